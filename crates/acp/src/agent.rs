@@ -1,45 +1,45 @@
-//! What all requests share: the engine, the client, the sessions that are open.
+//! The state that all requests share: the connection to the engine, the client, and the open sessions.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use agent_client_protocol_schema::v1::{Error, SessionId, SessionNotification, SessionUpdate};
-use codex_client::Caller;
-use codex_json_rpc::{Peer, RequestId, Responder};
+use codex_client::ConnectionHandle;
+use codex_json_rpc::{JsonRpcId, Peer, Responder};
 use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::{OnceCell, oneshot};
 
-use crate::offers::Offers;
+use crate::client_features::ClientFeatures;
 use crate::options::Model;
-use crate::session::Session;
+use crate::session::AcpSession;
 use crate::{Program, errors};
 
 #[derive(Debug)]
 pub(crate) struct Agent {
-    pub(crate) engine: Caller,
+    pub(crate) engine: ConnectionHandle,
     pub(crate) peer: Peer,
     pub(crate) program: Program,
     pub(crate) models: OnceCell<Vec<Model>>,
     /// The home folder of the engine.
     pub(crate) home: Option<String>,
-    shared: Mutex<Shared>,
+    state: Mutex<AgentState>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct AgentState {
     /// None before `initialize`.
-    offers: Option<Offers>,
-    sessions: HashMap<String, Arc<Session>>,
+    client_features: Option<ClientFeatures>,
+    sessions: HashMap<String, Arc<AcpSession>>,
     /// Logins under way, by their ids in the engine.
     logins: HashMap<String, oneshot::Sender<Result<(), String>>>,
 }
 
 impl Agent {
     pub(crate) fn new(
-        engine: Caller,
+        engine: ConnectionHandle,
         peer: Peer,
         program: Program,
         home: Option<String>,
@@ -50,56 +50,56 @@ impl Agent {
             program,
             home,
             models: OnceCell::new(),
-            shared: Mutex::default(),
+            state: Mutex::default(),
         })
     }
 
-    fn shared(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock()
+    fn state(&self) -> MutexGuard<'_, AgentState> {
+        self.state.lock()
     }
 
-    pub(crate) fn set_offers(&self, offers: Offers) {
-        self.shared().offers = Some(offers);
+    pub(crate) fn set_client_features(&self, client_features: ClientFeatures) {
+        self.state().client_features = Some(client_features);
     }
 
     pub(crate) fn is_initialized(&self) -> bool {
-        self.shared().offers.is_some()
+        self.state().client_features.is_some()
     }
 
-    pub(crate) fn offers(&self) -> Offers {
-        self.shared().offers.unwrap_or_default()
+    pub(crate) fn client_features(&self) -> ClientFeatures {
+        self.state().client_features.unwrap_or_default()
     }
 
-    pub(crate) fn open_session(&self, session: Arc<Session>) {
+    pub(crate) fn open_session(&self, session: Arc<AcpSession>) {
         let id = session.thread_id().to_owned();
-        self.shared().sessions.insert(id, session);
+        self.state().sessions.insert(id, session);
     }
 
-    pub(crate) fn find(&self, thread: &str) -> Option<Arc<Session>> {
-        self.shared().sessions.get(thread).cloned()
+    pub(crate) fn find(&self, thread: &str) -> Option<Arc<AcpSession>> {
+        self.state().sessions.get(thread).cloned()
     }
 
-    pub(crate) fn session(&self, id: &SessionId) -> Result<Arc<Session>, Error> {
+    pub(crate) fn session(&self, id: &SessionId) -> Result<Arc<AcpSession>, Error> {
         let found = self.find(&id.0);
         found.ok_or_else(|| Error::session_not_found(id.clone()))
     }
 
-    pub(crate) fn close_session(&self, id: &SessionId) -> Option<Arc<Session>> {
-        self.shared().sessions.remove(&*id.0)
+    pub(crate) fn close_session(&self, id: &SessionId) -> Option<Arc<AcpSession>> {
+        self.state().sessions.remove(&*id.0)
     }
 
-    pub(crate) fn sessions(&self) -> Vec<Arc<Session>> {
-        self.shared().sessions.values().cloned().collect()
+    pub(crate) fn sessions(&self) -> Vec<Arc<AcpSession>> {
+        self.state().sessions.values().cloned().collect()
     }
 
     pub(crate) fn await_login(&self, id: String) -> oneshot::Receiver<Result<(), String>> {
         let (ended, end) = oneshot::channel();
-        self.shared().logins.insert(id, ended);
+        self.state().logins.insert(id, ended);
         end
     }
 
     pub(crate) fn end_login(&self, id: &str, result: Result<(), String>) {
-        let waiting = self.shared().logins.remove(id);
+        let waiting = self.state().logins.remove(id);
         if let Some(waiting) = waiting {
             let _ = waiting.send(result);
         }
@@ -139,8 +139,8 @@ impl Agent {
         }
     }
 
-    /// Cancels a request of the client: a prompt or a login. Other requests end by themselves.
-    pub(crate) fn cancel_request(self: &Arc<Self>, id: &RequestId) {
+    /// Cancels a request of the client: a prompt or a login. All other requests are short and run to their end.
+    pub(crate) fn cancel_request(self: &Arc<Self>, id: &JsonRpcId) {
         self.peer.cancel(id);
         let sessions = self.sessions();
         if let Some(session) = sessions.iter().find(|session| session.state().run.has(id)) {

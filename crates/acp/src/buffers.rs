@@ -1,7 +1,7 @@
-//! Buffers of the editor that are not saved, through `fs/*` where the client offers it.
+//! Unsaved buffers of the editor, read and written with `fs/*` if the client supports it.
 //!
-//! Files that a prompt links to are shown to the model as the editor has them. A patch of the engine goes to the
-//! disk; afterwards it is made in the editor's buffer too, so that neither its text nor what the user typed is lost.
+//! The model gets the linked files of a prompt as the editor has them. The engine applies a patch to the disk; the
+//! same edit is then applied to the editor's buffer, so that neither the patch nor the user's unsaved text is lost.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -15,20 +15,20 @@ use codex_app_server_protocol::v2::{PatchApplyStatus, ThreadItem};
 use serde_json::Value;
 
 use crate::agent::Agent;
-use crate::session::Session;
+use crate::session::AcpSession;
 use crate::{diffs, errors, prompt_blocks, updates};
 
-/// A buffer longer than this does not go along with a prompt.
+/// Longer buffers are not added to a prompt.
 const LIMIT: usize = 1024 * 1024;
 
-/// The text of files that the prompt links to, where the editor has another one than the disk.
+/// The text of linked files whose buffer differs from the file on disk.
 pub(crate) async fn unsaved(
     agent: &Agent,
-    session: &Session,
+    session: &AcpSession,
     blocks: &[ContentBlock],
 ) -> HashMap<String, String> {
     let mut unsaved = HashMap::new();
-    if !agent.offers().reads_files {
+    if !agent.client_features().reads_files {
         return unsaved;
     }
     for (uri, path) in prompt_blocks::linked_files(blocks) {
@@ -46,16 +46,16 @@ pub(crate) async fn unsaved(
     unsaved
 }
 
-async fn read(agent: &Agent, session: &Session, path: &Path) -> Result<String, Error> {
+async fn read(agent: &Agent, session: &AcpSession, path: &Path) -> Result<String, Error> {
     let request = ReadTextFileRequest::new(session.id.clone(), path);
     let reply = agent.peer.request("fs/read_text_file", request).await;
     let reply: ReadTextFileResponse = reply.map_err(errors::of_client)?;
     Ok(reply.content)
 }
 
-/// After a patch: brings the editor's buffers to what the files are now.
-pub(crate) fn after(agent: &Arc<Agent>, session: &Arc<Session>, item: &ThreadItem) {
-    let offers = agent.offers();
+/// After a patch: applies its edits to the editor's buffers.
+pub(crate) fn after(agent: &Arc<Agent>, session: &Arc<AcpSession>, item: &ThreadItem) {
+    let client_features = agent.client_features();
     let ThreadItem::FileChange {
         changes,
         status: PatchApplyStatus::Completed,
@@ -64,7 +64,7 @@ pub(crate) fn after(agent: &Arc<Agent>, session: &Arc<Session>, item: &ThreadIte
     else {
         return;
     };
-    if !offers.reads_files || !offers.writes_files {
+    if !client_features.reads_files || !client_features.writes_files {
         return;
     }
     let (agent, owner, changes) = (Arc::clone(agent), Arc::clone(session), changes.clone());
@@ -81,19 +81,19 @@ pub(crate) fn after(agent: &Arc<Agent>, session: &Arc<Session>, item: &ThreadIte
     session.state().buffers.push(work);
 }
 
-/// The edit does not fit what the buffer holds.
+/// The edit does not apply to the text of the buffer.
 struct Conflict;
 
-/// Writes what the buffer should be now.
+/// Applies the edit to a buffer and writes the buffer.
 async fn bring_up_to_date(
     agent: &Agent,
-    session: &Session,
+    session: &AcpSession,
     path: &Path,
     old: &str,
     new: &str,
 ) -> Result<(), Conflict> {
     let Ok(buffer) = read(agent, session, path).await else {
-        // The editor cannot show this file.
+        // The editor cannot read this file.
         return Ok(());
     };
     match merged(&buffer, old, new) {
@@ -117,7 +117,7 @@ enum Merged {
     Conflict,
 }
 
-/// The buffer with the edit from `old` to `new` made in it.
+/// The text of the buffer after the edit from `old` to `new`.
 fn merged(buffer: &str, old: &str, new: &str) -> Merged {
     if buffer == new {
         return Merged::UpToDate;
@@ -129,12 +129,12 @@ fn merged(buffer: &str, old: &str, new: &str) -> Merged {
     }
 }
 
-async fn tell_conflict(agent: &Agent, session: &Session, path: &Path) {
+async fn tell_conflict(agent: &Agent, session: &AcpSession, path: &Path) {
     let title = format!(
         "{} has changes that are not saved where the agent changed it too; the file on the disk has those of the agent",
         path.display()
     );
-    let told = if agent.offers().notices {
+    let updates = if agent.client_features().notices {
         updates::notice(NoticeSeverity::Warning, &title, None)
     } else {
         vec![updates::message_chunk(
@@ -142,7 +142,7 @@ async fn tell_conflict(agent: &Agent, session: &Session, path: &Path) {
             None,
         )]
     };
-    for update in told {
+    for update in updates {
         agent.update(&session.id, update).await;
     }
 }

@@ -1,4 +1,4 @@
-//! What a client of the protocol may send, for the check of recorded conversations.
+//! The messages that an ACP client may send, for checking recorded conversations.
 
 use agent_client_protocol_schema::v1::{
     AuthenticateRequest, CancelNotification, CloseSessionRequest, CreateElicitationResponse,

@@ -1,4 +1,4 @@
-//! What slash commands without a turn say.
+//! The texts that slash commands without a turn reply with.
 
 use std::fmt::Write as _;
 
@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use crate::agent::Agent;
 use crate::errors;
-use crate::session::Session;
+use crate::session::AcpSession;
 
-/// What is not committed, as git shows it, without running anything of the repository's.
+/// Uncommitted changes, without running hooks, filters or diff programs of the repository.
 const GIT_DIFF: [&str; 6] = [
     "git",
     "-c",
@@ -19,7 +19,7 @@ const GIT_DIFF: [&str; 6] = [
     "--no-textconv",
 ];
 
-pub(crate) async fn diff(agent: &Agent, session: &Session) -> Result<String, Error> {
+pub(crate) async fn diff(agent: &Agent, session: &AcpSession) -> Result<String, Error> {
     let command: Vec<_> = GIT_DIFF.into_iter().chain(["HEAD"]).collect();
     let params =
         json!({ "command": command, "cwd": session.cwd, "sandboxPolicy": { "type": "readOnly" } });
@@ -34,7 +34,7 @@ pub(crate) async fn diff(agent: &Agent, session: &Session) -> Result<String, Err
     })
 }
 
-pub(crate) async fn status(agent: &Agent, session: &Session) -> Result<String, Error> {
+pub(crate) async fn status(agent: &Agent, session: &AcpSession) -> Result<String, Error> {
     let account = agent.call("account/read", &json!({})).await?;
     let account = match account["account"]["type"].as_str() {
         Some(_) if account["account"]["email"].is_string() => account["account"]["email"]
@@ -74,7 +74,7 @@ pub(crate) async fn status(agent: &Agent, session: &Session) -> Result<String, E
     Ok(text)
 }
 
-pub(crate) async fn servers(agent: &Agent, session: &Session) -> Result<String, Error> {
+pub(crate) async fn servers(agent: &Agent, session: &AcpSession) -> Result<String, Error> {
     let params = json!({ "threadId": session.thread_id(), "detail": "toolsAndAuthOnly" });
     let list = agent.call("mcpServerStatus/list", &params).await?;
     Ok(of_servers(

@@ -1,4 +1,4 @@
-//! Slash commands: prompts that begin with `/` and a name that is known. Every other prompt goes to the model as it is.
+//! Slash commands: prompts that begin with `/` and a known name. Every other prompt goes to the model unchanged.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use agent_client_protocol_schema::v1::{
 use serde_json::{Value, json};
 
 use crate::agent::Agent;
-use crate::session::Session;
+use crate::session::AcpSession;
 use crate::updates::message_chunk;
 use crate::{command_texts, errors, saved_prompts, settings};
 
-/// Name, what it does, what may stand behind it.
+/// Name, description, and a hint for the argument.
 const COMMANDS: [(&str, &str, Option<&str>); 11] = [
     (
         "compact",
@@ -56,34 +56,34 @@ const COMMANDS: [(&str, &str, Option<&str>); 11] = [
     ("logout", "Forget the login", None),
 ];
 
-/// Behind a prompt that is kept in the home folder.
+/// The prefix of prompts from the home folder.
 const SAVED: &str = "prompts:";
 
-/// What a prompt that is a command asks for.
+/// A command and the text after its name.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Asked {
+pub(crate) struct CommandInvocation {
     name: String,
     rest: String,
 }
 
-/// What became of a command.
+/// The result of a command.
 #[derive(Debug)]
-pub(crate) enum Command {
-    /// A turn begins.
+pub(crate) enum CommandOutcome {
+    /// A turn starts.
     Turn,
-    /// It is done.
+    /// The command is complete.
     Done,
-    /// The model is to be told this.
-    Say(String),
+    /// Sends this text to the model as the prompt.
+    Prompt(String),
 }
 
-pub(crate) fn parse(text: &str) -> Option<Asked> {
+pub(crate) fn parse(text: &str) -> Option<CommandInvocation> {
     let line = text.strip_prefix('/')?;
     let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let is_known = COMMANDS.iter().any(|(known, ..)| *known == name)
         || name.starts_with('$')
         || name.starts_with(SAVED);
-    is_known.then(|| Asked {
+    is_known.then(|| CommandInvocation {
         name: name.to_owned(),
         rest: rest.trim().to_owned(),
     })
@@ -91,21 +91,21 @@ pub(crate) fn parse(text: &str) -> Option<Asked> {
 
 pub(crate) async fn run(
     agent: &Arc<Agent>,
-    session: &Arc<Session>,
-    asked: Asked,
-) -> Result<Command, Error> {
-    let Asked { name, rest } = asked;
+    session: &Arc<AcpSession>,
+    invocation: CommandInvocation,
+) -> Result<CommandOutcome, Error> {
+    let CommandInvocation { name, rest } = invocation;
     let thread = json!({ "threadId": session.thread_id() });
     let text = match name.as_str() {
         "compact" => {
             agent.call("thread/compact/start", &thread).await?;
-            return Ok(Command::Turn);
+            return Ok(CommandOutcome::Turn);
         }
         "review" | "review-branch" | "review-commit" => {
             let params =
                 json!({ "threadId": session.thread_id(), "target": review_target(&name, &rest)? });
             agent.call("review/start", &params).await?;
-            return Ok(Command::Turn);
+            return Ok(CommandOutcome::Turn);
         }
         "plan" => return plan(agent, session, rest).await,
         "diff" => command_texts::diff(agent, session).await?,
@@ -123,14 +123,19 @@ pub(crate) async fn run(
         }
         name => match name.strip_prefix(SAVED) {
             Some(saved) => {
-                return saved_prompts::text(agent.home.as_deref(), saved, &rest).map(Command::Say);
+                return saved_prompts::text(agent.home.as_deref(), saved, &rest)
+                    .map(CommandOutcome::Prompt);
             }
             // A skill.
-            None => return Ok(Command::Say(format!("{name} {rest}").trim_end().to_owned())),
+            None => {
+                return Ok(CommandOutcome::Prompt(
+                    format!("{name} {rest}").trim_end().to_owned(),
+                ));
+            }
         },
     };
     agent.update(&session.id, message_chunk(&text, None)).await;
-    Ok(Command::Done)
+    Ok(CommandOutcome::Done)
 }
 
 fn review_target(name: &str, rest: &str) -> Result<Value, Error> {
@@ -143,7 +148,11 @@ fn review_target(name: &str, rest: &str) -> Result<Value, Error> {
     })
 }
 
-async fn plan(agent: &Arc<Agent>, session: &Session, rest: String) -> Result<Command, Error> {
+async fn plan(
+    agent: &Arc<Agent>,
+    session: &AcpSession,
+    rest: String,
+) -> Result<CommandOutcome, Error> {
     let value = SessionConfigOptionValue::ValueId {
         value: "plan".into(),
     };
@@ -153,15 +162,15 @@ async fn plan(agent: &Arc<Agent>, session: &Session, rest: String) -> Result<Com
         .change("collaboration_mode", &value)?;
     settings::apply(agent, session, change).await?;
     if !rest.is_empty() {
-        return Ok(Command::Say(rest));
+        return Ok(CommandOutcome::Prompt(rest));
     }
     let text = "Planning: what follows is explored and planned, nothing is changed.";
     agent.update(&session.id, message_chunk(text, None)).await;
-    Ok(Command::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// The skills of the session's folder that are on.
-async fn skills(agent: &Agent, session: &Session) -> Result<Vec<Value>, Error> {
+async fn skills(agent: &Agent, session: &AcpSession) -> Result<Vec<Value>, Error> {
     let list = agent
         .call("skills/list", &json!({ "cwds": [session.cwd] }))
         .await?;
@@ -173,8 +182,8 @@ async fn skills(agent: &Agent, session: &Session) -> Result<Vec<Value>, Error> {
         .collect())
 }
 
-/// Tells the client which commands there are.
-pub(crate) async fn announce(agent: &Agent, session: &Session) {
+/// Sends the list of available commands to the client.
+pub(crate) async fn announce(agent: &Agent, session: &AcpSession) {
     let commands = COMMANDS
         .iter()
         .map(|(name, what, hint)| command(*name, *what, hint.map(str::to_owned)));
@@ -218,9 +227,9 @@ mod tests {
 
     #[test]
     fn only_known_names_are_commands() {
-        let asked = parse("/review  the parser ").unwrap();
+        let invocation = parse("/review  the parser ").unwrap();
         assert_eq!(
-            (asked.name.as_str(), asked.rest.as_str()),
+            (invocation.name.as_str(), invocation.rest.as_str()),
             ("review", "the parser")
         );
         assert_eq!(parse("/compact").unwrap().rest, "");

@@ -1,7 +1,8 @@
-//! Patches as ACP shows them: the whole text before and after.
+//! Converts patches to ACP diffs, which have the whole text before and after.
 //!
-//! The wire has unified diffs of edits, so the other text is made from the file as it stands: the patch may be
-//! applied already or not. Where neither fits, as in an old conversation, the lines of the patch alone are shown.
+//! The wire has unified diffs, so one of the two texts is computed from the file on disk, whether or not the patch is
+//! applied already. If the patch applies in neither direction, as in an old conversation, the diff has only the lines
+//! of the patch.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +11,7 @@ use codex_app_server_protocol::v2::{FileUpdateChange, PatchChangeKind};
 use diffy::{Line, Patch};
 use serde_json::{Map, json};
 
-/// Larger files are shown by their names only.
+/// Larger files have no diff.
 const LIMIT: u64 = 1024 * 1024;
 
 /// The diffs of changes to files below `cwd`. Reads the files, away from the runtime's thread.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agent_client_protocol_schema::v1::{CancelNotification, Error};
-use codex_json_rpc::{Incoming, RequestId, Responder};
+use codex_json_rpc::{Incoming, JsonRpcId, Responder};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -14,7 +14,7 @@ use crate::{errors, initialize, listing, login, open, prompt, settings};
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CancelRequest {
-    request_id: RequestId,
+    request_id: JsonRpcId,
 }
 
 /// Dispatches a message. What takes time is spawned; what depends on the order of messages is done here.

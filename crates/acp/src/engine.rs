@@ -1,4 +1,4 @@
-//! Messages of the engine: notifications of threads become updates of sessions, requests go to the client.
+//! Handles messages of the engine: notifications of threads become session updates, requests go to the client.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use codex_json_rpc::Incoming;
 use serde_json::{Value, json};
 
 use crate::agent::Agent;
-use crate::session::Session;
+use crate::session::AcpSession;
 use crate::{buffers, dispatch, open, prompt, questions};
 
 impl Adapter for Agent {
@@ -49,14 +49,14 @@ async fn notified(agent: &Arc<Agent>, notification: &ServerNotification) {
 
 async fn notified_of_session(
     agent: &Arc<Agent>,
-    session: &Arc<Session>,
+    session: &Arc<AcpSession>,
     notification: &ServerNotification,
 ) {
     let diffs = diffs_in(notification).await;
     let updates = session
         .state()
         .projection
-        .notified(notification, diffs, agent.offers());
+        .notified(notification, diffs, agent.client_features());
     for update in updates {
         agent.update(&session.id, update).await;
     }
@@ -69,13 +69,13 @@ async fn notified_of_session(
         }
         ServerNotification::ThreadSettingsUpdated(it) => {
             session.state().settings.take(&json!(it.thread_settings));
-            tell_settings(agent, session).await;
+            send_changed_settings(agent, session).await;
         }
         _ => {}
     }
 }
 
-fn begin(agent: &Arc<Agent>, session: &Arc<Session>, turn: &str) {
+fn begin(agent: &Arc<Agent>, session: &Arc<AcpSession>, turn: &str) {
     let Some(begun) = session.state().run.begin(turn) else {
         return;
     };
@@ -98,11 +98,11 @@ async fn diffs_in(notification: &ServerNotification) -> Vec<ToolCallContent> {
     }
 }
 
-/// Sends the settings of the session if they differ from what the client was sent.
-pub(crate) async fn tell_settings(agent: &Agent, session: &Session) {
+/// Sends the settings of the session if they changed since the last update.
+pub(crate) async fn send_changed_settings(agent: &Agent, session: &AcpSession) {
     let (options, mode) = {
         let mut state = session.state();
-        let options = state.changed_options(agent.offers());
+        let options = state.changed_options(agent.client_features());
         (options, state.settings.mode_state().current_mode_id)
     };
     let Some(options) = options else {

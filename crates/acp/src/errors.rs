@@ -1,4 +1,4 @@
-//! What goes wrong, as errors of the protocol.
+//! Errors of the protocol.
 
 use agent_client_protocol_schema::v1::{Error, ErrorCode};
 use codex_app_server_protocol::rpc::error_code;
@@ -13,13 +13,13 @@ pub(crate) fn read<T: for<'de> Deserialize<'de>>(params: &RawValue) -> Result<T,
     codex_json_rpc::params(params).map_err(of_client)
 }
 
-/// The client refused something, or is gone.
+/// An error reply of the client, or a closed connection.
 pub(crate) fn of_client(error: codex_json_rpc::Error) -> Error {
     let code = i32::try_from(error.code).unwrap_or(ErrorCode::InternalError.into());
     Error::new(code, error.message).data(error.data)
 }
 
-/// The engine refused something, or went away.
+/// An error reply of the engine, or a closed connection.
 pub(crate) fn of_engine(error: ClientError) -> Error {
     match error {
         ClientError::Refused { error, .. } => {
@@ -33,22 +33,22 @@ pub(crate) fn of_engine(error: ClientError) -> Error {
     }
 }
 
-/// Params that can be read and make no sense.
+/// The params are well-formed but invalid.
 pub(crate) fn invalid(message: impl Into<String>) -> Error {
     with_message(Error::invalid_params(), message.into())
 }
 
-/// What is not allowed now.
+/// The request is not allowed in the current state.
 pub(crate) fn not_now(message: &str) -> Error {
     with_message(Error::invalid_request(), message.to_owned())
 }
 
-/// What was asked for was tried and did not come about.
+/// The request was valid and failed.
 pub(crate) fn failed(message: String) -> Error {
     with_message(Error::internal_error(), message)
 }
 
-/// A turn that failed, so that nobody takes it for an answer.
+/// A failed turn. It is an error, so that clients do not show it as an answer.
 pub(crate) fn of_turn(error: Option<&TurnError>) -> Error {
     let Some(error) = error else {
         return with_message(Error::internal_error(), "the turn failed".to_owned());
@@ -61,7 +61,7 @@ pub(crate) fn of_turn(error: Option<&TurnError>) -> Error {
     with_message(kind.into(), error.message.clone()).data(data)
 }
 
-/// The code of one error with a message that says more.
+/// The code of `kind` with a more specific message.
 fn with_message(kind: Error, message: String) -> Error {
     let data = Value::from(message.clone());
     Error::new(kind.code.into(), message).data(data)

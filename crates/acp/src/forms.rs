@@ -1,4 +1,4 @@
-//! Questions as forms of ACP, and their answers. Pure.
+//! Converts questions to ACP forms, and their answers back. Pure.
 
 use agent_client_protocol_schema::v1::{
     CreateElicitationRequest, ElicitationFormMode, ElicitationSchema, ElicitationSessionScope,
@@ -9,10 +9,10 @@ use codex_app_server_protocol::v2::{
 };
 use serde_json::{Map, Value, json};
 
-/// Behind the id of a question: the field for an answer in own words.
+/// The suffix of the field for a free-text answer.
 const OTHER: &str = "_other";
 
-/// A form of an MCP server. The model of both sides is the same.
+/// The form of an elicitation of an MCP server; both protocols have the same schema.
 pub(crate) fn of_server(
     session: &SessionId,
     message: &str,
@@ -25,12 +25,12 @@ pub(crate) fn of_server(
     json!({ "mode": "form", "sessionId": session, "message": message, "requestedSchema": schema })
 }
 
-/// A page that an MCP server wants to have opened.
+/// The elicitation of an MCP server that asks the user to open a page.
 pub(crate) fn of_page(session: &SessionId, message: &str, url: &str, id: &str) -> Value {
     json!({ "mode": "url", "sessionId": session, "message": message, "url": url, "elicitationId": id })
 }
 
-/// What the engine is answered about a question of an MCP server.
+/// The reply to the engine for the question of an MCP server.
 pub(crate) fn server_answer(answer: Option<&Value>) -> Value {
     match answer.and_then(|answer| Some((answer["action"].as_str()?, &answer["content"]))) {
         Some(("accept", content)) => json!({ "action": "accept", "content": content }),
@@ -39,7 +39,7 @@ pub(crate) fn server_answer(answer: Option<&Value>) -> Value {
     }
 }
 
-/// The questions of the model as one form. Nothing where there is none that a form may ask: secrets are not asked for.
+/// The questions of the model as one form. None if a question asks for a secret: forms must not ask for secrets.
 pub(crate) fn of_questions(
     session: &SessionId,
     params: &ToolRequestUserInputParams,
@@ -93,7 +93,7 @@ fn with_question(
     }
 }
 
-/// What the engine is answered about the questions of the model.
+/// The reply to the engine for the questions of the model.
 pub(crate) fn question_answers(
     params: &ToolRequestUserInputParams,
     answer: Option<&Value>,

@@ -10,18 +10,18 @@ use agent_client_protocol_schema::v1::{
 };
 
 use crate::agent::Agent;
+use crate::client_features::ClientFeatures;
 use crate::login;
-use crate::offers::Offers;
 
-/// Version 1 is the only one here, whatever is asked for; it may be asked for again.
+/// Always replies with version 1, the only supported one. May be called again.
 pub(crate) fn answer(agent: &Agent, request: &InitializeRequest) -> InitializeResponse {
-    let offers = Offers::from(&request.client_capabilities);
-    agent.set_offers(offers);
+    let client_features = ClientFeatures::from(&request.client_capabilities);
+    agent.set_client_features(client_features);
     let program = &agent.program;
     let info = Implementation::new(program.name, program.version).title("Codex".to_owned());
     InitializeResponse::new(ProtocolVersion::V1)
         .agent_capabilities(capabilities())
-        .auth_methods(login::methods(&agent.program, offers))
+        .auth_methods(login::methods(&agent.program, client_features))
         .agent_info(info)
 }
 

@@ -1,8 +1,8 @@
 //! Layer: surface. The Agent Client Protocol, version 1, for editors: an agent over a pair of streams that is a
 //! client of the app-server over another one.
 //!
-//! It promises one reply per request, all updates of a turn before the reply to its prompt, and that nothing is asked
-//! of an editor that did not offer it. It runs nothing itself and stores nothing: sessions are threads of the engine.
+//! It promises one reply per request, all updates of a turn before the reply to its prompt, and that it uses no
+//! feature that the client did not declare. It runs and stores nothing itself: sessions are threads of the engine.
 //!
 //! Code map. `dispatch` is the table of methods; `open`, `listing`, `prompt`, `settings`, `login` serve them. `engine`
 //! handles the notifications of the engine, `questions` its requests. Pure functions between the two vocabularies: `updates`, `tool_calls`,
@@ -10,6 +10,7 @@
 
 mod agent;
 mod buffers;
+mod client_features;
 mod client_schema;
 mod command_texts;
 mod commands;
@@ -22,7 +23,6 @@ mod initialize;
 mod listing;
 mod login;
 mod mcp_servers;
-mod offers;
 mod open;
 mod options;
 mod permission;
@@ -46,17 +46,17 @@ use crate::agent::Agent;
 /// The program that contains the agent.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// As in `agentInfo`.
+    /// Sent in `agentInfo`.
     pub name: &'static str,
-    /// As in `agentInfo`.
+    /// Sent in `agentInfo`.
     pub version: &'static str,
-    /// The API key of the environment, for the login.
+    /// The API key from the environment, used for the login.
     pub api_key: Option<String>,
-    /// Opens a page in the browser of this machine; none where no browser is to be opened.
+    /// Opens a page in the browser of this machine; none if that is not wanted.
     pub open_page: Option<fn(&str)>,
 }
 
-/// Serves an editor until it closes the input, or until `stop`. The engine behind `engine` ends with it.
+/// Serves an editor until it closes the input, or until `stop` completes. Shuts the engine down at the end.
 ///
 /// # Errors
 /// The input cannot be read, or the engine does not start or ends.

@@ -1,4 +1,4 @@
-//! Sessions that are not being talked to: lists, names, their end.
+//! Requests about stored sessions: list, title, close, delete.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 use crate::agent::Agent;
 use crate::{errors, prompt};
 
-/// Threads that people began, and no agent.
+/// The sources of threads that people started; threads of agents are not listed.
 const KINDS: [&str; 3] = ["cli", "vscode", "appServer"];
 
 const PAGE: usize = 50;
 
-/// The longest title; the rest of a long first message says nothing in a list.
+/// The longest title, in characters.
 const TITLE: usize = 200;
 
 pub(crate) async fn list(
@@ -53,7 +53,7 @@ fn info(thread: &Value) -> Option<SessionInfo> {
     Some(SessionInfo::new(id, cwd).title(title).updated_at(updated))
 }
 
-/// The beginning of the first line.
+/// The first line, shortened.
 fn short(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
     line.chars().take(TITLE).collect()
@@ -71,7 +71,7 @@ pub(crate) async fn close(
     Ok(CloseSessionResponse::new())
 }
 
-/// One that does not exist is deleted already.
+/// Succeeds if the session does not exist.
 pub(crate) async fn delete(
     agent: Arc<Agent>,
     request: DeleteSessionRequest,

@@ -11,17 +11,17 @@ use codex_json_rpc::Cancellation;
 use serde_json::json;
 
 use crate::agent::Agent;
-use crate::offers::Offers;
+use crate::client_features::ClientFeatures;
 use crate::{Program, errors};
 
 const CHATGPT: &str = "chat-gpt";
 const API_KEY: &str = "api-key";
 const TERMINAL: &str = "terminal";
 
-/// The ways to log in. Some client lists only agents that name one, whether a login is needed or not.
-pub(crate) fn methods(program: &Program, offers: Offers) -> Vec<AuthMethod> {
+/// The login methods. Always listed, because some clients show only agents that have one.
+pub(crate) fn methods(program: &Program, client_features: ClientFeatures) -> Vec<AuthMethod> {
     let mut methods = Vec::new();
-    if program.open_page.is_some() || offers.pages {
+    if program.open_page.is_some() || client_features.pages {
         let method = AuthMethodAgent::new(CHATGPT, "ChatGPT")
             .description("Log in with a ChatGPT account in the browser".to_owned());
         methods.push(AuthMethod::Agent(method));
@@ -30,7 +30,7 @@ pub(crate) fn methods(program: &Program, offers: Offers) -> Vec<AuthMethod> {
         "With the key in CODEX_API_KEY or OPENAI_API_KEY, or one that the client passes".to_owned(),
     );
     methods.push(AuthMethod::Agent(method));
-    if offers.terminal_login {
+    if client_features.terminal_login {
         let method = AuthMethodTerminal::new(TERMINAL, "In a terminal")
             .description("Log in with a browser or a code, step by step".to_owned())
             .args(vec!["--login".to_owned()]);
@@ -75,7 +75,7 @@ async fn with_key(agent: &Agent, request: &AuthenticateRequest) -> Result<(), Er
     agent.call("account/login/start", &params).await.map(|_| ())
 }
 
-/// Opens the login page and waits for the end of the login.
+/// Starts a login in the browser and waits for its end.
 async fn with_page(agent: &Agent, request: RequestId) -> Result<(), Error> {
     let started = agent
         .call("account/login/start", &json!({ "type": "chatgpt" }))
@@ -84,7 +84,7 @@ async fn with_page(agent: &Agent, request: RequestId) -> Result<(), Error> {
         return Err(Error::internal_error());
     };
     let end = agent.await_login(id.to_owned());
-    let mut login = Login {
+    let mut login = RunningLogin {
         agent,
         id,
         is_over: false,
@@ -97,7 +97,11 @@ async fn with_page(agent: &Agent, request: RequestId) -> Result<(), Error> {
 
 /// Opens the page through the client if it supports that, otherwise in the browser of this machine.
 async fn show_page(agent: &Agent, request: RequestId, id: &str, url: &str) -> Result<(), Error> {
-    if let Some(open) = agent.program.open_page.filter(|_| !agent.offers().pages) {
+    if let Some(open) = agent
+        .program
+        .open_page
+        .filter(|_| !agent.client_features().pages)
+    {
         open(url);
         return Ok(());
     }
@@ -112,22 +116,22 @@ async fn show_page(agent: &Agent, request: RequestId, id: &str, url: &str) -> Re
     }
 }
 
-fn request_id(id: &codex_json_rpc::RequestId) -> RequestId {
+fn request_id(id: &codex_json_rpc::JsonRpcId) -> RequestId {
     match id {
-        codex_json_rpc::RequestId::Null => RequestId::Null,
-        codex_json_rpc::RequestId::Number(id) => RequestId::Number(*id),
-        codex_json_rpc::RequestId::Text(id) => RequestId::Str(id.clone()),
+        codex_json_rpc::JsonRpcId::Null => RequestId::Null,
+        codex_json_rpc::JsonRpcId::Number(id) => RequestId::Number(*id),
+        codex_json_rpc::JsonRpcId::Text(id) => RequestId::Str(id.clone()),
     }
 }
 
-/// A login under way. Dropped before its end, it is cancelled.
-struct Login<'a> {
+/// A running login. Dropping it before its end cancels it.
+struct RunningLogin<'a> {
     agent: &'a Agent,
     id: &'a str,
     is_over: bool,
 }
 
-impl Drop for Login<'_> {
+impl Drop for RunningLogin<'_> {
     fn drop(&mut self) {
         if self.is_over {
             return;

@@ -7,7 +7,7 @@ use crate::errors;
 
 /// The servers that the client defines, and the names of those that the configuration defines already.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Brought {
+pub(crate) struct ClientServers {
     pub(crate) servers: Map<String, Value>,
     pub(crate) ignored: Vec<String>,
 }
@@ -15,17 +15,17 @@ pub(crate) struct Brought {
 pub(crate) fn settings(
     servers: &[McpServer],
     is_configured: impl Fn(&str) -> bool,
-) -> Result<Brought, Error> {
-    let mut brought = Brought::default();
+) -> Result<ClientServers, Error> {
+    let mut client_servers = ClientServers::default();
     for server in servers {
         let (name, settings) = setting(server)?;
         if is_configured(name) {
-            brought.ignored.push(name.to_owned())
+            client_servers.ignored.push(name.to_owned())
         } else {
-            brought.servers.insert(name.to_owned(), settings);
+            client_servers.servers.insert(name.to_owned(), settings);
         }
     }
-    Ok(brought)
+    Ok(client_servers)
 }
 
 fn setting(server: &McpServer) -> Result<(&str, Value), Error> {
@@ -64,7 +64,7 @@ fn headers(headers: &[HttpHeader]) -> Map<String, Value> {
 mod tests {
     use super::*;
 
-    fn brought(servers: Value) -> Result<Brought, Error> {
+    fn client_servers(servers: Value) -> Result<ClientServers, Error> {
         let servers: Vec<McpServer> = serde_json::from_value(servers).unwrap();
         settings(&servers, |name| name == "mine")
     }
@@ -81,15 +81,15 @@ mod tests {
             "a": { "command": "/bin/a", "args": ["x"], "env": { "K": "V" } },
             "b": { "url": "https://b.example", "http_headers": { "H": "v" } },
         });
-        let brought = brought(servers).unwrap();
-        assert_eq!(Value::from(brought.servers), expected);
-        assert_eq!(brought.ignored, ["mine"]);
+        let client_servers = client_servers(servers).unwrap();
+        assert_eq!(Value::from(client_servers.servers), expected);
+        assert_eq!(client_servers.ignored, ["mine"]);
     }
 
     #[test]
     fn sse_is_refused() {
         let server =
             json!([{ "type": "sse", "name": "c", "url": "https://c.example", "headers": [] }]);
-        assert_eq!(i32::from(brought(server).unwrap_err().code), -32602);
+        assert_eq!(i32::from(client_servers(server).unwrap_err().code), -32602);
     }
 }

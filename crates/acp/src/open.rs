@@ -16,16 +16,16 @@ use serde_json::{Value, json};
 
 use crate::agent::Agent;
 use crate::options::{Model, Settings};
-use crate::session::Session;
+use crate::session::AcpSession;
 use crate::{commands, diffs, errors, mcp_servers, tool_calls, updates};
 use codex_json_rpc::Responder;
 
-/// How many stored turns are asked for at once.
+/// The number of stored turns per request.
 const PAGE: usize = 20;
 
-/// A session that was opened, and the MCP servers of the request that the configuration defines already.
-pub(crate) struct Opened {
-    session: Arc<Session>,
+/// An open session, and the MCP servers of the request that were ignored because the configuration defines them.
+pub(crate) struct OpenedSession {
+    session: Arc<AcpSession>,
     ignored_servers: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn serve<P, R, F>(
 ) where
     P: for<'de> Deserialize<'de>,
     R: Serialize + Send,
-    F: Future<Output = Result<(R, Opened), Error>> + Send + 'static,
+    F: Future<Output = Result<(R, OpenedSession), Error>> + Send + 'static,
 {
     let work = match errors::read(params) {
         Ok(params) => handler(Arc::clone(agent), params),
@@ -61,14 +61,14 @@ pub(crate) fn serve<P, R, F>(
     });
 }
 
-/// The environment of a session, which every request of this file names.
+/// The environment of a session, a part of every request that opens one.
 struct SessionEnvironment<'a> {
     cwd: &'a Path,
     folders: &'a [PathBuf],
     servers: &'a [McpServer],
 }
 
-/// The environment in a request; the types of the requests have the same members.
+/// Reads the environment of a request; all request types have the same members.
 macro_rules! environment {
     ($request:expr) => {
         SessionEnvironment {
@@ -82,7 +82,7 @@ macro_rules! environment {
 pub(crate) async fn new(
     agent: Arc<Agent>,
     request: NewSessionRequest,
-) -> Result<(NewSessionResponse, Opened), Error> {
+) -> Result<(NewSessionResponse, OpenedSession), Error> {
     let opened = environment!(request)
         .open(&agent, "thread/start", None)
         .await?;
@@ -94,7 +94,7 @@ pub(crate) async fn new(
 pub(crate) async fn load(
     agent: Arc<Agent>,
     request: LoadSessionRequest,
-) -> Result<(LoadSessionResponse, Opened), Error> {
+) -> Result<(LoadSessionResponse, OpenedSession), Error> {
     let environment = environment!(request);
     let opened = environment
         .reopen(&agent, "thread/resume", &request.session_id)
@@ -108,7 +108,7 @@ pub(crate) async fn load(
 pub(crate) async fn resume(
     agent: Arc<Agent>,
     request: ResumeSessionRequest,
-) -> Result<(ResumeSessionResponse, Opened), Error> {
+) -> Result<(ResumeSessionResponse, OpenedSession), Error> {
     let environment = environment!(request);
     let opened = environment
         .reopen(&agent, "thread/resume", &request.session_id)
@@ -121,7 +121,7 @@ pub(crate) async fn resume(
 pub(crate) async fn fork(
     agent: Arc<Agent>,
     request: ForkSessionRequest,
-) -> Result<(ForkSessionResponse, Opened), Error> {
+) -> Result<(ForkSessionResponse, OpenedSession), Error> {
     let environment = environment!(request);
     let opened = environment
         .reopen(&agent, "thread/fork", &request.session_id)
@@ -131,12 +131,12 @@ pub(crate) async fn fork(
     Ok((response.modes(modes).config_options(options), opened))
 }
 
-/// Modes and options as they are now.
-fn state(agent: &Agent, session: &Session) -> (SessionModeState, Vec<SessionConfigOption>) {
+/// The current modes and options.
+fn state(agent: &Agent, session: &AcpSession) -> (SessionModeState, Vec<SessionConfigOption>) {
     let mut state = session.state();
     (
         state.settings.mode_state(),
-        state.tell_options(agent.offers()),
+        state.options_to_send(agent.client_features()),
     )
 }
 
@@ -146,7 +146,7 @@ impl SessionEnvironment<'_> {
         agent: &Arc<Agent>,
         method: &'static str,
         id: &SessionId,
-    ) -> Result<Opened, Error> {
+    ) -> Result<OpenedSession, Error> {
         let known = json!({ "threadId": id });
         if agent.find(&id.0).is_none() && agent.call("thread/read", &known).await.is_err() {
             return Err(Error::session_not_found(id.clone()));
@@ -159,14 +159,14 @@ impl SessionEnvironment<'_> {
         agent: &Arc<Agent>,
         method: &'static str,
         id: Option<&SessionId>,
-    ) -> Result<Opened, Error> {
+    ) -> Result<OpenedSession, Error> {
         let folders = self.checked_folders()?;
         let config = agent
             .call("config/read", &json!({ "cwd": self.cwd }))
             .await?;
         let config = &config["config"];
         let is_configured = |name: &str| config["mcp_servers"].get(name).is_some();
-        let brought = mcp_servers::settings(self.servers, is_configured)?;
+        let client_servers = mcp_servers::settings(self.servers, is_configured)?;
         check_login(agent).await?;
         let models = models(agent).await?;
         let workspace = config["sandbox_workspace_write"].clone();
@@ -175,23 +175,23 @@ impl SessionEnvironment<'_> {
             params["threadId"] = json!(id);
             params["excludeTurns"] = json!(true);
         }
-        params["config"] = overrides(brought.servers, &workspace, &folders);
+        params["config"] = overrides(client_servers.servers, &workspace, &folders);
         // The session must exist before notifications of its thread are handled.
         let (noting, cwd) = (Arc::clone(agent), self.cwd.to_owned());
         let note = move |reply: &Value| {
             let Some(id) = reply["thread"]["id"].as_str() else {
                 return;
             };
-            let session = Session::new(id, cwd);
+            let session = AcpSession::new(id, cwd);
             session.state().settings = Settings::opened(reply, models, &workspace, &folders);
             noting.open_session(session);
         };
-        let reply = agent.engine.call_noting(method, &params, note).await;
+        let reply = agent.engine.call_with_hook(method, &params, note).await;
         let reply = reply.map_err(errors::of_engine)?;
         let id = reply["thread"]["id"].as_str().unwrap_or_default();
         let session = agent.find(id).ok_or_else(Error::internal_error)?;
-        let ignored_servers = brought.ignored;
-        Ok(Opened {
+        let ignored_servers = client_servers.ignored;
+        Ok(OpenedSession {
             session,
             ignored_servers,
         })
@@ -242,16 +242,16 @@ async fn check_login(agent: &Agent) -> Result<(), Error> {
 }
 
 async fn models(agent: &Agent) -> Result<Vec<Model>, Error> {
-    let asked = agent.models.get_or_try_init(|| async {
+    let invocation = agent.models.get_or_try_init(|| async {
         let list = agent.call("model/list", &json!({})).await?;
         let entries = list["data"].as_array().into_iter().flatten();
         Ok::<_, Error>(entries.filter_map(Model::read).collect())
     });
-    asked.await.cloned()
+    invocation.await.cloned()
 }
 
 /// Sends the stored items of the thread as updates.
-async fn replay(agent: &Agent, session: &Session) -> Result<(), Error> {
+async fn replay(agent: &Agent, session: &AcpSession) -> Result<(), Error> {
     let mut params = json!({ "threadId": session.thread_id(), "limit": PAGE,
                              "sortDirection": "asc", "itemsView": "full" });
     loop {
@@ -263,7 +263,7 @@ async fn replay(agent: &Agent, session: &Session) -> Result<(), Error> {
             let updates = session
                 .state()
                 .projection
-                .replay(item, shown, agent.offers());
+                .replay(item, shown, agent.client_features());
             for update in updates {
                 agent.update(&session.id, update).await;
             }
@@ -286,11 +286,11 @@ pub(crate) async fn diffs_of(
 }
 
 /// Tells the client which of its MCP servers were ignored because the configuration defines them.
-async fn notify_ignored_servers(agent: &Agent, opened: &Opened) {
+async fn notify_ignored_servers(agent: &Agent, opened: &OpenedSession) {
     let id = &opened.session.id;
     for name in &opened.ignored_servers {
         let title = format!("MCP server `{name}` is defined in the configuration, which is used");
-        if agent.offers().notices {
+        if agent.client_features().notices {
             for update in updates::notice(NoticeSeverity::Warning, &title, None) {
                 agent.update(id, update).await;
             }

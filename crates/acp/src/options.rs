@@ -1,4 +1,4 @@
-//! What a session can be set to, as modes and as options, which are kept in step. Pure.
+//! The settings of a session as ACP modes and options, which are kept consistent. Pure.
 
 use agent_client_protocol_schema::v1::{
     Error, SessionConfigOption, SessionConfigOptionCategory, SessionConfigOptionValue,
@@ -6,8 +6,8 @@ use agent_client_protocol_schema::v1::{
 };
 use serde_json::{Value, json};
 
+use crate::client_features::ClientFeatures;
 use crate::errors;
-use crate::offers::Offers;
 
 const MODE: &str = "mode";
 const COLLABORATION: &str = "collaboration_mode";
@@ -15,7 +15,7 @@ const MODEL: &str = "model";
 const EFFORT: &str = "reasoning_effort";
 const FAST: &str = "fast-mode";
 
-/// A mode: id, name, what it is for.
+/// The modes: id, name, description.
 const MODES: [(&str, &str, &str); 3] = [
     (
         "read-only",
@@ -34,14 +34,14 @@ const MODES: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// What the configuration says, where no mode says the same.
+/// The mode for settings that match no other mode.
 const CONFIGURED: (&str, &str, &str) = (
     "configured",
     "As configured",
     "The approval policy and sandbox of the configuration.",
 );
 
-/// A model that can be chosen.
+/// A model that the user can choose.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Model {
     id: String,
@@ -52,7 +52,7 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// From an entry of `model/list`.
+    /// Reads an entry of `model/list`.
     pub(crate) fn read(entry: &Value) -> Option<Self> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let efforts = entry["supportedReasoningEfforts"].as_array()?.iter();
@@ -70,7 +70,7 @@ impl Model {
     }
 }
 
-/// What a session is set to.
+/// The settings of a session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Settings {
     pub(crate) model: String,
@@ -78,14 +78,14 @@ pub(crate) struct Settings {
     mode: Option<&'static str>,
     is_planning: bool,
     is_fast: bool,
-    /// The policy of the mode that writes to the workspace.
+    /// The sandbox policy of the mode that writes to the workspace.
     workspace: Value,
     models: Vec<Model>,
 }
 
 impl Settings {
-    /// From the reply that opened the thread. `workspace` are the settings of the sandbox that may write, `roots`
-    /// the folders that belong to the workspace besides.
+    /// Reads the reply that opened the thread. `workspace` are the settings of the workspace-write sandbox, `roots`
+    /// the additional folders of the workspace.
     pub(crate) fn opened(
         reply: &Value,
         models: Vec<Model>,
@@ -108,15 +108,15 @@ impl Settings {
         settings
     }
 
-    /// Takes over what the engine says that the thread is set to.
-    pub(crate) fn take(&mut self, told: &Value) {
-        if let Some(model) = told["model"].as_str() {
+    /// Updates the settings from what the engine reports.
+    pub(crate) fn take(&mut self, reported: &Value) {
+        if let Some(model) = reported["model"].as_str() {
             self.model = model.to_owned();
         }
-        self.effort = told["effort"].as_str().map(str::to_owned);
-        self.mode = mode_of(&told["approvalPolicy"], &told["sandboxPolicy"]);
-        self.is_fast = matches!(told["serviceTier"].as_str(), Some("fast" | "priority"));
-        if let Some(mode) = told["collaborationMode"]["mode"].as_str() {
+        self.effort = reported["effort"].as_str().map(str::to_owned);
+        self.mode = mode_of(&reported["approvalPolicy"], &reported["sandboxPolicy"]);
+        self.is_fast = matches!(reported["serviceTier"].as_str(), Some("fast" | "priority"));
+        if let Some(mode) = reported["collaborationMode"]["mode"].as_str() {
             self.is_planning = mode == "plan";
         }
     }
@@ -142,7 +142,7 @@ impl Settings {
     }
 
     /// All options, the most important first.
-    pub(crate) fn options(&self, offers: Offers) -> Vec<SessionConfigOption> {
+    pub(crate) fn options(&self, client_features: ClientFeatures) -> Vec<SessionConfigOption> {
         use SessionConfigOptionCategory as Category;
         let described = |(id, name, description): (&'static str, &'static str, &'static str)| {
             choice(id, name).description(description.to_owned())
@@ -172,7 +172,7 @@ impl Settings {
             self.model_option(),
         ];
         options.extend(self.effort_option());
-        if offers.boolean_options {
+        if client_features.boolean_options {
             let fast = SessionConfigOption::boolean(FAST, "Fast", self.is_fast)
                 .description("Faster answers at a higher price".to_owned())
                 .category(Category::ModelConfig);
@@ -215,7 +215,7 @@ impl Settings {
         Some(option)
     }
 
-    /// What to ask of the engine for a mode.
+    /// The change of thread settings for a mode.
     pub(crate) fn change_mode(&self, mode: &str) -> Result<Value, Error> {
         let (policy, sandbox) = match mode {
             "read-only" => ("on-request", json!({ "type": "readOnly" })),
@@ -227,7 +227,7 @@ impl Settings {
         Ok(json!({ "approvalPolicy": policy, "sandboxPolicy": sandbox }))
     }
 
-    /// What to ask of the engine for an option.
+    /// The change of thread settings for an option.
     pub(crate) fn change(
         &self,
         option: &str,
@@ -279,13 +279,13 @@ impl Settings {
         if self.is_planning { "plan" } else { "default" }
     }
 
-    /// Model and effort are part of the collaboration mode, which wins over them.
+    /// Model and effort are repeated in the collaboration mode, because its values take precedence.
     fn thinking(&self, mode: &str, model: &str, effort: Option<&str>) -> Value {
         json!({ "collaborationMode": { "mode": mode, "settings": {
             "model": model, "reasoning_effort": effort, "developer_instructions": null } } })
     }
 
-    /// Takes over a change that the engine agreed to, until it says itself what holds.
+    /// Applies a change that the engine accepted, until its notification arrives.
     pub(crate) fn assume(&mut self, change: &Value) {
         if let Some(sandbox) = change.get("sandboxPolicy") {
             self.mode = mode_of(&change["approvalPolicy"], sandbox);

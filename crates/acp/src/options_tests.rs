@@ -30,7 +30,7 @@ fn modes_and_options_say_the_same() {
     let modes = json!(settings.mode_state());
     assert_eq!(modes["currentModeId"], "read-only");
     assert_eq!(modes["availableModes"].as_array().unwrap().len(), 3);
-    let options = json!(settings.options(Offers::default()));
+    let options = json!(settings.options(ClientFeatures::default()));
     let ids: Vec<_> = options
         .as_array()
         .unwrap()

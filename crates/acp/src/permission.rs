@@ -1,4 +1,4 @@
-//! Approvals of the engine as permission requests: the options, and the decision that each stands for. Pure.
+//! Converts approvals of the engine to permission requests: the options, and the decision for each. Pure.
 
 use agent_client_protocol_schema::v1::{
     PermissionOption, PermissionOptionKind, RequestPermissionOutcome, ToolCall, ToolCallStatus,
@@ -13,17 +13,17 @@ use serde_json::{Value, json};
 
 use crate::tool_calls;
 
-/// What a person can answer, with what the engine is answered then.
+/// The options of a permission request, with the reply to the engine for each.
 #[derive(Debug)]
-pub(crate) struct Choices {
+pub(crate) struct PermissionChoices {
     options: Vec<(PermissionOption, Value)>,
-    /// Of something that is no option, and of an error.
+    /// For an unknown option or an error.
     refusal: Value,
-    /// Of the prompt being cancelled.
+    /// For a cancelled prompt.
     cancel: Value,
 }
 
-impl Choices {
+impl PermissionChoices {
     pub(crate) fn options(&self) -> Vec<PermissionOption> {
         self.options
             .iter()
@@ -31,7 +31,7 @@ impl Choices {
             .collect()
     }
 
-    /// What the engine is answered. The id of the option decides, not its kind.
+    /// The reply to the engine. It depends on the id of the option, not on its kind.
     pub(crate) fn answer(&self, outcome: Option<&RequestPermissionOutcome>) -> Value {
         let chosen = match outcome {
             Some(RequestPermissionOutcome::Cancelled) => return self.cancel.clone(),
@@ -58,7 +58,7 @@ fn decided(decision: impl serde::Serialize) -> Value {
     json!({ "decision": decision })
 }
 
-/// The command or connection, as a call that waits.
+/// The command or network connection as a pending tool call.
 pub(crate) fn command_call(params: &CommandExecutionRequestApprovalParams) -> ToolCall {
     let call = match (&params.command, &params.network_approval_context) {
         (Some(command), _) => {
@@ -77,7 +77,7 @@ pub(crate) fn command_call(params: &CommandExecutionRequestApprovalParams) -> To
     pending(call, params.reason.as_deref())
 }
 
-/// Shows the reason where there is one.
+/// Adds the reason, if there is one.
 fn pending(call: ToolCall, reason: Option<&str>) -> ToolCall {
     let call = call.status(ToolCallStatus::Pending);
     match reason {
@@ -86,18 +86,18 @@ fn pending(call: ToolCall, reason: Option<&str>) -> ToolCall {
     }
 }
 
-pub(crate) fn command_choices(params: &CommandExecutionRequestApprovalParams) -> Choices {
+pub(crate) fn command_choices(params: &CommandExecutionRequestApprovalParams) -> PermissionChoices {
     let mut decisions = match &params.available_decisions {
         Some(decisions) => decisions.clone(),
         None => usual_decisions(params),
     };
-    // The engine takes both refusals at any time.
+    // The engine accepts both refusals for every approval.
     decisions.retain(|decision| !matches!(decision, Decision::Decline | Decision::Cancel));
     decisions.extend([Decision::Decline, Decision::Cancel]);
     let options = decisions.into_iter().enumerate();
     let options =
         options.map(|(index, decision)| (command_option(index, &decision), decided(&decision)));
-    Choices {
+    PermissionChoices {
         options: options.collect(),
         refusal: decided(Decision::Decline),
         cancel: decided(Decision::Cancel),
@@ -161,19 +161,19 @@ fn command_option(index: usize, decision: &Decision) -> PermissionOption {
     }
 }
 
-/// A patch that the client has not heard of yet.
+/// A patch that was not sent to the client yet.
 pub(crate) fn patch_call(params: &FileChangeRequestApprovalParams) -> ToolCall {
     let call = ToolCall::new(params.item_id.clone(), "Edit files").kind(ToolKind::Edit);
     pending(call, params.reason.as_deref())
 }
 
-pub(crate) fn patch_choices(params: &FileChangeRequestApprovalParams) -> Choices {
+pub(crate) fn patch_choices(params: &FileChangeRequestApprovalParams) -> PermissionChoices {
     use PermissionOptionKind as Kind;
     let always = match &params.grant_root {
         Some(root) => format!("Yes, and don't ask again below {root}"),
         None => "Yes, and don't ask again for these files".to_owned(),
     };
-    Choices {
+    PermissionChoices {
         options: vec![
             (
                 option("allow_once", "Yes", Kind::AllowOnce),
@@ -208,11 +208,11 @@ pub(crate) fn access_call(params: &PermissionsRequestApprovalParams) -> ToolCall
     pending(call, params.reason.as_deref())
 }
 
-pub(crate) fn access_choices(params: &PermissionsRequestApprovalParams) -> Choices {
+pub(crate) fn access_choices(params: &PermissionsRequestApprovalParams) -> PermissionChoices {
     use PermissionOptionKind as Kind;
     let granted = |scope: &str| json!({ "permissions": params.permissions, "scope": scope });
     let denied = json!({ "permissions": {}, "scope": "turn" });
-    Choices {
+    PermissionChoices {
         options: vec![
             (
                 option("allow_once", "Yes, for this turn", Kind::AllowOnce),
@@ -236,8 +236,8 @@ pub(crate) fn access_choices(params: &PermissionsRequestApprovalParams) -> Choic
     }
 }
 
-/// Leave to call a tool of an MCP server. `about` says what may be remembered.
-pub(crate) fn tool_choices(about: &Value) -> Choices {
+/// Options for a call of an MCP tool. `about` says which approvals may be remembered.
+pub(crate) fn tool_choices(about: &Value) -> PermissionChoices {
     use PermissionOptionKind as Kind;
     let accepted = |persist: Option<&str>| match persist {
         Some(persist) => {
@@ -268,7 +268,7 @@ pub(crate) fn tool_choices(about: &Value) -> Choices {
         option("reject_once", "No", Kind::RejectOnce),
         declined.clone(),
     ));
-    Choices {
+    PermissionChoices {
         options,
         refusal: declined,
         cancel: json!({ "action": "cancel", "content": null }),
@@ -288,7 +288,7 @@ mod tests {
         serde_json::from_value(params).unwrap()
     }
 
-    fn ids(choices: &Choices) -> Vec<String> {
+    fn ids(choices: &PermissionChoices) -> Vec<String> {
         let options = choices.options();
         options
             .iter()

@@ -1,4 +1,4 @@
-//! `session/prompt` and its end. What is to be done in which state says `run.rs`.
+//! `session/prompt` and the replies to it. The state machine is in `run.rs`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::agent::Agent;
-use crate::commands::{self, Command};
-use crate::run::{Next, Waiting};
-use crate::session::Session;
+use crate::commands::{self, CommandOutcome};
+use crate::run::{PromptAction, WaitingPrompts};
+use crate::session::AcpSession;
 use crate::{buffers, errors, prompt_blocks};
 use codex_json_rpc::Responder;
 
-/// Takes a prompt: from here on a cancel means it.
+/// Accepts a prompt. A later cancel applies to it.
 pub(crate) fn take(agent: &Arc<Agent>, params: &RawValue, responder: Responder) {
     let read = errors::read::<PromptRequest>(params).and_then(|request| {
         let session = agent.session(&request.session_id)?;
@@ -38,20 +38,20 @@ pub(crate) fn take(agent: &Arc<Agent>, params: &RawValue, responder: Responder) 
     };
     let agent = Arc::clone(agent);
     match next {
-        Next::Start(inputs) => {
+        PromptAction::Start(inputs) => {
             tokio::spawn(async move { start(&agent, &session, inputs, &blocks).await });
         }
-        Next::Steer(turn, inputs) => {
+        PromptAction::Steer(turn, inputs) => {
             tokio::spawn(async move { steer(&agent, &session, &turn, inputs).await });
         }
-        Next::Wait => {}
+        PromptAction::Wait => {}
     }
 }
 
-/// Begins what the prompt asks for: a turn, or something that needs none.
+/// Starts a turn, or runs a command that needs none.
 async fn start(
     agent: &Arc<Agent>,
-    session: &Arc<Session>,
+    session: &Arc<AcpSession>,
     inputs: Vec<UserInput>,
     blocks: &[ContentBlock],
 ) {
@@ -59,12 +59,12 @@ async fn start(
         Some(command) => commands::run(agent, session, command).await,
         None => start_turn(agent, session, inputs, blocks)
             .await
-            .map(|()| Command::Turn),
+            .map(|()| CommandOutcome::Turn),
     };
     match begun {
-        Ok(Command::Turn) => {}
-        Ok(Command::Done) => refuse(agent, session, Ok(StopReason::EndTurn)).await,
-        Ok(Command::Say(text)) => {
+        Ok(CommandOutcome::Turn) => {}
+        Ok(CommandOutcome::Done) => refuse(agent, session, Ok(StopReason::EndTurn)).await,
+        Ok(CommandOutcome::Prompt(text)) => {
             let inputs = vec![UserInput::Text {
                 text,
                 text_elements: Vec::new(),
@@ -79,7 +79,7 @@ async fn start(
 
 async fn start_turn(
     agent: &Agent,
-    session: &Session,
+    session: &AcpSession,
     inputs: Vec<UserInput>,
     blocks: &[ContentBlock],
 ) -> Result<(), Error> {
@@ -92,13 +92,13 @@ async fn start_turn(
     turn(agent, session, &inputs).await
 }
 
-async fn turn(agent: &Agent, session: &Session, inputs: &[UserInput]) -> Result<(), Error> {
+async fn turn(agent: &Agent, session: &AcpSession, inputs: &[UserInput]) -> Result<(), Error> {
     let params = json!({ "threadId": session.thread_id(), "input": inputs });
     agent.call("turn/start", &params).await.map(|_: Value| ())
 }
 
-/// Adds to a turn. One that takes nothing more, such as a review, goes on without it.
-pub(crate) async fn steer(agent: &Agent, session: &Session, turn: &str, inputs: Vec<UserInput>) {
+/// Adds input to a turn. If the turn accepts none, such as a review, the input is dropped.
+pub(crate) async fn steer(agent: &Agent, session: &AcpSession, turn: &str, inputs: Vec<UserInput>) {
     let params =
         json!({ "threadId": session.thread_id(), "input": inputs, "expectedTurnId": turn });
     if let Err(error) = agent.call("turn/steer", &params).await {
@@ -109,22 +109,22 @@ pub(crate) async fn steer(agent: &Agent, session: &Session, turn: &str, inputs: 
     }
 }
 
-/// Answers a prompt without a turn.
-async fn refuse(agent: &Agent, session: &Session, outcome: Result<StopReason, Error>) {
+/// Replies to a prompt that started no turn.
+async fn refuse(agent: &Agent, session: &AcpSession, outcome: Result<StopReason, Error>) {
     let waiting = session.state().run.refuse();
     if let Some(waiting) = waiting {
         answer(waiting, outcome, None).await;
     }
-    tell_settings(agent, session).await;
+    send_changed_settings(agent, session).await;
 }
 
-/// Says what can be set if that changed by a command.
-async fn tell_settings(agent: &Agent, session: &Session) {
-    crate::engine::tell_settings(agent, session).await;
+/// Sends the options if a command changed them.
+async fn send_changed_settings(agent: &Agent, session: &AcpSession) {
+    crate::engine::send_changed_settings(agent, session).await;
 }
 
-/// The end of a turn: everybody who waits for it is answered, after all that was said in it.
-pub(crate) async fn complete(session: &Arc<Session>, turn: &Turn) {
+/// Replies to the prompts of a turn that ended, after all updates of the turn.
+pub(crate) async fn complete(session: &Arc<AcpSession>, turn: &Turn) {
     let (waiting, usage, buffers) = {
         let mut state = session.state();
         let usage = spent(state.tokens.as_ref(), state.tokens_before.as_ref());
@@ -149,7 +149,7 @@ pub(crate) async fn complete(session: &Arc<Session>, turn: &Turn) {
     });
 }
 
-async fn answer(waiting: Waiting, outcome: Result<StopReason, Error>, usage: Option<Usage>) {
+async fn answer(waiting: WaitingPrompts, outcome: Result<StopReason, Error>, usage: Option<Usage>) {
     let outcome = if waiting.is_cancelled {
         Ok(StopReason::Cancelled)
     } else {
@@ -163,7 +163,7 @@ async fn answer(waiting: Waiting, outcome: Result<StopReason, Error>, usage: Opt
     }
 }
 
-/// What was spent between two counts.
+/// The difference of two token counts.
 fn spent(now: Option<&TokenUsageBreakdown>, before: Option<&TokenUsageBreakdown>) -> Option<Usage> {
     let now = now?;
     let count = |of: fn(&TokenUsageBreakdown) -> i64| {
@@ -181,23 +181,23 @@ fn spent(now: Option<&TokenUsageBreakdown>, before: Option<&TokenUsageBreakdown>
     Some(usage)
 }
 
-/// Cancels the prompt that runs, if one does.
-pub(crate) fn cancel(agent: &Arc<Agent>, session: &Arc<Session>) {
+/// Cancels the running prompt, if there is one.
+pub(crate) fn cancel(agent: &Arc<Agent>, session: &Arc<AcpSession>) {
     if session.state().run.cancel() {
         let (agent, session) = (Arc::clone(agent), Arc::clone(session));
         tokio::spawn(async move { interrupt(&agent, &session).await });
     }
 }
 
-/// Interrupts whatever runs.
-pub(crate) async fn interrupt(agent: &Agent, session: &Session) {
+/// Interrupts the running turn.
+pub(crate) async fn interrupt(agent: &Agent, session: &AcpSession) {
     let params = json!({ "threadId": session.thread_id(), "turnId": "" });
-    // That nothing runs any more is as good.
+    // Fails if no turn runs, which is fine.
     let _ = agent.call("turn/interrupt", &params).await;
 }
 
-/// Cancels, for a session that goes away: nothing is said of it any more, so what waits is answered here.
-pub(crate) async fn end(agent: &Agent, session: &Session) {
+/// Ends a session: cancels its prompts and replies to them here, because no more notifications are handled.
+pub(crate) async fn end(agent: &Agent, session: &AcpSession) {
     session.state().run.cancel();
     interrupt(agent, session).await;
     let waiting = {

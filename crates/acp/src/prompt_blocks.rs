@@ -1,4 +1,4 @@
-//! The blocks of a prompt as input of a turn, and back. Pure.
+//! Converts the content blocks of a prompt to input of a turn, and back. Pure.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -10,8 +10,8 @@ use codex_app_server_protocol::v2::UserInput;
 use serde_json::Value;
 use url::Url;
 
-/// The input that a prompt is. Links become marks in the text, what is embedded or `unsaved` stands behind it, by
-/// address.
+/// The input of a turn. Links become marks in the text; embedded resources and `unsaved` buffers follow the text, by
+/// URI.
 pub(crate) fn inputs(
     blocks: &[ContentBlock],
     unsaved: &HashMap<String, String>,
@@ -83,14 +83,14 @@ fn embedded(uri: &str, text: &str) -> String {
     format!("\n<context ref=\"{uri}\">\n{text}\n</context>")
 }
 
-/// The last part of an address.
+/// The last part of a URI.
 fn name_of(uri: &str) -> &str {
     let path = uri.split(['?', '#']).next().unwrap_or(uri);
     let name = path.rsplit('/').find(|part| !part.is_empty());
     name.unwrap_or(uri)
 }
 
-/// The files that a prompt links to, with their addresses.
+/// The files that a prompt links to, with their URIs.
 pub(crate) fn linked_files(blocks: &[ContentBlock]) -> Vec<(String, PathBuf)> {
     let links = blocks.iter().filter_map(|block| match block {
         ContentBlock::ResourceLink(link) => Some(&link.uri),
@@ -103,7 +103,7 @@ pub(crate) fn linked_files(blocks: &[ContentBlock]) -> Vec<(String, PathBuf)> {
     files.collect()
 }
 
-/// The text that a prompt begins with.
+/// The text at the beginning of a prompt.
 pub(crate) fn first_text(blocks: &[ContentBlock]) -> &str {
     match blocks.first() {
         Some(ContentBlock::Text(block)) => &block.text,
@@ -111,7 +111,7 @@ pub(crate) fn first_text(blocks: &[ContentBlock]) -> &str {
     }
 }
 
-/// A part of a stored message, as its client would have sent it.
+/// A part of a stored message as a content block.
 pub(crate) fn block_of(input: &UserInput) -> ContentBlock {
     match input {
         UserInput::Text { text, .. } => ContentBlock::from(text.clone()),

@@ -1,5 +1,5 @@
-//! Requests of the engine, such as approvals: the client is asked and its answer is returned. A request that needs a
-//! capability which the client lacks is declined.
+//! Requests of the engine, such as approvals: asks the client and returns its answer. A request that needs a feature
+//! which the client does not have is declined.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use serde_json::{Value, json};
 
 use crate::agent::Agent;
 use crate::forms;
-use crate::permission::{self, Choices};
-use crate::session::Session;
-use crate::updates::Announced;
+use crate::permission::{self, PermissionChoices};
+use crate::session::AcpSession;
+use crate::updates::AnnouncedCall;
 
-/// Asks the client and returns the answer for the engine; none if no session or form fits.
+/// Asks the client and returns the reply for the engine; none if no session or form fits.
 pub(crate) async fn answer(
     agent: &Agent,
     id: &RequestId,
@@ -47,7 +47,7 @@ pub(crate) async fn answer(
 }
 
 /// The session for a request. A request of a subagent goes to the only session, or to one with a running turn.
-fn session_of(agent: &Agent, thread: &str) -> Option<Arc<Session>> {
+fn session_of(agent: &Agent, thread: &str) -> Option<Arc<AcpSession>> {
     let sessions = agent.sessions();
     agent.find(thread).or_else(|| match sessions.as_slice() {
         [only] => Some(Arc::clone(only)),
@@ -58,24 +58,29 @@ fn session_of(agent: &Agent, thread: &str) -> Option<Arc<Session>> {
     })
 }
 
-/// Asks for a permission. Without an answer it is refused.
-async fn permit(agent: &Agent, thread: &str, call: ToolCall, choices: &Choices) -> Option<Value> {
+/// Sends a permission request. Without a reply of the client it is refused.
+async fn permit(
+    agent: &Agent,
+    thread: &str,
+    call: ToolCall,
+    choices: &PermissionChoices,
+) -> Option<Value> {
     let session = session_of(agent, thread)?;
     let announced = session.state().projection.announce(call);
     let update = match announced {
-        Announced::Known(call) => whole(call),
-        Announced::New(call) => {
-            let told = SessionUpdate::ToolCall(call.clone());
-            agent.update(&session.id, told).await;
+        AnnouncedCall::Known(call) => whole(call),
+        AnnouncedCall::New(call) => {
+            let update = SessionUpdate::ToolCall(call.clone());
+            agent.update(&session.id, update).await;
             whole(call)
         }
     };
     let request = RequestPermissionRequest::new(session.id.clone(), update, choices.options());
-    let asked = agent
+    let invocation = agent
         .peer
         .request("session/request_permission", request)
         .await;
-    let reply: Option<RequestPermissionResponse> = asked.ok();
+    let reply: Option<RequestPermissionResponse> = invocation.ok();
     Some(choices.answer(reply.as_ref().map(|reply| &reply.outcome)))
 }
 
@@ -96,7 +101,7 @@ async fn elicit(
     id: &RequestId,
     params: &McpServerElicitationRequestParams,
 ) -> Option<Value> {
-    let offers = agent.offers();
+    let client_features = agent.client_features();
     let session = session_of(agent, &params.thread_id)?;
     let form = match &params.request {
         McpServerElicitationRequest::Form {
@@ -118,13 +123,13 @@ async fn elicit(
             message,
             requested_schema,
             ..
-        } if offers.forms => forms::of_server(&session.id, message, requested_schema),
+        } if client_features.forms => forms::of_server(&session.id, message, requested_schema),
         McpServerElicitationRequest::Url {
             message,
             url,
             elicitation_id,
             ..
-        } if offers.pages => forms::of_page(&session.id, message, url, elicitation_id),
+        } if client_features.pages => forms::of_page(&session.id, message, url, elicitation_id),
         _ => return Some(forms::server_answer(None)),
     };
     let answer = agent
@@ -135,7 +140,7 @@ async fn elicit(
 }
 
 /// Ends the tool call that represented a question.
-async fn close(agent: &Agent, session: &Session, id: &str, answer: Option<&Value>) {
+async fn close(agent: &Agent, session: &AcpSession, id: &str, answer: Option<&Value>) {
     let status = if answer.is_some_and(|answer| answer["action"] == "accept") {
         ToolCallStatus::Completed
     } else {
@@ -143,23 +148,23 @@ async fn close(agent: &Agent, session: &Session, id: &str, answer: Option<&Value
     };
     let update: SessionUpdate = {
         let call = ToolCall::new(id.to_owned(), String::new()).status(status);
-        match session.state().projection.tell(call) {
+        match session.state().projection.tool_call_update(call) {
             SessionUpdate::ToolCallUpdate(update) => {
                 let fields = ToolCallUpdateFields::new().status(status);
                 SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(update.tool_call_id, fields))
             }
-            // The turn has ended it.
+            // The end of the turn has ended the call already.
             _ => return,
         }
     };
     agent.update(&session.id, update).await;
 }
 
-/// Questions of the model. Without forms they stay unanswered.
+/// Questions of the model. If the client has no forms, they are not answered.
 async fn ask_person(agent: &Agent, params: &ToolRequestUserInputParams) -> Value {
     let session = session_of(agent, &params.thread_id);
     let form = session.and_then(|session| forms::of_questions(&session.id, params));
-    let Some(form) = form.filter(|_| agent.offers().forms) else {
+    let Some(form) = form.filter(|_| agent.client_features().forms) else {
         return forms::question_answers(params, None);
     };
     let answer = agent

@@ -1,4 +1,4 @@
-//! The lifecycle of a prompt. Pure: it says what is to be done, others do it.
+//! The state machine of prompts. Pure: it returns actions, and `prompt.rs` carries them out.
 //!
 //! | state | a prompt | cancel | the engine refuses | a turn begins | the turn ends |
 //! |---|---|---|---|---|---|
@@ -6,101 +6,102 @@
 //! | starting | waits for the turn | is kept in mind | answered: the error, or `cancelled`; idle | running; what waits steers it; a cancel interrupts it | – |
 //! | running | steers the turn | interrupts it | – | – | all are answered; idle |
 //!
-//! After a cancel every answer is `cancelled`, however the turn ends. A turn that no prompt began changes nothing.
+//! After a cancel every prompt is replied to with `cancelled`, however the turn ends. Turns that no prompt started
+//! change nothing.
 
-use codex_json_rpc::{RequestId, Responder};
+use codex_json_rpc::{JsonRpcId, Responder};
 
 #[derive(Debug, Default)]
-pub(crate) struct Run<I> {
-    state: State<I>,
+pub(crate) struct PromptRun<I> {
+    state: RunState<I>,
 }
 
 #[derive(Debug, Default)]
-enum State<I> {
+enum RunState<I> {
     #[default]
     Idle,
     Starting {
-        waiting: Waiting,
-        /// What was said meanwhile.
+        waiting: WaitingPrompts,
+        /// Prompts that came before the turn started.
         more: Vec<I>,
     },
     Running {
         turn: String,
-        waiting: Waiting,
+        waiting: WaitingPrompts,
     },
 }
 
-/// Prompts that one turn answers.
+/// The prompts that the end of a turn replies to.
 #[derive(Debug)]
-pub(crate) struct Waiting {
+pub(crate) struct WaitingPrompts {
     pub(crate) responders: Vec<Responder>,
     pub(crate) is_cancelled: bool,
 }
 
-/// What is to be done with a prompt.
+/// The action for a new prompt.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Next<I> {
-    /// Ask for a turn.
+pub(crate) enum PromptAction<I> {
+    /// Start a turn.
     Start(I),
-    /// Add it to the turn of this id.
+    /// Add it to the turn with this id.
     Steer(String, I),
-    /// Nothing yet.
+    /// Nothing: the turn has not started yet.
     Wait,
 }
 
-/// What is to be done as a turn begins.
+/// The actions when a turn starts.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Begun<I> {
-    /// Interrupt it.
+pub(crate) struct TurnActions<I> {
+    /// Interrupt the turn.
     pub(crate) interrupt: bool,
-    /// Add this to it.
+    /// Add this input to the turn.
     pub(crate) more: Vec<I>,
 }
 
-impl<I> Run<I> {
-    pub(crate) fn prompt(&mut self, responder: Responder, input: I) -> Next<I> {
+impl<I> PromptRun<I> {
+    pub(crate) fn prompt(&mut self, responder: Responder, input: I) -> PromptAction<I> {
         match &mut self.state {
-            State::Idle => {
-                let waiting = Waiting {
+            RunState::Idle => {
+                let waiting = WaitingPrompts {
                     responders: vec![responder],
                     is_cancelled: false,
                 };
                 let more = Vec::new();
-                self.state = State::Starting { waiting, more };
-                Next::Start(input)
+                self.state = RunState::Starting { waiting, more };
+                PromptAction::Start(input)
             }
-            State::Starting { waiting, more } => {
+            RunState::Starting { waiting, more } => {
                 waiting.responders.push(responder);
                 more.push(input);
-                Next::Wait
+                PromptAction::Wait
             }
-            State::Running { turn, waiting } => {
+            RunState::Running { turn, waiting } => {
                 waiting.responders.push(responder);
-                Next::Steer(turn.clone(), input)
+                PromptAction::Steer(turn.clone(), input)
             }
         }
     }
 
-    /// Says whether there is a turn to interrupt.
+    /// Whether a running turn must be interrupted.
     pub(crate) fn cancel(&mut self) -> bool {
         match &mut self.state {
-            State::Idle => false,
-            State::Starting { waiting, .. } => {
+            RunState::Idle => false,
+            RunState::Starting { waiting, .. } => {
                 waiting.is_cancelled = true;
                 false
             }
-            State::Running { waiting, .. } => {
+            RunState::Running { waiting, .. } => {
                 waiting.is_cancelled = true;
                 true
             }
         }
     }
 
-    /// Whether this request is a prompt that waits here.
-    pub(crate) fn has(&self, id: &RequestId) -> bool {
+    /// Whether this request is a prompt that has no reply yet.
+    pub(crate) fn has(&self, id: &JsonRpcId) -> bool {
         match &self.state {
-            State::Idle => false,
-            State::Starting { waiting, .. } | State::Running { waiting, .. } => waiting
+            RunState::Idle => false,
+            RunState::Starting { waiting, .. } | RunState::Running { waiting, .. } => waiting
                 .responders
                 .iter()
                 .any(|responder| responder.id() == id),
@@ -108,31 +109,31 @@ impl<I> Run<I> {
     }
 
     pub(crate) fn is_running(&self) -> bool {
-        matches!(self.state, State::Running { .. })
+        matches!(self.state, RunState::Running { .. })
     }
 
-    /// A turn has begun.
-    pub(crate) fn begin(&mut self, id: &str) -> Option<Begun<I>> {
+    /// A turn started.
+    pub(crate) fn begin(&mut self, id: &str) -> Option<TurnActions<I>> {
         let (waiting, more) = match std::mem::take(&mut self.state) {
-            State::Starting { waiting, more } => (waiting, more),
+            RunState::Starting { waiting, more } => (waiting, more),
             other => {
                 self.state = other;
                 return None;
             }
         };
-        let begun = Begun {
+        let begun = TurnActions {
             interrupt: waiting.is_cancelled,
             more,
         };
         let turn = id.to_owned();
-        self.state = State::Running { turn, waiting };
+        self.state = RunState::Running { turn, waiting };
         Some(begun)
     }
 
-    /// The turn is over.
-    pub(crate) fn end(&mut self) -> Option<Waiting> {
+    /// The turn ended.
+    pub(crate) fn end(&mut self) -> Option<WaitingPrompts> {
         match std::mem::take(&mut self.state) {
-            State::Running { waiting, .. } => Some(waiting),
+            RunState::Running { waiting, .. } => Some(waiting),
             other => {
                 self.state = other;
                 None
@@ -140,10 +141,10 @@ impl<I> Run<I> {
         }
     }
 
-    /// No turn came about.
-    pub(crate) fn refuse(&mut self) -> Option<Waiting> {
+    /// The turn could not be started.
+    pub(crate) fn refuse(&mut self) -> Option<WaitingPrompts> {
         match std::mem::take(&mut self.state) {
-            State::Starting { waiting, .. } => Some(waiting),
+            RunState::Starting { waiting, .. } => Some(waiting),
             other => {
                 self.state = other;
                 None
@@ -157,37 +158,37 @@ mod tests {
     use super::*;
     use codex_json_rpc::{LineQueue, Peer};
 
-    fn run() -> (Run<&'static str>, Peer, LineQueue) {
+    fn run() -> (PromptRun<&'static str>, Peer, LineQueue) {
         let (peer, lines) = Peer::new("cancel");
-        (Run::default(), peer, lines)
+        (PromptRun::default(), peer, lines)
     }
 
     #[tokio::test]
     async fn a_turn_answers_the_prompt_that_began_it_and_those_that_joined() {
         let (mut run, peer, _lines) = run();
-        let responder = |id: i64| peer.responder(RequestId::Number(id)).unwrap();
-        assert_eq!(run.prompt(responder(1), "a"), Next::Start("a"));
-        assert_eq!(run.prompt(responder(2), "b"), Next::Wait);
-        let begun = Begun {
+        let responder = |id: i64| peer.responder(JsonRpcId::Number(id)).unwrap();
+        assert_eq!(run.prompt(responder(1), "a"), PromptAction::Start("a"));
+        assert_eq!(run.prompt(responder(2), "b"), PromptAction::Wait);
+        let begun = TurnActions {
             interrupt: false,
             more: vec!["b"],
         };
         assert_eq!(run.begin("u"), Some(begun));
         assert_eq!(
             run.prompt(responder(3), "c"),
-            Next::Steer("u".to_owned(), "c")
+            PromptAction::Steer("u".to_owned(), "c")
         );
-        assert!(run.has(&RequestId::Number(3)));
+        assert!(run.has(&JsonRpcId::Number(3)));
         let waiting = run.end().unwrap();
         assert_eq!((waiting.responders.len(), waiting.is_cancelled), (3, false));
-        assert_eq!(run.prompt(responder(4), "d"), Next::Start("d"));
+        assert_eq!(run.prompt(responder(4), "d"), PromptAction::Start("d"));
     }
 
     #[tokio::test]
     async fn a_cancel_before_the_turn_begins_interrupts_it() {
         let (mut run, peer, _lines) = run();
         assert!(!run.cancel());
-        run.prompt(peer.responder(RequestId::Number(1)).unwrap(), "a");
+        run.prompt(peer.responder(JsonRpcId::Number(1)).unwrap(), "a");
         assert!(!run.cancel());
         assert!(run.begin("u").unwrap().interrupt);
         assert!(run.cancel());
@@ -199,8 +200,8 @@ mod tests {
         let (mut run, peer, _lines) = run();
         assert_eq!(run.begin("u"), None);
         assert!(run.end().is_none());
-        run.prompt(peer.responder(RequestId::Number(1)).unwrap(), "a");
-        // The end of a turn before this one.
+        run.prompt(peer.responder(JsonRpcId::Number(1)).unwrap(), "a");
+        // The end of an earlier turn.
         assert!(run.end().is_none());
         assert_eq!(run.refuse().unwrap().responders.len(), 1);
     }

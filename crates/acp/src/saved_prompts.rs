@@ -1,4 +1,4 @@
-//! Prompts that the user keeps as files in the `prompts` folder of the home folder.
+//! Prompts in the `prompts` folder of the home folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,11 +7,11 @@ use agent_client_protocol_schema::v1::Error;
 
 use crate::errors;
 
-/// A longer file is no prompt.
+/// Longer files are ignored.
 const LIMIT: u64 = 256 * 1024;
 
 #[derive(Debug, PartialEq)]
-pub(crate) struct Saved {
+pub(crate) struct SavedPrompt {
     pub(crate) name: String,
     pub(crate) description: String,
     pub(crate) hint: String,
@@ -21,8 +21,8 @@ fn folder(home: Option<&str>) -> Option<PathBuf> {
     Some(Path::new(home?).join("prompts"))
 }
 
-/// All of them, by name.
-pub(crate) fn list(home: Option<&str>) -> Vec<Saved> {
+/// All prompts, sorted by name.
+pub(crate) fn list(home: Option<&str>) -> Vec<SavedPrompt> {
     let entries = folder(home).and_then(|folder| fs::read_dir(folder).ok());
     let mut saved: Vec<_> = entries
         .into_iter()
@@ -48,7 +48,7 @@ fn read(path: &Path) -> Option<String> {
     }
 }
 
-fn described(name: String, text: &str) -> Saved {
+fn described(name: String, text: &str) -> SavedPrompt {
     let (head, _) = parts(text);
     let field = |field: &str| {
         let line = head
@@ -56,14 +56,14 @@ fn described(name: String, text: &str) -> Saved {
             .find_map(|line| line.strip_prefix(field)?.trim_start().strip_prefix(':'));
         line.map(|value| value.trim().trim_matches(['"', '\'']).to_owned())
     };
-    Saved {
+    SavedPrompt {
         description: field("description").unwrap_or_else(|| "A saved prompt".to_owned()),
         hint: field("argument-hint").unwrap_or_else(|| "arguments".to_owned()),
         name,
     }
 }
 
-/// What stands between two lines of dashes at the beginning, and the rest.
+/// The front matter and the rest.
 fn parts(text: &str) -> (&str, &str) {
     let head = text
         .strip_prefix("---\n")
@@ -71,7 +71,7 @@ fn parts(text: &str) -> (&str, &str) {
     head.unwrap_or(("", text))
 }
 
-/// The prompt of this name with arguments filled in.
+/// The text of a prompt with its arguments filled in.
 pub(crate) fn text(home: Option<&str>, name: &str, arguments: &str) -> Result<String, Error> {
     let is_name = !name.contains(['/', '\\']) && !name.is_empty();
     let path = folder(home)

@@ -1,4 +1,4 @@
-//! A session: a thread of the engine that the client has open.
+//! An open session of the client, which is a thread of the engine.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,33 +8,33 @@ use codex_app_server_protocol::v2::{TokenUsageBreakdown, UserInput};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::task::JoinHandle;
 
-use crate::offers::Offers;
+use crate::client_features::ClientFeatures;
 use crate::options::Settings;
-use crate::run::Run;
+use crate::run::PromptRun;
 use crate::updates::Projection;
 
 #[derive(Debug)]
-pub(crate) struct Session {
+pub(crate) struct AcpSession {
     pub(crate) id: SessionId,
     pub(crate) cwd: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<SessionState>,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct State {
-    pub(crate) run: Run<Vec<UserInput>>,
+pub(crate) struct SessionState {
+    pub(crate) run: PromptRun<Vec<UserInput>>,
     pub(crate) projection: Projection,
     pub(crate) settings: Settings,
-    /// What the client was told last that can be set.
-    told: Option<Vec<SessionConfigOption>>,
-    /// Tokens of the thread: now, and when the prompt that runs began.
+    /// The options that were sent to the client last.
+    sent_options: Option<Vec<SessionConfigOption>>,
+    /// Token counts of the thread: now, and at the start of the running prompt.
     pub(crate) tokens: Option<TokenUsageBreakdown>,
     pub(crate) tokens_before: Option<TokenUsageBreakdown>,
-    /// Work with the buffers of the client that has to be over before a prompt is answered.
+    /// Tasks that update the client's buffers. They end before the reply to the prompt.
     pub(crate) buffers: Vec<JoinHandle<()>>,
 }
 
-impl Session {
+impl AcpSession {
     pub(crate) fn new(id: &str, cwd: PathBuf) -> Arc<Self> {
         Arc::new(Self {
             id: SessionId::new(id),
@@ -43,7 +43,7 @@ impl Session {
         })
     }
 
-    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, SessionState> {
         self.state.lock()
     }
 
@@ -52,18 +52,27 @@ impl Session {
     }
 }
 
-impl State {
-    /// All options, which the client gets to know by this.
-    pub(crate) fn tell_options(&mut self, offers: Offers) -> Vec<SessionConfigOption> {
-        let options = self.settings.options(offers);
-        self.told = Some(options.clone());
+impl SessionState {
+    /// All options, remembered as sent.
+    pub(crate) fn options_to_send(
+        &mut self,
+        client_features: ClientFeatures,
+    ) -> Vec<SessionConfigOption> {
+        let options = self.settings.options(client_features);
+        self.sent_options = Some(options.clone());
         options
     }
 
-    /// All options, if the client knows others.
-    pub(crate) fn changed_options(&mut self, offers: Offers) -> Option<Vec<SessionConfigOption>> {
-        let options = self.settings.options(offers);
-        let is_news = self.told.as_ref().is_some_and(|told| *told != options);
-        is_news.then(|| self.tell_options(offers))
+    /// All options, if they changed since they were sent.
+    pub(crate) fn changed_options(
+        &mut self,
+        client_features: ClientFeatures,
+    ) -> Option<Vec<SessionConfigOption>> {
+        let options = self.settings.options(client_features);
+        let is_news = self
+            .sent_options
+            .as_ref()
+            .is_some_and(|sent| *sent != options);
+        is_news.then(|| self.options_to_send(client_features))
     }
 }

@@ -1,4 +1,4 @@
-//! `session/set_mode` and `session/set_config_option`. What is set holds from the next turn on.
+//! `session/set_mode` and `session/set_config_option`. Changes apply from the next turn on.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use agent_client_protocol_schema::v1::{
 use serde_json::{Value, json};
 
 use crate::agent::Agent;
-use crate::session::Session;
+use crate::session::AcpSession;
 
 pub(crate) async fn set_mode(
     agent: Arc<Agent>,
@@ -29,12 +29,12 @@ pub(crate) async fn set_option(
     let option = &request.config_id.0;
     let change = session.state().settings.change(option, &request.value)?;
     apply(&agent, &session, change).await?;
-    let options = session.state().tell_options(agent.offers());
+    let options = session.state().options_to_send(agent.client_features());
     Ok(SetSessionConfigOptionResponse::new(options))
 }
 
-/// Has the engine change the settings of a thread.
-pub(crate) async fn apply(agent: &Agent, session: &Session, change: Value) -> Result<(), Error> {
+/// Changes the settings of a thread in the engine.
+pub(crate) async fn apply(agent: &Agent, session: &AcpSession, change: Value) -> Result<(), Error> {
     if change.as_object().is_none_or(serde_json::Map::is_empty) {
         return Ok(());
     }

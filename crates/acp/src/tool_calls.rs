@@ -1,4 +1,4 @@
-//! Items as tool calls: pure functions from an item, as far as it has come, to what a client shows of it.
+//! Converts items to ACP tool calls, at any stage of the item. Pure.
 
 use std::path::Path;
 
@@ -13,8 +13,8 @@ use codex_app_server_protocol::v2::{
 };
 use serde_json::{Map, Value, json};
 
-/// The item as a tool call; nothing for items that are none. `diffs` are those of a patch. With `terminal` the
-/// output of commands is shown as a terminal.
+/// The tool call for an item; none for items of other kinds. `diffs` are those of a patch. With `terminal` the output
+/// of a command is shown as a terminal.
 pub(crate) fn of_item(
     item: &ThreadItem,
     diffs: Vec<ToolCallContent>,
@@ -75,7 +75,7 @@ fn meta(name: &str, value: Value) -> Meta {
     Map::from_iter([(name.to_owned(), value)])
 }
 
-/// What one command looks like before anything is known of its end.
+/// The tool call of a command before it ran.
 pub(crate) fn command_outline(
     id: &str,
     command: &str,
@@ -105,7 +105,7 @@ pub(crate) fn command_outline(
     call.raw_input(json!({ "command": command, "cwd": cwd }))
 }
 
-/// The command line without the shell around it.
+/// The script of a command line, without the shell that runs it.
 fn script(command: &str) -> String {
     match shlex::split(command).as_deref() {
         Some([_, flag, script]) if matches!(flag.as_str(), "-c" | "-lc") => script.clone(),
@@ -161,7 +161,7 @@ fn command(item: &ThreadItem, terminal: bool) -> Option<ToolCall> {
     Some(call.status(status).raw_output(raw))
 }
 
-/// A piece of a command's output, as terminals get it by convention.
+/// A piece of command output in `_meta`, as clients with terminals expect it.
 pub(crate) fn terminal_output(id: &str, data: &str) -> Meta {
     meta(
         "terminal_output",
@@ -169,7 +169,7 @@ pub(crate) fn terminal_output(id: &str, data: &str) -> Meta {
     )
 }
 
-/// What a patch looks like without its diffs.
+/// The tool call of a patch, without its diffs.
 fn file_change(id: &str, changes: &[FileUpdateChange]) -> ToolCall {
     let name = |change: &FileUpdateChange| match Path::new(&change.path).file_name() {
         Some(name) => name.to_string_lossy().into_owned(),
@@ -204,7 +204,7 @@ fn file_change(id: &str, changes: &[FileUpdateChange]) -> ToolCall {
         .locations(locations.collect())
 }
 
-/// A move without an edit: all that its diff says is where it went.
+/// Whether the change is a move without an edit: its diff has only the line about the move.
 fn is_pure_move(change: &FileUpdateChange) -> bool {
     matches!(&change.kind, PatchChangeKind::Update { move_path: Some(_) })
         && !change.diff.contains("@@")
@@ -244,7 +244,7 @@ fn mcp_call(item: &ThreadItem) -> Option<ToolCall> {
         });
     let mut content = Vec::new();
     if let Some(result) = result {
-        // A block of a kind that is not known here is left to `rawOutput`.
+        // Blocks of unknown kinds are only in `rawOutput`.
         let blocks = result.content.iter().cloned();
         content.extend(
             blocks
@@ -346,7 +346,7 @@ fn web_search(id: &str, query: &str, action: Option<&WebSearchAction>) -> ToolCa
         _ => (ToolKind::Search, format!("Search the web for '{query}'")),
     };
     let status = match action {
-        // It has this action while it runs.
+        // The action is not known while the search runs.
         Some(WebSearchAction::Other) if query.is_empty() => ToolCallStatus::InProgress,
         _ => ToolCallStatus::Completed,
     };

@@ -1,7 +1,7 @@
-//! Notifications of a thread as updates of its session. Pure: no files, no time, no connection.
+//! Converts notifications of a thread to session updates. Pure: no files, no time, no connection.
 //!
-//! Of each item the client hears once that it began, if at all, and once that it ended, at the latest when its turn
-//! ends. What was streamed is not said again.
+//! Each item has at most one start and exactly one end, at the latest when its turn ends. Streamed text is not
+//! repeated.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -16,50 +16,50 @@ use codex_app_server_protocol::v2::{
     McpServerStartupState, ThreadItem, ThreadTokenUsage, TurnPlanStep, TurnPlanStepStatus,
 };
 
-use crate::offers::Offers;
+use crate::client_features::ClientFeatures;
 use crate::{prompt_blocks, tool_calls};
 
-/// What a session has told its client so far.
+/// What was sent to the client of a session.
 #[derive(Debug, Default)]
 pub(crate) struct Projection {
-    /// Tool calls that were told and have not ended, as they were told last.
+    /// Tool calls that have not ended, as they were sent last.
     open: BTreeMap<String, ToolCall>,
-    /// Messages and thoughts of which text was streamed, with the part of it that came last.
+    /// Messages and thoughts whose text was streamed, with the index of the last part.
     streamed: HashMap<String, i64>,
-    /// Terminals that the client shows, with how much of their output it has.
+    /// Terminals that the client shows, with the number of bytes sent.
     terminals: HashMap<String, usize>,
     /// Compactions that have not ended.
     compacting: BTreeSet<String>,
     usage: Option<(u64, u64)>,
 }
 
-/// A tool call that is asked about.
+/// A tool call that needs a permission.
 #[derive(Debug)]
-pub(crate) enum Announced {
-    /// The client knows it.
+pub(crate) enum AnnouncedCall {
+    /// The call was sent before.
     Known(ToolCall),
-    /// The client has not heard of it.
+    /// The call was not sent yet.
     New(ToolCall),
 }
 
 impl Projection {
-    /// What is said of a notification. `diffs` are those of the patch that it is about.
+    /// The updates for a notification. `diffs` are those of its patch.
     pub(crate) fn notified(
         &mut self,
         notification: &ServerNotification,
         diffs: Vec<ToolCallContent>,
-        offers: Offers,
+        client_features: ClientFeatures,
     ) -> Vec<SessionUpdate> {
         use ServerNotification as N;
         match notification {
             N::AgentMessageDelta(it) => self.message(&it.item_id, &it.delta),
-            N::PlanDelta(it) if !offers.plans => self.message(&it.item_id, &it.delta),
+            N::PlanDelta(it) if !client_features.plans => self.message(&it.item_id, &it.delta),
             N::ReasoningSummaryTextDelta(it) => {
                 self.thought(&it.item_id, it.summary_index, &it.delta)
             }
             N::ReasoningTextDelta(it) => self.thought(&it.item_id, it.content_index, &it.delta),
-            N::ItemStarted(it) => self.begin(&it.item, diffs, offers),
-            N::ItemCompleted(it) => self.end(&it.item, diffs, offers),
+            N::ItemStarted(it) => self.begin(&it.item, diffs, client_features),
+            N::ItemCompleted(it) => self.end(&it.item, diffs, client_features),
             N::CommandExecutionOutputDelta(it) => self.output(&it.item_id, &it.delta),
             N::TerminalInteraction(it) if self.terminals.contains_key(&it.item_id) => {
                 let typed = format!("\n> {}\n", it.stdin.trim_end());
@@ -75,37 +75,39 @@ impl Projection {
                 let update = SessionInfoUpdate::new().title(it.thread_name.clone());
                 vec![SessionUpdate::SessionInfoUpdate(update)]
             }
-            N::Warning(it) if offers.notices => notice(NoticeSeverity::Warning, &it.message, None),
+            N::Warning(it) if client_features.notices => {
+                notice(NoticeSeverity::Warning, &it.message, None)
+            }
             N::Warning(it) => vec![message_chunk(&format!("Warning: {}\n\n", it.message), None)],
             N::ModelRerouted(it) => {
                 let title = format!("{} answers in place of {}", it.to_model, it.from_model);
-                if offers.notices {
+                if client_features.notices {
                     notice(NoticeSeverity::Info, &title, None)
                 } else {
                     vec![SessionUpdate::AgentThoughtChunk(chunk(&title, None))]
                 }
             }
-            N::Error(it) if it.will_retry && offers.notices => {
+            N::Error(it) if it.will_retry && client_features.notices => {
                 let details = it.error.additional_details.as_deref();
                 notice(NoticeSeverity::Warning, &it.error.message, details)
             }
             N::McpServerStatusUpdated(it)
-                if it.status == McpServerStartupState::Failed && offers.notices =>
+                if it.status == McpServerStartupState::Failed && client_features.notices =>
             {
                 let title = format!("MCP server `{}` did not start", it.name);
                 notice(NoticeSeverity::Warning, &title, it.error.as_deref())
             }
-            N::TurnCompleted(_) => self.end_of_turn(offers),
+            N::TurnCompleted(_) => self.end_of_turn(client_features),
             _ => Vec::new(),
         }
     }
 
-    /// What is said of an item of a stored turn.
+    /// The updates for an item of a stored turn.
     pub(crate) fn replay(
         &mut self,
         item: &ThreadItem,
         diffs: Vec<ToolCallContent>,
-        offers: Offers,
+        client_features: ClientFeatures,
     ) -> Vec<SessionUpdate> {
         match item {
             ThreadItem::UserMessage { id, content, .. } => {
@@ -114,18 +116,18 @@ impl Projection {
                 let chunks = blocks.map(|block| ContentChunk::new(block).message_id(id.clone()));
                 chunks.map(SessionUpdate::UserMessageChunk).collect()
             }
-            item => self.end(item, diffs, offers),
+            item => self.end(item, diffs, client_features),
         }
     }
 
-    /// A tool call that is asked about: as the client knows it, or as it has to be told of first.
-    pub(crate) fn announce(&mut self, call: ToolCall) -> Announced {
+    /// Registers a tool call that needs a permission.
+    pub(crate) fn announce(&mut self, call: ToolCall) -> AnnouncedCall {
         let id = call.tool_call_id.0.to_string();
         match self.open.get(&id) {
-            Some(known) => Announced::Known(known.clone()),
+            Some(known) => AnnouncedCall::Known(known.clone()),
             None => {
                 self.open.insert(id, call.clone());
-                Announced::New(call)
+                AnnouncedCall::New(call)
             }
         }
     }
@@ -134,18 +136,18 @@ impl Projection {
         &mut self,
         item: &ThreadItem,
         diffs: Vec<ToolCallContent>,
-        offers: Offers,
+        client_features: ClientFeatures,
     ) -> Vec<SessionUpdate> {
         if let ThreadItem::ContextCompaction { id } = item {
-            return vec![self.compaction(id, CompactionStatus::InProgress, offers)];
+            return vec![self.compaction(id, CompactionStatus::InProgress, client_features)];
         }
         if let ThreadItem::CommandExecution { id, .. } = item
-            && offers.terminal_output
+            && client_features.terminal_output
         {
             self.terminals.insert(id.clone(), 0);
         }
-        match tool_calls::of_item(item, diffs, offers.terminal_output) {
-            Some(call) => vec![self.tell(call)],
+        match tool_calls::of_item(item, diffs, client_features.terminal_output) {
+            Some(call) => vec![self.tool_call_update(call)],
             None => Vec::new(),
         }
     }
@@ -154,11 +156,11 @@ impl Projection {
         &mut self,
         item: &ThreadItem,
         diffs: Vec<ToolCallContent>,
-        offers: Offers,
+        client_features: ClientFeatures,
     ) -> Vec<SessionUpdate> {
         match item {
             ThreadItem::AgentMessage { id, text, .. } => self.rest(id, &text.as_str()),
-            ThreadItem::Plan { id, text } if offers.plans => {
+            ThreadItem::Plan { id, text } if client_features.plans => {
                 let content = PlanMarkdown::new(id.clone(), text.clone());
                 let update = PlanUpdate::new(PlanUpdateContent::Markdown(content));
                 vec![SessionUpdate::PlanUpdate(update)]
@@ -179,24 +181,24 @@ impl Projection {
                 }
             }
             ThreadItem::ContextCompaction { id } => {
-                vec![self.compaction(id, CompactionStatus::Completed, offers)]
+                vec![self.compaction(id, CompactionStatus::Completed, client_features)]
             }
             ThreadItem::CommandExecution { id, .. } => {
                 let shown = self.terminals.remove(id);
                 let rest = shown.and_then(|shown| rest_of_output(item, shown));
                 let call = tool_calls::of_item(item, diffs, shown.is_some());
-                let call = call.map(|call| self.tell(call));
+                let call = call.map(|call| self.tool_call_update(call));
                 rest.into_iter().chain(call).collect()
             }
             item => match tool_calls::of_item(item, diffs, false) {
-                Some(call) => vec![self.tell(call)],
+                Some(call) => vec![self.tool_call_update(call)],
                 None => Vec::new(),
             },
         }
     }
 
-    /// A tool call as it is now: whole the first time, what may have changed after that.
-    pub(crate) fn tell(&mut self, call: ToolCall) -> SessionUpdate {
+    /// The update for a tool call: all of it the first time, the members that may have changed later.
+    pub(crate) fn tool_call_update(&mut self, call: ToolCall) -> SessionUpdate {
         let id = call.tool_call_id.0.to_string();
         let is_over = matches!(
             call.status,
@@ -219,7 +221,7 @@ impl Projection {
         vec![message_chunk(delta, Some(id))]
     }
 
-    /// A message at its end: nothing if it was streamed.
+    /// The text of a complete message, unless it was streamed.
     fn rest(&mut self, id: &str, text: &str) -> Vec<SessionUpdate> {
         match self.streamed.remove(id) {
             None if !text.is_empty() => vec![message_chunk(text, Some(id))],
@@ -261,8 +263,13 @@ impl Projection {
         }
     }
 
-    fn compaction(&mut self, id: &str, status: CompactionStatus, offers: Offers) -> SessionUpdate {
-        if offers.compaction {
+    fn compaction(
+        &mut self,
+        id: &str,
+        status: CompactionStatus,
+        client_features: ClientFeatures,
+    ) -> SessionUpdate {
+        if client_features.compaction {
             match status {
                 CompactionStatus::InProgress => self.compacting.insert(id.to_owned()),
                 _ => self.compacting.remove(id),
@@ -274,11 +281,11 @@ impl Projection {
             _ => ToolCallStatus::Completed,
         };
         let call = ToolCall::new(id.to_owned(), "Compact the conversation");
-        self.tell(call.kind(ToolKind::Think).status(status))
+        self.tool_call_update(call.kind(ToolKind::Think).status(status))
     }
 
-    /// The end of an interrupted turn stands for that of what is unfinished in it.
-    fn end_of_turn(&mut self, offers: Offers) -> Vec<SessionUpdate> {
+    /// Ends whatever is unfinished when its turn ends.
+    fn end_of_turn(&mut self, client_features: ClientFeatures) -> Vec<SessionUpdate> {
         self.streamed.clear();
         self.terminals.clear();
         let calls = std::mem::take(&mut self.open).into_keys().map(|id| {
@@ -287,7 +294,7 @@ impl Projection {
         });
         let mut ends: Vec<_> = calls.collect();
         for id in self.compacting.clone() {
-            ends.push(self.compaction(&id, CompactionStatus::Cancelled, offers));
+            ends.push(self.compaction(&id, CompactionStatus::Cancelled, client_features));
         }
         ends
     }
@@ -299,7 +306,7 @@ fn terminal_output(id: &str, data: &str) -> SessionUpdate {
     SessionUpdate::ToolCallUpdate(update)
 }
 
-/// What a command that ended had put out beyond what was shown of it.
+/// The output of a command that was not streamed.
 fn rest_of_output(item: &ThreadItem, shown: usize) -> Option<SessionUpdate> {
     let ThreadItem::CommandExecution {
         id,
@@ -314,7 +321,7 @@ fn rest_of_output(item: &ThreadItem, shown: usize) -> Option<SessionUpdate> {
     Some(terminal_output(id, rest))
 }
 
-/// What may have changed in a tool call since it was told whole.
+/// The members of a tool call that may change after its first update.
 fn changes(call: ToolCall) -> ToolCallUpdate {
     let content = Some(call.content).filter(|content| !content.is_empty());
     let locations = Some(call.locations).filter(|locations| !locations.is_empty());
@@ -332,12 +339,12 @@ fn chunk(text: &str, message: Option<&str>) -> ContentChunk {
     ContentChunk::new(ContentBlock::from(text.to_owned())).message_id(id)
 }
 
-/// A piece of a message of the agent.
+/// A piece of an agent message.
 pub(crate) fn message_chunk(text: &str, message: Option<&str>) -> SessionUpdate {
     SessionUpdate::AgentMessageChunk(chunk(text, message))
 }
 
-/// Something to tell the user besides the conversation.
+/// A notice for the user, outside of the conversation.
 pub(crate) fn notice(
     severity: NoticeSeverity,
     title: &str,

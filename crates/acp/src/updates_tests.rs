@@ -2,15 +2,15 @@ use super::*;
 use serde_json::{Value, json};
 
 #[derive(Default)]
-struct Told {
+struct TestProjection {
     projection: Projection,
-    offers: Offers,
+    client_features: ClientFeatures,
 }
 
-impl Told {
-    fn with(offers: Offers) -> Self {
+impl TestProjection {
+    fn with(client_features: ClientFeatures) -> Self {
         Self {
-            offers,
+            client_features,
             ..Self::default()
         }
     }
@@ -21,7 +21,9 @@ impl Told {
         let params = serde_json::value::to_raw_value(&params).unwrap();
         let notification = ServerNotification::read(method, Some(&params)).unwrap();
         assert_eq!(notification.thread_id(), Some("t"));
-        let updates = self.projection.notified(&notification, vec![], self.offers);
+        let updates = self
+            .projection
+            .notified(&notification, vec![], self.client_features);
         updates.iter().map(|update| json!(update)).collect()
     }
 
@@ -51,23 +53,24 @@ fn command(status: &str) -> Value {
 
 #[test]
 fn what_was_streamed_is_not_said_again() {
-    let mut told = Told::default();
-    let delta = told.notified(
+    let mut projection = TestProjection::default();
+    let delta = projection.notified(
         "item/agentMessage/delta",
         json!({ "itemId": "m", "delta": "hi" }),
     );
     assert_eq!(delta, [text("agent_message_chunk", "hi", "m")]);
-    assert!(told.item("item/completed", message("hi")).is_empty());
-    let whole = told.item("item/completed", message("again"));
+    assert!(projection.item("item/completed", message("hi")).is_empty());
+    let whole = projection.item("item/completed", message("again"));
     assert_eq!(whole, [text("agent_message_chunk", "again", "m")]);
 }
 
 #[test]
 fn a_new_part_of_a_summary_begins_a_paragraph() {
-    let mut told = Told::default();
+    let mut projection = TestProjection::default();
     let mut part = |index: i64| {
         let params = json!({ "itemId": "r", "delta": "x", "summaryIndex": index });
-        told.notified("item/reasoning/summaryTextDelta", params)
+        projection
+            .notified("item/reasoning/summaryTextDelta", params)
             .remove(0)
     };
     assert_eq!(part(0), text("agent_thought_chunk", "x", "r"));
@@ -77,45 +80,46 @@ fn a_new_part_of_a_summary_begins_a_paragraph() {
 
 #[test]
 fn a_tool_call_is_told_whole_once_and_ends_once() {
-    let mut told = Told::default();
-    let begun = told.item("item/started", command("inProgress"));
+    let mut projection = TestProjection::default();
+    let begun = projection.item("item/started", command("inProgress"));
     assert_eq!(begun[0]["sessionUpdate"], "tool_call");
-    let ended = told.item("item/completed", command("declined"));
+    let ended = projection.item("item/completed", command("declined"));
     assert_eq!(ended[0]["sessionUpdate"], "tool_call_update");
     assert_eq!(ended[0]["status"], "failed");
-    assert!(told.end_turn().is_empty());
+    assert!(projection.end_turn().is_empty());
 }
 
 #[test]
 fn the_end_of_a_turn_ends_what_is_open() {
-    let mut told = Told::default();
-    told.item("item/started", command("inProgress"));
+    let mut projection = TestProjection::default();
+    projection.item("item/started", command("inProgress"));
     let expected =
         json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "failed" });
-    assert_eq!(told.end_turn(), [expected]);
-    assert!(told.end_turn().is_empty());
+    assert_eq!(projection.end_turn(), [expected]);
+    assert!(projection.end_turn().is_empty());
 }
 
 #[test]
 fn output_goes_to_terminals_that_the_client_shows() {
     let output = json!({ "itemId": "c", "delta": "x" });
-    let mut told = Told::default();
-    told.item("item/started", command("inProgress"));
+    let mut projection = TestProjection::default();
+    projection.item("item/started", command("inProgress"));
     assert!(
-        told.notified("item/commandExecution/outputDelta", output.clone())
+        projection
+            .notified("item/commandExecution/outputDelta", output.clone())
             .is_empty()
     );
-    let mut told = Told::with(Offers {
+    let mut projection = TestProjection::with(ClientFeatures {
         terminal_output: true,
-        ..Offers::default()
+        ..ClientFeatures::default()
     });
-    told.item("item/started", command("inProgress"));
-    let piece = told.notified("item/commandExecution/outputDelta", output);
+    projection.item("item/started", command("inProgress"));
+    let piece = projection.notified("item/commandExecution/outputDelta", output);
     let expected = json!({ "terminal_output": { "terminal_id": "c", "data": "x" } });
     assert_eq!(piece[0]["_meta"], expected);
     let mut whole = command("completed");
     whole["aggregatedOutput"] = json!("xyz");
-    let ended = told.item("item/completed", whole);
+    let ended = projection.item("item/completed", whole);
     assert_eq!(ended[0]["_meta"]["terminal_output"]["data"], "yz");
     assert_eq!(ended[1]["status"], "completed");
 }
@@ -123,31 +127,31 @@ fn output_goes_to_terminals_that_the_client_shows() {
 #[test]
 fn what_was_not_offered_is_not_sent() {
     let warning = json!({ "message": "odd" });
-    let heard = |offers: Offers| {
-        Told::with(offers)
+    let heard = |client_features: ClientFeatures| {
+        TestProjection::with(client_features)
             .notified("warning", warning.clone())
             .remove(0)
     };
     assert_eq!(
-        heard(Offers::default())["sessionUpdate"],
+        heard(ClientFeatures::default())["sessionUpdate"],
         "agent_message_chunk"
     );
-    let notices = Offers {
+    let notices = ClientFeatures {
         notices: true,
-        ..Offers::default()
+        ..ClientFeatures::default()
     };
     let expected = json!({ "sessionUpdate": "notice", "severity": "warning", "title": "odd" });
     assert_eq!(heard(notices), expected);
     let compaction = json!({ "type": "contextCompaction", "id": "k" });
-    let begun = |offers: Offers| {
-        Told::with(offers)
+    let begun = |client_features: ClientFeatures| {
+        TestProjection::with(client_features)
             .item("item/started", compaction.clone())
             .remove(0)
     };
-    assert_eq!(begun(Offers::default())["kind"], "think");
-    let offered = Offers {
+    assert_eq!(begun(ClientFeatures::default())["kind"], "think");
+    let offered = ClientFeatures {
         compaction: true,
-        ..Offers::default()
+        ..ClientFeatures::default()
     };
     let expected = json!({ "sessionUpdate": "compaction_update", "compactionId": "k",
                            "status": "in_progress" });
@@ -156,7 +160,7 @@ fn what_was_not_offered_is_not_sent() {
 
 #[test]
 fn usage_is_told_when_it_changes() {
-    let mut told = Told::default();
+    let mut projection = TestProjection::default();
     let count = |tokens: i64| {
         let sum = json!({ "totalTokens": tokens, "inputTokens": 0, "cachedInputTokens": 0,
                           "outputTokens": 0, "reasoningOutputTokens": 0 });
@@ -164,11 +168,12 @@ fn usage_is_told_when_it_changes() {
     };
     let expected = json!({ "sessionUpdate": "usage_update", "used": 7, "size": 100 });
     assert_eq!(
-        told.notified("thread/tokenUsage/updated", count(7)),
+        projection.notified("thread/tokenUsage/updated", count(7)),
         [expected]
     );
     assert!(
-        told.notified("thread/tokenUsage/updated", count(7))
+        projection
+            .notified("thread/tokenUsage/updated", count(7))
             .is_empty()
     );
 }

@@ -8,7 +8,10 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand, ValueEnum};
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::TurnStatus;
-use codex_client::{ClientError, Decision, Listener, Question, Session, Style, Transcript, Wire};
+use codex_client::{
+    ClientError, ClientThread, Direction, ServerQuestion, Style, Transcript, TurnObserver,
+    UserDecision,
+};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
@@ -98,7 +101,7 @@ async fn send(arguments: SendArguments, before: SettingsFlags) -> anyhow::Result
         .await?;
     let cwd = arguments.cwd.map(std::path::absolute).transpose()?;
     let params = cwd.map_or_else(|| json!({}), |cwd| json!({ "cwd": cwd }));
-    let mut session = Session::start(client, &params).await?;
+    let mut session = ClientThread::start(client, &params).await?;
     let mut listener = WireListener(InteractiveUser::new(
         Transcript::new(io::stderr(), style, terminal::width()),
         answers(arguments.approve),
@@ -115,10 +118,10 @@ async fn send(arguments: SendArguments, before: SettingsFlags) -> anyhow::Result
 
 fn answers(approve: ApprovalAnswer) -> AnswerSource {
     match approve {
-        ApprovalAnswer::Accept => AnswerSource::always(Decision::Accept),
-        ApprovalAnswer::AcceptForSession => AnswerSource::always(Decision::AcceptForSession),
-        ApprovalAnswer::Decline => AnswerSource::always(Decision::Decline),
-        ApprovalAnswer::Cancel => AnswerSource::always(Decision::Cancel),
+        ApprovalAnswer::Accept => AnswerSource::always(UserDecision::Accept),
+        ApprovalAnswer::AcceptForSession => AnswerSource::always(UserDecision::AcceptForSession),
+        ApprovalAnswer::Decline => AnswerSource::always(UserDecision::Decline),
+        ApprovalAnswer::Cancel => AnswerSource::always(UserDecision::Cancel),
         ApprovalAnswer::Ask => AnswerSource::of_person(),
     }
 }
@@ -126,12 +129,12 @@ fn answers(approve: ApprovalAnswer) -> AnswerSource {
 /// Answers questions like [`InteractiveUser`], but prints no transcript, because all messages are printed.
 struct WireListener(InteractiveUser<io::Stderr>);
 
-impl Listener for WireListener {
-    fn hear(&mut self, _: &ServerNotification) -> Result<(), ClientError> {
+impl TurnObserver for WireListener {
+    fn on_notification(&mut self, _: &ServerNotification) -> Result<(), ClientError> {
         Ok(())
     }
 
-    async fn decide(&mut self, question: Question<'_>) -> Result<Decision, ClientError> {
+    async fn decide(&mut self, question: ServerQuestion<'_>) -> Result<UserDecision, ClientError> {
         match &mut self.0.answers {
             AnswerSource::Asked(_) => self.0.decide(question).await,
             AnswerSource::Given(decisions, last) => Ok(decisions.next().unwrap_or(*last)),
@@ -139,11 +142,11 @@ impl Listener for WireListener {
     }
 }
 
-fn print(wire: Wire, line: &str, raw: bool, style: Style) -> io::Result<()> {
+fn print(wire: Direction, line: &str, raw: bool, style: Style) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let sign = match wire {
-        Wire::Sent => '>',
-        Wire::Received => '<',
+        Direction::Sent => '>',
+        Direction::Received => '<',
     };
     if raw {
         return writeln!(out, "{sign} {line}");

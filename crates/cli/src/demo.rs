@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use clap::Args;
 use codex_app_server_protocol::v2::TurnStatus;
-use codex_client::{Client, Decision, Session, Transcript};
+use codex_client::{Client, ClientThread, Transcript, UserDecision};
 use codex_rollout_trace::replay_bundle;
 use codex_scenario::{Answer, Scenario};
 use codex_trace_view::{Budget, write_view};
@@ -67,7 +67,7 @@ async fn show(arguments: DemoArguments) -> anyhow::Result<ExitCode> {
             .copied()
             .map(decision)
             .collect();
-        AnswerSource::Given(answers.into_iter(), Decision::Accept)
+        AnswerSource::Given(answers.into_iter(), UserDecision::Accept)
     } else {
         AnswerSource::of_person()
     };
@@ -102,7 +102,7 @@ async fn play(
     let (server, mut client) = folder.start_server()?;
     let session = async {
         initialize(&mut client).await?;
-        anyhow::Ok(Session::start(client, &json!({ "cwd": folder.work() })).await?)
+        anyhow::Ok(ClientThread::start(client, &json!({ "cwd": folder.work() })).await?)
     };
     let session = session.await;
     let mut session = session.with_context(|| {
@@ -148,12 +148,12 @@ async fn initialize(client: &mut Client) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn decision(answer: Answer) -> Decision {
+fn decision(answer: Answer) -> UserDecision {
     match answer {
-        Answer::Accept => Decision::Accept,
-        Answer::AcceptForSession => Decision::AcceptForSession,
-        Answer::Decline => Decision::Decline,
-        Answer::Cancel => Decision::Cancel,
+        Answer::Accept => UserDecision::Accept,
+        Answer::AcceptForSession => UserDecision::AcceptForSession,
+        Answer::Decline => UserDecision::Decline,
+        Answer::Cancel => UserDecision::Cancel,
     }
 }
 

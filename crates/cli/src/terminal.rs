@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 use clap::ValueEnum;
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::TokenUsageBreakdown;
-use codex_client::{ClientError, Decision, Listener, Question, Style, Transcript};
+use codex_client::{ClientError, ServerQuestion, Style, Transcript, TurnObserver, UserDecision};
 use tokio::io::{AsyncBufReadExt, BufReader, Lines, Stdin};
 
 /// When to use colours.
@@ -42,7 +42,7 @@ pub(crate) enum AnswerSource {
     /// The user, on standard input.
     Asked(Box<Lines<BufReader<Stdin>>>),
     /// These in order, then always the last one.
-    Given(std::vec::IntoIter<Decision>, Decision),
+    Given(std::vec::IntoIter<UserDecision>, UserDecision),
 }
 
 impl AnswerSource {
@@ -50,7 +50,7 @@ impl AnswerSource {
         Self::Asked(Box::new(BufReader::new(tokio::io::stdin()).lines()))
     }
 
-    pub(crate) fn always(decision: Decision) -> Self {
+    pub(crate) fn always(decision: UserDecision) -> Self {
         Self::Given(Vec::new().into_iter(), decision)
     }
 }
@@ -73,15 +73,15 @@ impl<W: Write> InteractiveUser<W> {
     }
 }
 
-impl<W: Write> Listener for InteractiveUser<W> {
-    fn hear(&mut self, notification: &ServerNotification) -> Result<(), ClientError> {
+impl<W: Write> TurnObserver for InteractiveUser<W> {
+    fn on_notification(&mut self, notification: &ServerNotification) -> Result<(), ClientError> {
         if let ServerNotification::ThreadTokenUsageUpdated(it) = notification {
             self.usage = Some(it.token_usage.total.clone());
         }
-        Ok(self.transcript.hear(notification)?)
+        Ok(self.transcript.on_notification(notification)?)
     }
 
-    async fn decide(&mut self, question: Question<'_>) -> Result<Decision, ClientError> {
+    async fn decide(&mut self, question: ServerQuestion<'_>) -> Result<UserDecision, ClientError> {
         self.transcript.ask(question)?;
         let lines = match &mut self.answers {
             AnswerSource::Asked(lines) => lines,
@@ -94,8 +94,8 @@ impl<W: Write> Listener for InteractiveUser<W> {
         loop {
             let Some(line) = lines.next_line().await? else {
                 // Without a user there is no consent.
-                self.transcript.answered(Decision::Decline)?;
-                return Ok(Decision::Decline);
+                self.transcript.answered(UserDecision::Decline)?;
+                return Ok(UserDecision::Decline);
             };
             if let Some(decision) = decision_of(&line) {
                 return Ok(decision);
@@ -105,12 +105,12 @@ impl<W: Write> Listener for InteractiveUser<W> {
     }
 }
 
-fn decision_of(line: &str) -> Option<Decision> {
+fn decision_of(line: &str) -> Option<UserDecision> {
     Some(match line.trim().to_lowercase().as_str() {
-        "y" | "yes" => Decision::Accept,
-        "a" | "always" => Decision::AcceptForSession,
-        "n" | "no" => Decision::Decline,
-        "c" | "cancel" => Decision::Cancel,
+        "y" | "yes" => UserDecision::Accept,
+        "a" | "always" => UserDecision::AcceptForSession,
+        "n" | "no" => UserDecision::Decline,
+        "c" | "cancel" => UserDecision::Cancel,
         _ => return None,
     })
 }

@@ -17,8 +17,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::client::{Client, ClientError, Incoming};
-use crate::multiplex::{Caller, Events};
+use crate::client::{Client, ClientError, ServerMessage};
+use crate::multiplex::{ConnectionHandle, ServerMessages};
 
 /// How long the client may take to read the last messages.
 const LAST_MESSAGES: Duration = Duration::from_secs(1);
@@ -34,7 +34,7 @@ pub trait Adapter: Send + Sync + 'static {
         notification: &ServerNotification,
     ) -> impl Future<Output = ()> + Send;
 
-    /// The answer to a request of the engine; none for a request that this protocol cannot answer.
+    /// The result for a request of the engine; none for a request that this protocol cannot answer.
     fn answer(
         self: Arc<Self>,
         id: &RequestId,
@@ -61,7 +61,7 @@ pub enum AdapterError {
 pub async fn serve_adapter<A: Adapter>(
     engine: Client,
     cancellation: &'static str,
-    adapter: impl FnOnce(Caller, Peer) -> Arc<A>,
+    adapter: impl FnOnce(ConnectionHandle, Peer) -> Arc<A>,
     input: impl AsyncRead + Unpin,
     output: impl AsyncWrite + Unpin + Send + 'static,
     stop: impl Future<Output = ()>,
@@ -95,11 +95,15 @@ struct Answering {
 }
 
 /// Handles the messages of the engine until it ends, and returns why.
-async fn follow<A: Adapter>(adapter: Arc<A>, caller: Caller, mut events: Events) -> ClientError {
+async fn follow<A: Adapter>(
+    adapter: Arc<A>,
+    caller: ConnectionHandle,
+    mut events: ServerMessages,
+) -> ClientError {
     let mut answering: HashMap<RequestId, Answering> = HashMap::new();
     loop {
         match events.next().await {
-            Ok(Incoming::Notification(notification)) => {
+            Ok(ServerMessage::Notification(notification)) => {
                 if let ServerNotification::ServerRequestResolved(it) = &*notification
                     && let Some(Answering { withdraw, task }) = answering.remove(&it.request_id)
                 {
@@ -108,7 +112,7 @@ async fn follow<A: Adapter>(adapter: Arc<A>, caller: Caller, mut events: Events)
                 }
                 adapter.notified(&notification).await;
             }
-            Ok(Incoming::Question(id, request)) => {
+            Ok(ServerMessage::Request(id, request)) => {
                 let (withdraw, withdrawn) = oneshot::channel();
                 let work = answer(Arc::clone(&adapter), caller.clone(), id.clone(), request);
                 let task = tokio::spawn(async move {
@@ -119,7 +123,7 @@ async fn follow<A: Adapter>(adapter: Arc<A>, caller: Caller, mut events: Events)
                 });
                 answering.insert(id, Answering { withdraw, task });
             }
-            Ok(Incoming::Unknown(_)) => {}
+            Ok(ServerMessage::Unknown(_)) => {}
             Err(error) => return error,
         }
     }
@@ -127,7 +131,7 @@ async fn follow<A: Adapter>(adapter: Arc<A>, caller: Caller, mut events: Events)
 
 async fn answer<A: Adapter>(
     adapter: Arc<A>,
-    caller: Caller,
+    caller: ConnectionHandle,
     id: RequestId,
     request: Box<ServerRequest>,
 ) {

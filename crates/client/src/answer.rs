@@ -1,4 +1,4 @@
-//! What the server asks, and how a decision of the person becomes an answer.
+//! Questions of the server, and the reply for each decision of the person.
 
 use codex_app_server_protocol::ServerRequest;
 use codex_app_server_protocol::v2::{
@@ -7,21 +7,21 @@ use codex_app_server_protocol::v2::{
 };
 use serde_json::{Map, Value, json};
 
-/// A decision about something that the agent wants to do.
+/// The decision of a person about an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
-    /// Go ahead.
+pub enum UserDecision {
+    /// Allow it.
     Accept,
-    /// Go ahead, and do not ask again for the same in this session.
+    /// Allow it, and do not ask again for the same in this session.
     AcceptForSession,
-    /// Do not do it, and go on otherwise.
+    /// Refuse it and continue the turn.
     Decline,
-    /// Do not do it, and end the turn.
+    /// Refuse it and end the turn.
     Cancel,
 }
 
-impl Decision {
-    /// As it stands on the wire.
+impl UserDecision {
+    /// The name on the wire.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -37,22 +37,22 @@ impl Decision {
     }
 }
 
-/// What the server asks, if this client can answer it.
+/// A question that this client can answer.
 #[derive(Clone, Copy, Debug)]
-pub enum Question<'a> {
+pub enum ServerQuestion<'a> {
     /// Whether a command may run.
     Command(&'a CommandExecutionRequestApprovalParams),
     /// Whether a patch may be applied.
     Patch(&'a FileChangeRequestApprovalParams),
-    /// Whether the agent gets more rights.
+    /// Whether to grant more permissions to the agent.
     Permissions(&'a PermissionsRequestApprovalParams),
-    /// Whether the person agrees to what an MCP server, or a call of its tool, is about.
+    /// Whether to accept the message of an MCP server, or a call of its tool.
     Agreement(&'a str),
-    /// Which of some choices the person takes. A yes takes the first of each.
+    /// Questions with choices. Acceptance takes the first choice of each.
     Choices(&'a ToolRequestUserInputParams),
 }
 
-impl<'a> Question<'a> {
+impl<'a> ServerQuestion<'a> {
     pub(crate) fn of(request: &'a ServerRequest) -> Option<Self> {
         Some(match request {
             ServerRequest::CommandExecutionRequestApproval(params) => Self::Command(params),
@@ -60,7 +60,7 @@ impl<'a> Question<'a> {
             ServerRequest::PermissionsRequestApproval(params) => Self::Permissions(params),
             ServerRequest::ToolRequestUserInput(params) => Self::Choices(params),
             ServerRequest::McpServerElicitationRequest(params) => match &params.request {
-                // There is nothing here to fill fields in with.
+                // A form with fields, which this client cannot fill in.
                 McpServerElicitationRequest::Form {
                     message,
                     requested_schema,
@@ -72,7 +72,7 @@ impl<'a> Question<'a> {
         })
     }
 
-    pub(crate) fn answer(self, decision: Decision) -> Value {
+    pub(crate) fn answer(self, decision: UserDecision) -> Value {
         match self {
             Self::Command(_) | Self::Patch(_) => json!({ "decision": decision.name() }),
             Self::Permissions(params) => permissions(params, decision),
@@ -82,30 +82,30 @@ impl<'a> Question<'a> {
     }
 }
 
-fn agreement(decision: Decision) -> Value {
+fn agreement(decision: UserDecision) -> Value {
     match decision {
-        Decision::Accept => json!({ "action": "accept" }),
-        Decision::AcceptForSession => {
+        UserDecision::Accept => json!({ "action": "accept" }),
+        UserDecision::AcceptForSession => {
             json!({ "action": "accept", "_meta": { "persist": "session" } })
         }
-        Decision::Decline | Decision::Cancel => json!({ "action": decision.name() }),
+        UserDecision::Decline | UserDecision::Cancel => json!({ "action": decision.name() }),
     }
 }
 
-fn permissions(params: &PermissionsRequestApprovalParams, decision: Decision) -> Value {
+fn permissions(params: &PermissionsRequestApprovalParams, decision: UserDecision) -> Value {
     let granted = if decision.is_yes() {
         json!(params.permissions)
     } else {
         json!({})
     };
     let scope = match decision {
-        Decision::AcceptForSession => "session",
+        UserDecision::AcceptForSession => "session",
         _ => "turn",
     };
     json!({ "permissions": granted, "scope": scope })
 }
 
-fn choices(params: &ToolRequestUserInputParams, decision: Decision) -> Value {
+fn choices(params: &ToolRequestUserInputParams, decision: UserDecision) -> Value {
     let mut answers = Map::new();
     for question in params.questions.iter().filter(|_| decision.is_yes()) {
         let first = question

@@ -1,4 +1,4 @@
-//! The connection to a server: requests with their replies, and what comes in between.
+//! The connection to a server: requests with their replies, and messages in between.
 
 use std::collections::VecDeque;
 use std::{fmt, io};
@@ -12,72 +12,72 @@ use serde_json::{Value, json};
 use thiserror::Error;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 
-use crate::multiplex::{self, Caller, Events};
+use crate::multiplex::{self, ConnectionHandle, ServerMessages};
 
-/// A line longer than this is not from a server of ours.
+/// Longer lines are an error.
 const LINE_LIMIT: u64 = 256 * 1024 * 1024;
 
-/// Which way a message goes.
+/// The direction of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wire {
+pub enum Direction {
     /// To the server.
     Sent,
     /// From the server.
     Received,
 }
 
-/// Sees every line, as it is on the wire.
-type Tap = Box<dyn FnMut(Wire, &str) + Send>;
+/// Receives every line as it is on the wire.
+type Tap = Box<dyn FnMut(Direction, &str) + Send>;
 
-/// Something that comes from the server by itself.
+/// A message of the server that is not a reply.
 #[derive(Clone, Debug)]
-pub enum Incoming {
-    /// It tells something.
+pub enum ServerMessage {
+    /// A notification.
     Notification(Box<ServerNotification>),
-    /// It asks something, and waits for the answer.
-    Question(RequestId, Box<ServerRequest>),
-    /// It says something that this client does not know.
+    /// A request, which must be answered.
+    Request(RequestId, Box<ServerRequest>),
+    /// A message that this client does not know, by its method or error.
     Unknown(String),
 }
 
-/// Why a conversation does not go on.
+/// Why the connection or a request failed.
 #[derive(Debug, Error)]
 pub enum ClientError {
     /// The connection failed.
     #[error("the connection to the server failed: {0}")]
     Io(#[from] io::Error),
-    /// The server has gone away.
+    /// The server closed the connection.
     #[error("the server ended the connection; its log is on standard error")]
     Closed,
-    /// The server said something that is no message.
+    /// The server sent a line that is not a message.
     #[error("the server sent a line that is no message: {0}")]
     Unreadable(String),
-    /// The server refused a request.
+    /// The server replied with an error.
     #[error("{method} was refused: {} (code {})", .error.message, .error.code)]
     Refused {
-        /// What was asked.
+        /// The method of the request.
         method: String,
-        /// Why not.
+        /// The error of the reply.
         error: Box<ErrorObject>,
     },
-    /// The reply lacks what the client needs.
+    /// The reply has no such member, which the client needs.
     #[error("the reply to {method} has no {member}")]
     Incomplete {
-        /// What was asked.
+        /// The method of the request.
         method: &'static str,
-        /// What is missing.
+        /// The name of the missing member.
         member: &'static str,
     },
 }
 
 /// A connection.
 pub struct Client {
-    lines: Lines,
+    lines: ServerLines,
     output: Output,
     tap: Option<Tap>,
     next_id: i64,
-    /// What came while a reply was waited for.
-    unread: VecDeque<Incoming>,
+    /// Messages that came while a reply was awaited.
+    unread: VecDeque<ServerMessage>,
 }
 
 impl fmt::Debug for Client {
@@ -86,16 +86,16 @@ impl fmt::Debug for Client {
     }
 }
 
-/// Where what is said goes.
+/// The stream to the server.
 pub(crate) type Output = Box<dyn AsyncWrite + Unpin + Send>;
 
-/// What the server says, line by line.
-pub(crate) struct Lines {
+/// The lines of the server.
+pub(crate) struct ServerLines {
     input: BufReader<Box<dyn AsyncRead + Unpin + Send>>,
     line: Vec<u8>,
 }
 
-impl Lines {
+impl ServerLines {
     fn new(input: impl AsyncRead + Unpin + Send + 'static) -> Self {
         Self {
             input: BufReader::with_capacity(64 * 1024, Box::new(input)),
@@ -103,10 +103,10 @@ impl Lines {
         }
     }
 
-    /// The next line. Nothing is lost if this is dropped.
+    /// The next line. Cancel safe.
     pub(crate) async fn next(&mut self) -> Result<Vec<u8>, ClientError> {
         let left = LINE_LIMIT.saturating_sub(self.line.len() as u64);
-        // What was read stays in the line if this is dropped, and the next call goes on.
+        // A partly read line is kept if this is dropped, and the next call continues it.
         (&mut self.input)
             .take(left)
             .read_until(b'\n', &mut self.line)
@@ -119,21 +119,21 @@ impl Lines {
 }
 
 /// A line from the server, read as far as the client knows it.
-pub(crate) enum Line {
+pub(crate) enum ServerLine {
     Reply(RequestId, Result<Value, ErrorObject>),
-    Other(Incoming),
-    /// It asks something that this client does not know.
-    UnknownQuestion(RequestId, String),
+    Other(ServerMessage),
+    /// A request with an unknown method.
+    UnknownRequest(RequestId, String),
 }
 
 impl Client {
-    /// Speaks over these streams.
+    /// A client on these streams.
     pub fn new(
         input: impl AsyncRead + Unpin + Send + 'static,
         output: impl AsyncWrite + Unpin + Send + 'static,
     ) -> Self {
         Self {
-            lines: Lines::new(input),
+            lines: ServerLines::new(input),
             output: Box::new(output),
             tap: None,
             next_id: 0,
@@ -141,8 +141,8 @@ impl Client {
         }
     }
 
-    /// Shows every line to `tap`.
-    pub fn tapped(mut self, tap: impl FnMut(Wire, &str) + Send + 'static) -> Self {
+    /// Passes every line to `tap`.
+    pub fn tapped(mut self, tap: impl FnMut(Direction, &str) + Send + 'static) -> Self {
         self.tap = Some(Box::new(tap));
         self
     }
@@ -173,15 +173,15 @@ impl Client {
         let id = self.request(method, params).await?;
         loop {
             match self.read().await? {
-                Line::Reply(of, result) if of == id => {
+                ServerLine::Reply(of, result) if of == id => {
                     return result.map_err(|error| ClientError::Refused {
                         method: method.to_owned(),
                         error: Box::new(error),
                     });
                 }
-                Line::Reply(..) => {}
-                Line::Other(incoming) => self.unread.push_back(incoming),
-                Line::UnknownQuestion(id, method) => self.refuse(&id, &method).await?,
+                ServerLine::Reply(..) => {}
+                ServerLine::Other(incoming) => self.unread.push_back(incoming),
+                ServerLine::UnknownRequest(id, method) => self.refuse(&id, &method).await?,
             }
         }
     }
@@ -202,24 +202,24 @@ impl Client {
         Ok(RequestId::Integer(id))
     }
 
-    /// The next thing that the server says by itself. Nothing is lost if this is dropped.
+    /// The next message that is not a reply. Cancel safe.
     ///
     /// # Errors
     /// The server goes away.
-    pub async fn next(&mut self) -> Result<Incoming, ClientError> {
+    pub async fn next(&mut self) -> Result<ServerMessage, ClientError> {
         if let Some(incoming) = self.unread.pop_front() {
             return Ok(incoming);
         }
         loop {
             match self.read().await? {
-                Line::Reply(..) => {}
-                Line::Other(incoming) => return Ok(incoming),
-                Line::UnknownQuestion(id, method) => self.refuse(&id, &method).await?,
+                ServerLine::Reply(..) => {}
+                ServerLine::Other(incoming) => return Ok(incoming),
+                ServerLine::UnknownRequest(id, method) => self.refuse(&id, &method).await?,
             }
         }
     }
 
-    /// Answers a question.
+    /// Replies to a request.
     ///
     /// # Errors
     /// The server has gone away.
@@ -227,7 +227,7 @@ impl Client {
         self.send(&json!({ "id": id, "result": result })).await
     }
 
-    /// Says that a question cannot be answered here.
+    /// Replies to a request with the error that it is not supported.
     ///
     /// # Errors
     /// The server has gone away.
@@ -237,11 +237,11 @@ impl Client {
 
     /// Lets many tasks use the connection at once. Unread messages are kept; the tap ends. Needs a runtime.
     #[must_use]
-    pub fn split(self) -> (Caller, Events) {
+    pub fn split(self) -> (ConnectionHandle, ServerMessages) {
         multiplex::split(self.lines, self.output, self.next_id, self.unread)
     }
 
-    /// Ends the conversation: says nothing more, and hears the server out.
+    /// Closes the input of the server and waits until it has closed its output.
     pub async fn finish(mut self) {
         let _ = self.output.shutdown().await;
         drop(std::mem::replace(
@@ -254,25 +254,25 @@ impl Client {
     async fn send(&mut self, message: &Value) -> Result<(), ClientError> {
         let mut line = message.to_string();
         if let Some(tap) = &mut self.tap {
-            tap(Wire::Sent, &line);
+            tap(Direction::Sent, &line);
         }
         line.push('\n');
         self.output.write_all(line.as_bytes()).await?;
         Ok(self.output.flush().await?)
     }
 
-    async fn read(&mut self) -> Result<Line, ClientError> {
+    async fn read(&mut self) -> Result<ServerLine, ClientError> {
         let line = self.lines.next().await?;
         let line = String::from_utf8_lossy(&line);
         let line = line.trim_end();
         if let Some(tap) = &mut self.tap {
-            tap(Wire::Received, line);
+            tap(Direction::Received, line);
         }
         read(line)
     }
 }
 
-/// The answer to a question that cannot be answered.
+/// The error reply to an unsupported request.
 pub(crate) fn refusal(id: &RequestId, method: &str) -> Value {
     let error = ErrorObject {
         code: error_code::METHOD_NOT_FOUND,
@@ -282,7 +282,7 @@ pub(crate) fn refusal(id: &RequestId, method: &str) -> Value {
     json!({ "id": id, "error": error })
 }
 
-pub(crate) fn read(line: &str) -> Result<Line, ClientError> {
+pub(crate) fn read(line: &str) -> Result<ServerLine, ClientError> {
     let unreadable = || {
         let beginning: String = line.chars().take(200).collect();
         ClientError::Unreadable(crate::text::harmless(&beginning))
@@ -291,24 +291,26 @@ pub(crate) fn read(line: &str) -> Result<Line, ClientError> {
         match serde_json::from_str::<Message<'_>>(line).map_err(|_| unreadable())? {
             Message::Response(reply) => {
                 let result = serde_json::from_str(reply.result.get());
-                Line::Reply(reply.id, Ok(result.map_err(|_| unreadable())?))
+                ServerLine::Reply(reply.id, Ok(result.map_err(|_| unreadable())?))
             }
             Message::Error(ErrorResponse {
                 id: Some(id),
                 error,
-            }) => Line::Reply(id, Err(error)),
+            }) => ServerLine::Reply(id, Err(error)),
             Message::Error(ErrorResponse { id: None, error }) => {
-                Line::Other(Incoming::Unknown(error.message))
+                ServerLine::Other(ServerMessage::Unknown(error.message))
             }
             Message::Notification(it) => match ServerNotification::read(&it.method, it.params) {
-                Ok(notification) => Line::Other(Incoming::Notification(Box::new(notification))),
-                Err(_) => Line::Other(Incoming::Unknown(it.method.into_owned())),
+                Ok(notification) => {
+                    ServerLine::Other(ServerMessage::Notification(Box::new(notification)))
+                }
+                Err(_) => ServerLine::Other(ServerMessage::Unknown(it.method.into_owned())),
             },
             Message::Request(Request {
                 id, method, params, ..
             }) => match ServerRequest::read(&method, params) {
-                Ok(question) => Line::Other(Incoming::Question(id, Box::new(question))),
-                Err(_) => Line::UnknownQuestion(id, method.into_owned()),
+                Ok(question) => ServerLine::Other(ServerMessage::Request(id, Box::new(question))),
+                Err(_) => ServerLine::UnknownRequest(id, method.into_owned()),
             },
         },
     )

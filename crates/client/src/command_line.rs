@@ -1,4 +1,4 @@
-//! A command line as people want to see it: the script, without the shell that runs it.
+//! Shortens a command line for people: the script, without the shell that runs it.
 
 /// The script of `SHELL -lc SCRIPT`; otherwise the line as it is.
 pub(crate) fn script(line: &str) -> String {

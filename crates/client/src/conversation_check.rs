@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 /// Who wrote a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Sender {
+pub enum LineSource {
     /// The client under test.
     Client,
     /// The server.
@@ -25,7 +25,7 @@ pub enum Sender {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedLine {
     /// Who wrote it.
-    pub from: Sender,
+    pub from: LineSource,
     /// The line, without its end.
     pub line: String,
 }
@@ -129,8 +129,8 @@ pub fn check_conversation(lines: &[RecordedLine], schema: &MessageSchema) -> Vec
     };
     for line in lines {
         match line.from {
-            Sender::Client => check.client_line(&line.line),
-            Sender::Server => check.server_line(&line.line),
+            LineSource::Client => check.client_line(&line.line),
+            LineSource::Server => check.server_line(&line.line),
         }
     }
     check.finish()

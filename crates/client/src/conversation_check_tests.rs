@@ -9,8 +9,8 @@ fn kinds(lines: &[&str]) -> Vec<MistakeKind> {
     let lines: Vec<_> = std::iter::once(&INITIALIZE)
         .chain(lines)
         .map(|line| match line.strip_prefix('<') {
-            Some(line) => (Sender::Server, line),
-            None => (Sender::Client, *line),
+            Some(line) => (LineSource::Server, line),
+            None => (LineSource::Client, *line),
         })
         .map(|(from, line)| RecordedLine {
             from,
@@ -73,7 +73,7 @@ fn each_mistake_is_named() {
 #[test]
 fn nothing_comes_before_initialize() {
     let line = RecordedLine {
-        from: Sender::Client,
+        from: LineSource::Client,
         line: r#"{"id":1,"method":"thread/start","params":{}}"#.to_owned(),
     };
     let mistakes = check_conversation(&[line], &APP_SERVER_SCHEMA);

@@ -1,4 +1,4 @@
-//! A turn as events for programs: a JSON object a line, with ids that count from 0.
+//! Converts notifications of a turn to events for programs: one JSON object per line, with ids that count from 0.
 //!
 //! The form is the one that `codex exec --json` has for scripts: fewer and coarser events than the
 //! app-server's, and snake_case.
@@ -26,7 +26,7 @@ pub struct ExecEvents {
 }
 
 impl ExecEvents {
-    /// The event that comes first.
+    /// The first event.
     #[must_use]
     pub fn thread_started(thread_id: &str) -> Value {
         json!({ "type": "thread.started", "thread_id": thread_id })
@@ -38,8 +38,8 @@ impl ExecEvents {
         json!({ "type": "turn.failed", "error": { "message": message } })
     }
 
-    /// What a notification comes to.
-    pub fn hear(&mut self, notification: &ServerNotification) -> Vec<Value> {
+    /// The events for a notification.
+    pub fn on_notification(&mut self, notification: &ServerNotification) -> Vec<Value> {
         use ServerNotification as N;
         match notification {
             N::TurnStarted(_) => vec![json!({ "type": "turn.started" })],

@@ -1,10 +1,10 @@
 use super::*;
 
-fn hear(events: &mut ExecEvents, method: &str, mut params: Value) -> Vec<Value> {
+fn on_notification(events: &mut ExecEvents, method: &str, mut params: Value) -> Vec<Value> {
     params["threadId"] = json!("t");
     params["turnId"] = json!("u");
     let params = serde_json::value::to_raw_value(&params).unwrap();
-    events.hear(&ServerNotification::read(method, Some(&params)).unwrap())
+    events.on_notification(&ServerNotification::read(method, Some(&params)).unwrap())
 }
 
 fn plan(status: &str) -> Value {
@@ -27,9 +27,9 @@ fn an_item_keeps_its_number() {
                            "changes": [{ "path": "/a", "kind": "add" }] });
         vec![json!({ "type": kind, "item": item })]
     };
-    let started = hear(&mut events, "item/started", item("inProgress"));
+    let started = on_notification(&mut events, "item/started", item("inProgress"));
     assert_eq!(started, expected("item.started", "in_progress"));
-    let completed = hear(&mut events, "item/completed", item("completed"));
+    let completed = on_notification(&mut events, "item/completed", item("completed"));
     assert_eq!(completed, expected("item.completed", "completed"));
 }
 
@@ -38,10 +38,13 @@ fn a_message_is_told_of_when_it_is_complete() {
     let mut events = ExecEvents::default();
     let item = json!({ "item": { "type": "agentMessage", "id": "m", "text": "hi", "phase": null,
                                  "memoryCitation": null } });
-    assert!(hear(&mut events, "item/started", item.clone()).is_empty());
+    assert!(on_notification(&mut events, "item/started", item.clone()).is_empty());
     let item_0 = json!({ "id": "item_0", "type": "agent_message", "text": "hi" });
     let expected = [json!({ "type": "item.completed", "item": item_0 })];
-    assert_eq!(hear(&mut events, "item/completed", item), expected);
+    assert_eq!(
+        on_notification(&mut events, "item/completed", item),
+        expected
+    );
 }
 
 #[test]
@@ -51,12 +54,12 @@ fn a_plan_is_one_item_until_the_turn_ends() {
         let kind = |event: &Value| event["type"].as_str().unwrap().to_owned();
         events.iter().map(kind).collect()
     };
-    let begun = hear(&mut events, "turn/plan/updated", plan("pending"));
+    let begun = on_notification(&mut events, "turn/plan/updated", plan("pending"));
     assert_eq!(kinds(&begun), ["item.started"]);
-    let moved = hear(&mut events, "turn/plan/updated", plan("completed"));
+    let moved = on_notification(&mut events, "turn/plan/updated", plan("completed"));
     assert_eq!(kinds(&moved), ["item.updated"]);
     assert_eq!(moved[0]["item"]["items"][0]["completed"], true);
-    let ended = hear(
+    let ended = on_notification(
         &mut events,
         "turn/completed",
         turn("completed", Value::Null),
@@ -67,7 +70,7 @@ fn a_plan_is_one_item_until_the_turn_ends() {
 #[test]
 fn a_turn_that_fails_says_why() {
     let error = json!({ "message": "no", "codexErrorInfo": null, "additionalDetails": null });
-    let ended = hear(
+    let ended = on_notification(
         &mut ExecEvents::default(),
         "turn/completed",
         turn("failed", error),
@@ -86,7 +89,7 @@ fn a_call_of_an_mcp_tool_has_what_its_server_structured() {
         "arguments": { "a": 1 }, "error": null, "durationMs": 1,
         "result": { "content": [{ "type": "text", "text": "x" }], "structuredContent": { "b": 2 } },
     } });
-    let told = hear(&mut events, "item/completed", item);
+    let told = on_notification(&mut events, "item/completed", item);
     let result = json!({ "content": [{ "type": "text", "text": "x" }],
                          "structured_content": { "b": 2 } });
     assert_eq!(told[0]["item"]["result"], result);
@@ -102,11 +105,11 @@ fn a_call_about_an_agent_is_told_of() {
             "reasoningEffort": null, "agentsStates": states,
         } })
     };
-    let started = hear(&mut events, "item/started", item("inProgress", json!({})));
+    let started = on_notification(&mut events, "item/started", item("inProgress", json!({})));
     assert_eq!(started[0]["item"]["type"], "collab_tool_call");
     assert_eq!(started[0]["item"]["status"], "in_progress");
     let states = json!({ "a": { "status": "pendingInit", "message": null } });
-    let ended = hear(&mut events, "item/completed", item("completed", states));
+    let ended = on_notification(&mut events, "item/completed", item("completed", states));
     let expected = json!({
         "id": "item_0", "type": "collab_tool_call", "tool": "spawn_agent", "status": "completed",
         "sender_thread_id": "t", "receiver_thread_ids": ["a"], "prompt": "go",

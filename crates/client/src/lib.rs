@@ -1,33 +1,33 @@
 //! Layer: surface. A small client of the app-server, for terminals and scripts.
 //!
-//! It connects to any server over any pair of streams ([`Client`], or [`Caller`] and [`Events`] where many tasks
-//! share a connection), runs turns ([`Session`]), and shows them to people ([`Transcript`]) or programs
+//! It connects to any server over any pair of streams ([`Client`], or [`ConnectionHandle`] and [`ServerMessages`] where many tasks
+//! share a connection), runs turns ([`ClientThread`]), and shows them to people ([`Transcript`]) or programs
 //! ([`ExecEvents`]). [`serve_adapter`] serves another protocol on top of it. It starts no process and reads neither
 //! terminal nor environment: both are passed in as values.
 
 mod adapter;
 mod answer;
 mod client;
+mod client_thread;
 mod command_line;
 mod conversation_check;
 mod exec_events;
 mod multiplex;
-mod session;
 mod style;
 mod text;
 mod transcript;
 mod wrap;
 
 pub use adapter::{Adapter, AdapterError, serve_adapter};
-pub use answer::{Decision, Question};
-pub use client::{Client, ClientError, Incoming, Wire};
+pub use answer::{ServerQuestion, UserDecision};
+pub use client::{Client, ClientError, Direction, ServerMessage};
+pub use client_thread::{ClientThread, TurnObserver, TurnOutcome};
 pub use conversation_check::{
-    APP_SERVER_SCHEMA, ClientMistake, MessageSchema, MistakeKind, RecordedLine, SchemaViolation,
-    Sender, ShapeCheck, check_conversation,
+    APP_SERVER_SCHEMA, ClientMistake, LineSource, MessageSchema, MistakeKind, RecordedLine,
+    SchemaViolation, ShapeCheck, check_conversation,
 };
 pub use exec_events::ExecEvents;
-pub use multiplex::{Caller, Events};
-pub use session::{Listener, Outcome, Session};
+pub use multiplex::{ConnectionHandle, ServerMessages};
 pub use style::Style;
 pub use text::harmless;
 pub use transcript::Transcript;

@@ -1,5 +1,5 @@
-//! A connection that many tasks use at once: every clone of the [`Caller`] sends requests, one task reads the
-//! [`Events`] and passes replies to the waiting requests, in the order in which they came.
+//! A connection that many tasks use at once: every clone of the [`ConnectionHandle`] sends requests, one task reads the
+//! [`ServerMessages`] and passes replies to the waiting requests, in the order in which they came.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -13,26 +13,26 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use crate::client::{ClientError, Incoming, Line, Lines, Output, read, refusal};
+use crate::client::{ClientError, Output, ServerLine, ServerLines, ServerMessage, read, refusal};
 
-/// Looks at a reply before anything that came after it is read.
-type Note = Box<dyn FnOnce(&Value) + Send>;
+/// Called with a reply before any later message is read.
+type ReplyHook = Box<dyn FnOnce(&Value) + Send>;
 
-struct Pending {
-    note: Option<Note>,
+struct PendingReply {
+    note: Option<ReplyHook>,
     reply: oneshot::Sender<Result<Value, ErrorObject>>,
 }
 
-struct Shared {
-    /// None once nothing more is sent.
+struct ConnectionState {
+    /// None after `finish`.
     output: Mutex<Option<LineSender>>,
     next_id: AtomicI64,
     /// None once the server has closed the connection.
-    pending: Mutex<Option<HashMap<RequestId, Pending>>>,
+    pending: Mutex<Option<HashMap<RequestId, PendingReply>>>,
 }
 
-impl Shared {
-    fn pending(&self) -> MutexGuard<'_, Option<HashMap<RequestId, Pending>>> {
+impl ConnectionState {
+    fn pending(&self) -> MutexGuard<'_, Option<HashMap<RequestId, PendingReply>>> {
         self.pending.lock()
     }
 
@@ -49,52 +49,52 @@ impl Shared {
     }
 }
 
-/// Sends requests and answers; its clones are the same connection.
+/// A handle for sending requests and replies. Clones share the connection.
 #[derive(Clone)]
-pub struct Caller(Arc<Shared>);
+pub struct ConnectionHandle(Arc<ConnectionState>);
 
-impl fmt::Debug for Caller {
+impl fmt::Debug for ConnectionHandle {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Caller").finish_non_exhaustive()
     }
 }
 
 /// Reads the messages of the server.
-pub struct Events {
-    lines: Lines,
-    shared: Arc<Shared>,
-    unread: VecDeque<Incoming>,
+pub struct ServerMessages {
+    lines: ServerLines,
+    shared: Arc<ConnectionState>,
+    unread: VecDeque<ServerMessage>,
 }
 
-impl fmt::Debug for Events {
+impl fmt::Debug for ServerMessages {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Events").finish_non_exhaustive()
     }
 }
 
 pub(crate) fn split(
-    lines: Lines,
+    lines: ServerLines,
     output: Output,
     next_id: i64,
-    unread: VecDeque<Incoming>,
-) -> (Caller, Events) {
+    unread: VecDeque<ServerMessage>,
+) -> (ConnectionHandle, ServerMessages) {
     let (sender, queue) = line_queue();
     tokio::spawn(queue.write_to(output));
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(ConnectionState {
         output: Mutex::new(Some(sender)),
         next_id: AtomicI64::new(next_id),
         pending: Mutex::new(Some(HashMap::new())),
     });
-    let events = Events {
+    let events = ServerMessages {
         lines,
         shared: Arc::clone(&shared),
         unread,
     };
-    (Caller(shared), events)
+    (ConnectionHandle(shared), events)
 }
 
-impl Caller {
-    /// Sends a request and waits for its reply, for which somebody has to read the [`Events`].
+impl ConnectionHandle {
+    /// Sends a request and waits for its reply. Some task must read the [`ServerMessages`] meanwhile.
     ///
     /// # Errors
     /// The server refuses it or goes away.
@@ -102,11 +102,11 @@ impl Caller {
         self.request(method, json!(params), None).await
     }
 
-    /// The same, and shows the reply to `note` before anything that came after it is read.
+    /// Like [`call`](Self::call), and calls `hook` with the reply before any later message is read.
     ///
     /// # Errors
     /// The server refuses it or goes away.
-    pub async fn call_noting(
+    pub async fn call_with_hook(
         &self,
         method: &str,
         params: &impl Serialize,
@@ -120,13 +120,13 @@ impl Caller {
         &self,
         method: &str,
         params: Value,
-        note: Option<Note>,
+        note: Option<ReplyHook>,
     ) -> Result<Value, ClientError> {
         let number = self.0.next_id.fetch_add(1, Ordering::Relaxed);
         let (reply, replied) = oneshot::channel();
         let id = RequestId::Integer(number);
         match self.0.pending().as_mut() {
-            Some(pending) => pending.insert(id, Pending { note, reply }),
+            Some(pending) => pending.insert(id, PendingReply { note, reply }),
             None => return Err(ClientError::Closed),
         };
         let message = json!({ "id": number, "method": method, "params": params });
@@ -138,7 +138,7 @@ impl Caller {
         })
     }
 
-    /// Answers a question.
+    /// Replies to a request.
     ///
     /// # Errors
     /// The server has gone away.
@@ -146,7 +146,7 @@ impl Caller {
         self.0.send(&json!({ "id": id, "result": result })).await
     }
 
-    /// Says that a question cannot be answered here.
+    /// Replies to a request with the error that it is not supported.
     ///
     /// # Errors
     /// The server has gone away.
@@ -154,18 +154,18 @@ impl Caller {
         self.0.send(&refusal(id, method)).await
     }
 
-    /// Sends nothing more. The server ends, and with it the [`Events`].
+    /// Closes the input of the server. The server ends, and with it the [`ServerMessages`].
     pub fn finish(&self) {
         self.0.output.lock().take();
     }
 }
 
-impl Events {
-    /// The next thing that the server says by itself. Nothing is lost if this is dropped.
+impl ServerMessages {
+    /// The next message that is not a reply. Cancel safe.
     ///
     /// # Errors
-    /// The server goes away; all that wait for replies are given up then.
-    pub async fn next(&mut self) -> Result<Incoming, ClientError> {
+    /// The server closed the connection; all waiting requests fail.
+    pub async fn next(&mut self) -> Result<ServerMessage, ClientError> {
         if let Some(incoming) = self.unread.pop_front() {
             return Ok(incoming);
         }
@@ -178,9 +178,9 @@ impl Events {
                 }
             };
             match read(String::from_utf8_lossy(&line).trim_end())? {
-                Line::Reply(id, result) => self.hand_over(&id, result),
-                Line::Other(incoming) => return Ok(incoming),
-                Line::UnknownQuestion(id, method) => {
+                ServerLine::Reply(id, result) => self.hand_over(&id, result),
+                ServerLine::Other(incoming) => return Ok(incoming),
+                ServerLine::UnknownRequest(id, method) => {
                     self.shared.send(&refusal(&id, &method)).await?;
                 }
             }
@@ -193,7 +193,7 @@ impl Events {
             .pending()
             .as_mut()
             .and_then(|all| all.remove(id));
-        let Some(Pending { note, reply }) = waiting else {
+        let Some(PendingReply { note, reply }) = waiting else {
             return;
         };
         if let (Some(note), Ok(result)) = (note, &result) {
@@ -203,7 +203,7 @@ impl Events {
     }
 }
 
-impl Drop for Events {
+impl Drop for ServerMessages {
     fn drop(&mut self) {
         self.shared.pending().take();
     }
@@ -227,7 +227,7 @@ mod tests {
         let first = tokio::spawn(async move { other.call("a", &json!({})).await });
         let second = tokio::spawn(async move {
             let note = move |reply: &Value| note.lock().push(reply.clone());
-            caller.call_noting("b", &json!({}), note).await
+            caller.call_with_hook("b", &json!({}), note).await
         });
         let (input, mut output) = tokio::io::split(theirs);
         let mut lines = BufReader::new(input).lines();
@@ -237,7 +237,7 @@ mod tests {
         let said = "{\"id\":1,\"result\":\"of b\"}\n{\"method\":\"more\"}\n{\"id\":0,\"result\":\"of a\"}\n";
         output.write_all(said.as_bytes()).await.unwrap();
         assert!(
-            matches!(events.next().await.unwrap(), Incoming::Unknown(method) if method == "more")
+            matches!(events.next().await.unwrap(), ServerMessage::Unknown(method) if method == "more")
         );
         assert_eq!(*noted.lock(), [json!("of b")]);
         drop((lines, output));

@@ -1,15 +1,15 @@
-//! Colours, or none. The sixteen basic ones only: they suit whatever background the person chose.
+//! Text styles for terminals. Only the sixteen basic colours, which are readable on every background.
 
-/// How to mark text.
+/// Whether text has colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// Not at all.
+    /// No colours.
     Plain,
-    /// With colours of the terminal.
+    /// Colours of the terminal.
     Colour,
 }
 
-/// A mark.
+/// The style of a piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
     Heading,

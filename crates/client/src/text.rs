@@ -1,6 +1,6 @@
-//! Text of others, made fit for a terminal.
+//! Removes control sequences from untrusted text, for terminals.
 
-/// The text without what a terminal would take for a command. Tabs become spaces.
+/// The text without control and invisible characters. Tabs become spaces.
 #[must_use]
 pub fn harmless(text: &str) -> String {
     let mut harmless = String::with_capacity(text.len());
@@ -18,7 +18,7 @@ pub fn harmless(text: &str) -> String {
     harmless
 }
 
-/// Marks that change the order in which text is shown, so that it reads otherwise than it is.
+/// Characters that are invisible or change the direction of text.
 fn is_invisible(character: char) -> bool {
     matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

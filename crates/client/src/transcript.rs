@@ -1,6 +1,6 @@
-//! A session as people read it, printed while it streams.
+//! Prints a thread for people while it streams.
 //!
-//! Everything that comes from a model or a command is made harmless for the terminal first.
+//! Control sequences are removed from all text of models and commands.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -12,16 +12,16 @@ use codex_app_server_protocol::v2::{
     TurnPlanStep, TurnPlanStepStatus, TurnStatus,
 };
 
-use crate::answer::{Decision, Question};
+use crate::answer::{ServerQuestion, UserDecision};
 use crate::command_line::script;
 use crate::style::{Mark, Style};
 use crate::text::harmless;
 use crate::wrap::Wrap;
 
-/// Lines of a command's output that are shown.
+/// The number of output lines that are printed per command.
 const OUTPUT_LINES: usize = 24;
 
-/// Lines of a diff that are shown.
+/// The number of diff lines that are printed.
 const DIFF_LINES: usize = 120;
 
 const INDENT: &str = "  ";
@@ -32,23 +32,23 @@ pub struct Transcript<W> {
     out: W,
     style: Style,
     width: usize,
-    open: Open,
+    open: OpenBlock,
     /// Lines of output that were shown of each command, and whether the last one has ended.
     outputs: HashMap<String, usize>,
-    /// Items of which something was streamed: their text is not printed again.
+    /// Items whose text was streamed; it is not printed again.
     streamed: HashMap<String, ()>,
     /// Paths below this are shown without it.
     folder: Option<PathBuf>,
     begun: bool,
 }
 
-/// What the last line belongs to.
+/// The block of the current line.
 #[derive(Debug)]
-enum Open {
+enum OpenBlock {
     Nothing,
-    /// A text that goes on.
+    /// Streamed text.
     Text(String, Box<Wrap>),
-    /// The output of a command; a part of its last line is held back.
+    /// The output of a command, and the part of its last line that is not printed yet.
     Output(String, String),
 }
 
@@ -59,7 +59,7 @@ impl<W: Write> Transcript<W> {
             out,
             style,
             width: width.clamp(40, 100),
-            open: Open::Nothing,
+            open: OpenBlock::Nothing,
             outputs: HashMap::new(),
             streamed: HashMap::new(),
             folder: None,
@@ -67,17 +67,17 @@ impl<W: Write> Transcript<W> {
         }
     }
 
-    /// Shows paths as they are seen from this folder.
+    /// Prints paths relative to this folder.
     #[must_use]
     pub fn seen_from(mut self, folder: &Path) -> Self {
         self.folder = Some(folder.to_owned());
         self
     }
 
-    /// Prints what the person says.
+    /// Prints a prompt of the user.
     ///
     /// # Errors
-    /// The output is gone.
+    /// Writing failed.
     pub fn prompt(&mut self, text: &str) -> io::Result<()> {
         self.block("You", "", text)
     }
@@ -85,7 +85,7 @@ impl<W: Write> Transcript<W> {
     /// Prints a block with a heading.
     ///
     /// # Errors
-    /// The output is gone.
+    /// Writing failed.
     pub fn block(&mut self, heading: &str, aside: &str, text: &str) -> io::Result<()> {
         self.heading(heading, aside)?;
         let mut wrap = Wrap::new(self.style, self.width, INDENT, None);
@@ -97,7 +97,7 @@ impl<W: Write> Transcript<W> {
     /// Prints a block of names and what stands for them, each on a line that is not broken.
     ///
     /// # Errors
-    /// The output is gone.
+    /// Writing failed.
     pub fn list(&mut self, heading: &str, lines: &[(&str, String)]) -> io::Result<()> {
         self.heading(heading, "")?;
         for (name, value) in lines {
@@ -107,11 +107,11 @@ impl<W: Write> Transcript<W> {
         self.out.flush()
     }
 
-    /// Prints what is of note in a notification.
+    /// Prints a notification, if it is of interest to people.
     ///
     /// # Errors
-    /// The output is gone.
-    pub fn hear(&mut self, notification: &ServerNotification) -> io::Result<()> {
+    /// Writing failed.
+    pub fn on_notification(&mut self, notification: &ServerNotification) -> io::Result<()> {
         use ServerNotification as N;
         match notification {
             N::ItemStarted(it) => self.started(&it.item)?,
@@ -139,21 +139,21 @@ impl<W: Write> Transcript<W> {
         self.out.flush()
     }
 
-    /// Prints a question, up to where the answer goes.
+    /// Prints a question, without a line end.
     ///
     /// # Errors
-    /// The output is gone.
-    pub fn ask(&mut self, question: Question<'_>) -> io::Result<()> {
+    /// Writing failed.
+    pub fn ask(&mut self, question: ServerQuestion<'_>) -> io::Result<()> {
         self.end_open()?;
         let (what, reason) = match question {
-            Question::Command(it) => {
+            ServerQuestion::Command(it) => {
                 self.command_once(&it.item_id, it.command.as_deref().unwrap_or_default())?;
                 ("Run this command?", it.reason.clone())
             }
-            Question::Patch(it) => ("Apply this patch?", it.reason.clone()),
-            Question::Permissions(it) => ("Give these permissions?", it.reason.clone()),
-            Question::Agreement(message) => ("Agree?", Some(message.to_owned())),
-            Question::Choices(it) => {
+            ServerQuestion::Patch(it) => ("Apply this patch?", it.reason.clone()),
+            ServerQuestion::Permissions(it) => ("Give these permissions?", it.reason.clone()),
+            ServerQuestion::Agreement(message) => ("Agree?", Some(message.to_owned())),
+            ServerQuestion::Choices(it) => {
                 self.choices(it)?;
                 ("Take the first choice?", None)
             }
@@ -167,22 +167,22 @@ impl<W: Write> Transcript<W> {
         self.out.flush()
     }
 
-    /// Ends the line of a question that was answered by nobody at the keyboard.
+    /// Prints the decision after a question that was answered automatically.
     ///
     /// # Errors
-    /// The output is gone.
-    pub fn answered(&mut self, decision: Decision) -> io::Result<()> {
+    /// Writing failed.
+    pub fn answered(&mut self, decision: UserDecision) -> io::Result<()> {
         let word = match decision {
-            Decision::Accept => "yes",
-            Decision::AcceptForSession => "always",
-            Decision::Decline => "no",
-            Decision::Cancel => "cancel",
+            UserDecision::Accept => "yes",
+            UserDecision::AcceptForSession => "always",
+            UserDecision::Decline => "no",
+            UserDecision::Cancel => "cancel",
         };
         writeln!(self.out, "{word}")?;
         self.out.flush()
     }
 
-    /// What was printed to.
+    /// The output.
     pub fn into_inner(self) -> W {
         self.out
     }
@@ -281,16 +281,16 @@ impl<W: Write> Transcript<W> {
         self.text(id, "Reasoning", Some(Mark::Dim), delta)
     }
 
-    /// A piece of a text.
+    /// Prints a piece of streamed text.
     fn text(&mut self, id: &str, heading: &str, mark: Option<Mark>, delta: &str) -> io::Result<()> {
-        let goes_on = matches!(&self.open, Open::Text(open, _) if open == id);
+        let goes_on = matches!(&self.open, OpenBlock::Text(open, _) if open == id);
         if !goes_on {
             self.heading(heading, "")?;
             let wrap = Wrap::new(self.style, self.width, INDENT, mark);
-            self.open = Open::Text(id.to_owned(), Box::new(wrap));
+            self.open = OpenBlock::Text(id.to_owned(), Box::new(wrap));
             self.streamed.insert(id.to_owned(), ());
         }
-        if let Open::Text(_, wrap) = &mut self.open {
+        if let OpenBlock::Text(_, wrap) = &mut self.open {
             let text = wrap.push(&harmless(delta));
             self.out.write_all(text.as_bytes())?;
         }
@@ -317,10 +317,10 @@ impl<W: Write> Transcript<W> {
         Ok(())
     }
 
-    /// Output of a command: whole lines, and not too many.
+    /// Prints whole lines of command output, up to the limit.
     fn output(&mut self, id: &str, delta: &str) -> io::Result<()> {
-        let mut held = match std::mem::replace(&mut self.open, Open::Nothing) {
-            Open::Output(open, held) if open == id => held,
+        let mut held = match std::mem::replace(&mut self.open, OpenBlock::Nothing) {
+            OpenBlock::Output(open, held) if open == id => held,
             other => {
                 self.open = other;
                 self.end_open()?;
@@ -336,7 +336,7 @@ impl<W: Write> Transcript<W> {
                 write_output(&mut self.out, self.style, self.width, &line)?;
             }
         }
-        self.open = Open::Output(id.to_owned(), held);
+        self.open = OpenBlock::Output(id.to_owned(), held);
         Ok(())
     }
 
@@ -451,25 +451,25 @@ impl<W: Write> Transcript<W> {
         }
     }
 
-    /// Ends the line that is being written.
+    /// Ends the current line.
     fn end_open(&mut self) -> io::Result<()> {
-        match std::mem::replace(&mut self.open, Open::Nothing) {
-            Open::Nothing => {}
-            Open::Text(_, mut wrap) => self.out.write_all(wrap.finish().as_bytes())?,
-            Open::Output(id, held) if !held.is_empty() => {
+        match std::mem::replace(&mut self.open, OpenBlock::Nothing) {
+            OpenBlock::Nothing => {}
+            OpenBlock::Text(_, mut wrap) => self.out.write_all(wrap.finish().as_bytes())?,
+            OpenBlock::Output(id, held) if !held.is_empty() => {
                 let shown = self.outputs.entry(id).or_default();
                 *shown += 1;
                 if *shown <= OUTPUT_LINES {
                     write_output(&mut self.out, self.style, self.width, &held)?;
                 }
             }
-            Open::Output(..) => {}
+            OpenBlock::Output(..) => {}
         }
         Ok(())
     }
 }
 
-/// A line of output, cut where the terminal would break it.
+/// Prints a line of output, cut to the width of the terminal.
 fn write_output(out: &mut impl Write, style: Style, width: usize, line: &str) -> io::Result<()> {
     let line = harmless(line.trim_end_matches(['\r', '\n']));
     let room = width - INDENT.len() - 2;

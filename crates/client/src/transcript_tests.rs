@@ -7,14 +7,16 @@ fn notification(method: &str, params: Value) -> ServerNotification {
     ServerNotification::read(method, Some(&params)).unwrap()
 }
 
-/// What a session with these notifications looks like.
+/// The transcript of these notifications.
 fn shown(notifications: &[(&str, Value)]) -> String {
     let mut transcript = Transcript::new(Vec::new(), Style::Plain, 80);
     for (method, params) in notifications {
         let mut params = params.clone();
         params["threadId"] = json!("t");
         params["turnId"] = json!("u");
-        transcript.hear(&notification(method, params)).unwrap();
+        transcript
+            .on_notification(&notification(method, params))
+            .unwrap();
     }
     String::from_utf8(transcript.into_inner()).unwrap()
 }

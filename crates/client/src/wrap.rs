@@ -1,4 +1,4 @@
-//! Text that comes in pieces, broken into lines at words, with `**bold**` and `` `code` `` marked.
+//! Wraps streamed text at words, and styles `**bold**` and `` `code` ``.
 
 use crate::style::{Mark, RESET, Style};
 
@@ -8,7 +8,7 @@ pub(crate) struct Wrap {
     style: Style,
     width: usize,
     indent: &'static str,
-    /// What every line is marked with.
+    /// The style of all lines.
     base: Option<Mark>,
     column: usize,
     spaces: usize,
@@ -37,7 +37,7 @@ impl Wrap {
         }
     }
 
-    /// What can be shown of the text so far that was not shown before.
+    /// The newly printable part of the text.
     pub(crate) fn push(&mut self, text: &str) -> String {
         let mut out = String::new();
         for character in text.chars() {

@@ -1,5 +1,4 @@
-//! The small server that a browser comes back to. It answers one request a connection, and knows nothing
-//! but the login that it was started for.
+//! The callback server of a browser login. It serves one request per connection and only the login that started it.
 
 use std::io;
 use std::sync::Arc;
@@ -15,47 +14,46 @@ use tokio::task::JoinSet;
 
 use crate::server::{HttpRequest, ServerOptions, serve_http};
 
-/// A longer head is none of a browser on its way back.
+/// Longer request heads are refused.
 const MAX_HEAD_BYTES: usize = 32 * 1024;
-/// How long a connection may take to say what it wants.
+/// The time limit for the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(10);
 /// How many connections are served at once.
 const MAX_CONNECTIONS: usize = 32;
 
-/// What browsers are replied.
+/// The pages of a callback server.
 pub trait CallbackSite: Send + Sync + 'static {
     /// Why a login failed.
     type Failure: Send + 'static;
 
-    /// The reply to a GET of this path and query; of any other request the target is empty.
+    /// The reply to a GET request for `target`; `target` is empty for other methods.
     fn reply(&self, target: &str) -> impl Future<Output = CallbackReply<Self::Failure>> + Send;
 }
 
-/// What is replied, and what follows from the request.
+/// The reply to a request, and its effect on the login.
 #[derive(Clone, Debug)]
 pub struct CallbackReply<F> {
     /// The status.
     pub status: StatusCode,
-    /// The kind of the body.
+    /// The content type.
     pub kind: &'static str,
-    /// Where the browser has to go next.
+    /// The target of a redirect.
     pub location: Option<&'static str>,
     /// The body.
     pub body: String,
-    /// How the login ends with this.
+    /// The outcome of the login, if this request decides it.
     pub end: Option<Result<(), F>>,
-    /// Whether this is the last that the browser will fetch.
+    /// Whether the browser sends no request after this one.
     pub is_last: bool,
 }
 
-/// Who hears how a login ends.
+/// Receives the outcome of a login.
 pub type EndSender<F> = mpsc::Sender<Result<(), F>>;
 
-/// Listens where browsers look for `localhost`: on both loopback addresses, where there are two. With
-/// port 0, on any port.
+/// Listens on all loopback addresses that `localhost` may resolve to. Port 0 selects a free port.
 ///
 /// # Errors
-/// Somebody else has the port, most likely.
+/// The port cannot be used, usually because it is in use.
 pub async fn listen(port: u16) -> io::Result<(u16, Vec<TcpListener>)> {
     let first = TcpListener::bind(("127.0.0.1", port)).await?;
     let port = first.local_addr()?.port();
@@ -63,8 +61,8 @@ pub async fn listen(port: u16) -> io::Result<(u16, Vec<TcpListener>)> {
     Ok((port, std::iter::once(first).chain(second).collect()))
 }
 
-/// Serves browsers for as long as it is polled. `ended` hears how the login ends, `seen` that the browser
-/// has the last page.
+/// Serves requests while the future is polled. Sends the outcome of the login to `ended`, and notifies `seen` after
+/// the last page.
 pub async fn serve<S: CallbackSite>(
     site: Arc<S>,
     listeners: Vec<TcpListener>,
@@ -82,7 +80,7 @@ pub async fn serve<S: CallbackSite>(
             [] => return,
         };
         let Ok((stream, _)) = stream else {
-            // Out of file handles, most likely.
+            // Usually no file descriptor is free.
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
@@ -116,7 +114,7 @@ async fn connection<S: CallbackSite>(
         *outcome.lock() = (reply.end, reply.is_last);
         response
     };
-    // A browser may go away in the middle, and what it has done counts all the same.
+    // A browser may disconnect early; its request has taken effect anyway.
     let _ = serve_http(stream, options, reply).await;
     let (end, is_last) = outcome.into_inner();
     if let Some(end) = end {
@@ -128,7 +126,7 @@ async fn connection<S: CallbackSite>(
 }
 
 impl<F> CallbackReply<F> {
-    /// A line of text.
+    /// A plain text reply.
     #[must_use]
     pub fn text(status: StatusCode, body: &str) -> Self {
         Self {
@@ -141,7 +139,7 @@ impl<F> CallbackReply<F> {
         }
     }
 
-    /// A page.
+    /// An HTML reply.
     #[must_use]
     pub fn page(body: String) -> Self {
         Self {

@@ -1,7 +1,7 @@
-//! Where the values of environment variables come from.
+//! Look-up of environment variables.
 //!
-//! This crate never asks the process for them: a caller hands in a look-up, so that tests and threads
-//! with different environments can live in one process.
+//! This crate does not read the environment of the process: callers pass a look-up, so that tests and threads with
+//! different environments can share a process.
 
 /// A look-up of environment variables. Any closure of that shape is one.
 pub trait Environment: Send + Sync {

@@ -1,4 +1,4 @@
-//! Asking a server: its reply, bounded in time and size.
+//! Sends a request and reads its reply, with limits on time and size.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -8,44 +8,44 @@ use serde_json::Value;
 
 use crate::sent_secrets::SentSecrets;
 
-/// A longer reply is none that anybody asked for.
+/// Longer replies are an error.
 const MAX_REPLY_BYTES: usize = 4 * 1024 * 1024;
 
-/// Why there is no reply. It does not name the address, whose query may hold secrets.
+/// Why there is no reply. The messages leave out the URL, whose query may hold secrets.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    /// The server takes too long.
+    /// The time limit was exceeded.
     #[error("no reply within {} seconds", .0.as_secs())]
     Timeout(Duration),
-    /// The reply is not read to its end.
+    /// The reply is too large.
     #[error("the reply is larger than {MAX_REPLY_BYTES} bytes")]
     TooLarge,
-    /// The server is not reached, or the connection breaks.
+    /// The connection failed.
     #[error("{0}")]
     Connection(String),
 }
 
-/// What a server replied.
+/// A complete reply.
 #[derive(Debug)]
 pub struct BoundedReply {
     /// The status.
     pub status: u16,
-    /// The words after the status.
+    /// The reason phrase of the status.
     pub reason: String,
-    /// Of what kind it says that it is.
+    /// The content type.
     pub content_type: String,
-    /// Its body.
+    /// The body.
     pub body: Vec<u8>,
 }
 
 impl BoundedReply {
-    /// Whether the server did what it was asked.
+    /// Whether the status is a success.
     #[must_use]
     pub fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
 
-    /// The answer without these secrets of its request, if it is a refusal. Of one, words are shown.
+    /// Removes secrets of the request from the body of an error reply, because its text is shown.
     #[must_use]
     pub fn without(mut self, secrets: &[&str]) -> Self {
         if !self.is_success() {
@@ -57,7 +57,7 @@ impl BoundedReply {
         self
     }
 
-    /// The body as JSON; null if it is none.
+    /// The body as JSON; null if it is not JSON.
     #[must_use]
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
@@ -67,7 +67,7 @@ impl BoundedReply {
 /// Sends a request and reads its reply.
 ///
 /// # Errors
-/// There is none within this time.
+/// The request failed or took too long.
 pub async fn fetch(request: RequestBuilder, time: Duration) -> Result<BoundedReply, FetchError> {
     let answer = tokio::time::timeout(time, read(request)).await;
     answer.unwrap_or(Err(FetchError::Timeout(time)))
@@ -95,7 +95,7 @@ async fn read(request: RequestBuilder) -> Result<BoundedReply, FetchError> {
     })
 }
 
-/// The text of an error and of its causes, without the address, whose query may hold secrets.
+/// The text of an error and its causes, without the URL, whose query may hold secrets.
 fn text(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut text = error.to_string();

@@ -1,17 +1,17 @@
-//! Names and values in the form in which addresses and bodies carry them.
+//! URL-encoded forms.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use url::form_urlencoded;
 
-/// Everything but letters, digits and the marks that RFC 3986 does not reserve. A space is `%20`, which is read
-/// in addresses and bodies alike.
+/// All characters except the unreserved ones of RFC 3986. A space becomes `%20`, which is valid in queries and
+/// bodies.
 const RESERVED: AsciiSet = NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
-/// Names and values as a form, or as what follows the question mark of an address.
+/// Encodes fields for a body or a query.
 #[must_use]
 pub fn form(fields: &[(&str, &str)]) -> String {
     let pairs: Vec<String> = fields

@@ -1,10 +1,9 @@
-//! Layer: foundation. What the parts of the program that use HTTP have in common.
+//! Layer: foundation. HTTP for all parts of the program.
 //!
-//! [`HttpPool`] holds the connections of a process, with its proxies, its certificates and the one policy of
-//! redirects. [`SentSecrets`] and [`error_text`] keep secrets out of errors. [`SseParser`] reads
-//! server-sent events. [`fetch`] reads a reply that is bounded in time and size, [`form`] and [`parameters`] write
-//! and read fields. [`serve_http`] is the one HTTP server. [`PkceSecrets`] and [`CallbackSite`] are what a login with a browser
-//! needs on this side.
+//! [`HttpPool`] holds the connections of a process, with its proxies, certificates and redirect policy.
+//! [`SentSecrets`] and [`error_text`] keep secrets out of errors. [`SseParser`] parses server-sent events. [`fetch`]
+//! reads a reply with limits on time and size, [`form`] and [`parameters`] encode and decode fields. [`serve_http`]
+//! is the HTTP server. [`PkceSecrets`] and [`CallbackSite`] are for logins with a browser.
 //!
 //! It knows no model, no MCP server and no account.
 

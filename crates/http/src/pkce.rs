@@ -1,24 +1,24 @@
-//! The secrets of one login.
+//! The secrets of one OAuth login with PKCE.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 
-/// The system gives no random numbers.
+/// The system provides no random numbers.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the system gives no random numbers")]
 pub struct NoRandomNumbers;
 
-/// What only this process knows until the end.
+/// Secrets that only this process knows until the login ends.
 pub struct PkceSecrets {
-    /// Proves that the reply belongs to the request.
+    /// Proves that a callback belongs to this login.
     pub state: String,
-    /// Proves to the identity server that whoever has the code is who asked for it.
+    /// Proves to the identity server that the code is redeemed by the program that requested it.
     pub verifier: String,
 }
 
 impl PkceSecrets {
-    /// New ones.
+    /// Generates new secrets.
     ///
     /// # Errors
     /// The system gives no random numbers.
@@ -29,7 +29,7 @@ impl PkceSecrets {
         })
     }
 
-    /// The digest of the verifier, which goes to the identity server first.
+    /// The digest of the verifier, for the authorization URL.
     #[must_use]
     pub fn challenge(&self) -> String {
         URL_SAFE_NO_PAD.encode(Sha256::digest(&self.verifier))

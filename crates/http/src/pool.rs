@@ -1,11 +1,10 @@
-//! Connections: one pool for the whole process, shared by all providers and threads.
+//! The connection pool of the process, shared by all providers and threads.
 //!
-//! Certificates are loaded for the first URL that needs them. A plain one never does: reading the
-//! system's bundle costs more than a whole turn. The client for plain URLs trusts no certificate at
-//! all.
+//! Certificates are loaded for the first HTTPS URL, because reading the system's bundle takes longer than a whole
+//! turn. The client for plain HTTP has no certificates.
 //!
-//! Every HTTP request of this program is sent by a client from here, so that one policy holds for
-//! redirects: see [`crate::redirect`].
+//! Every HTTP request of this program uses a client from here, so that one redirect policy applies: see
+//! [`crate::redirect`].
 
 use std::error::Error;
 use std::fmt;
@@ -20,28 +19,28 @@ use rustls::{ClientConfig, RootCertStore};
 use crate::environment::{Environment, non_blank};
 use crate::redirect;
 
-/// How connections are made.
+/// Settings of the pool.
 #[derive(Clone, Default)]
 pub struct HttpSettings {
-    /// A file with certificates to trust beside the system's, as a PEM bundle.
+    /// A PEM file with additional trusted certificates.
     pub extra_roots: Option<PathBuf>,
-    /// The proxies to go through.
+    /// The proxies.
     pub proxies: ProxySettings,
 }
 
-/// The proxies to go through, in the usual notation.
+/// The proxies, in the usual notation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProxySettings {
     /// For `http` URLs.
     pub http: Option<String>,
     /// For `https` URLs.
     pub https: Option<String>,
-    /// The hosts to reach directly.
+    /// Hosts that are reached without a proxy.
     pub except: Option<String>,
 }
 
 impl ProxySettings {
-    /// What the usual variables say. Inside the sandbox of macOS they do not count.
+    /// Reads the usual variables. They are ignored inside the macOS sandbox.
     pub fn from_environment(environment: &dyn Environment) -> Self {
         if environment.variable("CODEX_SANDBOX").as_deref() == Some("seatbelt") {
             return Self::default();
@@ -71,32 +70,32 @@ impl ProxySettings {
     }
 }
 
-/// What listens on this machine only. A proxy cannot reach it.
+/// Hosts on this machine, which a proxy cannot reach.
 const LOOPBACK: &str = "localhost,127.0.0.1,::1";
 
-/// Connections cannot be set up: a file of certificates or a proxy is not usable.
+/// A certificate file or a proxy setting is unusable.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot set up connections: {0}")]
 pub struct HttpSetupError(String);
 
-/// Why something that was sent did not arrive.
+/// Why a POST request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PostError {
-    /// There can be no connection.
+    /// The pool could not be set up.
     #[error(transparent)]
     Setup(#[from] HttpSetupError),
-    /// The server is not reached, or the connection breaks.
+    /// The connection failed.
     #[error("{0}")]
     Connection(String),
-    /// The server leads elsewhere, where nothing is sent.
+    /// The server redirects to another origin, where nothing is sent.
     #[error("{0}")]
     Redirected(String),
-    /// The server does not take it.
+    /// The server replied with an error status.
     #[error("the answer is {0}")]
     Refused(StatusCode),
 }
 
-/// The connections of a process.
+/// A connection pool.
 pub struct HttpPool {
     settings: HttpSettings,
     plain: OnceLock<Client>,
@@ -104,7 +103,7 @@ pub struct HttpPool {
 }
 
 impl HttpPool {
-    /// A pool without any connection yet. Making it is free.
+    /// A pool without connections. Creating it is cheap.
     pub fn new(settings: HttpSettings) -> Self {
         Self {
             settings,
@@ -131,10 +130,10 @@ impl HttpPool {
         Ok(slot.get_or_init(|| client))
     }
 
-    /// Sends JSON to a URL that is no provider's.
+    /// Posts JSON to a URL that does not belong to a provider.
     ///
     /// # Errors
-    /// It does not arrive, or is refused.
+    /// The request failed or was refused.
     pub async fn post_json(&self, url: &str, body: Vec<u8>) -> Result<(), PostError> {
         let client = self.client(url)?;
         let request = client.post(url).header("content-type", "application/json");
@@ -210,8 +209,8 @@ fn is_plain(url: &str) -> bool {
         .is_some_and(|start| start.eq_ignore_ascii_case(SCHEME))
 }
 
-/// What went wrong with a connection: the last cause says it, those around it only where. The query
-/// and the password of the URL are left out, as they may be secrets.
+/// The text of an error: its last cause, which has the reason, without the outer ones, which repeat where it
+/// happened. Query and password of the URL are left out, because they may be secret.
 #[must_use]
 pub fn error_text(mut error: reqwest::Error) -> String {
     if let Some(url) = error.url_mut() {
@@ -232,7 +231,7 @@ pub fn error_text(mut error: reqwest::Error) -> String {
 /// Removes the parts of a URL that may be secrets: its query and its password.
 pub fn remove_secrets(url: &mut reqwest::Url) {
     url.set_query(None);
-    // It fails for URLs that cannot have a password.
+    // This fails for URLs that cannot have a password.
     let _ = url.set_password(None);
 }
 

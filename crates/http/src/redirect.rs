@@ -1,8 +1,8 @@
-//! Which redirects are followed: those to the same origin, a few of them.
+//! The redirect policy: a few redirects to the same origin are followed.
 //!
-//! A request carries keys in headers of any name, and the conversation in its body. Whoever may answer
-//! at one origin must not be able to have them sent to another, nor in plain text. A method and its body
-//! are kept by 307 and 308 and become a GET with the others, as browsers do it.
+//! Requests carry keys in their headers and the conversation in their body. A server must not be able to send them to
+//! another origin or in plain text. Status 307 and 308 keep method and body; other redirects become GET requests, as
+//! in browsers.
 
 use reqwest::Url;
 use reqwest::header::{HeaderMap, LOCATION};
@@ -25,8 +25,8 @@ pub(crate) fn policy() -> Policy {
     })
 }
 
-/// What to say of a reply that is a redirect which was not followed; nothing if it is none. Of the
-/// target only the origin is named, as the rest may hold secrets.
+/// The error text for a redirect that was not followed; none for other replies. It has only the origin of the target,
+/// as the rest may be secret.
 #[must_use]
 pub fn refused(status: u16, headers: &HeaderMap) -> Option<String> {
     if !(300..400).contains(&status) {

@@ -1,11 +1,11 @@
-//! The secrets that go out with a request. A server may repeat them in an error, which is shown to
-//! people, sent to clients and kept in files.
+//! The secrets of a request. Servers may repeat them in errors, which are shown to people, sent to clients and
+//! stored.
 
 use reqwest::header::HeaderMap;
 
-/// What stands where a secret was.
+/// The replacement for a secret.
 const REDACTED: &str = "[redacted]";
-/// A shorter value is no secret, and would be found in other words.
+/// Shorter values are not redacted: they would match parts of other words.
 const SHORTEST: usize = 6;
 
 /// The secrets of one request.
@@ -32,12 +32,12 @@ impl SentSecrets {
         let secret = secret.trim();
         if secret.len() >= SHORTEST && !self.0.iter().any(|known| known == secret) {
             self.0.push(secret.to_owned());
-            // One may be a part of another.
+            // Longer secrets first, because one may contain another.
             self.0.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         }
     }
 
-    /// The text without them.
+    /// Replaces the secrets in a text.
     #[must_use]
     pub fn redact(&self, text: String) -> String {
         self.0.iter().fold(text, |text, secret| {

@@ -1,6 +1,6 @@
-//! The HTTP server of this program: HTTP/1.1 by `hyper`, over whatever stream somebody accepted.
+//! The HTTP server of this program: HTTP/1.1 with `hyper` on any stream.
 //!
-//! It serves one connection. Accepting connections, and how many, is the caller's business.
+//! It serves one connection; callers accept connections and limit their number.
 
 use std::error::Error;
 use std::time::Duration;
@@ -12,18 +12,18 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// A request whose body is still to be read.
+/// A request whose body has not been read yet.
 pub type HttpRequest = hyper::Request<Incoming>;
 
-/// How a connection is served.
+/// Options of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct ServerOptions {
-    /// The longest head of a request, no less than 8 KiB. A longer one is answered with status 431.
+    /// The longest head of a request, at least 8 KiB. A longer one gets status 431.
     pub head_limit: usize,
-    /// How long the head of a request may take.
+    /// The time limit for the head of a request.
     pub head_time: Option<Duration>,
-    /// Whether a client that has closed its side still gets its reply. Otherwise the reply is dropped as
-    /// soon as the client has gone.
+    /// Whether a client that has closed its side still gets its reply. Otherwise the reply is dropped as soon as the
+    /// client has closed.
     pub half_close: bool,
 }
 
@@ -64,8 +64,8 @@ where
     connection.await
 }
 
-/// The same, and returns the stream once the connection is closed or a reply has switched to another
-/// protocol, with what was read beyond that request.
+/// Like [`serve_http`], and returns the stream and the bytes that were read ahead, once the connection is closed or a
+/// reply has switched to another protocol.
 ///
 /// # Errors
 /// As for [`serve_http`].

@@ -14,6 +14,6 @@ mod peer;
 
 pub use error::Error;
 pub use input::LINE_LIMIT;
-pub use message::{RequestId, params};
+pub use message::{JsonRpcId, params};
 pub use output::{LineQueue, LineSender, line_queue};
 pub use peer::{Cancellation, Incoming, Peer, Responder};

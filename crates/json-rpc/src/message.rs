@@ -16,7 +16,7 @@ const VERSION: &str = "2.0";
 /// The id of a request, chosen by the sender and repeated in the reply.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum RequestId {
+pub enum JsonRpcId {
     /// `null`: discouraged, but allowed.
     Null,
     /// An integer.
@@ -25,7 +25,7 @@ pub enum RequestId {
     Text(String),
 }
 
-impl fmt::Display for RequestId {
+impl fmt::Display for JsonRpcId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Null => formatter.write_str("null"),
@@ -37,9 +37,9 @@ impl fmt::Display for RequestId {
 
 /// A message of the peer. Absent params are an empty object.
 #[derive(Debug)]
-pub(crate) enum Message {
+pub(crate) enum IncomingMessage {
     Request {
-        id: RequestId,
+        id: JsonRpcId,
         method: String,
         params: Box<RawValue>,
     },
@@ -49,7 +49,7 @@ pub(crate) enum Message {
     },
     /// The reply to a request of this side.
     Reply {
-        id: RequestId,
+        id: JsonRpcId,
         result: Result<Box<RawValue>, Error>,
     },
 }
@@ -58,46 +58,46 @@ pub(crate) enum Message {
 #[derive(Debug)]
 pub(crate) struct InvalidMessage {
     /// The id of the request, as far as it could be read.
-    pub(crate) id: RequestId,
+    pub(crate) id: JsonRpcId,
     pub(crate) error: Box<Error>,
 }
 
 #[derive(Deserialize)]
-struct Envelope {
+struct MessageEnvelope {
     jsonrpc: Option<String>,
     #[serde(default, deserialize_with = "present")]
-    id: Option<RequestId>,
+    id: Option<JsonRpcId>,
     method: Option<String>,
     params: Option<Box<RawValue>>,
     result: Option<Box<RawValue>>,
     error: Option<Error>,
 }
 
-/// What can be read of a JSON object that is not an [`Envelope`].
+/// What can be read of a JSON object that is not an [`MessageEnvelope`].
 #[derive(Deserialize)]
 struct InvalidEnvelope {
     #[serde(default, deserialize_with = "present")]
-    id: Option<RequestId>,
+    id: Option<JsonRpcId>,
     method: Option<IgnoredAny>,
 }
 
 /// Tells an id that is null from one that is absent.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RequestId>, D::Error> {
-    RequestId::deserialize(deserializer).map(Some)
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<JsonRpcId>, D::Error> {
+    JsonRpcId::deserialize(deserializer).map(Some)
 }
 
 /// Reads a line.
 ///
 /// # Errors
 /// It is not a message. A reply with an id is always one, so that the request it belongs to ends.
-pub(crate) fn read(line: &str) -> Result<Message, InvalidMessage> {
-    match serde_json::from_str::<Envelope>(line) {
+pub(crate) fn read(line: &str) -> Result<IncomingMessage, InvalidMessage> {
+    match serde_json::from_str::<MessageEnvelope>(line) {
         Ok(envelope) => classify(envelope),
         Err(error) => read_invalid(line, &error),
     }
 }
 
-fn read_invalid(line: &str, error: &serde_json::Error) -> Result<Message, InvalidMessage> {
+fn read_invalid(line: &str, error: &serde_json::Error) -> Result<IncomingMessage, InvalidMessage> {
     let kind = match serde_json::from_str::<IgnoredAny>(line) {
         Ok(_) => Error::invalid_request("Invalid request"),
         Err(_) => Error::parse(),
@@ -108,23 +108,25 @@ fn read_invalid(line: &str, error: &serde_json::Error) -> Result<Message, Invali
     match id {
         Some(id) if !has_method => Ok(invalid_reply(id, &reason)),
         id => Err(InvalidMessage {
-            id: id.unwrap_or(RequestId::Null),
+            id: id.unwrap_or(JsonRpcId::Null),
             error: Box::new(kind.data(Value::from(reason))),
         }),
     }
 }
 
-fn invalid_reply(id: RequestId, reason: &str) -> Message {
+fn invalid_reply(id: JsonRpcId, reason: &str) -> IncomingMessage {
     let result = Err(Error::internal(format!("the reply is invalid: {reason}")));
-    Message::Reply { id, result }
+    IncomingMessage::Reply { id, result }
 }
 
-fn classify(envelope: Envelope) -> Result<Message, InvalidMessage> {
+fn classify(envelope: MessageEnvelope) -> Result<IncomingMessage, InvalidMessage> {
     let has_version = envelope.jsonrpc.as_deref() == Some(VERSION);
     let params = envelope.params.unwrap_or_else(no_params);
     match (envelope.id, envelope.method) {
-        (Some(id), Some(method)) if has_version => Ok(Message::Request { id, method, params }),
-        (None, Some(method)) if has_version => Ok(Message::Notification { method, params }),
+        (Some(id), Some(method)) if has_version => {
+            Ok(IncomingMessage::Request { id, method, params })
+        }
+        (None, Some(method)) if has_version => Ok(IncomingMessage::Notification { method, params }),
         (Some(id), None) if !has_version => Ok(invalid_reply(id, "`jsonrpc` is not \"2.0\"")),
         (Some(id), None) => {
             let result = match (envelope.result, envelope.error) {
@@ -133,10 +135,10 @@ fn classify(envelope: Envelope) -> Result<Message, InvalidMessage> {
                 // serde reads `"result": null` as absent.
                 (None, None) => Ok(RawValue::NULL.to_owned()),
             };
-            Ok(Message::Reply { id, result })
+            Ok(IncomingMessage::Reply { id, result })
         }
         (id, _) => Err(InvalidMessage {
-            id: id.unwrap_or(RequestId::Null),
+            id: id.unwrap_or(JsonRpcId::Null),
             error: Box::new(Error::invalid_request("Invalid request")),
         }),
     }
@@ -162,7 +164,7 @@ pub fn params<T: for<'de> Deserialize<'de>>(params: &RawValue) -> Result<T, Erro
 enum Outgoing<'a, T, E> {
     Request {
         jsonrpc: &'static str,
-        id: &'a RequestId,
+        id: &'a JsonRpcId,
         method: &'a str,
         params: T,
     },
@@ -173,19 +175,19 @@ enum Outgoing<'a, T, E> {
     },
     Result {
         jsonrpc: &'static str,
-        id: &'a RequestId,
+        id: &'a JsonRpcId,
         result: T,
     },
     Error {
         jsonrpc: &'static str,
-        id: &'a RequestId,
+        id: &'a JsonRpcId,
         error: E,
     },
 }
 
 type WithoutError<'a, T> = Outgoing<'a, T, ()>;
 
-pub(crate) fn request(id: &RequestId, method: &str, params: impl Serialize) -> String {
+pub(crate) fn request(id: &JsonRpcId, method: &str, params: impl Serialize) -> String {
     line(&WithoutError::Request {
         jsonrpc: VERSION,
         id,
@@ -202,7 +204,7 @@ pub(crate) fn notification(method: &str, params: impl Serialize) -> String {
     })
 }
 
-pub(crate) fn reply<T: Serialize, E: Serialize>(id: &RequestId, result: Result<T, E>) -> String {
+pub(crate) fn reply<T: Serialize, E: Serialize>(id: &JsonRpcId, result: Result<T, E>) -> String {
     let jsonrpc = VERSION;
     line(&match result {
         Ok(result) => Outgoing::Result {
@@ -232,17 +234,22 @@ mod tests {
     fn messages_are_classified() {
         let read = |line: &str| read(line).unwrap();
         let request = read(r#"{"jsonrpc":"2.0","id":"a","method":"m"}"#);
-        assert!(matches!(request, Message::Request { params, .. } if params.get() == "{}"));
+        assert!(matches!(request, IncomingMessage::Request { params, .. } if params.get() == "{}"));
         let null = read(r#"{"jsonrpc":"2.0","id":null,"method":"m"}"#);
-        let is_null =
-            |message| matches!(message, Message::Request { id, .. } if id == RequestId::Null);
+        let is_null = |message| matches!(message, IncomingMessage::Request { id, .. } if id == JsonRpcId::Null);
         assert!(is_null(null));
         let notification = read(r#"{"jsonrpc":"2.0","method":"m","params":{"a":1}}"#);
-        assert!(matches!(notification, Message::Notification { .. }));
+        assert!(matches!(notification, IncomingMessage::Notification { .. }));
         let reply = read(r#"{"jsonrpc":"2.0","id":1,"result":null}"#);
-        assert!(matches!(reply, Message::Reply { result: Ok(_), .. }));
+        assert!(matches!(
+            reply,
+            IncomingMessage::Reply { result: Ok(_), .. }
+        ));
         let refusal = read(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no"}}"#);
-        assert!(matches!(refusal, Message::Reply { result: Err(_), .. }));
+        assert!(matches!(
+            refusal,
+            IncomingMessage::Reply { result: Err(_), .. }
+        ));
     }
 
     #[test]
@@ -251,14 +258,14 @@ mod tests {
             let invalid = read(line).unwrap_err();
             (invalid.id, invalid.error.code)
         };
-        assert_eq!(read("{"), (RequestId::Null, -32700));
-        assert_eq!(read("[]"), (RequestId::Null, -32600));
+        assert_eq!(read("{"), (JsonRpcId::Null, -32700));
+        assert_eq!(read("[]"), (JsonRpcId::Null, -32600));
         let old = read(r#"{"id":7,"method":"m"}"#);
-        assert_eq!(old, (RequestId::Number(7), -32600));
+        assert_eq!(old, (JsonRpcId::Number(7), -32600));
         let fraction = read(r#"{"jsonrpc":"2.0","id":1.5,"method":"m"}"#);
-        assert_eq!(fraction, (RequestId::Null, -32600));
+        assert_eq!(fraction, (JsonRpcId::Null, -32600));
         let number = read(r#"{"jsonrpc":"2.0","id":7,"method":8}"#);
-        assert_eq!(number, (RequestId::Number(7), -32600));
+        assert_eq!(number, (JsonRpcId::Number(7), -32600));
     }
 
     #[test]
@@ -268,23 +275,25 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":7,"error":"no"}"#,
             r#"{"jsonrpc":"2.0","id":7,"result":{},"error":{"code":"x"}}"#,
         ] {
-            let Ok(Message::Reply { id, result }) = read(line) else {
+            let Ok(IncomingMessage::Reply { id, result }) = read(line) else {
                 panic!("{line}");
             };
             assert_eq!(
                 (id, result.is_err()),
-                (RequestId::Number(7), true),
+                (JsonRpcId::Number(7), true),
                 "{line}"
             );
         }
         let both = r#"{"jsonrpc":"2.0","id":7,"result":{},"error":{"code":-1,"message":"no"}}"#;
         let read = read(both).unwrap();
-        assert!(matches!(read, Message::Reply { result: Err(error), .. } if error.code == -1));
+        assert!(
+            matches!(read, IncomingMessage::Reply { result: Err(error), .. } if error.code == -1)
+        );
     }
 
     #[test]
     fn every_line_has_the_version() {
-        let id = RequestId::Number(1);
+        let id = JsonRpcId::Number(1);
         let result = reply::<_, ()>(&id, Ok(1));
         assert_eq!(result, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":1}\n");
         let error = reply(&id, Err::<(), _>(Error::internal("no")));

@@ -15,7 +15,7 @@ use tokio::sync::{oneshot, watch};
 
 use crate::error::Error;
 use crate::input::{NextLine, next_line};
-use crate::message::{self, InvalidMessage, Message, RequestId};
+use crate::message::{self, IncomingMessage, InvalidMessage, JsonRpcId};
 use crate::output::{LineQueue, LineSender, line_queue};
 
 const READ_BUFFER: usize = 64 * 1024;
@@ -31,7 +31,7 @@ struct PeerState {
     /// Requests to the peer that have no reply yet.
     sent: Mutex<HashMap<i64, ReplySender>>,
     /// Requests of the peer that have no reply yet, and whether the peer has cancelled them.
-    received: Mutex<HashMap<RequestId, watch::Sender<bool>>>,
+    received: Mutex<HashMap<JsonRpcId, watch::Sender<bool>>>,
 }
 
 /// The program at the other end. Clones share the connection.
@@ -108,17 +108,17 @@ impl Peer {
     }
 
     /// Handles a message, except for what is returned.
-    fn take(&self, message: Result<Message, InvalidMessage>) -> Option<Incoming> {
+    fn take(&self, message: Result<IncomingMessage, InvalidMessage>) -> Option<Incoming> {
         match message {
-            Ok(Message::Request { id, method, params }) => Some(Incoming::Request {
+            Ok(IncomingMessage::Request { id, method, params }) => Some(Incoming::Request {
                 responder: self.responder(id)?,
                 method,
                 params,
             }),
-            Ok(Message::Notification { method, params }) => {
+            Ok(IncomingMessage::Notification { method, params }) => {
                 Some(Incoming::Notification { method, params })
             }
-            Ok(Message::Reply { id, result }) => {
+            Ok(IncomingMessage::Reply { id, result }) => {
                 self.take_reply(&id, result);
                 None
             }
@@ -130,7 +130,7 @@ impl Peer {
     }
 
     /// For the reply to a request; none if the id is in use, which is refused.
-    pub fn responder(&self, id: RequestId) -> Option<Responder> {
+    pub fn responder(&self, id: JsonRpcId) -> Option<Responder> {
         let cancelled = match self.0.received.lock().entry(id.clone()) {
             Entry::Occupied(_) => None,
             Entry::Vacant(vacant) => {
@@ -152,8 +152,8 @@ impl Peer {
     }
 
     /// Passes a reply to the waiting request. A late one is dropped.
-    fn take_reply(&self, id: &RequestId, result: Result<Box<RawValue>, Error>) {
-        let RequestId::Number(number) = id else {
+    fn take_reply(&self, id: &JsonRpcId, result: Result<Box<RawValue>, Error>) {
+        let JsonRpcId::Number(number) = id else {
             return;
         };
         let waiting = self.0.sent.lock().remove(number);
@@ -165,10 +165,10 @@ impl Peer {
     fn refuse_long_line(&self, limit: usize) {
         let error = Error::invalid_request("Invalid request");
         let reason = format!("the line is longer than {limit} bytes and was skipped");
-        self.reply_later(&RequestId::Null, error.data(reason.into()));
+        self.reply_later(&JsonRpcId::Null, error.data(reason.into()));
     }
 
-    fn reply_later(&self, id: &RequestId, error: Error) {
+    fn reply_later(&self, id: &JsonRpcId, error: Error) {
         let line = message::reply(id, Err::<(), _>(error));
         self.0.output.send_later(line);
     }
@@ -189,7 +189,7 @@ impl Peer {
         params: impl Serialize,
     ) -> Result<T, Error> {
         let number = self.0.next_id.fetch_add(1, Ordering::Relaxed);
-        let line = message::request(&RequestId::Number(number), method, params);
+        let line = message::request(&JsonRpcId::Number(number), method, params);
         let (sender, reply) = oneshot::channel();
         self.0.sent.lock().insert(number, sender);
         let mut guard = SentRequest {
@@ -213,7 +213,7 @@ impl Peer {
     }
 
     /// Marks a request of the peer as cancelled, if it has no reply yet.
-    pub fn cancel(&self, id: &RequestId) {
+    pub fn cancel(&self, id: &JsonRpcId) {
         if let Some(request) = self.0.received.lock().get(id) {
             request.send_replace(true);
         }
@@ -241,14 +241,14 @@ impl Drop for SentRequest<'_> {
 /// Whether the peer has cancelled one of its requests.
 #[derive(Clone, Debug)]
 pub struct Cancellation {
-    id: RequestId,
+    id: JsonRpcId,
     cancelled: watch::Receiver<bool>,
 }
 
 impl Cancellation {
     /// The id of the request.
     #[must_use]
-    pub fn id(&self) -> &RequestId {
+    pub fn id(&self) -> &JsonRpcId {
         &self.id
     }
 
@@ -283,7 +283,7 @@ impl Responder {
 
     /// The id of the request.
     #[must_use]
-    pub fn id(&self) -> &RequestId {
+    pub fn id(&self) -> &JsonRpcId {
         &self.cancellation.id
     }
 

@@ -75,9 +75,9 @@ async fn an_id_that_is_in_use_is_refused() {
 async fn a_cancelled_request_is_marked_and_others_are_not() {
     let (peer, _queue) = Peer::new("cancel");
     let responder = responder(read(&peer, LINE_LIMIT, REQUEST).await.remove(0));
-    peer.cancel(&RequestId::Number(2));
+    peer.cancel(&JsonRpcId::Number(2));
     assert!(!responder.is_cancelled());
-    peer.cancel(&RequestId::Number(1));
+    peer.cancel(&JsonRpcId::Number(1));
     assert!(responder.is_cancelled());
     responder.cancellation().requested().await;
 }

@@ -1,12 +1,12 @@
 //! Approvals as elicitations. Pure.
 //!
-//! The form has no fields. What is to be decided stands in members that begin with `codex_`, and clients that know them
-//! answer `{"decision": …}` in the words of the engine's first protocol. A plain result of an elicitation is understood
-//! as well.
+//! The form has no fields. Members that begin with `codex_` describe the approval. Clients that know them reply with
+//! `{"decision": …}` in the vocabulary of the engine's first protocol; a plain elicitation result is accepted as
+//! well.
 
 use codex_app_server_protocol::ServerRequest;
 use codex_app_server_protocol::v2::CommandAction;
-use codex_json_rpc::RequestId;
+use codex_json_rpc::JsonRpcId;
 use serde_json::{Value, json};
 
 pub(crate) fn thread_of(question: &ServerRequest) -> Option<&str> {
@@ -18,8 +18,8 @@ pub(crate) fn thread_of(question: &ServerRequest) -> Option<&str> {
     }
 }
 
-/// The params of `elicitation/create`; nothing for what clients are not asked.
-pub(crate) fn form(request: &RequestId, question: &ServerRequest) -> Option<Value> {
+/// The params of `elicitation/create`; none for other requests.
+pub(crate) fn form(request: &JsonRpcId, question: &ServerRequest) -> Option<Value> {
     use ServerRequest as Q;
     let schema = json!({ "type": "object", "properties": {} });
     match question {
@@ -75,7 +75,7 @@ fn parsed(action: &CommandAction) -> Value {
     }
 }
 
-/// What the engine is answered; nothing for what it is told that nobody here can answer.
+/// The reply to the engine; none for requests that this protocol does not support.
 pub(crate) fn answer(question: &ServerRequest, decided: Option<&Value>) -> Option<Value> {
     use ServerRequest as Q;
     match question {
@@ -89,7 +89,7 @@ pub(crate) fn answer(question: &ServerRequest, decided: Option<&Value>) -> Optio
     }
 }
 
-/// Anything that is not understood is a refusal.
+/// Any other value is a refusal.
 fn decision(decided: Option<&Value>) -> Value {
     let Some(decided) = decided else {
         return json!("decline");
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_command_is_asked_about_with_what_it_is() {
-        let form = form(&RequestId::Number(7), &command()).unwrap();
+        let form = form(&JsonRpcId::Number(7), &command()).unwrap();
         assert_eq!(form["codex_elicitation"], "exec-approval");
         assert_eq!(form["codex_mcp_tool_call_id"], "7");
         assert_eq!(form["codex_command"], json!(["/bin/sh", "-c", "rm x"]));

@@ -6,18 +6,18 @@ use std::sync::Arc;
 use codex_app_server_protocol::v2::{ThreadItem, Turn, TurnStatus};
 use codex_app_server_protocol::{ServerNotification, ServerRequest};
 use codex_client::ClientError;
-use codex_json_rpc::{Error, RequestId, Responder};
+use codex_json_rpc::{Error, JsonRpcId, Responder};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::server::Server;
+use crate::server::McpAdapter;
 use crate::tools::{ReplyParams, StartParams};
 use crate::{approval, events, tools};
 
 /// A `tools/call` request.
 #[derive(Debug)]
-pub(crate) struct ToolRequest {
+pub(crate) struct ToolCallRequest {
     pub(crate) responder: Responder,
     /// The token for progress notifications.
     pub(crate) progress: Option<Value>,
@@ -25,25 +25,25 @@ pub(crate) struct ToolRequest {
 
 /// A call whose turn runs or is about to start.
 #[derive(Debug)]
-pub(crate) struct Call {
-    request: ToolRequest,
+pub(crate) struct ActiveCall {
+    request: ToolCallRequest,
     last_message: String,
     steps: u64,
 }
 
 /// Why a call failed before its turn started, for the model that made it.
-enum Refusal {
+enum CallError {
     Arguments(String),
     Engine(ClientError),
 }
 
-impl From<ClientError> for Refusal {
+impl From<ClientError> for CallError {
     fn from(error: ClientError) -> Self {
         Self::Engine(error)
     }
 }
 
-impl Refusal {
+impl CallError {
     fn message(self) -> String {
         match self {
             Self::Arguments(message) => message,
@@ -61,8 +61,8 @@ struct PlannedTurn {
 
 /// Runs a call until its turn has started. The notifications of the turn do the rest.
 pub(crate) async fn run(
-    server: Arc<Server>,
-    request: ToolRequest,
+    server: Arc<McpAdapter>,
+    request: ToolCallRequest,
     name: String,
     arguments: Option<Box<RawValue>>,
 ) {
@@ -70,7 +70,7 @@ pub(crate) async fn run(
     let planned = match name.as_str() {
         "codex" => start_thread(&server, &request, arguments).await,
         "codex-reply" => resume_thread(&server, arguments).await,
-        _ => Err(Refusal::Arguments(format!("Unknown tool '{name}'"))),
+        _ => Err(CallError::Arguments(format!("Unknown tool '{name}'"))),
     };
     match planned {
         Ok(planned) => start_turn(&server, request, planned).await,
@@ -78,22 +78,22 @@ pub(crate) async fn run(
     }
 }
 
-async fn refuse(request: ToolRequest, refusal: Refusal) {
+async fn refuse(request: ToolCallRequest, refusal: CallError) {
     let result = tools::result(None, &refusal.message(), true);
     request.responder.respond(Ok::<_, Error>(result)).await;
 }
 
-fn read<T: for<'de> Deserialize<'de>>(arguments: Option<&RawValue>) -> Result<T, Refusal> {
+fn read<T: for<'de> Deserialize<'de>>(arguments: Option<&RawValue>) -> Result<T, CallError> {
     let arguments = arguments.map_or("{}", RawValue::get);
     serde_json::from_str(arguments)
-        .map_err(|error| Refusal::Arguments(format!("the arguments cannot be read: {error}")))
+        .map_err(|error| CallError::Arguments(format!("the arguments cannot be read: {error}")))
 }
 
 async fn start_thread(
-    server: &Server,
-    request: &ToolRequest,
+    server: &McpAdapter,
+    request: &ToolCallRequest,
     arguments: Option<&RawValue>,
-) -> Result<PlannedTurn, Refusal> {
+) -> Result<PlannedTurn, CallError> {
     let params: StartParams = read(arguments)?;
     let started = server.engine.call("thread/start", &params.thread()).await?;
     let thread = started["thread"]["id"]
@@ -107,12 +107,12 @@ async fn start_thread(
 }
 
 async fn resume_thread(
-    server: &Server,
+    server: &McpAdapter,
     arguments: Option<&RawValue>,
-) -> Result<PlannedTurn, Refusal> {
+) -> Result<PlannedTurn, CallError> {
     let params: ReplyParams = read(arguments)?;
     let missing =
-        || Refusal::Arguments("either threadId or conversationId must be provided".into());
+        || CallError::Arguments("either threadId or conversationId must be provided".into());
     let thread = params.thread().ok_or_else(missing)?.to_owned();
     let resume = json!({ "threadId": thread, "excludeTurns": true });
     server.engine.call("thread/resume", &resume).await?;
@@ -120,14 +120,14 @@ async fn resume_thread(
     Ok(PlannedTurn { thread, prompt })
 }
 
-async fn start_turn(server: &Server, request: ToolRequest, planned: PlannedTurn) {
+async fn start_turn(server: &McpAdapter, request: ToolCallRequest, planned: PlannedTurn) {
     let PlannedTurn { thread, prompt } = planned;
     let busy = {
-        let mut shared = server.shared();
-        match shared.calls.entry(thread.clone()) {
+        let mut state = server.state();
+        match state.calls.entry(thread.clone()) {
             Entry::Occupied(_) => Some(request),
             Entry::Vacant(vacant) => {
-                vacant.insert(Call {
+                vacant.insert(ActiveCall {
                     request,
                     last_message: String::new(),
                     steps: 0,
@@ -138,12 +138,12 @@ async fn start_turn(server: &Server, request: ToolRequest, planned: PlannedTurn)
     };
     if let Some(request) = busy {
         let message = format!("another call to thread {thread} is running");
-        return refuse(request, Refusal::Arguments(message)).await;
+        return refuse(request, CallError::Arguments(message)).await;
     }
     let input = [json!({ "type": "text", "text": prompt })];
     let params = json!({ "threadId": thread, "input": input });
     if let Err(error) = server.engine.call("turn/start", &params).await {
-        let call = server.shared().calls.remove(&thread);
+        let call = server.state().calls.remove(&thread);
         if let Some(call) = call {
             refuse(call.request, error.into()).await;
         }
@@ -151,11 +151,11 @@ async fn start_turn(server: &Server, request: ToolRequest, planned: PlannedTurn)
 }
 
 /// Cancels a call. One whose turn has not started is interrupted when it does.
-pub(crate) fn cancel(server: &Arc<Server>, id: &RequestId) {
+pub(crate) fn cancel(server: &Arc<McpAdapter>, id: &JsonRpcId) {
     server.peer.cancel(id);
     let thread = {
-        let shared = server.shared();
-        let mut calls = shared.calls.iter();
+        let state = server.state();
+        let mut calls = state.calls.iter();
         let found = calls.find(|(_, call)| call.request.responder.id() == id);
         found.map(|(thread, _)| thread.clone())
     };
@@ -164,7 +164,7 @@ pub(crate) fn cancel(server: &Arc<Server>, id: &RequestId) {
     }
 }
 
-fn interrupt(server: &Arc<Server>, thread: String) {
+fn interrupt(server: &Arc<McpAdapter>, thread: String) {
     let engine = server.engine.clone();
     tokio::spawn(async move {
         let params = json!({ "threadId": thread, "turnId": "" });
@@ -174,7 +174,7 @@ fn interrupt(server: &Arc<Server>, thread: String) {
 }
 
 /// Handles a notification of the engine.
-pub(crate) async fn notified(server: &Arc<Server>, notification: &ServerNotification) {
+pub(crate) async fn notified(server: &Arc<McpAdapter>, notification: &ServerNotification) {
     let Some(thread) = notification.thread_id() else {
         return;
     };
@@ -184,8 +184,8 @@ pub(crate) async fn notified(server: &Arc<Server>, notification: &ServerNotifica
     match notification {
         ServerNotification::TurnStarted(it) => {
             let call_is_cancelled = {
-                let shared = server.shared();
-                let call = shared.calls.get(&it.thread_id);
+                let state = server.state();
+                let call = state.calls.get(&it.thread_id);
                 call.is_some_and(|call| call.request.responder.is_cancelled())
             };
             if call_is_cancelled {
@@ -205,12 +205,12 @@ struct Progress {
 
 /// Updates the state of a call, and returns the id of its request.
 fn update(
-    server: &Server,
+    server: &McpAdapter,
     thread: &str,
     notification: &ServerNotification,
-) -> Option<(RequestId, Option<Progress>)> {
-    let mut shared = server.shared();
-    let call = shared.calls.get_mut(thread)?;
+) -> Option<(JsonRpcId, Option<Progress>)> {
+    let mut state = server.state();
+    let call = state.calls.get_mut(thread)?;
     if let ServerNotification::ItemCompleted(it) = notification
         && let ThreadItem::AgentMessage { text, .. } = &it.item.item
     {
@@ -230,8 +230,8 @@ fn update(
 }
 
 async fn send(
-    server: &Server,
-    id: &RequestId,
+    server: &McpAdapter,
+    id: &JsonRpcId,
     progress: Option<Progress>,
     thread: &str,
     notification: &ServerNotification,
@@ -246,14 +246,14 @@ async fn send(
     }
 }
 
-async fn send_event(server: &Server, id: &RequestId, thread: &str, mut event: Value) {
+async fn send_event(server: &McpAdapter, id: &JsonRpcId, thread: &str, mut event: Value) {
     event["_meta"] = json!({ "requestId": id, "threadId": thread });
     server.peer.notify("codex/event", event).await;
 }
 
 /// Replies to the call whose turn has ended.
-async fn end(server: &Server, thread: &str, turn: &Turn) {
-    let call = server.shared().calls.remove(thread);
+async fn end(server: &McpAdapter, thread: &str, turn: &Turn) {
+    let call = server.state().calls.remove(thread);
     let Some(call) = call else { return };
     let error = turn.error.as_ref().map(|error| error.message.as_str());
     let (text, is_error) = match turn.status {
@@ -266,12 +266,12 @@ async fn end(server: &Server, thread: &str, turn: &Turn) {
 }
 
 /// The answer to a request of the engine: the client decides about commands and patches, everything else is declined.
-pub(crate) async fn answer(server: &Server, request: &ServerRequest) -> Option<Value> {
+pub(crate) async fn answer(server: &McpAdapter, request: &ServerRequest) -> Option<Value> {
     let call = approval::thread_of(request).and_then(|thread| {
-        let shared = server.shared();
-        let call = shared.calls.get(thread)?;
+        let state = server.state();
+        let call = state.calls.get(thread)?;
         let id = call.request.responder.id().clone();
-        shared.has_elicitation.then_some(id)
+        state.has_elicitation.then_some(id)
     });
     let form = call.and_then(|id| approval::form(&id, request));
     let decided = match form {

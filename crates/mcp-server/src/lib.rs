@@ -16,7 +16,7 @@ mod tools;
 use codex_client::{AdapterError, Client, serve_adapter};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::server::Server;
+use crate::server::McpAdapter;
 
 /// Serves a client until it closes the input, or until `stop`. The engine behind `engine` ends with it.
 ///
@@ -30,7 +30,7 @@ pub async fn serve(
     stop: impl Future<Output = ()>,
 ) -> Result<(), AdapterError> {
     engine.initialize("codex_mcp_server", version).await?;
-    let server = |caller, peer| Server::new(caller, peer, version);
+    let server = |caller, peer| McpAdapter::new(caller, peer, version);
     serve_adapter(
         engine,
         "notifications/cancelled",

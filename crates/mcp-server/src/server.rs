@@ -3,39 +3,39 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use codex_app_server_protocol::rpc::RequestId as EngineRequestId;
+use codex_app_server_protocol::rpc::JsonRpcId as EngineRequestId;
 use codex_app_server_protocol::{ServerNotification, ServerRequest};
-use codex_client::{Adapter, Caller};
-use codex_json_rpc::{Error, Incoming, Peer, RequestId, Responder, params};
+use codex_client::{Adapter, ConnectionHandle};
+use codex_json_rpc::{Error, Incoming, JsonRpcId, Peer, Responder, params};
 use parking_lot::{Mutex, MutexGuard};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::call::{self, Call};
+use crate::call::{self, ActiveCall};
 use crate::tools;
 
 /// Supported revisions of MCP, the newest first.
 const REVISIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
 #[derive(Debug)]
-pub(crate) struct Server {
-    pub(crate) engine: Caller,
+pub(crate) struct McpAdapter {
+    pub(crate) engine: ConnectionHandle,
     pub(crate) peer: Peer,
     version: &'static str,
-    shared: Mutex<Shared>,
+    state: Mutex<AdapterState>,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Shared {
+pub(crate) struct AdapterState {
     is_initialized: bool,
     pub(crate) has_elicitation: bool,
     /// Calls under way, by their threads.
-    pub(crate) calls: HashMap<String, Call>,
+    pub(crate) calls: HashMap<String, ActiveCall>,
 }
 
 #[derive(Deserialize)]
-struct ToolCall {
+struct ToolCallParams {
     name: String,
     #[serde(default)]
     arguments: Option<Box<RawValue>>,
@@ -46,31 +46,31 @@ struct ToolCall {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Cancelled {
-    request_id: RequestId,
+    request_id: JsonRpcId,
 }
 
-impl Server {
-    pub(crate) fn new(engine: Caller, peer: Peer, version: &'static str) -> Arc<Self> {
+impl McpAdapter {
+    pub(crate) fn new(engine: ConnectionHandle, peer: Peer, version: &'static str) -> Arc<Self> {
         Arc::new(Self {
             engine,
             peer,
             version,
-            shared: Mutex::default(),
+            state: Mutex::default(),
         })
     }
 
-    pub(crate) fn shared(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock()
+    pub(crate) fn state(&self) -> MutexGuard<'_, AdapterState> {
+        self.state.lock()
     }
 
     fn initialize(&self, request: &RawValue) -> Result<Value, Error> {
         let request: Value = params(request)?;
-        let mut shared = self.shared();
-        if shared.is_initialized {
+        let mut state = self.state();
+        if state.is_initialized {
             return Err(Error::invalid_request("initialize called more than once"));
         }
-        shared.is_initialized = true;
-        shared.has_elicitation = request["capabilities"]["elicitation"].is_object();
+        state.is_initialized = true;
+        state.has_elicitation = request["capabilities"]["elicitation"].is_object();
         let asked = request["protocolVersion"].as_str().unwrap_or_default();
         let revision = REVISIONS.into_iter().find(|known| *known == asked);
         Ok(json!({
@@ -81,7 +81,7 @@ impl Server {
     }
 }
 
-impl Adapter for Server {
+impl Adapter for McpAdapter {
     fn receive(self: &Arc<Self>, incoming: Incoming) {
         match incoming {
             Incoming::Request {
@@ -115,18 +115,18 @@ impl Adapter for Server {
     }
 }
 
-fn request(server: &Arc<Server>, responder: Responder, method: &str, read: &RawValue) {
+fn request(server: &Arc<McpAdapter>, responder: Responder, method: &str, read: &RawValue) {
     let reply = match method {
         "initialize" => server.initialize(read),
         "ping" => Ok(json!({})),
         "tools/list" => Ok(tools::list()),
-        "tools/call" => match params::<ToolCall>(read) {
-            Ok(ToolCall {
+        "tools/call" => match params::<ToolCallParams>(read) {
+            Ok(ToolCallParams {
                 name,
                 arguments,
                 meta,
             }) => {
-                let request = call::ToolRequest {
+                let request = call::ToolCallRequest {
                     responder,
                     progress: meta.get("progressToken").cloned(),
                 };

@@ -15,7 +15,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use codex_client::{
-    APP_SERVER_SCHEMA, ClientMistake, MessageSchema, MistakeKind, RecordedLine, Sender,
+    APP_SERVER_SCHEMA, ClientMistake, LineSource, MessageSchema, MistakeKind, RecordedLine,
     check_conversation,
 };
 use serde::Serialize;
@@ -161,7 +161,7 @@ async fn check(
             mistakes.push(ClientMistake::new(MistakeKind::TimedOut, text));
         }
     }
-    let messages = lines.filter(|line| line.from == Sender::Client).count();
+    let messages = lines.filter(|line| line.from == LineSource::Client).count();
     Ok(ScenarioResult {
         scenario,
         messages,
@@ -171,7 +171,7 @@ async fn check(
 
 /// Names the last message of the server, on which the client may have failed.
 fn last_method<'a>(lines: impl Iterator<Item = &'a RecordedLine>) -> String {
-    let last = lines.filter(|line| line.from == Sender::Server).last();
+    let last = lines.filter(|line| line.from == LineSource::Server).last();
     let message: serde_json::Value = last
         .and_then(|line| serde_json::from_str(&line.line).ok())
         .unwrap_or_default();

@@ -11,7 +11,7 @@ use std::thread;
 
 use anyhow::Context;
 use clap::Args;
-use codex_client::{RecordedLine, Sender};
+use codex_client::{LineSource, RecordedLine};
 use parking_lot::Mutex;
 
 use super::ClientProtocol;
@@ -70,7 +70,7 @@ fn record(mut command: Command, folder: &Path) -> anyhow::Result<ExitCode> {
         let copied = copy(
             io::stdin().lock(),
             &mut to_server,
-            Sender::Client,
+            LineSource::Client,
             &requests,
         );
         drop(requests.lock().take());
@@ -79,7 +79,7 @@ fn record(mut command: Command, folder: &Path) -> anyhow::Result<ExitCode> {
     copy(
         BufReader::new(from_server),
         &mut io::stdout(),
-        Sender::Server,
+        LineSource::Server,
         &record,
     )?;
     status(server.wait()?)
@@ -89,7 +89,7 @@ fn record(mut command: Command, folder: &Path) -> anyhow::Result<ExitCode> {
 fn copy(
     mut input: impl BufRead,
     output: &mut impl Write,
-    from: Sender,
+    from: LineSource,
     record: &Mutex<Option<File>>,
 ) -> io::Result<()> {
     let mut bytes = Vec::new();

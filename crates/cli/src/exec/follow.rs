@@ -5,7 +5,9 @@ use std::path::Path;
 
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{ThreadItem, TokenUsageBreakdown, TurnStatus};
-use codex_client::{ClientError, Decision, ExecEvents, Listener, Outcome, Question, Transcript};
+use codex_client::{
+    ClientError, ExecEvents, ServerQuestion, Transcript, TurnObserver, TurnOutcome, UserDecision,
+};
 
 use super::arguments::ExecOptions;
 use super::{INTERRUPTED, print_line};
@@ -71,7 +73,7 @@ impl TurnPrinter {
     }
 
     /// Prints the final output after the turn.
-    pub(super) fn finish(&mut self, outcome: &Outcome) -> io::Result<()> {
+    pub(super) fn finish(&mut self, outcome: &TurnOutcome) -> io::Result<()> {
         let TurnView::Progress(transcript) = &mut self.view else {
             return Ok(());
         };
@@ -93,8 +95,8 @@ impl TurnPrinter {
     }
 }
 
-impl Listener for TurnPrinter {
-    fn hear(&mut self, notification: &ServerNotification) -> Result<(), ClientError> {
+impl TurnObserver for TurnPrinter {
+    fn on_notification(&mut self, notification: &ServerNotification) -> Result<(), ClientError> {
         match notification {
             ServerNotification::ItemCompleted(it) => {
                 if let ThreadItem::AgentMessage { text, .. } = &it.item.item {
@@ -108,10 +110,10 @@ impl Listener for TurnPrinter {
         }
         match &mut self.view {
             TurnView::Progress(_) if self.hides_reasoning && is_reasoning(notification) => {}
-            TurnView::Progress(transcript) => transcript.hear(notification)?,
+            TurnView::Progress(transcript) => transcript.on_notification(notification)?,
             TurnView::Events(events) => {
                 let mut out = io::stdout().lock();
-                for event in events.hear(notification) {
+                for event in events.on_notification(notification) {
                     print_line(&mut out, &event.to_string())?;
                 }
             }
@@ -120,8 +122,8 @@ impl Listener for TurnPrinter {
     }
 
     /// Declines every question, because no user is present.
-    async fn decide(&mut self, _: Question<'_>) -> Result<Decision, ClientError> {
-        Ok(Decision::Decline)
+    async fn decide(&mut self, _: ServerQuestion<'_>) -> Result<UserDecision, ClientError> {
+        Ok(UserDecision::Decline)
     }
 
     /// The first interrupt ends the turn cleanly, a second one ends the process.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::bail;
-use codex_client::{Client, Session};
+use codex_client::{Client, ClientThread};
 use codex_protocol::ThreadId;
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ pub(super) async fn open(
     options: &ExecOptions,
     cwd: &Path,
     resume: Option<ResumeTarget>,
-) -> anyhow::Result<Session> {
+) -> anyhow::Result<ClientThread> {
     let mut params = json!({ "cwd": cwd, "approvalPolicy": "never" });
     if let Some(model) = &options.model {
         params["model"] = json!(model);
@@ -35,7 +35,7 @@ pub(super) async fn open(
         if let Some(source) = &options.thread_source {
             params["threadSource"] = json!(source);
         }
-        return Ok(Session::start(client, &params).await?);
+        return Ok(ClientThread::start(client, &params).await?);
     };
     let id = match resume {
         ResumeTarget::Thread(id) if ThreadId::parse(&id).is_ok() => id,
@@ -43,7 +43,7 @@ pub(super) async fn open(
         ResumeTarget::Last { anywhere } => last(&mut client, cwd, anywhere).await?,
     };
     params["threadId"] = json!(id);
-    Ok(Session::resume(client, &params).await?)
+    Ok(ClientThread::resume(client, &params).await?)
 }
 
 /// The most recently changed thread with this name.

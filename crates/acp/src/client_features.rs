@@ -1,9 +1,9 @@
-//! What a client offered in `initialize`. What is not here is never asked of it.
+//! The optional features that a client declared in `initialize`. Features that are not listed here are never used.
 
 use agent_client_protocol_schema::v1::ClientCapabilities;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Offers {
+pub(crate) struct ClientFeatures {
     pub(crate) reads_files: bool,
     pub(crate) writes_files: bool,
     pub(crate) forms: bool,
@@ -13,11 +13,11 @@ pub(crate) struct Offers {
     pub(crate) compaction: bool,
     pub(crate) plans: bool,
     pub(crate) terminal_login: bool,
-    /// By convention: it shows the output of commands that comes in `_meta`.
+    /// It shows the output of commands from `_meta`: a convention outside of the protocol.
     pub(crate) terminal_output: bool,
 }
 
-impl From<&ClientCapabilities> for Offers {
+impl From<&ClientCapabilities> for ClientFeatures {
     fn from(client: &ClientCapabilities) -> Self {
         let session = client.session.as_ref();
         let elicitation = client.elicitation.as_ref();

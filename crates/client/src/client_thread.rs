@@ -1,24 +1,24 @@
-//! A thread, turn by turn.
+//! A thread of a server, used turn by turn.
 
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::TurnStatus;
 use serde_json::{Value, json};
 
-use crate::answer::{Decision, Question};
-use crate::client::{Client, ClientError, Incoming};
+use crate::answer::{ServerQuestion, UserDecision};
+use crate::client::{Client, ClientError, ServerMessage};
 
-/// Who follows a turn.
-pub trait Listener {
-    /// Hears what the server tells.
-    fn hear(&mut self, notification: &ServerNotification) -> Result<(), ClientError>;
+/// Receives what happens in a turn, and makes its decisions.
+pub trait TurnObserver {
+    /// Called for each notification.
+    fn on_notification(&mut self, notification: &ServerNotification) -> Result<(), ClientError>;
 
-    /// Decides.
+    /// Decides about a question.
     fn decide(
         &mut self,
-        question: Question<'_>,
-    ) -> impl Future<Output = Result<Decision, ClientError>>;
+        question: ServerQuestion<'_>,
+    ) -> impl Future<Output = Result<UserDecision, ClientError>>;
 
-    /// Waits until the turn is to be interrupted; by default for ever.
+    /// Completes when the turn must be interrupted; by default never.
     fn interrupted(&mut self) -> impl Future<Output = ()> {
         std::future::pending()
     }
@@ -26,8 +26,8 @@ pub trait Listener {
 
 /// How a turn ended.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
-    /// How.
+pub struct TurnOutcome {
+    /// The status of the turn.
     pub status: TurnStatus,
     /// Why it failed.
     pub error: Option<String>,
@@ -35,13 +35,13 @@ pub struct Outcome {
 
 /// A thread on a server.
 #[derive(Debug)]
-pub struct Session {
+pub struct ClientThread {
     client: Client,
     thread: Value,
     id: String,
 }
 
-impl Session {
+impl ClientThread {
     /// Starts a thread with these params.
     ///
     /// # Errors
@@ -85,16 +85,16 @@ impl Session {
         self.thread["path"].as_str()
     }
 
-    /// Says something and follows the turn to its end. `more` are the further params of `turn/start`.
+    /// Starts a turn with this input and follows it to its end. `more` are further params of `turn/start`.
     ///
     /// # Errors
-    /// The server refuses or goes away, or the listener gives up.
+    /// The server refuses or goes away, or the observer fails.
     pub async fn turn(
         &mut self,
         input: Value,
         more: Value,
-        listener: &mut impl Listener,
-    ) -> Result<Outcome, ClientError> {
+        listener: &mut impl TurnObserver,
+    ) -> Result<TurnOutcome, ClientError> {
         let mut params = more;
         params["threadId"] = json!(self.id);
         params["input"] = input;
@@ -102,15 +102,15 @@ impl Session {
         self.follow(&started, listener).await
     }
 
-    /// Has the `target` reviewed and follows the review to its end.
+    /// Starts a review of the `target` and follows it to its end.
     ///
     /// # Errors
-    /// The server refuses or goes away, or the listener gives up.
+    /// The server refuses or goes away, or the observer fails.
     pub async fn review(
         &mut self,
         target: &Value,
-        listener: &mut impl Listener,
-    ) -> Result<Outcome, ClientError> {
+        listener: &mut impl TurnObserver,
+    ) -> Result<TurnOutcome, ClientError> {
         let params = json!({ "threadId": self.id, "target": target });
         let started = self.client.call("review/start", &params).await?;
         self.follow(&started, listener).await
@@ -119,8 +119,8 @@ impl Session {
     async fn follow(
         &mut self,
         started: &Value,
-        listener: &mut impl Listener,
-    ) -> Result<Outcome, ClientError> {
+        listener: &mut impl TurnObserver,
+    ) -> Result<TurnOutcome, ClientError> {
         let turn = started["turn"]["id"]
             .as_str()
             .unwrap_or_default()
@@ -137,27 +137,27 @@ impl Session {
                 }
             };
             match incoming {
-                // Agents of the thread: the items of this thread show their calls.
-                Incoming::Notification(notification) if self.is_of_other(&notification) => {}
-                Incoming::Notification(notification) => {
-                    listener.hear(&notification)?;
+                // Notifications of the thread's agents. The items of this thread show their calls.
+                ServerMessage::Notification(notification) if self.is_of_other(&notification) => {}
+                ServerMessage::Notification(notification) => {
+                    listener.on_notification(&notification)?;
                     if let Some(outcome) = self.end(&turn, &notification) {
                         return Ok(outcome);
                     }
                 }
-                Incoming::Question(id, request) => match Question::of(&request) {
+                ServerMessage::Request(id, request) => match ServerQuestion::of(&request) {
                     Some(question) => {
                         let decision = listener.decide(question).await?;
                         self.client.answer(&id, &question.answer(decision)).await?;
                     }
                     None => self.client.refuse(&id, request.method()).await?,
                 },
-                Incoming::Unknown(_) => {}
+                ServerMessage::Unknown(_) => {}
             }
         }
     }
 
-    /// Ends the conversation with the server.
+    /// Closes the connection.
     pub async fn finish(self) {
         self.client.finish().await;
     }
@@ -169,12 +169,12 @@ impl Session {
             .is_some_and(|thread| thread != self.id)
     }
 
-    fn end(&self, turn: &str, notification: &ServerNotification) -> Option<Outcome> {
+    fn end(&self, turn: &str, notification: &ServerNotification) -> Option<TurnOutcome> {
         match notification {
             ServerNotification::TurnCompleted(it)
                 if it.thread_id == self.id && it.turn.id == turn =>
             {
-                Some(Outcome {
+                Some(TurnOutcome {
                     status: it.turn.status,
                     error: it.turn.error.as_ref().map(|error| error.message.clone()),
                 })
