@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use codex_app_server_protocol::rpc::JsonRpcId as EngineRequestId;
+use codex_app_server_protocol::rpc::RequestId as EngineRequestId;
 use codex_app_server_protocol::{ServerNotification, ServerRequest};
 use codex_client::{Adapter, ConnectionHandle};
 use codex_json_rpc::{Error, Incoming, JsonRpcId, Peer, Responder, params};
