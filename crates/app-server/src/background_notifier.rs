@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use codex_app_server_protocol::ServerNotification;
 use parking_lot::Mutex;
 
-/// Takes notifications for one client.
+/// Receives notifications for one client.
 pub(crate) trait NotificationSink: Debug + Send + Sync {
     fn notify(&self, notification: &ServerNotification);
 }
@@ -22,7 +22,7 @@ impl BackgroundNotifier {
     }
 
     pub(crate) fn send(&self, notification: &ServerNotification) {
-        // Locked while it sends: once `close` returns, nothing is on its way any more.
+        // Locked while it sends, so that nothing is sent after `close` has returned.
         let sink = self.0.lock();
         if let Some(sink) = sink.as_ref().and_then(Weak::upgrade) {
             sink.notify(notification);

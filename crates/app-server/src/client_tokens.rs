@@ -1,4 +1,4 @@
-//! The tokens of a login that clients keep: they are asked for new ones.
+//! Renews the tokens of a login that clients manage.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,12 +9,12 @@ use codex_app_server_protocol::{ServerRequest, v2};
 use codex_login::{ExternalTokens, TokenRefresher};
 
 use crate::clients::Clients;
-use crate::open_requests::{Answer, OpenRequests};
+use crate::open_requests::{ClientAnswer, OpenRequests};
 
-/// How long clients have to bring new tokens.
+/// The time limit for the reply of a client.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 
-/// Asks the clients for tokens. The first answer counts.
+/// Requests tokens from all clients. The first reply is used.
 #[derive(Debug)]
 pub(crate) struct ClientTokens {
     pub(crate) clients: Arc<Clients>,
@@ -44,7 +44,7 @@ impl TokenRefresher for ClientTokens {
 }
 
 impl ClientTokens {
-    async fn ask(&self, request: &ServerRequest) -> Result<Answer, String> {
+    async fn ask(&self, request: &ServerRequest) -> Result<ClientAnswer, String> {
         let clients = self.clients.ready();
         if clients.is_empty() {
             return Err("auth refresh request canceled: no client is connected".to_owned());

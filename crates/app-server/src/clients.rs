@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 
 use crate::connection::{Connection, ConnectionId};
-use crate::message::Message;
+use crate::message::EncodedMessage;
 use crate::outbox::Limits;
 
-/// Every client that is connected, before its handshake too.
+/// All connected clients, including those before their handshake.
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
     next_id: AtomicU64,
@@ -29,15 +29,15 @@ impl Clients {
         self.connections.lock().remove(&id)
     }
 
-    /// The clients that are past their handshake.
+    /// The clients that have completed their handshake.
     pub(crate) fn ready(&self) -> Vec<Arc<Connection>> {
         let connections = self.connections.lock();
         let ready = connections.values().filter(|one| one.client().is_some());
         ready.cloned().collect()
     }
 
-    /// Sends a notification to every client that wants it. The line is made at most once.
-    pub(crate) fn broadcast(&self, method: &str, line: impl FnOnce() -> Message) {
+    /// Sends a notification to every client that wants it. The message is encoded at most once.
+    pub(crate) fn broadcast(&self, method: &str, line: impl FnOnce() -> EncodedMessage) {
         let connections = self.connections.lock();
         let wants = |one: &&Arc<Connection>| one.wants(method);
         let wanting: Vec<_> = connections.values().filter(wants).cloned().collect();
@@ -49,7 +49,7 @@ impl Clients {
         }
     }
 
-    /// Nothing more is sent to any client.
+    /// Sends nothing more to any client.
     pub(crate) fn close(&self) {
         for connection in self.connections.lock().values() {
             connection.outbox().close();

@@ -1,8 +1,8 @@
-//! The settings of the server itself: as they were when it started, and as they are now.
+//! The configuration of the server: at its start, and now.
 //!
-//! Files are read anew for each request that asks; nothing watches them. Switches that a host
-//! application sets for this process are kept here, and every configuration is loaded with them. What
-//! names no folder sees no project's settings.
+//! Files are read again for each request; nothing watches them. Feature switches that a host application sets for
+//! this process are kept here and applied to every configuration. A configuration without a folder has no project
+//! settings.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use codex_config::{
 };
 use parking_lot::Mutex;
 
-/// Where settings come from, and what they were at the start.
+/// The sources of the configuration, and its state at the start.
 #[derive(Debug)]
 pub struct Configuration {
     environment: Mutex<Environment>,
@@ -25,11 +25,11 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// The settings of a process with these surroundings, flags and working folder. Files that cannot
-    /// be used do not count; the warnings of the start say so.
+    /// Loads the configuration of a process from its environment, flags and working folder. Unusable files are
+    /// ignored and reported by the warnings of the start.
     ///
     /// # Errors
-    /// The flags alone cannot be used.
+    /// The flags are invalid.
     pub fn new(
         environment: Environment,
         flags: Overrides,
@@ -60,7 +60,7 @@ impl Configuration {
         })
     }
 
-    /// From now on these are the limits that the account comes with.
+    /// Sets the requirements of the account, from now on.
     pub fn set_account_requirements(&self, text: Option<String>) {
         self.environment.lock().account_requirements = text;
     }
@@ -69,7 +69,7 @@ impl Configuration {
         self.environment.lock().clone()
     }
 
-    /// The settings at the start of the process.
+    /// The configuration at the start of the process.
     #[must_use]
     pub fn startup(&self) -> &Config {
         &self.startup
@@ -87,10 +87,10 @@ impl Configuration {
         &self.flags
     }
 
-    /// The settings for a folder, with what a request says.
+    /// The configuration for a folder, with the overrides of a request.
     ///
     /// # Errors
-    /// The settings cannot be used.
+    /// The configuration is invalid.
     pub fn load(
         &self,
         cwd: &Path,
@@ -112,13 +112,13 @@ impl Configuration {
         Ok((Config::from_stack(&stack, request)?, stack))
     }
 
-    /// The settings now, those of projects left out.
+    /// The current configuration without project settings.
     pub(crate) fn without_projects(&self) -> Result<Config, ConfigError> {
         let params = RequestParams::default();
         Config::load(self.request(&self.environment(), None, &params, &self.host_features()))
     }
 
-    /// The settings now with the layers that they came from, for a folder if there is one.
+    /// The current configuration with its layers, for a folder if there is one.
     pub(crate) fn view(&self, cwd: Option<&Path>) -> Result<ConfigView, ViewError> {
         let cwd = cwd.map(|cwd| self.cwd.join(cwd));
         let params = RequestParams::default();
@@ -126,13 +126,13 @@ impl Configuration {
         ConfigView::read(self.request(&environment, cwd.as_deref(), &params, &switches))
     }
 
-    /// The limits that an administrator set.
+    /// The requirements of the administrator.
     pub(crate) fn requirements(&self) -> Result<Requirements, ConfigError> {
         let stack = LayerStack::load(&self.environment(), None, &self.flags)?;
         Ok(stack.requirements().clone())
     }
 
-    /// Edits the user's file.
+    /// Edits the configuration file of the user.
     pub(crate) fn edit(
         &self,
         file: Option<&Path>,
@@ -150,7 +150,7 @@ impl Configuration {
         })
     }
 
-    /// Switches features for as long as this process runs. Explicit settings beat them.
+    /// Switches features for this process. Explicit settings take precedence.
     pub(crate) fn switch(&self, features: &BTreeMap<Feature, bool>) {
         self.host_features.lock().extend(features);
     }

@@ -1,4 +1,4 @@
-//! One client: its handshake, what it can handle, and the way to its outbox.
+//! The connection of one client: its handshake, what it supports, and its outbox.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,14 +13,14 @@ use serde::Serialize;
 
 use crate::background_notifier::NotificationSink;
 use crate::failure::Failure;
-use crate::message::Message;
-use crate::outbox::{Full, Limits, Outbox};
+use crate::message::EncodedMessage;
+use crate::outbox::{Limits, Outbox, OutboxFull};
 use crate::projection::{ItemIds, Turns};
 use crate::runs::Runs;
 use crate::searches::Searches;
 use crate::watches::Watches;
 
-/// Identifies a connection for as long as the process runs.
+/// Unique in this process.
 pub(crate) type ConnectionId = u64;
 
 /// A client.
@@ -28,7 +28,7 @@ pub(crate) type ConnectionId = u64;
 pub(crate) struct Connection {
     id: ConnectionId,
     outbox: Arc<Outbox>,
-    client: OnceLock<Client>,
+    client: OnceLock<InitializedClient>,
     runs: Arc<Runs>,
     processes: Arc<Runs>,
     searches: Searches,
@@ -38,7 +38,7 @@ pub(crate) struct Connection {
 
 /// The params of `initialize` that are needed later.
 #[derive(Debug)]
-pub(crate) struct Client {
+pub(crate) struct InitializedClient {
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) experimental: bool,
@@ -67,39 +67,39 @@ impl Connection {
         &self.outbox
     }
 
-    /// The commands that it runs outside of threads. They end with it.
+    /// Commands of `command/exec`. They end with the connection.
     pub(crate) fn runs(&self) -> &Arc<Runs> {
         &self.runs
     }
 
-    /// The processes that it runs beside those commands. They end with it too.
+    /// Processes of `process/spawn`. They end with the connection.
     pub(crate) fn processes(&self) -> &Arc<Runs> {
         &self.processes
     }
 
-    /// Its searches. They end with it.
+    /// File searches. They end with the connection.
     pub(crate) fn searches(&self) -> &Searches {
         &self.searches
     }
 
-    /// The paths that it watches, for as long as it is there.
+    /// Watched paths. The watches end with the connection.
     pub(crate) fn watches(&self) -> &Watches {
         &self.watches
     }
 
-    /// The client is gone: nothing more is written to it, and what goes on for it alone ends.
+    /// The client has disconnected: nothing more is sent, and its background work ends.
     pub(crate) fn close(&self) {
         self.outbox.close();
         self.searches.clear();
         self.watches.clear();
     }
 
-    /// The client, after its handshake.
-    pub(crate) fn client(&self) -> Option<&Client> {
+    /// The params of the handshake, once it is complete.
+    pub(crate) fn client(&self) -> Option<&InitializedClient> {
         self.client.get()
     }
 
-    /// The handshake. False if it took place before.
+    /// Completes the handshake. Returns false if it was complete before.
     pub(crate) fn initialize(&self, params: InitializeParams) -> bool {
         let capabilities = params.capabilities;
         if capabilities.as_ref().is_some_and(uses_newer) {
@@ -109,7 +109,7 @@ impl Connection {
             .as_ref()
             .is_some_and(|all| all.experimental_api);
         let unwanted = capabilities.and_then(|all| all.opt_out_notification_methods);
-        let client = Client {
+        let client = InitializedClient {
             name: params.client_info.name,
             version: params.client_info.version,
             experimental,
@@ -118,13 +118,13 @@ impl Connection {
         self.client.set(client).is_ok()
     }
 
-    /// Whether the client is known to be newer than release 0.117: it has used something that release does
-    /// not have. Where releases disagree, the others are served as 0.117 serves them.
+    /// Whether the client is newer than release 0.117, because it has used something that this release lacks. Where
+    /// releases disagree, other clients are served like 0.117 does.
     pub(crate) fn knows_newer(&self) -> bool {
         self.knows_newer.load(Ordering::Relaxed)
     }
 
-    /// The ids that messages of stored threads have for this client.
+    /// How items of stored threads are numbered for this client.
     pub(crate) fn item_ids(&self) -> ItemIds {
         if self.knows_newer() {
             return ItemIds::Streamed;
@@ -132,7 +132,7 @@ impl Connection {
         ItemIds::Numbered
     }
 
-    /// A reviewer by the name that this client knows.
+    /// The name of a reviewer that this client knows.
     pub(crate) fn reviewer_name(&self, reviewer: ApprovalsReviewer) -> ApprovalsReviewer {
         match reviewer {
             ApprovalsReviewer::User => ApprovalsReviewer::User,
@@ -141,23 +141,23 @@ impl Connection {
         }
     }
 
-    /// The client has used something that is newer than release 0.117.
+    /// Marks the client as newer than release 0.117.
     pub(crate) fn note_newer(&self) {
         self.knows_newer.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the client is past the handshake and has not opted out of `method`.
+    /// Whether the handshake is complete and the client has not opted out of `method`.
     pub(crate) fn wants(&self, method: &str) -> bool {
         self.client()
             .is_some_and(|client| !client.unwanted.contains(method))
     }
 
-    /// Sends a notification that is written already and that the client [wants](Self::wants).
-    pub(crate) fn push_notification(&self, line: impl Into<Message>) {
+    /// Sends an encoded notification, which the client must [want](Self::wants).
+    pub(crate) fn push_notification(&self, line: impl Into<EncodedMessage>) {
         self.outbox.push_notification(line);
     }
 
-    /// Asks the client; what it is not to see of an experimental question is left out.
+    /// Sends a request to the client, without experimental members unless the client opted in.
     pub(crate) fn ask(&self, id: &RequestId, request: &ServerRequest) {
         let Some(client) = self.client() else {
             return;
@@ -176,11 +176,11 @@ impl Connection {
         self.outbox.push(encode(&OutgoingRequest { id, message }));
     }
 
-    /// Sends a reply, or an error in its place if the client has too much to read.
-    fn send_reply(&self, id: RequestId, line: impl Into<Message>) {
+    /// Sends a reply, or an error instead if the outbox is full.
+    fn send_reply(&self, id: RequestId, line: impl Into<EncodedMessage>) {
         let line = line.into();
         let bytes = line.len();
-        if let Err(Full) = self.outbox.push_reply(line) {
+        if let Err(OutboxFull) = self.outbox.push_reply(line) {
             let message = format!(
                 "the reply of {bytes} bytes is not sent: too much waits to be read by the client"
             );
@@ -202,7 +202,7 @@ impl NotificationSink for Connection {
     }
 }
 
-/// A message as it is written: one line of JSON.
+/// Encodes a message as one line of JSON.
 pub(crate) fn encode(message: &impl Serialize) -> Bytes {
     let mut line = Vec::new();
     if let Err(error) = serde_json::to_writer(&mut line, message) {
@@ -210,12 +210,12 @@ pub(crate) fn encode(message: &impl Serialize) -> Bytes {
         return Bytes::new();
     }
     line.push(b'\n');
-    // It may wait for long, with many others.
+    // It may stay in the outbox for long, together with many others.
     line.shrink_to_fit();
     line.into()
 }
 
-/// A notification as it is written: a message with the time beside its method and params.
+/// Encodes a notification: method and params, and the current time.
 pub(crate) fn encode_notification(notification: &ServerNotification) -> Bytes {
     let mut line = Vec::new();
     if let Err(error) = serde_json::to_writer(&mut line, notification) {
@@ -237,13 +237,12 @@ fn uses_newer(capabilities: &InitializeCapabilities) -> bool {
         || capabilities.extensions.is_some()
 }
 
-/// Owes a client the reply to one request. It is given exactly once: whoever drops this without
-/// having replied, by a panic for instance, has an error sent.
+/// Replies to one request, exactly once. Dropped without a reply, for example by a panic, it sends an error.
 #[derive(Debug)]
 pub(crate) struct Responder<M> {
     connection: Arc<Connection>,
     id: Option<RequestId>,
-    /// When the request came, if the log has the duration of requests.
+    /// The time of the request, if durations are logged.
     begun: Option<Instant>,
     method: std::marker::PhantomData<fn() -> M>,
 }
@@ -258,7 +257,7 @@ impl<M> Responder<M> {
         }
     }
 
-    /// The id, for the one reply that is sent now.
+    /// Takes the id for the single reply.
     fn take_id(&mut self) -> Option<RequestId> {
         let id = self.id.take()?;
         if let Some(begun) = self.begun {
@@ -293,13 +292,13 @@ impl<M: RequestMethod> Responder<M> {
         }
     }
 
-    /// The result has no turns yet: these are put into it.
+    /// Sends a result whose empty list of turns is replaced by `turns`.
     pub(crate) fn accept_with(self, result: &M::Response, turns: &Turns) {
         let message = turns.put_into(self.draft(result));
         self.accept_line(message);
     }
 
-    /// The reply as it would be written now, for who puts a large value into it.
+    /// The encoded reply, into which the caller inserts a large value.
     pub(crate) fn draft(&self, result: &M::Response) -> Bytes {
         match &self.id {
             Some(id) => encode_reply(id, result),
@@ -307,8 +306,8 @@ impl<M: RequestMethod> Responder<M> {
         }
     }
 
-    /// Sends a line that was made from a [`draft`](Self::draft).
-    pub(crate) fn accept_line(mut self, line: impl Into<Message>) {
+    /// Sends a reply that was made from a [`draft`](Self::draft).
+    pub(crate) fn accept_line(mut self, line: impl Into<EncodedMessage>) {
         if let Some(id) = self.take_id() {
             self.connection.send_reply(id, line);
         }
@@ -317,11 +316,11 @@ impl<M: RequestMethod> Responder<M> {
 
 fn encode_reply(id: &RequestId, result: &impl Serialize) -> Bytes {
     #[derive(Serialize)]
-    struct Reply<'a, R> {
+    struct ReplyMessage<'a, R> {
         id: &'a RequestId,
         result: &'a R,
     }
-    encode(&Reply { id, result })
+    encode(&ReplyMessage { id, result })
 }
 
 impl<M> Drop for Responder<M> {

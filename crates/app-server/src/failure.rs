@@ -1,4 +1,4 @@
-//! Why a request was not carried out, with the code that the client sees.
+//! Errors of requests, with their JSON-RPC codes.
 
 use codex_app_server_protocol::rpc::{ErrorObject, error_code};
 use serde_json::Value;
@@ -16,27 +16,27 @@ impl Failure {
         })
     }
 
-    /// The request cannot be carried out as it stands.
+    /// The request is invalid.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(error_code::INVALID_REQUEST, message)
     }
 
-    /// The params are well-formed but over a limit.
+    /// A param exceeds a limit.
     pub(crate) fn over_limit(message: impl Into<String>) -> Self {
         Self::new(error_code::INVALID_PARAMS, message)
     }
 
-    /// The server failed.
+    /// The server failed to carry the request out.
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(error_code::INTERNAL_ERROR, message)
     }
 
-    /// What an MCP server refused, with its code.
+    /// An error of an MCP server, with its code.
     pub(crate) fn of_server(code: i64, message: impl Into<String>) -> Self {
         Self::new(code, message)
     }
 
-    /// There is no such method.
+    /// The method is unknown.
     pub(crate) fn unknown_method(method: &str) -> Self {
         Self::new(
             error_code::METHOD_NOT_FOUND,
@@ -49,7 +49,7 @@ impl Failure {
         Self::new(error_code::PARSE_ERROR, message)
     }
 
-    /// Too much is going on.
+    /// Too many requests are running.
     pub(crate) fn overloaded() -> Self {
         Self::new(error_code::OVERLOADED, "Server overloaded; retry later.")
     }

@@ -1,26 +1,26 @@
-//! Messages with bulk in them, without a copy of it on the way.
+//! Encodes messages with large members without copying them.
 //!
-//! The message is written as any other one, with nothing in the place of the bulk; that is then put in
-//! as it comes: bytes as base64, or a list that is JSON already.
+//! The message is encoded with an empty member. The large value is then inserted there: bytes as base64, or a list
+//! that is JSON already.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 
-/// The member of a message that has nothing in it yet.
+/// The empty member of a message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Gap {
-    /// An empty text, under this name.
+    /// An empty string with this name.
     Text(&'static str),
-    /// An empty list, under this name.
+    /// An empty list with this name.
     List(&'static str),
 }
 
 impl Gap {
-    /// What of a message stands before the value that goes into the gap, and what behind it: with the
-    /// quotes for a text, without the brackets for a list. None if there is no such gap.
+    /// The parts of a message before and after the inserted value: with the quotes of a string, without the brackets
+    /// of a list. None if there is no such member.
     pub(crate) fn find(self, message: &[u8]) -> Option<(&[u8], &[u8])> {
-        // A quote inside of a text has a backslash before it: this can only be the member itself.
+        // Quotes in strings are escaped, so this can only be the member itself.
         let (before, after) = match self {
             Self::Text(name) => (format!("\"{name}\":\""), "\""),
             Self::List(name) => (format!("\"{name}\":"), "[]"),
@@ -32,7 +32,7 @@ impl Gap {
     }
 }
 
-/// A message with a gap: what stands before it, and what behind it.
+/// A message with a gap, split at the gap.
 #[derive(Clone, Debug)]
 pub(crate) struct Template {
     pub(crate) before: Bytes,
@@ -49,12 +49,12 @@ impl Template {
         })
     }
 
-    /// Begins a line that will hold about so many bytes as base64.
-    pub(crate) fn begin_base64(&self, bytes: usize) -> Line {
+    /// Starts a line with the capacity for about this number of bytes as base64.
+    pub(crate) fn begin_base64(&self, bytes: usize) -> LineBuilder {
         let expected = bytes.div_ceil(3).saturating_mul(4);
         let mut line = Vec::with_capacity(self.before.len() + expected + self.after.len());
         line.extend_from_slice(&self.before);
-        Line {
+        LineBuilder {
             line,
             after: self.after.clone(),
         }
@@ -68,19 +68,19 @@ impl Template {
     }
 }
 
-/// A line in the making.
+/// A line under construction.
 #[derive(Debug)]
-pub(crate) struct Line {
+pub(crate) struct LineBuilder {
     line: Vec<u8>,
     after: Bytes,
 }
 
-impl Line {
-    /// Adds bytes as base64. Only the last ones may be of a number that three does not divide.
+impl LineBuilder {
+    /// Adds bytes as base64. Only the last call may add a number of bytes that is not divisible by three.
     pub(crate) fn push_base64(&mut self, bytes: &[u8]) {
         let start = self.line.len();
         self.line.resize(start + bytes.len().div_ceil(3) * 4, b'=');
-        // There is exactly the room that it takes.
+        // The space was reserved above.
         if let Err(error) = STANDARD.encode_slice(bytes, &mut self.line[start..]) {
             tracing::error!(%error, "bytes could not be written as base64");
         }

@@ -1,4 +1,4 @@
-//! The tools by which the model reads, makes and ends the goal of its thread.
+//! The tools for the goal of a thread: the model can read, create and complete it.
 
 use std::sync::{Arc, Weak};
 
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::projection::{goal_updated, wire_goal};
-use crate::server::Server;
+use crate::server::AppServer;
 
 const GET: &str = "get_goal";
 const CREATE: &str = "create_goal";
@@ -19,12 +19,12 @@ const UPDATE: &str = "update_goal";
 /// The tools of a thread.
 #[derive(Debug)]
 pub(crate) struct GoalTools {
-    server: Weak<Server>,
+    server: Weak<AppServer>,
     are_offered: bool,
 }
 
 impl GoalTools {
-    pub(crate) fn new(server: &Arc<Server>, are_offered: bool) -> Self {
+    pub(crate) fn new(server: &Arc<AppServer>, are_offered: bool) -> Self {
         Self {
             server: Arc::downgrade(server),
             are_offered,
@@ -106,7 +106,7 @@ struct UpdateArguments {
     status: GoalStatus,
 }
 
-fn carry_out(server: &Server, call: HostCall) -> Result<String, String> {
+fn carry_out(server: &AppServer, call: HostCall) -> Result<String, String> {
     let state = server.state();
     let current = state
         .goal(&call.thread)

@@ -1,24 +1,28 @@
-//! What the server needs of the program around it: configuration and an engine.
+//! What the server needs from the program that contains it: configuration and an engine.
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
 use std::sync::Arc;
 
-use codex_config::{ConfigWarning, DeprecationNotice, RequestParams};
+use codex_config::{
+    ConfigError, ConfigWarning, DeprecationNotice, RequestParams, RequirementViolation,
+};
 use codex_core::{McpServer, SessionConfig, StandaloneCommands, ThreadManager};
 use codex_external_agent::Homes;
+use codex_http::PostError;
 use codex_login::Accounts;
 use codex_mcp_client::{Connector, Server};
 use codex_model_client::ModelStore;
 use codex_protocol::SandboxPolicy;
 use codex_skills::{SkillLibrary, SkillToggle};
 use codex_thread_store::ThreadStore;
+use futures::future::BoxFuture;
 use serde_json::{Map, Value};
+use thiserror::Error;
 
 use crate::configuration::Configuration;
 
-/// The client in front of the server.
+/// The client of the server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClientName {
     /// Its name.
@@ -27,7 +31,7 @@ pub struct ClientName {
     pub version: String,
 }
 
-/// What the server says of itself to a client.
+/// How the server identifies itself to a client.
 #[derive(Clone, Debug)]
 pub struct Identity {
     /// The user agent of requests to models.
@@ -36,136 +40,147 @@ pub struct Identity {
     pub home: PathBuf,
 }
 
-/// What a request asks of a thread's settings, in place of what is configured.
+/// The settings of a request, which take precedence over the configuration.
 #[derive(Clone, Debug)]
 pub struct RequestedSettings {
-    /// The folder to work in; the server's own unless given.
+    /// The working folder; by default that of the server.
     pub cwd: Option<PathBuf>,
-    /// What the request says explicitly.
+    /// Explicit params of the request.
     pub params: RequestParams,
-    /// Settings by their names.
+    /// Configuration overrides by key.
     pub overrides: Map<String, Value>,
-    /// The name by which the sandbox is chosen, if it is.
+    /// The name of the permission profile, if one is given.
     pub permission_profile: Option<String>,
-    /// The client.
     pub client: ClientName,
 }
 
-/// What a thread is started with.
+/// Everything to start a thread with.
 #[derive(Debug)]
-pub struct Prepared {
-    /// The engine that runs it.
+pub struct PreparedThread {
+    /// The engine for the thread.
     pub manager: Arc<ThreadManager>,
-    /// Its settings.
+    /// The settings of its session.
     pub config: SessionConfig,
-    /// What is odd about the settings and was not at the start of the server.
+    /// Warnings about the settings that the start of the server did not have.
     pub warnings: Vec<ConfigWarning>,
-    /// What is obsolete in them.
+    /// Notices about deprecated settings.
     pub deprecations: Vec<DeprecationNotice>,
 }
 
 /// The MCP servers of the configuration.
 #[derive(Debug)]
 pub struct McpSettings {
-    /// Connects to them.
+    /// Starts connections.
     pub connector: Connector,
-    /// Those that are started.
+    /// Enabled servers.
     pub enabled: Vec<McpServer>,
-    /// The others.
+    /// Disabled servers.
     pub disabled: Vec<Server>,
 }
 
-/// What becomes of reports.
+/// Where feedback reports go.
 #[derive(Clone, Debug)]
 pub struct FeedbackSettings {
-    /// Whether there may be any.
+    /// Whether reports are allowed.
     pub enabled: bool,
-    /// Where they are kept.
+    /// The folder for stored reports.
     pub folder: PathBuf,
-    /// Where they are sent, if anywhere.
+    /// The URL that reports are sent to, if there is one.
     pub endpoint: Option<String>,
 }
 
-/// A report on its way; if it does not arrive, a sentence says why.
-pub type Sending = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
+/// Why the host could not do something.
+#[derive(Debug, Error)]
+pub enum HostError {
+    /// The configuration cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A limit of the administrator forbids it.
+    #[error(transparent)]
+    Forbidden(#[from] RequirementViolation),
+    /// A report was not delivered.
+    #[error(transparent)]
+    Delivery(#[from] PostError),
+    /// Any other reason, as a sentence for clients.
+    #[error("{0}")]
+    Other(String),
+}
 
-/// The program around the server.
+/// The program that contains the server.
 pub trait Host: Debug + Send + Sync + 'static {
-    /// Who the server is, to this client.
+    /// The identity for this client.
     fn identity(&self, client: &ClientName) -> Identity;
 
-    /// The settings of the server itself.
+    /// The configuration of the server.
     fn configuration(&self) -> &Configuration;
 
-    /// What was odd about the settings at the start of the server.
+    /// Warnings about the configuration at the start of the server.
     fn warnings(&self) -> &[ConfigWarning];
 
-    /// Who is logged in.
+    /// The login.
     fn accounts(&self) -> &Arc<Accounts>;
 
     /// The models that users can choose from.
     fn models(&self) -> &ModelStore;
 
-    /// Works out the settings of a thread. Reads files; called where that may take its time.
+    /// Prepares a thread: computes its settings and finds its engine. Reads files, so it must run in a blocking task.
     ///
     /// # Errors
-    /// The settings do not fit together; a sentence that says why.
-    fn prepare(&self, settings: &RequestedSettings) -> Result<Prepared, String>;
+    /// The settings are invalid.
+    fn prepare(&self, settings: &RequestedSettings) -> Result<PreparedThread, HostError>;
 
-    /// What commands outside of threads run with. Reads files the first time.
+    /// Runs commands outside of threads.
     ///
     /// # Errors
-    /// The configuration cannot be read; a sentence that says why.
-    fn commands(&self) -> Result<Arc<StandaloneCommands>, String>;
+    /// The configuration cannot be used.
+    fn commands(&self) -> Result<Arc<StandaloneCommands>, HostError>;
 
-    /// The MCP servers of a folder, as they are configured now. Reads files.
+    /// The configured MCP servers of a folder. Reads files.
     ///
     /// # Errors
-    /// The configuration cannot be read; a sentence that says why.
-    fn mcp_servers(&self, cwd: &Path) -> Result<McpSettings, String>;
+    /// The configuration cannot be used.
+    fn mcp_servers(&self, cwd: &Path) -> Result<McpSettings, HostError>;
 
-    /// What becomes of reports.
-    ///
-    /// # Errors
-    /// The configuration cannot be read; a sentence that says why.
-    fn feedback(&self) -> Result<FeedbackSettings, String>;
+    /// The settings of feedback reports.
+    fn feedback(&self) -> FeedbackSettings;
 
     /// Sends a report, which is JSON, to a URL.
-    fn send_feedback(&self, url: String, body: Vec<u8>) -> Sending;
+    fn send_feedback(
+        &self,
+        url: String,
+        body: Vec<u8>,
+    ) -> BoxFuture<'static, Result<(), HostError>>;
 
-    /// The last that was logged.
+    /// The end of the log.
     fn log_tail(&self) -> String;
 
     /// The home folders.
     fn homes(&self) -> Homes;
 
-    /// The user's own ignore files, which count in every repository.
+    /// The global git ignore files of the user.
     fn ignore_files(&self) -> Vec<PathBuf>;
 
-    /// Whether such a command may run under this policy.
+    /// Checks a sandbox policy against the requirements.
     ///
     /// # Errors
-    /// It may not; a sentence that says why.
-    fn check_sandbox_policy(&self, policy: &SandboxPolicy) -> Result<(), String>;
+    /// The policy is not allowed.
+    fn check_sandbox_policy(&self, policy: &SandboxPolicy) -> Result<(), HostError>;
 
-    /// The index over all threads.
+    /// The thread index.
     fn store(&self) -> &ThreadStore;
 
-    /// The provider of threads without one in their file: the configured one. Reads files.
-    ///
-    /// # Errors
-    /// The configuration cannot be read; a sentence that says why.
-    fn default_provider(&self) -> Result<String, String>;
+    /// The configured model provider. Threads without one in their file have it.
+    fn default_provider(&self) -> String;
 
-    /// The folder that relative paths start at.
+    /// The base of relative paths.
     fn working_folder(&self) -> &Path;
 
     /// The skills of this machine.
     fn skills(&self) -> &Arc<SkillLibrary>;
 
-    /// Turns skills on or off for the user. Writes a file.
+    /// Enables or disables a skill for the user. Writes a file.
     ///
     /// # Errors
-    /// It was not written; a sentence that says why.
-    fn switch_skill(&self, rule: &SkillToggle) -> Result<(), String>;
+    /// The file could not be written.
+    fn switch_skill(&self, rule: &SkillToggle) -> Result<(), HostError>;
 }

@@ -37,10 +37,11 @@ mod watches;
 
 pub use configuration::Configuration;
 pub use host::{
-    ClientName, FeedbackSettings, Host, Identity, McpSettings, Prepared, RequestedSettings, Sending,
+    ClientName, FeedbackSettings, Host, HostError, Identity, McpSettings, PreparedThread,
+    RequestedSettings,
 };
 pub use serve::{serve_in_memory, serve_stdio};
-pub use server::Server;
+pub use server::AppServer;
 pub use transport::{
     Auth, AuthError, InMemory, Listen, Listener, MESSAGE_LIMIT, Secret, SignedTokens,
 };

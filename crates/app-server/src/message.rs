@@ -1,38 +1,37 @@
-//! A message as it is written: one line.
+//! Encoded messages.
 
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 
-/// A message with its line end. Cheap to clone.
+/// An encoded message with its line end. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) enum Message {
-    /// All of it.
+pub(crate) enum EncodedMessage {
+    /// In one piece.
     Whole(Bytes),
-    /// In parts that follow each other: most of it is shared with other messages, or is large and not
-    /// worth a copy.
+    /// In consecutive parts, most of which are shared with other messages, or too large to copy.
     Parts(Arc<[Bytes]>),
 }
 
-impl From<Bytes> for Message {
+impl From<Bytes> for EncodedMessage {
     fn from(line: Bytes) -> Self {
         Self::Whole(line)
     }
 }
 
-impl From<Vec<u8>> for Message {
+impl From<Vec<u8>> for EncodedMessage {
     fn from(line: Vec<u8>) -> Self {
         Self::Whole(line.into())
     }
 }
 
-impl From<Vec<Bytes>> for Message {
+impl From<Vec<Bytes>> for EncodedMessage {
     fn from(parts: Vec<Bytes>) -> Self {
         Self::Parts(parts.into())
     }
 }
 
-impl Message {
+impl EncodedMessage {
     pub(crate) fn parts(&self) -> &[Bytes] {
         match self {
             Self::Whole(line) => std::slice::from_ref(line),
@@ -44,7 +43,7 @@ impl Message {
         self.parts().iter().map(Bytes::len).sum()
     }
 
-    /// All of it, in pieces of `size` bytes; the last one may have less.
+    /// Splits the message into pieces of `size` bytes; the last one may be shorter.
     pub(crate) fn into_pieces(self, size: usize) -> Pieces {
         let left = self.len();
         Pieces {
@@ -56,7 +55,7 @@ impl Message {
         }
     }
 
-    /// The same without the line end.
+    /// Like `into_pieces`, without the line end.
     pub(crate) fn into_text_pieces(self, size: usize) -> Pieces {
         let mut pieces = self.into_pieces(size);
         pieces.left -= usize::from(pieces.left > 0);
@@ -67,7 +66,7 @@ impl Message {
 /// The pieces of a message.
 #[derive(Debug)]
 pub(crate) struct Pieces {
-    message: Message,
+    message: EncodedMessage,
     part: usize,
     at: usize,
     left: usize,
@@ -110,10 +109,10 @@ mod tests {
 
     #[test]
     fn pieces_of_every_size_make_the_same_line() {
-        let whole = Message::from(b"0123456789\n".to_vec());
+        let whole = EncodedMessage::from(b"0123456789\n".to_vec());
         let parts =
             ["012", "", "3", "456789", "\n"].map(|part| Bytes::from_static(part.as_bytes()));
-        let parts = Message::from(parts.to_vec());
+        let parts = EncodedMessage::from(parts.to_vec());
         for message in [whole, parts] {
             assert_eq!(message.len(), 11);
             for size in 1..13 {

@@ -1,4 +1,4 @@
-//! Requests of the server itself to all of its clients, of which the first answer counts.
+//! Requests of the server to all clients. The first reply is used.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -7,14 +7,14 @@ use codex_app_server_protocol::rpc::ErrorObject;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-/// What a client answered: the text of its result, or its error.
-pub(crate) type Answer = Result<String, ErrorObject>;
+/// The reply of a client: the result as text, or an error.
+pub(crate) type ClientAnswer = Result<String, ErrorObject>;
 
-/// The requests that wait for an answer. Whoever asks sets a limit of time and then forgets the request.
+/// Requests without a reply. Callers set a time limit and then remove their request.
 #[derive(Debug, Default)]
 pub(crate) struct OpenRequests {
     next_id: AtomicI64,
-    waiting: Mutex<HashMap<i64, oneshot::Sender<Answer>>>,
+    waiting: Mutex<HashMap<i64, oneshot::Sender<ClientAnswer>>>,
 }
 
 impl OpenRequests {
@@ -23,17 +23,17 @@ impl OpenRequests {
         self.next_id.fetch_add(1, Ordering::Relaxed)
     }
 
-    pub(crate) fn open(&self) -> (i64, oneshot::Receiver<Answer>) {
+    pub(crate) fn open(&self) -> (i64, oneshot::Receiver<ClientAnswer>) {
         let id = self.next_id();
         let (sender, receiver) = oneshot::channel();
         self.waiting.lock().insert(id, sender);
         (id, receiver)
     }
 
-    /// Takes an answer. Gives it back if it belongs to no request of these.
-    pub(crate) fn answer(&self, id: i64, answer: Answer) -> Result<(), Answer> {
+    /// Takes a reply. Returns it if it belongs to no request of these.
+    pub(crate) fn answer(&self, id: i64, answer: ClientAnswer) -> Result<(), ClientAnswer> {
         match self.waiting.lock().remove(&id) {
-            // Whoever asked may have gone.
+            // The caller may have stopped waiting.
             Some(asked) => {
                 let _ = asked.send(answer);
                 Ok(())

@@ -1,10 +1,9 @@
-//! What waits to be written to one connection.
+//! The queue of messages to one connection.
 //!
-//! Putting something in never waits, so that a slow client slows nobody but itself. The bytes that
-//! wait are bounded. Whoever has much to send that can wait, the output of a command or the text of a
-//! model, waits for [`Outbox::room`] first, and no further requests are read before
-//! [`Outbox::takes_requests`]. A reply that passes the limit is replaced by an error; a client that lets
-//! what it did not ask for pass its [`Limits`] is cut off, and nothing more is kept for it.
+//! Adding a message never blocks, so a slow client affects only itself. The queued bytes are bounded. Producers of
+//! large data that can wait, such as command output or model text, wait for [`Outbox::room`] first, and no requests
+//! are read before [`Outbox::takes_requests`]. A reply above the limit is replaced by an error. A client that lets
+//! unrequested messages exceed its [`Limits`] is disconnected, and nothing more is queued for it.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -14,24 +13,24 @@ use parking_lot::Mutex;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 
-use crate::message::Message;
+use crate::message::EncodedMessage;
 
-/// How many bytes may wait for a client that does not read, besides those being written.
+/// The limits of bytes that are queued for a client, besides those being written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Of replies, and of everything else. One message may pass it.
+    /// For all messages. One message may exceed it.
     all: usize,
-    /// Of notifications, once a write has taken longer than `patience`: those of many threads
-    /// may come all at once, and are no sign that it does not read.
+    /// For notifications, once a write has taken longer than `patience`. Before that, a burst from many threads does
+    /// not mean that the client has stopped reading.
     unrequested: usize,
     patience: Duration,
 }
 
 impl Limits {
-    /// For the one client of a server, which ends with it.
+    /// For the only client of a server, which ends with it.
     pub(crate) const ONLY_CLIENT: Self = Self::only(128 * 1024 * 1024);
 
-    /// For a client that can connect again, beside others who need the memory.
+    /// For a client that can reconnect, beside others that need memory.
     pub(crate) const ONE_OF_MANY: Self = Self {
         unrequested: 2 * 1024 * 1024,
         patience: Duration::from_secs(1),
@@ -47,20 +46,19 @@ impl Limits {
     }
 }
 
-/// How many bytes may wait when there is room for more.
+/// Below this number of queued bytes, producers may continue.
 const ROOM: usize = 512 * 1024;
 
-/// How many bytes may wait when further requests are read.
+/// Below this number of queued bytes, more requests are read.
 const REQUESTS: usize = 64 * 1024 * 1024;
 
-/// Messages are put together up to this size, so that small ones are written at one go and large
-/// ones not copied.
+/// Small messages are joined up to this size and written at once; larger ones are not copied.
 const WRITE_SIZE: usize = 64 * 1024;
 
 /// The queue of messages to one connection.
 #[derive(Debug)]
 pub(crate) struct Outbox {
-    state: Mutex<State>,
+    state: Mutex<OutboxState>,
     limits: Limits,
     changed: Notify,
     taken: Notify,
@@ -68,34 +66,34 @@ pub(crate) struct Outbox {
 }
 
 #[derive(Debug, Default)]
-struct State {
-    messages: Vec<Message>,
+struct OutboxState {
+    messages: Vec<EncodedMessage>,
     bytes: usize,
-    /// How many of them are not in replies.
+    /// The bytes that do not belong to replies.
     unrequested: usize,
-    /// Since when messages are being written.
+    /// The start of the current write.
     writing_since: Option<Instant>,
     closed: bool,
     is_cut_off: bool,
-    /// How many bytes waited when the client was cut off for not reading them.
+    /// The queued bytes when the client was disconnected for not reading.
     overflow: Option<usize>,
 }
 
-/// A reply was not added, because too much waits to be read.
+/// The outbox is full, so a reply was not added.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Full;
+pub(crate) struct OutboxFull;
 
-/// Messages in their order, each with its line end.
+/// Messages in order, each with its line end.
 #[derive(Debug)]
-pub(crate) struct Batch(pub(crate) Vec<Message>);
+pub(crate) struct Batch(pub(crate) Vec<EncodedMessage>);
 
 impl Batch {
-    /// How many bytes it has.
+    /// The number of bytes.
     pub(crate) fn len(&self) -> usize {
-        self.0.iter().map(Message::len).sum()
+        self.0.iter().map(EncodedMessage::len).sum()
     }
 
-    /// All of them, in pieces to be written one after the other. None is made before it is wanted.
+    /// All bytes in pieces to write one after the other. Pieces are built lazily.
     pub(crate) fn into_pieces(self) -> impl Iterator<Item = Bytes> {
         let mut large = None;
         let mut messages = self.0.into_iter().peekable();
@@ -118,8 +116,8 @@ impl Batch {
                 }
                 let message = messages.next()?;
                 let size = match &message {
-                    Message::Whole(line) => line.len(),
-                    Message::Parts(_) => WRITE_SIZE,
+                    EncodedMessage::Whole(line) => line.len(),
+                    EncodedMessage::Parts(_) => WRITE_SIZE,
                 };
                 large = Some(message.into_pieces(size));
             }
@@ -138,35 +136,35 @@ impl Outbox {
         }
     }
 
-    /// Adds what is short or was waited for, its line end included. Dropped if the connection is closed.
-    pub(crate) fn push(&self, message: impl Into<Message>) {
+    /// Adds a message that is short or that the caller waited for. Dropped if the connection is closed.
+    pub(crate) fn push(&self, message: impl Into<EncodedMessage>) {
         self.add(message.into(), 0);
     }
 
-    /// Adds a reply, likewise.
+    /// Adds a reply. Dropped if the connection is closed.
     ///
     /// # Errors
-    /// Too much waits to be read by the client.
-    pub(crate) fn push_reply(&self, message: impl Into<Message>) -> Result<(), Full> {
+    /// Too much is queued for the client.
+    pub(crate) fn push_reply(&self, message: impl Into<EncodedMessage>) -> Result<(), OutboxFull> {
         let message = message.into();
         let state = self.state.lock();
-        // However long it is, one more is added: whether it fits must not depend on what else waits.
+        // The size of this message does not count: whether it fits must depend only on what is queued.
         if state.bytes - state.unrequested > self.limits.all {
-            return Err(Full);
+            return Err(OutboxFull);
         }
         drop(state);
         self.add(message, 0);
         Ok(())
     }
 
-    /// Adds a notification or a request of the server, likewise.
-    pub(crate) fn push_notification(&self, message: impl Into<Message>) {
+    /// Adds a notification or a request of the server. Dropped if the connection is closed.
+    pub(crate) fn push_notification(&self, message: impl Into<EncodedMessage>) {
         let message = message.into();
         let unrequested = message.len();
         self.add(message, unrequested);
     }
 
-    fn add(&self, message: Message, unrequested: usize) {
+    fn add(&self, message: EncodedMessage, unrequested: usize) {
         let mut state = self.state.lock();
         if state.closed {
             return;
@@ -188,24 +186,23 @@ impl Outbox {
         self.changed.notify_one();
     }
 
-    fn is_stuck(&self, state: &State) -> bool {
+    fn is_stuck(&self, state: &OutboxState) -> bool {
         let is_long = |since: Instant| since.elapsed() >= self.limits.patience;
         state.unrequested > self.limits.unrequested && state.writing_since.is_some_and(is_long)
     }
 
-    /// Whether little waits to be written, or nothing will be written any more.
+    /// Whether producers may continue: little is queued, or the outbox is closed.
     pub(crate) fn has_room(&self) -> bool {
         let state = self.state.lock();
         state.closed || state.bytes <= ROOM
     }
 
-    /// Waits until little waits to be written. False if nothing will be written any more.
+    /// Waits until producers may continue. Returns false if nothing more is written.
     pub(crate) async fn room(&self) -> bool {
         self.until_at_most(ROOM).await
     }
 
-    /// Waits until the client has read enough to be replied to more. False if nothing will be written
-    /// any more.
+    /// Waits until more requests may be read. Returns false if nothing more is written.
     pub(crate) async fn takes_requests(&self) -> bool {
         self.until_at_most(REQUESTS).await
     }
@@ -213,7 +210,7 @@ impl Outbox {
     async fn until_at_most(&self, bytes: usize) -> bool {
         loop {
             let mut taken = std::pin::pin!(self.taken.notified());
-            // From here on it is woken: nothing is missed while the state is looked at.
+            // Registered before the state is checked, so that no wake-up is missed.
             taken.as_mut().enable();
             {
                 let state = self.state.lock();
@@ -228,17 +225,17 @@ impl Outbox {
         }
     }
 
-    /// Waits until nothing is added any more.
+    /// Waits until the outbox is closed.
     pub(crate) async fn closed(&self) {
         self.until(|state| state.closed).await;
     }
 
-    /// Waits until nothing is written any more, whatever there is.
+    /// Waits until the client is disconnected.
     pub(crate) async fn until_cut_off(&self) {
         self.until(|state| state.is_cut_off).await;
     }
 
-    async fn until(&self, is_so: impl Fn(&State) -> bool) {
+    async fn until(&self, is_so: impl Fn(&OutboxState) -> bool) {
         loop {
             let mut ended = std::pin::pin!(self.ended.notified());
             ended.as_mut().enable();
@@ -249,29 +246,29 @@ impl Outbox {
         }
     }
 
-    /// What was put in so far is still written; nothing is added any more.
+    /// Closes the outbox: queued messages are still written, nothing is added.
     pub(crate) fn close(&self) {
         self.state.lock().closed = true;
         self.wake_all();
     }
 
-    /// Nothing more is written, not even what waits.
+    /// Disconnects the client: queued messages are dropped.
     pub(crate) fn cut_off(&self) {
         self.end(None);
     }
 
-    /// How many bytes waited when the client was cut off for not reading them; none if it was not.
+    /// The queued bytes when the client was disconnected for not reading; none if it was not.
     pub(crate) fn overflow(&self) -> Option<usize> {
         self.state.lock().overflow
     }
 
     fn end(&self, overflow: Option<usize>) {
         let mut state = self.state.lock();
-        *state = State {
+        *state = OutboxState {
             closed: true,
             is_cut_off: true,
             overflow: state.overflow.or(overflow),
-            ..State::default()
+            ..OutboxState::default()
         };
         drop(state);
         self.wake_all();
@@ -283,10 +280,10 @@ impl Outbox {
         self.changed.notify_one();
     }
 
-    /// What is to be written next, for the one writer. Nothing once the outbox is closed and empty.
+    /// The next batch, for the single writer. None once the outbox is closed and empty.
     pub(crate) async fn next(&self) -> Option<Batch> {
         loop {
-            // There is one writer, and a permit is kept for it: nothing is missed in between.
+            // There is one writer, and the permit is stored, so no message is missed in between.
             {
                 let mut state = self.state.lock();
                 state.writing_since = None;
@@ -362,7 +359,7 @@ mod tests {
     #[tokio::test]
     async fn a_client_that_does_not_read_is_cut_off_at_the_limit() {
         let outbox = Outbox::new(Limits::only(10));
-        // One message may pass the limit, but no second one.
+        // One message may exceed the limit, a second one may not.
         outbox.push_notification(vec![b' '; 100]);
         assert_eq!(outbox.state.lock().bytes, 100);
         outbox.push_notification(Bytes::from_static(b"x"));
@@ -377,7 +374,7 @@ mod tests {
         let outbox = Outbox::new(Limits::only(10));
         outbox.push_notification(vec![b' '; 100]);
         assert_eq!(outbox.push_reply(vec![b' '; 100]), Ok(()));
-        assert_eq!(outbox.push_reply(Bytes::from_static(b"x")), Err(Full));
+        assert_eq!(outbox.push_reply(Bytes::from_static(b"x")), Err(OutboxFull));
         outbox.push(Bytes::from_static(b"an error"));
         assert_eq!(outbox.next().await.map(|batch| batch.0.len()), Some(3));
         assert_eq!(outbox.push_reply(Bytes::from_static(b"x")), Ok(()));
@@ -396,7 +393,7 @@ mod tests {
             notify();
         }
         assert_eq!(outbox.next().await.unwrap().0.len(), 3);
-        // While those are written, what it asked for is no reason, nor is the first that passes the limit.
+        // Replies do not count here, nor does the first message above the limit.
         outbox.push(vec![b' '; 30]);
         notify();
         outbox.push(vec![b' '; 30]);

@@ -19,10 +19,10 @@ use tracing::Instrument;
 
 use crate::connection::Connection;
 use crate::failure::Failure;
-use crate::handlers::{self, Call, Order, Queue};
-use crate::open_requests::Answer;
-use crate::server::Server;
-use crate::transport::Incoming;
+use crate::handlers::{self, Order, Queue, RequestContext};
+use crate::open_requests::ClientAnswer;
+use crate::server::AppServer;
+use crate::transport::InputLine;
 
 /// How many requests of a connection may be under way.
 const IN_FLIGHT: usize = 256;
@@ -30,14 +30,14 @@ const IN_FLIGHT: usize = 256;
 /// Reads the messages of one client.
 #[derive(Debug)]
 pub(crate) struct Router {
-    server: Arc<Server>,
+    server: Arc<AppServer>,
     connection: Arc<Connection>,
     permits: Arc<Semaphore>,
     queues: Queues,
 }
 
 impl Router {
-    pub(crate) fn new(server: Arc<Server>, connection: Arc<Connection>) -> Self {
+    pub(crate) fn new(server: Arc<AppServer>, connection: Arc<Connection>) -> Self {
         Self {
             server,
             connection,
@@ -47,11 +47,11 @@ impl Router {
     }
 
     /// Takes a message. A client that does not read what it is replied to has to wait with its next one.
-    pub(crate) async fn take(&mut self, message: Incoming) {
+    pub(crate) async fn take(&mut self, message: InputLine) {
         self.connection.outbox().takes_requests().await;
         let line = match message {
-            Incoming::Whole(line) => line,
-            Incoming::TooLong => {
+            InputLine::Whole(line) => line,
+            InputLine::TooLong => {
                 let failure = Failure::unreadable("the message is too long");
                 return self.connection.refuse(None, failure);
             }
@@ -91,7 +91,7 @@ impl Router {
         self.connection.refuse(id, failure);
     }
 
-    async fn answer(&self, id: &RequestId, answer: Answer) {
+    async fn answer(&self, id: &RequestId, answer: ClientAnswer) {
         let RequestId::Integer(number) = *id else {
             return tracing::warn!(%id, "an answer to a request that was never sent");
         };
@@ -159,7 +159,7 @@ impl Router {
         permit: OwnedSemaphorePermit,
     ) {
         let order = handlers::order_of(&request);
-        let call = Call {
+        let call = RequestContext {
             server: Arc::clone(&self.server),
             connection: Arc::clone(&self.connection),
         };

@@ -30,12 +30,12 @@ enum Stage {
     #[default]
     Starting,
     Running(Option<Arc<Terminal>>),
-    Ended,
+    RunEnded,
 }
 
 /// The run has ended, or never began.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Ended;
+pub(crate) struct RunEnded;
 
 impl Runs {
     /// Takes a name. None if it is taken.
@@ -94,7 +94,7 @@ impl Drop for Reservation {
         if let Some((runs, id)) = &self.runs {
             runs.0.lock().remove(id);
         }
-        self.run.stage.send_replace(Stage::Ended);
+        self.run.stage.send_replace(Stage::RunEnded);
     }
 }
 
@@ -114,39 +114,41 @@ impl Run {
     }
 
     /// Waits until the command runs, and answers its terminal if it has one.
-    pub(crate) async fn terminal(&self) -> Result<Option<Arc<Terminal>>, Ended> {
+    pub(crate) async fn terminal(&self) -> Result<Option<Arc<Terminal>>, RunEnded> {
         let mut stage = self.stage.subscribe();
         let began = stage.wait_for(|stage| !matches!(stage, Stage::Starting));
         match began.await.as_deref() {
             Ok(Stage::Running(terminal)) => Ok(terminal.clone()),
-            _ => Err(Ended),
+            _ => Err(RunEnded),
         }
     }
 
     /// Waits until the command runs and what was typed before has been taken.
-    pub(crate) async fn keyboard(&self) -> Result<Keyboard<'_>, Ended> {
+    pub(crate) async fn keyboard(&self) -> Result<RunInput<'_>, RunEnded> {
         self.terminal().await?;
         tokio::select! {
-            input = self.input.lock() => Ok(Keyboard { run: self, input }),
-            () = self.ended() => Err(Ended),
+            input = self.input.lock() => Ok(RunInput { run: self, input }),
+            () = self.ended() => Err(RunEnded),
         }
     }
 
     async fn ended(&self) {
         let mut stage = self.stage.subscribe();
         // It cannot fail: this run holds the sender.
-        let _ = stage.wait_for(|stage| matches!(stage, Stage::Ended)).await;
+        let _ = stage
+            .wait_for(|stage| matches!(stage, Stage::RunEnded))
+            .await;
     }
 }
 
 /// The input of a run, for one who types at a time.
 #[derive(Debug)]
-pub(crate) struct Keyboard<'a> {
+pub(crate) struct RunInput<'a> {
     run: &'a Run,
     input: tokio::sync::MutexGuard<'a, Option<StandardInput>>,
 }
 
-impl Keyboard<'_> {
+impl RunInput<'_> {
     /// Whether the input was not closed before.
     pub(crate) fn is_open(&self) -> bool {
         self.input.is_some()
@@ -189,8 +191,8 @@ mod tests {
         reservation.stopped().await;
         drop(reservation);
         assert!(runs.find("a").is_none());
-        assert_eq!(run.terminal().await.unwrap_err(), Ended);
-        assert_eq!(run.keyboard().await.unwrap_err(), Ended);
+        assert_eq!(run.terminal().await.unwrap_err(), RunEnded);
+        assert_eq!(run.keyboard().await.unwrap_err(), RunEnded);
         assert!(runs.enter("a", true).is_some());
     }
 

@@ -12,10 +12,10 @@ use crate::background_notifier::BackgroundNotifier;
 
 /// The searches of one connection.
 #[derive(Debug, Default)]
-pub(crate) struct Searches(Mutex<Table>);
+pub(crate) struct Searches(Mutex<SearchTable>);
 
 #[derive(Debug, Default)]
-struct Table {
+struct SearchTable {
     sessions: HashMap<String, NamedSession>,
     tokens: HashMap<String, Arc<AtomicBool>>,
 }

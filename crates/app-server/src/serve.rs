@@ -1,4 +1,4 @@
-//! Serves a [`Server`] over the transports.
+//! Serves a [`AppServer`] over the transports.
 
 use std::io;
 use std::sync::Arc;
@@ -7,37 +7,39 @@ use async_trait::async_trait;
 
 use crate::outbox::Limits;
 use crate::router::Router;
-use crate::server::Server;
-use crate::transport::{self, Client, InMemory, Incoming, Listener, Service, Session};
+use crate::server::AppServer;
+use crate::transport::{
+    self, ConnectedClient, InMemory, InputLine, Listener, MessageHandler, Service,
+};
 
 /// Serves standard input and output until the client goes away or a signal comes.
 ///
 /// # Errors
 /// The input cannot be read, or signals cannot be handled.
-pub async fn serve_stdio(server: Arc<Server>, limit: usize) -> io::Result<()> {
+pub async fn serve_stdio(server: Arc<AppServer>, limit: usize) -> io::Result<()> {
     transport::serve_stdio(server, limit).await
 }
 
 /// Serves one client in this process.
 #[must_use]
-pub fn serve_in_memory(server: Arc<Server>) -> InMemory {
+pub fn serve_in_memory(server: Arc<AppServer>) -> InMemory {
     transport::serve_in_memory(server)
 }
 
 impl Listener {
     /// Serves clients until a signal comes and running turns have ended.
-    pub async fn serve(self, server: Arc<Server>) {
+    pub async fn serve(self, server: Arc<AppServer>) {
         self.serve_clients(server).await;
     }
 }
 
 #[async_trait]
-impl Service for Server {
-    type Session = Router;
+impl Service for AppServer {
+    type MessageHandler = Router;
 
-    fn connect(self: Arc<Self>, limits: Limits) -> Client<Router> {
+    fn connect(self: Arc<Self>, limits: Limits) -> ConnectedClient<Router> {
         let connection = Self::connect(&self, limits);
-        Client {
+        ConnectedClient {
             id: connection.id(),
             outbox: Arc::clone(connection.outbox()),
             session: Router::new(self, connection),
@@ -62,8 +64,8 @@ impl Service for Server {
 }
 
 #[async_trait]
-impl Session for Router {
-    async fn take(&mut self, message: Incoming) {
+impl MessageHandler for Router {
+    async fn take(&mut self, message: InputLine) {
         self.take(message).await;
     }
 }

@@ -16,7 +16,7 @@ use crate::client_tokens::ClientTokens;
 use crate::clients::Clients;
 use crate::connection::{Connection, ConnectionId, encode_notification};
 use crate::host::Host;
-use crate::message::Message;
+use crate::message::EncodedMessage;
 use crate::open_requests::OpenRequests;
 use crate::outbox::Limits;
 use crate::projection::Turns;
@@ -24,7 +24,7 @@ use crate::thread::{Outlines, ThreadHandle};
 
 /// The server, apart from its transports.
 #[derive(Debug)]
-pub struct Server {
+pub struct AppServer {
     host: Arc<dyn Host>,
     clients: Arc<Clients>,
     threads: Mutex<HashMap<String, ThreadHandle>>,
@@ -40,7 +40,7 @@ pub struct Server {
     assumes_newer: AtomicBool,
 }
 
-impl Server {
+impl AppServer {
     /// A server without clients and threads.
     #[must_use]
     pub fn new(host: Arc<dyn Host>) -> Arc<Self> {
@@ -137,7 +137,7 @@ impl Server {
         self.broadcast_line(notification.method(), line);
     }
 
-    fn broadcast_line(&self, method: &str, line: impl FnOnce() -> Message) {
+    fn broadcast_line(&self, method: &str, line: impl FnOnce() -> EncodedMessage) {
         self.clients.broadcast(method, line);
         self.broadcasts.notify_waiters();
     }

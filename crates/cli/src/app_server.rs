@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use codex_app_server::{Listen, Listener, Server};
+use codex_app_server::{AppServer, Listen, Listener};
 use codex_scenario::Scenario;
 
 use crate::generate;
@@ -121,7 +121,7 @@ pub(crate) async fn server(
     scenario: Option<Scenario>,
     tracing: TraceRecorder,
     purpose: HostPurpose,
-) -> anyhow::Result<Arc<Server>> {
+) -> anyhow::Result<Arc<AppServer>> {
     let host = match scenario {
         None => EngineHost::new(settings.overrides()?, None, tracing, purpose)?,
         Some(scenario) => {
@@ -129,7 +129,7 @@ pub(crate) async fn server(
             EngineHost::new(settings.over(below)?, Some(model), tracing, purpose)?
         }
     };
-    Ok(Server::new(Arc::new(host)))
+    Ok(AppServer::new(Arc::new(host)))
 }
 
 /// Prints the addresses to standard error, where a caller that asked for any port can read them.

@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 
 use anyhow::Context;
 use codex_app_server::{
-    ClientName, Configuration, FeedbackSettings, Host, Identity, McpSettings, Prepared,
-    RequestedSettings, Sending,
+    ClientName, Configuration, FeedbackSettings, Host, HostError, Identity, McpSettings,
+    PreparedThread, RequestedSettings,
 };
 use codex_config::{Config, ConfigWarning, Feature, Overrides, RequestParams};
 use codex_core::{ProviderModel, StandaloneCommands, ThreadManager};
@@ -20,6 +20,7 @@ use codex_protocol::{Provider, SandboxPolicy, SessionSource};
 use codex_rollout::RolloutWriter;
 use codex_skills::{SkillLibrary, SkillToggle};
 use codex_thread_store::ThreadStore;
+use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use serde_json::Map;
 
@@ -129,7 +130,7 @@ impl EngineHost {
         })
     }
 
-    fn try_prepare(&self, settings: &RequestedSettings) -> anyhow::Result<Prepared> {
+    fn try_prepare(&self, settings: &RequestedSettings) -> anyhow::Result<PreparedThread> {
         let own = self.configuration.cwd();
         let cwd = settings.cwd.as_ref();
         let cwd = cwd.map_or_else(|| own.to_owned(), |cwd| own.join(cwd));
@@ -159,7 +160,7 @@ impl EngineHost {
         let flags = self.configuration.flags().clone();
         session.mcp_approvals = Some(Arc::new(StoredApprovals::new(flags)));
         warnings.retain(|warning| !self.warnings.contains(warning));
-        Ok(Prepared {
+        Ok(PreparedThread {
             manager,
             config: session,
             warnings,
@@ -245,19 +246,18 @@ impl Host for EngineHost {
         &self.models
     }
 
-    fn prepare(&self, settings: &RequestedSettings) -> Result<Prepared, String> {
+    fn prepare(&self, settings: &RequestedSettings) -> Result<PreparedThread, HostError> {
         self.try_prepare(settings)
-            .map_err(|error| format!("{error:#}"))
+            .map_err(|error| HostError::Other(format!("{error:#}")))
     }
 
-    fn commands(&self) -> Result<Arc<StandaloneCommands>, String> {
+    fn commands(&self) -> Result<Arc<StandaloneCommands>, HostError> {
         Ok(Arc::clone(&self.commands))
     }
 
-    fn mcp_servers(&self, cwd: &Path) -> Result<McpSettings, String> {
+    fn mcp_servers(&self, cwd: &Path) -> Result<McpSettings, HostError> {
         let params = RequestParams::default();
-        let config = self.configuration.load(cwd, &Map::new(), &params);
-        let (config, _) = config.map_err(|error| error.to_string())?;
+        let (config, _) = self.configuration.load(cwd, &Map::new(), &params)?;
         Ok(McpSettings {
             connector: self.resources.connector(self.launcher.clone(), &config),
             enabled: mcp_servers::enabled(&config),
@@ -265,21 +265,22 @@ impl Host for EngineHost {
         })
     }
 
-    fn feedback(&self) -> Result<FeedbackSettings, String> {
+    fn feedback(&self) -> FeedbackSettings {
         let config = self.configuration.startup();
-        Ok(FeedbackSettings {
+        FeedbackSettings {
             enabled: config.telemetry.feedback,
             folder: config.home.join("feedback"),
             endpoint: config.telemetry.feedback_endpoint.clone(),
-        })
+        }
     }
 
-    fn send_feedback(&self, url: String, body: Vec<u8>) -> Sending {
+    fn send_feedback(
+        &self,
+        url: String,
+        body: Vec<u8>,
+    ) -> BoxFuture<'static, Result<(), HostError>> {
         let connections = Arc::clone(self.resources.connections());
-        Box::pin(async move {
-            let posted = connections.post_json(&url, body).await;
-            posted.map_err(|error| error.to_string())
-        })
+        Box::pin(async move { Ok(connections.post_json(&url, body).await?) })
     }
 
     fn log_tail(&self) -> String {
@@ -301,18 +302,17 @@ impl Host for EngineHost {
         )
     }
 
-    fn check_sandbox_policy(&self, policy: &SandboxPolicy) -> Result<(), String> {
+    fn check_sandbox_policy(&self, policy: &SandboxPolicy) -> Result<(), HostError> {
         let requirements = &self.configuration.startup().requirements;
-        let checked = requirements.check_sandbox_policy(policy);
-        checked.map_err(|violation| violation.to_string())
+        Ok(requirements.check_sandbox_policy(policy)?)
     }
 
     fn store(&self) -> &ThreadStore {
         &self.store
     }
 
-    fn default_provider(&self) -> Result<String, String> {
-        Ok(self.configuration.startup().model.provider_id.clone())
+    fn default_provider(&self) -> String {
+        self.configuration.startup().model.provider_id.clone()
     }
 
     fn working_folder(&self) -> &Path {
@@ -323,8 +323,9 @@ impl Host for EngineHost {
         &self.skills
     }
 
-    fn switch_skill(&self, rule: &SkillToggle) -> Result<(), String> {
-        skills::switch(rule, self.configuration.flags()).map_err(|error| format!("{error:#}"))
+    fn switch_skill(&self, rule: &SkillToggle) -> Result<(), HostError> {
+        let switched = skills::switch(rule, self.configuration.flags());
+        switched.map_err(|error| HostError::Other(format!("{error:#}")))
     }
 }
 

@@ -1,7 +1,7 @@
-//! Logging in and out, who is logged in, and how much of the account's limits is used.
+//! Login, logout, account information, and rate limits.
 //!
-//! The reply to a request comes before the notifications that follow from it, and by the time they are
-//! sent the new login is in use.
+//! A reply is sent before the notifications that follow from the request. When they are sent, the new login is in use
+//! already.
 
 use std::sync::Arc;
 
@@ -11,21 +11,21 @@ use codex_protocol::{AuthMode, PlanType};
 use uuid::Uuid;
 
 use super::blocking;
-use super::call::{Call, Reply};
+use super::call::{EarlyReply, RequestContext};
 use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::projection::wire_limits;
-use crate::server::Server;
+use crate::server::AppServer;
 
 pub(super) async fn read(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: v2::GetAccountParams,
 ) -> Result<v2::GetAccountResponse, Failure> {
     let accounts = server.host().accounts();
     if params.refresh_token
         && let Err(error) = accounts.renew().await
     {
-        // Who is logged in does not depend on it.
+        // The account is known without renewed tokens.
         tracing::warn!(%error, "tokens were not renewed");
     }
     let requires_openai_auth = requires_login(&server);
@@ -44,9 +44,9 @@ pub(super) async fn read(
 }
 
 pub(super) async fn log_in(
-    Call { server, connection }: Call,
+    RequestContext { server, connection }: RequestContext,
     params: v2::LoginAccountParams,
-) -> Result<Reply<method::LoginAccount>, Failure> {
+) -> Result<EarlyReply<method::LoginAccount>, Failure> {
     let accounts = Arc::clone(server.host().accounts());
     let response = match params {
         v2::LoginAccountParams::ApiKey { api_key } => {
@@ -68,17 +68,17 @@ pub(super) async fn log_in(
         }
         v2::LoginAccountParams::Chatgpt => return log_in_with_browser(server, &connection).await,
     };
-    Ok(Reply::then(response, move || {
+    Ok(EarlyReply::then(response, move || {
         notify_completed(&server, None, &Ok(()));
         notify_updated(&server);
     }))
 }
 
-/// Starts a login whose end comes as a notification.
+/// Starts a login. Its end is sent as a notification.
 async fn log_in_with_browser(
-    server: Arc<Server>,
+    server: Arc<AppServer>,
     connection: &Connection,
-) -> Result<Reply<method::LoginAccount>, Failure> {
+) -> Result<EarlyReply<method::LoginAccount>, Failure> {
     let client = connection.client();
     let originator = client.map(|client| client.name.clone()).unwrap_or_default();
     let accounts = server.host().accounts();
@@ -96,11 +96,11 @@ async fn log_in_with_browser(
             notify_updated(&server);
         }
     };
-    Ok(Reply::then(response, || drop(tokio::spawn(completed))))
+    Ok(EarlyReply::then(response, || drop(tokio::spawn(completed))))
 }
 
 pub(super) async fn cancel(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: v2::CancelLoginAccountParams,
 ) -> Result<v2::CancelLoginAccountResponse, Failure> {
     let id = params.login_id;
@@ -116,16 +116,16 @@ pub(super) async fn cancel(
 }
 
 pub(super) async fn log_out(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     _: NoParams,
-) -> Result<Reply<method::LogoutAccount>, Failure> {
+) -> Result<EarlyReply<method::LogoutAccount>, Failure> {
     let accounts = Arc::clone(server.host().accounts());
     let logged_out = blocking({
         let accounts = Arc::clone(&accounts);
         move || accounts.log_out().map_err(failure)
     });
     let logged_out = logged_out.await?;
-    Ok(Reply::by(|reply| async move {
+    Ok(EarlyReply::by(|reply| async move {
         reply.accept(&v2::LogoutAccountResponse {});
         notify_updated(&server);
         accounts.revoke(logged_out).await;
@@ -133,7 +133,7 @@ pub(super) async fn log_out(
 }
 
 pub(super) async fn read_rate_limits(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     _: NoParams,
 ) -> Result<v2::GetAccountRateLimitsResponse, Failure> {
     let limits = server.host().accounts().rate_limits().await;
@@ -162,7 +162,7 @@ pub(super) async fn read_rate_limits(
 
 /// The older form of `read`.
 pub(super) async fn auth_status(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: v2::GetAuthStatusParams,
 ) -> Result<v2::GetAuthStatusResponse, Failure> {
     let requires_login = requires_login(&server);
@@ -190,7 +190,7 @@ pub(super) async fn auth_status(
 }
 
 /// Whether the provider that the server started with needs a login.
-fn requires_login(server: &Server) -> bool {
+fn requires_login(server: &AppServer) -> bool {
     let config = server.host().configuration().startup();
     config.model.provider.requires_openai_auth
 }
@@ -202,7 +202,7 @@ fn failure(error: LoginError) -> Failure {
     }
 }
 
-fn notify_completed(server: &Server, login_id: Option<String>, outcome: &Result<(), String>) {
+fn notify_completed(server: &AppServer, login_id: Option<String>, outcome: &Result<(), String>) {
     let notification = v2::AccountLoginCompletedNotification {
         login_id,
         success: outcome.is_ok(),
@@ -211,7 +211,7 @@ fn notify_completed(server: &Server, login_id: Option<String>, outcome: &Result<
     server.broadcast(&ServerNotification::AccountLoginCompleted(notification));
 }
 
-fn notify_updated(server: &Server) {
+fn notify_updated(server: &AppServer) {
     let login = server.host().accounts().login();
     let notification = v2::AccountUpdatedNotification {
         auth_mode: login.as_ref().map(codex_login::Login::mode),

@@ -1,47 +1,50 @@
-//! What accounts of the vendor and logins in the cloud have beyond a login. Nothing of it exists here: what
-//! can be answered truthfully is, the rest says what is missing.
+//! Requests about vendor accounts and cloud logins beyond the login itself. None of this is supported: requests that
+//! have a truthful reply are answered, the others are refused with what is missing.
 
 use codex_app_server_protocol::{NoParams, v2};
 
 use super::blocking;
-use super::call::Call;
+use super::call::RequestContext;
 use crate::failure::Failure;
 
 const USER_VERIFICATION: &str = "this server has no means to verify the presence of a user";
 
-/// An account of the vendor is needed, and there is none that this version can ask.
+/// The request needs a vendor account, which this version cannot query.
 fn needs_account(purpose: &str) -> Failure {
     Failure::invalid(format!("codex account authentication required {purpose}"))
 }
 
-pub(super) async fn usage(_: Call, _: v2::GetAccountTokenUsageParams) -> Failure {
+pub(super) async fn usage(_: RequestContext, _: v2::GetAccountTokenUsageParams) -> Failure {
     needs_account("to read token usage")
 }
 
-pub(super) async fn workspace_messages(_: Call, _: NoParams) -> Failure {
+pub(super) async fn workspace_messages(_: RequestContext, _: NoParams) -> Failure {
     needs_account("to read workspace messages")
 }
 
 pub(super) async fn consume_reset_credit(
-    _: Call,
+    _: RequestContext,
     _: v2::ConsumeAccountRateLimitResetCreditParams,
 ) -> Failure {
     needs_account("for rate limit reset credits")
 }
 
-pub(super) async fn ask_for_credits(_: Call, _: v2::SendAddCreditsNudgeEmailParams) -> Failure {
+pub(super) async fn ask_for_credits(
+    _: RequestContext,
+    _: v2::SendAddCreditsNudgeEmailParams,
+) -> Failure {
     needs_account("to notify workspace owner")
 }
 
 pub(super) async fn security_setup(
-    _: Call,
+    _: RequestContext,
     _: NoParams,
 ) -> Result<v2::GetAccountSecuritySetupResponse, Failure> {
     Ok(v2::GetAccountSecuritySetupResponse { notice: None })
 }
 
 pub(super) async fn sessions(
-    _: Call,
+    _: RequestContext,
     _: v2::AccountSessionsListParams,
 ) -> Result<v2::AccountSessionsListResponse, Failure> {
     Ok(v2::AccountSessionsListResponse {
@@ -50,14 +53,17 @@ pub(super) async fn sessions(
     })
 }
 
-pub(super) async fn switch_session(_: Call, params: v2::AccountSessionsSwitchParams) -> Failure {
+pub(super) async fn switch_session(
+    _: RequestContext,
+    params: v2::AccountSessionsSwitchParams,
+) -> Failure {
     let id = params.session_id;
     Failure::invalid(format!("account session not found: {id}"))
 }
 
-/// The selected provider, which is never reached by a login to a gateway.
+/// Refused: no provider is reached through a gateway login.
 pub(super) async fn gateway(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: v2::GatewayOAuthReadParams,
 ) -> Result<v2::GatewayOAuthReadResponse, Failure> {
     blocking(move || {
@@ -82,19 +88,19 @@ pub(super) async fn gateway(
     .await
 }
 
-pub(super) async fn gateway_login(_: Call, _: v2::GatewayOAuthLoginParams) -> Failure {
+pub(super) async fn gateway_login(_: RequestContext, _: v2::GatewayOAuthLoginParams) -> Failure {
     Failure::invalid("The selected provider does not use gateway OAuth")
 }
 
 pub(super) async fn gateway_cancel(
-    _: Call,
+    _: RequestContext,
     _: NoParams,
 ) -> Result<v2::GatewayOAuthCancelResponse, Failure> {
     Ok(v2::GatewayOAuthCancelResponse {})
 }
 
 pub(super) async fn bedrock_check(
-    _: Call,
+    _: RequestContext,
     _: v2::BedrockCheckGovCloudRequirementsParams,
 ) -> Result<v2::BedrockCheckGovCloudRequirementsResponse, Failure> {
     Ok(v2::BedrockCheckGovCloudRequirementsResponse {
@@ -104,7 +110,7 @@ pub(super) async fn bedrock_check(
 }
 
 pub(super) async fn bedrock_discover(
-    _: Call,
+    _: RequestContext,
     _: v2::BedrockDiscoverParams,
 ) -> Result<v2::BedrockDiscoverResponse, Failure> {
     Ok(v2::BedrockDiscoverResponse {
@@ -113,16 +119,16 @@ pub(super) async fn bedrock_discover(
     })
 }
 
-pub(super) async fn bedrock_setup(_: Call, _: v2::BedrockSetupParams) -> Failure {
+pub(super) async fn bedrock_setup(_: RequestContext, _: v2::BedrockSetupParams) -> Failure {
     Failure::invalid("Amazon Bedrock is not a model provider of this version")
 }
 
-pub(super) async fn gcp_setup(_: Call, _: v2::GcpSetupParams) -> Failure {
+pub(super) async fn gcp_setup(_: RequestContext, _: v2::GcpSetupParams) -> Failure {
     Failure::invalid("Google Cloud is not a model provider of this version")
 }
 
 pub(super) async fn verification_status(
-    _: Call,
+    _: RequestContext,
     _: v2::UserVerificationStatusParams,
 ) -> Result<v2::UserVerificationStatusResponse, Failure> {
     Ok(v2::UserVerificationStatusResponse {
@@ -132,23 +138,26 @@ pub(super) async fn verification_status(
     })
 }
 
-pub(super) async fn enroll_verification(_: Call, _: v2::UserVerificationEnrollParams) -> Failure {
+pub(super) async fn enroll_verification(
+    _: RequestContext,
+    _: v2::UserVerificationEnrollParams,
+) -> Failure {
     Failure::invalid(USER_VERIFICATION)
 }
 
-pub(super) async fn verify(_: Call, _: v2::UserVerificationVerifyParams) -> Failure {
+pub(super) async fn verify(_: RequestContext, _: v2::UserVerificationVerifyParams) -> Failure {
     Failure::invalid(USER_VERIFICATION)
 }
 
 pub(super) async fn delete_verification(
-    _: Call,
+    _: RequestContext,
     _: v2::UserVerificationDeleteParams,
 ) -> Result<v2::UserVerificationDeleteResponse, Failure> {
     Ok(v2::UserVerificationDeleteResponse {})
 }
 
 pub(super) async fn cancel_verification(
-    _: Call,
+    _: RequestContext,
     _: v2::UserVerificationCancelParams,
 ) -> Result<v2::UserVerificationCancelResponse, Failure> {
     Ok(v2::UserVerificationCancelResponse {})

@@ -1,16 +1,16 @@
-//! The limits that come with the account: no thread opens before they are known.
+//! Requirements of the account. No thread is opened before they are known.
 
 use codex_login::AccountRequirementsError;
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::server::Server;
+use crate::server::AppServer;
 
-/// Has the configuration hold the limits of the account.
+/// Applies the requirements of the account to the configuration.
 ///
 /// # Errors
-/// The account has some, and they are not known.
-pub(super) async fn load(server: &Server) -> Result<(), Failure> {
+/// The requirements could not be loaded.
+pub(super) async fn load(server: &AppServer) -> Result<(), Failure> {
     let host = server.host();
     let text = host.accounts().requirements().await;
     let text = text.map_err(|error| failure(&error))?;

@@ -1,8 +1,8 @@
-//! How a handler is called, and what it may answer.
+//! The interface of handlers.
 //!
-//! Most handlers are `async fn(Call, Params) -> Result<Response, Failure>`. A handler that has something to
-//! do after its reply, or that writes the reply in another way, answers `Result<Reply<Method>, Failure>`, and
-//! its row is marked `early`. The handler of an `unsupported` method answers a `Failure`.
+//! Most handlers are `async fn(RequestContext, Params) -> Result<Response, Failure>`. A handler that continues after
+//! its reply, or that encodes the reply itself, returns `Result<EarlyReply<Method>, Failure>`, and its row is marked
+//! `early`. The handler of an `unsupported` method returns a `Failure`.
 
 use std::sync::Arc;
 
@@ -10,20 +10,20 @@ use codex_app_server_protocol::RequestMethod;
 use futures::future::BoxFuture;
 
 use crate::connection::{Connection, Responder};
-use crate::server::Server;
+use crate::server::AppServer;
 
-/// Where a request came from.
+/// The server and the connection of a request.
 #[derive(Clone, Debug)]
-pub(crate) struct Call {
-    pub(crate) server: Arc<Server>,
+pub(crate) struct RequestContext {
+    pub(crate) server: Arc<AppServer>,
     pub(crate) connection: Arc<Connection>,
 }
 
-/// How a request is replied to whose handler does not end with the reply.
-pub(crate) struct Reply<M>(Box<dyn FnOnce(Responder<M>) -> BoxFuture<'static, ()> + Send>);
+/// A reply that is sent before the handler's work is complete.
+pub(crate) struct EarlyReply<M>(Box<dyn FnOnce(Responder<M>) -> BoxFuture<'static, ()> + Send>);
 
-impl<M: RequestMethod + 'static> Reply<M> {
-    /// `send` replies, by itself or by passing the responder on.
+impl<M: RequestMethod + 'static> EarlyReply<M> {
+    /// `send` replies through the responder, or passes it on.
     pub(super) fn by<F>(send: impl FnOnce(Responder<M>) -> F + Send + 'static) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
@@ -31,7 +31,7 @@ impl<M: RequestMethod + 'static> Reply<M> {
         Self(Box::new(|reply| Box::pin(send(reply))))
     }
 
-    /// Replies, and then calls `next`.
+    /// Replies, then calls `next`.
     pub(super) fn then(response: M::Response, next: impl FnOnce() + Send + 'static) -> Self
     where
         M::Response: Send,
@@ -47,28 +47,28 @@ impl<M: RequestMethod + 'static> Reply<M> {
     }
 }
 
-/// When a request is carried out, with regard to the others of its connection.
+/// When a request is carried out, relative to other requests of its connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Before the next message is read, up to where the handler waits for the first time.
+    /// Before the next message is read, up to the handler's first wait.
     AtOnce,
-    /// Independently of all others.
+    /// Concurrently with all others.
     Concurrent,
-    /// When the requests of the same queue that came before it are done.
+    /// After the earlier requests of the same queue.
     Queued(Queue),
 }
 
-/// Requests that are carried out one after the other are about the same one of these.
+/// A queue of requests about the same object.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Queue {
-    /// A thread, by its id.
+    /// A thread id.
     Thread(String),
-    /// The input of a program started by `command/exec`, by its process id.
+    /// The input of a `command/exec` process, by its process id.
     Process(String),
-    /// The input of a program started by `process/spawn`, by its handle.
+    /// The input of a `process/spawn` process, by its handle.
     ProcessHandle(String),
-    /// A session of file searches, by its id.
+    /// A file search session, by its id.
     Search(String),
-    /// A watch of the file system, by its id.
+    /// A file watch, by its id.
     Watch(String),
 }

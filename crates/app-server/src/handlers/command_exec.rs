@@ -1,4 +1,4 @@
-//! `command/exec`: one program outside any thread, and the control of it while it runs.
+//! `command/exec` and its control requests: a command outside of threads.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,48 +18,48 @@ use codex_exec::{
 };
 use codex_protocol::SandboxPolicy;
 
-use super::call::{Call, Reply};
+use super::call::{EarlyReply, RequestContext};
 use super::fs::absolute;
 use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::projection::engine_sandbox;
 use crate::run_output::RunOutput;
-use crate::runs::{Ended, Reservation, Run};
-use crate::server::Server;
+use crate::runs::{Reservation, Run, RunEnded};
+use crate::server::AppServer;
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 const DEFAULT_OUTPUT_CAP: u64 = 1024 * 1024;
 
-/// How long others that the program started may go on printing when it has ended.
+/// How long descendants may continue to print after the command has ended.
 const LINGER: Duration = Duration::from_secs(2);
 
 const TIMED_OUT: i32 = 124;
 const TERMINATED: i32 = -1;
 
-/// Runs a command. Its name is taken before the first wait, so that the requests that follow find it.
+/// Runs a command. Its id is registered before the first wait, so that later requests find it.
 pub(super) async fn start(
-    Call { server, connection }: Call,
+    RequestContext { server, connection }: RequestContext,
     params: CommandExecParams,
 ) -> Result<CommandExecResponse, Failure> {
-    // Drops the name before the reply: then it is free again.
-    Request::read(params, &connection)?
+    // Dropped before the reply: the id is then free again.
+    CommandExecRequest::read(params, &connection)?
         .carry_out(&server, connection)
         .await
 }
 
 pub(super) async fn write(
-    Call { connection, .. }: Call,
+    RequestContext { connection, .. }: RequestContext,
     params: CommandExecWriteParams,
-) -> Result<Reply<method::CommandExecWrite>, Failure> {
+) -> Result<EarlyReply<method::CommandExecWrite>, Failure> {
     let bytes = typed(&params)?;
     let run = find(&connection, &params.process_id)?;
     if !run.takes_input {
         let message = "stdin streaming is not enabled for this command/exec";
         return Err(Failure::invalid(message));
     }
-    Ok(Reply::by(move |reply| async move {
+    Ok(EarlyReply::by(move |reply| async move {
         match run.keyboard().await {
-            Err(Ended) => reply.refuse(ended(&params.process_id)),
+            Err(RunEnded) => reply.refuse(ended(&params.process_id)),
             Ok(keyboard) if !keyboard.is_open() => {
                 reply.refuse(Failure::invalid("stdin is already closed"));
             }
@@ -85,13 +85,13 @@ fn typed(params: &CommandExecWriteParams) -> Result<Vec<u8>, Failure> {
 }
 
 pub(super) async fn resize(
-    Call { connection, .. }: Call,
+    RequestContext { connection, .. }: RequestContext,
     params: CommandExecResizeParams,
 ) -> Result<CommandExecResizeResponse, Failure> {
     let size = terminal_size(&params.size)?;
     let run = find(&connection, &params.process_id)?;
     let terminal = run.terminal().await;
-    let terminal = terminal.map_err(|Ended| ended(&params.process_id))?;
+    let terminal = terminal.map_err(|RunEnded| ended(&params.process_id))?;
     let resized = match terminal {
         Some(terminal) => terminal.resize(size).map_err(|error| error.to_string()),
         None => Err("process is not attached to a PTY".to_owned()),
@@ -101,13 +101,14 @@ pub(super) async fn resize(
 }
 
 pub(super) async fn terminate(
-    Call { connection, .. }: Call,
+    RequestContext { connection, .. }: RequestContext,
     params: CommandExecTerminateParams,
-) -> Result<Reply<method::CommandExecTerminate>, Failure> {
+) -> Result<EarlyReply<method::CommandExecTerminate>, Failure> {
     let run = find(&connection, &params.process_id)?;
-    Ok(Reply::then(CommandExecTerminateResponse {}, move || {
-        run.stop()
-    }))
+    Ok(EarlyReply::then(
+        CommandExecTerminateResponse {},
+        move || run.stop(),
+    ))
 }
 
 fn find(connection: &Connection, id: &str) -> Result<Arc<Run>, Failure> {
@@ -127,18 +128,18 @@ fn terminal_size(size: &CommandExecTerminalSize) -> Result<TerminalSize, Failure
     })
 }
 
-/// A request that makes sense.
-struct Request {
+/// A valid request.
+struct CommandExecRequest {
     command: StandaloneCommand,
     reservation: Reservation,
-    /// The name of a run whose output is streamed.
+    /// The id of the run, if its output is streamed.
     streamed: Option<String>,
     takes_input: bool,
     timeout: Option<Duration>,
     cap: Option<u64>,
 }
 
-impl Request {
+impl CommandExecRequest {
     fn read(params: CommandExecParams, connection: &Connection) -> Result<Self, Failure> {
         check(&params)?;
         let timeout = timeout(&params)?;
@@ -184,10 +185,11 @@ impl Request {
 
     async fn carry_out(
         self,
-        server: &Server,
+        server: &AppServer,
         connection: Arc<Connection>,
     ) -> Result<CommandExecResponse, Failure> {
-        let commands = server.host().commands().map_err(Failure::internal)?;
+        let commands = server.host().commands();
+        let commands = commands.map_err(|error| Failure::internal(error.to_string()))?;
         if let Some(policy) = &self.command.sandbox_policy {
             let checked = server.host().check_sandbox_policy(policy);
             checked.map_err(|why| Failure::invalid(format!("invalid sandbox policy: {why}")))?;
@@ -275,7 +277,7 @@ fn timeout(params: &CommandExecParams) -> Result<Option<Duration>, Failure> {
     Ok(Some(Duration::from_millis(milliseconds)))
 }
 
-/// A relative path would mean one thing to us and another to whoever wrote it.
+/// A relative path would have different meanings for client and server.
 fn check_paths(policy: &SandboxPolicy) -> Result<(), Failure> {
     use codex_protocol::ReadOnlyAccess;
     let (writable, access) = match policy {

@@ -1,4 +1,4 @@
-//! Reading and editing the configuration, and the limits that an administrator set.
+//! Reads and edits the configuration, and reads the requirements.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,13 +13,13 @@ use codex_protocol::AbsolutePathBuf;
 use serde_json::json;
 
 use super::blocking;
-use super::call::Call;
+use super::call::RequestContext;
 use crate::failure::Failure;
 use crate::projection::wire_requirements;
-use crate::server::Server;
+use crate::server::AppServer;
 
 pub(super) async fn read(
-    Call { server, connection }: Call,
+    RequestContext { server, connection }: RequestContext,
     params: v2::ConfigReadParams,
 ) -> Result<v2::ConfigReadResponse, Failure> {
     let read = move || {
@@ -34,7 +34,7 @@ pub(super) async fn read(
 }
 
 pub(super) async fn write_value(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: v2::ConfigValueWriteParams,
 ) -> Result<v2::ConfigWriteResponse, Failure> {
     let edit = v2::ConfigEdit {
@@ -46,10 +46,10 @@ pub(super) async fn write_value(
     write(server, edits, params.file_path, params.expected_version).await
 }
 
-/// Several edits at once. Loaded threads read their skills anew for each turn; the rest of their
-/// settings stays, whether or not they are asked to read it again.
+/// Makes several edits at once. Loaded threads read their skills again for each turn; their other settings do not
+/// change, whether or not a reload is requested.
 pub(super) async fn write_batch(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: v2::ConfigBatchWriteParams,
 ) -> Result<v2::ConfigWriteResponse, Failure> {
     write(
@@ -62,7 +62,7 @@ pub(super) async fn write_batch(
 }
 
 async fn write(
-    server: Arc<Server>,
+    server: Arc<AppServer>,
     edits: Vec<v2::ConfigEdit>,
     file: Option<String>,
     expected_version: Option<String>,
@@ -73,7 +73,7 @@ async fn write(
         let file = file.map(PathBuf::from);
         let configuration = server.host().configuration();
         let outcome = configuration.edit(file.as_deref(), expected_version.as_deref(), &edits);
-        // It may say which of them are on.
+        // The edit may switch skills.
         server.host().skills().forget();
         outcome.map(wire_outcome).map_err(|error| refused(&error))
     })
@@ -81,7 +81,7 @@ async fn write(
 }
 
 pub(super) async fn read_requirements(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     _params: NoParams,
 ) -> Result<v2::ConfigRequirementsReadResponse, Failure> {
     let read = move || {
@@ -110,7 +110,7 @@ fn engine_edit(edit: &v2::ConfigEdit) -> Result<ConfigEdit, EditError> {
     ConfigEdit::from_json(&edit.key_path, &edit.value, strategy)
 }
 
-/// The reply to edits that were not made. What the client can do something about has a code.
+/// The error for edits that were not made. Errors that the client can resolve have a code.
 fn refused(error: &EditError) -> Failure {
     let code = match error.kind() {
         EditErrorKind::LayerReadonly => "configLayerReadonly",

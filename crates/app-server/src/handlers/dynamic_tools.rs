@@ -1,4 +1,4 @@
-//! Whether the tools that a client registers with a thread can be offered to a model.
+//! Validates the tools that a client registers with a thread.
 
 use std::collections::HashSet;
 
@@ -39,7 +39,7 @@ pub(super) fn check(tools: &[DynamicToolSpec]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The older form leaves blanks and other signs inside of a name to the model's service.
+/// The older form does not check the characters of a name; the model's service does.
 fn check_name(name: &str, is_strict: bool) -> Result<(), Failure> {
     let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     let complaint = if name.trim().is_empty() {

@@ -1,13 +1,13 @@
-//! The machines that threads can work on: the one that the server runs on.
+//! Environments of threads. There is one: the machine of the server.
 
 use codex_app_server_protocol::v2::TurnEnvironmentParams;
 
 use crate::failure::Failure;
 
-/// The machine that the server runs on.
+/// The id of the local environment.
 const LOCAL: &str = "local";
 
-/// Refuses machines that there are not, and those that are named twice.
+/// Refuses unknown and duplicate environments.
 pub(crate) fn check_environments(environments: &[TurnEnvironmentParams]) -> Result<(), Failure> {
     for (at, environment) in environments.iter().enumerate() {
         let id = &environment.environment_id;

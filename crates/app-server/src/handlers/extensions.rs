@@ -1,24 +1,24 @@
-//! Apps, plugins and realtime conversations, of which this version has none. What can be answered
-//! truthfully all the same is; the rest is refused.
+//! Apps, plugins and realtime conversations, which are not supported. Requests that have a truthful reply without
+//! them are answered, the others are refused.
 
 use std::path::{Path, PathBuf};
 
 use codex_app_server_protocol::{NoParams, v2};
 use codex_protocol::{AbsolutePathBuf, AuthMode};
 
-use super::call::Call;
+use super::call::RequestContext;
 use super::fs::absolute;
 use super::{blocking, loaded_thread};
 use crate::failure::Failure;
-use crate::server::Server;
+use crate::server::AppServer;
 
-/// Where a folder lists the plugins that it offers.
+/// The file that lists the plugins of a folder.
 const MARKETPLACE: &str = ".agents/plugins/marketplace.json";
 const NO_PLUGINS: &str = "plugins are not supported by this version";
 
 /// Without a ChatGPT login there are no apps, whatever the version.
 pub(super) async fn apps(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     _: v2::AppsListParams,
 ) -> Result<v2::AppsListResponse, Failure> {
     let login = server.host().accounts().login();
@@ -33,9 +33,9 @@ pub(super) async fn apps(
     }
 }
 
-/// Every marketplace that there is counts as one that cannot be used.
+/// Every marketplace is reported as unusable.
 pub(super) async fn plugins(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: v2::PluginListParams,
 ) -> Result<v2::PluginListResponse, Failure> {
     let list = move || {
@@ -49,9 +49,9 @@ pub(super) async fn plugins(
     blocking(list).await
 }
 
-/// None is installed that could be used.
+/// No usable plugin is installed.
 pub(super) async fn installed(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: v2::PluginInstalledParams,
 ) -> Result<v2::PluginInstalledResponse, Failure> {
     let list = move || {
@@ -65,7 +65,7 @@ pub(super) async fn installed(
 
 /// The marketplaces of the user and of these folders.
 fn marketplaces(
-    server: &Server,
+    server: &AppServer,
     cwds: Option<&[AbsolutePathBuf]>,
 ) -> Result<Vec<v2::MarketplaceLoadErrorInfo>, Failure> {
     let mut folders: Vec<PathBuf> = server.host().homes().user.into_iter().collect();
@@ -82,7 +82,7 @@ fn marketplaces(
     Ok(files.iter().map(|file| unusable(file)).collect())
 }
 
-/// The folder itself if it has a marketplace, else the repository around it.
+/// The folder itself if it has a marketplace, otherwise its repository.
 fn project(cwd: &Path) -> PathBuf {
     let own = cwd.join(MARKETPLACE).is_file().then_some(cwd);
     let repository = || codex_sandbox::marked_folder(cwd, ".git");
@@ -96,15 +96,15 @@ fn unusable(file: &Path) -> v2::MarketplaceLoadErrorInfo {
     }
 }
 
-pub(super) async fn read_plugin(_: Call, params: v2::PluginReadParams) -> Failure {
+pub(super) async fn read_plugin(_: RequestContext, params: v2::PluginReadParams) -> Failure {
     no_marketplace(&params.marketplace_path)
 }
 
-pub(super) async fn install_plugin(_: Call, params: v2::PluginInstallParams) -> Failure {
+pub(super) async fn install_plugin(_: RequestContext, params: v2::PluginInstallParams) -> Failure {
     no_marketplace(&params.marketplace_path)
 }
 
-/// Why nothing can be had from a marketplace.
+/// The error for plugins of a marketplace.
 fn no_marketplace(path: &AbsolutePathBuf) -> Failure {
     match absolute(path) {
         Ok(file) if file.exists() => Failure::internal(NO_PLUGINS),
@@ -116,9 +116,9 @@ fn no_marketplace(path: &AbsolutePathBuf) -> Failure {
     }
 }
 
-/// What is not installed is gone; what another program installed stays.
+/// Succeeds for a plugin that is not installed; plugins of other programs are kept.
 pub(super) async fn uninstall_plugin(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: v2::PluginUninstallParams,
 ) -> Result<v2::PluginUninstallResponse, Failure> {
     let homes = server.host().homes();
@@ -130,7 +130,7 @@ pub(super) async fn uninstall_plugin(
     }
 }
 
-/// Where a plugin of this id would be installed.
+/// The folder of an installed plugin.
 fn installed_at(home: &Path, id: &str) -> Result<PathBuf, Failure> {
     let is_name = |name: &str| {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
@@ -146,30 +146,36 @@ fn installed_at(home: &Path, id: &str) -> Result<PathBuf, Failure> {
     Ok(home.join("plugins/cache").join(marketplace).join(plugin))
 }
 
-pub(super) async fn start_realtime(call: Call, params: v2::ThreadRealtimeStartParams) -> Failure {
+pub(super) async fn start_realtime(
+    call: RequestContext,
+    params: v2::ThreadRealtimeStartParams,
+) -> Failure {
     no_realtime(&call, &params.thread_id)
 }
 
 pub(super) async fn append_realtime_audio(
-    call: Call,
+    call: RequestContext,
     params: v2::ThreadRealtimeAppendAudioParams,
 ) -> Failure {
     no_realtime(&call, &params.thread_id)
 }
 
 pub(super) async fn append_realtime_text(
-    call: Call,
+    call: RequestContext,
     params: v2::ThreadRealtimeAppendTextParams,
 ) -> Failure {
     no_realtime(&call, &params.thread_id)
 }
 
-pub(super) async fn stop_realtime(call: Call, params: v2::ThreadRealtimeStopParams) -> Failure {
+pub(super) async fn stop_realtime(
+    call: RequestContext,
+    params: v2::ThreadRealtimeStopParams,
+) -> Failure {
     no_realtime(&call, &params.thread_id)
 }
 
 /// No thread has a realtime conversation.
-fn no_realtime(call: &Call, thread: &str) -> Failure {
+fn no_realtime(call: &RequestContext, thread: &str) -> Failure {
     match loaded_thread(&call.server, thread) {
         Ok(_) => Failure::invalid(format!(
             "thread {thread} does not support realtime conversation"
@@ -184,15 +190,15 @@ fn unsupported(method: &str) -> Failure {
 
 /// Without a ChatGPT login no app is installed.
 pub(super) async fn installed_apps(
-    _: Call,
+    _: RequestContext,
     _: v2::AppsInstalledParams,
 ) -> Result<v2::AppsInstalledResponse, Failure> {
     Ok(v2::AppsInstalledResponse { apps: Vec::new() })
 }
 
-/// No app is known by any id.
+/// All ids are unknown.
 pub(super) async fn read_apps(
-    _: Call,
+    _: RequestContext,
     params: v2::AppsReadParams,
 ) -> Result<v2::AppsReadResponse, Failure> {
     Ok(v2::AppsReadResponse {
@@ -201,9 +207,9 @@ pub(super) async fn read_apps(
     })
 }
 
-/// Nothing is installed that could differ from a remote catalog.
+/// Nothing is installed, so there is nothing to reconcile.
 pub(super) async fn reconcile_plugins(
-    _: Call,
+    _: RequestContext,
     _: v2::PluginReconcileParams,
 ) -> Result<v2::PluginReconcileResponse, Failure> {
     Ok(v2::PluginReconcileResponse {
@@ -215,7 +221,7 @@ pub(super) async fn reconcile_plugins(
 
 /// There is no remote catalog.
 pub(super) async fn search_plugins(
-    _: Call,
+    _: RequestContext,
     _: v2::PluginSearchParams,
 ) -> Result<v2::PluginSearchResponse, Failure> {
     Ok(v2::PluginSearchResponse {
@@ -224,9 +230,9 @@ pub(super) async fn search_plugins(
     })
 }
 
-/// No marketplace is configured, so that none can be brought up to date.
+/// No marketplace is configured, so there is nothing to upgrade.
 pub(super) async fn upgrade_marketplaces(
-    _: Call,
+    _: RequestContext,
     params: v2::MarketplaceUpgradeParams,
 ) -> Result<v2::MarketplaceUpgradeResponse, Failure> {
     if let Some(name) = params.marketplace_name {
@@ -240,20 +246,23 @@ pub(super) async fn upgrade_marketplaces(
     })
 }
 
-pub(super) async fn add_marketplace(_: Call, _: v2::MarketplaceAddParams) -> Failure {
+pub(super) async fn add_marketplace(_: RequestContext, _: v2::MarketplaceAddParams) -> Failure {
     Failure::invalid(NO_PLUGINS)
 }
 
-pub(super) async fn remove_marketplace(_: Call, params: v2::MarketplaceRemoveParams) -> Failure {
+pub(super) async fn remove_marketplace(
+    _: RequestContext,
+    params: v2::MarketplaceRemoveParams,
+) -> Failure {
     let name = params.marketplace_name;
     Failure::invalid(format!(
         "marketplace `{name}` is not configured or installed"
     ))
 }
 
-/// No voice can be heard, as there are no live conversations.
+/// There are no voices, because there are no realtime conversations.
 pub(super) async fn voices(
-    _: Call,
+    _: RequestContext,
     _: v2::ThreadRealtimeListVoicesParams,
 ) -> Result<v2::ThreadRealtimeListVoicesResponse, Failure> {
     Ok(v2::ThreadRealtimeListVoicesResponse {
@@ -269,7 +278,7 @@ pub(super) async fn voices(
 
 /// Imports are not recorded.
 pub(super) async fn import_histories(
-    _: Call,
+    _: RequestContext,
     _: NoParams,
 ) -> Result<v2::ExternalAgentConfigImportHistoriesReadResponse, Failure> {
     Ok(v2::ExternalAgentConfigImportHistoriesReadResponse {

@@ -1,4 +1,4 @@
-//! `externalAgentConfig/*`: what another coding agent was set up with.
+//! `externalAgentConfig/*`: imports the settings of another coding agent.
 
 use std::path::{Path, PathBuf};
 
@@ -10,11 +10,11 @@ use codex_app_server_protocol::v2::{
 use codex_external_agent::{Item, Kind, TakeOverError};
 
 use super::blocking;
-use super::call::Call;
+use super::call::RequestContext;
 use crate::failure::Failure;
 
 pub(super) async fn detect(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ExternalAgentConfigDetectParams,
 ) -> Result<ExternalAgentConfigDetectResponse, Failure> {
     let homes = server.host().homes();
@@ -31,7 +31,7 @@ pub(super) async fn detect(
 }
 
 pub(super) async fn import(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ExternalAgentConfigImportParams,
 ) -> Result<ExternalAgentConfigImportResponse, Failure> {
     let homes = server.host().homes();

@@ -1,4 +1,4 @@
-//! Feature switches, the presets of collaboration modes, for clients that offer them.
+//! Feature switches and presets of collaboration modes.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use codex_config::{Config, Feature, FeatureSet, FeatureStage};
 use codex_protocol::{ModeKind, ReasoningEffort};
 
 use super::blocking;
-use super::call::Call;
+use super::call::RequestContext;
 use super::paging::page;
 use crate::failure::Failure;
-use crate::server::Server;
+use crate::server::AppServer;
 
-/// All switches, in the order of their registry, retired ones included.
+/// All feature switches in the order of the registry, including removed ones.
 pub(super) async fn list(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: v2::ExperimentalFeatureListParams,
 ) -> Result<v2::ExperimentalFeatureListResponse, Failure> {
     let list = move || {
@@ -30,9 +30,9 @@ pub(super) async fn list(
     blocking(list).await
 }
 
-/// Switches features for the life of the process; one bad key refuses them all.
+/// Switches features for this process. One invalid key refuses the whole request.
 pub(super) async fn switch(
-    Call { server, connection }: Call,
+    RequestContext { server, connection }: RequestContext,
     params: v2::ExperimentalFeatureEnablementSetParams,
 ) -> Result<v2::ExperimentalFeatureEnablementSetResponse, Failure> {
     let switch = move || {
@@ -59,10 +59,9 @@ pub(super) async fn switch(
     blocking(switch).await
 }
 
-/// The presets: plan mode thinks a fair amount unless settings say otherwise, the usual mode leaves
-/// everything as it is.
+/// The presets: plan mode uses medium effort unless configured otherwise, the default mode changes nothing.
 pub(super) async fn collaboration_modes(
-    call: Call,
+    call: RequestContext,
     _params: v2::CollaborationModeListParams,
 ) -> Result<v2::CollaborationModeListResponse, Failure> {
     let preset = |name: &str, mode, reasoning_effort| v2::CollaborationModeMask {
@@ -82,7 +81,7 @@ pub(super) async fn collaboration_modes(
     })
 }
 
-fn reloaded(server: &Server) -> Result<Config, Failure> {
+fn reloaded(server: &AppServer) -> Result<Config, Failure> {
     let config = server.host().configuration().without_projects();
     config.map_err(|error| Failure::internal(format!("failed to reload config: {error}")))
 }

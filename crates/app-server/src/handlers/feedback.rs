@@ -1,4 +1,4 @@
-//! `feedback/upload`: a report is kept on this machine, and sent only where the configuration says.
+//! `feedback/upload`: stores a report on this machine, and sends it only if a URL is configured.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,19 +9,19 @@ use codex_feedback::{Attachment, Report, store};
 use codex_trace_view::TextCleaner;
 use uuid::Uuid;
 
-use super::call::Call;
+use super::call::RequestContext;
 use super::{blocking, thread_id};
 use crate::failure::Failure;
-use crate::server::Server;
+use crate::server::AppServer;
 
-/// A report that is not delivered by then is kept here anyway.
+/// The time limit for sending. The stored report is kept in any case.
 const DELIVERY: Duration = Duration::from_secs(10);
 
 pub(super) async fn upload(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: FeedbackUploadParams,
 ) -> Result<FeedbackUploadResponse, Failure> {
-    let settings = server.host().feedback().map_err(Failure::internal)?;
+    let settings = server.host().feedback();
     if !settings.enabled {
         let message = "sending feedback is disabled by configuration";
         return Err(Failure::invalid(message));
@@ -52,7 +52,7 @@ pub(super) async fn upload(
     Ok(FeedbackUploadResponse { thread_id: id })
 }
 
-async fn attachments(server: &Server, params: &FeedbackUploadParams) -> Vec<Attachment> {
+async fn attachments(server: &AppServer, params: &FeedbackUploadParams) -> Vec<Attachment> {
     let mut attachments = Vec::new();
     if params.include_logs {
         let log = server.host().log_tail();
@@ -73,7 +73,7 @@ async fn attachments(server: &Server, params: &FeedbackUploadParams) -> Vec<Atta
     attachments
 }
 
-/// The environment, as far as it is text.
+/// The environment variables that are valid text.
 fn variables() -> impl Iterator<Item = (String, String)> {
     let text = |(name, value): (OsString, OsString)| {
         Some((name.into_string().ok()?, value.into_string().ok()?))

@@ -1,4 +1,4 @@
-//! Where a fork ends that does not take the whole of its source.
+//! The end of a fork that copies only a part of its source.
 
 use std::path::Path;
 
@@ -9,15 +9,15 @@ use crate::thread::Outlines;
 
 /// The turn at which a fork ends.
 #[derive(Debug)]
-pub(super) enum Cut {
-    /// It is the last one that the fork has.
+pub(super) enum ForkEnd {
+    /// The last turn of the fork.
     After(String),
-    /// It is the first one that the fork does not have.
+    /// The first turn that is not copied.
     Before(String),
 }
 
-impl Cut {
-    /// What the request asks for.
+impl ForkEnd {
+    /// Reads the params of the request.
     pub(super) fn of(params: &ThreadForkParams) -> Result<Option<Self>, Failure> {
         match (&params.last_turn_id, &params.before_turn_id) {
             (None, None) => Ok(None),
@@ -30,7 +30,7 @@ impl Cut {
         }
     }
 
-    /// How much of the file the fork takes; all of it where nothing follows.
+    /// The number of bytes that are copied; none for the whole file.
     pub(super) fn place(&self, path: &Path, outlines: &Outlines) -> Result<Option<u64>, Failure> {
         let outline = outlines.get(path).map_err(|error| {
             let path = path.display();

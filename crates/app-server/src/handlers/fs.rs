@@ -1,6 +1,6 @@
-//! Files and folders, with the rights of the server itself: no sandbox, no approval.
+//! `fs/*`: files and folders, with the rights of the server: no sandbox, no approvals.
 //!
-//! A slow one holds up nobody: each call runs where it may block.
+//! Each call runs in a blocking task, so a slow one delays no other.
 
 use std::path::PathBuf;
 
@@ -19,30 +19,30 @@ use codex_protocol::AbsolutePathBuf;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::blocking;
-use super::call::{Call, Reply};
+use super::call::{EarlyReply, RequestContext};
 use crate::failure::Failure;
 use crate::gap::{Gap, Template};
 
-/// A longer file is not read.
+/// Longer files are refused.
 const READ_LIMIT: u64 = 512 * 1024 * 1024;
 
-/// Bytes read at one go: a multiple of three, so that the pieces join up in base64.
+/// The number of bytes per read: a multiple of three, so that base64 chunks can be joined.
 const READ_SIZE: usize = 3 * 64 * 1024;
 const SMALLEST_READ: usize = 3 * 1024;
 
-/// A file up to this length is read at once; longer ones have to share [`LARGE_READS`].
+/// Longer files share [`LARGE_READS`]; files up to this length do not.
 const SMALL_FILE: u64 = 128 * 1024;
 
-/// KiB of large files that are held, until their replies are written. A larger one has all of it. It is
-/// less than may wait for a client: whoever reads slowly gets them one after the other.
+/// The total size of large files in memory, in KiB, until their replies are written. A file above the limit uses all
+/// of it. It is below the limit of an outbox, so a slow client gets large files one after the other.
 const LARGE_READS_KIB: u32 = 96 * 1024;
 static LARGE_READS: Semaphore = Semaphore::const_new(LARGE_READS_KIB as usize);
 
 pub(super) async fn read_file(
-    _: Call,
+    _: RequestContext,
     params: FsReadFileParams,
-) -> Result<Reply<method::FsReadFile>, Failure> {
-    Ok(Reply::by(|reply| async move {
+) -> Result<EarlyReply<method::FsReadFile>, Failure> {
+    Ok(EarlyReply::by(|reply| async move {
         let draft = reply.draft(&FsReadFileResponse {
             data_base64: String::new(),
         });
@@ -53,7 +53,7 @@ pub(super) async fn read_file(
     }))
 }
 
-/// The reply with the file in it.
+/// The encoded reply with the content of the file.
 async fn read_line(params: FsReadFileParams, draft: Bytes) -> Result<Bytes, Failure> {
     let opened = blocking(move || {
         let path = absolute(&params.path)?;
@@ -61,15 +61,15 @@ async fn read_line(params: FsReadFileParams, draft: Bytes) -> Result<Bytes, Fail
         let template = template.ok_or_else(|| Failure::internal("the reply has no member"))?;
         let file = files::open(&path, READ_LIMIT).map_err(failure)?;
         Ok(match file.length() {
-            0..=SMALL_FILE => Opened::Read(fill(&template, file)?),
-            _ => Opened::Large(template, file),
+            0..=SMALL_FILE => FileRead::Read(fill(&template, file)?),
+            _ => FileRead::Large(template, file),
         })
     });
     let (template, file) = match opened.await? {
-        Opened::Read(line) => return Ok(line),
-        Opened::Large(template, file) => (template, file),
+        FileRead::Read(line) => return Ok(line),
+        FileRead::Large(template, file) => (template, file),
     };
-    // As base64 it is a third longer.
+    // Base64 is longer by one third.
     let kib = u32::try_from(file.length() / 1024 / 3 * 4).unwrap_or(u32::MAX);
     let share = LARGE_READS.acquire_many(kib.min(LARGE_READS_KIB)).await;
     let share = share.map_err(|_| Failure::internal("no files are read any more"))?;
@@ -83,13 +83,13 @@ async fn read_line(params: FsReadFileParams, draft: Bytes) -> Result<Bytes, Fail
     .await
 }
 
-enum Opened {
+enum FileRead {
     /// The whole reply.
     Read(Bytes),
     Large(Template, files::FileReader),
 }
 
-/// A reply that is counted for as long as it is held.
+/// A reply that counts towards the limit until it is dropped.
 struct LargeReply {
     line: Bytes,
     _share: SemaphorePermit<'static>,
@@ -102,7 +102,7 @@ impl AsRef<[u8]> for LargeReply {
 }
 
 fn fill(template: &Template, mut file: files::FileReader) -> Result<Bytes, Failure> {
-    // One more than it has shows at once that this was all.
+    // One extra byte shows the end of the file without another read.
     let expected = usize::try_from(file.length()).unwrap_or(0);
     let mut line = template.begin_base64(expected);
     let size = (expected + 1).clamp(SMALLEST_READ, READ_SIZE);
@@ -117,7 +117,7 @@ fn fill(template: &Template, mut file: files::FileReader) -> Result<Bytes, Failu
 }
 
 pub(super) async fn write_file(
-    _: Call,
+    _: RequestContext,
     params: FsWriteFileParams,
 ) -> Result<FsWriteFileResponse, Failure> {
     let written = blocking(move || {
@@ -133,7 +133,7 @@ pub(super) async fn write_file(
 }
 
 pub(super) async fn create_directory(
-    _: Call,
+    _: RequestContext,
     params: FsCreateDirectoryParams,
 ) -> Result<FsCreateDirectoryResponse, Failure> {
     let made = blocking(move || {
@@ -145,7 +145,7 @@ pub(super) async fn create_directory(
 }
 
 pub(super) async fn get_metadata(
-    _: Call,
+    _: RequestContext,
     params: FsGetMetadataParams,
 ) -> Result<FsGetMetadataResponse, Failure> {
     let found = blocking(move || {
@@ -162,7 +162,7 @@ pub(super) async fn get_metadata(
 }
 
 pub(super) async fn read_directory(
-    _: Call,
+    _: RequestContext,
     params: FsReadDirectoryParams,
 ) -> Result<FsReadDirectoryResponse, Failure> {
     let listed = blocking(move || {
@@ -179,7 +179,10 @@ pub(super) async fn read_directory(
     listed.await
 }
 
-pub(super) async fn remove(_: Call, params: FsRemoveParams) -> Result<FsRemoveResponse, Failure> {
+pub(super) async fn remove(
+    _: RequestContext,
+    params: FsRemoveParams,
+) -> Result<FsRemoveResponse, Failure> {
     let removed = blocking(move || {
         let path = absolute(&params.path)?;
         let recursive = params.recursive.unwrap_or(true);
@@ -189,7 +192,10 @@ pub(super) async fn remove(_: Call, params: FsRemoveParams) -> Result<FsRemoveRe
     removed.await
 }
 
-pub(super) async fn copy(_: Call, params: FsCopyParams) -> Result<FsCopyResponse, Failure> {
+pub(super) async fn copy(
+    _: RequestContext,
+    params: FsCopyParams,
+) -> Result<FsCopyResponse, Failure> {
     let copied = blocking(move || {
         let source = absolute(&params.source_path)?;
         let destination = absolute(&params.destination_path)?;
@@ -199,7 +205,7 @@ pub(super) async fn copy(_: Call, params: FsCopyParams) -> Result<FsCopyResponse
     copied.await
 }
 
-/// The path that a client means. It is to be absolute, and says so as if it could not be read.
+/// The path of a request. A relative path fails with the error of an unreadable file.
 pub(super) fn absolute(path: &AbsolutePathBuf) -> Result<PathBuf, Failure> {
     files::absolute(&path.0).ok_or_else(|| {
         Failure::invalid("Invalid request: AbsolutePathBuf deserialized without a base path")

@@ -9,16 +9,16 @@ use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_protocol::AbsolutePathBuf;
 use uuid::Uuid;
 
-use super::call::{Call, Reply};
+use super::call::{EarlyReply, RequestContext};
 use super::fs::absolute;
 use crate::background_notifier::BackgroundNotifier;
 use crate::failure::Failure;
 use crate::watches::NamedWatch;
 
 pub(super) async fn watch(
-    Call { server, connection }: Call,
+    RequestContext { server, connection }: RequestContext,
     params: FsWatchParams,
-) -> Result<Reply<method::FsWatch>, Failure> {
+) -> Result<EarlyReply<method::FsWatch>, Failure> {
     let path = absolute(&params.path)?;
     let id = params
         .watch_id
@@ -50,14 +50,14 @@ pub(super) async fn watch(
         _watch: watch,
         notifier,
     };
-    // Changes meanwhile are sent when their burst has ended.
-    Ok(Reply::then(response, move || {
+    // Changes since then are sent after their burst.
+    Ok(EarlyReply::then(response, move || {
         connection.watches().add(id, watch)
     }))
 }
 
 pub(super) async fn unwatch(
-    Call { connection, .. }: Call,
+    RequestContext { connection, .. }: RequestContext,
     params: FsUnwatchParams,
 ) -> Result<FsUnwatchResponse, Failure> {
     connection.watches().remove(&params.watch_id);

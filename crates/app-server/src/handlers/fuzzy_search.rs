@@ -14,18 +14,18 @@ use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_file_search::{SearchEvent, SearchMatch, SearchRoots, SearchSession};
 
 use super::blocking;
-use super::call::{Call, Reply};
+use super::call::{EarlyReply, RequestContext};
 use crate::background_notifier::BackgroundNotifier;
 use crate::failure::Failure;
 use crate::searches::NamedSession;
-use crate::server::Server;
+use crate::server::AppServer;
 
 /// Further matches are left out.
 const MATCHES_LIMIT: usize = 50;
 
-/// A single search. It ends the one before it with the same token.
+/// A single search. It cancels the previous one with the same token.
 pub(super) async fn search(
-    Call { server, connection }: Call,
+    RequestContext { server, connection }: RequestContext,
     params: FuzzyFileSearchParams,
 ) -> Result<FuzzyFileSearchResponse, Failure> {
     let token = params.cancellation_token;
@@ -41,9 +41,9 @@ pub(super) async fn search(
 }
 
 pub(super) async fn start_session(
-    Call { server, connection }: Call,
+    RequestContext { server, connection }: RequestContext,
     params: FuzzyFileSearchSessionStartParams,
-) -> Result<Reply<method::FuzzyFileSearchSessionStart>, Failure> {
+) -> Result<EarlyReply<method::FuzzyFileSearchSessionStart>, Failure> {
     if params.session_id.is_empty() {
         return Err(Failure::invalid("sessionId must not be empty"));
     }
@@ -52,7 +52,7 @@ pub(super) async fn start_session(
     if params.roots.is_empty() {
         return Err(not_started("at least one search directory is required"));
     }
-    // What the one before has to say is not taken for the new one's.
+    // The previous search must not send matches as the new one.
     connection.searches().remove(&params.session_id);
     let notifier = BackgroundNotifier::new(&connection);
     let notify = {
@@ -62,7 +62,7 @@ pub(super) async fn start_session(
     let session = SearchSession::start(roots(&server, params.roots), MATCHES_LIMIT, notify)
         .map_err(|error| not_started(&error.to_string()))?;
     let session = NamedSession { session, notifier };
-    Ok(Reply::then(
+    Ok(EarlyReply::then(
         FuzzyFileSearchSessionStartResponse {},
         move || {
             connection.searches().add(params.session_id, session);
@@ -71,15 +71,15 @@ pub(super) async fn start_session(
 }
 
 pub(super) async fn update_session(
-    Call { connection, .. }: Call,
+    RequestContext { connection, .. }: RequestContext,
     params: FuzzyFileSearchSessionUpdateParams,
-) -> Result<Reply<method::FuzzyFileSearchSessionUpdate>, Failure> {
+) -> Result<EarlyReply<method::FuzzyFileSearchSessionUpdate>, Failure> {
     let id = params.session_id;
     if !connection.searches().has(&id) {
         let message = format!("fuzzy file search session not found: {id}");
         return Err(Failure::invalid(message));
     }
-    Ok(Reply::then(
+    Ok(EarlyReply::then(
         FuzzyFileSearchSessionUpdateResponse {},
         move || {
             connection.searches().query(&id, params.query);
@@ -88,14 +88,14 @@ pub(super) async fn update_session(
 }
 
 pub(super) async fn stop_session(
-    Call { connection, .. }: Call,
+    RequestContext { connection, .. }: RequestContext,
     params: FuzzyFileSearchSessionStopParams,
 ) -> Result<FuzzyFileSearchSessionStopResponse, Failure> {
     connection.searches().remove(&params.session_id);
     Ok(FuzzyFileSearchSessionStopResponse {})
 }
 
-fn roots(server: &Server, folders: Vec<String>) -> SearchRoots {
+fn roots(server: &AppServer, folders: Vec<String>) -> SearchRoots {
     SearchRoots {
         folders,
         ignore_files: server.host().ignore_files(),

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use codex_app_server_protocol::v2::{GitDiffToRemoteParams, GitDiffToRemoteResponse, GitSha};
 
-use super::call::Call;
+use super::call::RequestContext;
 use crate::failure::Failure;
 
 pub(super) async fn diff_to_remote(
-    call: Call,
+    call: RequestContext,
     params: GitDiffToRemoteParams,
 ) -> Result<GitDiffToRemoteResponse, Failure> {
     let home = call.server.host().store().home().to_owned();

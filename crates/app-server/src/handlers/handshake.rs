@@ -1,4 +1,4 @@
-//! `initialize`, and the method that clients try their opt-in with.
+//! `initialize`, and the method that tests the experimental opt-in.
 
 use codex_app_server_protocol::v2::{
     InitializeParams, InitializeResponse, MockExperimentalMethodParams,
@@ -7,16 +7,16 @@ use codex_app_server_protocol::v2::{
 use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_protocol::AbsolutePathBuf;
 
-use super::call::{Call, Reply};
+use super::call::{EarlyReply, RequestContext};
 use crate::background_notifier::NotificationSink;
 use crate::failure::Failure;
 use crate::host::ClientName;
 use crate::projection::wire_warning;
 
 pub(super) async fn initialize(
-    Call { server, connection }: Call,
+    RequestContext { server, connection }: RequestContext,
     params: InitializeParams,
-) -> Result<Reply<method::Initialize>, Failure> {
+) -> Result<EarlyReply<method::Initialize>, Failure> {
     let name = params.client_info.name.clone();
     if !name
         .bytes()
@@ -44,7 +44,7 @@ pub(super) async fn initialize(
     } else {
         None
     };
-    Ok(Reply::then(response, move || {
+    Ok(EarlyReply::then(response, move || {
         if let Some(status) = remote_control {
             connection.notify(&ServerNotification::RemoteControlStatusChanged(status));
         }
@@ -56,7 +56,7 @@ pub(super) async fn initialize(
 }
 
 pub(super) async fn mock(
-    _: Call,
+    _: RequestContext,
     params: MockExperimentalMethodParams,
 ) -> Result<MockExperimentalMethodResponse, Failure> {
     Ok(MockExperimentalMethodResponse {

@@ -1,18 +1,18 @@
-//! `hooks/list`: which files ask for hooks. None are run.
+//! `hooks/list`: lists files that configure hooks. No hook is run.
 
 use std::path::{Path, PathBuf};
 
 use codex_app_server_protocol::v2::{HooksListEntry, HooksListParams, HooksListResponse};
 
 use super::blocking;
-use super::call::Call;
+use super::call::RequestContext;
 use crate::failure::Failure;
 
-/// Where other programs look for hooks, in the home folder and in the `.codex` folder of a project.
+/// The hook file in the home folder and in the `.codex` folder of a project.
 const HOOKS: &str = "hooks.json";
 
 pub(super) async fn list(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: HooksListParams,
 ) -> Result<HooksListResponse, Failure> {
     let list = move || {

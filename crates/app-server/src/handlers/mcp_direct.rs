@@ -9,13 +9,13 @@ use codex_app_server_protocol::v2::{
 use codex_mcp_client::{McpError, NoQuestions};
 use serde_json::{Value, json};
 
-use super::call::Call;
+use super::call::RequestContext;
 use super::{engine, mcp_servers};
 use crate::failure::Failure;
 
-/// Calls a tool of a server of a thread. No item, no approval: the client stands for its user.
+/// Calls a tool of a thread's MCP server. No item and no approval: the client acts for its user.
 pub(super) async fn call(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: McpServerToolCallParams,
 ) -> Result<McpServerToolCallResponse, Failure> {
     let thread = engine(&server, &params.thread_id).await?;
@@ -36,9 +36,9 @@ pub(super) async fn call(
     })
 }
 
-/// Reads a resource of a server of a thread, or of a configured one over a connection of its own.
+/// Reads a resource of a thread's MCP server, or of a configured server through a temporary connection.
 pub(super) async fn read(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: McpResourceReadParams,
 ) -> Result<McpResourceReadResponse, Failure> {
     let read = match &params.thread_id {
@@ -79,7 +79,7 @@ pub(super) async fn read(
     })
 }
 
-/// Errors of the server keep their code.
+/// Errors of the MCP server keep their code.
 fn refused(error: McpError) -> Failure {
     match error {
         McpError::Remote { code, message } => Failure::of_server(code, message),

@@ -1,4 +1,4 @@
-//! MCP servers: what they offer, reading their configuration anew, and logins to them.
+//! MCP servers: lists their tools and resources, reloads their configuration, and logs in to them.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
@@ -13,23 +13,23 @@ use codex_mcp_client::{
 use codex_protocol::McpStartupStatus;
 use futures::future::join_all;
 
-use super::call::{Call, Reply};
+use super::call::{EarlyReply, RequestContext};
 use super::paging::page;
 use super::{blocking, loaded_thread};
 use crate::failure::Failure;
 use crate::host::McpSettings;
-use crate::server::Server;
+use crate::server::AppServer;
 use crate::thread::Snapshot;
 
-/// How long a server may take to list what it offers. The reply leaves out one that takes longer.
+/// The time limit for a server's lists. The reply leaves out servers that exceed it.
 const LISTING: Duration = Duration::from_secs(5);
 
-/// How long a person may take to log in.
+/// The time limit of a login.
 const LOGIN_SECONDS: i64 = 300;
 
-/// Asks servers over connections of its own, which end with the reply.
+/// Queries the servers through temporary connections, which end with the reply.
 pub(super) async fn list(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: v2::ListMcpServerStatusParams,
 ) -> Result<v2::ListMcpServerStatusResponse, Failure> {
     let (settings, connections) = match &params.thread_id {
@@ -137,9 +137,9 @@ fn connection_status(
     }
 }
 
-/// Every loaded thread takes the servers over when its next turn starts.
+/// Loaded threads use the new servers from their next turn on.
 pub(super) async fn reload(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     _: NoParams,
 ) -> Result<v2::McpServerRefreshResponse, Failure> {
     let settings = configured(&server).await?;
@@ -149,11 +149,11 @@ pub(super) async fn reload(
     Ok(v2::McpServerRefreshResponse {})
 }
 
-/// Begins a login, whose end comes as a notification to everybody.
+/// Starts a login. Its end is sent to all clients as a notification.
 pub(super) async fn log_in(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: v2::McpServerOauthLoginParams,
-) -> Result<Reply<method::McpServerOauthLogin>, Failure> {
+) -> Result<EarlyReply<method::McpServerOauthLogin>, Failure> {
     let (name, thread_id) = (params.name.clone(), params.thread_id.clone());
     let started = begin(&server, params).await?;
     let response = v2::McpServerOauthLoginResponse {
@@ -170,11 +170,11 @@ pub(super) async fn log_in(
         };
         server.broadcast(&ServerNotification::McpServerOauthLoginCompleted(completed));
     };
-    Ok(Reply::then(response, || drop(tokio::spawn(completed))))
+    Ok(EarlyReply::then(response, || drop(tokio::spawn(completed))))
 }
 
 async fn begin(
-    server: &Arc<Server>,
+    server: &Arc<AppServer>,
     params: v2::McpServerOauthLoginParams,
 ) -> Result<StartedLogin, Failure> {
     let name = params.name;
@@ -196,9 +196,9 @@ async fn begin(
     })
 }
 
-/// The servers of the folder of a loaded thread, if one is named.
+/// The servers for the folder of a loaded thread, if one is named.
 async fn configured_for(
-    server: &Arc<Server>,
+    server: &Arc<AppServer>,
     thread: Option<&str>,
 ) -> Result<McpSettings, Failure> {
     let Some(id) = thread else {
@@ -208,19 +208,19 @@ async fn configured_for(
     configured_in(server, snapshot.thread.cwd.into()).await
 }
 
-async fn snapshot(server: &Arc<Server>, id: &str) -> Result<Snapshot, Failure> {
+async fn snapshot(server: &Arc<AppServer>, id: &str) -> Result<Snapshot, Failure> {
     let thread = loaded_thread(server, id)?;
     let missing = || Failure::invalid(format!("thread not found: {id}"));
     thread.describe().await.ok_or_else(missing)
 }
 
-/// The servers of the server's own folder.
-pub(super) async fn configured(server: &Arc<Server>) -> Result<McpSettings, Failure> {
+/// The servers for the working folder of the app-server.
+pub(super) async fn configured(server: &Arc<AppServer>) -> Result<McpSettings, Failure> {
     let cwd = server.host().working_folder().to_owned();
     configured_in(server, cwd).await
 }
 
-async fn configured_in(server: &Arc<Server>, cwd: PathBuf) -> Result<McpSettings, Failure> {
+async fn configured_in(server: &Arc<AppServer>, cwd: PathBuf) -> Result<McpSettings, Failure> {
     let host = Arc::clone(server.host());
     let read = move || {
         let settings = host.mcp_servers(&cwd);

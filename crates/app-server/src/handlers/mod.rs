@@ -1,5 +1,5 @@
-//! The handlers, a file a family. [`table`] has the handler and the order of each method; what a
-//! handler looks like, in [`call`].
+//! The handlers, one file per family of methods. [`table`] has the handler and the order of each method; [`call`]
+//! describes the interface of a handler.
 
 mod account;
 mod account_extras;
@@ -60,10 +60,10 @@ use codex_thread_state::StateError;
 
 use crate::failure::Failure;
 use crate::projection::ItemIds;
-use crate::server::Server;
-use crate::thread::{History, ThreadHandle, read_history};
+use crate::server::AppServer;
+use crate::thread::{StoredHistory, ThreadHandle, read_history};
 
-pub(crate) use call::{Call, Order, Queue};
+pub(crate) use call::{Order, Queue, RequestContext};
 pub(crate) use environments::check_environments;
 pub(crate) use permissions::built_in_sandbox;
 pub(crate) use table::{handle, order_of};
@@ -71,20 +71,20 @@ pub(crate) use thread_queue::{queue_changed, take as take_queued};
 pub(crate) use thread_revert::newest_cursors;
 pub(crate) use thread_turns::first_page;
 
-/// The id of a thread, as a client wrote it.
+/// Parses a thread id.
 fn thread_id(text: &str) -> Result<ThreadId, Failure> {
     ThreadId::parse(text).map_err(|error| Failure::invalid(error.to_string()))
 }
 
-/// A thread that has to be loaded.
-fn loaded_thread(server: &Server, id: &str) -> Result<ThreadHandle, Failure> {
+/// A loaded thread; an error if it is not loaded.
+fn loaded_thread(server: &AppServer, id: &str) -> Result<ThreadHandle, Failure> {
     let id = thread_id(id)?;
     let missing = || Failure::invalid(format!("thread not found: {id}"));
     server.thread(id.as_str()).ok_or_else(missing)
 }
 
-/// The engine behind a thread that has to be loaded.
-async fn engine(server: &Server, id: &str) -> Result<codex_core::Thread, Failure> {
+/// The engine's handle of a loaded thread.
+async fn engine(server: &AppServer, id: &str) -> Result<codex_core::Thread, Failure> {
     let missing = || Failure::invalid(format!("thread not found: {id}"));
     loaded_thread(server, id)?
         .engine()
@@ -97,7 +97,7 @@ fn state_failed(error: StateError) -> Failure {
     Failure::internal(error.to_string())
 }
 
-/// Runs what reads files where it holds nobody up.
+/// Runs blocking work in a blocking task.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {
@@ -106,7 +106,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
 }
 
 /// Reads the file of a thread.
-pub(crate) async fn load(path: PathBuf, ids: ItemIds) -> Result<(PathBuf, History), Failure> {
+pub(crate) async fn load(path: PathBuf, ids: ItemIds) -> Result<(PathBuf, StoredHistory), Failure> {
     blocking(move || match read_history(&path, ids) {
         Ok(history) => Ok((path, history)),
         Err(error) => Err(unreadable(&path, &error)),

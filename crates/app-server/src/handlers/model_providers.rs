@@ -7,13 +7,13 @@ use codex_app_server_protocol::v2::{
 };
 
 use super::blocking;
-use super::call::Call;
+use super::call::RequestContext;
 use crate::failure::Failure;
 
 const OPENAI: &str = "openai";
 
 pub(super) async fn list(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     _: ModelProviderListParams,
 ) -> Result<ModelProviderListResponse, Failure> {
     blocking(move || {
@@ -23,7 +23,7 @@ pub(super) async fn list(
         let others = [selected.as_str(), OPENAI];
         let mut data = Vec::new();
         for (id, provider) in &config.providers {
-            // The others that are built in are servers of this machine, which may not run.
+            // The other built-in providers are servers on this machine, which may not run.
             let is_shown = others.contains(&id.as_str()) || !is_built_in(id);
             if is_shown {
                 data.push(ModelProviderSummary {
@@ -59,9 +59,9 @@ fn settings(id: &str, env_key: Option<String>) -> ProviderSettings {
     ProviderSettings::CustomGateway { auth }
 }
 
-/// Images and searches are asked of whatever provider there is.
+/// Images and searches are sent to any provider.
 pub(super) async fn capabilities(
-    _: Call,
+    _: RequestContext,
     _: ModelProviderCapabilitiesReadParams,
 ) -> Result<ModelProviderCapabilitiesReadResponse, Failure> {
     Ok(ModelProviderCapabilitiesReadResponse {
@@ -70,6 +70,6 @@ pub(super) async fn capabilities(
     })
 }
 
-pub(super) async fn write(_: Call, _: ModelProviderConfigWriteParams) -> Failure {
+pub(super) async fn write(_: RequestContext, _: ModelProviderConfigWriteParams) -> Failure {
     Failure::invalid("model providers are changed in config.toml or with `config/batchWrite`")
 }

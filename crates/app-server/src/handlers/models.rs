@@ -5,13 +5,13 @@ use codex_model_client::{AvailableModels, ModelInfo, ModelUpgrade, ReasoningLeve
 use codex_protocol::ReasoningEffort;
 use serde_json::json;
 
-use super::call::Call;
+use super::call::RequestContext;
 use super::paging::page;
 use crate::failure::Failure;
-use crate::server::Server;
+use crate::server::AppServer;
 
 pub(super) async fn list(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: v2::ModelListParams,
 ) -> Result<v2::ModelListResponse, Failure> {
     if let Some(provider) = params.model_provider.clone() {
@@ -23,7 +23,7 @@ pub(super) async fn list(
 }
 
 /// Refuses a provider that is not configured.
-fn check_provider(server: &Server, provider: &str) -> Result<(), Failure> {
+fn check_provider(server: &AppServer, provider: &str) -> Result<(), Failure> {
     let config = server.host().configuration().without_projects();
     let config = config.map_err(|error| Failure::internal(error.to_string()))?;
     if config.providers.contains_key(provider) {

@@ -1,5 +1,5 @@
-//! Pages of lists that are put together anew for each request: the cursor is the index of the next
-//! entry, and nothing is kept between pages.
+//! Pages of lists that are rebuilt for each request: the cursor is the index of the next entry, and nothing is kept
+//! between pages.
 
 use crate::failure::Failure;
 

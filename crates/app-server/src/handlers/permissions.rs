@@ -1,4 +1,4 @@
-//! `permissionProfile/list`, and what permissions that are given by name come to.
+//! `permissionProfile/list`, and the sandbox policy of a named permission profile.
 
 use codex_app_server_protocol::v2::{
     PermissionProfileListParams, PermissionProfileListResponse, PermissionProfileSummary,
@@ -8,13 +8,12 @@ use codex_config::schema::SandboxMode;
 use serde_json::json;
 
 use super::blocking;
-use super::call::Call;
+use super::call::RequestContext;
 use super::paging::page;
 use crate::failure::Failure;
 use crate::projection::engine_sandbox;
 
-/// The sandbox of permissions that a turn is given: those that are built in, without anything that
-/// the configuration adds to them.
+/// The sandbox policy of a built-in profile, without additions from the configuration.
 pub(crate) fn built_in_sandbox(name: &str) -> Result<codex_protocol::SandboxPolicy, Failure> {
     let kind = match SandboxMode::of_permissions(name) {
         Some(SandboxMode::ReadOnly) => "readOnly",
@@ -31,7 +30,7 @@ pub(crate) fn built_in_sandbox(name: &str) -> Result<codex_protocol::SandboxPoli
 }
 
 pub(super) async fn list(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: PermissionProfileListParams,
 ) -> Result<PermissionProfileListResponse, Failure> {
     let list = move || {

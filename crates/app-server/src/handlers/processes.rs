@@ -1,5 +1,4 @@
-//! `process/*`: programs that a client runs beside `command/exec`, outside of any sandbox. They end with
-//! their connection.
+//! `process/*`: programs that a client runs outside of any sandbox. They end with their connection.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,24 +20,24 @@ use codex_exec::{
 };
 use codex_protocol::{SandboxPolicy, Update};
 
-use super::call::{Call, Reply};
+use super::call::{EarlyReply, RequestContext};
 use crate::background_notifier::NotificationSink;
 use crate::connection::Connection;
 use crate::failure::Failure;
-use crate::runs::{Ended, Reservation, Run};
+use crate::runs::{Reservation, Run, RunEnded};
 
-/// How long others that the program started may go on printing when it has ended.
+/// How long descendants may continue to print after the program has ended.
 const LINGER: Duration = Duration::from_secs(2);
-/// Most bytes of each output, unless the client says otherwise.
+/// The default limit for each output stream, in bytes.
 const OUTPUT_CAP: usize = 1024 * 1024;
 
 const TIMED_OUT: i32 = 124;
 const KILLED: i32 = 137;
 
 pub(super) async fn spawn(
-    Call { server, connection }: Call,
+    RequestContext { server, connection }: RequestContext,
     params: ProcessSpawnParams,
-) -> Result<Reply<method::ProcessSpawn>, Failure> {
+) -> Result<EarlyReply<method::ProcessSpawn>, Failure> {
     check(&params)?;
     let timeout = timeout(&params)?;
     let size = params.size.as_ref().map(terminal_size).transpose()?;
@@ -67,14 +66,15 @@ pub(super) async fn spawn(
         sandbox_policy: Some(policy),
         streams,
     };
-    let commands = server.host().commands().map_err(Failure::internal)?;
+    let commands = server.host().commands();
+    let commands = commands.map_err(|error| Failure::internal(error.to_string()))?;
     let mut spawned = commands.start(command).await.map_err(not_started)?;
     let input = spawned.input.take().filter(|_| takes_input);
     let terminal = spawned.process.terminal();
     reservation.started(input, terminal).await;
     let is_streamed = params.tty || params.stream_stdout_stderr;
-    Ok(Reply::then(ProcessSpawnResponse {}, move || {
-        let process = Process {
+    Ok(EarlyReply::then(ProcessSpawnResponse {}, move || {
+        let process = ClientProcess {
             handle,
             connection,
             reservation,
@@ -86,8 +86,8 @@ pub(super) async fn spawn(
     }))
 }
 
-/// A process that runs, until its end is sent.
-struct Process {
+/// A running process, until its end is sent.
+struct ClientProcess {
     handle: String,
     connection: Arc<Connection>,
     reservation: Reservation,
@@ -96,7 +96,7 @@ struct Process {
     cap: Option<usize>,
 }
 
-impl Process {
+impl ClientProcess {
     async fn run(self, spawned: SpawnedProcess) {
         let stop = async {
             tokio::select! {
@@ -115,7 +115,7 @@ impl Process {
             linger: LINGER,
         };
         let finished = if self.is_streamed {
-            let output = Output {
+            let output = OutputSender {
                 connection: Arc::clone(&self.connection),
                 handle: self.handle.clone(),
                 left: [self.cap; 2],
@@ -160,15 +160,15 @@ fn text(captured: CapturedOutput) -> String {
     String::from_utf8_lossy(&captured.into_bytes()).into_owned()
 }
 
-/// Sends output as it comes. A client that reads slowly makes the process wait.
-struct Output {
+/// Sends output when it is read. If the client reads slowly, the process waits.
+struct OutputSender {
     connection: Arc<Connection>,
     handle: String,
-    /// Bytes that may still be sent, of standard output and standard error.
+    /// The remaining bytes of standard output and standard error.
     left: [Option<usize>; 2],
 }
 
-impl OutputObserver for Output {
+impl OutputObserver for OutputSender {
     async fn observe(&mut self, chunk: &OutputChunk) {
         let (left, stream) = match chunk.stream {
             OutputStream::Stdout => (&mut self.left[0], ProcessOutputStream::Stdout),
@@ -197,9 +197,9 @@ impl OutputObserver for Output {
 }
 
 pub(super) async fn write(
-    Call { connection, .. }: Call,
+    RequestContext { connection, .. }: RequestContext,
     params: ProcessWriteStdinParams,
-) -> Result<Reply<method::ProcessWriteStdin>, Failure> {
+) -> Result<EarlyReply<method::ProcessWriteStdin>, Failure> {
     let bytes = match &params.delta_base64 {
         Some(delta) => STANDARD
             .decode(delta)
@@ -215,9 +215,9 @@ pub(super) async fn write(
         let message = "stdin streaming is not enabled for this process";
         return Err(Failure::invalid(message));
     }
-    Ok(Reply::by(move |reply| async move {
+    Ok(EarlyReply::by(move |reply| async move {
         match run.keyboard().await {
-            Err(Ended) => reply.refuse(missing(&params.process_handle)),
+            Err(RunEnded) => reply.refuse(missing(&params.process_handle)),
             Ok(keyboard) if !keyboard.is_open() => {
                 reply.refuse(Failure::invalid("stdin is already closed"));
             }
@@ -230,13 +230,13 @@ pub(super) async fn write(
 }
 
 pub(super) async fn resize(
-    Call { connection, .. }: Call,
+    RequestContext { connection, .. }: RequestContext,
     params: ProcessResizePtyParams,
 ) -> Result<ProcessResizePtyResponse, Failure> {
     let size = terminal_size(&params.size)?;
     let run = find(&connection, &params.process_handle)?;
     let terminal = run.terminal().await;
-    let terminal = terminal.map_err(|Ended| missing(&params.process_handle))?;
+    let terminal = terminal.map_err(|RunEnded| missing(&params.process_handle))?;
     let resized = match terminal {
         Some(terminal) => terminal.resize(size).map_err(|error| error.to_string()),
         None => Err("process is not attached to a PTY".to_owned()),
@@ -246,11 +246,11 @@ pub(super) async fn resize(
 }
 
 pub(super) async fn kill(
-    Call { connection, .. }: Call,
+    RequestContext { connection, .. }: RequestContext,
     params: ProcessKillParams,
-) -> Result<Reply<method::ProcessKill>, Failure> {
+) -> Result<EarlyReply<method::ProcessKill>, Failure> {
     let run = find(&connection, &params.process_handle)?;
-    Ok(Reply::then(ProcessKillResponse {}, move || run.stop()))
+    Ok(EarlyReply::then(ProcessKillResponse {}, move || run.stop()))
 }
 
 fn find(connection: &Connection, handle: &str) -> Result<Arc<Run>, Failure> {

@@ -1,4 +1,4 @@
-//! `project/*`: groups of threads about the same folders.
+//! `project/*`: groups of threads that share folders.
 
 use std::sync::Arc;
 
@@ -13,16 +13,16 @@ use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_protocol::ThreadId;
 use codex_thread_state::{self as stored, NewProject, ProjectChange, ProjectError};
 
-use super::call::{Call, Reply};
+use super::call::{EarlyReply, RequestContext};
 use super::paging::page;
 use super::{blocking, state_failed};
 use crate::failure::Failure;
-use crate::server::Server;
+use crate::server::AppServer;
 
 pub(super) async fn create(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ProjectCreateParams,
-) -> Result<Reply<method::ProjectCreate>, Failure> {
+) -> Result<EarlyReply<method::ProjectCreate>, Failure> {
     let new = NewProject {
         name: params.name,
         roots: paths(params.roots),
@@ -31,17 +31,20 @@ pub(super) async fn create(
     };
     let (project, is_new) = make(&server, new).await?;
     let id = project.id.clone();
-    Ok(Reply::then(ProjectCreateResponse { project }, move || {
-        if is_new {
-            changed(&server, id, ProjectChangeType::Created);
-        }
-    }))
+    Ok(EarlyReply::then(
+        ProjectCreateResponse { project },
+        move || {
+            if is_new {
+                changed(&server, id, ProjectChangeType::Created);
+            }
+        },
+    ))
 }
 
 pub(super) async fn import(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ProjectImportParams,
-) -> Result<Reply<method::ProjectImport>, Failure> {
+) -> Result<EarlyReply<method::ProjectImport>, Failure> {
     let new = NewProject {
         name: params.name,
         roots: paths(params.roots),
@@ -58,24 +61,27 @@ pub(super) async fn import(
             }
         }
     }
-    Ok(Reply::then(ProjectImportResponse { project }, move || {
-        if is_new {
-            changed(&server, id.clone(), ProjectChangeType::Created);
-        }
-        for thread in assigned {
-            thread_filed(&server, thread, Some(id.clone()));
-        }
-    }))
+    Ok(EarlyReply::then(
+        ProjectImportResponse { project },
+        move || {
+            if is_new {
+                changed(&server, id.clone(), ProjectChangeType::Created);
+            }
+            for thread in assigned {
+                thread_filed(&server, thread, Some(id.clone()));
+            }
+        },
+    ))
 }
 
-async fn make(server: &Arc<Server>, new: NewProject) -> Result<(Project, bool), Failure> {
+async fn make(server: &Arc<AppServer>, new: NewProject) -> Result<(Project, bool), Failure> {
     let state = Arc::clone(server.state());
     let made = blocking(move || state.create_project(new).map_err(refused)).await?;
     Ok((wire(server, made.0).await?, made.1))
 }
 
 pub(super) async fn read(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ProjectReadParams,
 ) -> Result<ProjectReadResponse, Failure> {
     let state = Arc::clone(server.state());
@@ -85,9 +91,9 @@ pub(super) async fn read(
 }
 
 pub(super) async fn update(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ProjectUpdateParams,
-) -> Result<Reply<method::ProjectUpdate>, Failure> {
+) -> Result<EarlyReply<method::ProjectUpdate>, Failure> {
     let change = ProjectChange {
         name: params.name,
         roots: params.roots.map(paths),
@@ -97,39 +103,42 @@ pub(super) async fn update(
     let project = blocking(move || state.update_project(&id, change).map_err(refused)).await?;
     let project = wire(&server, project).await?;
     let id = project.id.clone();
-    Ok(Reply::then(ProjectUpdateResponse { project }, move || {
-        changed(&server, id, ProjectChangeType::Updated);
-    }))
+    Ok(EarlyReply::then(
+        ProjectUpdateResponse { project },
+        move || {
+            changed(&server, id, ProjectChangeType::Updated);
+        },
+    ))
 }
 
 pub(super) async fn move_project(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ProjectMoveParams,
-) -> Result<Reply<method::ProjectMove>, Failure> {
+) -> Result<EarlyReply<method::ProjectMove>, Failure> {
     let (state, id) = (Arc::clone(server.state()), params.project_id.clone());
     blocking(move || {
         let moved = state.move_project(&id, params.before_project_id.as_deref());
         moved.map_err(refused)
     })
     .await?;
-    Ok(Reply::then(ProjectMoveResponse {}, move || {
+    Ok(EarlyReply::then(ProjectMoveResponse {}, move || {
         changed(&server, params.project_id, ProjectChangeType::Updated);
     }))
 }
 
 pub(super) async fn delete(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ProjectDeleteParams,
-) -> Result<Reply<method::ProjectDelete>, Failure> {
+) -> Result<EarlyReply<method::ProjectDelete>, Failure> {
     let (state, id) = (Arc::clone(server.state()), params.project_id.clone());
     blocking(move || state.delete_project(&id).map_err(refused)).await?;
-    Ok(Reply::then(ProjectDeleteResponse {}, move || {
+    Ok(EarlyReply::then(ProjectDeleteResponse {}, move || {
         changed(&server, params.project_id, ProjectChangeType::Deleted);
     }))
 }
 
 pub(super) async fn list(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ProjectListParams,
 ) -> Result<ProjectListResponse, Failure> {
     if params.sort_direction.is_some() && params.sort_key.is_none() {
@@ -152,7 +161,7 @@ pub(super) async fn list(
 }
 
 /// Refuses a project that does not exist.
-pub(super) async fn check(server: &Arc<Server>, project: &str) -> Result<(), Failure> {
+pub(super) async fn check(server: &Arc<AppServer>, project: &str) -> Result<(), Failure> {
     let (state, project) = (Arc::clone(server.state()), project.to_owned());
     blocking(move || {
         let found = state.project(&project);
@@ -163,9 +172,9 @@ pub(super) async fn check(server: &Arc<Server>, project: &str) -> Result<(), Fai
     .await
 }
 
-/// Files a thread under a project, or under none. False if it was there already.
+/// Moves a thread to a project, or to none. Returns false if it is there already.
 pub(super) async fn assign(
-    server: &Arc<Server>,
+    server: &Arc<AppServer>,
     thread: &str,
     project: Option<String>,
 ) -> Result<bool, Failure> {
@@ -180,8 +189,8 @@ pub(super) async fn assign(
     .await
 }
 
-/// Notifies all clients that a thread is filed elsewhere.
-pub(super) fn thread_filed(server: &Server, thread_id: String, project_id: Option<String>) {
+/// Notifies all clients that a thread has moved to another project.
+pub(super) fn thread_filed(server: &AppServer, thread_id: String, project_id: Option<String>) {
     let updated = ThreadProjectUpdatedNotification {
         thread_id,
         project_id,
@@ -189,7 +198,7 @@ pub(super) fn thread_filed(server: &Server, thread_id: String, project_id: Optio
     server.broadcast(&ServerNotification::ThreadProjectUpdated(updated));
 }
 
-fn changed(server: &Server, project_id: String, change_type: ProjectChangeType) {
+fn changed(server: &AppServer, project_id: String, change_type: ProjectChangeType) {
     let changed = ProjectChangedNotification {
         project_id,
         change_type,
@@ -201,8 +210,8 @@ fn paths(roots: Vec<ProjectRoot>) -> Vec<String> {
     roots.into_iter().map(|root| root.path).collect()
 }
 
-/// A project as the wire shows it, with the time at which a thread of it last changed.
-async fn wire(server: &Arc<Server>, project: stored::Project) -> Result<Project, Failure> {
+/// The wire form of a project, with the time of its last changed thread.
+async fn wire(server: &Arc<AppServer>, project: stored::Project) -> Result<Project, Failure> {
     let (state, id) = (Arc::clone(server.state()), project.id.clone());
     let threads =
         blocking(move || state.threads_of_project(Some(&id)).map_err(state_failed)).await?;

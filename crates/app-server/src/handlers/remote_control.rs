@@ -1,16 +1,15 @@
-//! `remoteControl/*`: this server is controlled by nobody elsewhere, since that takes an account of the
-//! vendor.
+//! `remoteControl/*`: always disabled, since it requires a vendor account.
 
 use std::path::Path;
 
 use codex_app_server_protocol::{NoParams, v2};
 
 use super::blocking;
-use super::call::Call;
+use super::call::RequestContext;
 use crate::failure::Failure;
-use crate::server::Server;
+use crate::server::AppServer;
 
-/// The id of this installation, in the home folder. Other releases keep theirs there too.
+/// The file with the id of this installation, in the home folder. Other releases use the same file.
 const INSTALLATION: &str = "installation_id";
 
 fn needs_account() -> Failure {
@@ -18,7 +17,7 @@ fn needs_account() -> Failure {
 }
 
 pub(super) async fn status(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     _: NoParams,
 ) -> Result<v2::RemoteControlStatusReadResponse, Failure> {
     blocking(move || {
@@ -33,9 +32,10 @@ pub(super) async fn status(
     .await
 }
 
-/// The notification that newer clients get after the handshake. Reads a file, and writes it the first time.
+/// The notification that newer clients get after the handshake. Reads the installation id, and creates it the first
+/// time.
 pub(super) fn notification(
-    server: &Server,
+    server: &AppServer,
 ) -> Result<v2::RemoteControlStatusChangedNotification, Failure> {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     Ok(v2::RemoteControlStatusChangedNotification {
@@ -62,26 +62,32 @@ fn installation_id(home: &Path) -> Result<String, Failure> {
     Ok(id)
 }
 
-pub(super) async fn enable(_: Call, _: NoParams) -> Failure {
+pub(super) async fn enable(_: RequestContext, _: NoParams) -> Failure {
     needs_account()
 }
 
-pub(super) async fn disable(_: Call, _: NoParams) -> Failure {
+pub(super) async fn disable(_: RequestContext, _: NoParams) -> Failure {
     needs_account()
 }
 
-pub(super) async fn clients(_: Call, _: v2::RemoteControlClientsListParams) -> Failure {
+pub(super) async fn clients(_: RequestContext, _: v2::RemoteControlClientsListParams) -> Failure {
     needs_account()
 }
 
-pub(super) async fn revoke(_: Call, _: v2::RemoteControlClientsRevokeParams) -> Failure {
+pub(super) async fn revoke(_: RequestContext, _: v2::RemoteControlClientsRevokeParams) -> Failure {
     needs_account()
 }
 
-pub(super) async fn start_pairing(_: Call, _: v2::RemoteControlPairingStartParams) -> Failure {
+pub(super) async fn start_pairing(
+    _: RequestContext,
+    _: v2::RemoteControlPairingStartParams,
+) -> Failure {
     Failure::invalid("remote control pairing requires remote control to be enabled")
 }
 
-pub(super) async fn pairing_status(_: Call, _: v2::RemoteControlPairingStatusParams) -> Failure {
+pub(super) async fn pairing_status(
+    _: RequestContext,
+    _: v2::RemoteControlPairingStatusParams,
+) -> Failure {
     Failure::invalid("remote control pairing requires remote control to be enabled")
 }

@@ -1,17 +1,17 @@
-//! `review/start`, in the thread itself or in a copy of it.
+//! `review/start`, in the thread or in a copy of it.
 
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{ReviewDelivery, ReviewStartParams, ReviewTarget};
 use codex_protocol as v1;
 
-use super::call::{Call, Reply};
+use super::call::{EarlyReply, RequestContext};
 use super::{loaded_thread, thread_open};
 use crate::failure::Failure;
 
 pub(super) async fn start(
-    Call { server, connection }: Call,
+    RequestContext { server, connection }: RequestContext,
     params: ReviewStartParams,
-) -> Result<Reply<method::ReviewStart>, Failure> {
+) -> Result<EarlyReply<method::ReviewStart>, Failure> {
     let target = engine_target(params.target)?;
     let parent = loaded_thread(&server, &params.thread_id)?;
     let thread = match params.delivery.unwrap_or(ReviewDelivery::Inline) {
@@ -20,12 +20,12 @@ pub(super) async fn start(
             thread_open::copy_for_review(&server, &params.thread_id, &connection).await?
         }
     };
-    Ok(Reply::by(|reply| async move {
+    Ok(EarlyReply::by(|reply| async move {
         thread.review(target, reply).await;
     }))
 }
 
-/// The target as the engine knows it. What it needs must not be blank.
+/// The target for the engine. Required texts must not be blank.
 fn engine_target(target: ReviewTarget) -> Result<v1::ReviewTarget, Failure> {
     let given = |name: &str, text: String| {
         let text = text.trim().to_owned();

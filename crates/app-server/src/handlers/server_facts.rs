@@ -5,15 +5,15 @@ use std::path::Path;
 
 use codex_app_server_protocol::{NoParams, v2};
 
-use super::call::Call;
+use super::call::RequestContext;
 use super::{blocking, loaded_thread};
 use crate::failure::Failure;
 
-/// The machine that the server runs on.
+/// The id of the local environment.
 const LOCAL: &str = "local";
 
 pub(super) async fn diagnostics(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     _: v2::ServerDiagnosticsParams,
 ) -> Result<v2::ServerDiagnosticsResponse, Failure> {
     let loaded = i64::try_from(server.thread_ids().len()).unwrap_or(i64::MAX);
@@ -33,7 +33,7 @@ pub(super) async fn diagnostics(
     .await
 }
 
-/// Where the system tells it, as Linux does.
+/// None if the system does not report it; Linux does.
 fn resident_bytes() -> Option<i64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status
@@ -43,13 +43,16 @@ fn resident_bytes() -> Option<i64> {
     Some(kilobytes * 1024)
 }
 
-/// Rollouts stay as they are: other programs read them too.
-pub(super) async fn compress(_: Call, _: NoParams) -> Result<v2::RolloutCompressResponse, Failure> {
+/// Does nothing: other programs read rollouts too.
+pub(super) async fn compress(
+    _: RequestContext,
+    _: NoParams,
+) -> Result<v2::RolloutCompressResponse, Failure> {
     Ok(v2::RolloutCompressResponse {})
 }
 
 pub(super) async fn environment_info(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: v2::EnvironmentInfoParams,
 ) -> Result<v2::EnvironmentInfoResponse, Failure> {
     if params.environment_id != LOCAL {
@@ -68,7 +71,7 @@ pub(super) async fn environment_info(
 }
 
 pub(super) async fn environment_status(
-    _: Call,
+    _: RequestContext,
     params: v2::EnvironmentStatusParams,
 ) -> Result<v2::EnvironmentStatusResponse, Failure> {
     let id = params.environment_id;
@@ -85,8 +88,11 @@ pub(super) async fn environment_status(
     })
 }
 
-/// Only the machine that the server runs on can be worked on.
-pub(super) async fn add_environment(_: Call, params: v2::EnvironmentAddParams) -> Failure {
+/// Only the local environment is supported.
+pub(super) async fn add_environment(
+    _: RequestContext,
+    params: v2::EnvironmentAddParams,
+) -> Failure {
     match params.environment_id.as_str() {
         LOCAL => Failure::invalid("environment id `local` is reserved"),
         _ => Failure::invalid("remote environments are not supported by this version"),
@@ -97,9 +103,9 @@ fn unknown_environment(id: &str) -> Failure {
     Failure::invalid(format!("unknown environment id `{id}`"))
 }
 
-/// No memories are made of threads.
+/// Memories are not supported.
 pub(super) async fn memory_status(
-    _: Call,
+    _: RequestContext,
     params: v2::MemoryStatusParams,
 ) -> Result<v2::MemoryStatusResponse, Failure> {
     if params
@@ -115,12 +121,15 @@ pub(super) async fn memory_status(
     })
 }
 
-pub(super) async fn reset_memory(_: Call, _: NoParams) -> Result<v2::MemoryResetResponse, Failure> {
+pub(super) async fn reset_memory(
+    _: RequestContext,
+    _: NoParams,
+) -> Result<v2::MemoryResetResponse, Failure> {
     Ok(v2::MemoryResetResponse {})
 }
 
 pub(super) async fn read_memory(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: v2::ThreadMemoryReadParams,
 ) -> Result<v2::ThreadMemoryReadResponse, Failure> {
     loaded_thread(&server, &params.thread_id)?;
@@ -128,16 +137,16 @@ pub(super) async fn read_memory(
 }
 
 pub(super) async fn set_memory_mode(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: v2::ThreadMemoryModeSetParams,
 ) -> Result<v2::ThreadMemoryModeSetResponse, Failure> {
     loaded_thread(&server, &params.thread_id)?;
     Ok(v2::ThreadMemoryModeSetResponse {})
 }
 
-/// There is no such sandbox on this system.
+/// There is no Windows sandbox on this system.
 pub(super) async fn windows_readiness(
-    _: Call,
+    _: RequestContext,
     _: NoParams,
 ) -> Result<v2::WindowsSandboxReadinessResponse, Failure> {
     Ok(v2::WindowsSandboxReadinessResponse {

@@ -1,4 +1,4 @@
-//! The settings that a thread is opened with, from the params of the three requests that open one.
+//! The settings from the params of the three requests that open a thread.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,9 +15,9 @@ use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::host::{ClientName, RequestedSettings};
 use crate::projection::{engine_approval, engine_reviewer};
-use crate::thread::History;
+use crate::thread::StoredHistory;
 
-/// What the params of all three say in the same words.
+/// The members that all three requests share.
 macro_rules! settings_of {
     ($params:expr, $personality:expr, $connection:expr) => {{
         let params = $params;
@@ -67,12 +67,11 @@ pub(super) fn of_fork(
     settings_of!(params, None, connection)
 }
 
-/// Goes on with the model and effort that the thread was last run with, unless the request says
-/// anything about either.
+/// Keeps the model and effort of the thread's last turn, unless the request has either.
 pub(super) fn with_stored(
     mut settings: RequestedSettings,
     params: &ThreadResumeParams,
-    stored: &History,
+    stored: &StoredHistory,
 ) -> RequestedSettings {
     const MODEL: &str = "model";
     const EFFORT: &str = "model_reasoning_effort";
@@ -99,7 +98,7 @@ fn settings(
     connection: &Connection,
 ) -> RequestedSettings {
     let client = connection.client();
-    let name = |text: fn(&crate::connection::Client) -> &String| {
+    let name = |text: fn(&crate::connection::InitializedClient) -> &String| {
         client.map(text).cloned().unwrap_or_default()
     };
     RequestedSettings {
@@ -114,7 +113,7 @@ fn settings(
     }
 }
 
-/// The sandbox mode that is asked for, by itself or as permissions that are built in.
+/// The requested sandbox mode, given directly or as a built-in profile.
 fn asked_sandbox(
     mode: Option<SandboxMode>,
     permissions: Option<&str>,
@@ -127,7 +126,7 @@ fn asked_sandbox(
     Ok(mode.map(sandbox_mode).or(built_in))
 }
 
-/// The name of permissions that the configuration has to define.
+/// The name of a profile that the configuration must define.
 fn configured(permissions: Option<&str>) -> Option<&str> {
     permissions.filter(|name| ConfigMode::of_permissions(name).is_none())
 }

@@ -14,14 +14,14 @@ use codex_protocol as v1;
 use codex_skills::{SkillSelector, SkillSet, SkillToggle};
 
 use super::blocking;
-use super::call::Call;
+use super::call::RequestContext;
 use crate::failure::Failure;
 
-/// How many folders a client may set.
+/// The limit for folders that a client sets.
 const MAX_EXTRA_ROOTS: usize = 256;
 
 pub(super) async fn list(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: SkillsListParams,
 ) -> Result<SkillsListResponse, Failure> {
     let further = further_roots(&params)?;
@@ -48,7 +48,7 @@ pub(super) async fn list(
     listed.await
 }
 
-/// The further roots of each folder.
+/// The additional roots of each folder.
 fn further_roots(params: &SkillsListParams) -> Result<HashMap<String, Vec<PathBuf>>, Failure> {
     let mut further: HashMap<String, Vec<PathBuf>> = HashMap::new();
     for of_folder in params.per_cwd_extra_user_roots.iter().flatten() {
@@ -68,7 +68,7 @@ fn further_roots(params: &SkillsListParams) -> Result<HashMap<String, Vec<PathBu
 }
 
 pub(super) async fn set_extra_roots(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: SkillsExtraRootsSetParams,
 ) -> Result<SkillsExtraRootsSetResponse, Failure> {
     if params.extra_roots.len() > MAX_EXTRA_ROOTS {
@@ -89,7 +89,7 @@ pub(super) async fn set_extra_roots(
 }
 
 pub(super) async fn config_write(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: SkillsConfigWriteParams,
 ) -> Result<SkillsConfigWriteResponse, Failure> {
     let name = params.name.filter(|name| !name.trim().is_empty());
@@ -112,7 +112,7 @@ pub(super) async fn config_write(
     let written = blocking(move || {
         let written = host.switch_skill(&SkillToggle { selector, enabled });
         host.skills().forget();
-        written.map_err(Failure::internal)
+        written.map_err(|error| Failure::internal(error.to_string()))
     });
     written.await.map(|()| SkillsConfigWriteResponse {
         effective_enabled: enabled,

@@ -1,4 +1,4 @@
-//! Stored threads as the index has them, and as the wire shows them.
+//! Converts stored threads from the index to the wire.
 
 use std::sync::Arc;
 
@@ -9,10 +9,9 @@ use serde_json::Value;
 
 use codex_thread_state::{StateError, ThreadState};
 
-use super::blocking;
 use crate::failure::Failure;
 use crate::projection::{wire_section, wire_source};
-use crate::server::Server;
+use crate::server::AppServer;
 use crate::thread::Snapshot;
 
 /// A stored thread, without turns.
@@ -57,20 +56,20 @@ pub(super) fn thread(record: ThreadRecord, status: ThreadStatus, provider: &str)
     }
 }
 
-/// The same, where the provider may have to be looked up.
+/// Like `thread`, and adds the default provider if the record has none.
 pub(super) async fn shown(
-    server: &Arc<Server>,
+    server: &Arc<AppServer>,
     record: ThreadRecord,
     status: ThreadStatus,
 ) -> Result<Thread, Failure> {
     let provider = match record.facts.provider {
         Some(_) => String::new(),
-        None => default_provider(server).await?,
+        None => default_provider(server),
     };
     Ok(thread(record, status, &provider))
 }
 
-/// Git facts; none if nothing of them is known.
+/// Git information; none if it is empty.
 pub(crate) fn git_info(git: codex_protocol::GitInfo) -> Option<GitInfo> {
     let is_known = git != codex_protocol::GitInfo::default();
     is_known.then_some(GitInfo {
@@ -82,26 +81,26 @@ pub(crate) fn git_info(git: codex_protocol::GitInfo) -> Option<GitInfo> {
 
 /// The record of a thread that has a file.
 pub(super) async fn record(
-    server: &Server,
+    server: &AppServer,
     id: &ThreadId,
 ) -> Result<Option<ThreadRecord>, Failure> {
     let found = server.host().store().get(id).await;
     found.map_err(|error| Failure::internal(error.to_string()))
 }
 
-/// A thread that has a file, and what it is doing if it is loaded.
+/// The thread for a record, with its status if it is loaded.
 pub(super) async fn stored_or_live(
-    server: &Server,
+    server: &AppServer,
     id: &ThreadId,
 ) -> Result<(Option<ThreadRecord>, Option<Snapshot>), Failure> {
     let live = live(server, id).await;
     Ok((record(server, id).await?, live))
 }
 
-/// Adds the name and the git state that were set by users.
-pub(crate) async fn add_metadata(server: &Server, thread: &mut Thread) {
+/// Adds the name and git state that users set.
+pub(crate) async fn add_metadata(server: &AppServer, thread: &mut Thread) {
     let id = ThreadId(thread.id.clone());
-    // Without the index the thread is still worth showing.
+    // The thread is useful without the data of the index.
     let Ok((name, git)) = server.host().store().annotations(&id).await else {
         return;
     };
@@ -111,7 +110,7 @@ pub(crate) async fn add_metadata(server: &Server, thread: &mut Thread) {
     }
 }
 
-/// Adds what is known of a thread only while it is loaded.
+/// Adds what is known only of loaded threads.
 pub(super) fn add_live(thread: &mut Thread, live: &Thread) {
     thread.model.clone_from(&live.model);
     thread.environments.clone_from(&live.environments);
@@ -120,7 +119,7 @@ pub(super) fn add_live(thread: &mut Thread, live: &Thread) {
     thread.reasoning_effort.clone_from(&live.reasoning_effort);
 }
 
-/// Adds section and project, which are not in the file of the thread.
+/// Adds section and project, which are not stored in the rollout.
 pub(super) fn add_state(state: &ThreadState, thread: &mut Thread) -> Result<(), StateError> {
     if let Some((section, entered_at)) = state.section_of(&thread.id)? {
         thread.section = Some(wire_section(section));
@@ -130,22 +129,17 @@ pub(super) fn add_state(state: &ThreadState, thread: &mut Thread) -> Result<(), 
     Ok(())
 }
 
-/// What a thread is doing.
-pub(super) async fn status_of(server: &Server, id: &ThreadId) -> ThreadStatus {
+/// The status of a thread.
+pub(super) async fn status_of(server: &AppServer, id: &ThreadId) -> ThreadStatus {
     let live = live(server, id).await;
     live.map_or(ThreadStatus::NotLoaded, |live| live.thread.status)
 }
 
-async fn live(server: &Server, id: &ThreadId) -> Option<Snapshot> {
+async fn live(server: &AppServer, id: &ThreadId) -> Option<Snapshot> {
     server.thread(id.as_str())?.describe().await
 }
 
 /// The provider of threads without one in their file.
-pub(super) async fn default_provider(server: &Arc<Server>) -> Result<String, Failure> {
-    let host = Arc::clone(server.host());
-    blocking(move || {
-        let reload = |reason| Failure::internal(format!("failed to reload config: {reason}"));
-        host.default_provider().map_err(reload)
-    })
-    .await
+pub(super) fn default_provider(server: &AppServer) -> String {
+    server.host().default_provider()
 }

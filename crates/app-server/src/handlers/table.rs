@@ -1,9 +1,9 @@
-//! The handler of every method, and when it runs.
+//! The handler and the order of every method.
 //!
-//! A row reads `method: order [early | unsupported] => handler`. The orders are those of [`Order`]: `at_once`,
-//! `concurrent`, or the name of a queue, whose id is a member of the params. What `early` and `unsupported`
-//! mean for the type of the handler is described in [`call`](super::call). A method of the vocabulary without a row does
-//! not compile.
+//! A row has the form `method: order [early | unsupported] => handler`. The orders are those of [`Order`]: `at_once`,
+//! `concurrent`, or the name of a queue, whose id is a member of the params. [`call`](super::call) describes what
+//! `early` and `unsupported` mean for the type of the handler. A method of the vocabulary without a row does not
+//! compile.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use codex_app_server_protocol::rpc::RequestId;
 use codex_app_server_protocol::{ClientRequest, client_method as method};
 use futures::future::BoxFuture;
 
-use super::call::{Call, Order, Queue};
+use super::call::{Order, Queue, RequestContext};
 use super::{
     account, account_extras, command_exec, config, extensions, external_agent, features, feedback,
     fs, fs_watch, fuzzy_search, git, handshake, hooks, mcp_direct, mcp_servers, model_providers,
@@ -24,7 +24,7 @@ use crate::connection::Responder;
 
 macro_rules! handlers {
     ($( $method:ident: $order:ident $($reply:ident)? => $handler:path; )*) => {
-        /// When the request is carried out.
+        /// The order of a request.
         #[allow(unused_variables)] // Most orders need no params.
         pub(crate) fn order_of(request: &ClientRequest) -> Order {
             match request {
@@ -35,7 +35,7 @@ macro_rules! handlers {
         /// Carries the request out and replies to it.
         pub(crate) fn handle(
             request: ClientRequest,
-            call: Call,
+            call: RequestContext,
             id: RequestId,
         ) -> BoxFuture<'static, ()> {
             match request {
@@ -82,7 +82,7 @@ macro_rules! order {
     (watch, $params:ident) => {
         Order::Queued(Queue::Watch($params.watch_id.clone()))
     };
-    // A watch that is not named gets a new id, which nobody else can mean.
+    // A watch without an id gets a new, unique one.
     (named_watch, $params:ident) => {
         match &$params.watch_id {
             Some(id) => Order::Queued(Queue::Watch(id.clone())),
@@ -142,14 +142,14 @@ handlers! {
     ThreadQueueStart: thread early => thread_queue::start;
     GetConversationSummary: concurrent => thread_metadata::summarise;
 
-    // Threads: what is stored of them.
+    // Threads: stored data.
     ThreadArchive: thread early => thread_archive::archive;
     ThreadUnarchive: thread early => thread_archive::unarchive;
     ThreadDelete: thread early => thread_archive::delete;
     ThreadSetName: thread early => thread_metadata::set_name;
     ThreadMetadataUpdate: thread => thread_metadata::update;
 
-    // What users and clients attach to threads.
+    // Data that users and clients attach to threads.
     ThreadSectionCreate: concurrent => thread_sections::create;
     ThreadSectionDelete: concurrent => thread_sections::delete;
     ThreadSectionList: concurrent => thread_sections::list;
@@ -196,7 +196,7 @@ handlers! {
     GetAccountRateLimits: concurrent => account::read_rate_limits;
     GetAuthStatus: concurrent => account::auth_status;
 
-    // Settings, and what there is to choose from.
+    // Settings and available choices.
     ConfigRead: concurrent => config::read;
     ConfigValueWrite: concurrent => config::write_value;
     ConfigBatchWrite: concurrent => config::write_batch;
@@ -211,7 +211,7 @@ handlers! {
     SkillsConfigWrite: concurrent => skills::config_write;
     HooksList: concurrent => hooks::list;
 
-    // Servers and programs of others.
+    // MCP servers, and programs of other vendors.
     ListMcpServerStatus: concurrent => mcp_servers::list;
     McpServerRefresh: concurrent => mcp_servers::reload;
     McpServerOauthLogin: concurrent early => mcp_servers::log_in;
@@ -245,15 +245,15 @@ handlers! {
     FsCopy: concurrent => fs::copy;
     FsWatch: named_watch early => fs_watch::watch;
     FsUnwatch: watch => fs_watch::unwatch;
-    // The order of the requests decides which search ends which.
+    // Requests run in order, because a search cancels an earlier one.
     FuzzyFileSearch: at_once => fuzzy_search::search;
     FuzzyFileSearchSessionStart: search early => fuzzy_search::start_session;
     FuzzyFileSearchSessionUpdate: search early => fuzzy_search::update_session;
     FuzzyFileSearchSessionStop: search => fuzzy_search::stop_session;
     GitDiffToRemote: concurrent => git::diff_to_remote;
 
-    // Programs outside of threads. The name of one is taken before the next request, which may be about it;
-    // a request to end it does not wait for one that types.
+    // Programs outside of threads. The id is registered before the next request is read, which may refer to it.
+    // Requests to terminate are concurrent, so they do not wait for input that is being written.
     CommandExec: at_once => command_exec::start;
     CommandExecWrite: process early => command_exec::write;
     CommandExecResize: concurrent => command_exec::resize;
@@ -264,7 +264,7 @@ handlers! {
     ProcessResizePty: concurrent => processes::resize;
     ProcessKill: concurrent early => processes::kill;
 
-    // What the vendor's accounts and services would answer.
+    // Requests about vendor accounts and services.
     AccountUsageRead: concurrent unsupported => account_extras::usage;
     AccountWorkspaceMessagesRead: concurrent unsupported => account_extras::workspace_messages;
     AccountRateLimitResetCreditConsume: concurrent unsupported => account_extras::consume_reset_credit;
@@ -292,7 +292,7 @@ handlers! {
     RemoteControlPairingStart: concurrent unsupported => remote_control::start_pairing;
     RemoteControlPairingStatus: concurrent unsupported => remote_control::pairing_status;
 
-    // Facts about the server and its surroundings.
+    // Information about the server and its environment.
     ServerDiagnostics: concurrent => server_facts::diagnostics;
     RolloutCompress: concurrent => server_facts::compress;
     EnvironmentInfo: concurrent => server_facts::environment_info;

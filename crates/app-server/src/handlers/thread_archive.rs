@@ -1,5 +1,5 @@
-//! `thread/archive`, `thread/unarchive`, `thread/delete`: where the file of a thread lies, or that it
-//! is no more. A loaded thread is unloaded first.
+//! `thread/archive`, `thread/unarchive`, `thread/delete`: move or delete the rollout of a thread. A loaded thread is
+//! unloaded first.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,18 +14,18 @@ use codex_protocol::ThreadId;
 use codex_rollout::{LockError, MoveError, ThreadLock, ThreadLocks};
 use codex_thread_store::ThreadRecord;
 
-use super::call::{Call, Reply};
+use super::call::{EarlyReply, RequestContext};
 use super::stored::{self, record, status_of};
 use super::{blocking, state_failed, thread_id};
 use crate::failure::Failure;
-use crate::server::Server;
+use crate::server::AppServer;
 
 pub(super) async fn archive(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadArchiveParams,
-) -> Result<Reply<method::ThreadArchive>, Failure> {
+) -> Result<EarlyReply<method::ThreadArchive>, Failure> {
     let id = try_archive(&server, &params.thread_id).await?;
-    Ok(Reply::then(ThreadArchiveResponse {}, move || {
+    Ok(EarlyReply::then(ThreadArchiveResponse {}, move || {
         let thread_id = id.to_string();
         server.broadcast(&ServerNotification::ThreadArchived(
             ThreadArchivedNotification { thread_id },
@@ -33,7 +33,7 @@ pub(super) async fn archive(
     }))
 }
 
-async fn try_archive(server: &Arc<Server>, id: &str) -> Result<ThreadId, Failure> {
+async fn try_archive(server: &Arc<AppServer>, id: &str) -> Result<ThreadId, Failure> {
     let id = thread_id(id)?;
     let found = written(server, &id).await?;
     let path = found.filter(|record| !record.archived);
@@ -50,18 +50,21 @@ async fn try_archive(server: &Arc<Server>, id: &str) -> Result<ThreadId, Failure
 }
 
 pub(super) async fn unarchive(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadUnarchiveParams,
-) -> Result<Reply<method::ThreadUnarchive>, Failure> {
+) -> Result<EarlyReply<method::ThreadUnarchive>, Failure> {
     let response = try_unarchive(&server, &params.thread_id).await?;
     let thread_id = response.thread.id.clone();
-    Ok(Reply::then(response, move || {
+    Ok(EarlyReply::then(response, move || {
         let unarchived = ThreadUnarchivedNotification { thread_id };
         server.broadcast(&ServerNotification::ThreadUnarchived(unarchived));
     }))
 }
 
-async fn try_unarchive(server: &Arc<Server>, id: &str) -> Result<ThreadUnarchiveResponse, Failure> {
+async fn try_unarchive(
+    server: &Arc<AppServer>,
+    id: &str,
+) -> Result<ThreadUnarchiveResponse, Failure> {
     let id = thread_id(id)?;
     let missing = || Failure::invalid(format!("no archived rollout found for thread id {id}"));
     let found = record(server, &id).await?;
@@ -82,11 +85,11 @@ async fn try_unarchive(server: &Arc<Server>, id: &str) -> Result<ThreadUnarchive
 }
 
 pub(super) async fn delete(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadDeleteParams,
-) -> Result<Reply<method::ThreadDelete>, Failure> {
+) -> Result<EarlyReply<method::ThreadDelete>, Failure> {
     let id = try_delete(&server, &params.thread_id).await?;
-    Ok(Reply::then(ThreadDeleteResponse {}, move || {
+    Ok(EarlyReply::then(ThreadDeleteResponse {}, move || {
         let thread_id = id.to_string();
         server.broadcast(&ServerNotification::ThreadDeleted(
             ThreadDeletedNotification { thread_id },
@@ -94,7 +97,7 @@ pub(super) async fn delete(
     }))
 }
 
-async fn try_delete(server: &Arc<Server>, id: &str) -> Result<ThreadId, Failure> {
+async fn try_delete(server: &Arc<AppServer>, id: &str) -> Result<ThreadId, Failure> {
     let id = thread_id(id)?;
     let is_loaded = server.thread(id.as_str()).is_some();
     let found = written(server, &id).await?;
@@ -103,7 +106,7 @@ async fn try_delete(server: &Arc<Server>, id: &str) -> Result<ThreadId, Failure>
     }
     let _lock = unload(server, &id).await?;
     let Some(record) = found else {
-        // It never came to anything, and is gone now.
+        // It had no file yet, so there is nothing to move.
         return Ok(id);
     };
     let (home, path, thread) = (home(server), record.path.clone(), id.clone());
@@ -118,32 +121,32 @@ async fn try_delete(server: &Arc<Server>, id: &str) -> Result<ThreadId, Failure>
     Ok(id)
 }
 
-/// The record of a thread with everything up to now; none if it has no file.
-async fn written(server: &Server, id: &ThreadId) -> Result<Option<ThreadRecord>, Failure> {
+/// The current record of a thread; none if it has no file.
+async fn written(server: &AppServer, id: &ThreadId) -> Result<Option<ThreadRecord>, Failure> {
     if let Some(loaded) = server.thread(id.as_str()) {
         loaded.describe().await;
     }
     record(server, id).await
 }
 
-/// Unloads a thread. Nobody else may load it until the lock is dropped.
-async fn unload(server: &Server, id: &ThreadId) -> Result<ThreadLock, Failure> {
+/// Unloads a thread. It cannot be loaded again until the lock is dropped.
+async fn unload(server: &AppServer, id: &ThreadId) -> Result<ThreadLock, Failure> {
     let locks = ThreadLocks::of_home(server.host().store().home());
     if let Some(holder) = locks.other_holder(id) {
         return Err(Failure::invalid(LockError::new(id, holder).to_string()));
     }
     if let Some(loaded) = server.thread(id.as_str()) {
-        loaded.put_away().await;
+        loaded.close_silently().await;
     }
     let lock = locks.acquire(id);
     lock.map_err(|held| Failure::invalid(held.to_string()))
 }
 
-fn home(server: &Server) -> PathBuf {
+fn home(server: &AppServer) -> PathBuf {
     server.host().store().home().to_owned()
 }
 
-fn touched<const N: usize>(server: &Server, paths: [PathBuf; N]) {
+fn touched<const N: usize>(server: &AppServer, paths: [PathBuf; N]) {
     for path in paths {
         server.host().store().touched(&path);
     }

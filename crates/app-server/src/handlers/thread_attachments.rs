@@ -13,17 +13,17 @@ use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_protocol::ThreadId;
 use codex_thread_state::{Added, Attachment};
 
-use super::call::{Call, Reply};
+use super::call::{EarlyReply, RequestContext};
 use super::paging::page;
 use super::stored::stored_or_live;
 use super::{blocking, state_failed, stored, thread_id};
 use crate::failure::Failure;
-use crate::server::Server;
+use crate::server::AppServer;
 
 pub(super) async fn add(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadAttachmentAddParams,
-) -> Result<Reply<method::ThreadAttachmentAdd>, Failure> {
+) -> Result<EarlyReply<method::ThreadAttachmentAdd>, Failure> {
     let id = existing(&server, &params.thread_id).await?;
     check(&params.attachment_type, &params.identity_key)?;
     let (state, thread) = (Arc::clone(server.state()), id.to_string());
@@ -43,7 +43,7 @@ pub(super) async fn add(
         outcome,
         attachment,
     };
-    Ok(Reply::then(response, move || {
+    Ok(EarlyReply::then(response, move || {
         if is_new {
             server.broadcast(&notification);
         }
@@ -51,7 +51,7 @@ pub(super) async fn add(
 }
 
 pub(super) async fn list(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadAttachmentListParams,
 ) -> Result<ThreadAttachmentListResponse, Failure> {
     let id = existing(&server, &params.thread_id).await?;
@@ -74,9 +74,9 @@ pub(super) async fn list(
 }
 
 pub(super) async fn remove(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadAttachmentRemoveParams,
-) -> Result<Reply<method::ThreadAttachmentRemove>, Failure> {
+) -> Result<EarlyReply<method::ThreadAttachmentRemove>, Failure> {
     let id = existing(&server, &params.thread_id).await?;
     let (state, thread) = (Arc::clone(server.state()), id.to_string());
     let removed = blocking(move || {
@@ -87,15 +87,18 @@ pub(super) async fn remove(
     let removed = removed.await?.map(wire).transpose()?;
     let notification =
         removed.map(|removed| updated(&id, &removed, ThreadAttachmentOperation::Deleted));
-    Ok(Reply::then(ThreadAttachmentRemoveResponse {}, move || {
-        if let Some(notification) = notification {
-            server.broadcast(&notification);
-        }
-    }))
+    Ok(EarlyReply::then(
+        ThreadAttachmentRemoveResponse {},
+        move || {
+            if let Some(notification) = notification {
+                server.broadcast(&notification);
+            }
+        },
+    ))
 }
 
 pub(super) async fn owners(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadAttachmentOwnerListParams,
 ) -> Result<ThreadAttachmentOwnerListResponse, Failure> {
     check(&params.attachment_type, &params.identity_key)?;
@@ -120,7 +123,7 @@ pub(super) async fn owners(
     Ok(ThreadAttachmentOwnerListResponse { data, next_cursor })
 }
 
-async fn existing(server: &Arc<Server>, id: &str) -> Result<ThreadId, Failure> {
+async fn existing(server: &Arc<AppServer>, id: &str) -> Result<ThreadId, Failure> {
     let id = thread_id(id)?;
     match stored_or_live(server, &id).await? {
         (None, None) => Err(Failure::over_limit(format!("thread not found: {id}"))),

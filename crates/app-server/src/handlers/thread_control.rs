@@ -1,4 +1,4 @@
-//! What acts on a loaded thread beside its turns.
+//! Requests about a loaded thread, apart from its turns.
 
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
@@ -15,14 +15,14 @@ use codex_app_server_protocol::v2::{
 use codex_core::{BackgroundTerminal, TimeoutPauses};
 use codex_protocol::Op;
 
-use super::call::{Call, Reply};
+use super::call::{EarlyReply, RequestContext};
 use super::paging::page;
 use super::{engine, loaded_thread, thread_id};
 use crate::failure::Failure;
-use crate::server::Server;
+use crate::server::AppServer;
 
 pub(super) async fn unsubscribe(
-    Call { server, connection }: Call,
+    RequestContext { server, connection }: RequestContext,
     params: ThreadUnsubscribeParams,
 ) -> Result<ThreadUnsubscribeResponse, Failure> {
     let id = thread_id(&params.thread_id)?;
@@ -34,30 +34,30 @@ pub(super) async fn unsubscribe(
 }
 
 pub(super) async fn roll_back(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadRollbackParams,
-) -> Result<Reply<method::ThreadRollback>, Failure> {
+) -> Result<EarlyReply<method::ThreadRollback>, Failure> {
     if params.num_turns == 0 {
         return Err(Failure::invalid("numTurns must be >= 1"));
     }
     let thread = loaded_thread(&server, &params.thread_id)?;
-    Ok(Reply::by(move |reply| async move {
+    Ok(EarlyReply::by(move |reply| async move {
         thread.roll_back(params.num_turns, reply).await;
     }))
 }
 
 pub(super) async fn update_settings(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadSettingsUpdateParams,
-) -> Result<Reply<method::ThreadSettingsUpdate>, Failure> {
+) -> Result<EarlyReply<method::ThreadSettingsUpdate>, Failure> {
     let thread = loaded_thread(&server, &params.thread_id)?;
-    Ok(Reply::by(|reply| async move {
+    Ok(EarlyReply::by(|reply| async move {
         thread.update_settings(params, reply).await;
     }))
 }
 
 pub(super) async fn compact(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadCompactStartParams,
 ) -> Result<ThreadCompactStartResponse, Failure> {
     let outcome = submit(&server, &params.thread_id, Op::Compact).await;
@@ -65,7 +65,7 @@ pub(super) async fn compact(
 }
 
 pub(super) async fn shell_command(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadShellCommandParams,
 ) -> Result<ThreadShellCommandResponse, Failure> {
     let command = params.command.trim().to_owned();
@@ -90,7 +90,7 @@ pub(super) async fn shell_command(
 }
 
 pub(super) async fn clean_terminals(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadBackgroundTerminalsCleanParams,
 ) -> Result<ThreadBackgroundTerminalsCleanResponse, Failure> {
     let outcome = submit(&server, &params.thread_id, Op::CleanBackgroundTerminals).await;
@@ -98,7 +98,7 @@ pub(super) async fn clean_terminals(
 }
 
 pub(super) async fn list_terminals(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadBackgroundTerminalsListParams,
 ) -> Result<ThreadBackgroundTerminalsListResponse, Failure> {
     let list = async {
@@ -121,7 +121,7 @@ pub(super) async fn list_terminals(
 }
 
 pub(super) async fn stop_terminal(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadBackgroundTerminalsTerminateParams,
 ) -> Result<ThreadBackgroundTerminalsTerminateResponse, Failure> {
     let stop = async {
@@ -141,36 +141,38 @@ fn closed(error: codex_core::ThreadClosed) -> Failure {
 }
 
 pub(super) async fn add_hold(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadIncrementElicitationParams,
 ) -> Result<ThreadIncrementElicitationResponse, Failure> {
-    let holds = holds(&server, &params.thread_id).await;
-    holds.map(|holds| ThreadIncrementElicitationResponse {
-        count: holds.add(),
+    let timeout_pauses = timeout_pauses(&server, &params.thread_id).await;
+    timeout_pauses.map(|timeout_pauses| ThreadIncrementElicitationResponse {
+        count: timeout_pauses.add(),
         paused: true,
     })
 }
 
 pub(super) async fn take_hold_back(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadDecrementElicitationParams,
 ) -> Result<ThreadDecrementElicitationResponse, Failure> {
-    let taken = holds(&server, &params.thread_id).await.and_then(|holds| {
-        let none = || Failure::invalid("out-of-band elicitation count is already zero");
-        holds.take_back().ok_or_else(none)
-    });
+    let taken = timeout_pauses(&server, &params.thread_id)
+        .await
+        .and_then(|timeout_pauses| {
+            let none = || Failure::invalid("out-of-band elicitation count is already zero");
+            timeout_pauses.take_back().ok_or_else(none)
+        });
     taken.map(|count| ThreadDecrementElicitationResponse {
         count,
         paused: count > 0,
     })
 }
 
-async fn holds(server: &Server, thread: &str) -> Result<TimeoutPauses, Failure> {
-    let holds = loaded_thread(server, thread)?.holds().await;
-    holds.ok_or_else(|| Failure::invalid(format!("thread not found: {thread}")))
+async fn timeout_pauses(server: &AppServer, thread: &str) -> Result<TimeoutPauses, Failure> {
+    let timeout_pauses = loaded_thread(server, thread)?.timeout_pauses().await;
+    timeout_pauses.ok_or_else(|| Failure::invalid(format!("thread not found: {thread}")))
 }
 
-async fn submit(server: &Server, thread: &str, op: Op) -> Result<(), Failure> {
+async fn submit(server: &AppServer, thread: &str, op: Op) -> Result<(), Failure> {
     let handle = loaded_thread(server, thread)?;
     if handle.submit(op).await {
         Ok(())

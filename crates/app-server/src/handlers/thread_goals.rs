@@ -1,4 +1,4 @@
-//! `thread/goal/get`, `thread/goal/set`, `thread/goal/clear`: what a thread works towards by itself.
+//! `thread/goal/get`, `thread/goal/set`, `thread/goal/clear`: the goal of a thread.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use codex_app_server_protocol::v2::{
 use codex_protocol::{ThreadId, Update};
 use codex_thread_state::{GoalChange, GoalError, GoalStatus};
 
-use super::call::{Call, Reply};
+use super::call::{EarlyReply, RequestContext};
 use super::stored::stored_or_live;
 use super::{blocking, state_failed, thread_id};
 use crate::failure::Failure;
 use crate::projection::{goal_cleared, goal_updated, wire_goal};
-use crate::server::Server;
+use crate::server::AppServer;
 
 pub(super) async fn get(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadGoalGetParams,
 ) -> Result<ThreadGoalGetResponse, Failure> {
     let id = with_goals(&server, &params.thread_id).await?;
@@ -33,9 +33,9 @@ pub(super) async fn get(
 }
 
 pub(super) async fn set(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadGoalSetParams,
-) -> Result<Reply<method::ThreadGoalSet>, Failure> {
+) -> Result<EarlyReply<method::ThreadGoalSet>, Failure> {
     let id = with_goals(&server, &params.thread_id).await?;
     let change = GoalChange {
         objective: params.objective,
@@ -50,7 +50,7 @@ pub(super) async fn set(
     let changed = blocking(move || state.change_goal(&thread, change).map_err(refused));
     let goal = wire_goal(id.as_str(), changed.await?);
     let response = ThreadGoalSetResponse { goal: goal.clone() };
-    Ok(Reply::by(move |reply| async move {
+    Ok(EarlyReply::by(move |reply| async move {
         reply.accept(&response);
         server.broadcast(&goal_updated(goal, None));
         if let Some(thread) = server.thread(id.as_str()) {
@@ -60,13 +60,13 @@ pub(super) async fn set(
 }
 
 pub(super) async fn clear(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadGoalClearParams,
-) -> Result<Reply<method::ThreadGoalClear>, Failure> {
+) -> Result<EarlyReply<method::ThreadGoalClear>, Failure> {
     let id = with_goals(&server, &params.thread_id).await?;
     let (state, thread) = (Arc::clone(server.state()), id.to_string());
     let cleared = blocking(move || state.clear_goal(&thread).map_err(state_failed)).await?;
-    Ok(Reply::then(
+    Ok(EarlyReply::then(
         ThreadGoalClearResponse { cleared },
         move || {
             if cleared {
@@ -77,7 +77,7 @@ pub(super) async fn clear(
 }
 
 /// The id of a thread that can have a goal.
-async fn with_goals(server: &Arc<Server>, id: &str) -> Result<ThreadId, Failure> {
+async fn with_goals(server: &Arc<AppServer>, id: &str) -> Result<ThreadId, Failure> {
     let id = thread_id(id)?;
     match stored_or_live(server, &id).await? {
         (None, None) => Err(Failure::invalid(format!("thread not found: {id}"))),

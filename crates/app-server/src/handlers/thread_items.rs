@@ -1,5 +1,5 @@
-//! `thread/items/list`: the items of a thread without their turns, a page at a time, from either end;
-//! and `thread/inject_items`, which puts items into what its model sees.
+//! `thread/items/list`: pages of the items of a thread, in either direction; and `thread/inject_items`, which adds
+//! items to the history that the model gets.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,17 +13,17 @@ use codex_app_server_protocol::v2::{
 use codex_protocol::ResponseItem;
 use serde::{Deserialize, Serialize};
 
-use super::call::Call;
+use super::call::RequestContext;
 use super::thread_read::turns_of;
 use super::{blocking, engine};
 use crate::failure::Failure;
 use crate::projection::{ItemIds, id_of};
-use crate::server::Server;
+use crate::server::AppServer;
 
 const LIMIT: u32 = 25;
 const MOST: u32 = 100;
 
-/// Where a page begins: an item by its position in its turn, and the turn by its own.
+/// The position of an item: in its turn, and of its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ItemPosition {
@@ -32,7 +32,7 @@ struct ItemPosition {
 }
 
 pub(super) async fn list(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadItemsListParams,
 ) -> Result<ThreadItemsListResponse, Failure> {
     let (path, running) = turns_of(&server, &params.thread_id).await?;
@@ -41,7 +41,7 @@ pub(super) async fn list(
 }
 
 fn page_of_file(
-    server: &Server,
+    server: &AppServer,
     path: PathBuf,
     running: Option<Turn>,
     params: &ThreadItemsListParams,
@@ -53,7 +53,7 @@ fn page_of_file(
     let outline = server.outlines().get(&path).map_err(unreadable)?;
     let mut ids: Vec<&str> = outline.ids().collect();
     let stored = ids.len();
-    // One that has only just begun is not in the file yet.
+    // A turn that has just started is not in the file yet.
     let unstored = running.as_ref().filter(|turn| !ids.contains(&&*turn.id));
     ids.extend(unstored.map(|turn| &*turn.id));
     let turns_at = |at: usize| -> Result<Vec<Turn>, Failure> {
@@ -67,8 +67,8 @@ fn page_of_file(
         }
         _ => None,
     };
-    let asked = Asked::new(params, anchor)?;
-    let mut gathered = Gathered::default();
+    let asked = ItemQuery::new(params, anchor)?;
+    let mut gathered = ItemPage::default();
     if asked.is_nothing {
         return Ok(gathered.response(asked.limit));
     }
@@ -82,7 +82,7 @@ fn page_of_file(
     Ok(gathered.response(asked.limit))
 }
 
-/// The position of an item by its id, in the one turn that is listed.
+/// The position of an item in the listed turn.
 fn anchor(
     ids: &[&str],
     turn: Option<&str>,
@@ -105,8 +105,8 @@ fn anchor(
     Ok(ItemPosition { turn: at, item })
 }
 
-/// Which items are asked for.
-struct Asked<'a> {
+/// The items that a request selects.
+struct ItemQuery<'a> {
     turn: Option<&'a str>,
     from: Option<ItemPosition>,
     direction: SortDirection,
@@ -116,7 +116,7 @@ struct Asked<'a> {
 }
 
 impl ItemPosition {
-    /// The next position in its turn; none before the first one.
+    /// The next position in the same turn; none before the first item.
     fn after(self, direction: SortDirection) -> Option<Self> {
         let item = match direction {
             SortDirection::Asc => self.item + 1,
@@ -126,8 +126,8 @@ impl ItemPosition {
     }
 }
 
-impl<'a> Asked<'a> {
-    /// `anchor` is the position of the item that the params name as the place to begin after.
+impl<'a> ItemQuery<'a> {
+    /// `anchor` is the position of the item that the params name as the start, exclusively.
     fn new(
         params: &'a ThreadItemsListParams,
         anchor: Option<ItemPosition>,
@@ -144,7 +144,7 @@ impl<'a> Asked<'a> {
         };
         Ok(Self {
             turn: params.turn_id.as_deref(),
-            // Before the first item of a turn there is none of that turn.
+            // No item of the turn comes before its first one.
             is_nothing: anchor.is_some() && from.is_none(),
             from,
             direction,
@@ -156,7 +156,7 @@ impl<'a> Asked<'a> {
         })
     }
 
-    /// The positions of the turns that may have some, in the order in which they are wanted.
+    /// The positions of the turns that may have matching items, in the requested order.
     fn turns(&self, ids: &[&str]) -> Vec<usize> {
         let begins = |at: usize| match (self.from, self.direction) {
             (None, _) => true,
@@ -171,8 +171,8 @@ impl<'a> Asked<'a> {
         turns
     }
 
-    /// Adds the items of a turn. True once there is one more than fits on the page.
-    fn gather(&self, turn: usize, turns: Vec<Turn>, gathered: &mut Gathered) -> bool {
+    /// Adds the items of a turn. Returns true when there is one item more than the page holds.
+    fn gather(&self, turn: usize, turns: Vec<Turn>, gathered: &mut ItemPage) -> bool {
         let mut entries = Vec::new();
         for Turn { id, items, .. } in turns {
             for (item, content) in items.into_iter().enumerate() {
@@ -195,11 +195,11 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// The items of a page, and perhaps of the next one.
+/// The items of a page, and one more if there is a next page.
 #[derive(Default)]
-struct Gathered(Vec<(ItemPosition, ThreadItemEntry)>);
+struct ItemPage(Vec<(ItemPosition, ThreadItemEntry)>);
 
-impl Gathered {
+impl ItemPage {
     fn response(self, limit: usize) -> ThreadItemsListResponse {
         let cursor =
             |(position, _): &(ItemPosition, ThreadItemEntry)| serde_json::to_string(position).ok();
@@ -239,7 +239,7 @@ fn entry(turn: &str, mut item: TimedItem, defer: ThreadItemsDeferOutput) -> Thre
 
 /// The cursor of the newest item; none if there is none.
 pub(super) async fn newest_cursor(
-    server: &Arc<Server>,
+    server: &Arc<AppServer>,
     path: PathBuf,
 ) -> Result<Option<String>, Failure> {
     let params = ThreadItemsListParams {
@@ -256,7 +256,7 @@ pub(super) async fn newest_cursor(
 }
 
 pub(super) async fn read(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadItemsReadParams,
 ) -> Result<ThreadItemsReadResponse, Failure> {
     if params.item_ids.is_empty() || params.item_ids.len() > MOST as usize {
@@ -285,7 +285,7 @@ pub(super) async fn read(
 }
 
 pub(super) async fn inject(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadInjectItemsParams,
 ) -> Result<ThreadInjectItemsResponse, Failure> {
     let engine = engine(&server, &params.thread_id).await?;

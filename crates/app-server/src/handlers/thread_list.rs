@@ -13,25 +13,25 @@ use codex_thread_store::{
     AncestorFilter, ListCursor, SortKey, SourceKinds, ThreadQuery, ThreadRecord,
 };
 
-use super::call::Call;
+use super::call::RequestContext;
 use super::paging::page;
 use super::stored::{self, default_provider};
 use super::{blocking, state_failed};
 use crate::failure::Failure;
 use crate::projection::wire_read_state;
-use crate::server::Server;
+use crate::server::AppServer;
 
-/// Threads on a page, unless the client says otherwise.
+/// The default page size.
 const PAGE: u32 = 25;
-/// The most threads on a page.
+/// The largest page size.
 const LARGEST_PAGE: u32 = 100;
 
 pub(super) async fn list(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadListParams,
 ) -> Result<ThreadListResponse, Failure> {
     check(&params)?;
-    let provider = default_provider(&server).await?;
+    let provider = default_provider(&server);
     match membership(&server, &params).await? {
         Membership::Any => from_index(&server, params, Vec::new(), &provider).await,
         Membership::NotIn(others) => from_index(&server, params, others, &provider).await,
@@ -41,7 +41,7 @@ pub(super) async fn list(
 
 /// A page of the index.
 async fn from_index(
-    server: &Arc<Server>,
+    server: &Arc<AppServer>,
     params: ThreadListParams,
     others: Vec<String>,
     provider: &str,
@@ -55,9 +55,9 @@ async fn from_index(
     response(server, page.threads, provider, next, back).await
 }
 
-/// A page of the threads of a section or project. These are few enough to be looked up one by one.
+/// A page of the threads of a section or project. They are few, so each is looked up by itself.
 async fn of_members(
-    server: &Arc<Server>,
+    server: &Arc<AppServer>,
     params: ThreadListParams,
     members: Vec<String>,
     provider: &str,
@@ -96,7 +96,7 @@ async fn of_members(
 }
 
 async fn response(
-    server: &Arc<Server>,
+    server: &Arc<AppServer>,
     records: Vec<ThreadRecord>,
     provider: &str,
     next_cursor: Option<String>,
@@ -137,7 +137,7 @@ async fn response(
     .await
 }
 
-/// Which threads a list is about, by section and project.
+/// The filter by section and project.
 enum Membership {
     Any,
     NotIn(Vec<String>),
@@ -145,7 +145,7 @@ enum Membership {
 }
 
 async fn membership(
-    server: &Arc<Server>,
+    server: &Arc<AppServer>,
     params: &ThreadListParams,
 ) -> Result<Membership, Failure> {
     let (section, project) = (params.section_id.clone(), params.project_id.clone());
@@ -184,7 +184,7 @@ async fn membership(
     .await
 }
 
-/// Refuses filters that do not fit together, and those that nothing here can answer.
+/// Refuses contradictory and unsupported filters.
 fn check(params: &ThreadListParams) -> Result<(), Failure> {
     if params
         .originators
@@ -217,7 +217,7 @@ fn check(params: &ThreadListParams) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Which thread those of the list come of.
+/// The filter by ancestor.
 fn ancestor(params: &ThreadListParams) -> Result<Option<AncestorFilter>, Failure> {
     let id = |id: &String| {
         let invalid = |error| Failure::invalid(format!("invalid thread id: {error}"));

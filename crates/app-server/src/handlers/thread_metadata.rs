@@ -1,6 +1,6 @@
 //! `thread/name/set`, `thread/metadata/update`, `getConversationSummary`: names and metadata of threads.
 //!
-//! Both are written to a file for all threads and, where there is one, to the rollout.
+//! Both are written to the index and, if there is one, to the rollout.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,24 +18,24 @@ use codex_rollout::{LineKind, ThreadLocks};
 use codex_thread_store::{ThreadRecord, annotations};
 use jiff::Timestamp;
 
-use super::call::{Call, Reply};
+use super::call::{EarlyReply, RequestContext};
 use super::stored::{self, default_provider, record};
 use super::{blocking, projects, state_failed, thread_id};
 use crate::failure::Failure;
-use crate::server::Server;
+use crate::server::AppServer;
 
 pub(super) async fn set_name(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadSetNameParams,
-) -> Result<Reply<method::ThreadSetName>, Failure> {
+) -> Result<EarlyReply<method::ThreadSetName>, Failure> {
     let updated = try_set_name(&server, &params).await?;
-    Ok(Reply::then(ThreadSetNameResponse {}, move || {
+    Ok(EarlyReply::then(ThreadSetNameResponse {}, move || {
         server.broadcast(&ServerNotification::ThreadNameUpdated(updated));
     }))
 }
 
 async fn try_set_name(
-    server: &Arc<Server>,
+    server: &Arc<AppServer>,
     params: &ThreadSetNameParams,
 ) -> Result<ThreadNameUpdatedNotification, Failure> {
     let id = thread_id(&params.thread_id)?;
@@ -43,15 +43,15 @@ async fn try_set_name(
     if name.is_empty() {
         return Err(Failure::invalid("thread name must not be empty"));
     }
-    let subject = Subject::find(server, &id).await?;
+    let subject = MetadataTarget::find(server, &id).await?;
     let path = match &subject {
-        Subject::Unwritten(live) if live.ephemeral => {
+        MetadataTarget::Unwritten(live) if live.ephemeral => {
             let message = format!("ephemeral thread does not support names: {id}");
             return Err(Failure::invalid(message));
         }
-        Subject::Stored(record) if record.archived => return Err(not_found(&id)),
-        Subject::Stored(record) => Some(record.path.clone()),
-        Subject::Unwritten(_) => None,
+        MetadataTarget::Stored(record) if record.archived => return Err(not_found(&id)),
+        MetadataTarget::Stored(record) => Some(record.path.clone()),
+        MetadataTarget::Unwritten(_) => None,
     };
     let home = server.host().store().home().to_owned();
     let updated = ThreadNameUpdatedNotification {
@@ -78,7 +78,7 @@ async fn try_set_name(
 }
 
 pub(super) async fn update(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadMetadataUpdateParams,
 ) -> Result<ThreadMetadataUpdateResponse, Failure> {
     let outcome = try_update(&server, params).await;
@@ -86,13 +86,13 @@ pub(super) async fn update(
 }
 
 async fn try_update(
-    server: &Arc<Server>,
+    server: &Arc<AppServer>,
     params: ThreadMetadataUpdateParams,
 ) -> Result<Thread, Failure> {
     let id = thread_id(&params.thread_id)?;
     if let Some(project) = params.project_id {
         let project = Some(project).filter(|project| !project.is_empty());
-        Subject::find(server, &id).await?;
+        MetadataTarget::find(server, &id).await?;
         if projects::assign(server, id.as_str(), project.clone()).await? {
             projects::thread_filed(server, id.to_string(), project);
         }
@@ -101,14 +101,14 @@ async fn try_update(
         }
     }
     let change = change_of(params.git_info)?;
-    let mut subject = Subject::find(server, &id).await?;
+    let mut subject = MetadataTarget::find(server, &id).await?;
     let (git, path) = match &mut subject {
-        Subject::Unwritten(live) if live.ephemeral => {
+        MetadataTarget::Unwritten(live) if live.ephemeral => {
             let message = format!("ephemeral thread does not support metadata updates: {id}");
             return Err(Failure::invalid(message));
         }
-        Subject::Stored(record) => (record.facts.git.clone(), Some(record.path.clone())),
-        Subject::Unwritten(live) => (live.git_info.take().map(stored_git), None),
+        MetadataTarget::Stored(record) => (record.facts.git.clone(), Some(record.path.clone())),
+        MetadataTarget::Unwritten(live) => (live.git_info.take().map(stored_git), None),
     };
     let git = change(git.unwrap_or_default());
     let home = server.host().store().home().to_owned();
@@ -136,9 +136,9 @@ async fn try_update(
 }
 
 /// The thread after a change, without turns.
-async fn shown(server: &Arc<Server>, id: &ThreadId) -> Result<Thread, Failure> {
-    let mut thread = match Subject::find(server, id).await? {
-        Subject::Stored(record) => {
+async fn shown(server: &Arc<AppServer>, id: &ThreadId) -> Result<Thread, Failure> {
+    let mut thread = match MetadataTarget::find(server, id).await? {
+        MetadataTarget::Stored(record) => {
             let live = match server.thread(id.as_str()) {
                 Some(loaded) => loaded.describe().await,
                 None => None,
@@ -152,7 +152,7 @@ async fn shown(server: &Arc<Server>, id: &ThreadId) -> Result<Thread, Failure> {
             }
             thread
         }
-        Subject::Unwritten(live) => *live,
+        MetadataTarget::Unwritten(live) => *live,
     };
     let state = Arc::clone(server.state());
     blocking(move || {
@@ -162,7 +162,7 @@ async fn shown(server: &Arc<Server>, id: &ThreadId) -> Result<Thread, Failure> {
     .await
 }
 
-/// What is to become of the git facts.
+/// The change of the git information.
 fn change_of(
     params: Option<ThreadMetadataGitInfoUpdateParams>,
 ) -> Result<impl FnOnce(GitInfo) -> GitInfo, Failure> {
@@ -201,8 +201,8 @@ fn stored_git(git: codex_app_server_protocol::v2::GitInfo) -> GitInfo {
     }
 }
 
-/// Writes to the rollout too, unless another process does. What is said holds without it, so a failure
-/// is only logged.
+/// Adds a line to the rollout, unless another process writes it. The index has the change, so a failure is only
+/// logged.
 fn amend(
     home: &Path,
     id: &ThreadId,
@@ -218,21 +218,21 @@ fn amend(
     }
 }
 
-fn touched(server: &Server, path: Option<PathBuf>) {
+fn touched(server: &AppServer, path: Option<PathBuf>) {
     if let Some(path) = path {
         server.host().store().touched(&path);
     }
 }
 
-/// The thread that something is said of.
-enum Subject {
+/// The thread whose metadata changes.
+enum MetadataTarget {
     Stored(Box<ThreadRecord>),
-    /// It is loaded and has no file, or none yet.
+    /// A loaded thread without a file.
     Unwritten(Box<Thread>),
 }
 
-impl Subject {
-    async fn find(server: &Server, id: &ThreadId) -> Result<Self, Failure> {
+impl MetadataTarget {
+    async fn find(server: &AppServer, id: &ThreadId) -> Result<Self, Failure> {
         let live = match server.thread(id.as_str()) {
             Some(thread) => thread.describe().await,
             None => None,
@@ -251,7 +251,7 @@ fn not_found(id: &ThreadId) -> Failure {
 }
 
 pub(super) async fn summarise(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: GetConversationSummaryParams,
 ) -> Result<GetConversationSummaryResponse, Failure> {
     let outcome = summary(&server, params).await;
@@ -259,7 +259,7 @@ pub(super) async fn summarise(
 }
 
 async fn summary(
-    server: &Arc<Server>,
+    server: &Arc<AppServer>,
     params: GetConversationSummaryParams,
 ) -> Result<ConversationSummary, Failure> {
     let record = match params {
@@ -282,7 +282,7 @@ async fn summary(
             .await?
         }
     };
-    let provider = default_provider(server).await?;
+    let provider = default_provider(server);
     let facts = record.facts;
     Ok(ConversationSummary {
         conversation_id: record.id,

@@ -1,4 +1,4 @@
-//! `thread/start`, `thread/resume`, `thread/fork`: a thread is loaded and its client subscribed.
+//! `thread/start`, `thread/resume`, `thread/fork`: load a thread and subscribe the client.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use codex_core::{HostTools, StartError, StartedThread, StoredThread};
 use codex_protocol::{EventMsg, ResponseItem, TokenUsageInfo};
 use codex_rollout::{PersistedDetail, ThreadLocks};
 
-use super::call::{Call, Reply};
-use super::fork_cut::Cut;
+use super::call::{EarlyReply, RequestContext};
+use super::fork_cut::ForkEnd;
 use super::stored::add_metadata;
 use super::thread_turns::first_page;
 use super::{
@@ -26,15 +26,17 @@ use crate::background_notifier::NotificationSink;
 use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::goal_tools::GoalTools;
-use crate::host::{Prepared, RequestedSettings};
+use crate::host::{PreparedThread, RequestedSettings};
 use crate::projection::{ItemIds, Turns, wire_deprecation, wire_usage, wire_warning};
-use crate::server::Server;
-use crate::thread::{Actor, Facts, History, Shown, ThreadHandle, read_to_load, stored_thread};
+use crate::server::AppServer;
+use crate::thread::{
+    Actor, StoredHistory, ThreadFacts, ThreadHandle, TurnsShown, read_to_load, stored_thread,
+};
 
 pub(super) async fn start(
-    Call { server, connection }: Call,
+    RequestContext { server, connection }: RequestContext,
     params: ThreadStartParams,
-) -> Result<Reply<method::ThreadStart>, Failure> {
+) -> Result<EarlyReply<method::ThreadStart>, Failure> {
     if params
         .dynamic_tools
         .iter()
@@ -75,19 +77,19 @@ pub(super) async fn start(
     }
     let mut response = facts.started(thread.clone());
     response.approvals_reviewer = connection.reviewer_name(response.approvals_reviewer);
-    Ok(Reply::then(response, move || {
+    Ok(EarlyReply::then(response, move || {
         let started = ThreadStartedNotification { thread };
         server.broadcast(&ServerNotification::ThreadStarted(started));
         actor.launch(&connection);
     }))
 }
 
-/// The tools that deal with the goal of a thread; only newer clients show goals to their users.
-fn goal_tools(server: &Arc<Server>, newer: bool) -> Option<Arc<dyn HostTools>> {
+/// The tools for the goal of a thread; only newer clients show goals.
+fn goal_tools(server: &Arc<AppServer>, newer: bool) -> Option<Arc<dyn HostTools>> {
     Some(Arc::new(GoalTools::new(server, newer)))
 }
 
-/// The folders that a thread is about, where they are given: they have to be absolute.
+/// The workspace folders of the request, which must be absolute.
 fn workspace_roots(
     roots: Option<&Vec<String>>,
     environments: Option<&Vec<TurnEnvironmentParams>>,
@@ -108,11 +110,11 @@ fn workspace_roots(
 }
 
 async fn open_new(
-    server: &Arc<Server>,
+    server: &Arc<AppServer>,
     params: ThreadStartParams,
     settings: RequestedSettings,
     newer: bool,
-) -> Result<(Actor, Facts), Failure> {
+) -> Result<(Actor, ThreadFacts), Failure> {
     let tools = params.dynamic_tools.unwrap_or_default();
     dynamic_tools::check(&tools)?;
     let mut prepared = prepare(server, settings).await?;
@@ -137,9 +139,9 @@ async fn open_new(
 }
 
 pub(super) async fn resume(
-    Call { server, connection }: Call,
+    RequestContext { server, connection }: RequestContext,
     params: ThreadResumeParams,
-) -> Result<Reply<method::ThreadResume>, Failure> {
+) -> Result<EarlyReply<method::ThreadResume>, Failure> {
     if let Some(thread) = server.thread(&params.thread_id) {
         return Ok(join(thread, params));
     }
@@ -148,7 +150,7 @@ pub(super) async fn resume(
         return resume_history(server, connection, settings, history).await;
     }
     let path = params.path.as_deref();
-    let (shown, ids) = (Shown::of(params.exclude_turns), connection.item_ids());
+    let (shown, ids) = (TurnsShown::of(params.exclude_turns), connection.item_ids());
     other_process_done(&server, &params).await;
     let source = source(
         &server,
@@ -160,7 +162,7 @@ pub(super) async fn resume(
     )
     .await?;
     if let Some(thread) = server.thread(source.history.meta.id.as_str()) {
-        // It was named by its file, and it is loaded.
+        // The path belongs to a loaded thread.
         return Ok(join(thread, params));
     }
     let settings = settings::with_stored(settings, &params, &source.history);
@@ -178,7 +180,7 @@ pub(super) async fn resume(
     resumed.approvals_reviewer = connection.reviewer_name(resumed.approvals_reviewer);
     resumed.turns_backwards_cursor = turns_cursor;
     resumed.items_backwards_cursor = items_cursor;
-    Ok(Reply::by(move |reply| async move {
+    Ok(EarlyReply::by(move |reply| async move {
         reply.accept_with(&resumed, &turns);
         let page = resumed.initial_turns_page.as_ref();
         let shown = page.and_then(|page| page.data.last().map(|turn| turn.id.as_str()));
@@ -194,7 +196,7 @@ pub(super) async fn resume(
     }))
 }
 
-/// Newer clients get the figures of the last turn that they are shown with a thread.
+/// Sends the token usage of the last turn to newer clients.
 fn show_usage(
     connection: &Connection,
     thread: &str,
@@ -211,13 +213,13 @@ fn show_usage(
     }
 }
 
-/// How often, and how far apart, it is looked whether another process has written everything.
+/// The number and interval of checks whether another process has written its last lines.
 const LOOKS: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// A turn that has just ended in another process may have lines that are not in the file yet. Waits for
-/// them for a moment; a thread that is still written then is refused when it is loaded.
-async fn other_process_done(server: &Server, params: &ThreadResumeParams) {
+/// The last lines of a turn may not be written yet if another process ran it. Waits briefly for them; a thread that
+/// is still being written is refused when it is loaded.
+async fn other_process_done(server: &AppServer, params: &ThreadResumeParams) {
     let named = params.path.as_ref().map(PathBuf::from);
     let named = named.and_then(|path| codex_rollout::id_of(&path));
     let Some(id) = named.or_else(|| thread_id(&params.thread_id).ok()) else {
@@ -232,34 +234,34 @@ async fn other_process_done(server: &Server, params: &ThreadResumeParams) {
     }
 }
 
-/// The thread is loaded already.
-fn join(thread: ThreadHandle, params: ThreadResumeParams) -> Reply<method::ThreadResume> {
-    Reply::by(|reply| async move { thread.join(params, reply).await })
+/// Subscribes the client to a loaded thread.
+fn join(thread: ThreadHandle, params: ThreadResumeParams) -> EarlyReply<method::ThreadResume> {
+    EarlyReply::by(|reply| async move { thread.join(params, reply).await })
 }
 
-/// Opens a new thread with what a client says the conversation was.
+/// Opens a new thread with the history from the request.
 async fn resume_history(
-    server: Arc<Server>,
+    server: Arc<AppServer>,
     connection: Arc<Connection>,
     settings: RequestedSettings,
     history: Vec<ResponseItem>,
-) -> Result<Reply<method::ThreadResume>, Failure> {
+) -> Result<EarlyReply<method::ThreadResume>, Failure> {
     if history.is_empty() {
         return Err(Failure::invalid("history must not be empty"));
     }
     let (actor, facts) = open_history(&server, settings, history).await?;
     let thread = facts.thread(ThreadStatus::Idle);
     broadcast_idle(&server, &thread.id);
-    Ok(Reply::then(facts.resumed(thread), move || {
+    Ok(EarlyReply::then(facts.resumed(thread), move || {
         actor.launch(&connection);
     }))
 }
 
 async fn open_history(
-    server: &Arc<Server>,
+    server: &Arc<AppServer>,
     settings: RequestedSettings,
     history: Vec<ResponseItem>,
-) -> Result<(Actor, Facts), Failure> {
+) -> Result<(Actor, ThreadFacts), Failure> {
     let prepared = prepare(server, settings).await?;
     let preview = codex_core::first_user_text(&history);
     let config = prepared.config.clone();
@@ -268,7 +270,7 @@ async fn open_history(
     opened(server, prepared, started, preview).await
 }
 
-fn broadcast_idle(server: &Server, thread: &str) {
+fn broadcast_idle(server: &AppServer, thread: &str) {
     let changed = ThreadStatusChangedNotification {
         thread_id: thread.to_owned(),
         status: ThreadStatus::Idle,
@@ -277,12 +279,12 @@ fn broadcast_idle(server: &Server, thread: &str) {
 }
 
 async fn open_stored(
-    server: &Arc<Server>,
+    server: &Arc<AppServer>,
     mut settings: RequestedSettings,
-    source: Source,
+    source: LoadSource,
     newer: bool,
-) -> Result<(Actor, Facts, PathBuf, History), Failure> {
-    let Source {
+) -> Result<(Actor, ThreadFacts, PathBuf, StoredHistory), Failure> {
+    let LoadSource {
         path,
         history,
         stored,
@@ -307,9 +309,9 @@ async fn open_stored(
 }
 
 pub(super) async fn fork(
-    Call { server, connection }: Call,
+    RequestContext { server, connection }: RequestContext,
     params: ThreadForkParams,
-) -> Result<Reply<method::ThreadFork>, Failure> {
+) -> Result<EarlyReply<method::ThreadFork>, Failure> {
     check_fork(&params)?;
     let settings = settings::of_fork(&params, &connection)?;
     let source = params.thread_source.clone();
@@ -329,7 +331,7 @@ pub(super) async fn fork(
     (thread.cwd, thread.ephemeral) = (own.cwd, own.ephemeral);
     (thread.model_provider, thread.source) = (own.model_provider, own.source);
     (thread.cli_version, thread.name) = (own.cli_version, None);
-    Ok(Reply::by(move |reply| async move {
+    Ok(EarlyReply::by(move |reply| async move {
         let mut forked = facts.forked(thread.clone());
         forked.approvals_reviewer = connection.reviewer_name(forked.approvals_reviewer);
         reply.accept_with(&forked, &turns);
@@ -340,7 +342,7 @@ pub(super) async fn fork(
     }))
 }
 
-/// Refuses what a fork cannot be.
+/// Refuses invalid params of a fork.
 fn check_fork(params: &ThreadForkParams) -> Result<(), Failure> {
     if params.attach_to_source && (params.ephemeral || params.defer_goal_continuation) {
         let message = "attachToSource cannot be combined with ephemeral or deferGoalContinuation";
@@ -355,18 +357,18 @@ fn check_fork(params: &ThreadForkParams) -> Result<(), Failure> {
 }
 
 async fn fork_stored(
-    server: &Arc<Server>,
+    server: &Arc<AppServer>,
     params: ThreadForkParams,
     mut settings: RequestedSettings,
     ids: ItemIds,
-) -> Result<(Actor, Facts, Thread, Turns, Option<TokenUsageInfo>), Failure> {
-    let cut = Cut::of(&params)?;
+) -> Result<(Actor, ThreadFacts, Thread, Turns, Option<TokenUsageInfo>), Failure> {
+    let cut = ForkEnd::of(&params)?;
     if let Some(running) = server.thread(&params.thread_id) {
-        // Its file is complete when this returns.
+        // Waits until the rollout is complete.
         running.describe().await;
     }
     let path = params.path.as_deref();
-    let shown = Shown::of(params.exclude_turns);
+    let shown = TurnsShown::of(params.exclude_turns);
     let source = source(
         server,
         &params.thread_id,
@@ -376,7 +378,7 @@ async fn fork_stored(
         cut,
     )
     .await?;
-    let Source {
+    let LoadSource {
         path,
         history,
         stored,
@@ -393,7 +395,7 @@ async fn fork_stored(
         started.map_err(|error| failed("forking", &error))
     });
     let started = started.await?;
-    // Who is replied to finds the fork again, whatever happens to this process next.
+    // The fork must exist on disk before the reply, even if this process ends right after it.
     let flushed = started.thread.flush().await;
     flushed.map_err(|error| Failure::internal(format!("error forking thread: {error}")))?;
     let preview = history.preview.clone();
@@ -403,9 +405,9 @@ async fn fork_stored(
     Ok((actor, facts, thread, turns, usage))
 }
 
-/// Loads a copy of a thread for a review, with the configuration's own settings.
+/// Loads a copy of a thread for a review, with configured settings.
 pub(super) async fn copy_for_review(
-    server: &Arc<Server>,
+    server: &Arc<AppServer>,
     thread_id: &str,
     connection: &Arc<Connection>,
 ) -> Result<ThreadHandle, Failure> {
@@ -429,24 +431,24 @@ pub(super) async fn copy_for_review(
     super::loaded_thread(server, &id)
 }
 
-/// A thread that is about to be loaded.
-struct Source {
+/// A stored thread that is about to be loaded.
+struct LoadSource {
     path: PathBuf,
-    /// What clients are shown of it.
-    history: History,
-    /// What the engine goes on with.
+    /// For clients.
+    history: StoredHistory,
+    /// For the engine.
     stored: StoredThread,
 }
 
-/// The thread that a request names, by the path of its file or by its id, or its beginning.
+/// Reads the thread of a request, given by the path of its file, or by its id or the beginning of it.
 async fn source(
-    server: &Arc<Server>,
+    server: &Arc<AppServer>,
     id: &str,
     path: Option<&str>,
     settings: &RequestedSettings,
-    (shown, ids): (Shown, ItemIds),
-    cut: Option<Cut>,
-) -> Result<Source, Failure> {
+    (shown, ids): (TurnsShown, ItemIds),
+    cut: Option<ForkEnd>,
+) -> Result<LoadSource, Failure> {
     let wanted = match path {
         Some(path) => Ok(std::env::current_dir().unwrap_or_default().join(path)),
         None => Err(thread_id(id)?),
@@ -464,7 +466,7 @@ async fn source(
         };
         let read = read_to_load(&path, shown, ids, end).map_err(|error| unreadable(&path, &error));
         let (history, stored) = read?;
-        Ok(Source {
+        Ok(LoadSource {
             path,
             history,
             stored,
@@ -473,14 +475,17 @@ async fn source(
     .await
 }
 
-async fn prepare(server: &Arc<Server>, settings: RequestedSettings) -> Result<Prepared, Failure> {
+async fn prepare(
+    server: &Arc<AppServer>,
+    settings: RequestedSettings,
+) -> Result<PreparedThread, Failure> {
     account_requirements::load(server).await?;
     let host = Arc::clone(server.host());
     let prepared = blocking(move || {
         let mut prepared = host.prepare(&settings).map_err(|reason| {
             Failure::invalid(format!("failed to load configuration: {reason}"))
         })?;
-        // What is streamed is what can be read back.
+        // Stored turns must equal streamed ones.
         prepared.config.detail = PersistedDetail::Extended;
         prepared.config.replay_events = false;
         let profile = &settings.permission_profile;
@@ -499,13 +504,13 @@ async fn prepare(server: &Arc<Server>, settings: RequestedSettings) -> Result<Pr
     Ok(prepared)
 }
 
-/// The first event of a session describes it.
+/// Waits for the first event, which describes the session.
 async fn opened(
-    server: &Arc<Server>,
-    prepared: Prepared,
+    server: &Arc<AppServer>,
+    prepared: PreparedThread,
     started: StartedThread,
     preview: String,
-) -> Result<(Actor, Facts), Failure> {
+) -> Result<(Actor, ThreadFacts), Failure> {
     let StartedThread {
         thread,
         mut events,
@@ -522,7 +527,7 @@ async fn opened(
         return Err(Failure::internal(message));
     }
     watch_skills(server, prepared.config.settings.cwd.clone()).await;
-    let facts = Facts::new(&thread, *configured, &prepared.config, preview);
+    let facts = ThreadFacts::new(&thread, *configured, &prepared.config, preview);
     let (manager, deprecations) = (prepared.manager, prepared.deprecations);
     let mut actor = Actor::new(
         Arc::clone(server),
@@ -536,18 +541,18 @@ async fn opened(
     Ok((actor, facts))
 }
 
-/// Watches the skills of a thread. They are read, as its first turn does.
-async fn watch_skills(server: &Arc<Server>, cwd: PathBuf) {
+/// Starts to watch the skills of a thread's folder, and reads them for the first turn.
+async fn watch_skills(server: &Arc<AppServer>, cwd: PathBuf) {
     let host = Arc::clone(server.host());
     if host.skills().known(&cwd).is_some() {
-        // They are watched already.
+        // Watched already.
         return;
     }
     let watched = blocking(move || {
         host.skills().skills(&cwd, &[]);
         Ok(())
     });
-    // It fails only where reading them panics, which is no reason not to open the thread.
+    // This fails only if reading panics, which must not prevent the thread from opening.
     let _ = watched.await;
 }
 

@@ -1,4 +1,4 @@
-//! `thread/queue/*`: messages that wait for the running turn to end.
+//! `thread/queue/*`: messages that wait for the end of the running turn.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,17 +14,17 @@ use codex_protocol::ThreadId;
 use codex_thread_state::{QueueError, Queued, ThreadState};
 use serde::{Deserialize, Serialize};
 
-use super::call::{Call, Reply};
+use super::call::{EarlyReply, RequestContext};
 use super::paging::page;
 use super::stored::stored_or_live;
 use super::{blocking, state_failed, thread_id};
 use crate::failure::Failure;
-use crate::server::Server;
+use crate::server::AppServer;
 
-/// Messages on a page, unless the client says otherwise.
+/// The default page size.
 const PAGE: u32 = 100;
 
-/// A message as it is stored.
+/// The stored form of a message.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct QueuedMessage {
     pub(crate) input: Vec<UserInput>,
@@ -33,9 +33,9 @@ pub(crate) struct QueuedMessage {
 }
 
 pub(super) async fn add(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadQueueAddParams,
-) -> Result<Reply<method::ThreadQueueAdd>, Failure> {
+) -> Result<EarlyReply<method::ThreadQueueAdd>, Failure> {
     let id = with_queue(&server, &params.thread_id).await?;
     check_input(&params.input)?;
     let message = QueuedMessage {
@@ -50,7 +50,7 @@ pub(super) async fn add(
     })
     .await?;
     let response = ThreadQueueAddResponse { queued_submission };
-    Ok(Reply::by(move |reply| async move {
+    Ok(EarlyReply::by(move |reply| async move {
         reply.accept(&response);
         changed(&server, &id).await;
         if let Some(thread) = server.thread(id.as_str()) {
@@ -60,7 +60,7 @@ pub(super) async fn add(
 }
 
 pub(super) async fn list(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadQueueListParams,
 ) -> Result<ThreadQueueListResponse, Failure> {
     let id = with_queue(&server, &params.thread_id).await?;
@@ -77,9 +77,9 @@ pub(super) async fn list(
 }
 
 pub(super) async fn update(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadQueueUpdateParams,
-) -> Result<Reply<method::ThreadQueueUpdate>, Failure> {
+) -> Result<EarlyReply<method::ThreadQueueUpdate>, Failure> {
     let id = with_queue(&server, &params.thread_id).await?;
     check_input(&params.input)?;
     let (state, thread) = (Arc::clone(server.state()), id.to_string());
@@ -96,16 +96,16 @@ pub(super) async fn update(
     })
     .await?;
     let response = ThreadQueueUpdateResponse { queued_submission };
-    Ok(Reply::by(move |reply| async move {
+    Ok(EarlyReply::by(move |reply| async move {
         reply.accept(&response);
         changed(&server, &id).await;
     }))
 }
 
 pub(super) async fn delete(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadQueueDeleteParams,
-) -> Result<Reply<method::ThreadQueueDelete>, Failure> {
+) -> Result<EarlyReply<method::ThreadQueueDelete>, Failure> {
     let id = with_queue(&server, &params.thread_id).await?;
     let (state, thread) = (Arc::clone(server.state()), id.to_string());
     let taken = blocking(move || {
@@ -113,7 +113,7 @@ pub(super) async fn delete(
         taken.map_err(state_failed)
     });
     let deleted = taken.await?.is_some();
-    Ok(Reply::by(move |reply| async move {
+    Ok(EarlyReply::by(move |reply| async move {
         reply.accept(&ThreadQueueDeleteResponse { deleted });
         if deleted {
             changed(&server, &id).await;
@@ -122,9 +122,9 @@ pub(super) async fn delete(
 }
 
 pub(super) async fn reorder(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadQueueReorderParams,
-) -> Result<Reply<method::ThreadQueueReorder>, Failure> {
+) -> Result<EarlyReply<method::ThreadQueueReorder>, Failure> {
     let id = with_queue(&server, &params.thread_id).await?;
     let (state, thread) = (Arc::clone(server.state()), id.to_string());
     blocking(move || {
@@ -132,22 +132,22 @@ pub(super) async fn reorder(
         ordered.map_err(refused)
     })
     .await?;
-    Ok(Reply::by(move |reply| async move {
+    Ok(EarlyReply::by(move |reply| async move {
         reply.accept(&ThreadQueueReorderResponse {});
         changed(&server, &id).await;
     }))
 }
 
 pub(super) async fn start(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadQueueStartParams,
-) -> Result<Reply<method::ThreadQueueStart>, Failure> {
+) -> Result<EarlyReply<method::ThreadQueueStart>, Failure> {
     let id = with_queue(&server, &params.thread_id).await?;
     let Some(thread) = server.thread(id.as_str()) else {
         let message = "resume the thread before starting a queued message";
         return Err(Failure::invalid(message));
     };
-    Ok(Reply::by(|reply| async move {
+    Ok(EarlyReply::by(|reply| async move {
         thread
             .start_queued(params.queued_submission_id, reply)
             .await;
@@ -155,7 +155,7 @@ pub(super) async fn start(
 }
 
 /// The id of a thread that can have a queue.
-async fn with_queue(server: &Arc<Server>, id: &str) -> Result<ThreadId, Failure> {
+async fn with_queue(server: &Arc<AppServer>, id: &str) -> Result<ThreadId, Failure> {
     let id = thread_id(id)?;
     match stored_or_live(server, &id).await? {
         (None, None) => Err(Failure::invalid(format!("thread not found: {id}"))),
@@ -175,7 +175,7 @@ fn check_input(input: &[UserInput]) -> Result<(), Failure> {
 }
 
 /// Notifies the subscribers of a thread that its queue changed.
-async fn changed(server: &Server, id: &ThreadId) {
+async fn changed(server: &AppServer, id: &ThreadId) {
     if let Some(thread) = server.thread(id.as_str()) {
         thread.notify(queue_changed(id)).await;
     }
@@ -187,7 +187,7 @@ pub(crate) fn queue_changed(id: &ThreadId) -> ServerNotification {
     ServerNotification::ThreadQueueChanged(ThreadQueueChangedNotification { thread_id })
 }
 
-/// Takes a message out of the queue, the first one unless one is named.
+/// Removes a message from the queue, the first one unless an id is given.
 pub(crate) fn take(
     state: &ThreadState,
     thread: &str,

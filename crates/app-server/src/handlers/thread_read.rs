@@ -1,4 +1,4 @@
-//! `thread/read` and `thread/loaded/list`: looking at threads without touching them.
+//! `thread/read` and `thread/loaded/list`: read threads without loading them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use codex_app_server_protocol::v2::{
 };
 use codex_protocol::ThreadId;
 
-use super::call::{Call, Reply};
+use super::call::{EarlyReply, RequestContext};
 use super::stored::{self, stored_or_live};
 use super::{blocking, load, state_failed, thread_id};
 use crate::failure::Failure;
 use crate::projection::{ItemIds, Turns, wire_read_state};
-use crate::server::Server;
+use crate::server::AppServer;
 use crate::thread::Snapshot;
 
 pub(super) async fn read(
-    Call { server, connection }: Call,
+    RequestContext { server, connection }: RequestContext,
     params: ThreadReadParams,
-) -> Result<Reply<method::ThreadRead>, Failure> {
+) -> Result<EarlyReply<method::ThreadRead>, Failure> {
     let (mut thread, turns) = thread(&server, &params, connection.item_ids()).await?;
     let state = Arc::clone(server.state());
     let (thread, read_state) = blocking(move || {
@@ -34,7 +34,7 @@ pub(super) async fn read(
     })
     .await?;
     let response = ThreadReadResponse { thread, read_state };
-    Ok(Reply::by(|reply| async move {
+    Ok(EarlyReply::by(|reply| async move {
         match turns {
             None => reply.accept(&response),
             Some(turns) => reply.accept_with(&response, &turns),
@@ -42,9 +42,9 @@ pub(super) async fn read(
     }))
 }
 
-/// Where the turns of a thread are: its file, and the turn that runs.
+/// The sources of a thread's turns: its file and the running turn.
 pub(super) async fn turns_of(
-    server: &Arc<Server>,
+    server: &Arc<AppServer>,
     id: &str,
 ) -> Result<(PathBuf, Option<Turn>), Failure> {
     let id = thread_id(id)?;
@@ -55,7 +55,7 @@ pub(super) async fn turns_of(
     }
 }
 
-/// Why a thread that has no file has no turns to show.
+/// The error for a thread without a file, which has no turns.
 fn has_no_turns(id: &ThreadId, live: Option<&Snapshot>) -> Failure {
     Failure::invalid(match live {
         None => format!("thread not loaded: {id}"),
@@ -68,9 +68,9 @@ fn has_no_turns(id: &ThreadId, live: Option<&Snapshot>) -> Failure {
     })
 }
 
-/// The thread, and its turns if they are asked for.
+/// The thread, with its turns if requested.
 async fn thread(
-    server: &Arc<Server>,
+    server: &Arc<AppServer>,
     params: &ThreadReadParams,
     ids: ItemIds,
 ) -> Result<(Thread, Option<Turns>), Failure> {
@@ -104,7 +104,7 @@ async fn thread(
 }
 
 pub(super) async fn loaded_list(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadLoadedListParams,
 ) -> Result<ThreadLoadedListResponse, Failure> {
     page(server.thread_ids(), params)

@@ -10,7 +10,7 @@ use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_thread_state::{ReadError, Unread};
 use serde_json::json;
 
-use super::call::{Call, Reply};
+use super::call::{EarlyReply, RequestContext};
 use super::stored::stored_or_live;
 use super::{blocking, state_failed, thread_id};
 use crate::background_notifier::NotificationSink;
@@ -18,9 +18,9 @@ use crate::failure::Failure;
 use crate::projection::wire_read_state;
 
 pub(super) async fn update(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadReadStateUpdateParams,
-) -> Result<Reply<method::ThreadReadStateUpdate>, Failure> {
+) -> Result<EarlyReply<method::ThreadReadStateUpdate>, Failure> {
     let id = thread_id(&params.thread_id)?;
     let is_written = match stored_or_live(&server, &id).await? {
         (None, None) => return Err(Failure::invalid(format!("thread not loaded: {id}"))),
@@ -43,7 +43,7 @@ pub(super) async fn update(
     let response = ThreadReadStateUpdateResponse {
         read_state: read_state.clone(),
     };
-    Ok(Reply::by(move |reply| async move {
+    Ok(EarlyReply::by(move |reply| async move {
         let connection = Arc::clone(reply.connection());
         reply.accept(&response);
         let notification =

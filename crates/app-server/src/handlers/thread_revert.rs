@@ -6,24 +6,24 @@ use std::sync::Arc;
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::ThreadRevertParams;
 
-use super::call::{Call, Reply};
+use super::call::{EarlyReply, RequestContext};
 use super::{loaded_thread, thread_items, thread_turns};
 use crate::failure::Failure;
-use crate::server::Server;
+use crate::server::AppServer;
 
 pub(super) async fn revert(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadRevertParams,
-) -> Result<Reply<method::ThreadRevert>, Failure> {
+) -> Result<EarlyReply<method::ThreadRevert>, Failure> {
     let thread = loaded_thread(&server, &params.thread_id)?;
-    Ok(Reply::by(|reply| async move {
+    Ok(EarlyReply::by(|reply| async move {
         thread.revert(params.before_turn_id, reply).await;
     }))
 }
 
 /// The cursors of the newest turn and the newest item of a thread; none where there is none.
 pub(crate) async fn newest_cursors(
-    server: &Arc<Server>,
+    server: &Arc<AppServer>,
     path: PathBuf,
 ) -> Result<(Option<String>, Option<String>), Failure> {
     let turns = thread_turns::newest_cursor(server, path.clone()).await?;

@@ -12,7 +12,7 @@ use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_protocol::Update;
 use codex_thread_state::SectionError;
 
-use super::call::{Call, Reply};
+use super::call::{EarlyReply, RequestContext};
 use super::paging::page;
 use super::stored::stored_or_live;
 use super::{blocking, state_failed, thread_id};
@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::projection::wire_section;
 
 pub(super) async fn list(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadSectionListParams,
 ) -> Result<ThreadSectionListResponse, Failure> {
     let state = Arc::clone(server.state());
@@ -35,7 +35,7 @@ pub(super) async fn list(
 }
 
 pub(super) async fn create(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadSectionCreateParams,
 ) -> Result<ThreadSectionCreateResponse, Failure> {
     let state = Arc::clone(server.state());
@@ -50,7 +50,7 @@ pub(super) async fn create(
 }
 
 pub(super) async fn update(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadSectionUpdateParams,
 ) -> Result<ThreadSectionUpdateResponse, Failure> {
     let state = Arc::clone(server.state());
@@ -68,7 +68,7 @@ pub(super) async fn update(
 }
 
 pub(super) async fn delete(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadSectionDeleteParams,
 ) -> Result<ThreadSectionDeleteResponse, Failure> {
     let state = Arc::clone(server.state());
@@ -81,9 +81,9 @@ pub(super) async fn delete(
 }
 
 pub(super) async fn move_thread(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadSectionMoveParams,
-) -> Result<Reply<method::ThreadSectionMove>, Failure> {
+) -> Result<EarlyReply<method::ThreadSectionMove>, Failure> {
     let id = thread_id(&params.thread_id)?;
     if let (None, None) = stored_or_live(&server, &id).await? {
         return Err(Failure::invalid(format!("thread not found: {id}")));
@@ -102,7 +102,7 @@ pub(super) async fn move_thread(
         moved.map_err(refused)
     })
     .await?;
-    Ok(Reply::then(ThreadSectionMoveResponse {}, move || {
+    Ok(EarlyReply::then(ThreadSectionMoveResponse {}, move || {
         server.broadcast(&ServerNotification::ThreadSectionChanged(changed));
     }))
 }

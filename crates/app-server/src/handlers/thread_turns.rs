@@ -1,4 +1,4 @@
-//! `thread/turns/list`: the turns of a thread, a page at a time, from either end.
+//! `thread/turns/list`: pages of the turns of a thread, in either direction.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -11,38 +11,38 @@ use codex_app_server_protocol::v2::{
 use serde::{Deserialize, Serialize};
 
 use super::blocking;
-use super::call::Call;
+use super::call::RequestContext;
 use super::thread_read::turns_of;
 use crate::failure::Failure;
 use crate::projection::ItemIds;
-use crate::server::Server;
+use crate::server::AppServer;
 
 const LIMIT: u32 = 25;
 const MOST: u32 = 100;
 
-/// Where a page begins.
+/// The start of a page.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Cursor {
+struct TurnCursor {
     turn_id: String,
-    /// Whether the page has that turn, or begins after it.
+    /// Whether the page includes that turn or begins after it.
     include_anchor: bool,
-    /// So many older turns have the same id. Files of other programs may repeat one.
+    /// The number of older turns with the same id: files of other programs may repeat one.
     #[serde(default)]
     namesakes: usize,
 }
 
 pub(super) async fn list(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: ThreadTurnsListParams,
 ) -> Result<ThreadTurnsListResponse, Failure> {
     let (path, running) = turns_of(&server, &params.thread_id).await?;
     page_of_file(&server, path, running, params).await
 }
 
-/// The first page of a thread that is resumed, if it is asked for.
+/// The first page of turns for `thread/resume`, if requested.
 pub(crate) async fn first_page(
-    server: &Arc<Server>,
+    server: &Arc<AppServer>,
     path: PathBuf,
     running: Option<Turn>,
     asked: Option<ThreadResumeInitialTurnsPageParams>,
@@ -62,7 +62,7 @@ pub(crate) async fn first_page(
 
 /// The cursor of the newest turn; none if there is none.
 pub(super) async fn newest_cursor(
-    server: &Arc<Server>,
+    server: &Arc<AppServer>,
     path: PathBuf,
 ) -> Result<Option<String>, Failure> {
     let server = Arc::clone(server);
@@ -77,7 +77,7 @@ pub(super) async fn newest_cursor(
 }
 
 async fn page_of_file(
-    server: &Arc<Server>,
+    server: &Arc<AppServer>,
     path: PathBuf,
     running: Option<Turn>,
     params: ThreadTurnsListParams,
@@ -91,10 +91,10 @@ async fn page_of_file(
         let outline = server.outlines().get(&path).map_err(unreadable)?;
         let mut ids: Vec<&str> = outline.ids().collect();
         let stored = ids.len();
-        // One that has only just begun is not in the file yet.
+        // A turn that has just started is not in the file yet.
         let unstored = running.as_ref().filter(|turn| !ids.contains(&&*turn.id));
         ids.extend(unstored.map(|turn| &*turn.id));
-        let slice = Slice::new(&ids, &params)?;
+        let slice = TurnSlice::new(&ids, &params)?;
         let wanted = slice.turns.clone();
         let is_wanted = |turn: &Turn| ids[wanted.clone()].contains(&&*turn.id);
         let read = outline.turns(
@@ -108,18 +108,18 @@ async fn page_of_file(
     .await
 }
 
-/// Some of the turns that there are, and how to go on from them.
+/// A range of turns, and the cursors to continue.
 #[derive(Debug)]
-struct Slice {
-    /// By their positions, oldest first.
+struct TurnSlice {
+    /// Positions, oldest first.
     turns: Range<usize>,
     direction: SortDirection,
     next: Option<String>,
     back: Option<String>,
 }
 
-impl Slice {
-    /// The page that is asked for of these turns, oldest first.
+impl TurnSlice {
+    /// The requested page of these turns, which are oldest first.
     fn new(ids: &[&str], params: &ThreadTurnsListParams) -> Result<Self, Failure> {
         let direction = params.sort_direction.unwrap_or_default();
         let limit = params.limit.unwrap_or(LIMIT).clamp(1, MOST) as usize;
@@ -176,13 +176,13 @@ impl Slice {
 
 /// The position that a cursor names, and whether the turn there is on the page.
 fn position_of(ids: &[&str], cursor: &str) -> Option<(usize, bool)> {
-    let cursor: Cursor = serde_json::from_str(cursor).ok()?;
+    let cursor: TurnCursor = serde_json::from_str(cursor).ok()?;
     let mut namesakes = (0..ids.len()).filter(|at| ids[*at] == cursor.turn_id);
     Some((namesakes.nth(cursor.namesakes)?, cursor.include_anchor))
 }
 
 fn cursor(ids: &[&str], at: usize, include_anchor: bool) -> Option<String> {
-    serde_json::to_string(&Cursor {
+    serde_json::to_string(&TurnCursor {
         turn_id: ids[at].to_owned(),
         include_anchor,
         namesakes: ids[..at].iter().filter(|id| **id == ids[at]).count(),
@@ -234,23 +234,23 @@ mod tests {
     #[test]
     fn pages_go_either_way_and_back() {
         let mut params = params();
-        let first = Slice::new(&IDS, &params).unwrap();
+        let first = TurnSlice::new(&IDS, &params).unwrap();
         assert_eq!(first.turns, 3..5);
         params.cursor = first.next;
-        let second = Slice::new(&IDS, &params).unwrap();
+        let second = TurnSlice::new(&IDS, &params).unwrap();
         assert_eq!(second.turns, 1..3);
         params.cursor = second.next;
-        let third = Slice::new(&IDS, &params).unwrap();
+        let third = TurnSlice::new(&IDS, &params).unwrap();
         assert_eq!((third.turns, third.next), (0..1, None));
         params.cursor = second.back;
         params.sort_direction = Some(SortDirection::Asc);
-        let back = Slice::new(&IDS, &params).unwrap();
+        let back = TurnSlice::new(&IDS, &params).unwrap();
         assert_eq!(back.turns, 2..4);
         params.cursor = back.next;
-        let end = Slice::new(&IDS, &params).unwrap();
+        let end = TurnSlice::new(&IDS, &params).unwrap();
         assert_eq!((end.turns, end.next), (4..5, None));
         params.cursor = Some("elsewhere".to_owned());
-        assert!(Slice::new(&IDS, &params).is_err());
+        assert!(TurnSlice::new(&IDS, &params).is_err());
     }
 
     #[test]
@@ -263,7 +263,7 @@ mod tests {
             params.cursor = None;
             let mut seen = Vec::new();
             loop {
-                let page = Slice::new(&ids, &params).unwrap();
+                let page = TurnSlice::new(&ids, &params).unwrap();
                 seen.extend(page.turns);
                 params.cursor = page.next;
                 if params.cursor.is_none() {
@@ -282,7 +282,7 @@ mod tests {
         for direction in [SortDirection::Asc, SortDirection::Desc] {
             let mut params = params();
             params.sort_direction = Some(direction);
-            let slice = Slice::new(&[], &params).unwrap();
+            let slice = TurnSlice::new(&[], &params).unwrap();
             assert_eq!((slice.turns, slice.next, slice.back), (0..0, None, None));
         }
     }

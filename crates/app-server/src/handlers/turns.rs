@@ -7,52 +7,52 @@ use codex_app_server_protocol::v2::{
 use codex_protocol::{FunctionCallOutputBody, FunctionCallOutputContentItem};
 use serde_json::json;
 
-use super::call::{Call, Reply};
+use super::call::{EarlyReply, RequestContext};
 use super::loaded_thread;
 use crate::failure::Failure;
 
-/// How many characters a person may say at once.
+/// The longest input text, in characters.
 const TEXT_LIMIT: usize = 1 << 20;
 
 pub(super) async fn start(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: TurnStartParams,
-) -> Result<Reply<method::TurnStart>, Failure> {
+) -> Result<EarlyReply<method::TurnStart>, Failure> {
     check_size(&params.input)?;
     let thread = loaded_thread(&server, &params.thread_id)?;
     match &params.tool_output {
         Some(output) => check_tool_output(output, &params.input)?,
         None => check_not_empty(&params.input)?,
     }
-    Ok(Reply::by(|reply| async move {
+    Ok(EarlyReply::by(|reply| async move {
         thread.start_turn(params, reply).await;
     }))
 }
 
 pub(super) async fn steer(
-    Call { server, .. }: Call,
+    RequestContext { server, .. }: RequestContext,
     params: TurnSteerParams,
-) -> Result<Reply<method::TurnSteer>, Failure> {
+) -> Result<EarlyReply<method::TurnSteer>, Failure> {
     let thread = loaded_thread(&server, &params.thread_id)?;
     if params.expected_turn_id.is_empty() {
         return Err(Failure::invalid("expectedTurnId must not be empty"));
     }
     check_size(&params.input)?;
     check_not_empty(&params.input)?;
-    Ok(Reply::by(|reply| async move {
+    Ok(EarlyReply::by(|reply| async move {
         thread.steer(params, reply).await;
     }))
 }
 
 pub(super) async fn interrupt(
-    Call { server, connection }: Call,
+    RequestContext { server, connection }: RequestContext,
     params: TurnInterruptParams,
-) -> Result<Reply<method::TurnInterrupt>, Failure> {
+) -> Result<EarlyReply<method::TurnInterrupt>, Failure> {
     if params.turn_id.is_empty() {
         connection.note_newer();
     }
     let thread = loaded_thread(&server, &params.thread_id)?;
-    Ok(Reply::by(|reply| async move {
+    Ok(EarlyReply::by(|reply| async move {
         thread.interrupt(params, reply).await;
     }))
 }

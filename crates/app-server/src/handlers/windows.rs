@@ -1,4 +1,4 @@
-//! `windowsSandbox/setupStart`: there is no such sandbox here, and the completion says so.
+//! `windowsSandbox/setupStart`: not supported; the completion notification says so.
 
 use codex_app_server_protocol::v2::{
     WindowsSandboxSetupCompletedNotification, WindowsSandboxSetupMode,
@@ -6,15 +6,15 @@ use codex_app_server_protocol::v2::{
 };
 use codex_app_server_protocol::{ServerNotification, client_method as method};
 
-use super::call::{Call, Reply};
+use super::call::{EarlyReply, RequestContext};
 use super::fs::absolute;
 use crate::background_notifier::NotificationSink;
 use crate::failure::Failure;
 
 pub(super) async fn start_setup(
-    Call { connection, .. }: Call,
+    RequestContext { connection, .. }: RequestContext,
     params: WindowsSandboxSetupStartParams,
-) -> Result<Reply<method::WindowsSandboxSetupStart>, Failure> {
+) -> Result<EarlyReply<method::WindowsSandboxSetupStart>, Failure> {
     params.cwd.as_ref().map(absolute).transpose()?;
     let kind = match params.mode {
         WindowsSandboxSetupMode::Elevated => "elevated",
@@ -31,7 +31,7 @@ pub(super) async fn start_setup(
         error: Some(format!("{kind} Windows sandbox setup {why}")),
     };
     let response = WindowsSandboxSetupStartResponse { started: true };
-    Ok(Reply::then(response, move || {
+    Ok(EarlyReply::then(response, move || {
         connection.notify(&ServerNotification::WindowsSandboxSetupCompleted(completed));
     }))
 }

@@ -9,7 +9,7 @@ use codex_app_server_protocol::v2::{
 use codex_protocol::{AgentStatus, EventMsg, ReasoningEffort, ThreadId};
 
 /// A call, before it is known how it ended.
-struct Call<'a> {
+struct CollabCall<'a> {
     id: &'a str,
     tool: CollabAgentTool,
     sender: &'a ThreadId,
@@ -18,7 +18,7 @@ struct Call<'a> {
     settings: Option<(&'a str, &'a ReasoningEffort)>,
 }
 
-impl Call<'_> {
+impl CollabCall<'_> {
     fn item<'s>(
         self,
         status: CallStatus,
@@ -55,7 +55,7 @@ impl Call<'_> {
 /// The item that begins with an event, if it is of that kind.
 pub(super) fn begun(event: &EventMsg) -> Option<ThreadItem> {
     let call = match event {
-        EventMsg::CollabAgentSpawnBegin(begin) => Call {
+        EventMsg::CollabAgentSpawnBegin(begin) => CollabCall {
             id: &begin.call_id,
             tool: CollabAgentTool::SpawnAgent,
             sender: &begin.sender_thread_id,
@@ -63,7 +63,7 @@ pub(super) fn begun(event: &EventMsg) -> Option<ThreadItem> {
             prompt: Some(&begin.prompt),
             settings: Some((&begin.model, &begin.reasoning_effort)),
         },
-        EventMsg::CollabAgentInteractionBegin(begin) => Call {
+        EventMsg::CollabAgentInteractionBegin(begin) => CollabCall {
             id: &begin.call_id,
             tool: CollabAgentTool::SendInput,
             sender: &begin.sender_thread_id,
@@ -71,7 +71,7 @@ pub(super) fn begun(event: &EventMsg) -> Option<ThreadItem> {
             prompt: Some(&begin.prompt),
             settings: None,
         },
-        EventMsg::CollabWaitingBegin(begin) => Call {
+        EventMsg::CollabWaitingBegin(begin) => CollabCall {
             id: &begin.call_id,
             tool: CollabAgentTool::Wait,
             sender: &begin.sender_thread_id,
@@ -79,7 +79,7 @@ pub(super) fn begun(event: &EventMsg) -> Option<ThreadItem> {
             prompt: None,
             settings: None,
         },
-        EventMsg::CollabCloseBegin(begin) => Call {
+        EventMsg::CollabCloseBegin(begin) => CollabCall {
             id: &begin.call_id,
             tool: CollabAgentTool::CloseAgent,
             sender: &begin.sender_thread_id,
@@ -87,7 +87,7 @@ pub(super) fn begun(event: &EventMsg) -> Option<ThreadItem> {
             prompt: None,
             settings: None,
         },
-        EventMsg::CollabResumeBegin(begin) => Call {
+        EventMsg::CollabResumeBegin(begin) => CollabCall {
             id: &begin.call_id,
             tool: CollabAgentTool::ResumeAgent,
             sender: &begin.sender_thread_id,
@@ -108,7 +108,7 @@ pub(super) fn ended(event: &EventMsg) -> Option<ThreadItem> {
                 Some(_) => &end.status,
                 None => &AgentStatus::NotFound,
             };
-            Call {
+            CollabCall {
                 id: &end.call_id,
                 tool: CollabAgentTool::SpawnAgent,
                 sender: &end.sender_thread_id,
@@ -118,7 +118,7 @@ pub(super) fn ended(event: &EventMsg) -> Option<ThreadItem> {
             }
             .ended(status)
         }
-        EventMsg::CollabAgentInteractionEnd(end) => Call {
+        EventMsg::CollabAgentInteractionEnd(end) => CollabCall {
             id: &end.call_id,
             tool: CollabAgentTool::SendInput,
             sender: &end.sender_thread_id,
@@ -127,7 +127,7 @@ pub(super) fn ended(event: &EventMsg) -> Option<ThreadItem> {
             settings: None,
         }
         .ended(&end.status),
-        EventMsg::CollabWaitingEnd(end) => Call {
+        EventMsg::CollabWaitingEnd(end) => CollabCall {
             id: &end.call_id,
             tool: CollabAgentTool::Wait,
             sender: &end.sender_thread_id,
@@ -136,7 +136,7 @@ pub(super) fn ended(event: &EventMsg) -> Option<ThreadItem> {
             settings: None,
         }
         .item(outcome(end.statuses.values()), &end.statuses),
-        EventMsg::CollabCloseEnd(end) => Call {
+        EventMsg::CollabCloseEnd(end) => CollabCall {
             id: &end.call_id,
             tool: CollabAgentTool::CloseAgent,
             sender: &end.sender_thread_id,
@@ -145,7 +145,7 @@ pub(super) fn ended(event: &EventMsg) -> Option<ThreadItem> {
             settings: None,
         }
         .ended(&end.status),
-        EventMsg::CollabResumeEnd(end) => Call {
+        EventMsg::CollabResumeEnd(end) => CollabCall {
             id: &end.call_id,
             tool: CollabAgentTool::ResumeAgent,
             sender: &end.sender_thread_id,

@@ -31,10 +31,10 @@ mod turn;
 mod turn_end;
 mod turns;
 
-pub(crate) use byte_ranges::{ByteRanges, Part, TurnRange, lines_of_others, parts};
+pub(crate) use byte_ranges::{ByteRanges, FilePart, TurnRange, lines_of_others, parts};
 use consumer::Consumer;
 pub(crate) use notifications::{Notifications, usage as wire_usage};
-use state::{Context, Counters};
+use state::{Counters, EventContext};
 pub(crate) use state::{Fold, ItemIds};
 use turn::FoldedTurn;
 use turn_end::TurnEnd;
@@ -53,7 +53,7 @@ impl Fold<Notifications> {
         now: i64,
         event: &EventMsg,
     ) -> Vec<ServerNotification> {
-        let context = Context {
+        let context = EventContext {
             submission: Some(id),
             now: Some(now),
         };
@@ -67,7 +67,7 @@ impl Fold<Notifications> {
 impl<C: Consumer> Fold<C> {
     /// Takes a line of a stored thread that was written at `now`.
     pub(crate) fn apply_stored(&mut self, now: Option<i64>, line: &RolloutItem) {
-        let context = Context {
+        let context = EventContext {
             submission: None,
             now,
         };
@@ -115,7 +115,7 @@ impl<C: Consumer> Fold<C> {
         is_here && !self.counters.in_reasoning
     }
 
-    fn take(&mut self, context: Context<'_>, event: &EventMsg) {
+    fn take(&mut self, context: EventContext<'_>, event: &EventMsg) {
         let id = context.submission;
         match event {
             EventMsg::TurnStarted(started) => {
@@ -220,7 +220,7 @@ impl<C: Consumer> Fold<C> {
     }
 
     /// The older events: all that is stored of messages.
-    fn take_older(&mut self, context: Context<'_>, event: &EventMsg) {
+    fn take_older(&mut self, context: EventContext<'_>, event: &EventMsg) {
         // A stored turn has no item events of its own, and there may be very many.
         if context.is_live() && self.has_item_events() {
             return;
@@ -297,7 +297,7 @@ impl<C: Consumer> Fold<C> {
     }
 
     /// Ends an item that came in pieces. `content` is what the pieces may have left out.
-    fn end_reasoning(&mut self, context: Context<'_>, content: &[ReasoningItemContent]) {
+    fn end_reasoning(&mut self, context: EventContext<'_>, content: &[ReasoningItemContent]) {
         if !std::mem::take(&mut self.counters.in_reasoning) {
             return;
         }
@@ -309,7 +309,12 @@ impl<C: Consumer> Fold<C> {
         }
     }
 
-    fn reason(&mut self, context: Context<'_>, event: &AgentReasoningEvent, part: ReasoningPart) {
+    fn reason(
+        &mut self,
+        context: EventContext<'_>,
+        event: &AgentReasoningEvent,
+        part: ReasoningPart,
+    ) {
         let text = event.text.as_str();
         let goes_on = std::mem::replace(&mut self.counters.in_reasoning, true);
         let last = self.open_turn(context).completed.last_mut();
@@ -369,7 +374,7 @@ impl<C: Consumer> Fold<C> {
         true
     }
 
-    fn start_turn(&mut self, context: Context<'_>, id: &str, started_at: Option<i64>) {
+    fn start_turn(&mut self, context: EventContext<'_>, id: &str, started_at: Option<i64>) {
         if !context.is_live() {
             self.close_open_turn();
         }
@@ -385,7 +390,7 @@ impl<C: Consumer> Fold<C> {
 
     fn end_turn(
         &mut self,
-        context: Context<'_>,
+        context: EventContext<'_>,
         id: Option<&str>,
         status: TurnStatus,
         end: TurnEnd,
@@ -419,7 +424,7 @@ impl<C: Consumer> Fold<C> {
     }
 
     /// Ends what is running in a turn that ends, terminals in the background excepted.
-    fn break_off_items(&mut self, context: Context<'_>, position: usize, status: TurnStatus) {
+    fn break_off_items(&mut self, context: EventContext<'_>, position: usize, status: TurnStatus) {
         let turn = &mut self.turns[position];
         let (outliving, left): (Vec<_>, Vec<_>) = std::mem::take(&mut turn.running)
             .into_iter()

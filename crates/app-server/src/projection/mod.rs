@@ -18,8 +18,8 @@ mod turn_item;
 mod warning;
 
 pub(crate) use fold::{
-    ByteRanges, Fold, ItemIds, Notifications, PackTurns, Part, TurnRange, Turns, lines_of_others,
-    parts, wire_usage,
+    ByteRanges, FilePart, Fold, ItemIds, Notifications, PackTurns, TurnRange, Turns,
+    lines_of_others, parts, wire_usage,
 };
 pub(crate) use item::{engine_input, id_of, preview_of_message};
 pub(crate) use limits::wire_limits;
@@ -27,7 +27,7 @@ pub(crate) use policy::{
     engine_approval, engine_reviewer, engine_sandbox, wire_approval, wire_reviewer, wire_sandbox,
     wire_source,
 };
-pub(crate) use question::{Asker, Question, question, unaskable};
+pub(crate) use question::{ClientQuestion, QuestionContext, question, unaskable};
 pub(crate) use requirements::wire_requirements;
 pub(crate) use settings::{environment, wire_settings};
 pub(crate) use thread_state::{

@@ -15,7 +15,7 @@ use super::item;
 
 /// What is asked, with what the engine needs to be given with the answer.
 #[derive(Debug)]
-pub(crate) enum Question {
+pub(crate) enum ClientQuestion {
     /// May this command run?
     Command { approval: String, turn: String },
     /// May this patch be applied?
@@ -33,7 +33,7 @@ pub(crate) enum Question {
     Elicitation { server: String, id: v1::RequestId },
 }
 
-impl Question {
+impl ClientQuestion {
     /// Whether an approval is waited for; else it is the user's input, or nothing that shows.
     pub(crate) fn waiting_for(&self) -> Option<ThreadActiveFlag> {
         match self {
@@ -54,7 +54,7 @@ impl Question {
     /// The operation for an answer, where none stands for an error instead of one; and what is wrong
     /// with an answer that cannot be read.
     pub(crate) fn answered(self, answer: Option<&str>) -> (Op, Option<serde_json::Error>) {
-        let mut answer = Answer {
+        let mut answer = AnswerReader {
             text: answer,
             problem: None,
         };
@@ -62,7 +62,7 @@ impl Question {
         (op, answer.problem)
     }
 
-    fn op(self, answer: &mut Answer<'_>) -> Op {
+    fn op(self, answer: &mut AnswerReader<'_>) -> Op {
         match self {
             Self::Command { approval, turn } => Op::ExecApproval {
                 id: approval,
@@ -97,12 +97,12 @@ impl Question {
 }
 
 /// What a client answered.
-struct Answer<'a> {
+struct AnswerReader<'a> {
     text: Option<&'a str>,
     problem: Option<serde_json::Error>,
 }
 
-impl Answer<'_> {
+impl AnswerReader<'_> {
     fn read<T: DeserializeOwned>(&mut self) -> Option<T> {
         match serde_json::from_str(self.text?) {
             Ok(answer) => Some(answer),
@@ -116,7 +116,7 @@ impl Answer<'_> {
 
 /// Who asks, and when.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asker<'a> {
+pub(crate) struct QuestionContext<'a> {
     pub(crate) thread: &'a str,
     pub(crate) cwd: &'a Path,
     /// In Unix milliseconds.
@@ -222,7 +222,7 @@ fn user_input(answer: Option<ToolRequestUserInputResponse>) -> v1::RequestUserIn
     }
 }
 
-fn tool_answer(answer: &mut Answer<'_>) -> v1::DynamicToolResponse {
+fn tool_answer(answer: &mut AnswerReader<'_>) -> v1::DynamicToolResponse {
     let failure = |text: &str| v1::DynamicToolResponse {
         content_items: vec![v1::DynamicToolContentItem::InputText {
             text: text.to_owned(),
@@ -322,7 +322,10 @@ fn form(request: &v1::ElicitationRequest) -> Option<McpServerElicitationRequest>
 }
 
 /// The request that an event leads to, if it asks something.
-pub(crate) fn question(asker: &Asker<'_>, event: &EventMsg) -> Option<(Question, ServerRequest)> {
+pub(crate) fn question(
+    asker: &QuestionContext<'_>,
+    event: &EventMsg,
+) -> Option<(ClientQuestion, ServerRequest)> {
     let thread_id = asker.thread.to_owned();
     let started_at_ms = Some(asker.now);
     Some(match event {
@@ -337,7 +340,7 @@ pub(crate) fn question(asker: &Asker<'_>, event: &EventMsg) -> Option<(Question,
                 ..command_params(thread_id, event)
             };
             let request = ServerRequest::CommandExecutionRequestApproval(params);
-            (Question::Command { approval, turn }, request)
+            (ClientQuestion::Command { approval, turn }, request)
         }
         EventMsg::ApplyPatchApprovalRequest(event) => {
             let call = event.call_id.clone();
@@ -350,7 +353,7 @@ pub(crate) fn question(asker: &Asker<'_>, event: &EventMsg) -> Option<(Question,
                     reason: event.reason.clone(),
                     grant_root: event.grant_root.clone(),
                 });
-            (Question::Patch { call }, request)
+            (ClientQuestion::Patch { call }, request)
         }
         EventMsg::RequestPermissions(event) => {
             let call = event.call_id.clone();
@@ -368,7 +371,7 @@ pub(crate) fn question(asker: &Asker<'_>, event: &EventMsg) -> Option<(Question,
                         file_system: asked.file_system.as_ref().map(file_system),
                     },
                 });
-            (Question::Permissions { call, asked }, request)
+            (ClientQuestion::Permissions { call, asked }, request)
         }
         EventMsg::RequestUserInput(event) => {
             let turn = event.turn_id.clone();
@@ -379,7 +382,7 @@ pub(crate) fn question(asker: &Asker<'_>, event: &EventMsg) -> Option<(Question,
                 questions: event.questions.iter().map(user_question).collect(),
                 is_blocking: Some(true),
             });
-            (Question::UserInput { turn }, request)
+            (ClientQuestion::UserInput { turn }, request)
         }
         EventMsg::ElicitationRequest(event) => {
             let params = McpServerElicitationRequestParams {
@@ -390,7 +393,7 @@ pub(crate) fn question(asker: &Asker<'_>, event: &EventMsg) -> Option<(Question,
             };
             let (server, id) = (event.server_name.clone(), event.id.clone());
             let request = ServerRequest::McpServerElicitationRequest(params);
-            (Question::Elicitation { server, id }, request)
+            (ClientQuestion::Elicitation { server, id }, request)
         }
         EventMsg::DynamicToolCallRequest(event) => {
             let call = event.call_id.clone();
@@ -402,7 +405,7 @@ pub(crate) fn question(asker: &Asker<'_>, event: &EventMsg) -> Option<(Question,
                 tool: event.tool.clone(),
                 arguments: event.arguments.clone(),
             });
-            (Question::Tool { call }, request)
+            (ClientQuestion::Tool { call }, request)
         }
         _ => return None,
     })

@@ -11,11 +11,12 @@ use codex_model_client::{ClientIdentity, FixedCredential, ModelStore, Platform, 
 use codex_skills::{SkillLibrary, SkillToggle};
 use codex_test_support::Noise;
 use codex_thread_store::ThreadStore;
+use futures::future::BoxFuture;
 use serde_json::Value;
 
 use super::*;
 use crate::configuration::Configuration;
-use crate::host::{ClientName, Host, Identity, Prepared, RequestedSettings};
+use crate::host::{ClientName, Host, HostError, Identity, PreparedThread, RequestedSettings};
 use crate::outbox::Limits;
 use crate::transport::Lines;
 
@@ -104,23 +105,27 @@ impl Host for NoEngine {
         &self.models
     }
 
-    fn prepare(&self, _: &RequestedSettings) -> Result<Prepared, String> {
-        Err("there is no engine".to_owned())
+    fn prepare(&self, _: &RequestedSettings) -> Result<PreparedThread, HostError> {
+        Err(HostError::Other("there is no engine".to_owned()))
     }
 
-    fn commands(&self) -> Result<Arc<codex_core::StandaloneCommands>, String> {
-        Err("there are no commands here".to_owned())
+    fn commands(&self) -> Result<Arc<codex_core::StandaloneCommands>, HostError> {
+        Err(HostError::Other("there are no commands here".to_owned()))
     }
 
-    fn mcp_servers(&self, _cwd: &Path) -> Result<crate::McpSettings, String> {
-        Err("there are no servers here".to_owned())
+    fn mcp_servers(&self, _cwd: &Path) -> Result<crate::McpSettings, HostError> {
+        Err(HostError::Other("there are no servers here".to_owned()))
     }
 
-    fn feedback(&self) -> Result<crate::host::FeedbackSettings, String> {
-        Err("there is no feedback here".to_owned())
+    fn feedback(&self) -> crate::host::FeedbackSettings {
+        crate::host::FeedbackSettings {
+            enabled: false,
+            folder: PathBuf::from("/nowhere"),
+            endpoint: None,
+        }
     }
 
-    fn send_feedback(&self, _: String, _: Vec<u8>) -> crate::host::Sending {
+    fn send_feedback(&self, _: String, _: Vec<u8>) -> BoxFuture<'static, Result<(), HostError>> {
         Box::pin(async { Ok(()) })
     }
 
@@ -139,7 +144,7 @@ impl Host for NoEngine {
         Vec::new()
     }
 
-    fn check_sandbox_policy(&self, _: &codex_protocol::SandboxPolicy) -> Result<(), String> {
+    fn check_sandbox_policy(&self, _: &codex_protocol::SandboxPolicy) -> Result<(), HostError> {
         Ok(())
     }
 
@@ -147,8 +152,8 @@ impl Host for NoEngine {
         &self.store
     }
 
-    fn default_provider(&self) -> Result<String, String> {
-        Err("there is no configuration".to_owned())
+    fn default_provider(&self) -> String {
+        "none".to_owned()
     }
 
     fn working_folder(&self) -> &Path {
@@ -159,8 +164,8 @@ impl Host for NoEngine {
         &self.skills
     }
 
-    fn switch_skill(&self, _: &SkillToggle) -> Result<(), String> {
-        Err("there is no engine".to_owned())
+    fn switch_skill(&self, _: &SkillToggle) -> Result<(), HostError> {
+        Err(HostError::Other("there is no engine".to_owned()))
     }
 }
 
@@ -182,7 +187,7 @@ fn id_of(line: &[u8]) -> Option<String> {
 
 #[tokio::test]
 async fn whatever_comes_is_replied_to_once() {
-    let server = Server::new(Arc::new(NoEngine::new()));
+    let server = AppServer::new(Arc::new(NoEngine::new()));
     let connection = server.connect(Limits::ONLY_CLIENT);
     let mut router = Router::new(server, Arc::clone(&connection));
     let mut noise = Noise::new(0);
@@ -195,7 +200,7 @@ async fn whatever_comes_is_replied_to_once() {
     }
     let mut lines = Lines::new(input.as_slice(), 1024);
     while let Some(line) = lines.next().unwrap() {
-        if let Incoming::Whole(line) = &line
+        if let InputLine::Whole(line) = &line
             && let Some(id) = id_of(line)
         {
             *expected.entry(id).or_default() += 1;

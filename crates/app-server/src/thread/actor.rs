@@ -16,15 +16,15 @@ use tokio::sync::mpsc;
 use super::additional_context::AdditionalContext;
 use super::follow_up::FollowUp;
 use super::status::Activity;
-use super::{Command, Facts, McpServers, Subscribers, ThreadHandle};
+use super::{McpServers, Subscribers, ThreadCommand, ThreadFacts, ThreadHandle};
 use crate::connection::{Connection, Responder, encode_notification};
-use crate::projection::{self, Fold, Notifications, Question, preview_of_message};
-use crate::server::Server;
+use crate::projection::{self, ClientQuestion, Fold, Notifications, preview_of_message};
+use crate::server::AppServer;
 
 /// A question without an answer yet.
 #[derive(Debug)]
-pub(super) struct Pending {
-    pub(super) question: Question,
+pub(super) struct OpenQuestion {
+    pub(super) question: ClientQuestion,
     pub(super) request: ServerRequest,
 }
 
@@ -40,17 +40,17 @@ pub(super) struct Revert {
 /// A loaded thread.
 #[derive(Debug)]
 pub(crate) struct Actor {
-    pub(super) server: Arc<Server>,
+    pub(super) server: Arc<AppServer>,
     pub(super) manager: Arc<ThreadManager>,
     pub(super) thread: codex_core::Thread,
     pub(super) handle: ThreadHandle,
-    pub(crate) facts: Facts,
+    pub(crate) facts: ThreadFacts,
     pub(super) fold: Fold<Notifications>,
     pub(super) additional_context: AdditionalContext,
     pub(super) subscribers: Subscribers,
     /// Sent to its first subscriber.
     pub(crate) deprecations: Vec<DeprecationNoticeNotification>,
-    pub(super) pending: BTreeMap<i64, Pending>,
+    pub(super) pending: BTreeMap<i64, OpenQuestion>,
     pub(super) interrupts: Vec<Responder<method::TurnInterrupt>>,
     pub(super) mcp_servers: McpServers,
     pub(super) rollback: Option<(String, Responder<method::ThreadRollback>)>,
@@ -62,7 +62,7 @@ pub(crate) struct Actor {
     pub(super) turn: Option<String>,
     pub(super) is_closing: bool,
     /// Whether whoever closes it sends the notification.
-    pub(super) is_put_away: bool,
+    pub(super) is_closed_silently: bool,
     /// Whether it is an agent, which its parent ends and nobody else.
     pub(super) is_agent: bool,
     /// Its agents, and those that it has started and that are still to be loaded.
@@ -71,19 +71,19 @@ pub(crate) struct Actor {
     activity: Activity,
     status: ThreadStatus,
     events: Events,
-    mailbox: mpsc::Receiver<Command>,
+    mailbox: mpsc::Receiver<ThreadCommand>,
 }
 
 impl Actor {
     /// Registers the thread: requests about its id are accepted at once. They are served when
     /// the thread runs.
     pub(crate) fn new(
-        server: Arc<Server>,
+        server: Arc<AppServer>,
         manager: Arc<ThreadManager>,
         thread: codex_core::Thread,
         events: Events,
         agents_to_load: mpsc::Receiver<SpawnedAgent>,
-        facts: Facts,
+        facts: ThreadFacts,
     ) -> Self {
         let (handle, mailbox) = ThreadHandle::new();
         let id = thread.id().to_string();
@@ -107,7 +107,7 @@ impl Actor {
             roots: HashMap::new(),
             turn: None,
             is_closing: false,
-            is_put_away: false,
+            is_closed_silently: false,
             is_agent: false,
             agents: Vec::new(),
             agents_to_load,
@@ -191,7 +191,7 @@ impl Actor {
                     status,
                 },
             ));
-        if !self.is_put_away && !self.is_agent {
+        if !self.is_closed_silently && !self.is_agent {
             self.server.broadcast(&ServerNotification::ThreadClosed(
                 ThreadClosedNotification { thread_id },
             ));
@@ -251,7 +251,7 @@ impl Actor {
             self.close_if_alone();
         }
         if matches!(event.msg, EventMsg::TurnComplete(_)) {
-            self.go_on().await;
+            self.start_next_turn().await;
         }
     }
 

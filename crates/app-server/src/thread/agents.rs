@@ -8,7 +8,7 @@ use codex_core::{SpawnedAgent, StartedThread};
 use codex_protocol::EventMsg;
 
 use super::actor::Actor;
-use super::facts::Facts;
+use super::facts::ThreadFacts;
 use crate::connection::Connection;
 use crate::projection::preview_of_message;
 
@@ -40,7 +40,7 @@ impl Actor {
         };
         let preview = first.as_ref().and_then(preview_of_message);
         let preview = preview.unwrap_or_default().to_owned();
-        let facts = Facts::new(&thread, *configured, &config, preview);
+        let facts = ThreadFacts::new(&thread, *configured, &config, preview);
         let thread_id = thread.id().to_string();
         let (server, manager) = (Arc::clone(&self.server), Arc::clone(&self.manager));
         let mut actor = Self::new(server, manager, thread, events, agents, facts);

@@ -18,7 +18,7 @@ use codex_protocol::{
 };
 use serde_json::json;
 
-use super::{Actor, Command, History, Snapshot, stored_thread};
+use super::{Actor, Snapshot, StoredHistory, ThreadCommand, stored_thread};
 use crate::connection::{ConnectionId, Responder};
 use crate::failure::Failure;
 use crate::handlers::stored::add_metadata;
@@ -29,30 +29,32 @@ use crate::projection::{
 };
 
 impl Actor {
-    pub(super) async fn carry_out(&mut self, command: Command) {
+    pub(super) async fn carry_out(&mut self, command: ThreadCommand) {
         match command {
-            Command::Start(params, reply) => self.start_turn(*params, reply).await,
-            Command::Settings(params, reply) => self.update_settings(*params, reply).await,
-            Command::Steer(params, reply) => self.steer(params, reply).await,
-            Command::Interrupt(params, reply) => self.interrupt(&params, reply).await,
-            Command::Rollback(turns, reply) => self.roll_back(turns, reply).await,
-            Command::Review(target, reply) => self.review(target, reply).await,
-            Command::Revert(before, reply) => self.revert(&before, reply).await,
-            Command::StartQueued(id, reply) => self.start_queued(id, reply).await,
-            Command::GoOn => self.go_on().await,
-            Command::Notify(notification) => self.notify(&notification),
-            Command::Submit(op, done) => {
+            ThreadCommand::Start(params, reply) => self.start_turn(*params, reply).await,
+            ThreadCommand::Settings(params, reply) => self.update_settings(*params, reply).await,
+            ThreadCommand::Steer(params, reply) => self.steer(params, reply).await,
+            ThreadCommand::Interrupt(params, reply) => self.interrupt(&params, reply).await,
+            ThreadCommand::Rollback(turns, reply) => self.roll_back(turns, reply).await,
+            ThreadCommand::Review(target, reply) => self.review(target, reply).await,
+            ThreadCommand::Revert(before, reply) => self.revert(&before, reply).await,
+            ThreadCommand::StartQueued(id, reply) => self.start_queued(id, reply).await,
+            ThreadCommand::StartNext => self.start_next_turn().await,
+            ThreadCommand::Notify(notification) => self.notify(&notification),
+            ThreadCommand::Submit(op, done) => {
                 if self.thread.submit(op).await.is_ok() {
                     let _ = done.send(());
                 }
             }
-            Command::Engine(reply) => drop(reply.send(self.thread.clone())),
-            Command::TimeoutPauses(reply) => drop(reply.send(self.thread.timeout_pauses().clone())),
-            Command::McpServers(servers) => {
+            ThreadCommand::Engine(reply) => drop(reply.send(self.thread.clone())),
+            ThreadCommand::TimeoutPauses(reply) => {
+                drop(reply.send(self.thread.timeout_pauses().clone()))
+            }
+            ThreadCommand::McpServers(servers) => {
                 let _ = self.thread.set_mcp_servers(servers).await;
             }
-            Command::Join(params, reply) => self.join(&params, reply).await,
-            Command::Describe(reply) => {
+            ThreadCommand::Join(params, reply) => self.join(&params, reply).await,
+            ThreadCommand::Describe(reply) => {
                 let _ = self.thread.flush().await;
                 let thread = self.facts.thread(self.status());
                 let running = self.fold.running_turn();
@@ -63,21 +65,23 @@ impl Actor {
                     mcp_servers,
                 });
             }
-            Command::SubscribeIfNone(connection) => {
+            ThreadCommand::SubscribeIfNone(connection) => {
                 if self.subscribers.is_empty() {
                     self.subscribe(&connection);
                     self.ask_again(&connection);
                 }
                 self.share_agents(&connection).await;
             }
-            Command::Leave(connection, reply) => {
+            ThreadCommand::Leave(connection, reply) => {
                 let _ = reply.send(self.leave(connection));
                 self.close_if_alone();
             }
-            Command::Answer { question, answer } => self.answer(question, answer.as_deref()).await,
-            Command::Close => self.close(),
-            Command::PutAway => {
-                self.is_put_away = true;
+            ThreadCommand::Answer { question, answer } => {
+                self.answer(question, answer.as_deref()).await
+            }
+            ThreadCommand::Close => self.close(),
+            ThreadCommand::CloseSilently => {
+                self.is_closed_silently = true;
                 self.close();
             }
         }
@@ -296,7 +300,7 @@ impl Actor {
     pub(super) async fn read_file(
         &self,
         ids: ItemIds,
-    ) -> Result<(std::path::PathBuf, History), Failure> {
+    ) -> Result<(std::path::PathBuf, StoredHistory), Failure> {
         let id = self.thread.id();
         let missing = || Failure::invalid(format!("no rollout found for thread id {id}"));
         let _ = self.thread.flush().await;
@@ -345,7 +349,7 @@ impl Actor {
                 self.show_goal(&connection);
                 self.ask_again(&connection);
                 self.share_agents(&connection).await;
-                self.go_on().await;
+                self.start_next_turn().await;
             }
             Err(failure) => reply.refuse(failure),
         }

@@ -15,12 +15,12 @@ use codex_protocol::{
 };
 use jiff::Timestamp;
 
-use super::History;
+use super::StoredHistory;
 use crate::projection::{Turns, environment, wire_settings, wire_source};
 
 /// A loaded thread: where it is and what it is.
 #[derive(Clone, Debug)]
-pub(crate) struct Facts {
+pub(crate) struct ThreadFacts {
     session: codex_core::Thread,
     forked_from: Option<ThreadId>,
     pub(crate) preview: String,
@@ -64,7 +64,7 @@ macro_rules! opened {
     }};
 }
 
-impl Facts {
+impl ThreadFacts {
     pub(crate) fn new(
         thread: &codex_core::Thread,
         configured: SessionConfiguredEvent,
@@ -200,7 +200,7 @@ impl Facts {
 /// The thread of a file, and its turns, which are put into the message about it.
 pub(crate) fn stored_thread(
     path: &Path,
-    history: History,
+    history: StoredHistory,
     status: ThreadStatus,
 ) -> (Thread, Turns) {
     let meta = history.meta;

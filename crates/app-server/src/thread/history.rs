@@ -17,7 +17,7 @@ use crate::projection::{Fold, ItemIds, PackTurns, Turns, preview_of_message};
 
 /// A stored thread.
 #[derive(Debug)]
-pub(crate) struct History {
+pub(crate) struct StoredHistory {
     pub(crate) meta: SessionMeta,
     /// Its first message.
     pub(crate) preview: String,
@@ -31,12 +31,12 @@ pub(crate) struct History {
 
 /// Whether turns are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub(crate) enum TurnsShown {
     WithTurns,
     WithoutTurns,
 }
 
-impl Shown {
+impl TurnsShown {
     pub(crate) fn of(exclude_turns: bool) -> Self {
         if exclude_turns {
             Self::WithoutTurns
@@ -50,8 +50,8 @@ impl Shown {
 ///
 /// # Errors
 /// The file cannot be read, or it does not say what thread it is.
-pub(crate) fn read_history(path: &Path, ids: ItemIds) -> Result<History, LoadError> {
-    let mut reader = Reader::new(Shown::WithTurns, ids);
+pub(crate) fn read_history(path: &Path, ids: ItemIds) -> Result<StoredHistory, LoadError> {
+    let mut reader = HistoryReader::new(TurnsShown::WithTurns, ids);
     scan(path, |line| {
         reader.take(line);
         ControlFlow::Continue(())
@@ -66,18 +66,18 @@ pub(crate) fn read_history(path: &Path, ids: ItemIds) -> Result<History, LoadErr
 /// The file cannot be read, or it does not say what thread it is.
 pub(crate) fn read_to_load(
     path: &Path,
-    shown: Shown,
+    shown: TurnsShown,
     ids: ItemIds,
     end: Option<u64>,
-) -> Result<(History, StoredThread), LoadError> {
-    let mut reader = Reader::new(shown, ids);
+) -> Result<(StoredHistory, StoredThread), LoadError> {
+    let mut reader = HistoryReader::new(shown, ids);
     let stored = StoredThread::read(path, end, |line| reader.take(line))?;
     Ok((reader.finish()?, stored))
 }
 
 #[derive(Debug)]
-struct Reader {
-    shown: Shown,
+struct HistoryReader {
+    shown: TurnsShown,
     fold: Fold<PackTurns>,
     meta: Option<SessionMeta>,
     preview: Option<String>,
@@ -87,8 +87,8 @@ struct Reader {
     usage: Vec<u8>,
 }
 
-impl Reader {
-    fn new(shown: Shown, ids: ItemIds) -> Self {
+impl HistoryReader {
+    fn new(shown: TurnsShown, ids: ItemIds) -> Self {
         Self {
             shown,
             fold: Fold::new(PackTurns).with_ids(ids),
@@ -115,7 +115,7 @@ impl Reader {
                 self.usage.extend_from_slice(line.bytes());
                 false
             }
-            _ if self.shown == Shown::WithoutTurns && self.preview.is_some() => false,
+            _ if self.shown == TurnsShown::WithoutTurns && self.preview.is_some() => false,
             _ => makes_turns(&kind, payload.as_deref()),
         };
         if !counts {
@@ -130,20 +130,20 @@ impl Reader {
                 if self.preview.is_none() {
                     self.preview = preview(&item);
                 }
-                if self.shown == Shown::WithTurns {
+                if self.shown == TurnsShown::WithTurns {
                     self.fold.apply_stored(milliseconds(&line.timestamp), &item);
                 }
             }
         }
     }
 
-    fn finish(self) -> Result<History, LoadError> {
+    fn finish(self) -> Result<StoredHistory, LoadError> {
         let settings = self.settings();
         let usage = self.usage();
         let (model, effort) = settings.map_or((None, None), |settings| {
             (Some(settings.model), settings.effort)
         });
-        Ok(History {
+        Ok(StoredHistory {
             meta: self.meta.ok_or(LoadError::NoMeta)?,
             preview: self.preview.unwrap_or_default(),
             turns: self.fold.into_turns(),
@@ -160,7 +160,7 @@ impl Reader {
         count.info
     }
 
-    fn settings(&self) -> Option<Settings> {
+    fn settings(&self) -> Option<TurnContextSettings> {
         let line = std::str::from_utf8(&self.settings).ok()?;
         let line = RawRolloutLine::read(line).ok()?;
         serde_json::from_str(line.payload.get()).ok()
@@ -169,7 +169,7 @@ impl Reader {
 
 /// Of the settings of a turn what is shown of its thread. The rest differs between versions.
 #[derive(Deserialize)]
-struct Settings {
+struct TurnContextSettings {
     model: String,
     effort: Option<ReasoningEffort>,
 }

@@ -34,8 +34,8 @@ use tokio::sync::{mpsc, oneshot};
 use crate::connection::{Connection, ConnectionId, Responder};
 
 pub(crate) use actor::Actor;
-pub(crate) use facts::{Facts, stored_thread};
-pub(crate) use history::{History, Shown, read_history, read_to_load};
+pub(crate) use facts::{ThreadFacts, stored_thread};
+pub(crate) use history::{StoredHistory, TurnsShown, read_history, read_to_load};
 pub(crate) use outline::Outlines;
 
 /// How many requests may wait for a thread.
@@ -43,11 +43,11 @@ const MAILBOX: usize = 128;
 
 /// Reaches a loaded thread. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct ThreadHandle(mpsc::Sender<Command>);
+pub(crate) struct ThreadHandle(mpsc::Sender<ThreadCommand>);
 
 /// What clients ask of a loaded thread.
 #[derive(Debug)]
-enum Command {
+enum ThreadCommand {
     Start(Box<TurnStartParams>, Responder<method::TurnStart>),
     Settings(
         Box<ThreadSettingsUpdateParams>,
@@ -59,7 +59,7 @@ enum Command {
     Review(ReviewTarget, Responder<method::ReviewStart>),
     Revert(String, Responder<method::ThreadRevert>),
     StartQueued(Option<String>, Responder<method::ThreadQueueStart>),
-    GoOn,
+    StartNext,
     Notify(Box<ServerNotification>),
     Submit(Op, oneshot::Sender<()>),
     TimeoutPauses(oneshot::Sender<TimeoutPauses>),
@@ -74,7 +74,7 @@ enum Command {
         answer: Option<String>,
     },
     Close,
-    PutAway,
+    CloseSilently,
 }
 
 /// A loaded thread at one moment; everything before it can be read from its file.
@@ -92,13 +92,13 @@ pub(crate) struct Snapshot {
 pub(crate) type McpServers = HashMap<String, McpStartupStatus>;
 
 impl ThreadHandle {
-    fn new() -> (Self, mpsc::Receiver<Command>) {
+    fn new() -> (Self, mpsc::Receiver<ThreadCommand>) {
         let (sender, receiver) = mpsc::channel(MAILBOX);
         (Self(sender), receiver)
     }
 
     /// A command that cannot be handed over is dropped, which replies to its request.
-    async fn send(&self, command: Command) {
+    async fn send(&self, command: ThreadCommand) {
         let _ = self.0.send(command).await;
     }
 
@@ -107,7 +107,8 @@ impl ThreadHandle {
         params: TurnStartParams,
         reply: Responder<method::TurnStart>,
     ) {
-        self.send(Command::Start(Box::new(params), reply)).await;
+        self.send(ThreadCommand::Start(Box::new(params), reply))
+            .await;
     }
 
     pub(crate) async fn update_settings(
@@ -115,11 +116,12 @@ impl ThreadHandle {
         params: ThreadSettingsUpdateParams,
         reply: Responder<method::ThreadSettingsUpdate>,
     ) {
-        self.send(Command::Settings(Box::new(params), reply)).await;
+        self.send(ThreadCommand::Settings(Box::new(params), reply))
+            .await;
     }
 
     pub(crate) async fn steer(&self, params: TurnSteerParams, reply: Responder<method::TurnSteer>) {
-        self.send(Command::Steer(params, reply)).await;
+        self.send(ThreadCommand::Steer(params, reply)).await;
     }
 
     pub(crate) async fn interrupt(
@@ -127,19 +129,19 @@ impl ThreadHandle {
         params: TurnInterruptParams,
         reply: Responder<method::TurnInterrupt>,
     ) {
-        self.send(Command::Interrupt(params, reply)).await;
+        self.send(ThreadCommand::Interrupt(params, reply)).await;
     }
 
     pub(crate) async fn roll_back(&self, turns: u32, reply: Responder<method::ThreadRollback>) {
-        self.send(Command::Rollback(turns, reply)).await;
+        self.send(ThreadCommand::Rollback(turns, reply)).await;
     }
 
     pub(crate) async fn review(&self, target: ReviewTarget, reply: Responder<method::ReviewStart>) {
-        self.send(Command::Review(target, reply)).await;
+        self.send(ThreadCommand::Review(target, reply)).await;
     }
 
     pub(crate) async fn revert(&self, before: String, reply: Responder<method::ThreadRevert>) {
-        self.send(Command::Revert(before, reply)).await;
+        self.send(ThreadCommand::Revert(before, reply)).await;
     }
 
     pub(crate) async fn start_queued(
@@ -147,48 +149,49 @@ impl ThreadHandle {
         id: Option<String>,
         reply: Responder<method::ThreadQueueStart>,
     ) {
-        self.send(Command::StartQueued(id, reply)).await;
+        self.send(ThreadCommand::StartQueued(id, reply)).await;
     }
 
     /// The goal changed: if the thread is idle and it is active, it goes on.
     pub(crate) async fn goal_changed(&self) {
-        self.send(Command::GoOn).await;
+        self.send(ThreadCommand::StartNext).await;
     }
 
     /// The queue grew: if the thread is idle, its first message starts.
     pub(crate) async fn queue_grew(&self) {
-        self.send(Command::GoOn).await;
+        self.send(ThreadCommand::StartNext).await;
     }
 
     /// Notifies the subscribers.
     pub(crate) async fn notify(&self, notification: ServerNotification) {
-        self.send(Command::Notify(Box::new(notification))).await;
+        self.send(ThreadCommand::Notify(Box::new(notification)))
+            .await;
     }
 
     /// Hands an operation to the engine. False if the thread is closed.
     pub(crate) async fn submit(&self, op: Op) -> bool {
         let (done, submitted) = oneshot::channel();
-        self.send(Command::Submit(op, done)).await;
+        self.send(ThreadCommand::Submit(op, done)).await;
         submitted.await.is_ok()
     }
 
     /// The engine's own handle; none if the thread is closed.
     pub(crate) async fn engine(&self) -> Option<codex_core::Thread> {
         let (reply, engine) = oneshot::channel();
-        self.send(Command::Engine(reply)).await;
+        self.send(ThreadCommand::Engine(reply)).await;
         engine.await.ok()
     }
 
     /// What holds the time limits of its commands; none if the thread is closed.
-    pub(crate) async fn holds(&self) -> Option<TimeoutPauses> {
-        let (reply, holds) = oneshot::channel();
-        self.send(Command::TimeoutPauses(reply)).await;
-        holds.await.ok()
+    pub(crate) async fn timeout_pauses(&self) -> Option<TimeoutPauses> {
+        let (reply, timeout_pauses) = oneshot::channel();
+        self.send(ThreadCommand::TimeoutPauses(reply)).await;
+        timeout_pauses.await.ok()
     }
 
     /// Has these MCP servers take the place of its own when its next turn starts.
     pub(crate) async fn set_mcp_servers(&self, servers: Vec<McpServer>) {
-        self.send(Command::McpServers(servers)).await;
+        self.send(ThreadCommand::McpServers(servers)).await;
     }
 
     pub(crate) async fn join(
@@ -196,42 +199,43 @@ impl ThreadHandle {
         params: ThreadResumeParams,
         reply: Responder<method::ThreadResume>,
     ) {
-        self.send(Command::Join(Box::new(params), reply)).await;
+        self.send(ThreadCommand::Join(Box::new(params), reply))
+            .await;
     }
 
     /// What the thread is like now; none if it is closed.
     pub(crate) async fn describe(&self) -> Option<Snapshot> {
         let (reply, snapshot) = oneshot::channel();
-        self.send(Command::Describe(reply)).await;
+        self.send(ThreadCommand::Describe(reply)).await;
         snapshot.await.ok()
     }
 
     /// Subscribes this client if the thread has no subscriber, and sends it the open questions.
     async fn subscribe_if_none(&self, connection: &Arc<Connection>) {
         let connection = Arc::clone(connection);
-        self.send(Command::SubscribeIfNone(connection)).await;
+        self.send(ThreadCommand::SubscribeIfNone(connection)).await;
     }
 
     pub(crate) async fn leave(&self, connection: ConnectionId) -> ThreadUnsubscribeStatus {
         let (reply, status) = oneshot::channel();
-        self.send(Command::Leave(connection, reply)).await;
+        self.send(ThreadCommand::Leave(connection, reply)).await;
         status.await.unwrap_or(ThreadUnsubscribeStatus::NotLoaded)
     }
 
     pub(crate) async fn answer(&self, question: i64, answer: Option<String>) {
-        self.send(Command::Answer { question, answer }).await;
+        self.send(ThreadCommand::Answer { question, answer }).await;
     }
 
     /// Ends the thread because its file is about to move, and waits until it has ended. `thread/closed` is
     /// not sent: the caller sends a notification of its own.
-    pub(crate) async fn put_away(&self) {
-        self.send(Command::PutAway).await;
+    pub(crate) async fn close_silently(&self) {
+        self.send(ThreadCommand::CloseSilently).await;
         self.0.closed().await;
     }
 
     /// Ends the thread and waits until it has ended.
     pub(crate) async fn close(&self) {
-        self.send(Command::Close).await;
+        self.send(ThreadCommand::Close).await;
         self.0.closed().await;
     }
 }

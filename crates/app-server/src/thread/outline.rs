@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 
 use super::history::{makes_turns, milliseconds};
 use crate::projection::{
-    ByteRanges, Fold, ItemIds, Part, TurnRange, Turns, lines_of_others, parts,
+    ByteRanges, FilePart, Fold, ItemIds, TurnRange, Turns, lines_of_others, parts,
 };
 
 /// How many outlines are kept.
@@ -76,11 +76,11 @@ impl Outline {
         let mut fold = Fold::new(()).with_ids(ids);
         for part in parts(&self.ranges, wanted) {
             let lines = match part {
-                Part::Turn(range, begin, end) => {
+                FilePart::Turn(range, begin, end) => {
                     fold.go_to(range.counters());
                     begin..end.unwrap_or(self.length)
                 }
-                Part::Line(begin) => {
+                FilePart::Line(begin) => {
                     fold.leave();
                     begin..self.length
                 }
@@ -92,8 +92,8 @@ impl Outline {
                     fold.apply_stored(now, &item);
                 }
                 match part {
-                    Part::Turn(..) => ControlFlow::Continue(()),
-                    Part::Line(_) => ControlFlow::Break(()),
+                    FilePart::Turn(..) => ControlFlow::Continue(()),
+                    FilePart::Line(_) => ControlFlow::Break(()),
                 }
             })?;
         }
@@ -153,16 +153,16 @@ fn turn_of(line: ScannedLine<'_>) -> Option<&str> {
 
 /// The outlines that were wanted last.
 #[derive(Debug, Default)]
-pub(crate) struct Outlines(Mutex<VecDeque<(Stamp, Arc<Outline>)>>);
+pub(crate) struct Outlines(Mutex<VecDeque<(FileStamp, Arc<Outline>)>>);
 
 /// Identifies one state of a file.
 #[derive(Debug, PartialEq, Eq)]
-struct Stamp {
+struct FileStamp {
     length: u64,
     modified: Option<SystemTime>,
 }
 
-impl Stamp {
+impl FileStamp {
     fn of(metadata: &Metadata) -> Self {
         Self {
             length: metadata.len(),
@@ -177,7 +177,7 @@ impl Outlines {
     /// # Errors
     /// The file cannot be read.
     pub(crate) fn get(&self, path: &Path) -> io::Result<Arc<Outline>> {
-        let stamp = Stamp::of(&path.metadata()?);
+        let stamp = FileStamp::of(&path.metadata()?);
         let known = self.take(path).filter(|(known, _)| *known == stamp);
         let outline = match known {
             Some((_, outline)) => outline,
@@ -189,7 +189,7 @@ impl Outlines {
         Ok(outline)
     }
 
-    fn take(&self, path: &Path) -> Option<(Stamp, Arc<Outline>)> {
+    fn take(&self, path: &Path) -> Option<(FileStamp, Arc<Outline>)> {
         let mut kept = self.0.lock();
         let known = kept.iter().position(|(_, outline)| outline.file == path)?;
         kept.remove(known)

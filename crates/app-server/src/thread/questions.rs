@@ -5,15 +5,15 @@ use codex_app_server_protocol::v2::{ServerRequestResolvedNotification, WarningNo
 use codex_app_server_protocol::{ServerNotification, ServerRequest};
 use codex_protocol::EventMsg;
 
-use super::actor::{Actor, Pending};
+use super::actor::{Actor, OpenQuestion};
 use crate::connection::Connection;
-use crate::projection::{self, Asker};
+use crate::projection::{self, QuestionContext};
 
 impl Actor {
     /// Puts the question of an event, if it has one, to all subscribers of the thread.
     pub(super) fn ask(&mut self, now: i64, event: &EventMsg) {
         let settings = self.thread.settings();
-        let asker = Asker {
+        let asker = QuestionContext {
             thread: self.thread.id().as_str(),
             cwd: &settings.cwd,
             now,
@@ -22,7 +22,8 @@ impl Actor {
             return;
         };
         let number = self.server.open_question(self.handle.clone());
-        self.pending.insert(number, Pending { question, request });
+        self.pending
+            .insert(number, OpenQuestion { question, request });
         self.notify_status();
         for subscriber in self.subscribers.values() {
             self.ask_one(number, subscriber);
@@ -86,7 +87,7 @@ impl Actor {
         }
     }
 
-    fn notify_resolved(&self, number: i64, pending: &Pending) {
+    fn notify_resolved(&self, number: i64, pending: &OpenQuestion) {
         if pending.question.is_announced() {
             let resolved = ServerRequestResolvedNotification {
                 thread_id: self.thread.id().to_string(),

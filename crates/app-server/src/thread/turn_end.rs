@@ -96,7 +96,7 @@ impl Actor {
     }
 
     /// Starts the next turn of an idle thread: that of the queue first, else one for the goal.
-    pub(super) async fn go_on(&mut self) {
+    pub(super) async fn start_next_turn(&mut self) {
         let is_idle = self.turn.is_none() && !self.is_closing && !self.follow_up.is_held;
         if !is_idle || !self.is_kept() || self.server.is_ending() {
             return;

@@ -8,7 +8,7 @@ use hyper::StatusCode;
 use tokio::sync::Semaphore;
 
 use super::auth::Auth;
-use super::peer::{Peer, Verdict};
+use super::peer::{Peer, PeerVerdict};
 
 /// How long the answer to a wrong token takes.
 const WRONG_TOKEN: Duration = Duration::from_millis(250);
@@ -24,7 +24,7 @@ pub(super) struct Admission {
 
 /// Why a client is turned away: the status of the reply and its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct AdmissionError {
     pub(super) status: StatusCode,
     pub(super) reason: &'static str,
 }
@@ -43,15 +43,17 @@ impl Admission {
         peer: Peer,
         host: Option<&[u8]>,
         authorization: Option<&[u8]>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), AdmissionError> {
         if self.auth.is_none() && peer.has_names() && !host.is_none_or(is_own_name) {
             return Err(forbidden("`Host` has to be an address or `localhost`"));
         }
         let verdict = tokio::task::spawn_blocking(move || peer.verdict()).await;
-        match verdict.unwrap_or(Verdict::Unknown) {
-            Verdict::Free => {}
-            Verdict::Confined => return Err(forbidden("a program in a sandbox may not connect")),
-            Verdict::Unknown => {
+        match verdict.unwrap_or(PeerVerdict::Unknown) {
+            PeerVerdict::Free => {}
+            PeerVerdict::Confined => {
+                return Err(forbidden("a program in a sandbox may not connect"));
+            }
+            PeerVerdict::Unknown => {
                 return Err(forbidden("the process that connects could not be found"));
             }
         }
@@ -64,15 +66,15 @@ impl Admission {
         if checked.is_err() {
             tokio::time::sleep(WRONG_TOKEN).await;
         }
-        checked.map_err(|error| Refusal {
+        checked.map_err(|error| AdmissionError {
             status: StatusCode::UNAUTHORIZED,
             reason: error.text(),
         })
     }
 }
 
-fn forbidden(reason: &'static str) -> Refusal {
-    Refusal {
+fn forbidden(reason: &'static str) -> AdmissionError {
+    AdmissionError {
         status: StatusCode::FORBIDDEN,
         reason,
     }

@@ -14,7 +14,7 @@ const MAX_CONTROL_BYTES: u64 = 125;
 
 /// Why nothing more is read from a client.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Broken {
+pub(super) enum FrameError {
     #[error("the connection is gone: {0}")]
     Io(#[from] io::Error),
     #[error("the client closed the connection")]
@@ -25,7 +25,7 @@ pub(super) enum Broken {
     Encoding,
 }
 
-impl Broken {
+impl FrameError {
     /// The reason for the client.
     pub(super) fn close_code(&self) -> Option<CloseCode> {
         match self {
@@ -39,16 +39,16 @@ impl Broken {
 
 /// What stands before the bytes of a client's frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct ClientFrameHeader {
     pub(super) is_last: bool,
     pub(super) opcode: OpCode,
     pub(super) length: u64,
     mask: [u8; 4],
 }
 
-impl Header {
+impl ClientFrameHeader {
     /// Reads one, and holds it to what clients must keep to.
-    pub(super) async fn read(input: &mut (impl AsyncRead + Unpin)) -> Result<Self, Broken> {
+    pub(super) async fn read(input: &mut (impl AsyncRead + Unpin)) -> Result<Self, FrameError> {
         let mut bytes = [0; MAX_HEADER_BYTES];
         input.read_exact(&mut bytes[..2]).await?;
         let mask = if bytes[1] & 0x80 == 0 { 0 } else { 4 };
@@ -61,9 +61,9 @@ impl Header {
         input.read_exact(&mut bytes[2..end]).await?;
         let parsed = FrameHeader::parse(&mut Cursor::new(&bytes[..end]));
         let Ok(Some((header, length))) = parsed else {
-            return Err(Broken::Protocol);
+            return Err(FrameError::Protocol);
         };
-        Self::check(&header, length).ok_or(Broken::Protocol)
+        Self::check(&header, length).ok_or(FrameError::Protocol)
     }
 
     fn check(header: &FrameHeader, length: u64) -> Option<Self> {

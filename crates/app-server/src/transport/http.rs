@@ -25,7 +25,7 @@ const OPTIONS: ServerOptions = ServerOptions {
     half_close: true,
 };
 
-type Reply = Response<Full<Bytes>>;
+type HttpReply = Response<Full<Bytes>>;
 
 /// Answers requests until one of them makes the connection a websocket. Returns the stream then, and the
 /// bytes that came after that request.
@@ -50,7 +50,7 @@ pub(super) async fn upgrade<S: AsyncRead + AsyncWrite + Unpin>(
     Ok(None)
 }
 
-async fn reply(request: &HttpRequest, admission: &Admission, peer: Peer) -> Reply {
+async fn reply(request: &HttpRequest, admission: &Admission, peer: Peer) -> HttpReply {
     if request.headers().contains_key(header::ORIGIN) {
         return refusal(StatusCode::FORBIDDEN, "");
     }
@@ -69,7 +69,7 @@ async fn reply(request: &HttpRequest, admission: &Admission, peer: Peer) -> Repl
     }
 }
 
-fn probe(method: &Method) -> Reply {
+fn probe(method: &Method) -> HttpReply {
     if matches!(*method, Method::GET | Method::HEAD) {
         return refusal(StatusCode::OK, "");
     }
@@ -80,7 +80,7 @@ fn probe(method: &Method) -> Reply {
 }
 
 /// A reply that leaves the connection what it is.
-fn refusal(status: StatusCode, reason: impl Into<Bytes>) -> Reply {
+fn refusal(status: StatusCode, reason: impl Into<Bytes>) -> HttpReply {
     let reason = reason.into();
     let has_reason = !reason.is_empty();
     let mut reply = Response::new(Full::from(reason));

@@ -7,7 +7,7 @@ use tokio::io::{BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::task::JoinHandle;
 
 use super::lines::Lines;
-use super::{Client, LAST_WORDS, MESSAGE_LIMIT, Service, Session, end_work};
+use super::{ConnectedClient, LAST_WORDS, MESSAGE_LIMIT, MessageHandler, Service, end_work};
 use crate::outbox::Limits;
 
 /// Bytes on the way in each direction.
@@ -39,7 +39,7 @@ pub(crate) fn serve_in_memory(service: Arc<impl Service>) -> InMemory {
 
 async fn serve(service: Arc<impl Service>, stream: DuplexStream) -> io::Result<()> {
     let (input, mut output) = tokio::io::split(stream);
-    let Client {
+    let ConnectedClient {
         id,
         mut session,
         outbox,

@@ -7,18 +7,18 @@ use std::io::{self, BufRead};
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 
-use super::Incoming;
+use super::InputLine;
 
 /// Reads lines.
 #[derive(Debug)]
 pub(crate) struct Lines<R> {
     input: R,
-    line: Line,
+    line: LineBuffer,
 }
 
 /// The line that is being read.
 #[derive(Debug)]
-struct Line {
+struct LineBuffer {
     limit: usize,
     partial: Vec<u8>,
     skipping: bool,
@@ -26,7 +26,7 @@ struct Line {
 
 impl<R> Lines<R> {
     pub(crate) fn new(input: R, limit: usize) -> Self {
-        let line = Line {
+        let line = LineBuffer {
             limit,
             partial: Vec::new(),
             skipping: false,
@@ -37,7 +37,7 @@ impl<R> Lines<R> {
 
 impl<R: BufRead> Lines<R> {
     /// The next line; none at the end of the input. What stands after the last `\n` counts as a line.
-    pub(crate) fn next(&mut self) -> io::Result<Option<Incoming>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<InputLine>> {
         loop {
             let available = match self.input.fill_buf() {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -57,7 +57,7 @@ impl<R: BufRead> Lines<R> {
 
 impl<R: AsyncBufRead + Unpin> Lines<R> {
     /// Like [`next`](Lines::next) for a stream. Nothing is lost if it is dropped half-way.
-    pub(crate) async fn next_of_stream(&mut self) -> io::Result<Option<Incoming>> {
+    pub(crate) async fn next_of_stream(&mut self) -> io::Result<Option<InputLine>> {
         loop {
             let available = self.input.fill_buf().await?;
             if available.is_empty() {
@@ -72,9 +72,9 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
     }
 }
 
-impl Line {
+impl LineBuffer {
     /// Takes what belongs to the line: how much that is, and the line if it ends there.
-    fn take_from(&mut self, available: &[u8]) -> (usize, Option<Incoming>) {
+    fn take_from(&mut self, available: &[u8]) -> (usize, Option<InputLine>) {
         let end = memchr::memchr(b'\n', available);
         let taken = end.unwrap_or(available.len());
         if self.partial.len() + taken > self.limit {
@@ -91,17 +91,17 @@ impl Line {
     }
 
     /// What stands at the end of the input.
-    fn last(&mut self) -> Option<Incoming> {
+    fn last(&mut self) -> Option<InputLine> {
         let is_blank = self.partial.is_empty() && !self.skipping;
         (!is_blank).then(|| self.finish())
     }
 
-    fn finish(&mut self) -> Incoming {
+    fn finish(&mut self) -> InputLine {
         let line = std::mem::take(&mut self.partial);
         if std::mem::take(&mut self.skipping) {
-            Incoming::TooLong
+            InputLine::TooLong
         } else {
-            Incoming::Whole(line)
+            InputLine::Whole(line)
         }
     }
 }
@@ -118,7 +118,8 @@ mod tests {
         for capacity in [1, 3, 1024] {
             let mut lines = Lines::new(BufReader::with_capacity(capacity, input.as_bytes()), 8);
             for line in expected {
-                let expected = line.map_or(Incoming::TooLong, |text| Incoming::Whole(text.into()));
+                let expected =
+                    line.map_or(InputLine::TooLong, |text| InputLine::Whole(text.into()));
                 assert_eq!(lines.next().unwrap(), Some(expected));
             }
             assert_eq!(lines.next().unwrap(), None);

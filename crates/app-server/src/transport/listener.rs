@@ -21,8 +21,8 @@ use super::peer::Peer;
 use super::signals::Signals;
 #[cfg(unix)]
 use super::unix_socket::SocketFile;
-use super::websocket::{self, ControlQueue, Reader};
-use super::{Client, LAST_WORDS, Service, Session, end_work, http};
+use super::websocket::{self, ControlQueue, WebSocketReader};
+use super::{ConnectedClient, LAST_WORDS, MessageHandler, Service, end_work, http};
 use crate::outbox::Limits;
 
 /// How many clients are served at once; more are hung up on.
@@ -174,14 +174,14 @@ async fn serve_client(
     };
     let (input, output) = tokio::io::split(stream);
     let input = BufReader::with_capacity(16 * 1024, Cursor::new(begun).chain(input));
-    let Client {
+    let ConnectedClient {
         id,
         mut session,
         outbox,
     } = Arc::clone(&service).connect(Limits::ONE_OF_MANY);
     let control = ControlQueue::default();
     let reading = async {
-        let mut reader = Reader::new(input, limit);
+        let mut reader = WebSocketReader::new(input, limit);
         loop {
             match reader.next(&control).await {
                 Ok(message) => session.take(message).await,

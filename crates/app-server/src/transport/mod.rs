@@ -47,10 +47,10 @@ const LAST_WORDS: Duration = Duration::from_millis(400);
 /// What transports carry messages to and from. They know nothing else of it.
 #[async_trait]
 pub(crate) trait Service: Send + Sync + 'static {
-    type Session: Session;
+    type MessageHandler: MessageHandler;
 
     /// A client has connected.
-    fn connect(self: Arc<Self>, limits: Limits) -> Client<Self::Session>;
+    fn connect(self: Arc<Self>, limits: Limits) -> ConnectedClient<Self::MessageHandler>;
 
     /// A client is gone.
     async fn disconnect(&self, client: u64);
@@ -66,7 +66,7 @@ pub(crate) trait Service: Send + Sync + 'static {
 }
 
 /// A client that has connected.
-pub(crate) struct Client<S> {
+pub(crate) struct ConnectedClient<S> {
     pub(crate) id: u64,
     /// Its messages go here.
     pub(crate) session: S,
@@ -76,8 +76,8 @@ pub(crate) struct Client<S> {
 
 /// Takes the messages of one client.
 #[async_trait]
-pub(crate) trait Session: Send + 'static {
-    async fn take(&mut self, message: Incoming);
+pub(crate) trait MessageHandler: Send + 'static {
+    async fn take(&mut self, message: InputLine);
 }
 
 /// Ends everything that is going on, or gives up in time.
@@ -92,7 +92,7 @@ async fn end_work(service: &impl Service) {
 
 /// A message of a client, or what is left of it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Incoming {
+pub(crate) enum InputLine {
     /// Without its end.
     Whole(Vec<u8>),
     /// It passed the limit and was skipped.

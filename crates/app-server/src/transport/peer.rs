@@ -27,7 +27,7 @@ pub(super) enum Peer {
 
 /// Whether a peer may be served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum PeerVerdict {
     /// No process of a sandbox.
     Free,
     /// A process of a sandbox.
@@ -39,14 +39,14 @@ pub(super) enum Verdict {
 impl Peer {
     /// Looks at the processes of the machine, which takes a while.
     #[cfg(target_os = "linux")]
-    pub(super) fn verdict(self) -> Verdict {
+    pub(super) fn verdict(self) -> PeerVerdict {
         linux::verdict(self)
     }
 
     /// Elsewhere the process of a connection is not known.
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn verdict(self) -> Verdict {
-        Verdict::Free
+    pub(super) fn verdict(self) -> PeerVerdict {
+        PeerVerdict::Free
     }
 
     /// Whether a name in `Host` may lead here that somebody else gave to this machine.
@@ -63,22 +63,22 @@ mod linux {
     use procfs::net::TcpNetEntry;
     use procfs::process::{FDTarget, Process, all_processes};
 
-    use super::{Peer, Verdict};
+    use super::{Peer, PeerVerdict};
 
     /// Processes have no more ancestors than this.
     const ANCESTORS: usize = 4096;
 
-    pub(super) fn verdict(peer: Peer) -> Verdict {
+    pub(super) fn verdict(peer: Peer) -> PeerVerdict {
         let judged = match peer {
             Peer::Tcp { client, server } => of_port(client, server),
             Peer::Unix { process, user } if user == own_user() => of_process(process),
-            Peer::Unix { .. } => Ok(Verdict::Free),
+            Peer::Unix { .. } => Ok(PeerVerdict::Free),
             #[cfg(test)]
-            Peer::Trusted => Ok(Verdict::Free),
+            Peer::Trusted => Ok(PeerVerdict::Free),
         };
         judged.unwrap_or_else(|error| {
             tracing::warn!(%error, "it cannot be found out who connects");
-            Verdict::Unknown
+            PeerVerdict::Unknown
         })
     }
 
@@ -86,33 +86,33 @@ mod linux {
         rustix::process::geteuid().as_raw()
     }
 
-    fn of_process(process: Option<i32>) -> ProcResult<Verdict> {
+    fn of_process(process: Option<i32>) -> ProcResult<PeerVerdict> {
         match process {
             Some(process) if process > 0 => of_holder(&Process::new(process)?),
-            _ => Ok(Verdict::Unknown),
+            _ => Ok(PeerVerdict::Unknown),
         }
     }
 
-    fn of_port(client: SocketAddr, server: SocketAddr) -> ProcResult<Verdict> {
+    fn of_port(client: SocketAddr, server: SocketAddr) -> ProcResult<PeerVerdict> {
         let Some(socket) = find_socket(client, server)? else {
             let is_local = server.ip().to_canonical().is_loopback() || same_ip(client, server);
             return Ok(if is_local {
-                Verdict::Unknown
+                PeerVerdict::Unknown
             } else {
-                Verdict::Free
+                PeerVerdict::Free
             });
         };
         // No sandbox gives a process another user.
         if socket.uid != own_user() {
-            return Ok(Verdict::Free);
+            return Ok(PeerVerdict::Free);
         }
-        let mut verdict = Verdict::Unknown;
+        let mut verdict = PeerVerdict::Unknown;
         for process in all_processes()?
             .flatten()
             .filter(|process| has_socket(process, socket.inode))
         {
             match of_holder(&process)? {
-                Verdict::Free => verdict = Verdict::Free,
+                PeerVerdict::Free => verdict = PeerVerdict::Free,
                 other => return Ok(other),
             }
         }
@@ -150,10 +150,10 @@ mod linux {
                 .any(|target| is_it(&target))
     }
 
-    fn of_holder(process: &Process) -> ProcResult<Verdict> {
+    fn of_holder(process: &Process) -> ProcResult<PeerVerdict> {
         let own = Process::myself()?;
         if process.pid == own.pid {
-            return Ok(Verdict::Free);
+            return Ok(PeerVerdict::Free);
         }
         let user_namespace = |process: &Process| -> ProcResult<Option<u64>> {
             let namespaces = process.namespaces()?.0;
@@ -162,14 +162,14 @@ mod linux {
                 .map(|namespace| namespace.identifier))
         };
         if user_namespace(process)? != user_namespace(&own)? {
-            return Ok(Verdict::Confined);
+            return Ok(PeerVerdict::Confined);
         }
         // Where namespaces cannot be had, what is confined has at least given up new privileges.
         let is_bound = process.status()?.nonewprivs == Some(1);
         if is_bound && is_descendant(process, own.pid)? {
-            Ok(Verdict::Confined)
+            Ok(PeerVerdict::Confined)
         } else {
-            Ok(Verdict::Free)
+            Ok(PeerVerdict::Free)
         }
     }
 
@@ -208,10 +208,10 @@ mod tests {
             };
             let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let (peer, _accepted) = peer(&listener);
-            assert_eq!(peer.verdict(), Verdict::Free);
+            assert_eq!(peer.verdict(), PeerVerdict::Free);
             // Nobody has it any more.
             drop(client);
-            assert_eq!(peer.verdict(), Verdict::Unknown);
+            assert_eq!(peer.verdict(), PeerVerdict::Unknown);
         }
     }
 
@@ -220,7 +220,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let script = format!("exec 3<>/dev/tcp/127.0.0.1/{port}; read");
-        let connects = |program: &[&str], expected: Verdict| {
+        let connects = |program: &[&str], expected: PeerVerdict| {
             let mut command = Command::new(program[0]);
             command.args(&program[1..]).args(["bash", "-c", &script]);
             let Ok(mut child) = command.stdin(Stdio::piped()).spawn() else {
@@ -231,17 +231,17 @@ mod tests {
             drop(child.stdin.take());
             child.wait().unwrap();
         };
-        connects(&["env"], Verdict::Free);
-        connects(&["setpriv", "--no-new-privs"], Verdict::Confined);
+        connects(&["env"], PeerVerdict::Free);
+        connects(&["setpriv", "--no-new-privs"], PeerVerdict::Confined);
     }
 
     #[test]
     fn a_process_that_is_gone_is_unknown() {
         let user = rustix::process::geteuid().as_raw();
         for process in [None, Some(0), Some(i32::MAX)] {
-            assert_eq!(Peer::Unix { process, user }.verdict(), Verdict::Unknown);
+            assert_eq!(Peer::Unix { process, user }.verdict(), PeerVerdict::Unknown);
         }
         let process = i32::try_from(std::process::id()).ok();
-        assert_eq!(Peer::Unix { process, user }.verdict(), Verdict::Free);
+        assert_eq!(Peer::Unix { process, user }.verdict(), PeerVerdict::Free);
     }
 }

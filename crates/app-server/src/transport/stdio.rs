@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use super::lines::Lines;
 use super::signals::Signals;
-use super::{Client, LAST_WORDS, Service, Session, end_work, stdout};
+use super::{ConnectedClient, LAST_WORDS, MessageHandler, Service, end_work, stdout};
 use crate::outbox::{Limits, Outbox};
 
 /// Serves standard input and output until the client goes away or a signal comes.
@@ -20,7 +20,7 @@ use crate::outbox::{Limits, Outbox};
 /// The input cannot be read, or signals cannot be handled.
 pub(crate) async fn serve_stdio(service: Arc<impl Service>, limit: usize) -> io::Result<()> {
     let signals = Signals::new()?;
-    let Client {
+    let ConnectedClient {
         id,
         session,
         outbox,
@@ -47,7 +47,7 @@ pub(crate) async fn serve_stdio(service: Arc<impl Service>, limit: usize) -> io:
 
 fn read_input(
     input: impl Read,
-    mut session: impl Session,
+    mut session: impl MessageHandler,
     limit: usize,
     runtime: &Handle,
 ) -> io::Result<()> {

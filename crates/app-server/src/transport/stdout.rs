@@ -20,7 +20,7 @@ const SMALL: usize = 256 * 1024;
 /// Writes until the outbox is closed and empty, or the client cannot be reached any more.
 pub(super) async fn write_from(outbox: &Outbox) {
     make_room();
-    let mut patient = Patient::default();
+    let mut patient = WriterThread::default();
     while let Some(batch) = outbox.next().await {
         if write(batch, &mut patient).await.is_err() {
             outbox.cut_off();
@@ -28,7 +28,7 @@ pub(super) async fn write_from(outbox: &Outbox) {
     }
 }
 
-async fn write(batch: Batch, patient: &mut Patient) -> io::Result<()> {
+async fn write(batch: Batch, patient: &mut WriterThread) -> io::Result<()> {
     if batch.len() > SMALL {
         return patient.write(Box::new(batch.into_pieces())).await;
     }
@@ -50,9 +50,9 @@ type Job = (Pieces, oneshot::Sender<io::Result<()>>);
 
 /// The thread that waits for the client, once there is one.
 #[derive(Default)]
-struct Patient(Option<Sender<Job>>);
+struct WriterThread(Option<Sender<Job>>);
 
-impl Patient {
+impl WriterThread {
     async fn write(&mut self, pieces: Pieces) -> io::Result<()> {
         let jobs = match self.0.take() {
             Some(jobs) => jobs,

@@ -13,9 +13,9 @@ use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 
-use super::Incoming;
-use super::frame::{self, Broken, CloseCode, Control, Data, Header, OpCode};
-use crate::message::Message;
+use super::InputLine;
+use super::frame::{self, ClientFrameHeader, CloseCode, Control, Data, FrameError, OpCode};
+use crate::message::EncodedMessage;
 use crate::outbox::Outbox;
 
 /// The longest frame that is sent, and how much is written at once.
@@ -27,7 +27,7 @@ const SILENCE: Duration = Duration::from_secs(30);
 /// Frames other than messages that the reader has the writer send.
 #[derive(Debug, Default)]
 pub(super) struct ControlQueue {
-    pending: Mutex<Pending>,
+    pending: Mutex<PendingFrames>,
     changed: Notify,
     close_code: OnceLock<CloseCode>,
     /// Something was read from the client, or it took something, since this was last asked.
@@ -36,7 +36,7 @@ pub(super) struct ControlQueue {
 
 /// Frames to be sent between others.
 #[derive(Debug, Default)]
-struct Pending {
+struct PendingFrames {
     /// Of several pings only the last one needs an answer.
     pong: Option<Vec<u8>>,
     ping: bool,
@@ -44,7 +44,7 @@ struct Pending {
 
 impl ControlQueue {
     /// Sets the reason in the close frame.
-    pub(super) fn reason(&self, broken: &Broken) {
+    pub(super) fn reason(&self, broken: &FrameError) {
         if let Some(code) = broken.close_code() {
             let _ = self.close_code.set(code);
         }
@@ -95,23 +95,23 @@ impl ControlQueue {
 
 /// Reads messages.
 #[derive(Debug)]
-pub(super) struct Reader<R> {
+pub(super) struct WebSocketReader<R> {
     input: R,
     limit: usize,
 }
 
-impl<R: AsyncRead + Unpin> Reader<R> {
+impl<R: AsyncRead + Unpin> WebSocketReader<R> {
     pub(super) fn new(input: R, limit: usize) -> Self {
         Self { input, limit }
     }
 
     /// The next text message. Pings on the way are answered.
-    pub(super) async fn next(&mut self, control: &ControlQueue) -> Result<Incoming, Broken> {
+    pub(super) async fn next(&mut self, control: &ControlQueue) -> Result<InputLine, FrameError> {
         let mut message = Vec::new();
         let mut kind = None;
         let mut is_too_long = false;
         loop {
-            let header = Header::read(&mut self.input).await?;
+            let header = ClientFrameHeader::read(&mut self.input).await?;
             control.mark_alive();
             match (header.opcode, kind) {
                 (OpCode::Control(opcode), _) => {
@@ -120,7 +120,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
                 }
                 (OpCode::Data(Data::Continue), Some(_)) => {}
                 (OpCode::Data(begun @ (Data::Text | Data::Binary)), None) => kind = Some(begun),
-                _ => return Err(Broken::Protocol),
+                _ => return Err(FrameError::Protocol),
             }
             let length = usize::try_from(header.length).unwrap_or(usize::MAX);
             is_too_long |= length > self.limit.saturating_sub(message.len());
@@ -135,9 +135,9 @@ impl<R: AsyncRead + Unpin> Reader<R> {
             }
             match kind.take() {
                 Some(Data::Binary) => tracing::warn!("a binary message is dropped"),
-                _ if is_too_long => return Ok(Incoming::TooLong),
-                _ if std::str::from_utf8(&message).is_err() => return Err(Broken::Encoding),
-                _ => return Ok(Incoming::Whole(message)),
+                _ if is_too_long => return Ok(InputLine::TooLong),
+                _ if std::str::from_utf8(&message).is_err() => return Err(FrameError::Encoding),
+                _ => return Ok(InputLine::Whole(message)),
             }
             is_too_long = false;
         }
@@ -145,10 +145,10 @@ impl<R: AsyncRead + Unpin> Reader<R> {
 
     async fn append(
         &mut self,
-        header: &Header,
+        header: &ClientFrameHeader,
         length: usize,
         message: &mut Vec<u8>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), FrameError> {
         let start = message.len();
         // What a header promises is not believed before it comes.
         let mut payload = (&mut self.input).take(header.length);
@@ -159,7 +159,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         Ok(())
     }
 
-    async fn skip(&mut self, length: u64) -> Result<(), Broken> {
+    async fn skip(&mut self, length: u64) -> Result<(), FrameError> {
         let mut rest = (&mut self.input).take(length);
         match tokio::io::copy(&mut rest, &mut tokio::io::sink()).await? {
             skipped if skipped < length => {
@@ -172,14 +172,14 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     async fn take_control(
         &mut self,
         opcode: Control,
-        header: &Header,
+        header: &ClientFrameHeader,
         control: &ControlQueue,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), FrameError> {
         let mut payload = Vec::new();
         let length = usize::try_from(header.length).unwrap_or(usize::MAX);
         self.append(header, length, &mut payload).await?;
         match opcode {
-            Control::Close => return Err(Broken::Closed),
+            Control::Close => return Err(FrameError::Closed),
             Control::Ping => control.pong(payload),
             _ => {}
         }
@@ -224,7 +224,7 @@ pub(super) async fn write(
 async fn write_text(
     output: &mut (impl AsyncWrite + Unpin),
     buffer: &mut Vec<u8>,
-    message: Message,
+    message: EncodedMessage,
     control: &ControlQueue,
 ) -> io::Result<()> {
     let mut pieces = message.into_text_pieces(PIECE).peekable();

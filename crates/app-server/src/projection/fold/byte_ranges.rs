@@ -18,7 +18,7 @@ struct Checkpoint {
 
 /// The part of a file that makes one turn.
 #[derive(Debug)]
-struct Range {
+struct FileRange {
     begin: Checkpoint,
     /// Where the next turn begins; none if it goes on to the end of the file.
     end: Option<u64>,
@@ -30,7 +30,7 @@ struct Range {
 #[derive(Debug)]
 pub(crate) struct TurnRange {
     pub(crate) turn: String,
-    range: Range,
+    range: FileRange,
 }
 
 impl TurnRange {
@@ -52,12 +52,12 @@ pub(crate) struct ByteRanges {
     here: Checkpoint,
     /// Where a review was announced whose turn is still to be added.
     announced: Option<Checkpoint>,
-    ranges: Vec<Range>,
+    ranges: Vec<FileRange>,
 }
 
 impl Consumer for ByteRanges {
     fn turn_added(&mut self) {
-        self.ranges.push(Range {
+        self.ranges.push(FileRange {
             begin: self.announced.take().unwrap_or(self.here),
             end: None,
             late: Vec::new(),
@@ -109,14 +109,14 @@ impl Fold<ByteRanges> {
 
 /// What is read of a file to fold some of its turns again.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Part<'a> {
+pub(crate) enum FilePart<'a> {
     /// The lines from one place to another, or to the end of the file; a turn begins there.
     Turn(&'a TurnRange, u64, Option<u64>),
     /// One line.
     Line(u64),
 }
 
-impl Part<'_> {
+impl FilePart<'_> {
     fn offset(&self) -> u64 {
         match self {
             Self::Turn(_, offset, _) | Self::Line(offset) => *offset,
@@ -125,20 +125,20 @@ impl Part<'_> {
 }
 
 /// What to read, in the order of the file, to make the turns from one to another.
-pub(crate) fn parts(all: &[TurnRange], wanted: std::ops::Range<usize>) -> Vec<Part<'_>> {
+pub(crate) fn parts(all: &[TurnRange], wanted: std::ops::Range<usize>) -> Vec<FilePart<'_>> {
     let turns = &all[wanted];
     let is_within = |line: u64| {
-        let holds =
+        let timeout_pauses =
             |turn: &TurnRange| turn.begin() <= line && turn.range.end.is_none_or(|end| line < end);
-        turns.iter().any(holds)
+        turns.iter().any(timeout_pauses)
     };
-    let mut parts: Vec<Part<'_>> = Vec::new();
+    let mut parts: Vec<FilePart<'_>> = Vec::new();
     for turn in turns {
-        parts.push(Part::Turn(turn, turn.begin(), turn.range.end));
+        parts.push(FilePart::Turn(turn, turn.begin(), turn.range.end));
         let late = turn.range.late.iter().filter(|line| !is_within(**line));
-        parts.extend(late.map(|line| Part::Line(*line)));
+        parts.extend(late.map(|line| FilePart::Line(*line)));
     }
-    parts.sort_by_key(Part::offset);
+    parts.sort_by_key(FilePart::offset);
     parts
 }
 

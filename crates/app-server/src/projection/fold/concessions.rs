@@ -15,7 +15,7 @@
 use codex_app_server_protocol::v2::{ThreadItem, TimedItem, TurnStatus};
 
 use super::consumer::Consumer;
-use super::state::{Context, Fold};
+use super::state::{EventContext, Fold};
 use crate::projection::item;
 
 /// Whether the end of the turn stands for the end of the item.
@@ -69,7 +69,7 @@ impl<C: Consumer> Fold<C> {
     /// Whether no notification said that the item began.
     pub(super) fn never_began(
         &mut self,
-        context: Context<'_>,
+        context: EventContext<'_>,
         turn_id: &str,
         item_id: &str,
     ) -> bool {
@@ -80,7 +80,7 @@ impl<C: Consumer> Fold<C> {
     /// Ends an item that people did not let begin.
     pub(super) fn complete_unbegun(
         &mut self,
-        context: Context<'_>,
+        context: EventContext<'_>,
         turn_id: &str,
         item: ThreadItem,
     ) {
@@ -97,7 +97,7 @@ impl<C: Consumer> Fold<C> {
     /// Ends an item that was declined, with the text that the model was given.
     pub(super) fn complete_declined(
         &mut self,
-        context: Context<'_>,
+        context: EventContext<'_>,
         turn_id: &str,
         item: ThreadItem,
     ) {
@@ -128,7 +128,7 @@ impl<C: Consumer> Fold<C> {
     /// The turn ends: sends the ends that were held back, unless the end of the turn replaces them.
     pub(super) fn release_held_items(
         &mut self,
-        context: Context<'_>,
+        context: EventContext<'_>,
         position: usize,
         status: TurnStatus,
     ) {

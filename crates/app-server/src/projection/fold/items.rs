@@ -4,10 +4,10 @@ use codex_app_server_protocol::v2::{ThreadItem, TimedItem};
 use codex_protocol::EventMsg;
 
 use super::consumer::Consumer;
-use super::state::{Context, Fold};
+use super::state::{EventContext, Fold};
 use crate::projection::{collab, item};
 
-impl Context<'_> {
+impl EventContext<'_> {
     /// An item that begins now.
     fn begun(&self, item: ThreadItem) -> TimedItem {
         TimedItem {
@@ -42,7 +42,7 @@ impl Context<'_> {
 
 impl<C: Consumer> Fold<C> {
     /// An item begins. Later events that say so too are ignored.
-    pub(super) fn start(&mut self, context: Context<'_>, turn_id: &str, item: ThreadItem) {
+    pub(super) fn start(&mut self, context: EventContext<'_>, turn_id: &str, item: ThreadItem) {
         if !context.is_live() {
             // What a stored turn did not finish is not known well enough to be shown.
             return;
@@ -59,7 +59,7 @@ impl<C: Consumer> Fold<C> {
     /// An item ends; one that was never begun begins now.
     pub(super) fn complete(
         &mut self,
-        context: Context<'_>,
+        context: EventContext<'_>,
         turn_id: Option<&str>,
         item: ThreadItem,
     ) {
@@ -100,7 +100,7 @@ impl<C: Consumer> Fold<C> {
     }
 
     /// Calls the consumer for the last item of a turn.
-    pub(super) fn notify_last_completed(&mut self, context: Context<'_>, position: usize) {
+    pub(super) fn notify_last_completed(&mut self, context: EventContext<'_>, position: usize) {
         let turn = &self.turns[position];
         if let Some(item) = turn.completed.last() {
             self.consumer.item_completed(&turn.id, item, context.now);
@@ -109,7 +109,7 @@ impl<C: Consumer> Fold<C> {
 
     pub(super) fn end_patch(
         &mut self,
-        context: Context<'_>,
+        context: EventContext<'_>,
         end: &codex_protocol::PatchApplyEndEvent,
     ) {
         if !end.stdout.is_empty() {
@@ -126,7 +126,7 @@ impl<C: Consumer> Fold<C> {
     }
 
     /// A call by which an agent directs others begins or ends, if that is what the event says.
-    pub(super) fn take_call_for_agents(&mut self, context: Context<'_>, event: &EventMsg) {
+    pub(super) fn take_call_for_agents(&mut self, context: EventContext<'_>, event: &EventMsg) {
         if let Some(item) = collab::begun(event) {
             self.start(context, context.submission.unwrap_or_default(), item);
         } else if let Some(item) = collab::ended(event) {

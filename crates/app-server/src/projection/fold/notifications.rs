@@ -7,7 +7,7 @@ use codex_protocol::EventMsg;
 
 use super::consumer::Consumer;
 use super::event_notification::notification_of;
-use super::turn::{FoldedTurn, Review};
+use super::turn::{FoldedTurn, ReviewState};
 use crate::projection::item::id_of;
 use crate::projection::limits::wire_limits;
 use crate::projection::turn_error::turn_error;
@@ -40,7 +40,7 @@ impl Notifications {
 impl Consumer for Notifications {
     fn turn_started(&mut self, turn: &FoldedTurn) {
         let mut turn_shown = turn.with_items(Vec::new(), TurnItemsView::NotLoaded);
-        if turn.review == Review::Runs {
+        if turn.review == ReviewState::Runs {
             turn_shown.id = uuid::Uuid::now_v7().to_string();
         }
         self.push(ServerNotification::TurnStarted(TurnStartedNotification {

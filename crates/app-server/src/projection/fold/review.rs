@@ -9,12 +9,12 @@ use codex_core::{review_hint, review_text};
 use codex_protocol::{ExitedReviewModeEvent, ItemEvent, ReviewRequest, TurnItem};
 
 use super::consumer::Consumer;
-use super::state::{Context, Fold};
-use super::turn::{FoldedTurn, Review};
+use super::state::{EventContext, Fold};
+use super::turn::{FoldedTurn, ReviewState};
 use crate::projection::turn_item;
 
 impl<C: Consumer> Fold<C> {
-    pub(super) fn enter_review(&mut self, context: Context<'_>, request: &ReviewRequest) {
+    pub(super) fn enter_review(&mut self, context: EventContext<'_>, request: &ReviewRequest) {
         let review = review_hint(request);
         let Some(id) = context.submission else {
             self.close_open_turn();
@@ -25,7 +25,7 @@ impl<C: Consumer> Fold<C> {
             return;
         };
         let mut turn = FoldedTurn::new(id.to_owned(), true);
-        turn.review = Review::Runs;
+        turn.review = ReviewState::Runs;
         self.turns.push(turn);
         let item = ThreadItem::EnteredReviewMode {
             id: id.to_owned(),
@@ -35,14 +35,14 @@ impl<C: Consumer> Fold<C> {
     }
 
     /// The turn of that id, which begins now: that of the review that was entered, or a new one.
-    pub(super) fn review_of(&mut self, context: Context<'_>, id: &str) -> FoldedTurn {
+    pub(super) fn review_of(&mut self, context: EventContext<'_>, id: &str) -> FoldedTurn {
         if let Some(entered) = self.entered.take() {
             let mut turn = FoldedTurn::new(id.to_owned(), true);
-            turn.review = Review::Runs;
+            turn.review = ReviewState::Runs;
             turn.completed.push(context.at_once(entered));
             return turn;
         }
-        let is_it = |turn: &FoldedTurn| turn.review == Review::Runs && turn.id == id;
+        let is_it = |turn: &FoldedTurn| turn.review == ReviewState::Runs && turn.id == id;
         // Among the turns of a stored thread, which may be very many, none waits for its beginning.
         let entered = if context.is_live() {
             self.turns.iter().position(is_it)
@@ -55,21 +55,25 @@ impl<C: Consumer> Fold<C> {
         }
     }
 
-    pub(super) fn exit_review(&mut self, context: Context<'_>, exited: &ExitedReviewModeEvent) {
+    pub(super) fn exit_review(
+        &mut self,
+        context: EventContext<'_>,
+        exited: &ExitedReviewModeEvent,
+    ) {
         let review = review_text(exited.review_output.as_ref());
         let (turn_id, id) = match context.submission {
             Some(id) => (id.to_owned(), id.to_owned()),
             None => (self.open_turn(context).id.clone(), self.number()),
         };
         if let Some(turn) = self.turn_mut(&turn_id) {
-            turn.review = Review::Over;
+            turn.review = ReviewState::Over;
             let item = ThreadItem::ExitedReviewMode { id, review };
             self.add_at_once(context, &turn_id, item);
         }
     }
 
     /// An item that begins and ends in one moment, and that shares its id with another.
-    fn add_at_once(&mut self, context: Context<'_>, turn_id: &str, item: ThreadItem) {
+    fn add_at_once(&mut self, context: EventContext<'_>, turn_id: &str, item: ThreadItem) {
         self.consumer.item_started(turn_id, &item, context.now);
         let ended = context.at_once(item);
         self.consumer.item_completed(turn_id, &ended, context.now);
@@ -80,12 +84,12 @@ impl<C: Consumer> Fold<C> {
 
     /// Whether an item is something that a reviewer says while it works.
     pub(super) fn is_of_reviewer(&self, item: &TurnItem) -> bool {
-        let reviewing = |turn: &FoldedTurn| turn.is_open && turn.review == Review::Runs;
+        let reviewing = |turn: &FoldedTurn| turn.is_open && turn.review == ReviewState::Runs;
         matches!(item, TurnItem::AgentMessage(_)) && self.turns.last().is_some_and(reviewing)
     }
 
     /// Of what the reviewer says, clients see only that it begins.
-    pub(super) fn start_reviewer_item(&mut self, context: Context<'_>, started: &ItemEvent) {
+    pub(super) fn start_reviewer_item(&mut self, context: EventContext<'_>, started: &ItemEvent) {
         if let Some(item) = turn_item::wire_item(&started.item) {
             let turn = &started.turn_id;
             self.consumer.item_started(turn, &item, context.now);
@@ -96,7 +100,7 @@ impl<C: Consumer> Fold<C> {
     /// id than its beginning.
     pub(super) fn position_of(&self, id: &str) -> Option<usize> {
         let own = self.turns.iter().rposition(|turn| turn.id == id);
-        let review = |turn: &FoldedTurn| turn.is_open && turn.review == Review::Over;
+        let review = |turn: &FoldedTurn| turn.is_open && turn.review == ReviewState::Over;
         own.or_else(|| self.turns.iter().rposition(review))
     }
 }

@@ -41,14 +41,14 @@ pub(crate) struct Counters {
 
 /// Where an event comes from.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Context<'a> {
+pub(super) struct EventContext<'a> {
     /// The submission of a live event, which is the id of its turn; none for a stored one.
     pub(super) submission: Option<&'a str>,
     /// When it happened, in Unix milliseconds.
     pub(super) now: Option<i64>,
 }
 
-impl Context<'_> {
+impl EventContext<'_> {
     pub(super) fn is_live(&self) -> bool {
         self.submission.is_some()
     }
@@ -86,12 +86,12 @@ impl<C: Consumer> Fold<C> {
     }
 
     /// The open turn; one without a beginning is opened if there is none.
-    pub(super) fn open_turn(&mut self, context: Context<'_>) -> &mut FoldedTurn {
+    pub(super) fn open_turn(&mut self, context: EventContext<'_>) -> &mut FoldedTurn {
         let position = self.open_position(context);
         &mut self.turns[position]
     }
 
-    pub(super) fn open_position(&mut self, context: Context<'_>) -> usize {
+    pub(super) fn open_position(&mut self, context: EventContext<'_>) -> usize {
         if !self.turns.last().is_some_and(|turn| turn.is_open) {
             let mut turn = FoldedTurn::new(self.id_of_unnamed(context), false);
             let entered = self.entered.take();
@@ -116,7 +116,7 @@ impl<C: Consumer> Fold<C> {
     }
 
     /// An id for a turn that nobody gave one. That of a stored turn is the same each time it is read.
-    fn id_of_unnamed(&mut self, context: Context<'_>) -> String {
+    fn id_of_unnamed(&mut self, context: EventContext<'_>) -> String {
         if context.is_live() {
             return uuid::Uuid::now_v7().to_string();
         }

@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 use super::*;
 
 #[derive(Clone, Debug)]
-enum Step {
+enum StreamStep {
     Say(String),
     Answer(String),
     Think(Vec<String>, Option<String>),
-    Command(Outcome),
-    Patch(Outcome),
+    Command(ItemOutcome),
+    Patch(ItemOutcome),
     Tool(bool),
     Mcp(bool),
     Search,
@@ -29,7 +29,7 @@ enum Step {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Outcome {
+enum ItemOutcome {
     Succeeds,
     Fails,
     Declined,
@@ -37,7 +37,7 @@ enum Outcome {
     Cancelled,
 }
 
-impl Outcome {
+impl ItemOutcome {
     fn is_refusal(self) -> bool {
         !matches!(self, Self::Succeeds | Self::Fails)
     }
@@ -55,33 +55,33 @@ fn text() -> impl Strategy<Value = String> {
     "[a-z<>\"\\\\é ]{0,8}[a-z]"
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = StreamStep> {
     let outcome = || {
         prop_oneof![
-            Just(Outcome::Succeeds),
-            Just(Outcome::Fails),
-            Just(Outcome::Declined),
-            Just(Outcome::DeclinedBeforeItBegins),
-            Just(Outcome::Cancelled),
+            Just(ItemOutcome::Succeeds),
+            Just(ItemOutcome::Fails),
+            Just(ItemOutcome::Declined),
+            Just(ItemOutcome::DeclinedBeforeItBegins),
+            Just(ItemOutcome::Cancelled),
         ]
     };
     prop_oneof![
-        text().prop_map(Step::Say),
-        text().prop_map(Step::Answer),
+        text().prop_map(StreamStep::Say),
+        text().prop_map(StreamStep::Answer),
         (
             prop::collection::vec(text(), 1..3),
             prop::option::of(text())
         )
-            .prop_map(|(summary, raw)| Step::Think(summary, raw)),
-        outcome().prop_map(Step::Command),
-        outcome().prop_map(Step::Patch),
-        any::<bool>().prop_map(Step::Tool),
-        any::<bool>().prop_map(Step::Mcp),
-        Just(Step::Search),
-        Just(Step::Look),
-        text().prop_map(Step::Plan),
-        Just(Step::Compact),
-        Just(Step::Fail),
+            .prop_map(|(summary, raw)| StreamStep::Think(summary, raw)),
+        outcome().prop_map(StreamStep::Command),
+        outcome().prop_map(StreamStep::Patch),
+        any::<bool>().prop_map(StreamStep::Tool),
+        any::<bool>().prop_map(StreamStep::Mcp),
+        Just(StreamStep::Search),
+        Just(StreamStep::Look),
+        text().prop_map(StreamStep::Plan),
+        Just(StreamStep::Compact),
+        Just(StreamStep::Fail),
     ]
 }
 
@@ -156,11 +156,11 @@ impl Conversation {
         }
     }
 
-    fn step(&mut self, turn: &str, step: Step) {
+    fn step(&mut self, turn: &str, step: StreamStep) {
         self.calls += 1;
         let id = format!("call-{}", self.calls);
         match step {
-            Step::Say(text) => {
+            StreamStep::Say(text) => {
                 let content = vec![UserInput::Text {
                     text: text.clone(),
                     text_elements: Vec::new(),
@@ -178,7 +178,7 @@ impl Conversation {
                 });
                 self.item(turn, item.clone(), item, vec![twin]);
             }
-            Step::Answer(text) => {
+            StreamStep::Answer(text) => {
                 let item = |content| {
                     TurnItem::AgentMessage(AgentMessageItem {
                         id: id.clone(),
@@ -191,10 +191,10 @@ impl Conversation {
                 let content = vec![AgentMessageContent::Text { text }];
                 self.item(turn, item(Vec::new()), item(content), vec![twin]);
             }
-            Step::Think(summary, raw) => self.think(turn, id, summary, raw),
-            Step::Command(outcome) => self.command(turn, &id, outcome),
-            Step::Patch(outcome) => self.patch(turn, &id, outcome),
-            Step::Tool(success) => {
+            StreamStep::Think(summary, raw) => self.think(turn, id, summary, raw),
+            StreamStep::Command(outcome) => self.command(turn, &id, outcome),
+            StreamStep::Patch(outcome) => self.patch(turn, &id, outcome),
+            StreamStep::Tool(success) => {
                 self.json(
                     turn,
                     json!({ "type": "dynamic_tool_call_request", "callId": id, "turnId": turn,
@@ -207,7 +207,7 @@ impl Conversation {
                         "error": null, "duration": { "secs": 1, "nanos": 0 } }),
                 );
             }
-            Step::Mcp(success) => {
+            StreamStep::Mcp(success) => {
                 let invocation = json!({ "server": "s", "tool": "t", "arguments": { "a": 1 } });
                 self.json(
                     turn,
@@ -225,7 +225,7 @@ impl Conversation {
                         "duration": { "secs": 1, "nanos": 0 }, "result": result }),
                 );
             }
-            Step::Search => {
+            StreamStep::Search => {
                 let action = json!({ "type": "search", "query": "q" });
                 let item = json!({ "type": "WebSearch", "id": id, "query": "q", "action": action });
                 let item: TurnItem = serde_json::from_value(item).unwrap();
@@ -233,11 +233,11 @@ impl Conversation {
                     "action": action });
                 self.item(turn, item.clone(), item, vec![twin]);
             }
-            Step::Look => self.json(
+            StreamStep::Look => self.json(
                 turn,
                 json!({ "type": "view_image_tool_call", "call_id": id, "path": "/a.png" }),
             ),
-            Step::Plan(text) => {
+            StreamStep::Plan(text) => {
                 let item = |text| {
                     TurnItem::Plan(PlanItem {
                         id: id.clone(),
@@ -246,12 +246,12 @@ impl Conversation {
                 };
                 self.item(turn, item(String::new()), item(text), Vec::new());
             }
-            Step::Compact => {
+            StreamStep::Compact => {
                 let item = TurnItem::ContextCompaction(ContextCompactionItem { id });
                 let twin = json!({ "type": "context_compacted" });
                 self.item(turn, item.clone(), item, vec![twin]);
             }
-            Step::Fail => self.json(
+            StreamStep::Fail => self.json(
                 turn,
                 json!({ "type": "error", "message": "m", "codex_error_info": "other" }),
             ),
@@ -277,7 +277,7 @@ impl Conversation {
         self.write(RolloutItem::ResponseItem(recorded));
     }
 
-    fn command(&mut self, turn: &str, id: &str, outcome: Outcome) {
+    fn command(&mut self, turn: &str, id: &str, outcome: ItemOutcome) {
         let command = json!({ "call_id": id, "turn_id": turn, "command": ["ls"], "cwd": "/",
             "parsed_cmd": [], "source": "agent" });
         let with = |kind: &str, more: Value| {
@@ -288,17 +288,19 @@ impl Conversation {
             event
         };
         // A command of `exec_command` begins only when it runs.
-        if outcome != Outcome::DeclinedBeforeItBegins {
+        if outcome != ItemOutcome::DeclinedBeforeItBegins {
             self.json(turn, with("exec_command_begin", json!({})));
         }
         if outcome.is_refusal() {
             self.json(turn, with("exec_approval_request", json!({})));
         }
         let (status, output, code) = match outcome {
-            Outcome::Succeeds => ("completed", "fine", 0),
-            Outcome::Fails => ("failed", "", 3),
-            Outcome::Declined | Outcome::DeclinedBeforeItBegins => ("declined", "rejected", -1),
-            Outcome::Cancelled => ("declined", "", -1),
+            ItemOutcome::Succeeds => ("completed", "fine", 0),
+            ItemOutcome::Fails => ("failed", "", 3),
+            ItemOutcome::Declined | ItemOutcome::DeclinedBeforeItBegins => {
+                ("declined", "rejected", -1)
+            }
+            ItemOutcome::Cancelled => ("declined", "", -1),
         };
         let more = json!({ "stdout": "", "stderr": "", "aggregated_output": output,
             "exit_code": code, "duration": { "secs": 0, "nanos": 5_000_000 },
@@ -306,7 +308,7 @@ impl Conversation {
         self.json(turn, with("exec_command_end", more));
     }
 
-    fn patch(&mut self, turn: &str, id: &str, outcome: Outcome) {
+    fn patch(&mut self, turn: &str, id: &str, outcome: ItemOutcome) {
         let changes = json!({ "/a": { "type": "add", "content": "x\n" } });
         if outcome.is_refusal() {
             let asked = json!({ "type": "apply_patch_approval_request", "call_id": id,
@@ -319,10 +321,10 @@ impl Conversation {
                 "auto_approved": true, "changes": changes }),
         );
         let (status, said) = match outcome {
-            Outcome::Succeeds => ("completed", ""),
-            Outcome::Fails => ("failed", "no"),
-            Outcome::Declined | Outcome::DeclinedBeforeItBegins => ("declined", "rejected"),
-            Outcome::Cancelled => ("declined", ""),
+            ItemOutcome::Succeeds => ("completed", ""),
+            ItemOutcome::Fails => ("failed", "no"),
+            ItemOutcome::Declined | ItemOutcome::DeclinedBeforeItBegins => ("declined", "rejected"),
+            ItemOutcome::Cancelled => ("declined", ""),
         };
         self.json(
             turn,
@@ -332,7 +334,7 @@ impl Conversation {
         );
     }
 
-    fn turn(&mut self, id: &str, steps: Vec<Step>, ending: Ending) {
+    fn turn(&mut self, id: &str, steps: Vec<StreamStep>, ending: Ending) {
         let started_at = self.clock / 1000;
         self.json(
             id,

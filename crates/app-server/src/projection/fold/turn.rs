@@ -35,7 +35,7 @@ pub(crate) struct FoldedTurn {
     pub(super) completed_at: Option<i64>,
     pub(super) duration_ms: Option<i64>,
     pub(super) concessions: Concessions,
-    pub(super) review: Review,
+    pub(super) review: ReviewState,
 }
 
 /// Items as JSON.
@@ -70,7 +70,7 @@ impl FoldedTurn {
             completed_at: None,
             duration_ms: None,
             concessions: Concessions::default(),
-            review: Review::None,
+            review: ReviewState::None,
         }
     }
 
@@ -168,17 +168,17 @@ impl Concessions {
 
     /// Keeps back the end of what was unfinished when the turn was to stop.
     pub(super) fn hold(&mut self, item: &TimedItem) -> bool {
-        let holds = self.cut.contains(item::id_of(item));
-        if holds {
+        let timeout_pauses = self.cut.contains(item::id_of(item));
+        if timeout_pauses {
             self.held.push(item.clone());
         }
-        holds
+        timeout_pauses
     }
 }
 
 /// What a turn has to do with reviews.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Review {
+pub(super) enum ReviewState {
     /// Nothing.
     None,
     /// It is one, and the reviewer is at work.

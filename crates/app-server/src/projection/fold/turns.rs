@@ -9,7 +9,7 @@ use codex_app_server_protocol::v2::{Turn, TurnItemsView, TurnStatus};
 use super::consumer::Consumer;
 use super::turn::FoldedTurn;
 use crate::gap::{Gap, Template};
-use crate::message::Message;
+use crate::message::EncodedMessage;
 
 /// Packs each turn when the next one begins: for readers who show a whole thread.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl Turns {
     }
 
     /// A message that has no turns yet, with these.
-    pub(crate) fn put_into(&self, message: Bytes) -> Message {
+    pub(crate) fn put_into(&self, message: Bytes) -> EncodedMessage {
         let Some(template) = Template::new(&message, Gap::List("turns")) else {
             tracing::error!("a message has no place for turns");
             return message.into();

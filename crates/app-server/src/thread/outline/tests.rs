@@ -11,7 +11,7 @@ use crate::thread::read_history;
 
 /// A line of a generated file. Turns are named by their number; some names lead nowhere.
 #[derive(Clone, Debug)]
-enum Line {
+enum StoredLine {
     Begin,
     Complete(usize),
     Abort(Option<usize>),
@@ -19,7 +19,7 @@ enum Line {
     Answer(&'static str),
     Think,
     Thought,
-    Command(usize),
+    ThreadCommand(usize),
     Patch(usize),
     Plan(usize),
     StoredItem(usize),
@@ -35,83 +35,83 @@ enum Line {
     Torn,
 }
 
-fn line() -> impl Strategy<Value = Line> {
+fn line() -> impl Strategy<Value = StoredLine> {
     let text = || prop_oneof![Just(""), Just(" "), Just("some }} \"text\"")];
     let turn = || 0_usize..8;
     prop_oneof![
-        6 => Just(Line::Begin),
-        3 => turn().prop_map(Line::Complete),
-        1 => prop::option::of(turn()).prop_map(Line::Abort),
-        4 => text().prop_map(Line::Say),
-        4 => text().prop_map(Line::Answer),
-        2 => Just(Line::Think),
-        1 => Just(Line::Thought),
-        4 => turn().prop_map(Line::Command),
-        1 => turn().prop_map(Line::Patch),
-        1 => turn().prop_map(Line::Plan),
-        1 => turn().prop_map(Line::StoredItem),
-        1 => Just(Line::Search),
-        1 => Just(Line::Look),
-        1 => Just(Line::Compacted),
-        1 => Just(Line::ContextCompacted),
-        1 => Just(Line::Fail),
-        1 => Just(Line::Enter),
-        1 => Just(Line::Exit),
-        1 => (0_u32..4).prop_map(Line::RollBack),
-        1 => Just(Line::Tokens),
-        1 => Just(Line::Torn),
+        6 => Just(StoredLine::Begin),
+        3 => turn().prop_map(StoredLine::Complete),
+        1 => prop::option::of(turn()).prop_map(StoredLine::Abort),
+        4 => text().prop_map(StoredLine::Say),
+        4 => text().prop_map(StoredLine::Answer),
+        2 => Just(StoredLine::Think),
+        1 => Just(StoredLine::Thought),
+        4 => turn().prop_map(StoredLine::ThreadCommand),
+        1 => turn().prop_map(StoredLine::Patch),
+        1 => turn().prop_map(StoredLine::Plan),
+        1 => turn().prop_map(StoredLine::StoredItem),
+        1 => Just(StoredLine::Search),
+        1 => Just(StoredLine::Look),
+        1 => Just(StoredLine::Compacted),
+        1 => Just(StoredLine::ContextCompacted),
+        1 => Just(StoredLine::Fail),
+        1 => Just(StoredLine::Enter),
+        1 => Just(StoredLine::Exit),
+        1 => (0_u32..4).prop_map(StoredLine::RollBack),
+        1 => Just(StoredLine::Tokens),
+        1 => Just(StoredLine::Torn),
     ]
 }
 
 /// The kind and the payload of a line; `begun` counts the turns so far.
-fn content(line: &Line, number: usize, begun: &mut usize) -> (&'static str, Value) {
+fn content(line: &StoredLine, number: usize, begun: &mut usize) -> (&'static str, Value) {
     // The newest turn is named most often.
     let turn = |back: usize| format!("turn-{}", begun.saturating_sub(back / 2));
     let call = format!("call-{}", number % 20);
     let event = match line {
-        Line::Begin => {
+        StoredLine::Begin => {
             *begun += 1;
             let id = format!("turn-{begun}");
             json!({"type": "task_started", "turn_id": id, "model_context_window": null})
         }
-        Line::Complete(back) => {
+        StoredLine::Complete(back) => {
             json!({"type": "task_complete", "turn_id": turn(*back), "last_agent_message": null})
         }
-        Line::Abort(back) => {
+        StoredLine::Abort(back) => {
             let id = back.map(turn);
             json!({"type": "turn_aborted", "turn_id": id, "reason": "interrupted"})
         }
-        Line::Say(text) => json!({"type": "user_message", "message": text, "images": []}),
-        Line::Answer(text) => json!({"type": "agent_message", "message": text}),
-        Line::Think => json!({"type": "agent_reasoning", "text": "so"}),
-        Line::Command(back) => json!({"type": "exec_command_end", "call_id": call,
+        StoredLine::Say(text) => json!({"type": "user_message", "message": text, "images": []}),
+        StoredLine::Answer(text) => json!({"type": "agent_message", "message": text}),
+        StoredLine::Think => json!({"type": "agent_reasoning", "text": "so"}),
+        StoredLine::ThreadCommand(back) => json!({"type": "exec_command_end", "call_id": call,
             "turn_id": turn(*back), "command": ["ls"], "cwd": "/", "parsed_cmd": [],
             "stdout": "", "stderr": "", "aggregated_output": "x", "exit_code": 0,
             "duration": {"secs": 0, "nanos": 1}, "formatted_output": "", "status": "completed"}),
-        Line::Patch(back) => json!({"type": "patch_apply_end", "call_id": call,
+        StoredLine::Patch(back) => json!({"type": "patch_apply_end", "call_id": call,
             "turn_id": turn(*back), "stdout": "", "stderr": "", "success": true,
             "changes": {}, "status": "completed"}),
-        Line::Plan(back) => stored_item(
+        StoredLine::Plan(back) => stored_item(
             &turn(*back),
             json!({"type": "Plan", "id": call, "text": "p"}),
         ),
-        Line::StoredItem(back) => {
+        StoredLine::StoredItem(back) => {
             let content = json!([{"type": "Text", "text": "said"}]);
             let item = json!({"type": "AgentMessage", "id": call, "content": content});
             stored_item(&turn(*back), item)
         }
-        Line::Search => json!({"type": "web_search_end", "call_id": call, "query": "q",
+        StoredLine::Search => json!({"type": "web_search_end", "call_id": call, "query": "q",
             "action": {"type": "search", "query": "q"}}),
-        Line::Look => json!({"type": "view_image_tool_call", "call_id": call, "path": "/a"}),
-        Line::ContextCompacted => json!({"type": "context_compacted"}),
-        Line::Fail => json!({"type": "error", "message": "m", "codex_error_info": "other"}),
-        Line::Enter => json!({"type": "entered_review_mode",
+        StoredLine::Look => json!({"type": "view_image_tool_call", "call_id": call, "path": "/a"}),
+        StoredLine::ContextCompacted => json!({"type": "context_compacted"}),
+        StoredLine::Fail => json!({"type": "error", "message": "m", "codex_error_info": "other"}),
+        StoredLine::Enter => json!({"type": "entered_review_mode",
             "target": {"type": "uncommittedChanges"}, "user_facing_hint": "h"}),
-        Line::Exit => json!({"type": "exited_review_mode", "review_output": null}),
-        Line::RollBack(turns) => json!({"type": "thread_rolled_back", "num_turns": turns}),
-        Line::Tokens | Line::Torn => json!({"type": "token_count", "info": null}),
-        Line::Compacted => return ("compacted", json!({"message": "m"})),
-        Line::Thought => {
+        StoredLine::Exit => json!({"type": "exited_review_mode", "review_output": null}),
+        StoredLine::RollBack(turns) => json!({"type": "thread_rolled_back", "num_turns": turns}),
+        StoredLine::Tokens | StoredLine::Torn => json!({"type": "token_count", "info": null}),
+        StoredLine::Compacted => return ("compacted", json!({"message": "m"})),
+        StoredLine::Thought => {
             let content = json!([{"type": "reasoning_text", "text": "raw"}]);
             let thought = json!({"type": "reasoning", "summary": [], "content": content});
             return ("response_item", thought);
@@ -126,7 +126,7 @@ fn stored_item(turn: &str, item: Value) -> Value {
 }
 
 /// A file with these lines, written the usual way or, every now and then, another one.
-fn file(lines: &[Line]) -> tempfile::NamedTempFile {
+fn file(lines: &[StoredLine]) -> tempfile::NamedTempFile {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     let meta = r#"{"timestamp":"t","type":"session_meta","payload":{"id":"a","timestamp":"t","cwd":"/","originator":"o","cli_version":"1","model_provider":null,"base_instructions":null}}"#;
     writeln!(file, "{meta}").unwrap();
@@ -152,7 +152,7 @@ fn file(lines: &[Line]) -> tempfile::NamedTempFile {
             _ => format!(r#"{{"timestamp":"{at}","type":"{kind}","payload":{payload}}}"#),
         };
         let length = match line {
-            Line::Torn => text.len() - 5,
+            StoredLine::Torn => text.len() - 5,
             _ => text.len(),
         };
         writeln!(file, "{}", &text[..length]).unwrap();
@@ -187,7 +187,7 @@ proptest! {
 
 #[test]
 fn an_outline_is_kept_until_its_file_changes() {
-    let mut file = file(&[Line::Begin, Line::Say("hi")]);
+    let mut file = file(&[StoredLine::Begin, StoredLine::Say("hi")]);
     let outlines = Outlines::default();
     let first = outlines.get(file.path()).unwrap();
     assert!(Arc::ptr_eq(&first, &outlines.get(file.path()).unwrap()));

@@ -7,9 +7,9 @@ use crate::outbox::Limits;
 const LIMIT: usize = 1000;
 
 /// Everything that is read from these bytes, and the last answer to a ping.
-async fn read(bytes: &[u8]) -> (Vec<Incoming>, Broken, Option<Vec<u8>>) {
+async fn read(bytes: &[u8]) -> (Vec<InputLine>, FrameError, Option<Vec<u8>>) {
     let control = ControlQueue::default();
-    let mut reader = Reader::new(bytes, LIMIT);
+    let mut reader = WebSocketReader::new(bytes, LIMIT);
     let mut messages = Vec::new();
     loop {
         match reader.next(&control).await {
@@ -19,8 +19,8 @@ async fn read(bytes: &[u8]) -> (Vec<Incoming>, Broken, Option<Vec<u8>>) {
     }
 }
 
-fn whole(text: &str) -> Incoming {
-    Incoming::Whole(text.into())
+fn whole(text: &str) -> InputLine {
+    InputLine::Whole(text.into())
 }
 
 #[tokio::test]
@@ -42,7 +42,7 @@ async fn pieces_make_a_message_with_pings_between_them() {
     ];
     let (messages, broken, pong) = read(&bytes.concat()).await;
     assert_eq!(messages, [whole("{\"id\":1}"), whole("next")]);
-    assert!(matches!(broken, Broken::Closed));
+    assert!(matches!(broken, FrameError::Closed));
     assert_eq!(pong.unwrap(), b"two");
 }
 
@@ -58,9 +58,9 @@ async fn a_message_over_the_limit_is_skipped_and_the_next_one_is_read() {
     let (messages, broken, _) = read(&bytes.concat()).await;
     assert_eq!(
         messages,
-        [Incoming::Whole(half), Incoming::TooLong, whole("next")]
+        [InputLine::Whole(half), InputLine::TooLong, whole("next")]
     );
-    assert!(matches!(broken, Broken::Io(_)));
+    assert!(matches!(broken, FrameError::Io(_)));
 }
 
 #[tokio::test]
@@ -86,7 +86,7 @@ async fn who_breaks_the_rules_is_let_go() {
     ] {
         let (messages, broken, _) = read(&bytes).await;
         assert!(messages.is_empty(), "{bytes:?}");
-        assert!(matches!(broken, Broken::Protocol), "{bytes:?}");
+        assert!(matches!(broken, FrameError::Protocol), "{bytes:?}");
     }
     let (_, broken, _) = read(&masked(OpCode::Data(Data::Text), true, b"\xff")).await;
     assert_eq!(broken.close_code(), Some(CloseCode::Invalid));
@@ -161,7 +161,7 @@ async fn silence_ends_a_connection_and_a_sign_of_life_does_not() {
         for _ in 0..4 {
             assert_eq!(control.next().await.0, OpCode::Control(Control::Ping));
             let pong = masked(OpCode::Control(Control::Pong), true, b"");
-            let mut reader = Reader::new(&pong[..], LIMIT);
+            let mut reader = WebSocketReader::new(&pong[..], LIMIT);
             assert!(reader.next(&control).await.is_err());
         }
     };
