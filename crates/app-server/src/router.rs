@@ -1,9 +1,8 @@
-//! From a line to its handler.
+//! Reads messages of a client and dispatches requests to their handlers.
 //!
-//! Every request gets exactly one reply, on every path: what cannot be dispatched is refused here, and
-//! what a handler fails to reply to is replied to by its [`Responder`](crate::connection::Responder) when that is
-//! dropped. Each request runs in a task of its own, so that a slow one delays no other, in the order that
-//! its row of the [table](crate::handlers) names.
+//! Every request gets exactly one reply: invalid requests are refused here, and if a handler does not reply, its
+//! [`Responder`](crate::connection::Responder) does so when it is dropped. Each request runs in a task of its own, so
+//! a slow one delays no other, in the order that its row of the [table](crate::handlers) names.
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
@@ -24,10 +23,10 @@ use crate::open_requests::ClientAnswer;
 use crate::server::AppServer;
 use crate::transport::InputLine;
 
-/// How many requests of a connection may be under way.
+/// The limit of running requests per connection.
 const IN_FLIGHT: usize = 256;
 
-/// Reads the messages of one client.
+/// Handles the messages of one client.
 #[derive(Debug)]
 pub(crate) struct Router {
     server: Arc<AppServer>,
@@ -46,7 +45,7 @@ impl Router {
         }
     }
 
-    /// Takes a message. A client that does not read what it is replied to has to wait with its next one.
+    /// Handles a message. Waits first if the client does not read its replies.
     pub(crate) async fn take(&mut self, message: InputLine) {
         self.connection.outbox().takes_requests().await;
         let line = match message {
@@ -77,7 +76,7 @@ impl Router {
         }
     }
 
-    /// What is no message is refused; where an id can be made out, under that id.
+    /// Refuses an invalid message, with its id if that is readable.
     fn refuse_unreadable(&self, line: &[u8], error: &serde_json::Error) {
         let json = serde_json::from_slice::<serde_json::Value>(line);
         let failure = match &json {
@@ -112,7 +111,7 @@ impl Router {
         }
     }
 
-    /// Everything that is checked before a handler sees a request.
+    /// Checks a request before its handler runs.
     fn admit(&self, request: rpc::Request<'_>) -> Result<Admitted, Failure> {
         let (method, params) = (&*request.method, request.params);
         let read = ClientRequest::read(method, params);
@@ -138,7 +137,7 @@ impl Router {
         Ok(Admitted { request, permit })
     }
 
-    /// Notes whether the client is newer than release 0.117, by what it uses.
+    /// Records whether the client is newer than release 0.117, by the methods and members that it uses.
     fn note_release(&self, method: &str, params: Option<&RawValue>) {
         if self.connection.knows_newer() {
             return;
@@ -164,7 +163,7 @@ impl Router {
             connection: Arc::clone(&self.connection),
         };
         let span = tracing::debug_span!("request", method = request.method(), %id);
-        // A handler that panics has its request replied to by its responder, and harms nobody else.
+        // If the handler panics, its responder replies, and nothing else is affected.
         let handling = handlers::handle(request, call, id).instrument(span);
         let mut handling = AssertUnwindSafe(handling).catch_unwind();
         let slot = match order {
@@ -183,7 +182,7 @@ impl Router {
     }
 }
 
-/// Whether params have one of these members, with a value.
+/// Whether the params have one of these members with a value other than null.
 fn has_member(params: Option<&RawValue>, names: &[&str]) -> bool {
     let Some(params) = params else {
         return false;
@@ -204,7 +203,7 @@ struct Admitted {
     permit: OwnedSemaphorePermit,
 }
 
-/// The queues of one connection: the end of the last request of each.
+/// The queues of one connection, each with the end of its last request.
 #[derive(Debug, Default)]
 struct Queues(HashMap<Queue, oneshot::Receiver<()>>);
 
@@ -212,7 +211,7 @@ struct Queues(HashMap<Queue, oneshot::Receiver<()>>);
 #[derive(Debug)]
 struct QueueSlot {
     before: Option<oneshot::Receiver<()>>,
-    /// Dropped when the request is done, which lets the next one begin.
+    /// Dropped when the request is complete, which starts the next one.
     done: oneshot::Sender<()>,
 }
 

@@ -1,7 +1,7 @@
-//! What a run prints, sent as it comes.
+//! Sends the output of a run while it runs.
 //!
-//! No more waits for the client than [`Outbox::room`](crate::outbox::Outbox::room) allows: a slow
-//! client makes the command wait.
+//! The queued output is limited by [`Outbox::room`](crate::outbox::Outbox::room): if the client is slow, the command
+//! waits.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(crate) struct RunOutput {
 }
 
 impl RunOutput {
-    /// `cap` is for each stream.
+    /// `cap` limits each stream.
     pub(crate) fn new(connection: Arc<Connection>, id: &str, cap: Option<u64>) -> Self {
         let stdout = CappedStream::new(id, CommandExecOutputStream::Stdout, cap);
         let stderr = CappedStream::new(id, CommandExecOutputStream::Stderr, cap);
@@ -71,7 +71,7 @@ impl CappedStream {
         }
     }
 
-    /// The message about what was printed next; none once the cap was reached.
+    /// The notification about the next output; none once the limit is reached.
     fn line(&mut self, bytes: &[u8]) -> Option<Bytes> {
         if self.is_full {
             return None;

@@ -1,7 +1,7 @@
-//! The commands that one client runs outside of threads, by the names that it gave them.
+//! The commands that a client runs outside of threads, by their ids.
 //!
-//! A name is taken from the request until the reply is on its way. Whoever holds a [`Run`] can stop
-//! the command, type into it and resize its terminal; they reach it through the task that owns the process.
+//! An id is reserved from the request until the reply is sent. The holder of a [`Run`] can stop the command, write
+//! its input and resize its terminal; the task that owns the process carries this out.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use tokio::sync::{Notify, watch};
 #[derive(Debug, Default)]
 pub(crate) struct Runs(Mutex<HashMap<String, Arc<Run>>>);
 
-/// A run under way.
+/// A running command.
 #[derive(Debug)]
 pub(crate) struct Run {
-    /// Whether the client may type.
+    /// Whether the client may write input.
     pub(crate) takes_input: bool,
-    /// Held while something is typed, so that nothing is mixed up.
+    /// Locked while input is written, so that inputs are not mixed.
     input: tokio::sync::Mutex<Option<StandardInput>>,
     stage: watch::Sender<Stage>,
     stop: Notify,
@@ -33,12 +33,12 @@ enum Stage {
     RunEnded,
 }
 
-/// The run has ended, or never began.
+/// The run has ended or never started.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct RunEnded;
 
 impl Runs {
-    /// Takes a name. None if it is taken.
+    /// Reserves an id. None if it is in use.
     pub(crate) fn enter(self: &Arc<Self>, id: &str, takes_input: bool) -> Option<Reservation> {
         let mut runs = self.0.lock();
         if runs.contains_key(id) {
@@ -57,7 +57,7 @@ impl Runs {
     }
 }
 
-/// What the task of a run holds. Dropping it ends the run and frees its name.
+/// Held by the task of a run. Dropping it ends the run and frees its id.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     runs: Option<(Arc<Runs>, String)>,
@@ -65,7 +65,7 @@ pub(crate) struct Reservation {
 }
 
 impl Reservation {
-    /// For a run without a name, which nobody can find.
+    /// For a run without an id.
     pub(crate) fn unnamed() -> Self {
         Self {
             runs: None,
@@ -73,7 +73,7 @@ impl Reservation {
         }
     }
 
-    /// The process runs.
+    /// The process has started.
     pub(crate) async fn started(
         &self,
         input: Option<StandardInput>,
@@ -83,7 +83,7 @@ impl Reservation {
         self.run.stage.send_replace(Stage::Running(terminal));
     }
 
-    /// Waits until somebody wants it stopped.
+    /// Waits until the run must be stopped.
     pub(crate) async fn stopped(&self) {
         self.run.stop.notified().await;
     }
@@ -108,12 +108,12 @@ impl Run {
         }
     }
 
-    /// Kills the command and all that it started. What it printed is still sent.
+    /// Kills the process tree. Its output so far is still sent.
     pub(crate) fn stop(&self) {
         self.stop.notify_one();
     }
 
-    /// Waits until the command runs, and answers its terminal if it has one.
+    /// Waits until the command runs, and returns its terminal if it has one.
     pub(crate) async fn terminal(&self) -> Result<Option<Arc<Terminal>>, RunEnded> {
         let mut stage = self.stage.subscribe();
         let began = stage.wait_for(|stage| !matches!(stage, Stage::Starting));
@@ -123,7 +123,7 @@ impl Run {
         }
     }
 
-    /// Waits until the command runs and what was typed before has been taken.
+    /// Waits until the command runs and earlier input is written.
     pub(crate) async fn keyboard(&self) -> Result<RunInput<'_>, RunEnded> {
         self.terminal().await?;
         tokio::select! {
@@ -134,14 +134,14 @@ impl Run {
 
     async fn ended(&self) {
         let mut stage = self.stage.subscribe();
-        // It cannot fail: this run holds the sender.
+        // Cannot fail: this run holds the sender.
         let _ = stage
             .wait_for(|stage| matches!(stage, Stage::RunEnded))
             .await;
     }
 }
 
-/// The input of a run, for one who types at a time.
+/// Exclusive access to the input of a run.
 #[derive(Debug)]
 pub(crate) struct RunInput<'a> {
     run: &'a Run,
@@ -149,13 +149,12 @@ pub(crate) struct RunInput<'a> {
 }
 
 impl RunInput<'_> {
-    /// Whether the input was not closed before.
+    /// Whether the input is still open.
     pub(crate) fn is_open(&self) -> bool {
         self.input.is_some()
     }
 
-    /// Types, which takes as long as the command does not read, and closes the input if asked to or
-    /// if nobody reads it any more.
+    /// Writes input, and waits while the command does not read. Closes the input if requested, or if nobody reads it.
     pub(crate) async fn write(mut self, bytes: &[u8], close: bool) {
         let Some(mut input) = self.input.take() else {
             return;
@@ -168,7 +167,7 @@ impl RunInput<'_> {
             *self.input = Some(input);
         } else if written.is_ok() {
             tokio::select! {
-                // That nobody reads the end is no news to anybody.
+                // It does not matter if nobody reads the end.
                 _ = input.close() => {}
                 () = self.run.ended() => {}
             }

@@ -1,5 +1,5 @@
-//! The searches of one client: sessions by the names that it gave them, and single searches by the
-//! token that lets a later one end an earlier one.
+//! The file searches of one client: sessions by their ids, and single searches by tokens. A later search with the
+//! same token cancels an earlier one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ struct SearchTable {
     tokens: HashMap<String, Arc<AtomicBool>>,
 }
 
-/// A session, and what sends its matches. Dropping it ends both.
+/// A search session and its notifier. Dropping it ends both.
 #[derive(Debug)]
 pub(crate) struct NamedSession {
     pub(crate) session: SearchSession,
@@ -34,7 +34,7 @@ impl Drop for NamedSession {
 }
 
 impl Searches {
-    /// Takes up a session, in place of the one that had the name.
+    /// Adds a session. Replaces one with the same id.
     pub(crate) fn add(&self, id: String, session: NamedSession) {
         let before = self.0.lock().sessions.insert(id, session);
         drop(before);
@@ -45,7 +45,7 @@ impl Searches {
         drop(removed);
     }
 
-    /// False if there is no such session.
+    /// Returns false if there is no such session.
     pub(crate) fn query(&self, id: &str, query: String) -> bool {
         let table = self.0.lock();
         let session = table.sessions.get(id);
@@ -58,8 +58,8 @@ impl Searches {
         self.0.lock().sessions.contains_key(id)
     }
 
-    /// Begins a single search and ends the one with the same token. What is answered becomes true
-    /// when it is its turn to end.
+    /// Starts a single search and cancels the one with the same token. The returned flag becomes true when this one
+    /// is cancelled.
     pub(crate) fn begin(&self, token: Option<&str>) -> Arc<AtomicBool> {
         let cancelled = Arc::new(AtomicBool::new(false));
         if let Some(token) = token {
@@ -74,7 +74,7 @@ impl Searches {
         cancelled
     }
 
-    /// Forgets a single search that is over.
+    /// Removes a single search that has ended.
     pub(crate) fn end(&self, token: Option<&str>, cancelled: &Arc<AtomicBool>) {
         let Some(token) = token else {
             return;
@@ -86,7 +86,7 @@ impl Searches {
         }
     }
 
-    /// Ends everything.
+    /// Ends all searches.
     pub(crate) fn clear(&self) {
         let table = std::mem::take(&mut *self.0.lock());
         for cancelled in table.tokens.values() {
@@ -109,7 +109,7 @@ mod tests {
         let is_cancelled = |cancelled: &Arc<AtomicBool>| cancelled.load(Ordering::Relaxed);
         assert!(is_cancelled(&first));
         assert!(!is_cancelled(&other) && !is_cancelled(&nobodys) && !is_cancelled(&second));
-        // The first is over only now; the second still counts.
+        // The first one ends only now; the second is still registered.
         searches.end(Some("a"), &first);
         searches.begin(Some("a"));
         assert!(is_cancelled(&second));

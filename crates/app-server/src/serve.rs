@@ -12,7 +12,7 @@ use crate::transport::{
     self, ConnectedClient, InMemory, InputLine, Listener, MessageHandler, Service,
 };
 
-/// Serves standard input and output until the client goes away or a signal comes.
+/// Serves standard input and output until the client disconnects or a signal arrives.
 ///
 /// # Errors
 /// The input cannot be read, or signals cannot be handled.
@@ -27,7 +27,7 @@ pub fn serve_in_memory(server: Arc<AppServer>) -> InMemory {
 }
 
 impl Listener {
-    /// Serves clients until a signal comes and running turns have ended.
+    /// Serves clients until a signal arrives and running turns have ended.
     pub async fn serve(self, server: Arc<AppServer>) {
         self.serve_clients(server).await;
     }

@@ -1,4 +1,4 @@
-//! What all connections share: the clients, the loaded threads, the questions that are open.
+//! The state that all connections share: clients, loaded threads, open questions.
 
 use std::collections::HashMap;
 use std::io;
@@ -36,7 +36,7 @@ pub struct AppServer {
     outlines: Outlines,
     is_ending: AtomicBool,
     state: Arc<ThreadState>,
-    /// Whether clients are taken to be newer than release 0.117 before they show it.
+    /// Whether all clients count as newer than release 0.117.
     assumes_newer: AtomicBool,
 }
 
@@ -76,12 +76,12 @@ impl AppServer {
         server
     }
 
-    /// Takes clients to be newer than release 0.117 before they show it.
+    /// Treats all clients as newer than release 0.117 from the start.
     pub fn assume_newer_clients(&self) {
         self.assumes_newer.store(true, Ordering::Relaxed);
     }
 
-    /// What users and clients have attached to threads.
+    /// Data that users and clients attach to threads.
     pub(crate) fn state(&self) -> &Arc<ThreadState> {
         &self.state
     }
@@ -95,7 +95,7 @@ impl AppServer {
         &self.outlines
     }
 
-    /// The watcher of files. Made when it is first wanted.
+    /// The file watcher, created on first use.
     pub(crate) fn watcher(&self) -> io::Result<Arc<Watcher>> {
         let mut watcher = self.watcher.lock();
         if let Some(watcher) = &*watcher {
@@ -114,7 +114,7 @@ impl AppServer {
         connection
     }
 
-    /// A client is gone: its threads go on without it, and unload when nobody else is there.
+    /// A client has disconnected: its threads continue, and unload when they have no subscriber.
     pub(crate) async fn disconnect(&self, id: ConnectionId) {
         if let Some(connection) = self.clients.remove(id) {
             connection.close();
@@ -124,14 +124,14 @@ impl AppServer {
         }
     }
 
-    /// Notifies every client that is past its handshake.
+    /// Notifies every client that has completed its handshake.
     pub(crate) fn broadcast(&self, notification: &ServerNotification) {
         self.broadcast_line(notification.method(), || {
             encode_notification(notification).into()
         });
     }
 
-    /// The same, of a thread that has no turns yet: these are put into it.
+    /// Like `broadcast`, and inserts `turns` into the thread, which has none yet.
     pub(crate) fn broadcast_with(&self, notification: &ServerNotification, turns: &Turns) {
         let line = || turns.put_into(encode_notification(notification));
         self.broadcast_line(notification.method(), line);
@@ -164,29 +164,29 @@ impl AppServer {
         self.threads.lock().remove(id);
     }
 
-    /// The requests of the server itself, which belong to no thread.
+    /// Requests of the server that belong to no thread.
     pub(crate) fn own_requests(&self) -> &OpenRequests {
         &self.own_requests
     }
 
-    /// A number for a question, the same for all who are asked.
+    /// Registers a question of a thread. All clients get it with the same id.
     pub(crate) fn open_question(&self, thread: ThreadHandle) -> i64 {
         let id = self.own_requests.next_id();
         self.questions.lock().insert(id, thread);
         id
     }
 
-    /// The thread that waits for the answer; only the first caller gets it.
+    /// Removes a question and returns its thread; only the first caller gets it.
     pub(crate) fn close_question(&self, id: i64) -> Option<ThreadHandle> {
         self.questions.lock().remove(&id)
     }
 
-    /// Waits until no turn runs. What was said of the last one is then on its way to the clients.
+    /// Waits until no turn runs. The notifications of the last turn are then in the outboxes.
     pub(crate) async fn until_idle(&self) {
         loop {
             let broadcast = self.broadcasts.notified();
             tokio::pin!(broadcast);
-            // From here on no broadcast is missed.
+            // Registered before the check, so no broadcast is missed.
             broadcast.as_mut().enable();
             if !self.is_busy().await {
                 return;
@@ -206,17 +206,17 @@ impl AppServer {
         false
     }
 
-    /// Nothing more is said to any client.
+    /// Sends nothing more to any client.
     pub(crate) fn close_connections(&self) {
         self.clients.close();
     }
 
-    /// Whether all threads end because the server does, which is no news of any of them.
+    /// Whether the server shuts down: threads that end then are not reported.
     pub(crate) fn is_ending(&self) -> bool {
         self.is_ending.load(Ordering::Relaxed)
     }
 
-    /// Ends every thread: turns are interrupted, logs written, processes stopped.
+    /// Ends every thread: interrupts turns, writes rollouts, stops processes.
     pub(crate) async fn shut_down(&self) {
         self.is_ending.store(true, Ordering::Relaxed);
         let closing: Vec<_> = self

@@ -1,4 +1,4 @@
-//! The paths that one client watches, by the ids that it or the server gave them.
+//! The paths that a client watches, by id.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::background_notifier::BackgroundNotifier;
 #[derive(Debug, Default)]
 pub(crate) struct Watches(Mutex<HashMap<String, NamedWatch>>);
 
-/// A watch, and what sends its changes. Dropping it ends both.
+/// A watch and its notifier. Dropping it ends both.
 #[derive(Debug)]
 pub(crate) struct NamedWatch {
     pub(crate) _watch: Watch,

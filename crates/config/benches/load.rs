@@ -1,4 +1,4 @@
-//! What loading a typical configuration costs: parsing alone, and everything. Prints microseconds.
+//! Measures loading a typical configuration: parsing alone, and everything. Prints microseconds.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 

@@ -1,7 +1,7 @@
-//! What settings files may say: the typed form of one `config.toml`, of a layer or of all merged.
+//! The typed form of `config.toml`, of one layer or of all layers merged.
 //!
-//! Everything is optional, defaults are applied later. Unknown keys are left out; a value of the wrong
-//! type is an error. Written out again, every known key appears, unset ones as null.
+//! All keys are optional; defaults are applied later. Unknown keys are ignored; a value of the wrong type is an
+//! error. Serialized, every known key appears, unset ones as null.
 
 mod agents;
 mod apps;
@@ -147,7 +147,7 @@ pub struct ConfigFile {
     pub experimental_use_unified_exec_tool: Option<bool>,
     pub experimental_use_freeform_apply_patch: Option<bool>,
 
-    // Read by terminal clients only.
+    // Used by terminal clients only.
     pub tui: Option<TuiFile>,
     pub notice: Option<NoticeFile>,
     pub file_opener: Option<FileOpener>,
@@ -156,9 +156,9 @@ pub struct ConfigFile {
     pub windows_wsl_setup_acknowledged: Option<bool>,
 }
 
-/// `[projects."<path>"]`: what the user decided about a project.
+/// `[projects."<path>"]`: the user's decision about a project.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectFile {
-    /// Whether its settings may take effect; undecided when absent.
+    /// Whether its settings take effect; undecided if absent.
     pub trust_level: Option<TrustLevel>,
 }

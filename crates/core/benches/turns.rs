@@ -1,7 +1,7 @@
-//! What a turn costs in our own CPU time: prints a table, judges nothing.
+//! Measures the CPU time and memory of turns, and prints a table.
 //!
-//! The model is in memory, commands are pretended, the rollout is real. Rows with "1,000 turns" have
-//! that many behind them.
+//! The model is in memory, commands are fake, the rollout is real. Rows with "1,000 turns" start with that many turns
+//! in the history.
 
 #![allow(clippy::expect_used, clippy::print_stdout)] // A program that measures and prints.
 

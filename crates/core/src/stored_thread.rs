@@ -1,4 +1,4 @@
-//! A stored thread, read as far as the engine needs it: the lines that its history is rebuilt from.
+//! A stored thread: the lines that its history is rebuilt from.
 //!
 //! Most lines of a long thread are events for clients, and most settings of turns are replaced by later ones.
 //! They are skipped without being parsed.
@@ -18,9 +18,9 @@ pub struct StoredThread {
     /// The base instructions, if a line has them.
     pub(crate) instructions: Option<String>,
     pub(crate) lines: StoredLines,
-    /// The bytes of the file that are whole lines.
+    /// The length of the complete lines.
     pub(crate) length: u64,
-    /// The length of the file when it was read, at least. More than that was added by another process.
+    /// The length of the file when it was read, at least. If it is longer now, another process has added lines.
     pub(crate) size: u64,
 }
 
@@ -29,7 +29,7 @@ impl StoredThread {
     /// once.
     ///
     /// # Errors
-    /// The file cannot be read, or it does not say what thread it is.
+    /// The file cannot be read or has no thread id.
     pub fn read(
         path: &Path,
         end: Option<u64>,

@@ -1,4 +1,4 @@
-//! The items of calls by which a model has agents work for it.
+//! Items for calls of the agent tools.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use codex_app_server_protocol::v2::{
 };
 use codex_protocol::{AgentStatus, EventMsg, ReasoningEffort, ThreadId};
 
-/// A call, before it is known how it ended.
+/// A call, without its outcome.
 struct CollabCall<'a> {
     id: &'a str,
     tool: CollabAgentTool,
@@ -44,7 +44,7 @@ impl CollabCall<'_> {
         self.item(CallStatus::InProgress, [])
     }
 
-    /// The call has ended, and this is how the one agent is doing that it was about.
+    /// The item of the ended call, with the status of its only agent.
     fn ended(self, status: &AgentStatus) -> ThreadItem {
         let receivers = self.receivers.clone();
         let states = receivers.into_iter().map(|id| (id, status));
@@ -52,7 +52,7 @@ impl CollabCall<'_> {
     }
 }
 
-/// The item that begins with an event, if it is of that kind.
+/// The item that an event starts, if it is such a call.
 pub(super) fn begun(event: &EventMsg) -> Option<ThreadItem> {
     let call = match event {
         EventMsg::CollabAgentSpawnBegin(begin) => CollabCall {
@@ -100,7 +100,7 @@ pub(super) fn begun(event: &EventMsg) -> Option<ThreadItem> {
     Some(call.begun())
 }
 
-/// The item that ends with an event, if it is of that kind.
+/// The item that an event completes, if it is such a call.
 pub(super) fn ended(event: &EventMsg) -> Option<ThreadItem> {
     Some(match event {
         EventMsg::CollabAgentSpawnEnd(end) => {
@@ -158,7 +158,7 @@ pub(super) fn ended(event: &EventMsg) -> Option<ThreadItem> {
     })
 }
 
-/// A call has failed if an agent has that it was about, or is not there.
+/// A call has failed if one of its agents has failed or does not exist.
 fn outcome<'a>(statuses: impl IntoIterator<Item = &'a AgentStatus>) -> CallStatus {
     let is_bad =
         |status: &AgentStatus| matches!(status, AgentStatus::Errored(_) | AgentStatus::NotFound);

@@ -1,12 +1,11 @@
-//! The fold: a state machine that takes events and makes turns and items of them.
+//! The fold: a state machine that converts events to turns and items.
 //!
-//! Live and stored events go through the same code. They differ in what they hold: a live turn has events
-//! for its items and repeats them in older events, a stored one has only the older ones, so that its
-//! messages get numbers for ids. The fold promises that every item and every turn that starts is completed
-//! once, at the latest when the turn ends.
+//! Live and stored events go through the same code, although they differ: a live turn has item events, and older
+//! events that repeat them; a stored turn has only the older events, so its messages are numbered. The fold
+//! guarantees that every item and every turn that starts is completed once, at the latest when the turn ends.
 //!
-//! Changes of turns and items go to a [`Consumer`]: [`Notifications`] for clients, [`PackTurns`] for
-//! readers of whole threads, [`ByteRanges`] for paging, `()` where only the turns count that come out.
+//! Changes go to a [`Consumer`]: [`Notifications`] for clients, [`PackTurns`] for readers of whole threads,
+//! [`ByteRanges`] for paging, `()` if only the resulting turns are needed.
 
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{ThreadItem, TimedItem, Turn, TurnStatus};
@@ -41,12 +40,12 @@ use turn_end::TurnEnd;
 pub(crate) use turns::{PackTurns, Turns};
 
 impl Fold<Notifications> {
-    /// The fold of a thread that is loaded. Turns are forgotten when they have ended.
+    /// The fold of a loaded thread. Turns are dropped when they have ended.
     pub(crate) fn live(thread: String) -> Self {
         Self::new(Notifications::new(thread))
     }
 
-    /// Takes a live event, and returns the notifications for clients.
+    /// Applies a live event, and returns the notifications for clients.
     pub(crate) fn apply(
         &mut self,
         id: &str,
@@ -65,7 +64,7 @@ impl Fold<Notifications> {
 }
 
 impl<C: Consumer> Fold<C> {
-    /// Takes a line of a stored thread that was written at `now`.
+    /// Applies a line of a stored thread, written at `now`.
     pub(crate) fn apply_stored(&mut self, now: Option<i64>, line: &RolloutItem) {
         let context = EventContext {
             submission: None,
@@ -81,24 +80,24 @@ impl<C: Consumer> Fold<C> {
         }
     }
 
-    /// What follows makes another turn, and everything up to there was counted.
+    /// Continues with another turn. `counters` are the counts at its start.
     pub(crate) fn go_to(&mut self, counters: Counters) {
         self.leave();
         self.counters = counters;
     }
 
-    /// What follows stands in no turn that was taken.
+    /// Continues outside of the turns that were read.
     pub(crate) fn leave(&mut self) {
         self.close_open_turn();
     }
 
-    /// The turns of a stored thread, all of it taken. One that was cut off is still in progress.
+    /// The turns of a stored thread. An unfinished turn is still in progress.
     pub(crate) fn into_turns(mut self) -> Turns {
         self.close_open_turn();
         Turns::new(self.turns)
     }
 
-    /// The turn that runs, with only those of its items that have not ended: the others are stored.
+    /// The running turn with its unfinished items; the others are stored already.
     pub(crate) fn running_turn(&self) -> Option<Turn> {
         let open = self.turns.iter().rev().find(|turn| turn.is_open)?;
         Some(Turn {
@@ -107,8 +106,8 @@ impl<C: Consumer> Fold<C> {
         })
     }
 
-    /// Whether an item with an id of its own may end in this turn without any other item being affected:
-    /// lines that name no turn belong to it, and no reasoning goes on that the item would break off.
+    /// Whether an item with its own id may be skipped without an effect on other items of this turn: lines without a
+    /// turn id belong to the turn, and there is no reasoning that the item would end.
     pub(crate) fn can_pass_over_item_of(&self, id: &str) -> bool {
         let last = self.turns.last();
         let is_here = last.is_some_and(|turn| turn.is_open && turn.is_explicit && turn.id == id);
@@ -219,9 +218,9 @@ impl<C: Consumer> Fold<C> {
         }
     }
 
-    /// The older events: all that is stored of messages.
+    /// The older events, the only form in which messages are stored.
     fn take_older(&mut self, context: EventContext<'_>, event: &EventMsg) {
-        // A stored turn has no item events of its own, and there may be very many.
+        // Stored turns have no item events, and there may be many turns.
         if context.is_live() && self.has_item_events() {
             return;
         }
@@ -296,7 +295,7 @@ impl<C: Consumer> Fold<C> {
         open.any(|turn| turn.has_item_events)
     }
 
-    /// Ends an item that came in pieces. `content` is what the pieces may have left out.
+    /// Ends reasoning that was streamed in pieces. `content` is what the pieces may lack.
     fn end_reasoning(&mut self, context: EventContext<'_>, content: &[ReasoningItemContent]) {
         if !std::mem::take(&mut self.counters.in_reasoning) {
             return;
@@ -345,7 +344,7 @@ impl<C: Consumer> Fold<C> {
         );
     }
 
-    /// The id of a message or of reasoning, whose number counts in any case.
+    /// The id of a message or reasoning item. Its number is counted in any case.
     fn id_of_message(&mut self, streamed: Option<&String>) -> String {
         let number = self.number();
         match (self.ids, streamed) {
@@ -354,8 +353,8 @@ impl<C: Consumer> Fold<C> {
         }
     }
 
-    /// Whether the item of a compaction stands right before the event that says the same. It gets the
-    /// number, where items have numbers.
+    /// Whether the item of the compaction precedes this event, which repeats it. It gets the number, if items are
+    /// numbered.
     fn is_compaction_stored(&mut self, number: &str) -> bool {
         let ids = self.ids;
         let Some(turn) = self.turns.last_mut() else {
@@ -423,7 +422,7 @@ impl<C: Consumer> Fold<C> {
         self.consumer.turn_completed(&self.turns[position]);
     }
 
-    /// Ends what is running in a turn that ends, terminals in the background excepted.
+    /// Ends the unfinished items of a turn that ends, except terminals in the background.
     fn break_off_items(&mut self, context: EventContext<'_>, position: usize, status: TurnStatus) {
         let turn = &mut self.turns[position];
         let (outliving, left): (Vec<_>, Vec<_>) = std::mem::take(&mut turn.running)

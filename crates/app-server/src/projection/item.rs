@@ -1,4 +1,4 @@
-//! Items, part by part: from the types of the engine to those of the wire.
+//! Converts items from the types of the engine to those of the wire.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -66,7 +66,7 @@ pub(super) fn wire_input(input: &v1::UserInput) -> Option<UserInput> {
     })
 }
 
-/// The input of a user, from the older event that stored threads have.
+/// The input of the user in the older event of stored threads.
 pub(super) fn message_input(event: &v1::UserMessageEvent) -> Vec<UserInput> {
     let mut content = Vec::new();
     if !event.message.trim().is_empty() {
@@ -82,7 +82,7 @@ pub(super) fn message_input(event: &v1::UserMessageEvent) -> Vec<UserInput> {
     content
 }
 
-/// What is shown of a message, if there is anything to show.
+/// The preview of a message, if it has anything to show.
 pub(crate) fn preview_of_message(message: &v1::UserMessageEvent) -> Option<&str> {
     let images = message.images.as_ref().map_or(0, Vec::len) + message.local_images.len();
     codex_thread_store::preview_of(&message.message, images)
@@ -186,7 +186,7 @@ pub(super) fn command_begun(begin: &v1::ExecCommandBeginEvent) -> ThreadItem {
 pub(super) fn command_ended(end: &v1::ExecCommandEndEvent) -> ThreadItem {
     let status = command_status(end.status);
     let output = &end.aggregated_output;
-    // What was cancelled never ran, and the model gets nothing of it either.
+    // A cancelled command never ran, and the model gets no output of it.
     let has_run = status != CommandExecutionStatus::Declined || !output.is_empty();
     ThreadItem::CommandExecution {
         id: end.call_id.clone(),
@@ -339,7 +339,7 @@ pub(super) fn mcp_ended(end: &v1::McpToolCallEndEvent) -> ThreadItem {
     }
 }
 
-/// A declined item without the text that the model was given.
+/// A declined item without the text for the model.
 pub(super) fn bare(mut item: ThreadItem) -> ThreadItem {
     if let ThreadItem::CommandExecution {
         aggregated_output,
@@ -353,7 +353,7 @@ pub(super) fn bare(mut item: ThreadItem) -> ThreadItem {
     item
 }
 
-/// The item as it stands when its turn ends without it having been completed.
+/// The item when its turn ends before it is completed.
 pub(super) fn broken_off(mut item: ThreadItem) -> ThreadItem {
     match &mut item {
         ThreadItem::CommandExecution { status, .. } => *status = CommandExecutionStatus::Failed,
@@ -368,7 +368,7 @@ pub(super) fn broken_off(mut item: ThreadItem) -> ThreadItem {
     item
 }
 
-/// The item as it is when nobody agreed to it.
+/// The item when it was declined.
 pub(super) fn declined(mut item: ThreadItem) -> ThreadItem {
     match &mut item {
         ThreadItem::CommandExecution { status, .. } => *status = CommandExecutionStatus::Declined,
@@ -378,7 +378,7 @@ pub(super) fn declined(mut item: ThreadItem) -> ThreadItem {
     item
 }
 
-/// Whether the item may go on when its turn has ended: a terminal in the background.
+/// Whether the item may outlive its turn: a terminal in the background.
 pub(super) fn outlives_turn(item: &ThreadItem) -> bool {
     matches!(
         item,
@@ -390,10 +390,10 @@ pub(super) fn outlives_turn(item: &ThreadItem) -> bool {
     )
 }
 
-/// The duration of an item, in milliseconds, if it has one.
+/// The duration of an item in milliseconds, if it is known.
 pub(super) fn duration_of(item: &ThreadItem) -> Option<i64> {
     match item {
-        // It waited for people, nobody knows how long.
+        // The time includes the wait for an approval, so it is unknown.
         ThreadItem::CommandExecution { status, .. }
             if *status == CommandExecutionStatus::Declined =>
         {
@@ -402,7 +402,7 @@ pub(super) fn duration_of(item: &ThreadItem) -> Option<i64> {
         ThreadItem::CommandExecution { duration_ms, .. }
         | ThreadItem::McpToolCall { duration_ms, .. }
         | ThreadItem::DynamicToolCall { duration_ms, .. } => *duration_ms,
-        // It was said at once.
+        // Messages of the user take no time.
         ThreadItem::UserMessage { .. } => Some(0),
         _ => None,
     }

@@ -1,4 +1,4 @@
-//! The limits of an account as the wire spells them.
+//! Converts the rate limits of an account to the wire.
 
 use codex_app_server_protocol::v2;
 use codex_protocol as v1;
@@ -26,7 +26,7 @@ fn window(window: &v1::RateLimitWindow) -> v2::RateLimitWindow {
     }
 }
 
-/// The nearest whole number of percent, which fits for every share there is.
+/// The nearest whole percentage. It fits into `i32` for every share.
 #[allow(clippy::cast_possible_truncation, reason = "it is clamped")]
 fn percent(share: f64) -> i32 {
     share.round().clamp(0.0, 1_000_000.0) as i32

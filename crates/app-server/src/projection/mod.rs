@@ -1,7 +1,7 @@
-//! From the engine's words to the wire's: events to items, turns and notifications.
+//! Converts the engine's types to the wire: events to items, turns and notifications.
 //!
-//! Pure: nothing here waits, reads or writes. [`Fold`] is the only place where turns and items are
-//! made, of live events and of stored ones.
+//! Pure: nothing here waits, reads or writes. [`Fold`] is the only place that makes turns and items, from live and
+//! from stored events.
 
 mod collab;
 mod fold;

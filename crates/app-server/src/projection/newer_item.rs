@@ -1,4 +1,4 @@
-//! Items as newer programs store them: whole, where 0.117 and we store the event of their end.
+//! Items stored by newer programs, which store whole items where 0.117 and this program store the event of their end.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -72,7 +72,7 @@ struct McpError {
     message: String,
 }
 
-/// The item, if it is of a kind that we show.
+/// The item, if its kind is supported.
 pub(super) fn newer_item(stored: &Value) -> Option<ThreadItem> {
     let stored = NewerItem::deserialize(stored).ok()?;
     Some(match stored {

@@ -1,4 +1,4 @@
-//! Policies and origins, between the spelling of the engine and that of the wire.
+//! Converts policies and thread sources between the engine and the wire.
 
 use codex_app_server_protocol::v2;
 use codex_protocol as v1;

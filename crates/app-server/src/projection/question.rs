@@ -1,6 +1,6 @@
-//! Questions of the engine as requests to the client, and the client's answers as operations.
+//! Converts questions of the engine to client requests, and the replies of clients to operations.
 //!
-//! An answer that cannot be read counts as a refusal; it never leaves a turn hanging.
+//! An unreadable reply counts as a refusal, so no turn waits for ever.
 
 use std::path::Path;
 
@@ -13,28 +13,28 @@ use serde_json::Value;
 
 use super::item;
 
-/// What is asked, with what the engine needs to be given with the answer.
+/// A question, with the ids that the engine needs together with the answer.
 #[derive(Debug)]
 pub(crate) enum ClientQuestion {
-    /// May this command run?
+    /// Whether a command may run.
     Command { approval: String, turn: String },
-    /// May this patch be applied?
+    /// Whether a patch may be applied.
     Patch { call: String },
-    /// May these permissions be granted?
+    /// Whether permissions are granted.
     Permissions {
         call: String,
         asked: v1::RequestPermissionProfile,
     },
-    /// The model has questions for the user.
+    /// Questions of the model to the user.
     UserInput { turn: String },
-    /// The client is to run a tool of its own.
+    /// A call of a tool of the client.
     Tool { call: String },
-    /// An MCP server has a question for the user, or its tool needs leave.
+    /// A question of an MCP server, or the approval of a call of its tool.
     Elicitation { server: String, id: v1::RequestId },
 }
 
 impl ClientQuestion {
-    /// Whether an approval is waited for; else it is the user's input, or nothing that shows.
+    /// The flag of a thread that waits for this question, if it has one.
     pub(crate) fn waiting_for(&self) -> Option<ThreadActiveFlag> {
         match self {
             Self::Command { .. }
@@ -46,13 +46,12 @@ impl ClientQuestion {
         }
     }
 
-    /// Whether clients get a notification when the question is settled.
+    /// Whether clients are notified when the question is settled.
     pub(crate) fn is_announced(&self) -> bool {
         !matches!(self, Self::Tool { .. })
     }
 
-    /// The operation for an answer, where none stands for an error instead of one; and what is wrong
-    /// with an answer that cannot be read.
+    /// The operation for a reply; `None` stands for an error reply. Also returns why a reply is unreadable.
     pub(crate) fn answered(self, answer: Option<&str>) -> (Op, Option<serde_json::Error>) {
         let mut answer = AnswerReader {
             text: answer,
@@ -96,7 +95,7 @@ impl ClientQuestion {
     }
 }
 
-/// What a client answered.
+/// The reply of a client.
 struct AnswerReader<'a> {
     text: Option<&'a str>,
     problem: Option<serde_json::Error>,
@@ -114,7 +113,7 @@ impl AnswerReader<'_> {
     }
 }
 
-/// Who asks, and when.
+/// The thread and turn of a question, and the time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QuestionContext<'a> {
     pub(crate) thread: &'a str,
@@ -172,7 +171,7 @@ fn patch_decision(answer: FileChangeRequestApprovalResponse) -> v1::ReviewDecisi
     }
 }
 
-/// What was granted of what was asked; no more than that.
+/// The granted permissions, limited to the requested ones.
 fn granted(
     answer: Option<PermissionsRequestApprovalResponse>,
     asked: &v1::RequestPermissionProfile,
@@ -253,7 +252,7 @@ fn tool_answer(answer: &mut AnswerReader<'_>) -> v1::DynamicToolResponse {
     }
 }
 
-/// What the user did with a question of an MCP server; an answer that is none declines it.
+/// The user's answer to a question of an MCP server. An invalid answer declines it.
 fn resolution(
     server_name: String,
     request_id: v1::RequestId,
@@ -279,7 +278,7 @@ fn resolution(
     }
 }
 
-/// The answer to an event whose question clients cannot be asked: a form that is none.
+/// The answer to a question that clients cannot be asked: an invalid form.
 pub(crate) fn unaskable(event: &EventMsg) -> Option<Op> {
     let EventMsg::ElicitationRequest(event) = event else {
         return None;
@@ -295,7 +294,7 @@ pub(crate) fn unaskable(event: &EventMsg) -> Option<Op> {
     })
 }
 
-/// What clients are shown of a question of an MCP server; none if its form cannot be shown.
+/// The form for clients; none if it cannot be shown.
 fn form(request: &v1::ElicitationRequest) -> Option<McpServerElicitationRequest> {
     Some(match request.clone() {
         v1::ElicitationRequest::Form {
@@ -321,7 +320,7 @@ fn form(request: &v1::ElicitationRequest) -> Option<McpServerElicitationRequest>
     })
 }
 
-/// The request that an event leads to, if it asks something.
+/// The client request for an event, if it asks a question.
 pub(crate) fn question(
     asker: &QuestionContext<'_>,
     event: &EventMsg,

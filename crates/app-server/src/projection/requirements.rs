@@ -1,4 +1,4 @@
-//! The limits of an administrator, as far as the wire has them.
+//! Converts the requirements of the administrator to the wire.
 
 use codex_app_server_protocol::v2;
 use codex_config::{NetworkRequirements, Requirements, SandboxModeRequirement, Sourced};
@@ -25,7 +25,7 @@ pub(crate) fn wire_requirements(requirements: Requirements) -> v2::ConfigRequire
     }
 }
 
-/// The modes that settings can name; a sandbox around the engine is none of them.
+/// The modes that settings can name; `external-sandbox` is not one of them.
 fn sandbox_modes(allowed: Sourced<Vec<SandboxModeRequirement>>) -> Vec<v2::SandboxMode> {
     let modes = allowed.value.into_iter();
     modes
@@ -38,7 +38,7 @@ fn sandbox_modes(allowed: Sourced<Vec<SandboxModeRequirement>>) -> Vec<v2::Sandb
         .collect()
 }
 
-/// The modes as written, and the one that is always allowed.
+/// The listed modes, and the one that is always allowed.
 fn web_search_modes(allowed: Sourced<Vec<WebSearchMode>>) -> Vec<WebSearchMode> {
     let mut modes = allowed.value;
     if !modes.contains(&WebSearchMode::Disabled) {

@@ -1,11 +1,11 @@
-//! What a thread is set to, as clients are shown it.
+//! Converts the settings of a thread to the wire.
 
 use codex_app_server_protocol::v2::{self, ActivePermissionProfile, ThreadEnvironment};
 use codex_protocol::{Personality, ThreadSettings};
 
 use super::{wire_approval, wire_reviewer, wire_sandbox};
 
-/// The settings of the next turn. Every reply and notification about settings is made of these.
+/// The settings of the next turn. Every reply and notification about settings contains this.
 pub(crate) fn wire_settings(settings: &ThreadSettings) -> v2::ThreadSettings {
     let profile = settings.permission_profile.clone();
     v2::ThreadSettings {
@@ -22,7 +22,7 @@ pub(crate) fn wire_settings(settings: &ThreadSettings) -> v2::ThreadSettings {
         collaboration_mode: settings.collaboration_mode(),
         disabled_plugin_ids: Vec::new(),
         summary: settings.summary,
-        // The usual tone is that of the model.
+        // The default personality is that of the model.
         personality: settings
             .personality
             .filter(|tone| *tone != Personality::Pragmatic),
@@ -30,7 +30,7 @@ pub(crate) fn wire_settings(settings: &ThreadSettings) -> v2::ThreadSettings {
     }
 }
 
-/// The one place that a thread works in: its folder on this machine.
+/// The only environment of a thread: its folder on this machine.
 pub(crate) fn environment(settings: &ThreadSettings) -> ThreadEnvironment {
     let cwd = settings.cwd.display().to_string();
     ThreadEnvironment {

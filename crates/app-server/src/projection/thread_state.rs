@@ -1,4 +1,4 @@
-//! What users attach to threads, in the form of the wire.
+//! Converts data that users attach to threads to the wire.
 
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{
@@ -7,18 +7,18 @@ use codex_app_server_protocol::v2::{
 };
 use codex_thread_state::{Goal, GoalStatus, ReadState, Section, Unread};
 
-/// A section as the wire shows it.
+/// A section.
 pub(crate) fn wire_section(section: Section) -> ThreadSection {
     let appearance = section.appearance;
     ThreadSection {
         id: section.id,
         name: section.name,
-        // What this program has written; another reading of it is no reason to fail a list.
+        // Written by this program. An unreadable value must not make a list fail.
         appearance: appearance.and_then(|text| serde_json::from_str(&text).ok()),
     }
 }
 
-/// A read state as the wire shows it.
+/// A read state.
 pub(crate) fn wire_read_state(state: ReadState) -> ThreadReadState {
     let position = |unread| match unread {
         Unread::ThreadStart => ThreadUnreadPosition::ThreadStart,
@@ -30,7 +30,7 @@ pub(crate) fn wire_read_state(state: ReadState) -> ThreadReadState {
     }
 }
 
-/// The notification that a goal changed, in a turn or by a request.
+/// The notification about a changed goal, in a turn or by a request.
 pub(crate) fn goal_updated(goal: ThreadGoal, turn_id: Option<String>) -> ServerNotification {
     ServerNotification::ThreadGoalUpdated(ThreadGoalUpdatedNotification {
         thread_id: goal.thread_id.clone(),
@@ -45,7 +45,7 @@ pub(crate) fn goal_cleared(thread: &str) -> ServerNotification {
     ServerNotification::ThreadGoalCleared(ThreadGoalClearedNotification { thread_id })
 }
 
-/// A goal as the wire shows it.
+/// A goal.
 pub(crate) fn wire_goal(thread: &str, goal: Goal) -> ThreadGoal {
     ThreadGoal {
         thread_id: thread.to_owned(),

@@ -1,4 +1,4 @@
-//! Errors of turns as the wire spells them.
+//! Converts errors of turns to the wire.
 
 use codex_app_server_protocol::v2;
 use codex_protocol::{CodexErrorInfo, NonSteerableTurnKind};

@@ -1,4 +1,4 @@
-//! Items that the engine sends whole.
+//! Converts items that the engine emits as a whole.
 
 use codex_app_server_protocol::v2::{HookPromptFragment, ThreadItem};
 use codex_protocol as v1;
@@ -6,7 +6,7 @@ use codex_protocol as v1;
 use super::item;
 use super::newer_item::newer_item;
 
-/// An item that the engine knows as one.
+/// The wire form of an engine item.
 pub(super) fn wire_item(item: &v1::TurnItem) -> Option<ThreadItem> {
     Some(match item {
         v1::TurnItem::UserMessage(from) => ThreadItem::UserMessage {

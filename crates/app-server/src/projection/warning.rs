@@ -1,4 +1,4 @@
-//! Warnings about settings, in the form of the wire.
+//! Converts warnings about settings to the wire.
 
 use codex_app_server_protocol::v2;
 use codex_config::{ConfigWarning, DeprecationNotice, TextPosition};

@@ -1,5 +1,4 @@
-//! Lines that nobody would send: whatever comes, nothing panics, and what carries an id is replied to
-//! once.
+//! Random lines: nothing panics, and every line with an id is replied to once.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -36,7 +35,7 @@ const SEEDS: [&str; 8] = [
     r#"{"method":"initialized"}"#,
 ];
 
-/// Can start nothing, and has no skills.
+/// A host without an engine and skills.
 #[derive(Debug)]
 struct NoEngine {
     store: ThreadStore,
@@ -46,7 +45,7 @@ struct NoEngine {
     models: ModelStore,
 }
 
-/// A login that nobody has, and that is kept nowhere.
+/// An ephemeral login.
 fn nobody() -> Arc<Accounts> {
     let mut settings = LoginSettings::hosted("/nowhere");
     settings.store = StoreKind::Ephemeral;
@@ -169,12 +168,12 @@ impl Host for NoEngine {
     }
 }
 
-/// The id under which a line has to be replied to.
+/// The id that a line must be replied to with.
 fn id_of(line: &[u8]) -> Option<String> {
     match serde_json::from_slice(line) {
         Ok(Message::Request(request)) => Some(request.id.to_string()),
         Ok(_) => None,
-        // No message; it may still be an object that has one.
+        // Not a message, but possibly an object with an id.
         Err(_) => {
             let message: Value = serde_json::from_slice(line).ok()?;
             let id = message.get("id")?.clone();

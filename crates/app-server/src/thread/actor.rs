@@ -1,4 +1,4 @@
-//! The loop: events of the engine on one side, requests of clients on the other.
+//! The loop of a loaded thread: handles events of the engine and requests of clients.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -21,23 +21,23 @@ use crate::connection::{Connection, Responder, encode_notification};
 use crate::projection::{self, ClientQuestion, Fold, Notifications, preview_of_message};
 use crate::server::AppServer;
 
-/// A question without an answer yet.
+/// An unanswered question.
 #[derive(Debug)]
 pub(super) struct OpenQuestion {
     pub(super) question: ClientQuestion,
     pub(super) request: ServerRequest,
 }
 
-/// A revert that the engine has not carried out yet.
+/// A revert that the engine has not completed yet.
 #[derive(Debug)]
 pub(super) struct Revert {
     pub(super) submission: String,
-    /// The turns that leave the history.
+    /// The ids of the removed turns.
     pub(super) removed: Vec<String>,
     pub(super) reply: Responder<method::ThreadRevert>,
 }
 
-/// A loaded thread.
+/// The actor of a loaded thread.
 #[derive(Debug)]
 pub(crate) struct Actor {
     pub(super) server: Arc<AppServer>,
@@ -56,16 +56,16 @@ pub(crate) struct Actor {
     pub(super) rollback: Option<(String, Responder<method::ThreadRollback>)>,
     pub(super) revert: Option<Revert>,
     pub(super) follow_up: FollowUp,
-    /// The roots of turns that belong to the work of another turn, by their ids.
+    /// The root turns of turns that belong to other turns' work, by turn id.
     pub(super) roots: HashMap<String, String>,
-    /// The turn that runs or is about to.
+    /// The running or accepted turn.
     pub(super) turn: Option<String>,
     pub(super) is_closing: bool,
-    /// Whether whoever closes it sends the notification.
+    /// Whether the caller that closes the thread sends the notification.
     pub(super) is_closed_silently: bool,
-    /// Whether it is an agent, which its parent ends and nobody else.
+    /// Whether the thread is an agent, which only its parent closes.
     pub(super) is_agent: bool,
-    /// Its agents, and those that it has started and that are still to be loaded.
+    /// Its agents; and the started agents that are not loaded yet.
     pub(super) agents: Vec<ThreadHandle>,
     pub(super) agents_to_load: mpsc::Receiver<SpawnedAgent>,
     activity: Activity,
@@ -75,8 +75,7 @@ pub(crate) struct Actor {
 }
 
 impl Actor {
-    /// Registers the thread: requests about its id are accepted at once. They are served when
-    /// the thread runs.
+    /// Registers the thread. Requests for its id are queued until the thread runs.
     pub(crate) fn new(
         server: Arc<AppServer>,
         manager: Arc<ThreadManager>,
@@ -118,7 +117,7 @@ impl Actor {
         }
     }
 
-    /// Lets the thread run, with its first subscriber.
+    /// Starts the actor with its first subscriber.
     pub(crate) fn launch(mut self, subscriber: &Arc<Connection>) -> ThreadHandle {
         let handle = self.handle.clone();
         self.subscribe(subscriber);
@@ -165,9 +164,9 @@ impl Actor {
         self.end();
     }
 
-    /// Whether events are taken: while every subscriber has much to read they wait, and with them the
-    /// commands and the model that they come from. One that reads is enough, so that a slow one delays
-    /// nobody else; that one is cut off when it falls too far behind.
+    /// Whether to take more events. While every subscriber has much to read, events wait, and with them commands and
+    /// the model. One subscriber that reads is enough, so a slow one delays nobody; it is disconnected if it falls
+    /// too far behind.
     fn may_take_events(&self) -> bool {
         let mut subscribers = self.subscribers.values();
         self.is_closing
@@ -175,7 +174,7 @@ impl Actor {
             || subscribers.any(|subscriber| subscriber.outbox().has_room())
     }
 
-    /// The engine is done with the thread.
+    /// The engine has closed the thread.
     fn end(mut self) {
         self.settle_questions();
         let thread_id = self.thread.id().to_string();
@@ -283,7 +282,7 @@ impl Actor {
         }
     }
 
-    /// Notifies the subscribers. The message is encoded once, however many they are.
+    /// Notifies the subscribers. The message is encoded once.
     pub(super) fn notify(&self, notification: &ServerNotification) {
         let method = notification.method();
         let mut line = None;
@@ -317,12 +316,12 @@ impl Actor {
             return;
         }
         let (manager, id) = (Arc::clone(&self.manager), self.thread.id().clone());
-        // Its last events are still handled meanwhile; they end when it is closed.
+        // Runs in the background: the last events are still handled, and end when the thread is closed.
         tokio::spawn(async move { manager.close(&id).await });
     }
 }
 
-/// Waits until one of the subscribers has little to read.
+/// Waits until one of the subscribers may receive more.
 async fn room_of_one(subscribers: &Subscribers) {
     let rooms = subscribers
         .values()

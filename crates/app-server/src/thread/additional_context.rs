@@ -1,16 +1,16 @@
-//! What a client adds to what is said: shown to the model before it, and once until it changes.
+//! Additional context of a client: sent to the model before the input, and again only when it changes.
 
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol::v2::{AdditionalContextEntry, AdditionalContextKind};
 use codex_protocol::{ContentItem, ResponseItem};
 
-/// What the model was shown last, by its names.
+/// The context that the model got last, by name.
 #[derive(Debug, Default)]
 pub(super) struct AdditionalContext(BTreeMap<String, AdditionalContextEntry>);
 
 impl AdditionalContext {
-    /// Takes what comes with a turn. Answers what the model has not been shown.
+    /// Updates the context for a turn. Returns the entries that the model does not have yet.
     pub(super) fn take(
         &mut self,
         entries: BTreeMap<String, AdditionalContextEntry>,
@@ -22,7 +22,7 @@ impl AdditionalContext {
     }
 }
 
-/// Only what the application vouches for is said in its name.
+/// Only trusted entries get the developer role.
 fn shown((name, entry): (&String, &AdditionalContextEntry)) -> ResponseItem {
     let value = &entry.value;
     let (role, text) = match entry.kind {

@@ -13,15 +13,14 @@ use crate::connection::Connection;
 use crate::projection::preview_of_message;
 
 impl Actor {
-    /// Takes the agents that were started before what the engine says next.
+    /// Loads the agents that were started before the next event of the engine.
     pub(super) fn take_agents(&mut self) {
         while let Ok(agent) = self.agents_to_load.try_recv() {
             self.take_agent(agent);
         }
     }
 
-    /// Loads an agent. The subscribers of this thread get its notifications, and are asked what
-    /// it asks.
+    /// Loads an agent. The subscribers of this thread get its notifications and questions.
     pub(super) fn take_agent(&mut self, agent: SpawnedAgent) {
         let SpawnedAgent {
             started,
@@ -56,8 +55,7 @@ impl Actor {
         actor.spawn();
     }
 
-    /// Subscribes a client to the agents that have no subscriber: they may wait
-    /// for an answer.
+    /// Subscribes a client to the agents without a subscriber, which may wait for an answer.
     pub(super) async fn share_agents(&self, connection: &Arc<Connection>) {
         for agent in &self.agents {
             agent.subscribe_if_none(connection).await;

@@ -1,4 +1,4 @@
-//! What a loaded thread does for each request.
+//! Carries out the requests to a loaded thread.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -97,7 +97,7 @@ impl Actor {
                 reply.accept(&TurnStartResponse {
                     turn: super::accepted_turn(id, root),
                 });
-                // Clients of 0.117 choose a mode with a turn and expect no word about it.
+                // Clients of 0.117 set the mode with a turn and get no notification about it.
                 let after = self.thread.settings();
                 let in_old_mode = ThreadSettings {
                     mode: before.mode,
@@ -117,7 +117,7 @@ impl Actor {
         }
     }
 
-    /// Starts a turn, or adds the input to the one that runs. Returns the id of that turn.
+    /// Starts a turn, or adds the input to the running one. Returns the id of that turn.
     pub(super) async fn begin_turn(
         &mut self,
         mut params: TurnStartParams,
@@ -198,7 +198,7 @@ impl Actor {
         self.notify(&ServerNotification::ThreadSettingsUpdated(updated));
     }
 
-    /// The settings that a request changes. A relative folder starts at that of the server.
+    /// The settings that a request changes. A relative folder is relative to that of the server.
     fn patch_of(&self, params: &mut TurnStartParams) -> Result<ThreadSettingsPatch, Failure> {
         let sandbox_policy = match (params.sandbox_policy.take(), &params.permissions) {
             (Some(_), Some(_)) => {
@@ -245,7 +245,7 @@ impl Actor {
         params: &TurnInterruptParams,
         reply: Responder<method::TurnInterrupt>,
     ) {
-        // Newer clients name no turn when they mean whatever runs.
+        // Newer clients leave the turn id empty for the running turn.
         let any = params.turn_id.is_empty();
         match &self.turn {
             None if any => reply.accept(&TurnInterruptResponse {}),
@@ -275,7 +275,7 @@ impl Actor {
         }
     }
 
-    /// An error that names the rollback means that there is none.
+    /// The engine refused the rollback with this error.
     pub(super) fn rollback_refused(&mut self, id: &str, message: &str) {
         if let Some((_, reply)) = self.rollback.take_if(|(submission, _)| submission == id) {
             reply.refuse(Failure::invalid(message));
@@ -296,7 +296,7 @@ impl Actor {
         }
     }
 
-    /// The file of the thread, complete up to now.
+    /// The complete file of the thread.
     pub(super) async fn read_file(
         &self,
         ids: ItemIds,
@@ -309,7 +309,7 @@ impl Actor {
         crate::handlers::load(path, ids).await
     }
 
-    /// A client resumes the thread although it is loaded.
+    /// Subscribes a client that resumes the loaded thread.
     async fn join(&mut self, params: &ThreadResumeParams, reply: Responder<method::ThreadResume>) {
         let id = self.thread.id();
         if self.is_closing {
@@ -355,7 +355,7 @@ impl Actor {
         }
     }
 
-    /// Whether a request to resume can mean this thread.
+    /// Whether a resume request refers to this thread.
     fn fits(&self, params: &ThreadResumeParams) -> Result<(), Failure> {
         let id = self.thread.id();
         if params.history.is_some() {
@@ -400,7 +400,7 @@ fn refused(error: SettingsError) -> Failure {
     }
 }
 
-/// Clients read from the data which kind of turn it is.
+/// The data tells clients which kind of turn it is.
 fn not_steerable(error: &SteerError, kind: TaskKind) -> Failure {
     let turn_kind = match kind {
         TaskKind::Review => NonSteerableTurnKind::Review,

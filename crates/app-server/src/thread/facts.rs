@@ -1,4 +1,4 @@
-//! What is known of a thread, live or stored, and the objects that the wire shows of it.
+//! The facts about a thread, live or stored, and the wire objects made from them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use jiff::Timestamp;
 use super::StoredHistory;
 use crate::projection::{Turns, environment, wire_settings, wire_source};
 
-/// A loaded thread: where it is and what it is.
+/// The facts about a loaded thread.
 #[derive(Clone, Debug)]
 pub(crate) struct ThreadFacts {
     session: codex_core::Thread,
@@ -28,19 +28,19 @@ pub(crate) struct ThreadFacts {
     created_at: i64,
     cli_version: String,
     source: SessionSource,
-    /// The `threadSource` that the client gave on starting it.
+    /// The `threadSource` from the request that started it.
     pub(crate) thread_source: Option<String>,
     /// The client that created it.
     originator: String,
-    /// The folders that it is about, if they are not its working directory.
+    /// Its workspace folders, if they differ from its working folder.
     pub(crate) roots: Option<Vec<String>>,
-    /// Whether it was started without a machine to work on.
+    /// Whether it was started without an environment.
     pub(crate) without_environment: bool,
-    /// The files with instructions that the model gets.
+    /// The instruction files for the model.
     pub(crate) instruction_sources: Vec<String>,
 }
 
-/// A reply that shows a thread with what it is set to.
+/// A reply with a thread and its settings.
 macro_rules! opened {
     ($response:ident, $facts:expr, $thread:expr $(, $member:ident: $value:expr)*) => {{
         let settings = wire_settings(&$facts.settings());
@@ -87,7 +87,7 @@ impl ThreadFacts {
         }
     }
 
-    /// The folders that the thread is about.
+    /// The workspace folders.
     pub(crate) fn workspace_roots(&self) -> Vec<String> {
         let own = || vec![self.settings().cwd.display().to_string()];
         if self.without_environment {
@@ -107,7 +107,7 @@ impl ThreadFacts {
         }]
     }
 
-    /// What the thread is set to now.
+    /// The current settings.
     pub(crate) fn settings(&self) -> Arc<ThreadSettings> {
         self.session.settings()
     }
@@ -163,7 +163,7 @@ impl ThreadFacts {
         self.with_live(thread)
     }
 
-    /// The thread with what is known of it only while it is loaded.
+    /// Adds what is known only of loaded threads.
     pub(crate) fn with_live(&self, mut thread: Thread) -> Thread {
         let settings = self.settings();
         thread.reasoning_effort = settings.effort.clone();
@@ -197,7 +197,7 @@ impl ThreadFacts {
     }
 }
 
-/// The thread of a file, and its turns, which are put into the message about it.
+/// The thread in a file; its turns are inserted into the message later.
 pub(crate) fn stored_thread(
     path: &Path,
     history: StoredHistory,
@@ -250,7 +250,7 @@ pub(crate) fn stored_thread(
     (thread, history.turns)
 }
 
-/// The thread that spawned one of this source.
+/// The parent of a thread with this source.
 fn parent_of(source: &SessionSource) -> Option<String> {
     match source {
         SessionSource::SubAgent(SubAgentSource::ThreadSpawn {

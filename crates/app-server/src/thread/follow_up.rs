@@ -1,31 +1,31 @@
-//! What an actor has to know when a turn ends, to decide what follows it.
+//! What an actor records about a turn to decide what follows it.
 
 use codex_protocol::{CodexErrorInfo, ErrorEvent, EventMsg};
 use codex_thread_state::GoalStatus;
 
-/// What the actor knows about the work that goes on without a request.
+/// The state for turns that start without a request.
 #[derive(Debug, Default)]
 pub(super) struct FollowUp {
-    /// Tokens that the running turn has used, without cached input.
+    /// Tokens used by the running turn, without cached input.
     pub(super) tokens: i64,
-    /// When it began, in Unix milliseconds.
+    /// The start of the running turn, in Unix milliseconds.
     pub(super) begun: Option<i64>,
     /// Whether the goal started it.
     pub(super) is_for_goal: bool,
-    /// Whether it has called a tool.
+    /// Whether the running turn has called a tool.
     pub(super) has_called: bool,
-    /// Turns in a row for the goal that called none.
+    /// The number of successive goal turns without a tool call.
     pub(super) idle_turns: u32,
-    /// Whether something was said in it: compactions and commands of the user leave nothing to read.
+    /// Whether the turn has messages: compactions and user commands have none.
     pub(super) is_conversation: bool,
-    /// Why it failed, if it did.
+    /// The goal status after a failure.
     pub(super) failure: Option<GoalStatus>,
-    /// Whether an interrupt holds further turns back until a client starts one.
+    /// Whether no turn starts by itself because a client interrupted the last one.
     pub(super) is_held: bool,
 }
 
 impl FollowUp {
-    /// Takes from an event what counts for the goal.
+    /// Updates the state with an event.
     pub(super) fn take(&mut self, now: i64, event: &EventMsg) {
         match event {
             EventMsg::TurnStarted(_) => {

@@ -1,10 +1,10 @@
-//! What the model is shown when a goal starts a turn.
+//! The input of a turn that the goal starts.
 
 use codex_protocol::{ContentItem, FunctionCallOutputBody, ResponseItem};
 use codex_thread_state::Goal;
 
-/// The objective as the output of a tool, since it is text of the user and no instruction of ours; then the
-/// instruction to go on.
+/// The objective, as a tool output because it is text of the user and not an instruction of this program; then the
+/// instruction to continue.
 pub(super) fn items(goal: &Goal) -> Vec<ResponseItem> {
     let call_id = format!("goal_objective_{}", uuid::Uuid::now_v7());
     let call = ResponseItem::FunctionCall {

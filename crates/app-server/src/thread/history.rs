@@ -1,5 +1,4 @@
-//! Reads the file of a thread once, line by line. Lines that are not needed are passed
-//! over without being read.
+//! Reads the file of a thread once. Irrelevant lines are skipped without parsing.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -19,17 +18,17 @@ use crate::projection::{Fold, ItemIds, PackTurns, Turns, preview_of_message};
 #[derive(Debug)]
 pub(crate) struct StoredHistory {
     pub(crate) meta: SessionMeta,
-    /// Its first message.
+    /// The preview: its first message.
     pub(crate) preview: String,
     pub(crate) turns: Turns,
-    /// What its last turn was run with.
+    /// The model of its last turn.
     pub(crate) model: Option<String>,
     pub(crate) effort: Option<ReasoningEffort>,
-    /// What its last turn used.
+    /// The token usage of its last turn.
     pub(crate) usage: Option<TokenUsageInfo>,
 }
 
-/// Whether turns are shown.
+/// Whether the turns are needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TurnsShown {
     WithTurns,
@@ -49,7 +48,7 @@ impl TurnsShown {
 /// Reads the file of a thread.
 ///
 /// # Errors
-/// The file cannot be read, or it does not say what thread it is.
+/// The file cannot be read or has no thread id.
 pub(crate) fn read_history(path: &Path, ids: ItemIds) -> Result<StoredHistory, LoadError> {
     let mut reader = HistoryReader::new(TurnsShown::WithTurns, ids);
     scan(path, |line| {
@@ -59,11 +58,11 @@ pub(crate) fn read_history(path: &Path, ids: ItemIds) -> Result<StoredHistory, L
     reader.finish()
 }
 
-/// Reads the file of a thread that is about to be loaded, or what of it stands before `end`: what
-/// clients are shown of it and what the engine goes on with.
+/// Reads the file of a thread that is about to be loaded, up to `end` if given: the data for clients and for the
+/// engine.
 ///
 /// # Errors
-/// The file cannot be read, or it does not say what thread it is.
+/// The file cannot be read or has no thread id.
 pub(crate) fn read_to_load(
     path: &Path,
     shown: TurnsShown,
@@ -81,9 +80,9 @@ struct HistoryReader {
     fold: Fold<PackTurns>,
     meta: Option<SessionMeta>,
     preview: Option<String>,
-    /// The newest settings of a turn, not read yet.
+    /// The newest turn settings, not parsed yet.
     settings: Vec<u8>,
-    /// The newest figures of tokens, not read yet.
+    /// The newest token usage, not parsed yet.
     usage: Vec<u8>,
 }
 
@@ -167,14 +166,14 @@ impl HistoryReader {
     }
 }
 
-/// Of the settings of a turn what is shown of its thread. The rest differs between versions.
+/// The turn settings that are shown with a thread. The others differ between versions.
 #[derive(Deserialize)]
 struct TurnContextSettings {
     model: String,
     effort: Option<ReasoningEffort>,
 }
 
-/// What a line shows of what the user said, if it is about that.
+/// The preview, if the line is a message of the user.
 fn preview(item: &RolloutItem) -> Option<String> {
     let RolloutItem::EventMsg(event) = item else {
         return None;
@@ -198,7 +197,7 @@ pub(super) fn milliseconds(timestamp: &str) -> Option<i64> {
     Some(time.as_millisecond())
 }
 
-/// Whether lines of a kind make turns or items. The others are many. What only begins is no item yet.
+/// Whether a line of this kind changes turns or items. Most lines do not. Starts of items are ignored.
 pub(super) fn makes_turns(kind: &str, payload: Option<&str>) -> bool {
     match (kind, payload) {
         ("event_msg" | "response_item", None) | ("compacted", _) => true,

@@ -1,8 +1,7 @@
 //! The actor behind each loaded thread.
 //!
-//! It takes the engine's events in their order and notifies the subscribers of the thread, and it serves what
-//! clients ask of the thread. One after the other: a reply about the thread is exact with regard to
-//! the notifications around it.
+//! It handles the engine's events in order, notifies the subscribers of the thread, and serves requests about the
+//! thread one after the other. A reply is therefore consistent with the notifications around it.
 
 mod actor;
 mod additional_context;
@@ -38,14 +37,14 @@ pub(crate) use facts::{ThreadFacts, stored_thread};
 pub(crate) use history::{StoredHistory, TurnsShown, read_history, read_to_load};
 pub(crate) use outline::Outlines;
 
-/// How many requests may wait for a thread.
+/// The limit of queued requests per thread.
 const MAILBOX: usize = 128;
 
-/// Reaches a loaded thread. Cheap to clone.
+/// The handle of a loaded thread. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct ThreadHandle(mpsc::Sender<ThreadCommand>);
 
-/// What clients ask of a loaded thread.
+/// A request to a loaded thread.
 #[derive(Debug)]
 enum ThreadCommand {
     Start(Box<TurnStartParams>, Responder<method::TurnStart>),
@@ -77,18 +76,18 @@ enum ThreadCommand {
     CloseSilently,
 }
 
-/// A loaded thread at one moment; everything before it can be read from its file.
+/// The state of a loaded thread. All earlier turns can be read from its file.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     /// Without turns.
     pub(crate) thread: Thread,
-    /// The turn that runs, with what is unfinished in it.
+    /// The running turn with its unfinished items.
     pub(crate) running: Option<Turn>,
     /// The newest startup status of its MCP servers.
     pub(crate) mcp_servers: McpServers,
 }
 
-/// How far MCP servers have come, by their names.
+/// The startup status of MCP servers, by name.
 pub(crate) type McpServers = HashMap<String, McpStartupStatus>;
 
 impl ThreadHandle {
@@ -97,7 +96,7 @@ impl ThreadHandle {
         (Self(sender), receiver)
     }
 
-    /// A command that cannot be handed over is dropped, which replies to its request.
+    /// If the thread is closed, the command is dropped, and its responder replies.
     async fn send(&self, command: ThreadCommand) {
         let _ = self.0.send(command).await;
     }
@@ -152,12 +151,12 @@ impl ThreadHandle {
         self.send(ThreadCommand::StartQueued(id, reply)).await;
     }
 
-    /// The goal changed: if the thread is idle and it is active, it goes on.
+    /// The goal changed: an active goal may start a turn of an idle thread.
     pub(crate) async fn goal_changed(&self) {
         self.send(ThreadCommand::StartNext).await;
     }
 
-    /// The queue grew: if the thread is idle, its first message starts.
+    /// A message was queued: an idle thread starts with it.
     pub(crate) async fn queue_grew(&self) {
         self.send(ThreadCommand::StartNext).await;
     }
@@ -168,7 +167,7 @@ impl ThreadHandle {
             .await;
     }
 
-    /// Hands an operation to the engine. False if the thread is closed.
+    /// Submits an operation to the engine. Returns false if the thread is closed.
     pub(crate) async fn submit(&self, op: Op) -> bool {
         let (done, submitted) = oneshot::channel();
         self.send(ThreadCommand::Submit(op, done)).await;
@@ -182,14 +181,14 @@ impl ThreadHandle {
         engine.await.ok()
     }
 
-    /// What holds the time limits of its commands; none if the thread is closed.
+    /// Pauses the time limits of its commands; none if the thread is closed.
     pub(crate) async fn timeout_pauses(&self) -> Option<TimeoutPauses> {
         let (reply, timeout_pauses) = oneshot::channel();
         self.send(ThreadCommand::TimeoutPauses(reply)).await;
         timeout_pauses.await.ok()
     }
 
-    /// Has these MCP servers take the place of its own when its next turn starts.
+    /// Replaces the MCP servers from the next turn on.
     pub(crate) async fn set_mcp_servers(&self, servers: Vec<McpServer>) {
         self.send(ThreadCommand::McpServers(servers)).await;
     }
@@ -203,7 +202,7 @@ impl ThreadHandle {
             .await;
     }
 
-    /// What the thread is like now; none if it is closed.
+    /// The current state; none if the thread is closed.
     pub(crate) async fn describe(&self) -> Option<Snapshot> {
         let (reply, snapshot) = oneshot::channel();
         self.send(ThreadCommand::Describe(reply)).await;
@@ -226,14 +225,14 @@ impl ThreadHandle {
         self.send(ThreadCommand::Answer { question, answer }).await;
     }
 
-    /// Ends the thread because its file is about to move, and waits until it has ended. `thread/closed` is
-    /// not sent: the caller sends a notification of its own.
+    /// Ends the thread because its file is about to move, and waits for its end. The caller sends its own
+    /// notification instead of `thread/closed`.
     pub(crate) async fn close_silently(&self) {
         self.send(ThreadCommand::CloseSilently).await;
         self.0.closed().await;
     }
 
-    /// Ends the thread and waits until it has ended.
+    /// Ends the thread and waits for its end.
     pub(crate) async fn close(&self) {
         self.send(ThreadCommand::Close).await;
         self.0.closed().await;
@@ -243,7 +242,7 @@ impl ThreadHandle {
 /// The connections that receive the notifications of a thread.
 type Subscribers = std::collections::BTreeMap<ConnectionId, Arc<Connection>>;
 
-/// A turn that was accepted and has not begun yet.
+/// A turn that was accepted and has not started yet.
 fn accepted_turn(id: String, root_turn_id: Option<String>) -> Turn {
     Turn {
         root_turn_id: Some(root_turn_id.unwrap_or_else(|| id.clone())),

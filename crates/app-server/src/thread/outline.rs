@@ -1,9 +1,8 @@
-//! The outline of a stored thread: which part of its file makes which turn. With it a page of turns is
-//! made of the lines of those turns alone.
+//! The outline of a stored thread: which bytes of its file make which turn. A page of turns then needs only the lines
+//! of those turns.
 //!
-//! It comes from the same fold as the turns themselves, which is given the lines with their bulk left
-//! out: the file is gone through once, and hardly anything of it is read as JSON. The outlines of the
-//! threads that were paged through last are kept for as long as their files stay as they are.
+//! It is made by the same fold as the turns themselves, from lines without their large members, so that one pass over
+//! the file parses little JSON. The outlines of recently paged threads are kept while their files do not change.
 
 use std::collections::VecDeque;
 use std::fs::Metadata;
@@ -22,22 +21,22 @@ use crate::projection::{
     ByteRanges, FilePart, Fold, ItemIds, TurnRange, Turns, lines_of_others, parts,
 };
 
-/// How many outlines are kept.
+/// The number of outlines that are kept.
 const KEPT: usize = 8;
-/// Within so many bytes an event names its turn.
+/// An event names its turn within this number of bytes.
 const HEAD: usize = 512;
 
-/// Which part of a file makes which turn.
+/// The byte ranges of all turns.
 #[derive(Debug)]
 pub(crate) struct Outline {
     file: PathBuf,
-    /// How long it was, what the file goes on from included.
+    /// The length of the file, including the files that it continues.
     length: u64,
     ranges: Vec<TurnRange>,
 }
 
 impl Outline {
-    /// Goes through an open thread.
+    /// Reads an open thread.
     fn read(path: &Path, chain: &RolloutChain) -> io::Result<Self> {
         let length = chain.length()?;
         let mut fold = Fold::new(ByteRanges::default());
@@ -61,12 +60,12 @@ impl Outline {
         self.ranges.iter().map(|range| range.turn.as_str())
     }
 
-    /// Where in the file a turn begins, if there is one at this position.
+    /// The start of a turn, if there is one at this position.
     pub(crate) fn beginning_of(&self, position: usize) -> Option<u64> {
         self.ranges.get(position).map(TurnRange::begin)
     }
 
-    /// Some of the turns. Only their lines are read.
+    /// A range of turns. Only their lines are read.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -101,7 +100,7 @@ impl Outline {
     }
 }
 
-/// A line that counts, and when it was written.
+/// A relevant line and its time.
 fn read(line: ScannedLine<'_>) -> Option<(Option<i64>, RolloutItem)> {
     let (kind, payload) = line.kind()?;
     if !makes_turns(&kind, payload.as_deref()) {
@@ -111,7 +110,7 @@ fn read(line: ScannedLine<'_>) -> Option<(Option<i64>, RolloutItem)> {
     Some((milliseconds(&line.timestamp), line.item))
 }
 
-/// A line without its bulk: all that matters is whether a message says something.
+/// A line without large members: only whether a message has content matters.
 fn bare(mut item: RolloutItem) -> RolloutItem {
     let RolloutItem::EventMsg(event) = &mut item else {
         return item;
@@ -132,17 +131,16 @@ fn bare(mut item: RolloutItem) -> RolloutItem {
     item
 }
 
-/// Whether a line is the end of a command or patch in the turn that it stands in, by its first bytes.
-/// Such items have ids of their own, and their turn is there without them. (Should two of them in one turn
-/// have the same id, with a thought between, the numbers of later thoughts may be one too high.)
+/// Whether a line is the end of a command or patch of the current turn, judged by its first bytes. Such items have
+/// ids of their own and do not affect the turn. (If two of them in one turn have the same id, with reasoning in
+/// between, the numbers of later reasoning may be one too high.)
 fn is_plain_end(fold: &Fold<ByteRanges>, line: ScannedLine<'_>) -> bool {
     let kind = line.start().and_then(|start| start.payload_type);
     let is_end = matches!(kind, Some("exec_command_end" | "patch_apply_end"));
     is_end && turn_of(line).is_some_and(|turn| fold.can_pass_over_item_of(turn))
 }
 
-/// The turn that the first bytes of an event name. A quote inside of a text has a backslash before it:
-/// this can only be a member.
+/// The turn id in the first bytes of an event. Quotes in strings are escaped, so this can only be the member itself.
 fn turn_of(line: ScannedLine<'_>) -> Option<&str> {
     let head = &line.bytes()[..line.bytes().len().min(HEAD)];
     let member = b"\"turn_id\":\"";
@@ -151,7 +149,7 @@ fn turn_of(line: ScannedLine<'_>) -> Option<&str> {
     std::str::from_utf8(&head[begin..end]).ok()
 }
 
-/// The outlines that were wanted last.
+/// Recently used outlines.
 #[derive(Debug, Default)]
 pub(crate) struct Outlines(Mutex<VecDeque<(FileStamp, Arc<Outline>)>>);
 
@@ -172,7 +170,7 @@ impl FileStamp {
 }
 
 impl Outlines {
-    /// The outline of a file as it is now. Reads it unless it was read before.
+    /// The current outline of a file, read again only if the file has changed.
     ///
     /// # Errors
     /// The file cannot be read.

@@ -1,4 +1,4 @@
-//! Questions to the clients of a thread. All are asked under one number, and the first answer counts.
+//! Questions to the clients of a thread. All clients get the same id, and the first answer is used.
 
 use codex_app_server_protocol::rpc::RequestId;
 use codex_app_server_protocol::v2::{ServerRequestResolvedNotification, WarningNotification};
@@ -10,7 +10,7 @@ use crate::connection::Connection;
 use crate::projection::{self, QuestionContext};
 
 impl Actor {
-    /// Puts the question of an event, if it has one, to all subscribers of the thread.
+    /// Sends the question of an event, if it has one, to all subscribers.
     pub(super) fn ask(&mut self, now: i64, event: &EventMsg) {
         let settings = self.thread.settings();
         let asker = QuestionContext {
@@ -36,7 +36,7 @@ impl Actor {
         }
     }
 
-    /// Everything that is open, for a client who joins.
+    /// Sends all open questions to a new subscriber.
     pub(super) fn ask_again(&self, subscriber: &Connection) {
         for number in self.pending.keys() {
             self.ask_one(*number, subscriber);
@@ -67,7 +67,7 @@ impl Actor {
         self.notify_status();
     }
 
-    /// What was asked about fails: the answer was an error.
+    /// The client replied with an error, so the item of the question fails.
     fn note_refusal(&mut self, request: &ServerRequest) {
         let (turn, item) = match request {
             ServerRequest::CommandExecutionRequestApproval(asked) => {
@@ -79,7 +79,7 @@ impl Actor {
         self.fold.refused_with_error(turn, item);
     }
 
-    /// The turn is over: no answer is waited for any more.
+    /// The turn has ended: closes its questions.
     pub(super) fn settle_questions(&mut self) {
         for (number, pending) in std::mem::take(&mut self.pending) {
             self.server.close_question(number);

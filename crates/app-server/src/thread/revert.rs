@@ -1,4 +1,4 @@
-//! Taking turns out of the history of a loaded thread.
+//! Removes turns from the history of a loaded thread.
 
 use codex_app_server_protocol::v2::{
     ThreadReadStateChangedNotification, ThreadRevertResponse, ThreadRevertedNotification,
@@ -15,7 +15,7 @@ use crate::handlers::stored::add_metadata;
 use crate::projection::wire_read_state;
 
 impl Actor {
-    /// Takes a turn and all after it out of the history. Files keep what was written.
+    /// Removes a turn and all later ones from the history. Changed files are kept.
     pub(super) async fn revert(&mut self, before: &str, reply: Responder<method::ThreadRevert>) {
         if self.turn.is_some() || self.revert.is_some() {
             let message = "a turn is running; interrupt it before the thread is reverted";
@@ -38,7 +38,7 @@ impl Actor {
         }
     }
 
-    /// The ids of a turn and all after it.
+    /// The ids of a turn and all later ones.
     async fn turns_from(&self, turn: &str) -> Result<Vec<String>, Failure> {
         let missing = || Failure::invalid(format!("turn not found: {turn}"));
         let _ = self.thread.flush().await;
@@ -55,7 +55,7 @@ impl Actor {
         Ok(ids[at..].to_vec())
     }
 
-    /// An error that names the revert means that there is none.
+    /// The engine refused the revert with this error.
     pub(super) fn revert_refused(&mut self, id: &str, message: &str) {
         if let Some(revert) = self.revert.take_if(|revert| revert.submission == id) {
             revert.reply.refuse(Failure::invalid(message));

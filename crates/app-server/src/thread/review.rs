@@ -1,4 +1,4 @@
-//! Starting a review in a loaded thread.
+//! Starts a review in a loaded thread.
 
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{ReviewStartResponse, ThreadItem, Turn, UserInput};

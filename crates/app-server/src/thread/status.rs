@@ -1,9 +1,9 @@
-//! The status of a loaded thread: what it is doing, by its events.
+//! The status of a loaded thread, derived from its events.
 
 use codex_app_server_protocol::v2::{ThreadActiveFlag, ThreadStatus};
 use codex_protocol::EventMsg;
 
-/// What decides the status, apart from the questions that are open.
+/// What determines the status, apart from open questions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Activity {
     is_running: bool,

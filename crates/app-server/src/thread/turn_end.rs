@@ -1,4 +1,4 @@
-//! What follows the end of a turn: figures of the goal, the read state, and the next turn, from the queue
+//! What happens after the end of a turn: updates the goal and the read state, and starts the next turn from the queue
 //! or for the goal.
 
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::handlers::{queue_changed, take_queued};
 use crate::projection::{goal_cleared, goal_updated, wire_goal, wire_read_state};
 
-/// So many turns in a row that the goal started without a tool call pause it.
+/// After this number of successive goal turns without a tool call the goal is paused.
 const IDLE_TURNS: u32 = 5;
 
 impl Actor {
@@ -27,12 +27,12 @@ impl Actor {
         self.server.state()
     }
 
-    /// Whether the thread can have a goal, a queue and a read state.
+    /// Whether the thread is stored and can have a goal, a queue and a read state.
     fn is_kept(&self) -> bool {
         self.facts.path.is_some() && !self.is_agent
     }
 
-    /// Before a turn is reported as ended: charges the goal and marks the turn as unread.
+    /// Before the end of a turn is sent: charges its tokens to the goal and marks it as unread.
     pub(super) fn settle_turn(&mut self, now: i64, turn: &str, is_interrupted: bool) {
         if !self.is_kept() {
             return;
@@ -89,13 +89,13 @@ impl Actor {
         }
     }
 
-    /// Whether a goal starts another turn by itself now.
+    /// Whether the goal may start another turn now.
     fn may_continue(&self, goal: Option<&Goal>) -> bool {
         let is_active = goal.is_some_and(|goal| goal.status == GoalStatus::Active);
         is_active && self.thread.settings().mode != ModeKind::Plan
     }
 
-    /// Starts the next turn of an idle thread: that of the queue first, else one for the goal.
+    /// Starts the next turn of an idle thread: from the queue if there is a message, otherwise for the goal.
     pub(super) async fn start_next_turn(&mut self) {
         let is_idle = self.turn.is_none() && !self.is_closing && !self.follow_up.is_held;
         if !is_idle || !self.is_kept() || self.server.is_ending() {
@@ -133,7 +133,7 @@ impl Actor {
         }
     }
 
-    /// Starts a message of the queue, the first one unless one is named; the id of its turn.
+    /// Starts a queued message, the first one unless an id is given. Returns the id of its turn.
     async fn start_from_queue(&mut self, id: Option<&str>) -> Result<Option<String>, Failure> {
         let thread = self.thread.id().clone();
         let Some(message) = take_queued(self.state(), thread.as_str(), id)? else {
@@ -149,7 +149,7 @@ impl Actor {
         self.begin_turn(params).await.map(Some)
     }
 
-    /// A client starts a message of the queue.
+    /// Starts a queued message for a client.
     pub(super) async fn start_queued(
         &mut self,
         id: Option<String>,
@@ -173,14 +173,14 @@ impl Actor {
         }
     }
 
-    /// A client has started a turn: what an interrupt held back goes on after it.
+    /// A client has started a turn, which ends the hold after an interrupt.
     pub(super) fn started_by_client(&mut self) {
         self.follow_up.is_held = false;
         self.follow_up.is_for_goal = false;
         self.follow_up.idle_turns = 0;
     }
 
-    /// The client that resumed the thread gets its goal.
+    /// Sends the goal to a client that resumed the thread.
     pub(crate) fn show_goal(&self, connection: &Connection) {
         if !connection.knows_newer() || !self.is_kept() {
             return;

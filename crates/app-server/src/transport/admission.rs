@@ -1,4 +1,4 @@
-//! Whether a client may have a websocket: by its process, by the name that it used, by its token.
+//! Decides whether a client may open a websocket: by its process, its `Host` header, and its token.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use tokio::sync::Semaphore;
 use super::auth::Auth;
 use super::peer::{Peer, PeerVerdict};
 
-/// How long the answer to a wrong token takes.
+/// The delay of the reply to a wrong token.
 const WRONG_TOKEN: Duration = Duration::from_millis(250);
-/// How many tokens are looked at at once: with that time, how fast they can be guessed.
+/// The number of tokens that are checked at once. Together with the delay it limits guessing.
 const GUESSES: usize = 16;
 
-/// What a listener asks of all its clients. Cheap to clone.
+/// The admission rules of a listener. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct Admission {
     auth: Option<Arc<Auth>>,
     guesses: Arc<Semaphore>,
 }
 
-/// Why a client is turned away: the status of the reply and its text.
+/// Why a client is refused: the status and text of the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct AdmissionError {
     pub(super) status: StatusCode,
@@ -37,7 +37,7 @@ impl Admission {
         }
     }
 
-    /// Looks at a request for a websocket: its peer, its `Host` and its `Authorization`.
+    /// Checks an upgrade request: its peer, its `Host` and its `Authorization`.
     pub(super) async fn check(
         &self,
         peer: Peer,
@@ -60,7 +60,7 @@ impl Admission {
         let Some(auth) = &self.auth else {
             return Ok(());
         };
-        // Never closed.
+        // The semaphore is never closed.
         let _one_of_few = self.guesses.acquire().await;
         let checked = auth.check(authorization);
         if checked.is_err() {
@@ -80,7 +80,7 @@ fn forbidden(reason: &'static str) -> AdmissionError {
     }
 }
 
-/// Whether nobody else can have a name lead here: a web page whose own name does is stopped by this.
+/// Whether no other host can resolve to this name, which stops web pages that point their own name at this machine.
 fn is_own_name(host: &[u8]) -> bool {
     let Ok(host) = std::str::from_utf8(host) else {
         return false;

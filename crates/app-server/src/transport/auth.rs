@@ -1,8 +1,7 @@
-//! Who may connect to a listener: whoever has the token, or a token signed with the secret.
+//! Authentication of websocket clients: with a capability token, or with a token signed with a shared secret.
 //!
-//! Tokens come in the `Authorization` header of the upgrade, as `Bearer` ones. A signed one is a JSON
-//! Web Token with the algorithm HS256 and a time at which it ends. Secrets are compared without telling
-//! by the time that it takes how much of them was right, and are never printed.
+//! Tokens are sent as `Bearer` tokens in the `Authorization` header of the upgrade. A signed token is a JSON Web
+//! Token with the algorithm HS256 and an expiry time. Secrets are compared in constant time and never printed.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -13,19 +12,19 @@ use ring::{digest, hmac};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// What a listener asks of its clients.
+/// The authentication that a listener requires.
 #[derive(Debug)]
 pub enum Auth {
     /// The token itself.
     Capability(Secret),
-    /// A token that somebody signed who has the secret.
+    /// A token signed with the shared secret.
     Signed(Box<SignedTokens>),
 }
 
-/// A token that is known by its digest.
+/// The digest of a token.
 pub struct Secret([u8; 32]);
 
-/// What signed tokens are held to.
+/// The rules for signed tokens.
 pub struct SignedTokens {
     key: hmac::Key,
     issuer: Option<String>,
@@ -36,26 +35,26 @@ pub struct SignedTokens {
 /// Why a client may not connect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AuthError {
-    /// It shows no token.
+    /// There is no token.
     MissingToken,
-    /// It shows something else.
+    /// The header has another scheme.
     InvalidHeader,
-    /// It is not the token.
+    /// The token is wrong.
     WrongToken,
-    /// It is no token with a valid signature.
+    /// The token is malformed or its signature is wrong.
     InvalidSigned,
-    /// It was valid.
+    /// The token has expired.
     Expired,
-    /// It will be valid.
+    /// The token is not valid yet.
     NotYetValid,
-    /// It is from somebody else.
+    /// The token has another issuer.
     WrongIssuer,
-    /// It is for somebody else.
+    /// The token has another audience.
     WrongAudience,
 }
 
 impl AuthError {
-    /// What the client reads.
+    /// The text of the reply.
     pub(super) fn text(self) -> &'static str {
         match self {
             Self::MissingToken => "missing websocket bearer token",
@@ -104,7 +103,7 @@ impl Secret {
         Self(sha256(token))
     }
 
-    /// From a digest, 64 hexadecimal digits.
+    /// Parses a digest of 64 hexadecimal digits.
     #[must_use]
     pub fn from_hex(digest: &str) -> Option<Self> {
         let digits: Option<Vec<u8>> = digest
@@ -123,7 +122,7 @@ impl Secret {
         bytes.try_into().ok().filter(|_| is_whole).map(Self)
     }
 
-    /// Looks at every byte whatever comes.
+    /// Compares in constant time.
     fn is(&self, token: &str) -> bool {
         let differences = self.0.iter().zip(sha256(token));
         differences.fold(0, |all, (own, other)| all | (own ^ other)) == 0
@@ -139,7 +138,7 @@ fn sha256(text: &str) -> [u8; 32] {
 #[derive(Deserialize)]
 struct TokenHeader {
     alg: String,
-    /// What a reader has to understand. None of it is understood here.
+    /// Critical extensions. None is supported.
     #[serde(default)]
     crit: Option<serde::de::IgnoredAny>,
 }
@@ -149,7 +148,7 @@ struct Claims<'a> {
     exp: i64,
     nbf: Option<i64>,
     iss: Option<String>,
-    /// A string, or a list of them.
+    /// A string or a list of strings.
     #[serde(borrow)]
     aud: Option<&'a RawValue>,
 }
@@ -158,7 +157,7 @@ impl SignedTokens {
     /// The shortest secret.
     pub const SECRET_BYTES: usize = 32;
 
-    /// Tokens signed with this secret; by this issuer and for this audience, if they are given.
+    /// Rules for tokens with this secret and, if given, issuer and audience.
     #[must_use]
     pub fn new(
         secret: &[u8],
@@ -196,7 +195,7 @@ impl SignedTokens {
         }
     }
 
-    /// The claims of a token whose signature is right.
+    /// The claims of a token with a valid signature.
     fn verified(&self, token: &str) -> Option<Vec<u8>> {
         let (signed, signature) = token.rsplit_once('.')?;
         let (header, claims) = signed.split_once('.')?;

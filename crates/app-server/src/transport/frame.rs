@@ -1,4 +1,4 @@
-//! Websocket frames (RFC 6455) by `tungstenite`: the header of one from a client, and one for a client.
+//! Websocket frames (RFC 6455) with `tungstenite`: reads headers of client frames, writes frames to clients.
 
 use std::io::{self, Cursor};
 
@@ -9,10 +9,10 @@ pub(super) use tungstenite::protocol::frame::coding::{CloseCode, Control, Data, 
 /// The longest header: two bytes, a length of eight, a mask of four.
 const MAX_HEADER_BYTES: usize = 14;
 
-/// What a control frame can carry.
+/// The longest payload of a control frame.
 const MAX_CONTROL_BYTES: u64 = 125;
 
-/// Why nothing more is read from a client.
+/// Why reading from a client has ended.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FrameError {
     #[error("the connection is gone: {0}")]
@@ -26,7 +26,7 @@ pub(super) enum FrameError {
 }
 
 impl FrameError {
-    /// The reason for the client.
+    /// The close code for the client.
     pub(super) fn close_code(&self) -> Option<CloseCode> {
         match self {
             Self::Io(_) => None,
@@ -37,7 +37,7 @@ impl FrameError {
     }
 }
 
-/// What stands before the bytes of a client's frame.
+/// The header of a client frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ClientFrameHeader {
     pub(super) is_last: bool,
@@ -47,7 +47,7 @@ pub(super) struct ClientFrameHeader {
 }
 
 impl ClientFrameHeader {
-    /// Reads one, and holds it to what clients must keep to.
+    /// Reads a header and checks the rules for clients.
     pub(super) async fn read(input: &mut (impl AsyncRead + Unpin)) -> Result<Self, FrameError> {
         let mut bytes = [0; MAX_HEADER_BYTES];
         input.read_exact(&mut bytes[..2]).await?;
@@ -81,7 +81,7 @@ impl ClientFrameHeader {
         })
     }
 
-    /// Undoes the mask over the frame's bytes.
+    /// Removes the mask from the payload.
     pub(super) fn unmask(&self, bytes: &mut [u8]) {
         for (byte, mask) in bytes.iter_mut().zip(self.mask.iter().cycle()) {
             *byte ^= mask;
@@ -89,7 +89,7 @@ impl ClientFrameHeader {
     }
 }
 
-/// Adds a frame for a client.
+/// Appends a frame for a client.
 pub(super) fn write(
     into: &mut Vec<u8>,
     opcode: OpCode,

@@ -1,7 +1,7 @@
-//! The listener before a connection is a websocket: probes, refusals, the upgrade (HTTP/1.1).
+//! HTTP/1.1 requests before the websocket: probes, refusals, the upgrade.
 //!
-//! `GET /readyz` and `GET /healthz` answer 200. Every other path is a place to connect to. Whoever comes
-//! from a web page is refused: browsers say so in `Origin`, and no web page has business here.
+//! `GET /readyz` and `GET /healthz` return 200. All other paths can be upgraded. Requests with an `Origin` header
+//! come from web pages and are refused.
 
 use std::convert::Infallible;
 use std::io;
@@ -18,7 +18,7 @@ use tungstenite::handshake::server::create_response_with_body;
 use super::admission::Admission;
 use super::peer::Peer;
 
-/// The longest head of a request. The connection as a whole has little time until it is a websocket.
+/// The time until the upgrade is limited for the connection as a whole.
 const OPTIONS: ServerOptions = ServerOptions {
     head_limit: 16 * 1024,
     head_time: None,
@@ -27,8 +27,7 @@ const OPTIONS: ServerOptions = ServerOptions {
 
 type HttpReply = Response<Full<Bytes>>;
 
-/// Answers requests until one of them makes the connection a websocket. Returns the stream then, and the
-/// bytes that came after that request.
+/// Replies to requests until one upgrades the connection. Returns the stream, and the bytes that were read ahead.
 pub(super) async fn upgrade<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
     admission: &Admission,
@@ -79,7 +78,7 @@ fn probe(method: &Method) -> HttpReply {
     reply
 }
 
-/// A reply that leaves the connection what it is.
+/// A reply without an upgrade.
 fn refusal(status: StatusCode, reason: impl Into<Bytes>) -> HttpReply {
     let reason = reason.into();
     let has_reason = !reason.is_empty();
@@ -104,7 +103,7 @@ mod tests {
         Upgrade: WebSocket\r\nSec-WebSocket-Version: 13\r\n\
         Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
 
-    /// What a listener that wants the token `open sesame` answers.
+    /// The reply of a listener with the token `open sesame`.
     async fn answer(request: &str) -> (bool, String) {
         let auth = Auth::Capability(Secret::new("open sesame"));
         let admission = Admission::new(Some(auth));
@@ -112,7 +111,7 @@ mod tests {
         client.write_all(request.as_bytes()).await.unwrap();
         client.shutdown().await.unwrap();
         let upgraded = upgrade(server, &admission, Peer::Trusted).await;
-        // What is not HTTP is answered all the same.
+        // Invalid HTTP gets a reply too.
         let is_upgraded = upgraded.is_ok_and(|upgraded| upgraded.is_some());
         let mut reply = String::new();
         client.read_to_string(&mut reply).await.unwrap();

@@ -1,4 +1,4 @@
-//! The transport inside one process: a client that is a part of this program.
+//! The transport for a client in the same process.
 
 use std::io;
 use std::sync::Arc;
@@ -10,17 +10,17 @@ use super::lines::Lines;
 use super::{ConnectedClient, LAST_WORDS, MESSAGE_LIMIT, MessageHandler, Service, end_work};
 use crate::outbox::Limits;
 
-/// Bytes on the way in each direction.
+/// The capacity of each direction in bytes.
 const CAPACITY: usize = 256 * 1024;
 
-/// The client's end. The server ends in good order when `input` is shut down.
+/// The client's end. The server shuts down cleanly when `input` is closed.
 #[derive(Debug)]
 pub struct InMemory {
-    /// Input of the server: the messages of the client, one a line.
+    /// The input of the server: messages of the client, one per line.
     pub input: WriteHalf<DuplexStream>,
-    /// Output of the server.
+    /// The output of the server.
     pub output: ReadHalf<DuplexStream>,
-    /// The server at work.
+    /// The task of the server.
     pub served: JoinHandle<io::Result<()>>,
 }
 

@@ -1,7 +1,7 @@
-//! The line codec: bytes in, lines out, none longer than a limit.
+//! Splits a byte stream into lines of limited length.
 //!
-//! A line ends at `\n` and nowhere else. One that passes the limit is skipped to its end and reported
-//! once; no more than the limit is ever held.
+//! Lines end only at `\n`. A line above the limit is skipped to its end and reported once; at most the limit is kept
+//! in memory.
 
 use std::io::{self, BufRead};
 
@@ -16,7 +16,7 @@ pub(crate) struct Lines<R> {
     line: LineBuffer,
 }
 
-/// The line that is being read.
+/// The current line.
 #[derive(Debug)]
 struct LineBuffer {
     limit: usize,
@@ -36,7 +36,7 @@ impl<R> Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    /// The next line; none at the end of the input. What stands after the last `\n` counts as a line.
+    /// The next line; none at the end of the input. Text after the last `\n` is a line too.
     pub(crate) fn next(&mut self) -> io::Result<Option<InputLine>> {
         loop {
             let available = match self.input.fill_buf() {
@@ -56,7 +56,7 @@ impl<R: BufRead> Lines<R> {
 }
 
 impl<R: AsyncBufRead + Unpin> Lines<R> {
-    /// Like [`next`](Lines::next) for a stream. Nothing is lost if it is dropped half-way.
+    /// Like [`next`](Lines::next) for a stream. Cancel safe.
     pub(crate) async fn next_of_stream(&mut self) -> io::Result<Option<InputLine>> {
         loop {
             let available = self.input.fill_buf().await?;
@@ -73,7 +73,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
 }
 
 impl LineBuffer {
-    /// Takes what belongs to the line: how much that is, and the line if it ends there.
+    /// Appends the bytes of the line. Returns their number, and the line if it is complete.
     fn take_from(&mut self, available: &[u8]) -> (usize, Option<InputLine>) {
         let end = memchr::memchr(b'\n', available);
         let taken = end.unwrap_or(available.len());
@@ -90,7 +90,7 @@ impl LineBuffer {
         }
     }
 
-    /// What stands at the end of the input.
+    /// The unterminated line at the end of the input.
     fn last(&mut self) -> Option<InputLine> {
         let is_blank = self.partial.is_empty() && !self.skipping;
         (!is_blank).then(|| self.finish())

@@ -1,8 +1,7 @@
-//! A listener: many clients over websockets, at any time.
+//! Serves many clients over websockets.
 //!
-//! Threads do not end with the client that started them. The first signal lets running turns end, while
-//! everything is still served; then the threads and the connections are closed. A second
-//! signal ends the process at once.
+//! Threads do not end with the client that started them. The first signal waits for running turns and continues to
+//! serve clients; then threads and connections are closed. A second signal ends the process at once.
 
 use std::fmt;
 use std::io::{self, Cursor};
@@ -25,13 +24,13 @@ use super::websocket::{self, ControlQueue, WebSocketReader};
 use super::{ConnectedClient, LAST_WORDS, MessageHandler, Service, end_work, http};
 use crate::outbox::Limits;
 
-/// How many clients are served at once; more are hung up on.
+/// The limit of connected clients; further ones are disconnected.
 const CLIENTS: usize = 1024;
 
-/// How long a client may take to become one.
+/// The time limit for the upgrade.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// How long to wait when no connection can be accepted, for want of descriptors for instance.
+/// The pause after a failed accept, for example without free descriptors.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Where to listen.
@@ -54,7 +53,7 @@ impl fmt::Display for Listen {
     }
 }
 
-/// A place where clients connect.
+/// A bound listener.
 #[derive(Debug)]
 pub struct Listener {
     socket: Socket,
@@ -70,16 +69,16 @@ enum Socket {
     Unix(SocketFile),
 }
 
-/// A client's connection, whatever it is made of.
+/// A TCP or unix connection.
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
 impl Listener {
-    /// Listens for clients that pass `auth` and whose messages are no longer than `limit`.
+    /// Binds an address for clients that pass `auth`. `limit` is the longest message.
     ///
     /// # Errors
-    /// The address cannot be listened at, or signals cannot be handled.
+    /// The address cannot be bound, or signals cannot be handled.
     pub async fn bind(listen: &Listen, auth: Option<Auth>, limit: usize) -> io::Result<Self> {
         Ok(Self {
             signals: Signals::new()?,
@@ -93,7 +92,7 @@ impl Listener {
         })
     }
 
-    /// The address of a TCP port, the chosen one where any would do.
+    /// The TCP address, with the chosen port.
     #[must_use]
     pub fn tcp_address(&self) -> Option<SocketAddr> {
         match &self.socket {
@@ -103,7 +102,7 @@ impl Listener {
         }
     }
 
-    /// Serves clients until a signal comes and what should end has ended.
+    /// Serves clients until a signal arrives and the shutdown is complete.
     pub(crate) async fn serve_clients(self, service: Arc<impl Service>) {
         let admission = Admission::new(self.auth);
         let mut clients = JoinSet::new();
@@ -143,7 +142,7 @@ impl Socket {
             Self::Tcp(listener) => {
                 let (stream, client) = listener.accept().await?;
                 let server = stream.local_addr()?;
-                // Messages are written whole; to wait for more would only delay them.
+                // Messages are written as a whole, so waiting for more data would only delay them.
                 stream.set_nodelay(true)?;
                 Ok((Box::new(stream), Peer::Tcp { client, server }))
             }
@@ -158,7 +157,7 @@ impl Socket {
     }
 }
 
-/// Everything with one client.
+/// Serves one client.
 async fn serve_client(
     service: Arc<impl Service>,
     (stream, peer): (Box<dyn Stream>, Peer),

@@ -1,8 +1,8 @@
-//! The ways in: bytes from a client to messages for the router, and messages from its outbox to bytes.
+//! The transports: they read messages for the router, and write messages from the outbox.
 //!
-//! [`stdio`] serves the one client that started the process, [`listener`] any number of clients over
-//! websockets, on a TCP port or on a unix socket, [`in_memory`] a part of this program. All end in good order at a signal: turns are ended,
-//! logs written, processes stopped, and what clients are still owed is sent.
+//! [`stdio`] serves the client that started the process, [`listener`] many clients over websockets on a TCP port or
+//! unix socket, [`in_memory`] a client in this process. At a signal all shut down cleanly: turns end, rollouts are
+//! written, processes stop, and pending messages are sent.
 
 mod admission;
 mod auth;
@@ -35,16 +35,16 @@ pub(crate) use stdio::serve_stdio;
 #[cfg(test)]
 pub(crate) use lines::Lines;
 
-/// The longest message that is read unless somebody says otherwise.
+/// The default limit of a message.
 pub const MESSAGE_LIMIT: usize = 64 * 1024 * 1024;
 
-/// How long threads may take to end.
+/// The time limit for threads to end.
 const GRACE: Duration = Duration::from_millis(1500);
 
-/// How long a client may take to read the last of it. Both together stay below two seconds.
+/// The time limit for a client to read the last messages. Together the limits stay below two seconds.
 const LAST_WORDS: Duration = Duration::from_millis(400);
 
-/// What transports carry messages to and from. They know nothing else of it.
+/// The service behind the transports. They know nothing else about it.
 #[async_trait]
 pub(crate) trait Service: Send + Sync + 'static {
     type MessageHandler: MessageHandler;
@@ -52,13 +52,13 @@ pub(crate) trait Service: Send + Sync + 'static {
     /// A client has connected.
     fn connect(self: Arc<Self>, limits: Limits) -> ConnectedClient<Self::MessageHandler>;
 
-    /// A client is gone.
+    /// A client has disconnected.
     async fn disconnect(&self, client: u64);
 
-    /// Waits until nothing is going on that should be let end.
+    /// Waits until all work that should finish has ended.
     async fn until_idle(&self);
 
-    /// Ends everything that is going on.
+    /// Ends all work.
     async fn shut_down(&self);
 
     /// Sends nothing more to any client.
@@ -68,19 +68,19 @@ pub(crate) trait Service: Send + Sync + 'static {
 /// A client that has connected.
 pub(crate) struct ConnectedClient<S> {
     pub(crate) id: u64,
-    /// Its messages go here.
+    /// Handles the messages of the client.
     pub(crate) session: S,
-    /// What it is to be sent comes from here.
+    /// The messages to the client.
     pub(crate) outbox: Arc<Outbox>,
 }
 
-/// Takes the messages of one client.
+/// Handles the messages of one client.
 #[async_trait]
 pub(crate) trait MessageHandler: Send + 'static {
     async fn take(&mut self, message: InputLine);
 }
 
-/// Ends everything that is going on, or gives up in time.
+/// Ends all work within the time limit.
 async fn end_work(service: &impl Service) {
     if tokio::time::timeout(GRACE, service.shut_down())
         .await
@@ -90,11 +90,11 @@ async fn end_work(service: &impl Service) {
     }
 }
 
-/// A message of a client, or what is left of it.
+/// A message of a client.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum InputLine {
-    /// Without its end.
+    /// The message without its line end.
     Whole(Vec<u8>),
-    /// It passed the limit and was skipped.
+    /// The message exceeded the limit and was skipped.
     TooLong,
 }

@@ -1,15 +1,13 @@
-//! Who is at the other end of a connection: a program that this server, or another one, confines must not
-//! use the server to get out.
+//! Identifies the process at the other end of a connection. A sandboxed program must not use the server to escape.
 //!
-//! A program with access to the network reaches every port of its machine, and a token in a file that it
-//! can read is no obstacle. It is known by its process: the system knows which process has the other end
-//! of a connection, and a confined one has a user namespace of its own, or is a descendant that can gain
-//! no privileges. A local peer that cannot be found is refused, since whoever hides its descriptor has a
-//! reason to.
+//! A sandboxed program with network access reaches every port of its machine, and it may be able to read a token
+//! file. It is recognised by its process: the system knows which process owns the other end of a connection, and a
+//! sandboxed one has its own user namespace, or descends from a process that cannot gain privileges. A local peer
+//! that cannot be found is refused.
 
 use std::net::SocketAddr;
 
-/// The other end of a connection, by its socket.
+/// The other end of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Peer {
     /// A TCP port: the addresses of the client and of the server.
@@ -20,7 +18,7 @@ pub(super) enum Peer {
     /// A unix socket: process and user.
     #[cfg(unix)]
     Unix { process: Option<i32>, user: u32 },
-    /// Nothing can be found out, and nothing confined gets there.
+    /// Not identifiable, and not reachable for sandboxed programs.
     #[cfg(test)]
     Trusted,
 }
@@ -28,28 +26,28 @@ pub(super) enum Peer {
 /// Whether a peer may be served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PeerVerdict {
-    /// No process of a sandbox.
+    /// Not sandboxed.
     Free,
-    /// A process of a sandbox.
+    /// Sandboxed.
     Confined,
-    /// A process of this user and machine, but it is not known which.
+    /// A local process of this user that was not found.
     Unknown,
 }
 
 impl Peer {
-    /// Looks at the processes of the machine, which takes a while.
+    /// Inspects the processes of the machine, which takes time.
     #[cfg(target_os = "linux")]
     pub(super) fn verdict(self) -> PeerVerdict {
         linux::verdict(self)
     }
 
-    /// Elsewhere the process of a connection is not known.
+    /// Other systems do not report the process of a connection.
     #[cfg(not(target_os = "linux"))]
     pub(super) fn verdict(self) -> PeerVerdict {
         PeerVerdict::Free
     }
 
-    /// Whether a name in `Host` may lead here that somebody else gave to this machine.
+    /// Whether the peer uses a host name, which may be forged.
     pub(super) fn has_names(self) -> bool {
         matches!(self, Self::Tcp { .. })
     }
@@ -65,7 +63,7 @@ mod linux {
 
     use super::{Peer, PeerVerdict};
 
-    /// Processes have no more ancestors than this.
+    /// The limit of ancestors of a process.
     const ANCESTORS: usize = 4096;
 
     pub(super) fn verdict(peer: Peer) -> PeerVerdict {
@@ -102,7 +100,7 @@ mod linux {
                 PeerVerdict::Free
             });
         };
-        // No sandbox gives a process another user.
+        // Sandboxes do not change the user.
         if socket.uid != own_user() {
             return Ok(PeerVerdict::Free);
         }
@@ -119,7 +117,7 @@ mod linux {
         Ok(verdict)
     }
 
-    /// The client's end of a connection. One that is closed has no number.
+    /// The socket of the client. Closed sockets have no inode.
     fn find_socket(client: SocketAddr, server: SocketAddr) -> ProcResult<Option<TcpNetEntry>> {
         let is_it = |entry: &TcpNetEntry| {
             same(entry.local_address, client) && same(entry.remote_address, server)
@@ -127,7 +125,7 @@ mod linux {
         if let Some(found) = procfs::net::tcp()?.into_iter().find(is_it) {
             return Ok(Some(found));
         }
-        // A machine need not have the newer protocol.
+        // IPv6 may be unavailable.
         let newer = procfs::net::tcp6().unwrap_or_default();
         Ok(newer.into_iter().find(is_it))
     }
@@ -164,7 +162,7 @@ mod linux {
         if user_namespace(process)? != user_namespace(&own)? {
             return Ok(PeerVerdict::Confined);
         }
-        // Where namespaces cannot be had, what is confined has at least given up new privileges.
+        // Without namespaces, a sandboxed process at least cannot gain privileges.
         let is_bound = process.status()?.nonewprivs == Some(1);
         if is_bound && is_descendant(process, own.pid)? {
             Ok(PeerVerdict::Confined)
@@ -209,7 +207,7 @@ mod tests {
             let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let (peer, _accepted) = peer(&listener);
             assert_eq!(peer.verdict(), PeerVerdict::Free);
-            // Nobody has it any more.
+            // The socket has no owner any more.
             drop(client);
             assert_eq!(peer.verdict(), PeerVerdict::Unknown);
         }

@@ -1,4 +1,4 @@
-//! SIGTERM and SIGINT: the first asks the server to end, the second ends it.
+//! SIGTERM and SIGINT: the first one shuts the server down, the second one ends the process.
 
 use std::io;
 
@@ -19,7 +19,7 @@ impl Signals {
         })
     }
 
-    /// The exit code of a process that the next signal ends.
+    /// The exit code for the next signal.
     async fn next(&mut self) -> i32 {
         tokio::select! {
             _ = self.terminate.recv() => 128 + 15,
@@ -27,7 +27,7 @@ impl Signals {
         }
     }
 
-    /// Waits for a signal; from then on the next one ends the process at once.
+    /// Waits for a signal. The next one ends the process at once.
     pub(super) async fn first(mut self) {
         self.next().await;
         tokio::spawn(async move { std::process::exit(self.next().await) });

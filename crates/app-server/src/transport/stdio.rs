@@ -1,7 +1,7 @@
-//! The default transport: one client on standard input and output, a message a line.
+//! The default transport: one client on standard input and output, one message per line.
 //!
-//! A thread reads, waiting for its client and for nothing else. The end of the input, a client that
-//! does not read, SIGTERM and SIGINT end the server in good order; a second signal ends it at once.
+//! A separate thread reads the input. The end of the input, a client that does not read, SIGTERM and SIGINT shut the
+//! server down cleanly; a second signal ends it at once.
 
 use std::io::{self, BufReader, Read, Write as _};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::signals::Signals;
 use super::{ConnectedClient, LAST_WORDS, MessageHandler, Service, end_work, stdout};
 use crate::outbox::{Limits, Outbox};
 
-/// Serves standard input and output until the client goes away or a signal comes.
+/// Serves standard input and output until the client disconnects or a signal arrives.
 ///
 /// # Errors
 /// The input cannot be read, or signals cannot be handled.
@@ -36,7 +36,7 @@ pub(crate) async fn serve_stdio(service: Arc<impl Service>, limit: usize) -> io:
     end_work(&*service).await;
     service.disconnect(id).await;
     if tokio::time::timeout(LAST_WORDS, output).await.is_err() {
-        // The thread that writes waits for a client that does not read; nothing else is left to do.
+        // The writing thread is blocked by a client that does not read, so the process must exit.
         if let Err(error) = &outcome {
             let _ = writeln!(io::stderr(), "Error: {error}");
         }
@@ -58,7 +58,7 @@ fn read_input(
     Ok(())
 }
 
-/// Waits until the client goes away or a signal comes.
+/// Waits until the client disconnects or a signal arrives.
 async fn until_end(
     outbox: &Outbox,
     input_ended: oneshot::Receiver<io::Result<()>>,
@@ -71,7 +71,7 @@ async fn until_end(
     }
 }
 
-/// That the client is gone is a good end; that it does not read is none.
+/// A closed connection is a normal end; a client that does not read is an error.
 fn cut_off(outbox: &Outbox) -> io::Result<()> {
     match outbox.overflow() {
         None => Ok(()),

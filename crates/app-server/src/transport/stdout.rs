@@ -1,8 +1,7 @@
-//! Standard output, for one who must not wait.
+//! Writes standard output without blocking the runtime.
 //!
-//! A client that reads has room for what is said next: that is written at once, because to wake a
-//! thread for it would take several times as long. What is large, or more than there is room for, is
-//! written by a thread, which waits for the client.
+//! Usually the pipe has room, and a message is written at once, because waking a thread takes several times longer.
+//! Large messages, and messages without room, are written by a thread that may block.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -14,10 +13,10 @@ use tokio::sync::oneshot;
 
 use crate::outbox::{Batch, Outbox};
 
-/// A batch of more than this is written by the thread: meanwhile the next one is made.
+/// Larger batches are written by the thread, while the next batch is prepared.
 const SMALL: usize = 256 * 1024;
 
-/// Writes until the outbox is closed and empty, or the client cannot be reached any more.
+/// Writes until the outbox is closed and empty, or the client has closed the pipe.
 pub(super) async fn write_from(outbox: &Outbox) {
     make_room();
     let mut patient = WriterThread::default();
@@ -45,10 +44,10 @@ async fn write(batch: Batch, patient: &mut WriterThread) -> io::Result<()> {
 
 type Pieces = Box<dyn Iterator<Item = Bytes> + Send>;
 
-/// What the thread is to write, and where it reports its end.
+/// Data for the thread, and the channel for the result.
 type Job = (Pieces, oneshot::Sender<io::Result<()>>);
 
-/// The thread that waits for the client, once there is one.
+/// The writing thread, if it was started.
 #[derive(Default)]
 struct WriterThread(Option<Sender<Job>>);
 
@@ -59,7 +58,7 @@ impl WriterThread {
             None => start()?,
         };
         let (done, written) = oneshot::channel();
-        // A thread that has ended reports nothing.
+        // A thread that has ended sends no result.
         let _ = self.0.insert(jobs).send((pieces, done));
         written
             .await
@@ -69,7 +68,7 @@ impl WriterThread {
 
 fn start() -> io::Result<Sender<Job>> {
     let (jobs, given) = channel();
-    // Not as `Stdout`, which would look for the last line break in everything.
+    // Not through `Stdout`, which would search everything for the last line break.
     let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     std::thread::Builder::new()
         .name("stdout".to_owned())
@@ -80,16 +79,15 @@ fn start() -> io::Result<Sender<Job>> {
 fn work(jobs: Receiver<Job>, mut output: File) {
     for (mut pieces, done) in jobs {
         let written = pieces.try_for_each(|piece| output.write_all(&piece));
-        // Nobody listens any more when the process is about to end.
+        // The receiver is gone if the process is about to end.
         let _ = done.send(written);
     }
 }
 
-/// Lets a pipe hold more than it does at first, so that neither side waits for the other with every few
-/// kilobytes of what is large. Without it everything works, only slower.
+/// Increases the capacity of the pipe, so that large messages need fewer switches between the processes. Optional.
 #[cfg(target_os = "linux")]
 fn make_room() {
-    /// As much as anybody may have.
+    /// The limit for unprivileged users.
     const ROOM: usize = 1024 * 1024;
     let _ = rustix::pipe::fcntl_setpipe_size(io::stdout(), ROOM);
 }
@@ -97,16 +95,16 @@ fn make_room() {
 #[cfg(not(target_os = "linux"))]
 fn make_room() {}
 
-/// Writes as much as there is room for. Nothing where that cannot be known.
+/// Writes as much as there is room for; nothing if that is not known.
 #[cfg(target_os = "linux")]
 fn write_now(bytes: &[u8]) -> io::Result<usize> {
     use rustix::io::{Errno, ReadWriteFlags, pwritev2};
-    /// What a stream wants for an offset.
+    /// The offset for streams.
     const HERE: u64 = u64::MAX;
     let bytes = [io::IoSlice::new(bytes)];
     match pwritev2(io::stdout(), &bytes, HERE, ReadWriteFlags::NOWAIT) {
         Ok(written) => Ok(written),
-        // There is no room; or the file or the kernel does not report it.
+        // No room, or not supported by the file or the kernel.
         Err(Errno::AGAIN | Errno::INTR | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(0),
         Err(error) => Err(error.into()),
     }

@@ -1,5 +1,5 @@
-//! The file of a unix socket: for its owner only, taken over from a server that is gone, never from one
-//! that answers, and removed in the end.
+//! The file of a unix socket: accessible for its owner only, removed at the end. A file of a dead server is replaced,
+//! that of a live one is not.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 
 use tokio::net::{UnixListener, UnixSocket, UnixStream};
 
-/// How many clients may wait to be accepted.
+/// The length of the accept queue.
 const BACKLOG: u32 = 128;
 
-/// A socket that listens, and its file.
+/// A listening socket and its file.
 #[derive(Debug)]
 pub(super) struct SocketFile {
     path: PathBuf,
     listener: UnixListener,
-    /// Identifies the file, in case another server replaced it.
+    /// Identifies the file, because another server may replace it.
     inode: u64,
 }
 
@@ -24,12 +24,12 @@ impl SocketFile {
     /// Listens at a path.
     ///
     /// # Errors
-    /// Something else is there, or a server that answers.
+    /// The path has another file, or a live server.
     pub(super) async fn bind(path: &Path) -> io::Result<Self> {
         let _turn = one_at_a_time(path)?;
         make_room(path).await?;
         let socket = UnixSocket::new_stream()?;
-        // The file comes into being with these rights: there is no moment at which others have more.
+        // The file is created with these permissions, so it is never more accessible.
         #[cfg(target_os = "linux")]
         rustix::fs::fchmod(&socket, rustix::fs::Mode::from_raw_mode(0o600))?;
         socket.bind(path)?;
@@ -55,7 +55,7 @@ impl Drop for SocketFile {
     }
 }
 
-/// Two servers that find the same leftover must not take over from each other.
+/// Two servers must not replace the same dead socket at once.
 fn one_at_a_time(path: &Path) -> io::Result<File> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".lock");

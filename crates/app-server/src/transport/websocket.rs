@@ -1,8 +1,8 @@
 //! A client on a websocket: one message per text frame.
 //!
-//! Long messages go out in pieces, so that the answer to a ping need not wait for the end of one.
-//! A client that neither says nor reads anything is asked for a sign of life, and let go without one.
-//! Binary messages are dropped. Whoever violates the protocol gets a close frame with the reason.
+//! Long messages are sent in fragments, so that a ping is answered in between. A client without activity gets a ping,
+//! and is disconnected if it does not respond. Binary messages are ignored. Protocol errors are answered with a close
+//! frame.
 
 use std::io;
 use std::sync::OnceLock;
@@ -18,26 +18,26 @@ use super::frame::{self, ClientFrameHeader, CloseCode, Control, Data, FrameError
 use crate::message::EncodedMessage;
 use crate::outbox::Outbox;
 
-/// The longest frame that is sent, and how much is written at once.
+/// The longest frame, and the most that is written at once.
 const PIECE: usize = 64 * 1024;
 
-/// How long a client may be silent before it is asked for a sign of life, and how long it then has.
+/// The idle time before a ping, and then before the connection is closed.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// Frames other than messages that the reader has the writer send.
+/// Control frames, which the reader queues for the writer.
 #[derive(Debug, Default)]
 pub(super) struct ControlQueue {
     pending: Mutex<PendingFrames>,
     changed: Notify,
     close_code: OnceLock<CloseCode>,
-    /// Something was read from the client, or it took something, since this was last asked.
+    /// Whether the client sent or read anything since the last check.
     is_alive: AtomicBool,
 }
 
-/// Frames to be sent between others.
+/// Control frames to send between other frames.
 #[derive(Debug, Default)]
 struct PendingFrames {
-    /// Of several pings only the last one needs an answer.
+    /// Only the last of several pings needs a reply.
     pong: Option<Vec<u8>>,
     ping: bool,
 }
@@ -50,7 +50,7 @@ impl ControlQueue {
         }
     }
 
-    /// Waits until the client gives no sign of life any more.
+    /// Waits until the client does not respond to a ping.
     pub(super) async fn until_silent(&self) {
         loop {
             tokio::time::sleep(SILENCE).await;
@@ -105,7 +105,7 @@ impl<R: AsyncRead + Unpin> WebSocketReader<R> {
         Self { input, limit }
     }
 
-    /// The next text message. Pings on the way are answered.
+    /// The next text message. Queues replies to pings.
     pub(super) async fn next(&mut self, control: &ControlQueue) -> Result<InputLine, FrameError> {
         let mut message = Vec::new();
         let mut kind = None;
@@ -150,7 +150,7 @@ impl<R: AsyncRead + Unpin> WebSocketReader<R> {
         message: &mut Vec<u8>,
     ) -> Result<(), FrameError> {
         let start = message.len();
-        // What a header promises is not believed before it comes.
+        // Memory is allocated for received bytes, not for the length in the header.
         let mut payload = (&mut self.input).take(header.length);
         if payload.read_to_end(message).await? < length {
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
@@ -187,7 +187,7 @@ impl<R: AsyncRead + Unpin> WebSocketReader<R> {
     }
 }
 
-/// Writes what the outbox has until it is closed and empty, then sends the close frame.
+/// Writes the messages of the outbox until it is closed and empty, then the close frame.
 pub(super) async fn write(
     mut output: impl AsyncWrite + Unpin,
     outbox: &Outbox,
@@ -200,7 +200,7 @@ pub(super) async fn write(
             biased;
             (opcode, payload) = control.next() => {
                 frame::write(&mut buffer, opcode, true, &payload)?;
-                // That a ping can be written shows nothing: it may wait where nobody reads.
+                // A written ping is not activity: it may be buffered.
                 output.write_all(&buffer).await?;
                 continue;
             }
@@ -220,7 +220,7 @@ pub(super) async fn write(
     say_goodbye(&mut output, code.unwrap_or(CloseCode::Away)).await
 }
 
-/// Frames a message. What fills the buffer is written, the rest stays in it.
+/// Frames a message. Writes full buffers and keeps the rest.
 async fn write_text(
     output: &mut (impl AsyncWrite + Unpin),
     buffer: &mut Vec<u8>,

@@ -1,4 +1,4 @@
-//! What the configuration is loaded for.
+//! The parameters of loading the configuration.
 
 use std::collections::BTreeMap;
 use std::path::Path;

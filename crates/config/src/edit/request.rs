@@ -1,4 +1,4 @@
-//! What is asked of an edit.
+//! The parameters of an edit.
 
 use std::collections::BTreeMap;
 use std::path::Path;

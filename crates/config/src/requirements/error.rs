@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::in_force::RequirementSource;
 use super::rules::RulesError;
 
-/// Why limits cannot be used; nothing is loaded then.
+/// Why requirements cannot be used. Nothing is loaded then.
 #[derive(Debug, thiserror::Error)]
 pub enum RequirementsError {
     /// The file cannot be read.
@@ -14,18 +14,18 @@ pub enum RequirementsError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
-    /// The text is not TOML, or has values of a wrong type.
+    /// The text is not TOML, or a value has the wrong type.
     #[error("Error parsing requirements file {origin}: {message}")]
     Parse {
         /// The source.
         origin: RequirementSource,
-        /// What is wrong.
+        /// The description of the error.
         message: String,
     },
-    /// A list that has to allow something is empty.
+    /// A list of allowed values is empty.
     #[error("field `{field}` cannot be empty (set by {origin})")]
     Empty {
         /// The field.
@@ -33,20 +33,20 @@ pub enum RequirementsError {
         /// The source.
         origin: RequirementSource,
     },
-    /// Reading is not among the sandbox modes allowed.
+    /// The allowed sandbox modes lack read-only.
     #[error("`allowed_sandbox_modes` must include `read-only` (set by {0})")]
     ReadOnlyMissing(RequirementSource),
-    /// A pinned feature goes by another name, or there is none like it.
+    /// A pinned feature has another key, or does not exist.
     #[error("invalid `features` requirement `{key}` from {origin}{}", hint(.canonical))]
     Feature {
         /// The key.
         key: String,
-        /// The name to use.
+        /// The current key, if the feature exists.
         canonical: Option<&'static str>,
         /// The source.
         origin: RequirementSource,
     },
-    /// The rules for commands are wrong.
+    /// The rules for commands are invalid.
     #[error("invalid rules in requirements (set by {origin}): {reason}")]
     Rules {
         /// The source.

@@ -37,7 +37,7 @@ pub(super) struct McpServerRequirement {
 pub enum McpServerIdentity {
     /// A program.
     Command(String),
-    /// An address.
+    /// A URL.
     Url(String),
 }
 
@@ -69,13 +69,13 @@ pub(super) struct AppRequirement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SandboxModeRequirement {
-    /// Reading.
+    /// Only reading.
     ReadOnly,
     /// Writing in some folders.
     WorkspaceWrite,
-    /// Everything.
+    /// Full access.
     DangerFullAccess,
-    /// Whatever a sandbox around the engine lets through.
+    /// Confinement by a sandbox around the engine.
     ExternalSandbox,
 }
 
@@ -100,7 +100,7 @@ impl From<&SandboxPolicy> for SandboxModeRequirement {
     }
 }
 
-/// Where requests have to be handled.
+/// The region that must process requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Residency {
@@ -108,7 +108,7 @@ pub enum Residency {
     Us,
 }
 
-/// What the network proxy is bound to. Present at all, the proxy is part of every session.
+/// Requirements on the network proxy. If the table exists, every session has the proxy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]

@@ -1,4 +1,4 @@
-//! Collecting limits from all their sources.
+//! Collects requirements from all sources.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use crate::read::read_bounded;
 use crate::schema::SandboxMode;
 use crate::source::LayerSource;
 
-/// Name of the file with limits in the system's folder.
+/// The name of the requirements file in the system folder.
 const REQUIREMENTS_FILE: &str = "requirements.toml";
 
-/// Collects the limits of all sources, the strongest first. `managed` are the layers in the older form.
+/// Collects the requirements of all sources, highest precedence first. `managed` are layers in the older form.
 pub(crate) fn load(
     env: &Environment,
     managed: &[Layer],
@@ -51,7 +51,7 @@ pub(crate) fn load(
     Ok(requirements)
 }
 
-/// Adds the limits of one text, as far as no stronger source has set them.
+/// Adds the requirements of one text, except those that a source with higher precedence has.
 fn add(
     all: &mut Requirements,
     text: &str,
@@ -153,7 +153,7 @@ fn add_features(
     Ok(())
 }
 
-/// The older form: managed settings that also limit.
+/// Adds managed settings in the older form, which are requirements too.
 fn add_legacy(all: &mut Requirements, layer: &Layer) -> Result<(), RequirementsError> {
     let source = match &layer.source {
         LayerSource::ManagedFile { file } => RequirementSource::File(file.clone()),

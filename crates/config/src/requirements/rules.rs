@@ -1,8 +1,8 @@
-//! Rules for commands among the limits. They can only be stricter than rules files, never allow.
+//! Rules for commands in requirements. They can only restrict, never allow.
 
 use serde::Deserialize;
 
-/// `[rules]` of limits.
+/// `[rules]` of requirements.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct RulesFile {
     prefix_rules: Vec<PrefixRuleForm>,
@@ -36,7 +36,7 @@ pub struct PrefixRule {
     pub pattern: Vec<PatternToken>,
     /// What happens to such a command.
     pub decision: RuleDecision,
-    /// Why.
+    /// The reason, shown to the user.
     pub justification: Option<String>,
 }
 
@@ -52,9 +52,9 @@ pub enum PatternToken {
 /// What happens to a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleDecision {
-    /// Somebody is asked.
+    /// An approval is needed.
     Prompt,
-    /// It is refused.
+    /// The command is refused.
     Forbidden,
 }
 

@@ -1,4 +1,4 @@
-//! `[agents]`: limits of sub-agents, and their roles.
+//! `[agents]`: limits and roles of sub-agents.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,11 +11,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// Limits of sub-agents; every other key is a role.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentsFile {
-    /// How many agents may run at once.
+    /// Maximum number of running agents.
     pub max_threads: Option<i64>,
-    /// How deep agents may spawn agents.
+    /// Maximum depth of agents that start agents.
     pub max_depth: Option<i64>,
-    /// How long a job may run.
+    /// Maximum run time of a job.
     pub job_max_runtime_seconds: Option<i64>,
     /// The roles by name.
     pub roles: BTreeMap<String, AgentRoleFile>,
@@ -25,11 +25,11 @@ pub struct AgentsFile {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentRoleFile {
-    /// What the role is for.
+    /// The purpose of the role.
     pub description: Option<String>,
-    /// A file with settings of the role.
+    /// The file with the settings of the role.
     pub config_file: Option<PathBuf>,
-    /// Names for agents of the role.
+    /// Display names for agents of the role.
     pub nickname_candidates: Option<Vec<String>>,
 }
 

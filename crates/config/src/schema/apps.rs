@@ -1,4 +1,4 @@
-//! `[apps]`: which apps and which of their tools may be used.
+//! `[apps]`: which apps and which of their tools are enabled.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,7 +7,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// All apps: what holds for every one, and the single ones by their id.
+/// Defaults for all apps, and settings of single apps by id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AppsFile {
     /// `[apps._default]`.
@@ -16,15 +16,15 @@ pub struct AppsFile {
     pub apps: BTreeMap<String, AppFile>,
 }
 
-/// What holds for every app that says nothing else.
+/// Defaults for apps without an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AppDefaults {
-    /// Whether apps may be used.
+    /// Whether apps are enabled.
     pub enabled: bool,
-    /// Whether their tools that destroy something may be used.
+    /// Whether destructive tools are enabled.
     pub destructive_enabled: bool,
-    /// Whether their tools that reach anywhere may be used.
+    /// Whether tools with access to the outside world are enabled.
     pub open_world_enabled: bool,
 }
 
@@ -42,17 +42,17 @@ impl Default for AppDefaults {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AppFile {
-    /// Whether the app may be used.
+    /// Whether the app is enabled.
     pub enabled: bool,
-    /// Whether its tools that destroy something may be used.
+    /// Whether its destructive tools are enabled.
     pub destructive_enabled: Option<bool>,
-    /// Whether its tools that reach anywhere may be used.
+    /// Whether its tools with access to the outside world are enabled.
     pub open_world_enabled: Option<bool>,
     /// How calls of its tools are approved.
     pub default_tools_approval_mode: Option<ToolApprovalMode>,
-    /// Whether its tools may be used.
+    /// Whether its tools are enabled.
     pub default_tools_enabled: Option<bool>,
-    /// Single tools by name or title.
+    /// Settings of single tools, by name or title.
     pub tools: Option<BTreeMap<String, AppToolFile>>,
 }
 
@@ -73,7 +73,7 @@ impl Default for AppFile {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AppToolFile {
-    /// Whether the tool may be used.
+    /// Whether the tool is enabled.
     pub enabled: Option<bool>,
     /// How calls of it are approved.
     pub approval_mode: Option<ToolApprovalMode>,
@@ -83,12 +83,12 @@ pub struct AppToolFile {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolApprovalMode {
-    /// As its hints say.
+    /// By the annotations of the tool.
     #[default]
     Auto,
-    /// A person is asked.
+    /// A person approves each call.
     Prompt,
-    /// Without asking.
+    /// Calls need no approval.
     Approve,
 }
 

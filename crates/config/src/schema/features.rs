@@ -1,4 +1,4 @@
-//! `[features]`: a switch a feature, as a boolean or as a table with `enabled` and settings of the feature.
+//! `[features]`: one switch per feature, as a boolean, or as a table with `enabled` and settings of the feature.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use toml::Value;
 
-/// What a value says about a feature; nothing if it is a table that leaves it as it is.
+/// The state that a value sets; none for a table without `enabled`.
 pub(crate) fn switch(value: &Value) -> Option<bool> {
     match value {
         Value::Table(table) => table.get("enabled")?.as_bool(),
@@ -16,7 +16,7 @@ pub(crate) fn switch(value: &Value) -> Option<bool> {
     }
 }
 
-/// Reads the switches, tables without a switch left out.
+/// Reads the switches; tables without a switch are ignored.
 pub(super) fn switches<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<BTreeMap<String, bool>>, D::Error> {
@@ -27,7 +27,7 @@ pub(super) fn switches<'de, D: Deserializer<'de>>(
 
 struct FeatureSwitch(Option<bool>);
 
-/// A switch as a table. Settings of the feature itself are not read here.
+/// A switch as a table. Settings of the feature are not read here.
 #[derive(Deserialize)]
 struct FeatureSwitchTable {
     enabled: Option<bool>,

@@ -1,4 +1,4 @@
-//! `[mcp_servers.<name>]`: how an MCP server is reached, and which of its tools count.
+//! `[mcp_servers.<name>]`: how to connect to an MCP server, and which of its tools are used.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,53 +11,53 @@ use super::ToolApprovalMode;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "McpServerForm", into = "McpServerForm")]
 pub struct McpServer {
-    /// How it is reached.
+    /// How to connect to it.
     pub transport: McpTransport,
-    /// Whether it is started.
+    /// Whether it is enabled.
     pub enabled: bool,
-    /// Whether a session fails without it.
+    /// Whether a session fails to start without it.
     pub required: bool,
-    /// How long it may take to start.
+    /// The time limit for its start.
     pub startup_timeout: Option<Duration>,
-    /// How long a call of a tool may take.
+    /// The time limit of a tool call.
     pub tool_timeout: Option<Duration>,
-    /// The only tools that count; all if absent.
+    /// The only tools that are used; all if absent.
     pub enabled_tools: Option<Vec<String>>,
-    /// Tools that do not count.
+    /// Tools that are not used.
     pub disabled_tools: Option<Vec<String>>,
-    /// Single tools.
+    /// Settings of single tools.
     pub tools: BTreeMap<String, McpTool>,
-    /// What to ask for at a login.
+    /// The scopes to request at a login.
     pub scopes: Option<Vec<String>>,
 }
 
-/// How an MCP server is reached.
+/// How to connect to an MCP server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum McpTransport {
-    /// As a program of its own, over its standard input and output.
+    /// A program with the protocol on its standard input and output.
     Stdio {
         /// The program.
         command: String,
         /// Its arguments.
         args: Vec<String>,
-        /// Variables set for it.
+        /// Environment variables to set.
         env: BTreeMap<String, String>,
-        /// Variables passed on to it.
+        /// Environment variables to pass on.
         env_vars: Vec<String>,
-        /// Where it runs.
+        /// The working folder.
         cwd: Option<String>,
     },
     /// Over HTTP.
     Http {
-        /// Its address.
+        /// The URL.
         url: String,
-        /// The variable with the token for it.
+        /// The environment variable with the bearer token.
         bearer_token_env_var: Option<String>,
         /// Headers of every request.
         http_headers: BTreeMap<String, String>,
-        /// Headers whose values are in variables.
+        /// Headers whose values are in environment variables.
         env_http_headers: BTreeMap<String, String>,
-        /// The resource to name at a login.
+        /// The resource to request at a login.
         oauth_resource: Option<String>,
     },
 }
@@ -66,11 +66,11 @@ pub enum McpTransport {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct McpTool {
-    /// How calls of it are approved.
+    /// How calls of the tool are approved.
     pub approval_mode: Option<ToolApprovalMode>,
 }
 
-/// The keys as they are written, before they are checked against each other.
+/// The keys as written, before validation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct McpServerForm {
@@ -117,7 +117,7 @@ struct McpServerForm {
     name: Option<String>,
 }
 
-/// Why the keys of a server do not fit together.
+/// Why the keys of a server are invalid.
 #[derive(Debug, thiserror::Error)]
 enum McpFormError {
     #[error("invalid transport")]

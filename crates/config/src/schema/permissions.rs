@@ -1,4 +1,4 @@
-//! `[permissions.<name>]`: named sets of what commands may touch.
+//! `[permissions.<name>]`: named permissions of commands.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,7 +7,7 @@ use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// One named set of permissions.
+/// One permission profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PermissionsFile {
@@ -17,24 +17,24 @@ pub struct PermissionsFile {
     pub network: Option<NetworkFile>,
 }
 
-/// What may be done with files.
+/// Access to files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileAccess {
-    /// Reading.
+    /// Read only.
     Read,
-    /// Reading and writing.
+    /// Read and write.
     Write,
-    /// Nothing.
+    /// No access.
     None,
 }
 
-/// The rule for a path: for itself and everything below, or for single paths below it.
+/// The rule for a path: for it and everything below, or for single paths below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileRule {
-    /// For the path.
+    /// For the path and everything below.
     Path(FileAccess),
-    /// For paths relative to it; `.` is itself.
+    /// For paths relative to it; `.` is the path itself.
     Below(BTreeMap<String, FileAccess>),
 }
 
@@ -58,13 +58,13 @@ pub struct NetworkFile {
     pub allow_local_binding: Option<bool>,
 }
 
-/// What the network proxy lets through.
+/// What the network proxy allows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NetworkMode {
-    /// Requests that only read.
+    /// Only requests that read.
     Limited,
-    /// Everything.
+    /// All requests.
     #[default]
     Full,
 }

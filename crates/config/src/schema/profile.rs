@@ -1,4 +1,4 @@
-//! `[profiles.<name>]`: named sets of settings of which one can be chosen.
+//! `[profiles.<name>]`: named sets of settings, of which one can be chosen.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{SandboxMode, SwitchFile, ToolsFile, WindowsFile};
 
-/// One profile; a key means what it means at the top level.
+/// One profile. Its keys have the same meaning as at the top level.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
@@ -48,8 +48,8 @@ pub struct ProfileFile {
     pub oss_provider: Option<String>,
 }
 
-/// The keys of a profile that settle something at the top level. Switches of features are not among
-/// them: they have an order of their own.
+/// The keys of a profile that override the top level. Feature switches are not included: they are merged in their own
+/// order.
 pub(crate) const PROFILE_KEYS: &[&str] = &[
     "analytics",
     "approval_policy",

@@ -1,4 +1,4 @@
-//! `[model_providers.<id>]`: servers that models are reached by.
+//! `[model_providers.<id>]`: model providers.
 
 use std::collections::BTreeMap;
 
@@ -8,37 +8,37 @@ use serde::{Deserialize, Serialize};
 /// One model provider.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProviderFile {
-    /// Its name for people.
+    /// The display name.
     pub name: String,
-    /// Where its endpoints are.
+    /// The base URL.
     pub base_url: Option<String>,
-    /// The variable with the key for it.
+    /// The environment variable with the key.
     pub env_key: Option<String>,
-    /// How to get that key.
+    /// How users get a key.
     pub env_key_instructions: Option<String>,
-    /// A key for it, in the settings themselves.
+    /// A key, stored in the settings.
     pub experimental_bearer_token: Option<String>,
-    /// What it speaks.
+    /// The protocol.
     #[serde(default)]
     pub wire_api: WireApi,
-    /// Parameters added to every address.
+    /// Query parameters of every request.
     pub query_params: Option<BTreeMap<String, String>>,
     /// Headers of every request.
     pub http_headers: Option<BTreeMap<String, String>>,
-    /// Headers whose values are in variables.
+    /// Headers whose values are in environment variables.
     pub env_http_headers: Option<BTreeMap<String, String>>,
-    /// How often a request is tried again.
+    /// How often a failed request is repeated.
     pub request_max_retries: Option<u64>,
-    /// How often a broken stream is tried again.
+    /// How often a request with a broken stream is repeated.
     pub stream_max_retries: Option<u64>,
-    /// How long a stream may be silent.
+    /// The idle time limit of a stream.
     pub stream_idle_timeout_ms: Option<u64>,
-    /// How long opening a websocket may take.
+    /// The time limit for opening a websocket.
     pub websocket_connect_timeout_ms: Option<u64>,
-    /// Whether it goes with a login.
+    /// Whether it requires a login.
     #[serde(default)]
     pub requires_openai_auth: bool,
-    /// Whether it can be reached over a websocket.
+    /// Whether it supports websockets.
     #[serde(default)]
     pub supports_websockets: bool,
 }

@@ -5,27 +5,27 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// What commands may touch.
+/// The access of commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SandboxMode {
-    /// They may read.
+    /// Read only.
     ReadOnly,
-    /// They may also write in the working folder and some others.
+    /// Also write in the working folder and some others.
     WorkspaceWrite,
-    /// Everything.
+    /// All variables.
     DangerFullAccess,
 }
 
 impl SandboxMode {
-    /// Permissions that need no table of the configuration, and what they come to.
+    /// The built-in permission profiles and their sandbox modes.
     pub const BUILT_IN_PERMISSIONS: [(&str, Self); 3] = [
         (":read-only", Self::ReadOnly),
         (":workspace", Self::WorkspaceWrite),
         (":danger-full-access", Self::DangerFullAccess),
     ];
 
-    /// What permissions that are built in come to; none if they are not.
+    /// The sandbox mode of a built-in permission profile; none for other names.
     #[must_use]
     pub fn of_permissions(name: &str) -> Option<Self> {
         let mut all = Self::BUILT_IN_PERMISSIONS.into_iter();
@@ -37,9 +37,9 @@ impl SandboxMode {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WorkspaceWriteFile {
-    /// Further folders to write in.
+    /// Additional writable folders.
     pub writable_roots: Vec<PathBuf>,
-    /// Whether the network may be used.
+    /// Whether commands have network access.
     pub network_access: bool,
     /// Whether the folder that `TMPDIR` names stays read-only.
     pub exclude_tmpdir_env_var: bool,
@@ -51,9 +51,9 @@ pub struct WorkspaceWriteFile {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ShellEnvironmentFile {
-    /// What commands start from.
+    /// The variables to start with.
     pub inherit: Option<EnvironmentInherit>,
-    /// Whether variables that look like secrets are kept.
+    /// Whether variables whose names suggest secrets are kept.
     pub ignore_default_excludes: Option<bool>,
     /// Patterns of variables to drop.
     pub exclude: Option<Vec<String>>,
@@ -61,20 +61,20 @@ pub struct ShellEnvironmentFile {
     pub set: Option<BTreeMap<String, String>>,
     /// Patterns of the only variables to keep.
     pub include_only: Option<Vec<String>>,
-    /// Read, without effect.
+    /// Accepted, without effect.
     pub experimental_use_profile: Option<bool>,
 }
 
-/// What the environment of commands starts from.
+/// The variables that the environment of commands starts with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EnvironmentInherit {
     /// The variables that most programs need.
     Core,
-    /// Everything.
+    /// All variables.
     #[default]
     All,
-    /// Nothing.
+    /// No variables.
     None,
 }
 
@@ -82,18 +82,18 @@ pub enum EnvironmentInherit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WindowsFile {
-    /// How commands are confined.
+    /// The sandbox.
     pub sandbox: Option<WindowsSandbox>,
-    /// Whether they get a desktop of their own.
+    /// Whether commands get a private desktop.
     pub sandbox_private_desktop: Option<bool>,
 }
 
-/// How commands are confined on Windows.
+/// The sandbox on Windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowsSandbox {
-    /// By users of their own.
+    /// Separate users.
     Elevated,
-    /// By a restricted token.
+    /// A restricted token.
     Unelevated,
 }

@@ -1,31 +1,31 @@
-//! Where logins are kept, and the voice conversation.
+//! Where logins are stored, and settings of voice conversations.
 
 use codex_protocol::RealtimeConversationVersion;
 use serde::{Deserialize, Serialize};
 
-/// Where the login is kept.
+/// Where the login is stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CredentialsStore {
-    /// In a file of the home folder.
+    /// In a file in the home folder.
     #[default]
     File,
     /// In the keyring of the system.
     Keyring,
-    /// In the keyring if there is one, else in the file.
+    /// In the keyring if there is one, otherwise in the file.
     Auto,
-    /// Nowhere: it ends with the process.
+    /// In memory: the login ends with the process.
     Ephemeral,
 }
 
-/// Where logins of MCP servers are kept.
+/// Where logins of MCP servers are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum McpCredentialsStore {
-    /// In the keyring if there is one, else in the file.
+    /// In the keyring if there is one, otherwise in the file.
     #[default]
     Auto,
-    /// In a file of the home folder.
+    /// In a file in the home folder.
     File,
     /// In the keyring of the system.
     Keyring,
@@ -35,21 +35,21 @@ pub enum McpCredentialsStore {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RealtimeFile {
-    /// The version of the service.
+    /// The protocol version of the service.
     pub version: Option<RealtimeConversationVersion>,
-    /// What the conversation is.
+    /// The kind of conversation.
     #[serde(rename = "type")]
     pub kind: Option<RealtimeKind>,
 }
 
-/// What a voice conversation is.
+/// The kind of a voice conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RealtimeKind {
     /// The model answers.
     #[default]
     Conversational,
-    /// What is said is written down.
+    /// Speech is transcribed.
     Transcription,
 }
 
@@ -57,8 +57,8 @@ pub enum RealtimeKind {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AudioFile {
-    /// The device to listen with.
+    /// The input device.
     pub microphone: Option<String>,
-    /// The device to speak with.
+    /// The output device.
     pub speaker: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What is kept on disk: message history, memories, snapshots for undo.
+//! Stored data: message history, memories, snapshots for undo.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HistoryFile {
-    /// Whether messages are kept.
+    /// Whether messages are stored.
     pub persistence: HistoryPersistence,
-    /// How large the file may grow.
+    /// Maximum size of the file.
     pub max_bytes: Option<u64>,
 }
 
-/// Whether the messages of users are kept.
+/// Whether messages of the user are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HistoryPersistence {
-    /// They are.
+    /// All messages.
     #[default]
     SaveAll,
-    /// They are not.
+    /// No messages.
     None,
 }
 
@@ -44,12 +44,12 @@ pub struct MemoriesFile {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GhostSnapshotFile {
-    /// Untracked files above this many bytes are left out; none if not positive.
+    /// Larger untracked files are left out; no limit if not positive.
     #[serde(alias = "ignore_untracked_files_over_bytes")]
     pub ignore_large_untracked_files: Option<i64>,
-    /// Untracked folders with more files than this are left out; none if not positive.
+    /// Untracked folders with more files are left out; no limit if not positive.
     #[serde(alias = "large_untracked_dir_warning_threshold")]
     pub ignore_large_untracked_dirs: Option<i64>,
-    /// Whether to keep quiet about what was left out.
+    /// Whether warnings about left-out files are suppressed.
     pub disable_warnings: Option<bool>,
 }

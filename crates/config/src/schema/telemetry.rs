@@ -1,4 +1,4 @@
-//! `[otel]`, and tables that hold nothing but a switch.
+//! `[otel]`, and tables with a single switch.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,9 +17,9 @@ pub struct SwitchFile {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FeedbackFile {
-    /// Whether there may be reports.
+    /// Whether feedback reports are allowed.
     pub enabled: Option<bool>,
-    /// The URL that they are sent to; absent: they stay on this machine.
+    /// The URL that reports are sent to; if absent, they stay on this machine.
     pub endpoint: Option<String>,
 }
 
@@ -27,70 +27,70 @@ pub struct FeedbackFile {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OtelFile {
-    /// Whether prompts are part of what is exported.
+    /// Whether exported logs include prompts.
     pub log_user_prompt: Option<bool>,
-    /// The name of the deployment.
+    /// The name of the deployment environment.
     pub environment: Option<String>,
-    /// Where logs go.
+    /// The exporter of logs.
     pub exporter: Option<Exporter>,
-    /// Where traces go; as logs if absent.
+    /// The exporter of traces; that of logs if absent.
     pub trace_exporter: Option<Exporter>,
-    /// Where metrics go.
+    /// The exporter of metrics.
     pub metrics_exporter: Option<Exporter>,
 }
 
-/// Where telemetry goes.
+/// The destination of telemetry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Exporter {
-    /// Nowhere.
+    /// None.
     None,
     /// To the metrics service of the vendor.
     Statsig,
     /// To an OTLP server over HTTP.
     OtlpHttp {
-        /// Its address.
+        /// The URL.
         endpoint: String,
         /// Headers of every request.
         #[serde(default)]
         headers: BTreeMap<String, String>,
-        /// How data is written.
+        /// The encoding.
         protocol: OtlpProtocol,
-        /// Certificates.
+        /// The certificates.
         #[serde(default)]
         tls: Option<TlsFile>,
     },
     /// To an OTLP server over gRPC.
     OtlpGrpc {
-        /// Its address.
+        /// The URL.
         endpoint: String,
         /// Headers of every request.
         #[serde(default)]
         headers: BTreeMap<String, String>,
-        /// Certificates.
+        /// The certificates.
         #[serde(default)]
         tls: Option<TlsFile>,
     },
 }
 
-/// How telemetry is written over HTTP.
+/// The encoding of telemetry over HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OtlpProtocol {
-    /// As protocol buffers.
+    /// Protocol buffers.
     Binary,
-    /// As JSON.
+    /// JSON.
     Json,
 }
 
-/// Certificates of a connection.
+/// The certificates of a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct TlsFile {
-    /// Who may sign the server's certificate.
+    /// The certificate authority of the server.
     pub ca_certificate: Option<PathBuf>,
-    /// Our own certificate.
+    /// The client certificate.
     pub client_certificate: Option<PathBuf>,
-    /// The key of our own certificate.
+    /// The key of the client certificate.
     pub client_private_key: Option<PathBuf>,
 }

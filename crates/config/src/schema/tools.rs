@@ -12,10 +12,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolsFile {
-    /// How web searches are narrowed. The switch of older files is accepted and says nothing.
+    /// Filters for web searches. The boolean of older files is accepted and has no effect.
     #[serde(deserialize_with = "web_search")]
     pub web_search: Option<WebSearchToolConfig>,
-    /// Read, without effect.
+    /// Accepted, without effect.
     pub view_image: Option<bool>,
 }
 
@@ -47,9 +47,9 @@ impl<'de> Visitor<'de> for WebSearchVisitor {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SkillsFile {
-    /// The skills that come with the program.
+    /// Bundled skills.
     pub bundled: Option<BundledSkills>,
-    /// Rules for single skills, the last one first to be asked.
+    /// Rules for single skills. The last matching one applies.
     pub config: Vec<SkillRule>,
 }
 
@@ -57,7 +57,7 @@ pub struct SkillsFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BundledSkills {
-    /// Whether they are there.
+    /// Whether bundled skills are available.
     pub enabled: bool,
 }
 
@@ -67,16 +67,16 @@ impl Default for BundledSkills {
     }
 }
 
-/// `[[skills.config]]`: whether a skill may be used, by the path of its file or by name.
+/// `[[skills.config]]`: enables or disables a skill, by the path of its file or by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkillRule {
-    /// Its file.
+    /// The path of its file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
     /// Its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Whether it may be used.
+    /// Whether the skill is enabled.
     pub enabled: bool,
 }
 
@@ -84,7 +84,7 @@ pub struct SkillRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PluginFile {
-    /// Whether the plugin is used.
+    /// Whether the plugin is enabled.
     pub enabled: bool,
 }
 
@@ -98,21 +98,21 @@ impl Default for PluginFile {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolSuggestFile {
-    /// What may be suggested although it is not installed.
+    /// What may be suggested for installation.
     pub discoverables: Vec<Discoverable>,
 }
 
-/// Something that may be suggested.
+/// A connector or plugin that may be suggested.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Discoverable {
-    /// What it is.
+    /// The kind.
     #[serde(rename = "type")]
     pub kind: DiscoverableKind,
     /// Its id.
     pub id: String,
 }
 
-/// What may be suggested.
+/// The kind of a suggestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DiscoverableKind {

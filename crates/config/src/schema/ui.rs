@@ -1,4 +1,4 @@
-//! Settings that only terminal clients read. They are kept and shown, nothing here acts on them.
+//! Settings for terminal clients. They are stored and shown; nothing here uses them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -66,7 +66,7 @@ pub enum AlternateScreen {
     Never,
 }
 
-/// `[notice]`: what the user does not want to be told again.
+/// `[notice]`: notices that the user has dismissed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
@@ -80,7 +80,7 @@ pub struct NoticeFile {
     pub model_migrations: BTreeMap<String, String>,
 }
 
-/// What opens the files that answers name.
+/// The program that opens files named in answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs)]

@@ -1,4 +1,4 @@
-//! What a session asks of its embedder while it runs.
+//! Interfaces that the embedder implements for sessions.
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use codex_protocol::{AskForApproval, DynamicToolFunction, SandboxPolicy};
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-/// Reads the files in which the user and a project instruct the model.
+/// Reads the instruction files of the user and the project.
 pub trait InstructionFiles: Debug + Send + Sync {
     /// The text of the files that apply to a working folder. Blocks on the file system.
     fn read(&self, cwd: &Path) -> Option<String>;
@@ -29,8 +29,8 @@ pub struct HostCall {
     pub arguments: Value,
 }
 
-/// Tools that the embedder carries out. They are offered to the model if `are_offered` says so; calls
-/// by their names are answered in any case.
+/// Tools that the embedder carries out. They are offered to the model if `are_offered` returns true; calls by their
+/// names are answered in any case.
 pub trait HostTools: Debug + Send + Sync {
     /// The tools.
     fn functions(&self) -> Vec<DynamicToolFunction>;

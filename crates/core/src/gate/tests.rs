@@ -10,13 +10,13 @@ use super::*;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
-    /// It runs, in the sandbox.
+    /// Runs in the sandbox.
     Confined,
-    /// It runs, without.
+    /// Runs without a sandbox.
     Free,
-    /// People are asked, and then it runs in the sandbox.
+    /// Asks, then runs in the sandbox.
     AskConfined,
-    /// People are asked, and then it runs without.
+    /// Asks, then runs without a sandbox.
     AskFree,
     Refused,
 }
@@ -125,7 +125,7 @@ fn commands_without_rules() {
             dangerous,
         );
     }
-    // What is not understood is not safe.
+    // Unknown syntax is not safe.
     check(UnlessTrusted, workspace(), "ls > x", AskConfined);
     check(UnlessTrusted, workspace(), "ls $(touch x)", AskConfined);
 }
@@ -349,7 +349,7 @@ fn what_asks_for_more_is_asked_about_whatever_it_is() {
     assert_eq!(outcome(&decision), AskConfined);
 }
 
-/// A folder of the model's with programs that are called like others.
+/// A folder that the model may write, with programs that have well-known names.
 fn models_folder() -> tempfile::TempDir {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::tempdir().unwrap();

@@ -53,10 +53,10 @@ impl Thread {
         &self.timeout_pauses
     }
 
-    /// A server that has started, and the connection to it.
+    /// A running server, and the connection to it.
     ///
     /// # Errors
-    /// There is no such server, or it did not start; a sentence that says why.
+    /// There is no such server, or it did not start.
     pub async fn mcp_server(
         &self,
         name: &str,
@@ -94,7 +94,7 @@ impl Thread {
     /// Prevents other processes from writing the thread. Without it, submissions may be refused.
     ///
     /// # Errors
-    /// Another process has gone on with it.
+    /// Another process has continued the thread.
     pub fn claim(&self) -> Result<(), ClaimError> {
         self.emitter.claim()
     }

@@ -1,4 +1,4 @@
-//! Tools that list and read what MCP servers let their clients read.
+//! Tools that list and read the resources of MCP servers.
 
 use codex_mcp_client::{McpError, Page, Running, Server};
 use codex_model_client::ToolSpec;
@@ -11,7 +11,7 @@ use super::arguments::{arguments, function};
 use super::mcp::McpCallItem;
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
 
-/// A list with more pages is taken to be endless.
+/// Lists with more pages count as endless.
 const MAX_PAGES: usize = 1000;
 const ONE_SERVER: &str = "cursor can only be used when a server is specified";
 

@@ -19,7 +19,7 @@ fn spawn(id: &str) -> ResponseItem {
     call("spawn_agent", json!({ "message": "look" }), id)
 }
 
-/// Has the model make one call, and then say that it is done.
+/// Runs a turn in which the model makes one call.
 async fn turn_with(driver: &mut Driver, item: ResponseItem) -> Value {
     driver.model.push(Reply::Events(calls(vec![item])));
     driver.model.push(Reply::Events(says("done", &[])));
@@ -35,7 +35,7 @@ fn last_output(driver: &Driver) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| text.into())
 }
 
-/// What the model was sent last by the thread itself.
+/// The last request of the thread itself.
 fn last_input(driver: &Driver) -> Value {
     let sent = driver.model.sent();
     let own = sent
@@ -44,7 +44,7 @@ fn last_input(driver: &Driver) -> Value {
     driver.model.inputs()[own.unwrap()].clone()
 }
 
-/// Starts an agent that the model keeps waiting, and takes it.
+/// Starts an agent whose model does not respond, and takes it.
 async fn start_stalled(driver: &mut Driver) -> SpawnedAgent {
     driver.model.push_to_agent(Reply::Silence);
     let output = turn_with(driver, spawn("spawn")).await;
@@ -149,7 +149,7 @@ async fn a_parent_that_does_not_wait_is_told_at_its_next_request() {
         .into_iter()
         .for_each(|event| feed.send(event).unwrap());
     until(&mut agent, is_over).await;
-    // Whatever the thread is asked next, it has told the model first.
+    // The agent is reported before the next request is handled.
     let id = agent.started.thread.id().to_string();
     let wait = call("wait_agent", json!({ "targets": [id] }), "wait");
     turn_with(&mut driver, wait).await;

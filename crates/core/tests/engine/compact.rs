@@ -1,4 +1,4 @@
-//! Compaction: when, how, and that it never loses what it must not.
+//! Compaction: its triggers, its forms, and that nothing else is lost.
 
 use codex_model_client::{ModelError, ModelEvent};
 use codex_protocol::*;
@@ -26,7 +26,7 @@ async fn turn(driver: &mut Driver, text: &str) -> Event {
     over
 }
 
-/// What the model is sent when nothing happens but one more turn.
+/// The next request of a thread.
 async fn next_input(driver: &mut Driver) -> serde_json::Value {
     driver.model.push(Reply::Events(says("next", &[])));
     turn(driver, "next?").await;
@@ -72,7 +72,7 @@ async fn a_context_that_fills_during_a_turn_is_compacted_and_the_turn_goes_on() 
     assert_eq!(said[2], "go on");
     assert!(said[3].ends_with("\nsummary"));
     assert!(outputs(&last).is_empty(), "calls are in the summary");
-    // What is stored is the same.
+    // The stored history is the same.
     let before = next_input(&mut driver).await;
     let path = driver.thread.rollout_path().unwrap().to_owned();
     driver.manager.close(driver.thread.id()).await;

@@ -1,4 +1,4 @@
-//! Failures of the model: repeated where that helps, told where it does not.
+//! Failures of the model: which ones are repeated and which ones end the turn.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Reviews: what people see, what the model is told, and how one ends early.
+//! Reviews: events, the context for the model, and early ends.
 
 use codex_core::{SteerError, TaskKind};
 use codex_protocol::*;

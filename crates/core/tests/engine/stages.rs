@@ -1,11 +1,10 @@
-//! Whatever can happen to a turn, at every stage of it: a row for each thing, a column for each stage.
+//! A matrix of tests: things that can happen to a turn, at each stage of it.
 //!
-//! After each, the turn has ended once and in time, no process is left, the model is sent a history
-//! that is well-formed and holds what it must, and the stored thread goes on with the same.
+//! Afterwards the turn has ended once and in time, no process is left, the history for the model is well-formed and
+//! complete, and the stored thread resumes with the same history.
 //!
-//! A model that is not asked cannot fail, so that two cells are empty: an error, and one that may
-//! pass, during a retry wait. In their places stands what comes next to them: the repeat fails
-//! before anything else happens.
+//! Two combinations do not exist: during a retry wait there is no request that could fail. Their tests let the
+//! repeated request fail instead.
 
 use std::time::{Duration, Instant};
 
@@ -64,12 +63,12 @@ enum Stage {
     RetryWait,
 }
 
-/// A turn that has got as far as a stage, and stays there until the test lets it go on.
+/// A turn that stays in a stage until the test continues it.
 struct Scene {
     driver: Driver,
     stage: Stage,
     turn: String,
-    /// The answer of the model that is under way.
+    /// The stream of the current response.
     feed: Feed,
 }
 
@@ -150,7 +149,7 @@ impl Scene {
         }
     }
 
-    /// What the command answers if it was let go.
+    /// The output of the command, if it was released.
     fn output(&self) -> Option<&'static str> {
         let runs = matches!(self.stage, Stage::Tool | Stage::Approval);
         runs.then_some("Exit code: 0\nWall time: 0 seconds\nOutput:\nx")
@@ -172,7 +171,7 @@ impl Scene {
         self.driver.turn_over().await;
     }
 
-    /// What the last request holds of this: words of people, words of the model, outputs.
+    /// The parts of the last request: messages of the user, messages of the model, outputs.
     async fn ends_with(
         mut self,
         people: &[&str],

@@ -1,4 +1,4 @@
-//! Input for a turn that runs, beside what holds at every stage.
+//! Input for a running turn, in addition to the matrix in `stages`.
 
 use codex_core::{SteerError, TurnInput};
 use codex_model_client::ModelEvent;
@@ -6,7 +6,7 @@ use codex_protocol::*;
 
 use crate::support::*;
 
-/// A turn whose model is silent until it is fed.
+/// A turn whose model does not respond until the test sends events.
 async fn running() -> (Driver, String, Feed) {
     let driver = Driver::new().await;
     let (feed, reply) = fed();
@@ -43,7 +43,7 @@ async fn plain_input_steers_too() {
     let (mut driver, turn, feed) = running().await;
     driver.model.push(Reply::Events(says("both", &[])));
     driver.say("also this").await;
-    // The session handles one thing after another: once it has answered this, it has the input.
+    // The session handles requests in order: after this reply it has the input.
     let other = driver
         .thread
         .steer(Some("x".to_owned()), vec![text_input("y")]);
@@ -71,7 +71,7 @@ async fn a_message_that_steers_keeps_the_id_of_its_client() {
     assert_eq!(ids, [None, Some("mine".to_owned())]);
 }
 
-/// Of a message that a person said.
+/// The client id of a message of the user.
 fn client_id(event: &Event) -> Option<Option<String>> {
     match &event.msg {
         EventMsg::UserMessage(said) => Some(said.client_id.clone()),
@@ -79,7 +79,7 @@ fn client_id(event: &Event) -> Option<Option<String>> {
     }
 }
 
-/// Clients give it back to the person who wrote it, who may have thought better of it.
+/// Clients return it to the user, who may have changed their mind.
 #[tokio::test]
 async fn what_an_interrupt_overtook_is_not_said_later() {
     let (mut driver, turn, _feed) = running().await;

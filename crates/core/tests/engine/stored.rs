@@ -1,4 +1,4 @@
-//! What is stored, and what comes of it: resuming, forking, rolling back.
+//! Stored threads: resuming, forking, rolling back.
 
 use codex_core::ForkAt;
 use codex_protocol::*;

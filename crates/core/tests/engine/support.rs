@@ -1,4 +1,4 @@
-//! A scripted model, a clock that tests wind, and a driver of one thread.
+//! A scripted model, a manual clock, and a driver for one thread.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::{Notify, mpsc, watch};
 
-/// From here on a sleep is a time limit of a command.
+/// Longer sleeps are time limits of commands.
 const TIME_LIMITS: Duration = Duration::from_secs(10);
 
 /// How long a test waits for an event before it gives up.
@@ -31,23 +31,22 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// One response of the scripted model.
 pub(crate) enum Reply {
-    /// These events, and then the end of the stream.
+    /// These events, then the end of the stream.
     Events(Vec<Result<ModelEvent, ModelError>>),
-    /// These events, and then silence.
+    /// These events, then nothing.
     Stall(Vec<Result<ModelEvent, ModelError>>),
     /// No stream at all.
     Refused(ModelError),
-    /// Silence before anything.
+    /// Nothing, not even a stream.
     Silence,
-    /// What the test feeds, beginning with the answer to the request: silence until the first event,
-    /// no stream at all if that is an error.
+    /// A stream that the test feeds. An error as the first element refuses the request.
     Fed(mpsc::UnboundedReceiver<Result<ModelEvent, ModelError>>),
 }
 
-/// What a test feeds the model's answer with.
+/// The sender of a fed response.
 pub(crate) type Feed = mpsc::UnboundedSender<Result<ModelEvent, ModelError>>;
 
-/// An answer that the test feeds.
+/// A response that the test feeds.
 pub(crate) fn fed() -> (Feed, Reply) {
     let (feed, events) = mpsc::unbounded_channel();
     (feed, Reply::Fed(events))
@@ -61,9 +60,9 @@ type Compacted = Result<Vec<ResponseItem>, ModelError>;
 #[derive(Default)]
 struct Script {
     replies: Mutex<VecDeque<Reply>>,
-    /// What agents are answered.
+    /// Responses for agents.
     to_agents: Mutex<VecDeque<Reply>>,
-    /// What it compacts to; none if it cannot compact.
+    /// Results of compactions; none if the model cannot compact.
     compactions: Mutex<Option<VecDeque<Compacted>>>,
     requests: Mutex<Vec<Value>>,
     sent: Mutex<Vec<ModelRequest>>,
@@ -81,12 +80,12 @@ impl ScriptedModel {
         self.0.replies.lock().push_back(reply);
     }
 
-    /// For agents, which ask beside their parent.
+    /// Adds a response for an agent.
     pub(crate) fn push_to_agent(&self, reply: Reply) {
         self.0.to_agents.lock().push_back(reply);
     }
 
-    /// It can compact, and does it once in this way.
+    /// Adds the result of one compaction.
     pub(crate) fn push_compaction(&self, compacted: Compacted) {
         let mut compactions = self.0.compactions.lock();
         compactions.get_or_insert_default().push_back(compacted);
@@ -122,7 +121,7 @@ impl ScriptedModel {
 }
 
 impl Model for ScriptedModel {
-    /// Models whose name begins with `small` take in little.
+    /// Models whose names begin with `small` have a small context window.
     fn resolve(&self, name: &str) -> ResolvedModel {
         let fallback = ModelCatalog::bundled().resolve(name).info;
         let small = name.starts_with("small").then_some(10_000);
@@ -182,14 +181,14 @@ impl Model for ScriptedModel {
     }
 }
 
-/// Processes that only pretend: a command prints its script's words and ends.
+/// Fake processes: a command prints words of its script and ends.
 ///
 /// `print X` prints, `fail X` prints and ends with 1, `held X` prints and ends when the test says so,
 /// `guarded X` prints if it runs without sandbox and is denied in one.
 #[derive(Clone, Debug)]
 pub(crate) struct FakeProcesses {
     launches: Arc<Mutex<Vec<Launch>>>,
-    /// Every process that has an owner has a receiver.
+    /// Every process with an owner has a receiver.
     held: Arc<watch::Sender<bool>>,
 }
 
@@ -203,17 +202,17 @@ impl Default for FakeProcesses {
 }
 
 impl FakeProcesses {
-    /// What was started.
+    /// All launches.
     pub(crate) fn launches(&self) -> Vec<Launch> {
         self.launches.lock().clone()
     }
 
-    /// How many processes have an owner that has not let go of them.
+    /// The number of processes with a live owner.
     pub(crate) fn living(&self) -> usize {
         self.held.receiver_count()
     }
 
-    /// Lets those end that are held.
+    /// Ends the held processes.
     pub(crate) fn release(&self) {
         self.held.send_replace(false);
     }
@@ -282,7 +281,7 @@ impl ProcessOwner for FakeProcess {
     }
 }
 
-/// A clock whose sleeps end when the test says so.
+/// A clock whose sleeps end when the test wants it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TestClock(Arc<ClockState>);
 
@@ -294,12 +293,12 @@ struct ClockState {
 }
 
 impl TestClock {
-    /// From now on sleeps last until they are released.
+    /// From now on sleeps wait for `release`.
     pub(crate) fn hold(&self) {
         *self.0.holds.lock() = true;
     }
 
-    /// Ends the sleep that lasts, and holds none any more.
+    /// Ends the current sleep, and holds no further ones.
     pub(crate) fn release(&self) {
         *self.0.holds.lock() = false;
         self.0.released.notify_one();
@@ -343,7 +342,7 @@ impl Clock for TestClock {
     }
 }
 
-/// One thread with everything around it.
+/// A thread and its environment.
 pub(crate) struct Driver {
     pub(crate) model: ScriptedModel,
     pub(crate) clock: TestClock,
@@ -352,10 +351,10 @@ pub(crate) struct Driver {
     pub(crate) config: SessionConfig,
     pub(crate) thread: Thread,
     pub(crate) events: Events,
-    /// The agents that the thread starts.
+    /// The agents of the thread.
     pub(crate) agents: mpsc::Receiver<SpawnedAgent>,
     pub(crate) home: Arc<TempDir>,
-    /// Everything that was seen.
+    /// All events so far.
     pub(crate) seen: Vec<Event>,
 }
 
@@ -411,7 +410,7 @@ impl Driver {
         self.thread.submit(op).await.unwrap()
     }
 
-    /// Reads events up to the one that is wanted.
+    /// Reads events until one matches.
     pub(crate) async fn until(&mut self, wanted: impl Fn(&EventMsg) -> bool) -> Event {
         loop {
             let next = tokio::time::timeout(PATIENCE, self.events.next()).await;
@@ -430,8 +429,8 @@ impl Driver {
             .await
     }
 
-    /// Closes the thread and resumes it: the model is sent what it was sent before, what it answered,
-    /// and what is new.
+    /// Closes and resumes the thread. The next request has the earlier history, the response to it, and the new
+    /// input.
     pub(crate) async fn assert_resumes(&mut self) {
         let before = self.model.inputs().pop().unwrap();
         let path = self.thread.rollout_path().unwrap().to_owned();
@@ -447,7 +446,7 @@ impl Driver {
         assert_eq!(after.len(), before.len() + 2);
     }
 
-    /// How often a type of event was seen.
+    /// The number of events of a type.
     pub(crate) fn count(&self, name: &str) -> usize {
         self.names().iter().filter(|seen| *seen == name).count()
     }
@@ -472,8 +471,8 @@ impl Driver {
             .collect()
     }
 
-    /// Everything that started has ended, once, in order. Two things differ: a compaction ends only if
-    /// it comes about, and a command of `exec_command` that was declined never starts.
+    /// Everything that started has ended once, in order. Two exceptions: failed compactions have no end, and declined
+    /// commands of `exec_command` have no start.
     pub(crate) fn assert_ends(&self) {
         let mut turns = 0;
         let mut items: Vec<String> = Vec::new();
@@ -516,7 +515,7 @@ impl Driver {
     }
 }
 
-/// What the model is sent when `started` is asked one more thing.
+/// The next request of `started`.
 pub(crate) async fn next_input(driver: &Driver, started: StartedThread) -> Value {
     let StartedThread {
         thread, mut events, ..
@@ -623,7 +622,7 @@ pub(crate) fn starts(text: &str, deltas: &[&str]) -> Vec<Result<ModelEvent, Mode
     events
 }
 
-/// A message at the end of a request of that size.
+/// A message, with the size of the request.
 pub(crate) fn says_at(text: &str, total_tokens: i64) -> Vec<Result<ModelEvent, ModelError>> {
     vec![
         Ok(ModelEvent::ItemDone(message(text))),
@@ -643,7 +642,7 @@ pub(crate) fn completed_at(id: &str, total_tokens: i64) -> ModelEvent {
     })
 }
 
-/// A failure that would come again.
+/// A permanent failure.
 pub(crate) fn fatal(message: &str) -> ModelError {
     ModelError::InvalidRequest(message.to_owned())
 }
@@ -657,7 +656,7 @@ pub(crate) fn calls(items: Vec<ResponseItem>) -> Vec<Result<ModelEvent, ModelErr
     events
 }
 
-/// A failure that may pass.
+/// A temporary failure.
 pub(crate) fn broken() -> ModelError {
     ModelError::disconnected("test")
 }

@@ -1,4 +1,4 @@
-//! Turns of text, and calls that need no process.
+//! Turns with text, and calls that need no process.
 
 use codex_protocol::*;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Commands, patches and questions: what is asked, what runs, what the model reads.
+//! Commands, patches and questions: approvals, runs, outputs.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::support::*;
 
-/// A turn with these calls, and what the model is answered.
+/// Runs a turn with these calls and returns their outputs.
 async fn outputs_of(driver: &mut Driver, items: Vec<ResponseItem>) -> Vec<serde_json::Value> {
     driver.model.push(Reply::Events(calls(items)));
     driver.model.push(Reply::Events(says("done", &[])));
@@ -33,7 +33,7 @@ async fn asking() -> Driver {
     .await
 }
 
-/// Starts a turn whose command is asked about.
+/// Starts a turn with a command that needs an approval.
 async fn asked_about(driver: &mut Driver, command: &str) {
     driver
         .model
@@ -189,7 +189,7 @@ async fn a_rule_lets_through_what_begins_with_its_words() {
     assert!(told.contains(&"Approved command prefix saved:\n- [\"print\", \"x\"]".to_owned()));
 }
 
-/// A model that has said one call, and not yet that its response is over.
+/// A model that has sent a call but not the end of the response.
 async fn half_heard(driver: &mut Driver) -> Feed {
     let (feed, reply) = fed();
     driver.model.push(reply);
@@ -297,7 +297,7 @@ async fn a_patch_is_applied_inside_and_asked_about_outside() {
     driver.assert_ends();
 }
 
-/// The shell would not get into it either.
+/// The shell could not enter the folder either.
 #[tokio::test]
 async fn a_patch_in_a_folder_that_is_not_there_makes_none() {
     let mut driver = Driver::new().await;
@@ -474,7 +474,7 @@ async fn what_a_person_types_is_run_and_told() {
     driver.assert_ends();
 }
 
-/// A thread whose commands run in a sandbox, and again without it if people agree.
+/// A thread whose commands run in a sandbox, and without it after an approval.
 async fn on_failure() -> Driver {
     Driver::with(|config| {
         config.settings.approval_policy = AskForApproval::OnFailure;

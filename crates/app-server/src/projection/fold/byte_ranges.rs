@@ -1,5 +1,4 @@
-//! Which part of a file makes which turn, so that some turns of a thread can be folded again without
-//! the others.
+//! Records which bytes of a file make which turn, so that some turns can be folded again without the others.
 
 use std::collections::HashSet;
 
@@ -9,7 +8,7 @@ use super::consumer::Consumer;
 use super::state::{Counters, Fold};
 use super::turn::FoldedTurn;
 
-/// A place between two lines of a file, and what the fold had counted there.
+/// A position between two lines of a file, and the counts of the fold there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Checkpoint {
     offset: u64,
@@ -20,13 +19,13 @@ struct Checkpoint {
 #[derive(Debug)]
 struct FileRange {
     begin: Checkpoint,
-    /// Where the next turn begins; none if it goes on to the end of the file.
+    /// The start of the next turn; none if there is no next one.
     end: Option<u64>,
-    /// The lines after that that still belong to this turn.
+    /// The offsets of later lines that belong to this turn.
     late: Vec<u64>,
 }
 
-/// The part of a file that makes one turn, and the id of that turn.
+/// The bytes of one turn, and its id.
 #[derive(Debug)]
 pub(crate) struct TurnRange {
     pub(crate) turn: String,
@@ -34,23 +33,23 @@ pub(crate) struct TurnRange {
 }
 
 impl TurnRange {
-    /// Where in the file it begins.
+    /// The offset of its first line.
     pub(crate) fn begin(&self) -> u64 {
         self.range.begin.offset
     }
 
-    /// What the fold had counted there.
+    /// The counts of the fold at the start.
     pub(crate) fn counters(&self) -> Counters {
         self.range.begin.counters
     }
 }
 
-/// Notes where turns begin and end in a file. It has a range for each turn of the fold, in their order.
+/// Records the ranges of turns, one for each turn of the fold, in order.
 #[derive(Debug, Default)]
 pub(crate) struct ByteRanges {
-    /// Where the line begins that is taken now.
+    /// The start of the current line.
     here: Checkpoint,
-    /// Where a review was announced whose turn is still to be added.
+    /// The start of an announced review whose turn was not added yet.
     announced: Option<Checkpoint>,
     ranges: Vec<FileRange>,
 }
@@ -88,7 +87,7 @@ impl Consumer for ByteRanges {
 }
 
 impl Fold<ByteRanges> {
-    /// Takes a line of a stored thread that stands at `offset` and was written at `now`.
+    /// Applies a line of a stored thread, written at `now` and found at `offset`.
     pub(crate) fn apply_stored_at(&mut self, offset: u64, now: Option<i64>, line: &RolloutItem) {
         self.consumer.here = Checkpoint {
             offset,
@@ -97,7 +96,7 @@ impl Fold<ByteRanges> {
         self.apply_stored(now, line);
     }
 
-    /// The parts of the file that make the turns which [`into_turns`](Self::into_turns) would give.
+    /// The ranges of the turns that [`into_turns`](Self::into_turns) would return.
     pub(crate) fn into_ranges(mut self) -> Vec<TurnRange> {
         self.close_open_turn();
         let ids = self.turns.into_iter().map(|turn| turn.id);
@@ -107,10 +106,10 @@ impl Fold<ByteRanges> {
     }
 }
 
-/// What is read of a file to fold some of its turns again.
+/// A part of a file that must be read to fold a turn again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum FilePart<'a> {
-    /// The lines from one place to another, or to the end of the file; a turn begins there.
+    /// The lines of a turn, up to an offset or the end of the file.
     Turn(&'a TurnRange, u64, Option<u64>),
     /// One line.
     Line(u64),
@@ -124,7 +123,7 @@ impl FilePart<'_> {
     }
 }
 
-/// What to read, in the order of the file, to make the turns from one to another.
+/// The parts to read for a range of turns, in file order.
 pub(crate) fn parts(all: &[TurnRange], wanted: std::ops::Range<usize>) -> Vec<FilePart<'_>> {
     let turns = &all[wanted];
     let is_within = |line: u64| {
@@ -142,7 +141,7 @@ pub(crate) fn parts(all: &[TurnRange], wanted: std::ops::Range<usize>) -> Vec<Fi
     parts
 }
 
-/// The lines that belong to earlier turns than the one they stand in, without the wanted ones.
+/// The offsets of lines in the wanted turns that belong to earlier turns.
 pub(crate) fn lines_of_others(all: &[TurnRange], wanted: std::ops::Range<usize>) -> HashSet<u64> {
     let others = all[..wanted.start].iter().chain(&all[wanted.end..]);
     others

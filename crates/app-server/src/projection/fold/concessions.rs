@@ -1,5 +1,5 @@
-//! Where what clients of 0.117 were shown wins over "one beginning and one end for each item". Four cases,
-//! and besides them only reviews, which have a file of their own:
+//! Compatibility with clients of 0.117: exceptions from "each item starts once and ends once". There are four, and
+//! reviews, which have their own file:
 //!
 //! - A command or file change that was asked about and declined ends twice: at once, and again with
 //!   the text that the model was given. If the answer was an error, the first end says `failed`.
@@ -9,8 +9,7 @@
 //! - A compaction that fails or is interrupted has no end of its own either, and is no part of the
 //!   turn: the history is as it was.
 //!
-//! The turns that come out of the fold are the same with and without them, so that stored turns equal
-//! those that were streamed.
+//! The resulting turns are the same with and without these exceptions, so stored turns equal streamed ones.
 
 use codex_app_server_protocol::v2::{ThreadItem, TimedItem, TurnStatus};
 
@@ -18,17 +17,17 @@ use super::consumer::Consumer;
 use super::state::{EventContext, Fold};
 use crate::projection::item;
 
-/// Whether the end of the turn stands for the end of the item.
+/// Whether the end of the turn replaces the end of the item.
 pub(super) fn ends_with_turn(item: &ThreadItem, status: TurnStatus) -> bool {
     status == TurnStatus::Interrupted && takes_time(item)
 }
 
-/// Whether what is still open when its turn ends is ended at all.
+/// Whether an item that is open when its turn ends is completed at all.
 pub(super) fn needs_end(item: &ThreadItem) -> bool {
     !matches!(item, ThreadItem::ContextCompaction { .. })
 }
 
-/// Whether it can be cut short: the model writes it bit by bit, or it runs.
+/// Whether the item takes time: it is streamed, or it runs.
 fn takes_time(item: &ThreadItem) -> bool {
     matches!(
         item,
@@ -42,7 +41,7 @@ fn takes_time(item: &ThreadItem) -> bool {
 }
 
 impl<C: Consumer> Fold<C> {
-    /// A client wants this turn to stop.
+    /// A client has interrupted this turn.
     pub(crate) fn stopping(&mut self, turn_id: &str) {
         if let Some(turn) = self.turn_mut(turn_id) {
             let unfinished = turn.running.iter().filter(|item| takes_time(item));
@@ -51,14 +50,14 @@ impl<C: Consumer> Fold<C> {
         }
     }
 
-    /// Clients are asked whether the item may go ahead.
+    /// Clients are asked about the item.
     pub(super) fn asked_about(&mut self, turn_id: &str, item_id: &str) {
         if let Some(turn) = self.turn_mut(turn_id) {
             turn.concessions.asked.insert(item_id.to_owned());
         }
     }
 
-    /// The client's answer to the question about the item was an error.
+    /// The client has replied with an error to the question about the item.
     pub(crate) fn refused_with_error(&mut self, turn_id: &str, item_id: &str) {
         if let Some(turn) = self.turn_mut(turn_id) {
             let refused = &mut turn.concessions.refused_with_error;
@@ -66,7 +65,7 @@ impl<C: Consumer> Fold<C> {
         }
     }
 
-    /// Whether no notification said that the item began.
+    /// Whether the item has no `item/started`.
     pub(super) fn never_began(
         &mut self,
         context: EventContext<'_>,
@@ -77,7 +76,7 @@ impl<C: Consumer> Fold<C> {
         context.is_live() && turn.is_some_and(|turn| !turn.ids.contains(item_id))
     }
 
-    /// Ends an item that people did not let begin.
+    /// Ends an item that was declined before it started.
     pub(super) fn complete_unbegun(
         &mut self,
         context: EventContext<'_>,
@@ -94,7 +93,7 @@ impl<C: Consumer> Fold<C> {
         }
     }
 
-    /// Ends an item that was declined, with the text that the model was given.
+    /// Ends a declined item, with the text for the model.
     pub(super) fn complete_declined(
         &mut self,
         context: EventContext<'_>,
@@ -125,7 +124,7 @@ impl<C: Consumer> Fold<C> {
         }
     }
 
-    /// The turn ends: sends the ends that were held back, unless the end of the turn replaces them.
+    /// At the end of the turn: sends the held ends, unless the end of the turn replaces them.
     pub(super) fn release_held_items(
         &mut self,
         context: EventContext<'_>,

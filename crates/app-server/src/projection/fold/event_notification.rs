@@ -1,11 +1,11 @@
-//! The notifications of events that need no state of the fold.
+//! Notifications of events that do not depend on the state of the fold.
 
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::*;
 use codex_protocol as v1;
 use codex_protocol::EventMsg;
 
-/// The notification of an event. `id` is the turn of those that name none.
+/// The notification for an event. `id` is the turn for events without a turn id.
 pub(super) fn notification_of(
     thread: &str,
     id: &str,
@@ -14,7 +14,7 @@ pub(super) fn notification_of(
     delta(thread, id, event).or_else(|| state(thread, id, event))
 }
 
-/// More of an item that is streamed.
+/// A delta of a streamed item.
 fn delta(thread: &str, id: &str, event: &EventMsg) -> Option<ServerNotification> {
     let thread_id = || thread.to_owned();
     Some(match event {
@@ -62,7 +62,7 @@ fn delta(thread: &str, id: &str, event: &EventMsg) -> Option<ServerNotification>
     })
 }
 
-/// How a turn, or what belongs to it, stands now.
+/// The state of a turn or of a part of it.
 fn state(thread: &str, id: &str, event: &EventMsg) -> Option<ServerNotification> {
     let (thread_id, turn_id) = (|| thread.to_owned(), || id.to_owned());
     Some(match event {

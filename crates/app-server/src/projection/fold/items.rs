@@ -1,4 +1,4 @@
-//! Items of the turns in the making: where each begins and ends, and when.
+//! Starts and completes items of turns, with their times.
 
 use codex_app_server_protocol::v2::{ThreadItem, TimedItem};
 use codex_protocol::EventMsg;
@@ -8,7 +8,7 @@ use super::state::{EventContext, Fold};
 use crate::projection::{collab, item};
 
 impl EventContext<'_> {
-    /// An item that begins now.
+    /// An item that starts now.
     fn begun(&self, item: ThreadItem) -> TimedItem {
         TimedItem {
             item,
@@ -17,7 +17,7 @@ impl EventContext<'_> {
         }
     }
 
-    /// An item that begins and ends now.
+    /// An item that starts and ends now.
     pub(super) fn at_once(&self, item: ThreadItem) -> TimedItem {
         TimedItem {
             completed_at_ms: self.now,
@@ -25,14 +25,14 @@ impl EventContext<'_> {
         }
     }
 
-    /// An item that ends now and of which no beginning is known. Of a stored one only the end is stored.
+    /// An item that ends now and whose start is unknown: only the ends of stored items are stored.
     fn ended(&self, item: ThreadItem) -> TimedItem {
         if self.is_live() {
             return self.at_once(item);
         }
         let began = |end: i64| Some(end.saturating_sub(item::duration_of(&item)?));
         TimedItem {
-            // A message is stored when it ends; nothing says when it began.
+            // A message is stored at its end; its start is not stored.
             started_at_ms: self.now.and_then(began).or(self.now),
             completed_at_ms: self.now,
             item,
@@ -41,10 +41,10 @@ impl EventContext<'_> {
 }
 
 impl<C: Consumer> Fold<C> {
-    /// An item begins. Later events that say so too are ignored.
+    /// Starts an item. Ignored if it has started already.
     pub(super) fn start(&mut self, context: EventContext<'_>, turn_id: &str, item: ThreadItem) {
         if !context.is_live() {
-            // What a stored turn did not finish is not known well enough to be shown.
+            // Unfinished items of stored turns are not known completely, so they are not shown.
             return;
         }
         let Some(turn) = self.turns.iter_mut().rev().find(|turn| turn.id == turn_id) else {
@@ -56,7 +56,7 @@ impl<C: Consumer> Fold<C> {
         }
     }
 
-    /// An item ends; one that was never begun begins now.
+    /// Completes an item. Starts it first if it has not started.
     pub(super) fn complete(
         &mut self,
         context: EventContext<'_>,
@@ -87,7 +87,7 @@ impl<C: Consumer> Fold<C> {
         } else {
             let earlier = turn.completed.iter().position(is_it);
             if let (false, Some(earlier)) = (context.is_live(), earlier) {
-                // The last end of an item is the one that counts.
+                // Of several ends the last one is kept.
                 turn.completed[earlier] = context.ended(item);
             }
             return;
@@ -125,7 +125,7 @@ impl<C: Consumer> Fold<C> {
         }
     }
 
-    /// A call by which an agent directs others begins or ends, if that is what the event says.
+    /// Starts or completes the item of an agent tool, if the event is about one.
     pub(super) fn take_call_for_agents(&mut self, context: EventContext<'_>, event: &EventMsg) {
         if let Some(item) = collab::begun(event) {
             self.start(context, context.submission.unwrap_or_default(), item);

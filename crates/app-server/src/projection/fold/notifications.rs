@@ -1,4 +1,4 @@
-//! The notifications that clients get of a live thread.
+//! Converts changes of a live thread to notifications.
 
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::*;
@@ -12,7 +12,7 @@ use crate::projection::item::id_of;
 use crate::projection::limits::wire_limits;
 use crate::projection::turn_error::turn_error;
 
-/// Turns changes into notifications.
+/// Collects notifications.
 #[derive(Debug)]
 pub(crate) struct Notifications {
     thread: String,
@@ -27,7 +27,7 @@ impl Notifications {
         }
     }
 
-    /// The notifications that were made since the last call.
+    /// Takes the notifications since the last call.
     pub(super) fn take(&mut self) -> Vec<ServerNotification> {
         std::mem::take(&mut self.pending)
     }
@@ -127,13 +127,13 @@ impl Notifications {
         }));
     }
 
-    /// A warning of the engine, except those that come with every turn or compaction.
+    /// A warning of the engine, except those that repeat in every turn or compaction.
     fn push_warning(&mut self, turns: &[FoldedTurn], id: &str, message: &str) {
         let turn = turns.iter().rev().find(|turn| turn.id == id);
         let is_usual = match turn {
-            // Before each turn: that nothing is known of its model.
+            // Repeated before each turn: nothing is known about its model.
             None => !id.is_empty(),
-            // After each compaction: that long threads are less accurate.
+            // Repeated after each compaction: long threads are less accurate.
             Some(turn) => turn
                 .completed
                 .last()
@@ -201,14 +201,14 @@ impl Notifications {
     }
 }
 
-/// The turn in which an item that still runs began, or else the one that the event is of.
+/// The turn that a running item belongs to, otherwise the turn of the event.
 fn turn_of(turns: &[FoldedTurn], item_id: &str, event: &str) -> String {
     let is_it = |item: &TimedItem| id_of(item) == item_id;
     let turn = turns.iter().find(|turn| turn.running.iter().any(is_it));
     turn.map_or(event, |turn| &turn.id).to_owned()
 }
 
-/// Figures of tokens as the wire shows them.
+/// Token usage in the form of the wire.
 pub(crate) fn usage(info: &v1::TokenUsageInfo) -> ThreadTokenUsage {
     let breakdown = |usage: &v1::TokenUsage| TokenUsageBreakdown {
         total_tokens: usage.total_tokens,

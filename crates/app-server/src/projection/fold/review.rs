@@ -1,8 +1,8 @@
-//! Reviews: an item where one begins, one where it ends, and a reviewer in between.
+//! Reviews: an item at the start, one at the end, and the items of the reviewer in between.
 //!
-//! A review says that it begins before its turn does, and clients are used to two more things: the
-//! `turn/started` has an id of the reviewer, everything else that of the review;
-//! and messages of the reviewer only begin, since the result has the rest.
+//! A review is announced before its turn starts. Clients of 0.117 expect two more things: `turn/started` has an id of
+//! the reviewer while everything else has the id of the review, and messages of the reviewer are only started, since
+//! the result repeats them.
 
 use codex_app_server_protocol::v2::ThreadItem;
 use codex_core::{review_hint, review_text};
@@ -34,7 +34,7 @@ impl<C: Consumer> Fold<C> {
         self.add_at_once(context, id, item);
     }
 
-    /// The turn of that id, which begins now: that of the review that was entered, or a new one.
+    /// The turn with this id, which starts now: that of the announced review, or a new one.
     pub(super) fn review_of(&mut self, context: EventContext<'_>, id: &str) -> FoldedTurn {
         if let Some(entered) = self.entered.take() {
             let mut turn = FoldedTurn::new(id.to_owned(), true);
@@ -43,7 +43,7 @@ impl<C: Consumer> Fold<C> {
             return turn;
         }
         let is_it = |turn: &FoldedTurn| turn.review == ReviewState::Runs && turn.id == id;
-        // Among the turns of a stored thread, which may be very many, none waits for its beginning.
+        // Stored turns may be many, and none of them waits for its start.
         let entered = if context.is_live() {
             self.turns.iter().position(is_it)
         } else {
@@ -72,7 +72,7 @@ impl<C: Consumer> Fold<C> {
         }
     }
 
-    /// An item that begins and ends in one moment, and that shares its id with another.
+    /// Adds an item that starts and ends at once, and that shares its id with another one.
     fn add_at_once(&mut self, context: EventContext<'_>, turn_id: &str, item: ThreadItem) {
         self.consumer.item_started(turn_id, &item, context.now);
         let ended = context.at_once(item);
@@ -82,13 +82,13 @@ impl<C: Consumer> Fold<C> {
         }
     }
 
-    /// Whether an item is something that a reviewer says while it works.
+    /// Whether an item is a message of a working reviewer.
     pub(super) fn is_of_reviewer(&self, item: &TurnItem) -> bool {
         let reviewing = |turn: &FoldedTurn| turn.is_open && turn.review == ReviewState::Runs;
         matches!(item, TurnItem::AgentMessage(_)) && self.turns.last().is_some_and(reviewing)
     }
 
-    /// Of what the reviewer says, clients see only that it begins.
+    /// Starts a message of the reviewer; clients see only its start.
     pub(super) fn start_reviewer_item(&mut self, context: EventContext<'_>, started: &ItemEvent) {
         if let Some(item) = turn_item::wire_item(&started.item) {
             let turn = &started.turn_id;
@@ -96,8 +96,8 @@ impl<C: Consumer> Fold<C> {
         }
     }
 
-    /// The turn of that id; or the review that runs, whose end other programs store under another
-    /// id than its beginning.
+    /// The turn with this id, otherwise the running review: other programs store its end with another id than its
+    /// start.
     pub(super) fn position_of(&self, id: &str) -> Option<usize> {
         let own = self.turns.iter().rposition(|turn| turn.id == id);
         let review = |turn: &FoldedTurn| turn.is_open && turn.review == ReviewState::Over;
@@ -163,7 +163,7 @@ mod tests {
         }
     }
 
-    /// The items of a turn without their ids, which storing does not keep.
+    /// The items of a turn without their ids, which are not stored.
     fn reviews(items: &[TimedItem]) -> Vec<(&str, &str)> {
         let parts = items.iter().filter_map(|item| match &item.item {
             ThreadItem::EnteredReviewMode { review, .. } => Some(("entered", review.as_str())),

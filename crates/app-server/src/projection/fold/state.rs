@@ -1,50 +1,50 @@
-//! What the fold knows: the turns in the making, and what it counts.
+//! The state of the fold: unfinished turns, and counters.
 
 use codex_app_server_protocol::v2::ThreadItem;
 
 use super::consumer::Consumer;
 use super::turn::FoldedTurn;
 
-/// The turns of a thread, as far as its events were taken.
+/// The turns of a thread, after the events so far.
 #[derive(Debug)]
 pub(crate) struct Fold<C> {
     pub(super) consumer: C,
     pub(super) turns: Vec<FoldedTurn>,
     pub(super) counters: Counters,
-    /// The beginning of a stored review whose turn has not begun yet.
+    /// The first item of a stored review whose turn has not started yet.
     pub(super) entered: Option<ThreadItem>,
-    /// A turn that is about to start, and the first turn of the work that it belongs to.
+    /// A turn that is about to start, and the root turn of its work.
     pub(super) root: Option<(String, String)>,
     pub(super) ids: ItemIds,
 }
 
-/// Which ids the messages of a stored thread have.
+/// How the items of a stored thread are identified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ItemIds {
-    /// Numbers, as release 0.117 reads them back.
+    /// By numbers, as release 0.117 does.
     #[default]
     Numbered,
-    /// Those of the stream, where they are stored.
+    /// By their streamed ids, if they are stored.
     Streamed,
 }
 
-/// What the fold counts from the first line of a thread on.
+/// Counters since the first line of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counters {
-    /// How many items have a number for an id.
+    /// The number of numbered items.
     pub(super) items: usize,
-    /// How many turns of a stored thread had no beginning that names them.
+    /// The number of stored turns without an explicit start.
     pub(super) unnamed_turns: u64,
-    /// Whether older events are still adding to the last item, which is reasoning.
+    /// Whether the last item is reasoning that older events still extend.
     pub(super) in_reasoning: bool,
 }
 
-/// Where an event comes from.
+/// The origin of an event.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EventContext<'a> {
-    /// The submission of a live event, which is the id of its turn; none for a stored one.
+    /// The submission id of a live event, which is its turn; none for a stored one.
     pub(super) submission: Option<&'a str>,
-    /// When it happened, in Unix milliseconds.
+    /// The time of the event in Unix milliseconds.
     pub(super) now: Option<i64>,
 }
 
@@ -55,12 +55,12 @@ impl EventContext<'_> {
 }
 
 impl<C: Consumer> Fold<C> {
-    /// The same, with messages of a stored thread under these ids.
+    /// Sets how items of a stored thread are identified.
     pub(crate) fn with_ids(self, ids: ItemIds) -> Self {
         Self { ids, ..self }
     }
 
-    /// The next turn of this id belongs to the work of another turn.
+    /// Sets the root turn of the next turn with this id.
     pub(crate) fn set_root(&mut self, turn: &str, root: String) {
         self.root = Some((turn.to_owned(), root));
     }
@@ -85,7 +85,7 @@ impl<C: Consumer> Fold<C> {
         self.turns.iter_mut().rev().find(|turn| turn.id == id)
     }
 
-    /// The open turn; one without a beginning is opened if there is none.
+    /// The open turn. If there is none, opens one without an explicit start.
     pub(super) fn open_turn(&mut self, context: EventContext<'_>) -> &mut FoldedTurn {
         let position = self.open_position(context);
         &mut self.turns[position]
@@ -108,14 +108,14 @@ impl<C: Consumer> Fold<C> {
         self.consumer.turn_added();
     }
 
-    /// The last turn ends here at the latest, because something else begins.
+    /// Completes the last turn, because something else begins.
     pub(super) fn leave_turn(&mut self) {
         if let Some(turn) = self.turns.last_mut() {
             self.consumer.turn_left(turn);
         }
     }
 
-    /// An id for a turn that nobody gave one. That of a stored turn is the same each time it is read.
+    /// The id of a turn without one. For a stored turn it is the same each time.
     fn id_of_unnamed(&mut self, context: EventContext<'_>) -> String {
         if context.is_live() {
             return uuid::Uuid::now_v7().to_string();

@@ -1,4 +1,4 @@
-//! What was streamed is what is read back, whatever happens in whatever order.
+//! Stored turns equal streamed turns, for random sequences of events.
 
 use codex_app_server_protocol::v2::{ThreadItem, Turn};
 use codex_protocol::{
@@ -47,7 +47,7 @@ impl ItemOutcome {
 enum Ending {
     Completes,
     IsReplaced,
-    /// A client interrupts it; what is said from then on was still being written.
+    /// A client interrupts the turn while items are still streamed.
     IsInterruptedAfter(usize),
 }
 
@@ -93,7 +93,7 @@ fn ending() -> impl Strategy<Value = Ending> {
     ]
 }
 
-/// A conversation as it is streamed and as it is stored.
+/// A random conversation in streamed and stored form.
 struct Conversation {
     fold: Fold<Notifications>,
     turns: Vec<Turn>,
@@ -142,7 +142,7 @@ impl Conversation {
         self.apply(turn, serde_json::from_value(event).unwrap());
     }
 
-    /// An item of the engine, with the older events that repeat it.
+    /// Adds an item, and the older events that repeat it.
     fn item(&mut self, turn: &str, begun: TurnItem, ended: TurnItem, twins: Vec<Value>) {
         let event = |item| ItemEvent {
             thread_id: ThreadId::new(),
@@ -287,7 +287,7 @@ impl Conversation {
             event_members.extend(more.as_object().unwrap().clone());
             event
         };
-        // A command of `exec_command` begins only when it runs.
+        // A command of `exec_command` starts only when it runs.
         if outcome != ItemOutcome::DeclinedBeforeItBegins {
             self.json(turn, with("exec_command_begin", json!({})));
         }
@@ -376,8 +376,8 @@ impl Conversation {
     }
 }
 
-/// A turn without the ids that are numbers in stored turns, and without the times of items: a message is
-/// stored a moment after it was sent, and of most items it is not stored when they began.
+/// A turn without ids that are numbers in stored turns, and without the times of items: messages are stored a moment
+/// after they were sent, and the starts of most items are not stored.
 fn shape(turn: &Turn) -> Value {
     let mut value = serde_json::to_value(turn).unwrap();
     for (item, shown) in turn
@@ -401,7 +401,7 @@ fn shape(turn: &Turn) -> Value {
     value
 }
 
-/// How often each item was said to have started and to have ended.
+/// How often each item was started and completed.
 fn ends(sent: &[ServerNotification]) -> std::collections::BTreeMap<String, (u32, u32, bool)> {
     let mut all = std::collections::BTreeMap::new();
     for sent in sent {

@@ -1,4 +1,4 @@
-//! A turn in the making, and what it has to do with reviews and with concessions to clients.
+//! A turn under construction, and its state for reviews and for compatibility.
 
 use std::collections::HashSet;
 
@@ -10,26 +10,26 @@ use codex_app_server_protocol::v2::{
 use crate::gap::Gap;
 use crate::projection::item;
 
-/// A turn in the making.
+/// A turn under construction.
 #[derive(Debug)]
 pub(crate) struct FoldedTurn {
     pub(super) id: String,
-    /// First turn of the work that it belongs to, if that is another one.
+    /// The root turn of its work, if that is another turn.
     pub(super) root: Option<String>,
     pub(super) status: TurnStatus,
     pub(super) error: Option<TurnError>,
     pub(super) completed: Vec<TimedItem>,
-    /// The items that have ended, in place of `completed`.
+    /// The completed items as JSON, instead of `completed`.
     packed: Option<Packed>,
     pub(super) running: Vec<TimedItem>,
     pub(super) ids: HashSet<String>,
     pub(super) is_open: bool,
-    /// An event said that it starts.
+    /// Whether it started with an explicit event.
     pub(super) is_explicit: bool,
-    /// It has item events, so that the older events only repeat them.
+    /// Whether it has item events, which the older events repeat.
     pub(super) has_item_events: bool,
     pub(super) has_compaction: bool,
-    /// When the event came that started it, in milliseconds.
+    /// The time of the event that started it, in milliseconds.
     pub(super) begun: Option<i64>,
     pub(super) started_at: Option<i64>,
     pub(super) completed_at: Option<i64>,
@@ -42,7 +42,7 @@ pub(crate) struct FoldedTurn {
 #[derive(Debug)]
 struct Packed {
     json: Bytes,
-    /// How many of them have a number for an id.
+    /// The number of numbered items among them.
     numbered: usize,
 }
 
@@ -74,7 +74,7 @@ impl FoldedTurn {
         }
     }
 
-    /// How many of its items have a number for an id.
+    /// The number of numbered items.
     pub(super) fn numbered(&self) -> usize {
         match &self.packed {
             Some(packed) => packed.numbered,
@@ -85,7 +85,7 @@ impl FoldedTurn {
         }
     }
 
-    /// Turns its items into JSON. Without effect if that fails.
+    /// Converts its items to JSON. Does nothing if that fails.
     pub(super) fn pack(&mut self) {
         if self.packed.is_none()
             && let Ok(json) = serde_json::to_vec(&self.completed)
@@ -98,12 +98,12 @@ impl FoldedTurn {
         }
     }
 
-    /// Makes items of the JSON again, to change them.
+    /// Converts the JSON back to items, to change them.
     pub(super) fn unpack(&mut self) {
         let Some(packed) = self.packed.take() else {
             return;
         };
-        // It was written by this program a moment ago.
+        // This program has written the JSON itself, so reading it does not fail.
         self.completed = serde_json::from_slice(&packed.json).unwrap_or_default();
         let ids = self.completed.iter().map(|item| item::id_of(item));
         self.ids = ids.map(str::to_owned).collect();
@@ -128,7 +128,7 @@ impl FoldedTurn {
         }
     }
 
-    /// Adds its JSON to `parts` and to what stands between them.
+    /// Appends its JSON to `parts` and `between`.
     pub(super) fn write(
         &self,
         parts: &mut Vec<Bytes>,
@@ -147,26 +147,26 @@ impl FoldedTurn {
     }
 }
 
-/// What a turn needs to know for the concessions to clients.
+/// The state of a turn for compatibility with clients of 0.117.
 #[derive(Debug, Default)]
 pub(super) struct Concessions {
-    /// The items that a client was asked about.
+    /// The items that clients were asked about.
     pub(super) asked: HashSet<String>,
-    /// Those of them whose answer was an error.
+    /// Those whose question was answered with an error.
     pub(super) refused_with_error: HashSet<String>,
-    /// What was unfinished when a client wanted the turn to stop.
+    /// The items that were unfinished when a client interrupted the turn.
     pub(super) cut: HashSet<String>,
-    /// What of it has ended since then; the end of the turn decides whether that counts.
+    /// The ends of those items since then. The end of the turn decides whether they are sent.
     pub(super) held: Vec<TimedItem>,
 }
 
 impl Concessions {
-    /// Whether people were asked about the item and it did not go on since.
+    /// Whether the item waits for an answer of the user.
     pub(super) fn waits_for_people(&self, item: &ThreadItem) -> bool {
         self.asked.contains(item::id_of(item))
     }
 
-    /// Keeps back the end of what was unfinished when the turn was to stop.
+    /// Holds the end of an item that was unfinished at the interrupt.
     pub(super) fn hold(&mut self, item: &TimedItem) -> bool {
         let timeout_pauses = self.cut.contains(item::id_of(item));
         if timeout_pauses {
@@ -176,13 +176,13 @@ impl Concessions {
     }
 }
 
-/// What a turn has to do with reviews.
+/// The state of a turn with regard to reviews.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReviewState {
-    /// Nothing.
+    /// Not a review.
     None,
-    /// It is one, and the reviewer is at work.
+    /// A review that runs.
     Runs,
-    /// It is one, and the result is there.
+    /// A review with a result.
     Over,
 }

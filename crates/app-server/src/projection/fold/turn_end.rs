@@ -1,4 +1,4 @@
-//! When a turn ended and how long it took: as its last event says, or else by the time of that event.
+//! The end time and duration of a turn: from its last event, otherwise from the time of that event.
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TurnEnd {

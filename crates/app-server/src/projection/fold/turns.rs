@@ -1,7 +1,7 @@
 //! The turns of a stored thread.
 //!
-//! A long thread is shown as JSON and nothing else. Where it is read as a whole, the items of a turn are
-//! written as JSON as soon as the next turn begins; a later line rarely adds to them.
+//! Items of long threads are only shown, as JSON. Readers of whole threads therefore convert the items of a turn to
+//! JSON when the next turn begins; later lines rarely change them.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use codex_app_server_protocol::v2::{Turn, TurnItemsView, TurnStatus};
@@ -11,7 +11,7 @@ use super::turn::FoldedTurn;
 use crate::gap::{Gap, Template};
 use crate::message::EncodedMessage;
 
-/// Packs each turn when the next one begins: for readers who show a whole thread.
+/// Converts each turn to JSON when the next one begins. For readers of whole threads.
 #[derive(Debug)]
 pub(crate) struct PackTurns;
 
@@ -23,12 +23,12 @@ impl Consumer for PackTurns {
     }
 }
 
-/// The turns of a stored thread, all of it taken.
+/// The turns of a stored thread.
 #[derive(Debug)]
 pub(crate) struct Turns(Vec<FoldedTurn>);
 
 impl Turns {
-    /// A turn that was cut off is interrupted.
+    /// Unfinished turns become interrupted ones.
     pub(super) fn new(mut turns: Vec<FoldedTurn>) -> Self {
         for turn in &mut turns {
             turn.completed.append(&mut turn.running);
@@ -39,7 +39,7 @@ impl Turns {
         Self(turns)
     }
 
-    /// The same, with a turn that runs now and has unfinished items.
+    /// Adds the running turn with its unfinished items.
     pub(crate) fn with_running(mut self, running: Option<Turn>) -> Self {
         let Some(running) = running else {
             return self;
@@ -76,7 +76,7 @@ impl Turns {
         self.0.into_iter().map(turn).collect()
     }
 
-    /// A message that has no turns yet, with these.
+    /// Inserts the turns into a message with an empty list of turns.
     pub(crate) fn put_into(&self, message: Bytes) -> EncodedMessage {
         let Some(template) = Template::new(&message, Gap::List("turns")) else {
             tracing::error!("a message has no place for turns");

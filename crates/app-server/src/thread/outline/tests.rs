@@ -1,4 +1,4 @@
-//! A page of turns is what stands there among all turns, whatever the file holds.
+//! A page of turns equals the same range of all turns, for random files.
 
 use std::io::Write as _;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::thread::read_history;
 
-/// A line of a generated file. Turns are named by their number; some names lead nowhere.
+/// A line of a generated file. Turns are identified by number; some ids do not exist.
 #[derive(Clone, Debug)]
 enum StoredLine {
     Begin,
@@ -63,9 +63,9 @@ fn line() -> impl Strategy<Value = StoredLine> {
     ]
 }
 
-/// The kind and the payload of a line; `begun` counts the turns so far.
+/// The kind and payload of a line; `begun` is the number of turns so far.
 fn content(line: &StoredLine, number: usize, begun: &mut usize) -> (&'static str, Value) {
-    // The newest turn is named most often.
+    // The newest turn is the most frequent one.
     let turn = |back: usize| format!("turn-{}", begun.saturating_sub(back / 2));
     let call = format!("call-{}", number % 20);
     let event = match line {
@@ -125,7 +125,7 @@ fn stored_item(turn: &str, item: Value) -> Value {
     json!({"type": "item_completed", "thread_id": thread, "turn_id": turn, "item": item})
 }
 
-/// A file with these lines, written the usual way or, every now and then, another one.
+/// A file with these lines, sometimes with another member order.
 fn file(lines: &[StoredLine]) -> tempfile::NamedTempFile {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     let meta = r#"{"timestamp":"t","type":"session_meta","payload":{"id":"a","timestamp":"t","cwd":"/","originator":"o","cli_version":"1","model_provider":null,"base_instructions":null}}"#;
@@ -133,7 +133,7 @@ fn file(lines: &[StoredLine]) -> tempfile::NamedTempFile {
     let mut begun = 0;
     for (number, line) in lines.iter().enumerate() {
         let (kind, payload) = content(line, number, &mut begun);
-        // The type comes first, as everybody writes it.
+        // The type comes first, as all programs write it.
         let members = payload.as_object().unwrap();
         let others = members.iter().filter(|(name, _)| *name != "type");
         let others: String = others
@@ -194,7 +194,7 @@ fn an_outline_is_kept_until_its_file_changes() {
     writeln!(file, r#"{{"timestamp":"t","type":"event_msg","payload":{{"type":"task_started","turn_id":"n","model_context_window":null}}}}"#).unwrap();
     let second = outlines.get(file.path()).unwrap();
     assert_eq!((first.ids().len(), second.ids().len()), (1, 2));
-    // The old one still stands for what there was.
+    // The old outline still describes the earlier content.
     let turns = |outline: &Outline| outline.turns(0..1, ItemIds::Numbered).unwrap().into_vec();
     assert_eq!(turns(&first), turns(&second));
 }

@@ -6,7 +6,7 @@ use crate::outbox::Limits;
 
 const LIMIT: usize = 1000;
 
-/// Everything that is read from these bytes, and the last answer to a ping.
+/// The messages in these bytes, and the last reply to a ping.
 async fn read(bytes: &[u8]) -> (Vec<InputLine>, FrameError, Option<Vec<u8>>) {
     let control = ControlQueue::default();
     let mut reader = WebSocketReader::new(bytes, LIMIT);
@@ -94,7 +94,7 @@ async fn who_breaks_the_rules_is_let_go() {
 
 #[tokio::test]
 async fn bytes_of_any_kind_do_no_harm() {
-    // Whatever a header promises, no more is held than came.
+    // Memory depends on the received bytes only.
     let mut huge = masked(OpCode::Data(Data::Text), true, &[b'x'; 200]);
     huge[1] = 0x80 | 127;
     huge.splice(2..4, (u64::MAX / 2).to_be_bytes());
@@ -117,7 +117,7 @@ async fn a_long_message_goes_out_in_pieces_and_a_pong_between_them() {
     outbox.push(b"short\n".to_vec());
     outbox.close();
     let control = ControlQueue::default();
-    // A pipe that is full at once: the pong is asked for while the message is being written.
+    // A small pipe: the pong is requested while the message is being written.
     let (mut client, server) = tokio::io::duplex(PIECE);
     let writing = write(server, &outbox, &control);
     let reading = async {

@@ -117,7 +117,7 @@ fn json_of(prompt: &Prompt, index: usize) -> String {
     prompt.items().nth(index).unwrap().json.to_owned()
 }
 
-/// What a turn asks of a history is what the history comes to that was made at once of the same items.
+/// An updated history equals one that is built at once from the same items.
 fn assert_kept_up_to_date(history: &mut History) {
     let mut anew = History::default();
     anew.replace(history.items_from(0));
