@@ -7,6 +7,8 @@ use std::process::{Command, Output, Stdio};
 use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use crate::setup::PROGRAM;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -55,19 +57,10 @@ impl World {
     }
 
     async fn server(&self) -> AppServer {
-        let program = env!("CARGO_BIN_EXE_codex");
         let issuer = self.service.base_url();
-        let variables = [
-            ("CODEX_LOGIN_ISSUER", Path::new(&issuer)),
-            ("CODEX_LOGIN_PORT", Path::new("0")),
-        ];
-        let server = AppServer::start_in(program, self.home.path(), &variables);
-        let mut server = server.unwrap();
-        let params = json!({
-            "clientInfo": { "name": "tests", "version": "1" },
-            "capabilities": { "experimentalApi": true },
-        });
-        server.call("initialize", params).await.unwrap();
+        let variables = [("CODEX_LOGIN_ISSUER", &*issuer), ("CODEX_LOGIN_PORT", "0")];
+        let mut server = AppServer::start_in(PROGRAM, self.home.path(), &variables).unwrap();
+        server.initialize_experimental().await;
         server
     }
 
@@ -77,30 +70,10 @@ impl World {
     }
 }
 
-async fn call(server: &mut AppServer, method: &str, params: Value) -> Value {
-    let reply = server.call(method, params).await.unwrap();
-    match reply.get("result") {
-        Some(result) => result.clone(),
-        None => panic!("{method}: {reply}"),
-    }
-}
-
-async fn refusal(server: &mut AppServer, method: &str, params: Value) -> (i64, String) {
-    let reply = server.call(method, params).await.unwrap();
-    let error = &reply["error"];
-    let code = error["code"].as_i64();
-    let message = error["message"].as_str().unwrap_or_default().to_owned();
-    (code.unwrap_or_else(|| panic!("{method}: {reply}")), message)
-}
-
 /// Runs a turn, and says how it ended.
 async fn turn(server: &mut AppServer) -> Value {
-    let thread = call(server, "thread/start", json!({})).await;
-    let input = json!([{ "type": "text", "text": "hello" }]);
-    let params = json!({ "threadId": thread["thread"]["id"], "input": input });
-    call(server, "turn/start", params).await;
-    let ended = server.wait_for("turn/completed").await.unwrap();
-    ended["params"]["turn"].clone()
+    let thread = server.start_thread().await;
+    server.run_turn(&thread, "hello").await
 }
 
 #[tokio::test]
@@ -108,9 +81,9 @@ async fn an_api_key_is_used_from_the_next_request_on() {
     let world = World::new("").await;
     let mut server = world.server().await;
     let nobody = json!({ "account": null, "requiresOpenaiAuth": true });
-    assert_eq!(call(&mut server, "account/read", json!({})).await, nobody);
+    assert_eq!(server.result("account/read", json!({})).await, nobody);
     let params = json!({ "type": "apiKey", "apiKey": "sk-e2e" });
-    let reply = call(&mut server, "account/login/start", params).await;
+    let reply = server.result("account/login/start", params).await;
     assert_eq!(reply, json!({ "type": "apiKey" }));
     let completed = server.wait_for("account/login/completed").await.unwrap();
     let expected = json!({ "loginId": null, "success": true, "error": null });
@@ -118,17 +91,14 @@ async fn an_api_key_is_used_from_the_next_request_on() {
     let updated = server.wait_for("account/updated").await.unwrap();
     let expected = json!({ "authMode": "apikey", "planType": null });
     assert_eq!(updated["params"], expected);
-    let status = call(
-        &mut server,
-        "getAuthStatus",
-        json!({ "includeToken": true }),
-    )
-    .await;
+    let status = server
+        .result("getAuthStatus", json!({ "includeToken": true }))
+        .await;
     assert_eq!(
         (&status["authMethod"], &status["authToken"]),
         (&json!("apikey"), &json!("sk-e2e"))
     );
-    let status = call(&mut server, "getAuthStatus", json!({})).await;
+    let status = server.result("getAuthStatus", json!({})).await;
     assert_eq!(status["authToken"], json!(null));
     world
         .service
@@ -137,7 +107,7 @@ async fn an_api_key_is_used_from_the_next_request_on() {
     let request = world.service.request(0).await;
     assert_eq!(request.header("authorization"), Some("Bearer sk-e2e"));
     assert_eq!(
-        call(&mut server, "account/logout", json!(null)).await,
+        server.result("account/logout", json!(null)).await,
         json!({})
     );
     let updated = server.wait_for("account/updated").await.unwrap();
@@ -145,7 +115,7 @@ async fn an_api_key_is_used_from_the_next_request_on() {
         updated["params"],
         json!({ "authMode": null, "planType": null })
     );
-    assert_eq!(call(&mut server, "account/read", json!({})).await, nobody);
+    assert_eq!(server.result("account/read", json!({})).await, nobody);
     server.finish().await.unwrap();
 }
 
@@ -154,13 +124,10 @@ async fn a_provider_that_needs_no_login_has_no_account() {
     let world = World::new("model_provider = \"ollama\"\n").await;
     let mut server = world.server().await;
     let expected = json!({ "account": null, "requiresOpenaiAuth": false });
-    assert_eq!(call(&mut server, "account/read", json!({})).await, expected);
-    let status = call(
-        &mut server,
-        "getAuthStatus",
-        json!({ "includeToken": true }),
-    )
-    .await;
+    assert_eq!(server.result("account/read", json!({})).await, expected);
+    let status = server
+        .result("getAuthStatus", json!({ "includeToken": true }))
+        .await;
     let expected = json!({ "authMethod": null, "authToken": null, "requiresOpenaiAuth": false });
     assert_eq!(status, expected);
     server.finish().await.unwrap();
@@ -196,7 +163,7 @@ async fn what_is_not_allowed_is_refused() {
             "codex account authentication required to read rate limits",
         ),
     ] {
-        let (got, message) = refusal(&mut server, method, params).await;
+        let (got, message) = server.refusal(method, params).await;
         assert_eq!(got, code, "{message}");
         assert!(message.starts_with(start), "{message}");
     }
@@ -229,15 +196,15 @@ async fn a_browser_logs_in_and_the_login_renews_itself() {
     let world = World::new("").await;
     let mut server = world.server().await;
     let start = json!({ "type": "chatgpt" });
-    let first = call(&mut server, "account/login/start", start.clone()).await;
+    let first = server.result("account/login/start", start.clone()).await;
     let cancel = json!({ "loginId": first["loginId"] });
-    let status = call(&mut server, "account/login/cancel", cancel.clone()).await;
+    let status = server.result("account/login/cancel", cancel.clone()).await;
     assert_eq!(status, json!({ "status": "canceled" }));
     let completed = server.wait_for("account/login/completed").await.unwrap();
     assert_eq!(completed["params"]["success"], false);
-    let status = call(&mut server, "account/login/cancel", cancel).await;
+    let status = server.result("account/login/cancel", cancel).await;
     assert_eq!(status, json!({ "status": "notFound" }));
-    let second = call(&mut server, "account/login/start", start).await;
+    let second = server.result("account/login/start", start).await;
     let tokens = json!({
         "id_token": token("w1"), "access_token": token("w1"), "refresh_token": "r1",
     });
@@ -251,7 +218,7 @@ async fn a_browser_logs_in_and_the_login_renews_itself() {
     let updated = server.wait_for("account/updated").await.unwrap();
     let expected = json!({ "authMode": "chatgpt", "planType": "pro" });
     assert_eq!(updated["params"], expected);
-    let account = call(&mut server, "account/read", json!({})).await;
+    let account = server.result("account/read", json!({})).await;
     let expected = json!({ "type": "chatgpt", "email": "me@here", "planType": "pro" });
     assert_eq!(account["account"], expected);
     // Refused twice: read again, renewed, accepted.
@@ -275,14 +242,14 @@ async fn a_browser_logs_in_and_the_login_renews_itself() {
     world
         .service
         .push_for("/api/codex/usage", HttpReply::json(200, &usage));
-    let limits = call(&mut server, "account/rateLimits/read", json!(null)).await;
+    let limits = server.result("account/rateLimits/read", json!(null)).await;
     let primary = json!({ "usedPercent": 42, "windowDurationMins": 300, "resetsAt": 7 });
     assert_eq!(limits["rateLimits"]["primary"], primary);
     assert!(limits["rateLimitsByLimitId"]["codex"].is_object());
-    let (code, message) = refusal(&mut server, "account/rateLimits/read", json!(null)).await;
+    let (code, message) = server.refusal("account/rateLimits/read", json!(null)).await;
     assert_eq!(code, -32603, "{message}");
     let before = world.service.requests().len();
-    call(&mut server, "account/logout", json!(null)).await;
+    server.result("account/logout", json!(null)).await;
     let revocation = world.service.request(before).await.json();
     assert_eq!(revocation["token"], "r2");
     server.finish().await.unwrap();
@@ -295,11 +262,11 @@ async fn a_business_account_opens_no_thread_without_its_limits() {
     let log_in = async |server: &mut AppServer, plan: &str| {
         let params = json!({ "type": "chatgptAuthTokens", "accessToken": token("w1"),
             "chatgptAccountId": "w1", "chatgptPlanType": plan });
-        call(server, "account/login/start", params).await;
+        server.result("account/login/start", params).await;
     };
     // Other accounts have none.
     log_in(&mut server, "pro").await;
-    call(&mut server, "thread/start", json!({})).await;
+    server.result("thread/start", json!({})).await;
     let path = "/api/codex/config/requirements";
     let asked = |world: &World| {
         let requests = world.service.requests();
@@ -339,9 +306,9 @@ async fn a_business_account_opens_no_thread_without_its_limits() {
     world.service.push_for(path, HttpReply::json(200, &limits));
     let wider = json!({ "sandbox": "danger-full-access" });
     for _ in 0..2 {
-        let thread = call(&mut server, "thread/start", json!({})).await;
+        let thread = server.result("thread/start", json!({})).await;
         assert_eq!(thread["sandbox"]["type"], "readOnly");
-        let thread = call(&mut server, "thread/start", wider.clone()).await;
+        let thread = server.result("thread/start", wider.clone()).await;
         assert_eq!(thread["sandbox"]["type"], "readOnly");
     }
     assert_eq!(asked(&world), 8);
@@ -355,7 +322,7 @@ async fn models_of_the_service_are_listed_with_a_chatgpt_login() {
     let login = json!({
         "type": "chatgptAuthTokens", "accessToken": token("w1"), "chatgptAccountId": "w1",
     });
-    call(&mut server, "account/login/start", login).await;
+    server.result("account/login/start", login).await;
     let entry = json!({
         "slug": "gpt-next", "display_name": "Next", "description": null,
         "supported_reasoning_levels": [], "shell_type": "shell_command", "visibility": "list",
@@ -368,7 +335,7 @@ async fn models_of_the_service_are_listed_with_a_chatgpt_login() {
         .service
         .push_for("/models", HttpReply::json(200, &list));
     for _ in 0..2 {
-        let models = call(&mut server, "model/list", json!({})).await;
+        let models = server.result("model/list", json!({})).await;
         assert_eq!(models["data"][0]["id"], "gpt-next");
     }
     assert_eq!(world.service.requests().len(), 1);
@@ -390,8 +357,8 @@ async fn replies_tell_where_the_account_stands_and_refusals_too() {
     let world = World::new("").await;
     let mut server = world.server().await;
     let key = json!({ "type": "apiKey", "apiKey": "sk-1" });
-    call(&mut server, "account/login/start", key).await;
-    let thread = call(&mut server, "thread/start", json!({})).await;
+    server.result("account/login/start", key).await;
+    let thread = server.result("thread/start", json!({})).await;
     let input = json!([{ "type": "text", "text": "hello" }]);
     let turn = json!({ "threadId": thread["thread"]["id"], "input": input });
     let heading = |reply: HttpReply, family: &str, used: &str| {
@@ -409,7 +376,7 @@ async fn replies_tell_where_the_account_stands_and_refusals_too() {
     for (reply, family, used) in [(hello, "codex", "42"), (refusal, "codex-other", "100")] {
         let reply = heading(reply, family, used);
         world.service.push_for("/responses", reply);
-        call(&mut server, "turn/start", turn.clone()).await;
+        server.result("turn/start", turn.clone()).await;
         let told = server.wait_for("account/rateLimits/updated").await.unwrap();
         let limits = &told["params"]["rateLimits"];
         assert_eq!(limits["limitId"], family.replace('-', "_"), "{told}");
@@ -432,23 +399,21 @@ async fn tokens_of_the_client_are_renewed_by_the_client() {
         "type": "chatgptAuthTokens", "accessToken": token("w1"), "chatgptAccountId": "w1",
         "chatgptPlanType": "team",
     });
-    let reply = call(&mut server, "account/login/start", login).await;
+    let reply = server.result("account/login/start", login).await;
     assert_eq!(reply, json!({ "type": "chatgptAuthTokens" }));
     let updated = server.wait_for("account/updated").await.unwrap();
     let expected = json!({ "authMode": "chatgptAuthTokens", "planType": "team" });
     assert_eq!(updated["params"], expected);
     let params = json!({ "type": "apiKey", "apiKey": "sk" });
-    let (code, message) = refusal(&mut server, "account/login/start", params).await;
+    let (code, message) = server.refusal("account/login/start", params).await;
     assert_eq!(code, -32600);
     assert!(message.starts_with("External auth is active."), "{message}");
     world.service.push_for("/responses", HttpReply::status(401));
     world
         .service
         .push_for("/responses", HttpReply::stream(&sse::text("hi")));
-    let thread = call(&mut server, "thread/start", json!({})).await;
-    let input = json!([{ "type": "text", "text": "hello" }]);
-    let params = json!({ "threadId": thread["thread"]["id"], "input": input });
-    call(&mut server, "turn/start", params).await;
+    let thread = server.start_thread().await;
+    server.start_turn(&thread, "hello").await;
     let question = server
         .wait_for("account/chatgptAuthTokens/refresh")
         .await
@@ -459,8 +424,8 @@ async fn tokens_of_the_client_are_renewed_by_the_client() {
     let answer = json!({ "id": question["id"], "result": {
         "accessToken": fresh, "chatgptAccountId": "w1", "chatgptPlanType": null } });
     server.send(&answer).await.unwrap();
-    let ended = server.wait_for("turn/completed").await.unwrap();
-    assert_eq!(ended["params"]["turn"]["status"], "completed");
+    let ended = server.completed_turn().await;
+    assert_eq!(ended["status"], "completed");
     let last = world.service.requests().pop().unwrap();
     let bearer = format!("Bearer {fresh}");
     assert_eq!(last.header("authorization"), Some(bearer.as_str()));
@@ -481,12 +446,10 @@ async fn a_client_that_has_no_tokens_fails_the_turn_and_nothing_else() {
     let login = json!({
         "type": "chatgptAuthTokens", "accessToken": token("w1"), "chatgptAccountId": "w1",
     });
-    call(&mut server, "account/login/start", login).await;
+    server.result("account/login/start", login).await;
     world.service.always(HttpReply::status(401));
-    let thread = call(&mut server, "thread/start", json!({})).await;
-    let input = json!([{ "type": "text", "text": "hello" }]);
-    let params = json!({ "threadId": thread["thread"]["id"], "input": input });
-    call(&mut server, "turn/start", params).await;
+    let thread = server.start_thread().await;
+    server.start_turn(&thread, "hello").await;
     let question = server
         .wait_for("account/chatgptAuthTokens/refresh")
         .await
@@ -494,13 +457,12 @@ async fn a_client_that_has_no_tokens_fails_the_turn_and_nothing_else() {
     let error = json!({ "code": -1, "message": "nobody home" });
     let answer = json!({ "id": question["id"], "error": error });
     server.send(&answer).await.unwrap();
-    let ended = server.wait_for("turn/completed").await.unwrap();
-    let turn = &ended["params"]["turn"];
+    let turn = &server.completed_turn().await;
     assert_eq!(turn["status"], "failed");
     let message = turn["error"]["message"].as_str().unwrap();
     let expected = "auth refresh request failed: code=-1 message=nobody home";
     assert!(message.contains(expected), "{message}");
-    call(&mut server, "account/read", json!({})).await;
+    server.result("account/read", json!({})).await;
     server.finish().await.unwrap();
 }
 

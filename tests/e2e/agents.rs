@@ -4,9 +4,10 @@ use codex_test_support::{AppServer, Gate, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::app_server::{home, server, shape, start_thread, start_turn};
+use crate::app_server::shape;
 use crate::exec::Place;
 use crate::listeners::Listening;
+use crate::setup::{server, untrusted_home};
 use crate::trace_record::Traced;
 
 const QUESTION: &str = "item/commandExecution/requestApproval";
@@ -27,7 +28,7 @@ async fn model_with_agent(replies: impl IntoIterator<Item = HttpReply>) -> (Mode
     for reply in replies {
         model.push_for_agent(reply);
     }
-    let home = home(&model);
+    let home = untrusted_home(&model);
     (model, home)
 }
 
@@ -72,8 +73,8 @@ fn agent_of(turn: &Value) -> String {
 async fn an_agent_is_a_thread_that_is_told_asks_and_reads_back() {
     let (model, home) = model_with_agent([touch(), text("made")]).await;
     let mut server = server(&home).await;
-    let parent = start_thread(&mut server).await;
-    start_turn(&mut server, &parent, "go").await;
+    let parent = server.start_thread().await;
+    server.start_turn(&parent, "go").await;
     let heard = until_both_ended(&mut server).await;
     let end_of = |is_parent: bool| {
         let is_it = |message: &&Value| {
@@ -117,8 +118,7 @@ async fn an_agent_is_a_thread_that_is_told_asks_and_reads_back() {
     let mut again = sse::message("good");
     again["id"] = "another".into();
     model.push(HttpReply::stream(&sse::items(&[again])));
-    start_turn(&mut server, &parent, "and?").await;
-    server.wait_for("turn/completed").await.unwrap();
+    server.run_turn(&parent, "and?").await;
     let request = model.requests().pop().unwrap().json();
     let told = request["input"].to_string();
     assert_eq!(told.matches("<subagent_notification>").count(), 1);
@@ -135,10 +135,9 @@ async fn an_agent_is_a_thread_that_is_told_asks_and_reads_back() {
 async fn the_agents_of_a_thread_that_is_unloaded_end_with_it() {
     let (_model, home) = model_with_agent([HttpReply::silence()]).await;
     let mut server = server(&home).await;
-    let parent = start_thread(&mut server).await;
-    start_turn(&mut server, &parent, "go").await;
-    let ended = server.wait_for("turn/completed").await.unwrap();
-    let agent = agent_of(&ended["params"]["turn"]);
+    let parent = server.start_thread().await;
+    let ended = server.run_turn(&parent, "go").await;
+    let agent = agent_of(&ended);
     let loaded = server.call("thread/loaded/list", json!({})).await.unwrap();
     assert_eq!(loaded["result"]["data"].as_array().unwrap().len(), 2);
     let params = json!({ "threadId": parent });
@@ -160,9 +159,8 @@ async fn the_agents_of_a_thread_that_is_unloaded_end_with_it() {
 async fn a_server_that_ends_leaves_no_agent_at_work() {
     let (_model, home) = model_with_agent([HttpReply::silence()]).await;
     let mut server = server(&home).await;
-    let parent = start_thread(&mut server).await;
-    start_turn(&mut server, &parent, "go").await;
-    server.wait_for("turn/completed").await.unwrap();
+    let parent = server.start_thread().await;
+    server.run_turn(&parent, "go").await;
     // The observer holds it to the end of the agent's turn.
     server.finish().await.unwrap();
 }
@@ -171,13 +169,13 @@ async fn a_server_that_ends_leaves_no_agent_at_work() {
 async fn interrupting_a_wait_leaves_the_agent_alone() {
     let (model, home) = model_with_agent([HttpReply::silence()]).await;
     let mut server = server(&home).await;
-    let parent = start_thread(&mut server).await;
-    start_turn(&mut server, &parent, "go").await;
+    let parent = server.start_thread().await;
+    server.start_turn(&parent, "go").await;
     let ended = server.wait_for("turn/completed").await.unwrap();
     let agent = agent_of(&ended["params"]["turn"]);
     model.push(call("wait_agent", &json!({ "targets": [agent] })));
-    let started = start_turn(&mut server, &parent, "wait").await;
-    let turn = started["result"]["turn"]["id"].clone();
+    let started = server.start_turn(&parent, "wait").await;
+    let turn = started["id"].clone();
     loop {
         let begun = server.wait_for("item/started").await.unwrap();
         if begun["params"]["item"]["tool"] == "wait" {
@@ -262,7 +260,7 @@ async fn a_role_of_the_user_changes_what_an_agent_is_told_and_which_model_it_is(
     let model = ModelServer::start([call("spawn_agent", &task), text("started")]).await;
     let model = model.unwrap();
     model.push_for_agent(text("bad"));
-    let home = home(&model);
+    let home = untrusted_home(&model);
     let folder = home.path().join("agents/more");
     std::fs::create_dir_all(&folder).unwrap();
     let role = "name = 'critic'\ndescription = 'Judges.'\ndeveloper_instructions = 'Be harsh.'\n\
@@ -270,8 +268,8 @@ async fn a_role_of_the_user_changes_what_an_agent_is_told_and_which_model_it_is(
     std::fs::write(folder.join("critic.toml"), role).unwrap();
     std::fs::write(folder.join("half.toml"), "name = 'half'").unwrap();
     let mut server = server(&home).await;
-    let parent = start_thread(&mut server).await;
-    start_turn(&mut server, &parent, "go").await;
+    let parent = server.start_thread().await;
+    server.start_turn(&parent, "go").await;
     let heard = until_both_ended(&mut server).await;
     let ended = |message: &&Value| {
         message["method"] == "turn/completed" && message["params"]["threadId"] == parent.as_str()

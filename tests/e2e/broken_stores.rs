@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use codex_test_support::AppServer;
 use serde_json::{Value, json};
 
-use crate::stored_threads::{call, home, initialize, model, refused, server, thread, turn};
+use crate::setup::{PROGRAM, experimental_server, scripted_home};
+use crate::stored_threads::{model, thread};
 
 /// Nobody in particular.
 const NOBODY: u32 = 65534;
@@ -38,7 +39,7 @@ fn stored(home: &Path, number: u32, content: Option<&[u8]>) -> PathBuf {
 }
 
 async fn listed(server: &mut AppServer) -> Vec<String> {
-    let page = call(server, "thread/list", json!({})).await;
+    let page = server.result("thread/list", json!({})).await;
     let threads = page["data"].as_array().unwrap();
     let preview = |thread: &Value| thread["preview"].as_str().unwrap().to_owned();
     threads.iter().map(preview).collect()
@@ -51,7 +52,7 @@ fn with_turns(number: u32) -> Value {
 #[tokio::test]
 async fn files_that_hold_no_thread_are_left_out_and_refused() {
     let model = model().await;
-    let home = home(&model);
+    let home = scripted_home(&model, "");
     stored(home.path(), 1, None);
     stored(home.path(), 2, Some(b""));
     let garbage: Vec<u8> = (0..200_000_u32)
@@ -76,21 +77,21 @@ async fn files_that_hold_no_thread_are_left_out_and_refused() {
     )
     .unwrap();
 
-    let mut server = server(home.path()).await;
+    let mut server = experimental_server(&home).await;
     assert_eq!(listed(&mut server).await, ["thread 5", "thread 1"]);
     for number in [2, 3, 4, 6] {
-        refused(&mut server, "thread/read", with_turns(number)).await;
+        server.refusal("thread/read", with_turns(number)).await;
         let resumed = json!({ "threadId": id(number) });
-        refused(&mut server, "thread/resume", resumed).await;
+        server.refusal("thread/resume", resumed).await;
     }
     for number in [1, 5] {
-        let read = call(&mut server, "thread/read", with_turns(number)).await;
+        let read = server.result("thread/read", with_turns(number)).await;
         assert_eq!(read["thread"]["turns"].as_array().unwrap().len(), 1);
     }
     let resumed = json!({ "threadId": id(1) });
-    call(&mut server, "thread/resume", resumed).await;
-    turn(&mut server, &id(1), "and on").await;
-    let read = call(&mut server, "thread/read", with_turns(1)).await;
+    server.result("thread/resume", resumed).await;
+    server.run_turn(&id(1), "and on").await;
+    let read = server.result("thread/read", with_turns(1)).await;
     assert_eq!(read["thread"]["turns"].as_array().unwrap().len(), 2);
     server.finish().await.unwrap();
 }
@@ -99,38 +100,38 @@ async fn files_that_hold_no_thread_are_left_out_and_refused() {
 #[tokio::test]
 async fn a_full_disk_is_told_and_what_was_saved_stays() {
     let model = model().await;
-    let home = home(&model);
+    let home = scripted_home(&model, "");
     let program = home.path().join("limited");
     let script = format!(
         "#!/bin/sh\nulimit -f 200\ntrap '' XFSZ\nexec {} \"$@\"\n",
-        env!("CARGO_BIN_EXE_codex")
+        PROGRAM
     );
     fs::write(&program, script).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     let mut server = AppServer::start(program.to_str().unwrap(), home.path()).unwrap();
-    initialize(&mut server).await;
+    server.initialize_experimental().await;
     let kept = thread(&mut server, "kept").await;
     let cut = thread(&mut server, "before").await;
     let long = "x".repeat(300_000);
-    let input = json!([{ "type": "text", "text": long }]);
-    let params = json!({ "threadId": cut, "input": input });
-    call(&mut server, "turn/start", params).await;
+    server.start_turn(&cut, &long).await;
     let told = server.wait_for("warning").await.unwrap();
     let message = told["params"]["message"].as_str().unwrap().to_owned();
     assert!(message.contains("could not be saved"), "{message}");
     server.wait_for("turn/completed").await.unwrap();
-    turn(&mut server, &kept, "still fine").await;
+    server.run_turn(&kept, "still fine").await;
     server.kill().await.unwrap();
 
-    let mut server = self::server(home.path()).await;
+    let mut server = experimental_server(&home).await;
     for (thread, turns) in [(&kept, 2), (&cut, 1)] {
         let read = json!({ "threadId": thread, "includeTurns": true });
-        let read = call(&mut server, "thread/read", read).await;
+        let read = server.result("thread/read", read).await;
         let read = read["thread"]["turns"].as_array().unwrap().clone();
         let whole = read.iter().filter(|turn| turn["status"] == "completed");
         assert_eq!(whole.count(), turns, "{read:#?}");
-        call(&mut server, "thread/resume", json!({ "threadId": thread })).await;
-        turn(&mut server, thread, "and on").await;
+        server
+            .result("thread/resume", json!({ "threadId": thread }))
+            .await;
+        server.run_turn(thread, "and on").await;
     }
     server.finish().await.unwrap();
 }
@@ -149,16 +150,16 @@ fn give_away(home: &Path) -> bool {
 }
 
 async fn server_of_another_user(home: &Path) -> Option<AppServer> {
-    let started = AppServer::start_as(env!("CARGO_BIN_EXE_codex"), home, NOBODY);
+    let started = AppServer::start_as(PROGRAM, home, NOBODY);
     let mut server = started.ok()?;
-    initialize(&mut server).await;
+    server.initialize_experimental().await;
     Some(server)
 }
 
 #[tokio::test]
 async fn a_file_of_another_user_harms_no_other_thread() {
     let model = model().await;
-    let home = home(&model);
+    let home = scripted_home(&model, "");
     stored(home.path(), 1, None);
     let closed = stored(home.path(), 2, None);
     // Whoever may do everything has to be somebody else to be shut out.
@@ -172,22 +173,24 @@ async fn a_file_of_another_user_harms_no_other_thread() {
         }
     } else {
         fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
-        self::server(home.path()).await
+        experimental_server(&home).await
     };
     assert_eq!(listed(&mut server).await, ["thread 1"]);
-    refused(&mut server, "thread/read", with_turns(2)).await;
+    server.refusal("thread/read", with_turns(2)).await;
     let resumed = json!({ "threadId": id(2) });
-    let message = refused(&mut server, "thread/resume", resumed).await;
+    let message = server.refusal("thread/resume", resumed).await.1;
     assert!(message.contains("ermission denied"), "{message}");
-    call(&mut server, "thread/resume", json!({ "threadId": id(1) })).await;
-    turn(&mut server, &id(1), "and on").await;
+    server
+        .result("thread/resume", json!({ "threadId": id(1) }))
+        .await;
+    server.run_turn(&id(1), "and on").await;
     server.finish().await.unwrap();
 }
 
 #[tokio::test]
 async fn a_home_that_cannot_be_written_is_read_all_the_same() {
     let model = model().await;
-    let home = home(&model);
+    let home = scripted_home(&model, "");
     stored(home.path(), 1, None);
     let mode = |mode| fs::set_permissions(home.path(), fs::Permissions::from_mode(mode)).unwrap();
     let is_given_away = give_away(home.path());
@@ -195,11 +198,11 @@ async fn a_home_that_cannot_be_written_is_read_all_the_same() {
     let server = if is_given_away {
         server_of_another_user(home.path()).await
     } else {
-        Some(self::server(home.path()).await)
+        Some(experimental_server(&home).await)
     };
     if let Some(mut server) = server {
         assert_eq!(listed(&mut server).await, ["thread 1"]);
-        let read = call(&mut server, "thread/read", with_turns(1)).await;
+        let read = server.result("thread/read", with_turns(1)).await;
         assert_eq!(read["thread"]["turns"].as_array().unwrap().len(), 1);
         server.finish().await.unwrap();
     }

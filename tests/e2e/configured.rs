@@ -7,29 +7,19 @@ use std::time::Duration;
 use codex_config::WITHOUT_EFFECT;
 use codex_test_support::{AppServer, ModelServer};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use tokio::io::AsyncReadExt;
 
 use crate::repository;
-use crate::scripted_home::scripted_home;
+use crate::setup::{experimental_server, scripted_home};
 use crate::threads::said;
-
-async fn started(home: &TempDir) -> AppServer {
-    let mut server = AppServer::start(env!("CARGO_BIN_EXE_codex"), home.path()).unwrap();
-    let params = json!({ "clientInfo": { "name": "tests", "version": "1" },
-        "capabilities": { "experimentalApi": true } });
-    server.call("initialize", params).await.unwrap();
-    server
-}
 
 /// Runs a turn in a new thread and answers the ids of both.
 async fn turn(server: &mut AppServer) -> (String, String) {
-    let reply = server.call("thread/start", json!({})).await.unwrap();
-    let thread = reply["result"]["thread"]["id"].as_str().unwrap().to_owned();
+    let thread = server.start_thread().await;
     let params = json!({ "threadId": thread, "input": [{ "type": "text", "text": "go" }] });
     server.call("turn/start", params).await.unwrap();
-    let ended = server.wait_for("turn/completed").await.unwrap();
-    let turn = ended["params"]["turn"]["id"].as_str().unwrap().to_owned();
+    let ended = server.completed_turn().await;
+    let turn = ended["id"].as_str().unwrap().to_owned();
     (thread, turn)
 }
 
@@ -63,7 +53,7 @@ async fn a_program_is_told_of_each_turn_that_has_ended() {
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
     let notify = format!("notify = ['{}', 'first']", script.display());
     let home = scripted_home(&model, &notify);
-    let mut server = started(&home).await;
+    let mut server = experimental_server(&home).await;
     let (thread, turn) = turn(&mut server).await;
     let read = async {
         let mut text = String::new();
@@ -88,7 +78,7 @@ async fn a_program_is_told_of_each_turn_that_has_ended() {
 async fn the_index_and_the_log_are_kept_where_settings_say() {
     let model = ModelServer::start([said("m", "done")]).await.unwrap();
     let home = scripted_home(&model, "sqlite_home = 'elsewhere'\nlog_dir = 'logs'");
-    let mut server = started(&home).await;
+    let mut server = experimental_server(&home).await;
     turn(&mut server).await;
     server.call("thread/list", json!({})).await.unwrap();
     server.finish().await.unwrap();
@@ -111,7 +101,7 @@ async fn the_preset_of_plan_mode_has_the_effort_of_the_settings() {
     ] {
         let model = ModelServer::start([]).await.unwrap();
         let home = scripted_home(&model, settings);
-        let mut server = started(&home).await;
+        let mut server = experimental_server(&home).await;
         let listed = server
             .call("collaborationMode/list", json!({}))
             .await
@@ -135,7 +125,7 @@ async fn the_model_is_told_of_the_trailer_of_commits() {
     ] {
         let model = ModelServer::start([said("m", "done")]).await.unwrap();
         let home = scripted_home(&model, &settings);
-        let mut server = started(&home).await;
+        let mut server = experimental_server(&home).await;
         turn(&mut server).await;
         let input = model.requests()[0].json()["input"].to_string();
         match expected {

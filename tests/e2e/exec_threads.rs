@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::exec::{Place, events, kinds, scenario};
 use crate::git::git;
+use crate::setup::server;
 use crate::stdout_of;
 
 async fn run(place: &Place, arguments: &[&str]) -> Output {
@@ -142,10 +143,7 @@ async fn a_thread_is_resumed_by_its_name() {
 }
 
 async fn name(place: &Place, thread: &str, name: &str) {
-    let program = env!("CARGO_BIN_EXE_codex");
-    let mut server = codex_test_support::AppServer::start(program, place.home.path()).unwrap();
-    let client = json!({ "clientInfo": { "name": "tests", "version": "1" } });
-    server.call("initialize", client).await.unwrap();
+    let mut server = server(place.home.path()).await;
     let params = json!({ "threadId": thread, "name": name });
     let reply = server.call("thread/name/set", params).await.unwrap();
     assert!(reply.get("error").is_none(), "{reply}");

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::command_exec::decode;
-use crate::scripted_home::scripted_home;
+use crate::setup::{scripted_home, server};
 
 fn image(width: u32, height: u32, format: ImageFormat) -> Vec<u8> {
     let image = DynamicImage::ImageRgb8(RgbImage::new(width, height));
@@ -111,7 +111,7 @@ impl Shown {
 }
 
 /// A server in a folder with the files, whose model makes these calls and is then done.
-async fn server(calls: &[Value]) -> (AppServer, ModelServer, TempDir, Value) {
+async fn scripted(calls: &[Value]) -> (AppServer, ModelServer, TempDir, String) {
     let replies = [sse::items(calls), sse::text("done")];
     let model = ModelServer::start(replies.map(|events| HttpReply::stream(&events)));
     let model = model.await.unwrap();
@@ -119,19 +119,16 @@ async fn server(calls: &[Value]) -> (AppServer, ModelServer, TempDir, Value) {
     for file in files() {
         fs::write(home.path().join(file.name), file.bytes).unwrap();
     }
-    let mut server = AppServer::start(env!("CARGO_BIN_EXE_codex"), home.path()).unwrap();
-    let client = json!({ "clientInfo": { "name": "tests", "version": "1" } });
-    server.call("initialize", client).await.unwrap();
-    let reply = server.call("thread/start", json!({})).await.unwrap();
-    let thread = reply["result"]["thread"]["id"].clone();
+    let mut server = server(&home).await;
+    let thread = server.start_thread().await;
     (server, model, home, thread)
 }
 
-async fn turn(server: &mut AppServer, thread: &Value, input: Value) {
+async fn turn(server: &mut AppServer, thread: &str, input: Value) {
     let params = json!({ "threadId": thread, "input": input });
     server.call("turn/start", params).await.unwrap();
-    let ended = server.wait_for("turn/completed").await.unwrap();
-    assert_eq!(ended["params"]["turn"]["status"], "completed");
+    let ended = server.completed_turn().await;
+    assert_eq!(ended["status"], "completed");
 }
 
 #[tokio::test]
@@ -139,7 +136,7 @@ async fn the_model_looks_at_what_it_can_take() {
     let look =
         |file: &Shown| sse::function_call(file.name, "view_image", &json!({ "path": file.name }));
     let calls: Vec<Value> = files().iter().map(look).collect();
-    let (mut server, model, home, thread) = server(&calls).await;
+    let (mut server, model, home, thread) = scripted(&calls).await;
     turn(
         &mut server,
         &thread,
@@ -165,7 +162,7 @@ async fn the_model_looks_at_what_it_can_take() {
 
 #[tokio::test]
 async fn a_person_attaches_what_the_model_can_take() {
-    let (mut server, model, home, thread) = server(&[]).await;
+    let (mut server, model, home, thread) = scripted(&[]).await;
     let path = |file: &Shown| home.path().join(file.name).to_str().unwrap().to_owned();
     let attach = |file: &Shown| json!({ "type": "localImage", "path": path(file) });
     let input: Vec<Value> = files().iter().map(attach).collect();

@@ -4,7 +4,7 @@
 use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 
-use crate::app_server::{home, server, start_thread, start_turn};
+use crate::setup::{server, untrusted_home};
 
 const APPROVAL: &str = "item/commandExecution/requestApproval";
 
@@ -56,10 +56,10 @@ async fn thread_with_terminals(server: &mut AppServer, policy: &str) -> String {
 async fn after_answer(decision: &str) -> Vec<(String, Value)> {
     let command = call("exec_command", &json!({ "cmd": "touch made.txt" }));
     let model = ModelServer::start([command, says("done")]).await.unwrap();
-    let home = home(&model);
+    let home = untrusted_home(&model);
     let mut server = server(&home).await;
     let thread = thread_with_terminals(&mut server, "untrusted").await;
-    start_turn(&mut server, &thread, "run it").await;
+    server.start_turn(&thread, "run it").await;
     let question = server.wait_for(APPROVAL).await.unwrap();
     let answer = json!({ "id": question["id"], "result": { "decision": decision } });
     server.send(&answer).await.unwrap();
@@ -85,11 +85,10 @@ async fn what_was_typed_last_is_told_before_the_end_that_it_brings() {
     let waits = json!({ "cmd": "read line", "tty": true, "yield_time_ms": 250 });
     let model = ModelServer::start([call("exec_command", &waits), says("it waits")]);
     let model = model.await.unwrap();
-    let home = home(&model);
+    let home = untrusted_home(&model);
     let mut server = server(&home).await;
     let thread = thread_with_terminals(&mut server, "never").await;
-    start_turn(&mut server, &thread, "run it").await;
-    server.wait_for("turn/completed").await.unwrap();
+    server.run_turn(&thread, "run it").await;
     let seen = model.request(1).await.json().to_string();
     let (_, rest) = seen.split_once("session ID ").unwrap();
     let digits = rest.split(|letter: char| !letter.is_ascii_digit()).next();
@@ -97,7 +96,7 @@ async fn what_was_typed_last_is_told_before_the_end_that_it_brings() {
     let types = json!({ "session_id": session, "chars": "go\n" });
     model.push(call("write_stdin", &types));
     model.push(says("done"));
-    start_turn(&mut server, &thread, "go on").await;
+    server.start_turn(&thread, "go on").await;
     let typed = ("item/commandExecution/terminalInteraction", json!("go\n"));
     let heard = told_of(&mut server, &["commandExecution"]).await;
     assert_eq!(
@@ -111,10 +110,10 @@ async fn what_was_typed_last_is_told_before_the_end_that_it_brings() {
 async fn an_error_for_an_answer_fails_the_command_that_was_asked_about() {
     let command = call("shell_command", &json!({ "command": "touch made.txt" }));
     let model = ModelServer::start([command, says("done")]).await.unwrap();
-    let home = home(&model);
+    let home = untrusted_home(&model);
     let mut server = server(&home).await;
-    let thread = start_thread(&mut server).await;
-    start_turn(&mut server, &thread, "run it").await;
+    let thread = server.start_thread().await;
+    server.start_turn(&thread, "run it").await;
     let question = server.wait_for(APPROVAL).await.unwrap();
     let error = json!({ "code": -32603, "message": "the window was closed" });
     let answer = json!({ "id": question["id"], "error": error });
@@ -133,11 +132,10 @@ fn refused() -> HttpReply {
 async fn a_compaction_that_fails_begins_and_is_not_told_as_done() {
     let model = ModelServer::start([says("hello"), refused(), says("still here")]);
     let model = model.await.unwrap();
-    let home = home(&model);
+    let home = untrusted_home(&model);
     let mut server = server(&home).await;
-    let thread = start_thread(&mut server).await;
-    start_turn(&mut server, &thread, "hi").await;
-    server.wait_for("turn/completed").await.unwrap();
+    let thread = server.start_thread().await;
+    server.run_turn(&thread, "hi").await;
     let params = json!({ "threadId": thread });
     server.begin("thread/compact/start", params).await.unwrap();
     let heard = told_of(&mut server, &["contextCompaction"]).await;
@@ -145,9 +143,8 @@ async fn a_compaction_that_fails_begins_and_is_not_told_as_done() {
         heard,
         told(&[("item/started", Value::Null), ("error", Value::Null)])
     );
-    start_turn(&mut server, &thread, "and now?").await;
-    let ended = server.wait_for("turn/completed").await.unwrap();
-    assert_eq!(ended["params"]["turn"]["status"], "completed");
+    let ended = server.run_turn(&thread, "and now?").await;
+    assert_eq!(ended["status"], "completed");
     let params = json!({ "threadId": thread, "includeTurns": true });
     let read = server.call("thread/read", params).await.unwrap();
     assert!(!read.to_string().contains("contextCompaction"));
@@ -157,9 +154,9 @@ async fn a_compaction_that_fails_begins_and_is_not_told_as_done() {
 #[tokio::test]
 async fn a_review_that_fails_says_why_before_it_ends() {
     let model = ModelServer::start([refused()]).await.unwrap();
-    let home = home(&model);
+    let home = untrusted_home(&model);
     let mut server = server(&home).await;
-    let thread = start_thread(&mut server).await;
+    let thread = server.start_thread().await;
     let target = json!({ "type": "custom", "instructions": "look" });
     let params = json!({ "threadId": thread, "target": target });
     server.call("review/start", params).await.unwrap();

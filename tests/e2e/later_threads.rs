@@ -8,6 +8,8 @@ use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::setup::{scripted_config, server};
+
 struct World {
     _folder: TempDir,
     home: PathBuf,
@@ -25,13 +27,12 @@ impl World {
         fs::create_dir_all(project.join("sub")).unwrap();
         make_repository(&project);
         let model = ModelServer::start([]).await.unwrap();
-        let config = format!(
-            "model = \"scripted\"\nmodel_provider = \"scripted\"\n\
-             [projects.\"{}\"]\ntrust_level = \"{trust}\"\n\
-             [model_providers.scripted]\nname = \"Scripted\"\nbase_url = \"{}\"\n",
-            project.display(),
-            model.base_url()
+        let trust = format!(
+            "[projects.\"{}\"]
+trust_level = \"{trust}\"",
+            project.display()
         );
+        let config = scripted_config(&model, &trust);
         fs::write(home.join("config.toml"), config).unwrap();
         Self {
             _folder: folder,
@@ -42,11 +43,7 @@ impl World {
     }
 
     async fn server(&self) -> AppServer {
-        let program = env!("CARGO_BIN_EXE_codex");
-        let mut server = AppServer::start_in(program, &self.home, &[]).unwrap();
-        let params = json!({ "clientInfo": { "name": "tests", "version": "1" } });
-        server.call("initialize", params).await.unwrap();
-        server
+        server(&self.home).await
     }
 
     /// Starts a turn in which the model runs a script in the sandbox, without anybody being asked.
@@ -57,10 +54,8 @@ impl World {
         let params = json!({
             "cwd": cwd, "approvalPolicy": "never", "sandbox": "workspace-write",
         });
-        let started = server.call("thread/start", params).await.unwrap();
-        let input = json!([{ "type": "text", "text": "run it" }]);
-        let params = json!({ "threadId": started["result"]["thread"]["id"], "input": input });
-        server.call("turn/start", params).await.unwrap();
+        let thread = server.start_thread_with(params).await;
+        server.start_turn(&thread, "run it").await;
     }
 }
 

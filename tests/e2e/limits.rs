@@ -6,8 +6,8 @@ use codex_test_support::{HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
-use crate::scripted_home::scripted_home;
 use crate::serving::{self, Serving};
+use crate::setup::{scripted_home, server};
 
 #[tokio::test]
 async fn keys_and_values_without_end_are_refused() {
@@ -210,16 +210,9 @@ async fn a_fork_is_on_disk_when_it_is_replied_to() {
     let model = ModelServer::start([HttpReply::stream(&sse::text("done"))]);
     let model = model.await.unwrap();
     let home = scripted_home(&model, "");
-    let mut server =
-        codex_test_support::AppServer::start(env!("CARGO_BIN_EXE_codex"), home.path()).unwrap();
-    let client = json!({ "clientInfo": { "name": "tests", "version": "1" } });
-    server.call("initialize", client).await.unwrap();
-    let reply = server.call("thread/start", json!({})).await.unwrap();
-    let thread = reply["result"]["thread"]["id"].clone();
-    let text = json!([{ "type": "text", "text": "go" }]);
-    let start = json!({ "threadId": thread, "input": text });
-    server.call("turn/start", start).await.unwrap();
-    server.wait_for("turn/completed").await.unwrap();
+    let mut server = server(&home).await;
+    let thread = server.start_thread().await;
+    server.run_turn(&thread, "go").await;
     for _ in 0..20 {
         let fork = json!({ "threadId": thread });
         let reply = server.call("thread/fork", fork).await.unwrap();

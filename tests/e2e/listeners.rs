@@ -12,7 +12,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::process::{Child, Command};
 
-use crate::scripted_home::scripted_home;
+use crate::setup::scripted_home;
 
 /// A listener, and where it says that it listens.
 pub(crate) struct Listening {

@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 use codex_test_support::{HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 
-use crate::scripted_home::scripted_home;
+use crate::setup::scripted_home;
 use crate::threads::said;
 
 /// A conversation of a handshake and of a line that cannot be read, with these variables set.

@@ -109,11 +109,11 @@ mod reviews;
 #[cfg(target_os = "linux")]
 mod scenarios;
 #[cfg(target_os = "linux")]
-mod scripted_home;
-#[cfg(target_os = "linux")]
 mod serving;
 #[cfg(target_os = "linux")]
 mod settings;
+#[cfg(target_os = "linux")]
+mod setup;
 #[cfg(target_os = "linux")]
 mod shutdown;
 #[cfg(target_os = "linux")]

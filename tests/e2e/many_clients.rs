@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use tokio::net::TcpStream;
 
 use crate::listeners::Listening;
-use crate::scripted_home::scripted_home;
+use crate::setup::scripted_home;
 
 type Client = WebSocket<TcpStream>;
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::app_server::{home, start_thread, start_turn};
+use crate::setup::{server_in, untrusted_home};
 
 /// A request as it came: its method, its headers in lower case, its body.
 #[derive(Clone, Debug)]
@@ -127,7 +127,7 @@ async fn turn(url: &str, token: &str) -> (AppServer, ModelServer, Value, tempfil
     let call = HttpReply::stream(&sse::items(&[call]));
     let model = ModelServer::start([call, HttpReply::stream(&sse::text("done"))]);
     let model = model.await.unwrap();
-    let home = home(&model);
+    let home = untrusted_home(&model);
     let file = home.path().join("config.toml");
     let table = format!(
         "[mcp_servers.web]\nurl = \"{url}\"\nbearer_token_env_var = \"WEB_TOKEN\"\n\
@@ -135,13 +135,9 @@ async fn turn(url: &str, token: &str) -> (AppServer, ModelServer, Value, tempfil
     );
     let config = fs::read_to_string(&file).unwrap() + &table;
     fs::write(file, config).unwrap();
-    let variables = [("WEB_TOKEN", std::path::Path::new(token))];
-    let program = env!("CARGO_BIN_EXE_codex");
-    let mut server = AppServer::start_in(program, home.path(), &variables).unwrap();
-    let params = json!({ "clientInfo": { "name": "tests", "version": "1" } });
-    server.call("initialize", params).await.unwrap();
-    let thread = start_thread(&mut server).await;
-    start_turn(&mut server, &thread, "go").await;
+    let mut server = server_in(&home, &[("WEB_TOKEN", token)]).await;
+    let thread = server.start_thread().await;
+    server.start_turn(&thread, "go").await;
     let status = loop {
         let told = server.wait_for("mcpServer/startupStatus/updated").await;
         let params = told.unwrap()["params"].clone();

@@ -8,8 +8,8 @@ use codex_test_support::AppServer;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::app_server::server;
 use crate::oauth_server::{OauthServer, browse, parameter};
+use crate::setup::server;
 
 const COMPLETED: &str = "mcpServer/oauthLogin/completed";
 

@@ -6,9 +6,9 @@ use codex_test_support::ModelServer;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::app_server::{home, server, start_turn};
 use crate::mcp_process::configured;
 use crate::mcp_servers::says;
+use crate::setup::{server, untrusted_home};
 
 /// What the server was told of sandboxes so far.
 fn told(home: &TempDir) -> Vec<Value> {
@@ -24,7 +24,7 @@ fn told(home: &TempDir) -> Vec<Value> {
 async fn a_server_that_asks_for_it_knows_the_sandbox_before_each_turn() {
     let model = ModelServer::start([says("one"), says("two"), says("three")]);
     let model = model.await.unwrap();
-    let home = home(&model);
+    let home = untrusted_home(&model);
     let manners = json!({ "heard": home.path().join("heard"),
         "offers": { "codex/sandbox-state": { "version": "1.0.0" } } });
     let file = home.path().join("config.toml");
@@ -47,8 +47,7 @@ async fn a_server_that_asks_for_it_knows_the_sandbox_before_each_turn() {
     assert_eq!(first[0]["sandboxPolicy"]["type"], "workspace-write");
     assert_eq!(first[0]["sandboxPolicy"]["network_access"], false);
     assert_eq!(first[0]["sandboxCwd"], json!(home.path()));
-    start_turn(&mut server, &thread, "go").await;
-    server.wait_for("turn/completed").await.unwrap();
+    server.run_turn(&thread, "go").await;
     assert_eq!(told(&home).len(), 1);
     let params = json!({ "threadId": thread, "sandboxPolicy": { "type": "readOnly" },
         "input": [{ "type": "text", "text": "go" }] });

@@ -10,8 +10,9 @@ use tempfile::TempDir;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 
-use crate::app_server::{home, server, shape, start_thread, start_turn};
+use crate::app_server::shape;
 use crate::mcp_process::configured;
+use crate::setup::{server, untrusted_home};
 use crate::trace_record::Traced;
 
 const QUESTION: &str = "mcpServer/elicitation/request";
@@ -54,7 +55,7 @@ impl Call {
     async fn to(tool: &str, arguments: &Value, policy: &str, keys: &str) -> Self {
         let model = ModelServer::start([call("call", tool, arguments), says("done")]);
         let model = model.await.unwrap();
-        let home = home(&model);
+        let home = untrusted_home(&model);
         let heard = home.path().join("heard");
         add(
             &home,
@@ -64,7 +65,7 @@ impl Call {
         let params = json!({ "approvalPolicy": policy, "sandbox": "workspace-write" });
         let reply = server.call("thread/start", params).await.unwrap();
         let thread = reply["result"]["thread"]["id"].as_str().unwrap().to_owned();
-        start_turn(&mut server, &thread, "go").await;
+        server.start_turn(&thread, "go").await;
         Self {
             model,
             home,
@@ -90,8 +91,8 @@ impl Call {
     }
 
     async fn end_with_home(mut self) -> (Value, Value, TempDir) {
-        let ended = self.server.wait_for("turn/completed").await.unwrap();
-        let turn = ended["params"]["turn"].clone();
+        let ended = self.server.completed_turn().await;
+        let turn = ended.clone();
         let params = json!({ "threadId": self.thread, "includeTurns": true });
         let read = self.server.call("thread/read", params).await.unwrap();
         let stored = &read["result"]["thread"]["turns"][0];
@@ -224,22 +225,22 @@ async fn servers_that_do_not_start_are_told_of_and_hold_nothing_up() {
     ];
     for (start, expected) in table {
         let model = ModelServer::start([says("hello")]).await.unwrap();
-        let home = home(&model);
+        let home = untrusted_home(&model);
         let manners = json!({ "start": start });
         add(
             &home,
             &configured("scripted", &manners, "startup_timeout_sec = 1"),
         );
         let mut server = server(&home).await;
-        let thread = start_thread(&mut server).await;
+        let thread = server.start_thread().await;
         let told = server.wait_for(STARTUP).await.unwrap();
         assert_eq!(told["params"]["status"], "starting");
-        start_turn(&mut server, &thread, "go").await;
+        server.start_turn(&thread, "go").await;
         let told = server.wait_for(STARTUP).await.unwrap();
         assert_eq!(told["params"]["status"], "failed");
         assert_eq!(told["params"]["error"], expected);
-        let ended = server.wait_for("turn/completed").await.unwrap();
-        assert_eq!(ended["params"]["turn"]["status"], "completed");
+        let ended = server.completed_turn().await;
+        assert_eq!(ended["status"], "completed");
         let request = model.request(0).await.json();
         assert!(!request["tools"].to_string().contains("mcp__"));
         server.finish().await.unwrap();
@@ -249,7 +250,7 @@ async fn servers_that_do_not_start_are_told_of_and_hold_nothing_up() {
 #[tokio::test]
 async fn there_is_no_thread_without_a_required_server() {
     let model = ModelServer::start([]).await.unwrap();
-    let home = home(&model);
+    let home = untrusted_home(&model);
     let keys = "required = true";
     add(
         &home,
@@ -319,7 +320,7 @@ async fn leave_to_call_a_tool_is_remembered() {
         .push(call("call-2", "mcp__scripted__write", &arguments));
     call_one.model.push(says("done again"));
     let thread = call_one.thread.clone();
-    start_turn(&mut call_one.server, &thread, "again").await;
+    call_one.server.start_turn(&thread, "again").await;
     loop {
         let message = call_one.server.receive().await.unwrap();
         assert_ne!(message["method"], QUESTION);
@@ -432,16 +433,15 @@ async fn status_is_listed_and_configuration_read_anew() {
     let model = ModelServer::start([says("one"), says("two")])
         .await
         .unwrap();
-    let home = home(&model);
+    let home = untrusted_home(&model);
     let original = fs::read_to_string(home.path().join("config.toml")).unwrap();
     add(
         &home,
         "[mcp_servers.off]\ncommand = \"none\"\nenabled = false\n",
     );
     let mut server = server(&home).await;
-    let thread = start_thread(&mut server).await;
-    start_turn(&mut server, &thread, "one").await;
-    server.wait_for("turn/completed").await.unwrap();
+    let thread = server.start_thread().await;
+    server.run_turn(&thread, "one").await;
     let tables = configured(
         "scripted",
         &json!({}),
@@ -462,8 +462,7 @@ async fn status_is_listed_and_configuration_read_anew() {
     assert_eq!(tools.keys().collect::<Vec<_>>(), ["echo"]);
     assert_eq!(data[1]["resources"][0]["uri"], "memo://1");
     assert_eq!(data[1]["authStatus"], "unsupported");
-    start_turn(&mut server, &thread, "two").await;
-    server.wait_for("turn/completed").await.unwrap();
+    server.run_turn(&thread, "two").await;
     assert_eq!(data[1]["runtimeStatus"], Value::Null);
     let of_thread = json!({ "threadId": thread });
     let listed = server
@@ -485,7 +484,7 @@ async fn status_is_listed_and_configuration_read_anew() {
 async fn servers_of_a_project_start_once_it_is_trusted() {
     for trusted in [false, true] {
         let model = ModelServer::start([says("hello")]).await.unwrap();
-        let home = home(&model);
+        let home = untrusted_home(&model);
         let project = tempfile::tempdir().unwrap();
         let path = project.path().canonicalize().unwrap();
         fs::create_dir_all(path.join(".git")).unwrap();
@@ -500,8 +499,7 @@ async fn servers_of_a_project_start_once_it_is_trusted() {
         let reply = server.call("thread/start", json!({ "cwd": path })).await;
         let reply = reply.unwrap();
         let thread = reply["result"]["thread"]["id"].as_str().unwrap();
-        start_turn(&mut server, thread, "go").await;
-        server.wait_for("turn/completed").await.unwrap();
+        server.run_turn(thread, "go").await;
         let tools = model.request(0).await.json()["tools"].to_string();
         assert_eq!(tools.contains("mcp__scripted__echo"), trusted);
         server.finish().await.unwrap();
@@ -511,14 +509,14 @@ async fn servers_of_a_project_start_once_it_is_trusted() {
 /// A server with a started MCP server, which holds a pipe together with a child of its own.
 async fn held() -> (AppServer, String, pipe::Receiver, TempDir) {
     let model = ModelServer::start([]).await.unwrap();
-    let home = home(&model);
+    let home = untrusted_home(&model);
     let pipe = home.path().join("pipe");
     let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
     assert!(made.success());
     let held = pipe::OpenOptions::new().open_receiver(&pipe).unwrap();
     add(&home, &configured("scripted", &json!({ "held": pipe }), ""));
     let mut server = server(&home).await;
-    let thread = start_thread(&mut server).await;
+    let thread = server.start_thread().await;
     loop {
         let told = server.wait_for(STARTUP).await.unwrap();
         if told["params"]["status"] == "ready" {

@@ -4,8 +4,8 @@ use codex_test_support::{AppServer, ModelServer};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::scripted_home::scripted_home;
 use crate::serving::Serving;
+use crate::setup::{experimental_server, scripted_home, server};
 use crate::soak::message;
 
 /// A thread of three turns.
@@ -13,7 +13,7 @@ struct Conversation {
     server: AppServer,
     model: ModelServer,
     _home: TempDir,
-    thread: Value,
+    thread: String,
     turns: Vec<Value>,
 }
 
@@ -23,21 +23,15 @@ impl Conversation {
         let replies = replies.map(|(number, text)| message(number, text));
         let model = ModelServer::start(replies).await.unwrap();
         let home = scripted_home(&model, "");
-        let server = AppServer::start(env!("CARGO_BIN_EXE_codex"), home.path()).unwrap();
+        let mut server = experimental_server(&home).await;
+        let thread = server.start_thread().await;
         let mut conversation = Self {
             server,
             model,
             _home: home,
-            thread: Value::Null,
+            thread,
             turns: Vec::new(),
         };
-        let client = json!({
-            "clientInfo": { "name": "tests", "version": "1" },
-            "capabilities": { "experimentalApi": true },
-        });
-        conversation.call("initialize", client).await;
-        let started = conversation.call("thread/start", json!({})).await;
-        conversation.thread = started["result"]["thread"]["id"].clone();
         for text in ["1", "2", "3"] {
             let thread = conversation.thread.clone();
             let turn = conversation.turn(&thread, text).await;
@@ -50,17 +44,13 @@ impl Conversation {
         self.server.call(method, params).await.unwrap()
     }
 
-    async fn turn(&mut self, thread: &Value, text: &str) -> Value {
-        let input = json!([{ "type": "text", "text": text }]);
-        let params = json!({ "threadId": thread, "input": input });
-        let started = self.call("turn/start", params).await;
-        self.server.wait_for("turn/completed").await.unwrap();
-        started["result"]["turn"]["id"].clone()
+    async fn turn(&mut self, thread: &str, text: &str) -> Value {
+        self.server.run_turn(thread, text).await["id"].take()
     }
 
     async fn fork(&mut self, cut: Value) -> Value {
         let mut params = cut;
-        params["threadId"] = self.thread.clone();
+        params["threadId"] = json!(self.thread);
         self.call("thread/fork", params).await
     }
 
@@ -107,7 +97,7 @@ async fn a_fork_ends_where_it_is_told_to() {
     let fork = conversation
         .check_fork(json!({ "lastTurnId": turn[0] }), 1)
         .await;
-    let after = conversation.turn(&fork, "4").await;
+    let after = conversation.turn(fork.as_str().unwrap(), "4").await;
     let request = conversation.model.request(3).await.json().to_string();
     assert!(
         request.contains("\"one\"") && request.contains("\"4\""),
@@ -128,9 +118,9 @@ async fn a_fork_ends_where_it_is_told_to() {
 #[tokio::test]
 async fn a_list_goes_the_way_it_is_told_to_and_leaves_out_what_it_is_told_to() {
     let mut conversation = Conversation::of_three_turns().await;
-    let first = conversation.thread.clone();
+    let first = json!(conversation.thread);
     let second = conversation.check_fork(json!({}), 3).await;
-    conversation.turn(&second, "4").await;
+    conversation.turn(second.as_str().unwrap(), "4").await;
     let mut list = async |mut params: Value| {
         let mut ids = Vec::new();
         loop {
@@ -163,11 +153,8 @@ async fn a_list_goes_the_way_it_is_told_to_and_leaves_out_what_it_is_told_to() {
 async fn a_command_of_a_person_ends_when_its_time_is_up() {
     let model = ModelServer::start([]).await.unwrap();
     let home = scripted_home(&model, "");
-    let mut server = AppServer::start(env!("CARGO_BIN_EXE_codex"), home.path()).unwrap();
-    let client = json!({ "clientInfo": { "name": "tests", "version": "1" } });
-    server.call("initialize", client).await.unwrap();
-    let started = server.call("thread/start", json!({})).await.unwrap();
-    let thread = started["result"]["thread"]["id"].clone();
+    let mut server = server(&home).await;
+    let thread = server.start_thread().await;
     let command =
         |timeout: i64| json!({ "threadId": thread, "command": "sleep 600", "timeoutMs": timeout });
     server
@@ -273,7 +260,7 @@ async fn a_list_of_threads_can_be_turned_round() {
     let mut conversation = Conversation::of_three_turns().await;
     let other = conversation.call("thread/start", json!({})).await;
     let other = other["result"]["thread"]["id"].clone();
-    conversation.turn(&other, "other").await;
+    conversation.turn(other.as_str().unwrap(), "other").await;
     let ids = |page: &Value| -> Vec<Value> {
         let threads = page["result"]["data"].as_array().unwrap();
         threads.iter().map(|thread| thread["id"].clone()).collect()

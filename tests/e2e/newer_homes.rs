@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::newer_requests::texts_of;
-use crate::stored_threads::{call, home, model, paged_through, server, turn};
+use crate::setup::{experimental_server, scripted_home};
+use crate::stored_threads::{model, paged_through};
 
 /// A thread that was taken back twice.
 const REVERTED: &str = "01a205a8-d9a6-7952-a2e9-9dba196288ee";
@@ -50,7 +51,7 @@ const THREADS: [(&str, &[[&str; 2]]); 4] = [
 ];
 
 fn newer_home(model: &ModelServer) -> TempDir {
-    let home = home(model);
+    let home = scripted_home(model, "");
     let folder = home.path().join("sessions/2026/11/22");
     fs::create_dir_all(&folder).unwrap();
     for file in fs::read_dir(crate::repository().join("tests/rollouts/newer")).unwrap() {
@@ -80,15 +81,17 @@ fn turns(thread: &Value) -> &[Value] {
 
 async fn read(server: &mut AppServer, thread: &str) -> Value {
     let params = json!({ "threadId": thread, "includeTurns": true });
-    call(server, "thread/read", params).await["thread"].clone()
+    server.result("thread/read", params).await["thread"].clone()
 }
 
 #[tokio::test]
 async fn threads_by_reference_have_their_whole_history() {
     let model = model().await;
     let home = newer_home(&model);
-    let mut server = server(home.path()).await;
-    let page = call(&mut server, "thread/list", json!({ "modelProviders": [] })).await;
+    let mut server = experimental_server(&home).await;
+    let page = server
+        .result("thread/list", json!({ "modelProviders": [] }))
+        .await;
     let listed = page["data"].as_array().unwrap();
     assert_eq!(listed.len(), 5);
     let mut requests = 0;
@@ -104,17 +107,21 @@ async fn threads_by_reference_have_their_whole_history() {
             assert_eq!(said(&paged), expected, "{direction}");
         }
         let items = json!({ "threadId": thread, "limit": 100 });
-        let items = call(&mut server, "thread/items/list", items).await;
+        let items = server.result("thread/items/list", items).await;
         assert_eq!(items["data"].as_array().unwrap().len(), 2 * expected.len());
 
-        let fork = call(&mut server, "thread/fork", json!({ "threadId": thread })).await;
+        let fork = server
+            .result("thread/fork", json!({ "threadId": thread }))
+            .await;
         assert_eq!(said(turns(&fork["thread"])), expected, "a fork of ours");
         let fork = fork["thread"]["id"].as_str().unwrap().to_owned();
         assert_eq!(said(turns(&read(&mut server, &fork).await)), expected);
-        let resumed = call(&mut server, "thread/resume", json!({ "threadId": thread })).await;
+        let resumed = server
+            .result("thread/resume", json!({ "threadId": thread }))
+            .await;
         assert_eq!(said(turns(&resumed["thread"])), expected);
         for thread in [thread, &fork] {
-            turn(&mut server, thread, "and on").await;
+            server.run_turn(thread, "and on").await;
             let seen = model.request(requests).await.json();
             requests += 1;
             let mut words: Vec<&str> = expected.iter().map(|[user, _]| *user).collect();
@@ -134,7 +141,7 @@ async fn threads_by_reference_have_their_whole_history() {
 async fn a_turn_that_failed_is_shown_as_such() {
     let model = model().await;
     let home = newer_home(&model);
-    let mut server = server(home.path()).await;
+    let mut server = experimental_server(&home).await;
     let thread = read(&mut server, FAILED).await;
     let turn = &turns(&thread)[0];
     assert_eq!(turn["status"], "failed");
@@ -158,25 +165,27 @@ fn files(folder: &Path) -> usize {
 async fn all_files_of_a_thread_are_moved_and_removed_together() {
     let model = model().await;
     let home = newer_home(&model);
-    let mut server = server(home.path()).await;
+    let mut server = experimental_server(&home).await;
     let (day, archive) = (
         home.path().join("sessions/2026/11/22"),
         home.path().join("archived_sessions"),
     );
     let expected = THREADS[0].1;
     let params = json!({ "threadId": REVERTED });
-    call(&mut server, "thread/archive", params.clone()).await;
+    server.result("thread/archive", params.clone()).await;
     assert_eq!((files(&day), files(&archive)), (0, 3));
     assert_eq!(said(turns(&read(&mut server, REVERTED).await)), expected);
     // What goes on from it finds it there.
     let fork = read(&mut server, FORK).await;
     assert_eq!(said(turns(&fork)), THREADS[1].1);
-    call(&mut server, "thread/unarchive", params.clone()).await;
+    server.result("thread/unarchive", params.clone()).await;
     assert_eq!((files(&day), files(&archive)), (3, 0));
     assert_eq!(said(turns(&read(&mut server, REVERTED).await)), expected);
-    call(&mut server, "thread/delete", params).await;
+    server.result("thread/delete", params).await;
     assert_eq!((files(&day), files(&archive)), (0, 0));
-    let page = call(&mut server, "thread/list", json!({ "modelProviders": [] })).await;
+    let page = server
+        .result("thread/list", json!({ "modelProviders": [] }))
+        .await;
     assert_eq!(page["data"].as_array().unwrap().len(), 4);
     server.finish().await.unwrap();
 }

@@ -4,7 +4,7 @@ use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::scripted_home::scripted_home;
+use crate::setup::{experimental_server, scripted_home, server};
 use crate::soak::message;
 
 /// A thread with a model that has this to say.
@@ -19,15 +19,8 @@ impl Scripted {
     pub(crate) async fn start(replies: impl IntoIterator<Item = HttpReply>, params: Value) -> Self {
         let model = ModelServer::start(replies).await.unwrap();
         let home = scripted_home(&model, "");
-        let mut server = AppServer::start(env!("CARGO_BIN_EXE_codex"), home.path()).unwrap();
-        let client = json!({
-            "clientInfo": { "name": "tests", "version": "1" },
-            "capabilities": { "experimentalApi": true },
-        });
-        server.call("initialize", client).await.unwrap();
-        let started = server.call("thread/start", params).await.unwrap();
-        let thread = started["result"].clone();
-        assert!(thread["thread"]["id"].is_string(), "{started}");
+        let mut server = experimental_server(&home).await;
+        let thread = server.result("thread/start", params).await;
         Self {
             server,
             model,
@@ -317,8 +310,8 @@ async fn an_interrupt_that_names_no_turn_is_of_whatever_runs() {
         .call("turn/interrupt", json!({ "turnId": "" }))
         .await;
     assert_eq!(stopped["result"], json!({}), "{stopped}");
-    let end = scripted.server.wait_for("turn/completed").await.unwrap();
-    assert_eq!(end["params"]["turn"]["status"], "interrupted");
+    let end = scripted.server.completed_turn().await;
+    assert_eq!(end["status"], "interrupted");
     scripted.server.finish().await.unwrap();
 }
 
@@ -363,16 +356,14 @@ async fn efforts_and_tiers_that_are_not_known_pass_through() {
     let settings = "model_reasoning_effort = \"ultra\"\nservice_tier = \"standard\"\n\
                     personality = \"grumpy\"\n";
     let home = scripted_home(&model, settings);
-    let mut server = AppServer::start(env!("CARGO_BIN_EXE_codex"), home.path()).unwrap();
-    let client = json!({ "clientInfo": { "name": "tests", "version": "1" } });
-    server.call("initialize", client).await.unwrap();
+    let mut first = server(&home).await;
     let initialized = json!({ "method": "initialized" });
-    server.send(&initialized).await.unwrap();
-    let warning = server.wait_for("configWarning").await.unwrap();
+    first.send(&initialized).await.unwrap();
+    let warning = first.wait_for("configWarning").await.unwrap();
     let summary = warning["params"]["summary"].as_str().unwrap();
     assert!(summary.contains("`personality`"), "{warning}");
 
-    let started = server
+    let started = first
         .call("thread/start", json!({ "model": "gpt-5.4" }))
         .await
         .unwrap();
@@ -393,23 +384,21 @@ async fn efforts_and_tiers_that_are_not_known_pass_through() {
         let mut params = more;
         params["threadId"] = id.clone();
         params["input"] = input.clone();
-        server.call("turn/start", params).await.unwrap();
-        server.wait_for("turn/completed").await.unwrap();
+        first.call("turn/start", params).await.unwrap();
+        first.wait_for("turn/completed").await.unwrap();
         let request = model.request(number).await.json();
         assert_eq!(request["reasoning"]["effort"], effort);
         assert_eq!(request["service_tier"], tier);
     }
-    server.finish().await.unwrap();
+    first.finish().await.unwrap();
 
-    let mut server = AppServer::start(env!("CARGO_BIN_EXE_codex"), home.path()).unwrap();
-    let client = json!({ "clientInfo": { "name": "tests", "version": "1" } });
-    server.call("initialize", client).await.unwrap();
-    let resumed = server
+    let mut second = server(&home).await;
+    let resumed = second
         .call("thread/resume", json!({ "threadId": id }))
         .await
         .unwrap();
     assert_eq!(resumed["result"]["reasoningEffort"], "max", "{resumed}");
-    server.finish().await.unwrap();
+    second.finish().await.unwrap();
 }
 
 #[tokio::test]

@@ -4,14 +4,14 @@
 use codex_test_support::{AppServer, ModelServer};
 use serde_json::json;
 
-use crate::app_server::{home, server, start_thread, start_turn};
 use crate::serving::Serving;
+use crate::setup::{server, untrusted_home};
 use crate::threads::said;
 
 #[tokio::test]
 async fn what_is_obsolete_in_the_settings_is_told_when_a_thread_opens() {
     let Serving { mut server, home } = Serving::with_config("[features]\ncollab = true\n").await;
-    start_thread(&mut server).await;
+    server.start_thread().await;
     let notice = server.wait_for("deprecationNotice").await.unwrap();
     let summary = notice["params"]["summary"].as_str().unwrap();
     assert!(summary.contains("[features].collab"), "{notice}");
@@ -24,16 +24,16 @@ async fn a_warning_of_the_engine_is_told_unless_it_comes_again_and_again() {
     let other = said("c", "here I am").header("openai-model", "another");
     let replies = [said("a", "hello"), said("b", "they said hello"), other];
     let model = ModelServer::start(replies).await.unwrap();
-    let home = home(&model);
+    let home = untrusted_home(&model);
     let mut server = server(&home).await;
-    let thread = start_thread(&mut server).await;
+    let thread = server.start_thread().await;
     // That nothing is known of the model is no news, nor is it that compaction loses something.
-    start_turn(&mut server, &thread, "hi").await;
+    server.start_turn(&thread, "hi").await;
     assert_eq!(warnings_of_a_turn(&mut server).await, 0);
     let params = json!({ "threadId": thread });
     server.call("thread/compact/start", params).await.unwrap();
     assert_eq!(warnings_of_a_turn(&mut server).await, 0);
-    start_turn(&mut server, &thread, "who are you").await;
+    server.start_turn(&thread, "who are you").await;
     assert_eq!(warnings_of_a_turn(&mut server).await, 1);
     server.finish().await.unwrap();
 }

@@ -6,10 +6,10 @@
 use std::fs;
 use std::path::Path;
 
-use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
+use codex_test_support::{HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 
-use crate::scripted_home::scripted_home;
+use crate::setup::{scripted_home, server};
 
 /// A patch, what the model is told of it, and what is in the folder afterwards. Before, there are
 /// `a.txt` of three lines, `crlf.txt`, `bytes` that are no text, the folder `folder`, and `link` to `a.txt`.
@@ -253,15 +253,10 @@ async fn check(door: Door) {
     for place in &places {
         Case::prepare(&home.path().join(place));
     }
-    let mut server = AppServer::start(env!("CARGO_BIN_EXE_codex"), home.path()).unwrap();
-    let client = json!({ "clientInfo": { "name": "tests", "version": "1" } });
-    server.call("initialize", client).await.unwrap();
-    let started = server.call("thread/start", json!({})).await.unwrap();
-    let input = json!([{ "type": "text", "text": "go" }]);
-    let params = json!({ "threadId": started["result"]["thread"]["id"], "input": input });
-    server.call("turn/start", params).await.unwrap();
-    let ended = server.wait_for("turn/completed").await.unwrap();
-    assert_eq!(ended["params"]["turn"]["status"], "completed");
+    let mut server = server(&home).await;
+    let started = server.start_thread().await;
+    let ended = server.run_turn(&started, "go").await;
+    assert_eq!(ended["status"], "completed");
     let request = model.request(CASES.len()).await.json();
     let input = request["input"].as_array().unwrap();
     for (place, case) in places.iter().zip(&CASES) {
@@ -269,7 +264,7 @@ async fn check(door: Door) {
         let output = &input.iter().find(is_it).unwrap()["output"];
         case.check(&door, &text_of(output), &home.path().join(place));
         // What was applied is a file change; what could not be is none.
-        let items = ended["params"]["turn"]["items"].as_array().unwrap();
+        let items = ended["items"].as_array().unwrap();
         let item = items.iter().find(|item| item["id"] == **place);
         let status = item.map(|item| {
             (

@@ -5,9 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::scripted_home::scripted_home;
+use crate::setup::{scripted_home, server_in};
 
 /// A program that is this one without any umask.
 fn without_umask(folder: &Path) -> PathBuf {
@@ -32,12 +32,6 @@ fn open_to_others(folder: &Path, found: &mut Vec<String>) {
     }
 }
 
-async fn call(server: &mut AppServer, method: &str, params: Value) -> Value {
-    let reply = server.call(method, params).await.unwrap();
-    assert!(reply.get("result").is_some(), "{method}: {reply}");
-    reply["result"].clone()
-}
-
 #[tokio::test]
 async fn everything_in_the_home_folder_is_for_its_owner_only() {
     let model = ModelServer::start([]).await.unwrap();
@@ -55,32 +49,29 @@ async fn everything_in_the_home_folder_is_for_its_owner_only() {
     fs::write(&names, "").unwrap();
     fs::set_permissions(&names, fs::Permissions::from_mode(0o644)).unwrap();
     let program = without_umask(bin.path());
-    let variables = [("CODEX_ROLLOUT_TRACE_ROOT", traces.as_path())];
+    let variables = [("CODEX_ROLLOUT_TRACE_ROOT", traces.to_str().unwrap())];
     let server = AppServer::start_in(program.to_str().unwrap(), home.path(), &variables);
     let mut server = server.unwrap();
-    let client = json!({ "clientInfo": { "name": "tests", "version": "1" } });
-    call(&mut server, "initialize", client).await;
+    server.initialize().await;
     let login = json!({ "type": "apiKey", "apiKey": "key" });
-    call(&mut server, "account/login/start", login).await;
+    server.result("account/login/start", login).await;
     for name in ["kept", "archived"] {
-        let thread = call(&mut server, "thread/start", json!({})).await;
-        let id = &thread["thread"]["id"];
-        let input = json!([{ "type": "text", "text": "hello" }]);
-        let params = json!({ "threadId": id, "input": input });
-        call(&mut server, "turn/start", params).await;
-        server.wait_for("turn/completed").await.unwrap();
+        let id = server.start_thread().await;
+        server.run_turn(&id, "hello").await;
         let named = json!({ "threadId": id, "name": name });
-        call(&mut server, "thread/name/set", named).await;
+        server.result("thread/name/set", named).await;
         if name == "archived" {
-            call(&mut server, "thread/archive", json!({ "threadId": id })).await;
+            server
+                .result("thread/archive", json!({ "threadId": id }))
+                .await;
         }
     }
-    call(&mut server, "thread/list", json!({})).await;
-    call(&mut server, "skills/list", json!({})).await;
+    server.result("thread/list", json!({})).await;
+    server.result("skills/list", json!({})).await;
     let report = json!({ "classification": "bug", "includeLogs": true });
-    call(&mut server, "feedback/upload", report).await;
+    server.result("feedback/upload", report).await;
     let edit = json!({ "keyPath": "model", "value": "other", "mergeStrategy": "replace" });
-    call(&mut server, "config/value/write", edit).await;
+    server.result("config/value/write", edit).await;
     let mut found = Vec::new();
     open_to_others(home.path(), &mut found);
     assert_eq!(found, [""; 0]);
@@ -114,24 +105,16 @@ async fn reports_hold_no_secrets() {
         "value-of-a-variable",
         "word-of-a-person-9",
     ];
-    let program = env!("CARGO_BIN_EXE_codex");
     let variables = [
-        ("SERVICE_API_KEY", Path::new(secrets[2])),
-        ("https_proxy", Path::new("http://me:pa55w0rd@127.0.0.1:1")),
+        ("SERVICE_API_KEY", secrets[2]),
+        ("https_proxy", "http://me:pa55w0rd@127.0.0.1:1"),
     ];
-    let mut server = AppServer::start_in(program, home.path(), &variables).unwrap();
-    let client = json!({ "clientInfo": { "name": "tests", "version": "1" } });
-    call(&mut server, "initialize", client).await;
-    let thread = call(&mut server, "thread/start", json!({})).await;
-    let id = &thread["thread"]["id"];
-    let text = "I say value-of-a-variable";
-    let input = json!([{ "type": "text", "text": text }]);
-    let params = json!({ "threadId": id, "input": input });
-    call(&mut server, "turn/start", params).await;
-    server.wait_for("turn/completed").await.unwrap();
+    let mut server = server_in(&home, &variables).await;
+    let id = server.start_thread().await;
+    server.run_turn(&id, "I say value-of-a-variable").await;
     let report = json!({ "classification": "bug", "threadId": id, "includeLogs": true,
         "reason": "password: word-of-a-person-9", "tags": { "token": secrets[2] } });
-    call(&mut server, "feedback/upload", report).await;
+    server.result("feedback/upload", report).await;
     let mut files = 0;
     for folder in fs::read_dir(home.path().join("feedback")).unwrap() {
         for file in fs::read_dir(folder.unwrap().path()).unwrap() {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::repository;
+use crate::setup::server_in;
 
 /// A server that sends everybody to another one, and that other one.
 struct World {
@@ -36,16 +37,8 @@ impl World {
 
     async fn app_server(&self) -> AppServer {
         let issuer = self.server.base_url();
-        let variables = [
-            ("CODEX_LOGIN_ISSUER", Path::new(&issuer)),
-            ("CODEX_LOGIN_PORT", Path::new("0")),
-        ];
-        let program = env!("CARGO_BIN_EXE_codex");
-        let server = AppServer::start_in(program, self.home.path(), &variables);
-        let mut server = server.unwrap();
-        let client = json!({ "clientInfo": { "name": "tests", "version": "1" } });
-        server.call("initialize", client).await.unwrap();
-        server
+        let variables = [("CODEX_LOGIN_ISSUER", &*issuer), ("CODEX_LOGIN_PORT", "0")];
+        server_in(&self.home, &variables).await
     }
 
     /// A path was asked for, and nothing went on to the other server.
@@ -63,13 +56,8 @@ const PROVIDER: &str = "model = \"scripted\"\nmodel_provider = \"scripted\"\n\
     request_max_retries = 0\nstream_max_retries = 0\nhttp_headers = { api-key = \"secret-key\" }\n";
 
 async fn turn(server: &mut AppServer) -> Value {
-    let thread = server.call("thread/start", json!({})).await.unwrap();
-    let input = json!([{ "type": "text", "text": "hello" }]);
-    let thread = &thread["result"]["thread"]["id"];
-    let params = json!({ "threadId": thread, "input": input });
-    server.call("turn/start", params).await.unwrap();
-    let ended = server.wait_for("turn/completed").await.unwrap();
-    ended["params"]["turn"].clone()
+    let thread = server.start_thread().await;
+    server.run_turn(&thread, "hello").await
 }
 
 #[tokio::test]

@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use codex_test_support::{AppServer, HttpReply, ModelServer};
+use codex_test_support::{HttpReply, ModelServer};
 use serde_json::json;
+
+use crate::setup::{home_with, scripted_config, server};
 
 const KEY: &str = "key-that-nobody-may-see";
 const HEADER: &str = "header-that-nobody-may-see";
@@ -29,26 +31,22 @@ fn leaks(folder: &Path, found: &mut Vec<String>) {
 async fn check(reply: HttpReply) {
     let model = ModelServer::start([]).await.unwrap();
     model.always(reply);
-    let home = tempfile::tempdir().unwrap();
     let url = model.base_url();
-    let config = format!(
-        "model = \"scripted\"\nmodel_provider = \"scripted\"\n\
-         [model_providers.scripted]\nname = \"Scripted\"\nbase_url = \"{url}\"\n\
-         wire_api = \"responses\"\nrequest_max_retries = 0\nstream_max_retries = 0\n\
-         experimental_bearer_token = \"{KEY}\"\nhttp_headers = {{ x-key = \"{HEADER}\" }}\n\
-         query_params = {{ key = \"{KEY}\" }}\n\
-         [mcp_servers.tools]\nurl = \"{url}/mcp?key={KEY}\"\nhttp_headers = {{ x-key = \"{HEADER}\" }}\n"
+    let secrets = format!(
+        "experimental_bearer_token = \"{KEY}\"
+http_headers = {{ x-key = \"{HEADER}\" }}
+\
+         query_params = {{ key = \"{KEY}\" }}
+\
+         [mcp_servers.tools]
+url = \"{url}/mcp?key={KEY}\"
+http_headers = {{ x-key = \"{HEADER}\" }}
+"
     );
-    fs::write(home.path().join("config.toml"), config).unwrap();
-    let program = env!("CARGO_BIN_EXE_codex");
-    let mut server = AppServer::start(program, home.path()).unwrap();
-    let client = json!({ "clientInfo": { "name": "tests", "version": "1" } });
-    server.call("initialize", client).await.unwrap();
-    let thread = server.call("thread/start", json!({})).await.unwrap();
-    let thread = thread["result"]["thread"]["id"].clone();
-    let input = json!([{ "type": "text", "text": "hello" }]);
-    let params = json!({ "threadId": thread, "input": input });
-    server.call("turn/start", params).await.unwrap();
+    let home = home_with(&(scripted_config(&model, "") + &secrets));
+    let mut server = server(&home).await;
+    let thread = server.start_thread().await;
+    server.start_turn(&thread, "hello").await;
     loop {
         let message = server.receive().await.unwrap();
         let text = message.to_string();

@@ -3,9 +3,9 @@
 use codex_test_support::{HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 
-use crate::app_server::{home, server, start_thread, start_turn};
 use crate::git::git;
 use crate::mcp_process::configured;
+use crate::setup::{server, untrusted_home};
 
 fn texts(replies: &[&str]) -> Vec<HttpReply> {
     let reply = |text: &&str| HttpReply::stream(&sse::text(text));
@@ -29,14 +29,14 @@ fn items(turn: &Value) -> Vec<(&str, &str)> {
 #[tokio::test]
 async fn a_review_against_a_branch_starts_where_it_was_left() {
     let model = ModelServer::start(texts(&["It is fine."])).await.unwrap();
-    let home = home(&model);
+    let home = untrusted_home(&model);
     git(home.path(), &["init", "-q", "-b", "main"]);
     git(home.path(), &["commit", "-q", "--allow-empty", "-m", "one"]);
     let base = git(home.path(), &["rev-parse", "HEAD"]);
     git(home.path(), &["checkout", "-q", "-b", "mine"]);
     git(home.path(), &["commit", "-q", "--allow-empty", "-m", "two"]);
     let mut server = server(&home).await;
-    let thread = start_thread(&mut server).await;
+    let thread = server.start_thread().await;
     let target = json!({ "type": "baseBranch", "branch": "main" });
     let params = json!({ "threadId": thread, "target": target });
     let reply = server.call("review/start", params).await.unwrap();
@@ -63,15 +63,14 @@ async fn a_review_against_a_branch_starts_where_it_was_left() {
 #[tokio::test]
 async fn a_detached_review_leaves_the_thread_alone() {
     let model = ModelServer::start(texts(&["hello", "fine"])).await.unwrap();
-    let home = home(&model);
+    let home = untrusted_home(&model);
     let mut server = server(&home).await;
-    let thread = start_thread(&mut server).await;
+    let thread = server.start_thread().await;
     let target = json!({ "type": "custom", "instructions": "look" });
     let params = json!({ "threadId": thread, "delivery": "detached", "target": target });
     let early = server.call("review/start", params.clone()).await.unwrap();
     assert_eq!(early["error"]["code"], -32603, "nothing is stored yet");
-    start_turn(&mut server, &thread, "hi").await;
-    server.wait_for("turn/completed").await.unwrap();
+    server.run_turn(&thread, "hi").await;
     let reply = server.call("review/start", params).await.unwrap();
     let copy = reply["result"]["reviewThreadId"].clone();
     assert_ne!(copy, json!(thread));
@@ -91,9 +90,9 @@ async fn a_detached_review_leaves_the_thread_alone() {
 #[tokio::test]
 async fn a_review_can_be_interrupted() {
     let model = ModelServer::start([HttpReply::silence()]).await.unwrap();
-    let home = home(&model);
+    let home = untrusted_home(&model);
     let mut server = server(&home).await;
-    let thread = start_thread(&mut server).await;
+    let thread = server.start_thread().await;
     let target = json!({ "type": "uncommittedChanges" });
     let params = json!({ "threadId": thread, "target": target });
     let reply = server.call("review/start", params).await.unwrap();
@@ -109,8 +108,8 @@ async fn a_review_can_be_interrupted() {
     let params = json!({ "threadId": thread, "turnId": turn });
     let interrupted = server.call("turn/interrupt", params).await.unwrap();
     assert!(interrupted.get("result").is_some(), "{interrupted}");
-    let ended = server.wait_for("turn/completed").await.unwrap();
-    assert_eq!(ended["params"]["turn"]["status"], "interrupted");
+    let ended = server.completed_turn().await;
+    assert_eq!(ended["status"], "interrupted");
     server.finish().await.unwrap();
 }
 
@@ -121,12 +120,12 @@ async fn reviewers_call_the_tools_of_servers() {
     let call = HttpReply::stream(&sse::items(&[call]));
     let replies = [call].into_iter().chain(texts(&["It is fine."]));
     let model = ModelServer::start(replies).await.unwrap();
-    let home = home(&model);
+    let home = untrusted_home(&model);
     let file = home.path().join("config.toml");
     let table = configured("scripted", &json!({}), "");
     std::fs::write(&file, std::fs::read_to_string(&file).unwrap() + &table).unwrap();
     let mut server = server(&home).await;
-    let thread = start_thread(&mut server).await;
+    let thread = server.start_thread().await;
     let target = json!({ "type": "custom", "instructions": "look" });
     let params = json!({ "threadId": thread, "target": target });
     server.call("review/start", params).await.unwrap();

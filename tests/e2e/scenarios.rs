@@ -9,6 +9,7 @@ use codex_test_support::AppServer;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::setup::PROGRAM;
 use crate::{codex, repository};
 
 fn path_of(name: &str) -> PathBuf {
@@ -36,17 +37,12 @@ impl Played {
             fs::write(folder.path().join(path), text).unwrap();
         }
         let path = path_of(name).to_str().unwrap().to_owned();
-        let program = env!("CARGO_BIN_EXE_codex");
         let mut server =
-            AppServer::start_with(program, home.path(), &["--scenario", &path]).unwrap();
-        let params = json!({ "clientInfo": { "name": "tests", "version": "1" },
-                             "capabilities": { "experimentalApi": true } });
-        server.call("initialize", params).await.unwrap();
+            AppServer::start_with(PROGRAM, home.path(), &["--scenario", &path]).unwrap();
+        server.initialize_experimental().await;
         let params = json!({ "cwd": folder.path() });
-        let started = server.call("thread/start", params).await.unwrap();
-        let thread = started["result"]["thread"]["id"].as_str();
         Self {
-            thread: thread.unwrap_or_else(|| panic!("{started}")).to_owned(),
+            thread: server.start_thread_with(params).await,
             answers: scenario.session.answers.into_iter(),
             prompts: scenario.session.prompts,
             server,
@@ -56,9 +52,7 @@ impl Played {
     }
 
     async fn say(&mut self, text: &str) -> Value {
-        let input = json!([{ "type": "text", "text": text }]);
-        let params = json!({ "threadId": self.thread, "input": input });
-        self.server.call("turn/start", params).await.unwrap()
+        self.server.start_turn(&self.thread, text).await
     }
 
     /// Answers what is asked until the turn is over. The turn, and the methods that were seen.
@@ -199,11 +193,11 @@ async fn a_slow_answer_leaves_time_to_interrupt() {
     let started = played.say("a story").await;
     let server = &mut played.server;
     server.wait_for("item/agentMessage/delta").await.unwrap();
-    let turn = &started["result"]["turn"]["id"];
+    let turn = &started["id"];
     let params = json!({ "threadId": played.thread, "turnId": turn });
     server.call("turn/interrupt", params).await.unwrap();
-    let ended = server.wait_for("turn/completed").await.unwrap();
-    assert_eq!(ended["params"]["turn"]["status"], "interrupted");
+    let ended = server.completed_turn().await;
+    assert_eq!(ended["status"], "interrupted");
 }
 
 #[test]

@@ -4,9 +4,11 @@ use std::path::Path;
 use std::process::Stdio;
 
 use codex_test_support::AppServer;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
+
+use crate::setup::{experimental_server, home_with};
 
 /// A server with this home whose lines the test itself reads and writes.
 pub(crate) fn bare(home: &Path) -> Child {
@@ -34,17 +36,9 @@ impl Serving {
     }
 
     pub(crate) async fn with_config(config: &str) -> Self {
-        let home = tempfile::tempdir().unwrap();
-        std::fs::write(home.path().join("config.toml"), config).unwrap();
-        let program = env!("CARGO_BIN_EXE_codex");
-        let server = AppServer::start(program, home.path()).unwrap();
-        let mut serving = Self { server, home };
-        let client = json!({
-            "clientInfo": { "name": "tests", "version": "1" },
-            "capabilities": { "experimentalApi": true },
-        });
-        serving.result("initialize", client).await;
-        serving
+        let home = home_with(config);
+        let server = experimental_server(&home).await;
+        Self { server, home }
     }
 
     /// A path below the home, as text.
@@ -53,19 +47,14 @@ impl Serving {
         path.to_str().unwrap().to_owned()
     }
 
-    /// What a request is answered that has to work.
+    /// The result of a request that must succeed.
     #[track_caller]
     pub(crate) fn result<'a>(
         &'a mut self,
         method: &'a str,
         params: Value,
     ) -> impl Future<Output = Value> + 'a {
-        let caller = std::panic::Location::caller();
-        async move {
-            let mut reply = self.server.call(method, params).await.unwrap();
-            assert!(reply.get("result").is_some(), "{caller}: {method}: {reply}");
-            reply["result"].take()
-        }
+        self.server.result(method, params)
     }
 
     /// Checks that a request is refused with this code and message.

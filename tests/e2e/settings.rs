@@ -1,30 +1,13 @@
 //! Configuration, features and models through the built server.
 
 use std::fs;
-use std::path::Path;
 
 use codex_test_support::{AppServer, ModelServer};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::scripted_home::scripted_home;
+use crate::setup::{experimental_server, home_with, scripted_home};
 use crate::soak::message;
-
-async fn server(home: &Path) -> AppServer {
-    let mut server = AppServer::start(env!("CARGO_BIN_EXE_codex"), home).unwrap();
-    let params = json!({
-        "clientInfo": { "name": "tests", "version": "1" },
-        "capabilities": { "experimentalApi": true },
-    });
-    server.call("initialize", params).await.unwrap();
-    server
-}
-
-fn home(config: &str) -> TempDir {
-    let home = tempfile::tempdir().unwrap();
-    fs::write(home.path().join("config.toml"), config).unwrap();
-    home
-}
 
 fn text(home: &TempDir) -> String {
     fs::read_to_string(home.path().join("config.toml")).unwrap()
@@ -36,8 +19,8 @@ fn write(key_path: &str, value: Value, strategy: &str) -> Value {
 
 #[tokio::test]
 async fn an_edit_keeps_comments_and_is_seen_by_the_next_read() {
-    let home = home("# mine\nmodel = \"a\" # why\n\n[tui]\ntheme = \"dark\"\n");
-    let mut server = server(home.path()).await;
+    let home = home_with("# mine\nmodel = \"a\" # why\n\n[tui]\ntheme = \"dark\"\n");
+    let mut server = experimental_server(&home).await;
     let params = write("model", json!("b"), "replace");
     let written = server.call("config/value/write", params).await.unwrap();
     let file = home.path().canonicalize().unwrap().join("config.toml");
@@ -60,8 +43,8 @@ async fn an_edit_keeps_comments_and_is_seen_by_the_next_read() {
 #[tokio::test]
 async fn edits_that_cannot_be_made_change_nothing() {
     let before = "model = \"a\"\n[profiles.p]\nmodel = \"x\"\n";
-    let home = home(before);
-    let mut server = server(home.path()).await;
+    let home = home_with(before);
+    let mut server = experimental_server(&home).await;
     let stale = json!({
         "keyPath": "model", "value": "c", "mergeStrategy": "replace", "expectedVersion": "sha256:0",
     });
@@ -102,8 +85,8 @@ async fn edits_that_cannot_be_made_change_nothing() {
 
 #[tokio::test]
 async fn a_batch_merges_tables_and_removes_keys() {
-    let home = home("model = \"a\"\n[shell_environment_policy.set]\nA = \"1\"\n");
-    let mut server = server(home.path()).await;
+    let home = home_with("model = \"a\"\n[shell_environment_policy.set]\nA = \"1\"\n");
+    let mut server = experimental_server(&home).await;
     let edits = [
         write(
             "shell_environment_policy",
@@ -136,8 +119,8 @@ async fn layers_of_a_project_are_shown_for_its_folder_and_count_once_trusted() {
     fs::create_dir_all(folder.join(".git")).unwrap();
     fs::create_dir_all(folder.join(".codex")).unwrap();
     fs::write(folder.join(".codex/config.toml"), "model = \"theirs\"\n").unwrap();
-    let home = home("model = \"mine\"\n");
-    let mut server = server(home.path()).await;
+    let home = home_with("model = \"mine\"\n");
+    let mut server = experimental_server(&home).await;
     let params = json!({ "cwd": folder, "includeLayers": true });
     let read = server.call("config/read", params.clone()).await.unwrap();
     assert_eq!(read["result"]["config"]["model"], "mine");
@@ -159,8 +142,8 @@ async fn layers_of_a_project_are_shown_for_its_folder_and_count_once_trusted() {
 
 #[tokio::test]
 async fn settings_that_cannot_be_read_are_an_error_and_the_server_goes_on() {
-    let home = home("model = \n");
-    let mut server = server(home.path()).await;
+    let home = home_with("model = \n");
+    let mut server = experimental_server(&home).await;
     for (method, start) in [
         ("config/read", "failed to read configuration layers: "),
         (
@@ -189,8 +172,8 @@ async fn settings_that_cannot_be_read_are_an_error_and_the_server_goes_on() {
 
 #[tokio::test]
 async fn features_are_switched_for_the_process_unless_settings_say_otherwise() {
-    let home = home("[features]\ntool_search = false\n");
-    let mut server = server(home.path()).await;
+    let home = home_with("[features]\ntool_search = false\n");
+    let mut server = experimental_server(&home).await;
     let switches = json!({ "apps": false, "tool_search": true });
     let params = json!({ "enablement": switches });
     let reply = server
@@ -248,7 +231,7 @@ async fn the_models_of_a_file_take_the_place_of_all_others() {
         "model_catalog_json = \"models.json\"\n",
     )
     .unwrap();
-    let mut server = server(home.path()).await;
+    let mut server = experimental_server(&home).await;
     let reply = server.call("model/list", json!({})).await.unwrap();
     let models = reply["result"]["data"].as_array().unwrap();
     assert_eq!((models.len(), &models[0]["id"]), (1, &json!("house")));
@@ -286,12 +269,9 @@ async fn the_instructions_of_a_model_have_the_chosen_personality() {
         });
         let list = json!({ "models": [entry] }).to_string();
         fs::write(home.path().join("models.json"), list).unwrap();
-        let mut server = server(home.path()).await;
-        let thread = server.call("thread/start", params.clone()).await.unwrap();
-        let input = json!([{ "type": "text", "text": "hi" }]);
-        let turn = json!({ "threadId": thread["result"]["thread"]["id"], "input": input });
-        server.call("turn/start", turn).await.unwrap();
-        server.wait_for("turn/completed").await.unwrap();
+        let mut server = experimental_server(&home).await;
+        let thread = server.start_thread_with(params.clone()).await;
+        server.run_turn(&thread, "hi").await;
         let request = model.request(0).await.json();
         assert_eq!(request["instructions"], format!("Work. {tone}"), "{params}");
         server.finish().await.unwrap();
@@ -300,8 +280,8 @@ async fn the_instructions_of_a_model_have_the_chosen_personality() {
 
 #[tokio::test]
 async fn no_mcp_servers_are_listed_where_there_are_none() {
-    let home = home("");
-    let mut server = server(home.path()).await;
+    let home = home_with("");
+    let mut server = experimental_server(&home).await;
     let reply = server
         .call("mcpServerStatus/list", json!({}))
         .await

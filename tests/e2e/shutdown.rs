@@ -11,8 +11,8 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::pipe;
 
 use crate::listeners::{Listening, start_turn};
-use crate::scripted_home::scripted_home;
 use crate::serving;
+use crate::setup::{scripted_home, server};
 
 /// The server promises two seconds; a busy machine gets more.
 const SOON: Duration = Duration::from_secs(10);
@@ -22,15 +22,9 @@ const COMMAND: &str = "exec 9>pipe; echo begun; sleep 600 & wait";
 
 /// A server with a turn that runs the command.
 async fn busy_server(home: &Path) -> AppServer {
-    let mut server = AppServer::start(env!("CARGO_BIN_EXE_codex"), home).unwrap();
-    let client = json!({ "name": "tests", "version": "1" });
-    let initialize = json!({ "clientInfo": client });
-    server.call("initialize", initialize).await.unwrap();
-    let reply = server.call("thread/start", json!({})).await.unwrap();
-    let thread = &reply["result"]["thread"]["id"];
-    let input = json!([{ "type": "text", "text": "go" }]);
-    let params = json!({ "threadId": thread, "input": input });
-    server.call("turn/start", params).await.unwrap();
+    let mut server = server(home).await;
+    let thread = server.start_thread().await;
+    server.start_turn(&thread, "go").await;
     let told = server.wait_for("item/commandExecution/outputDelta").await;
     assert_eq!(told.unwrap()["params"]["delta"], "begun\n");
     server

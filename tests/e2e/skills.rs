@@ -7,7 +7,7 @@ use codex_test_support::{HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::app_server::{home, server, start_thread, start_turn};
+use crate::setup::{server, untrusted_home};
 
 fn skill(folder: &Path, name: &str, body: &str) -> String {
     let folder = folder.join(name);
@@ -20,7 +20,7 @@ fn skill(folder: &Path, name: &str, body: &str) -> String {
 
 /// A home, which is also the project, with a skill of each kind.
 fn project(model: &ModelServer) -> TempDir {
-    let home = home(model);
+    let home = untrusted_home(model);
     fs::create_dir(home.path().join(".git")).unwrap();
     home
 }
@@ -83,7 +83,7 @@ async fn changes_are_told_although_nobody_asked_for_skills() {
     let model = ModelServer::start([]).await.unwrap();
     let home = project(&model);
     let mut server = server(&home).await;
-    start_thread(&mut server).await;
+    server.start_thread().await;
     skill(&home.path().join(".agents/skills"), "new", "x");
     server.wait_for("skills/changed").await.unwrap();
     server.finish().await.unwrap();
@@ -149,10 +149,9 @@ async fn what_is_mentioned_reaches_the_model_and_is_no_message() {
     let home = project(&model);
     let file = skill(&home.path().join("skills"), "greet", "Always say hello.");
     let mut server = server(&home).await;
-    let thread = start_thread(&mut server).await;
-    start_turn(&mut server, &thread, "$greet me").await;
-    let ended = server.wait_for("turn/completed").await.unwrap();
-    let items = ended["params"]["turn"]["items"].as_array().unwrap();
+    let thread = server.start_thread().await;
+    let ended = server.run_turn(&thread, "$greet me").await;
+    let items = ended["items"].as_array().unwrap();
     assert_eq!(items.len(), 2, "a message and an answer");
     let input = model.requests()[0].json()["input"].to_string();
     assert!(input.contains("- greet: about greet (file: "));
@@ -160,8 +159,7 @@ async fn what_is_mentioned_reaches_the_model_and_is_no_message() {
     // Switched off it holds for the next turn of this thread already.
     let params = json!({ "path": file, "enabled": false });
     server.call("skills/config/write", params).await.unwrap();
-    start_turn(&mut server, &thread, "$greet me").await;
-    server.wait_for("turn/completed").await.unwrap();
+    server.run_turn(&thread, "$greet me").await;
     let input = model.requests()[1].json()["input"].to_string();
     assert_eq!(input.matches("Always say hello.").count(), 1);
     // Switched on again by whatever changes the configuration, likewise.
@@ -169,8 +167,7 @@ async fn what_is_mentioned_reaches_the_model_and_is_no_message() {
     let params = json!({ "edits": [edit], "reloadUserConfig": true });
     let written = server.call("config/batchWrite", params).await.unwrap();
     assert_eq!(written["result"]["status"], "ok", "{written}");
-    start_turn(&mut server, &thread, "$greet me").await;
-    server.wait_for("turn/completed").await.unwrap();
+    server.run_turn(&thread, "$greet me").await;
     let input = model.requests()[2].json()["input"].to_string();
     assert_eq!(input.matches("Always say hello.").count(), 2);
     server.finish().await.unwrap();

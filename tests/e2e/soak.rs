@@ -14,7 +14,7 @@ use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, watch};
 
 use crate::listeners::{Listening, initialized};
-use crate::scripted_home::scripted_home;
+use crate::setup::scripted_home;
 
 /// Nothing may take longer than this.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -6,9 +6,9 @@ use std::path::Path;
 use codex_test_support::{AppServer, Gate, HttpReply, ModelServer, sse};
 use codex_thread_store::{IndexState, ThreadStore, inspect, read_record};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 use crate::git::git;
+use crate::setup::{experimental_server, scripted_home};
 
 /// How often the server is killed; `CODEX_CRASHES` says otherwise.
 const CRASHES: usize = 6;
@@ -27,61 +27,15 @@ pub(crate) async fn model() -> ModelServer {
     ModelServer::start((0..TURNS).map(answer)).await.unwrap()
 }
 
-pub(crate) fn home(model: &ModelServer) -> TempDir {
-    let home = tempfile::tempdir().unwrap();
-    let config = format!(
-        "model = \"scripted\"\nmodel_provider = \"scripted\"\nsandbox_mode = \"danger-full-access\"\n\
-         [model_providers.scripted]\nname = \"Scripted\"\nbase_url = \"{}\"\n\
-         wire_api = \"responses\"\nrequest_max_retries = 0\nstream_max_retries = 0\n",
-        model.base_url()
-    );
-    fs::write(home.path().join("config.toml"), config).unwrap();
-    home
-}
-
-pub(crate) async fn server(home: &Path) -> AppServer {
-    let mut server = AppServer::start(env!("CARGO_BIN_EXE_codex"), home).unwrap();
-    initialize(&mut server).await;
-    server
-}
-
-pub(crate) async fn initialize(server: &mut AppServer) {
-    let client = json!({ "name": "tests", "version": "1" });
-    let capabilities = json!({ "experimentalApi": true });
-    let params = json!({ "clientInfo": client, "capabilities": capabilities });
-    server.call("initialize", params).await.unwrap();
-}
-
-/// What a request that must succeed answers.
-pub(crate) async fn call(server: &mut AppServer, method: &str, params: Value) -> Value {
-    let mut reply = server.call(method, params).await.unwrap();
-    assert!(reply.get("error").is_none(), "{method}: {reply}");
-    reply["result"].take()
-}
-
-/// The message of a request that must be refused.
-pub(crate) async fn refused(server: &mut AppServer, method: &str, params: Value) -> String {
-    let reply = server.call(method, params).await.unwrap();
-    let message = reply["error"]["message"].as_str();
-    message.unwrap_or_else(|| panic!("{reply}")).to_owned()
-}
-
-pub(crate) async fn turn(server: &mut AppServer, thread: &str, text: &str) {
-    let input = json!([{ "type": "text", "text": text }]);
-    let params = json!({ "threadId": thread, "input": input });
-    call(server, "turn/start", params).await;
-    server.wait_for("turn/completed").await.unwrap();
-}
-
+/// Starts a thread whose first turn has this text.
 pub(crate) async fn thread(server: &mut AppServer, text: &str) -> String {
-    let started = call(server, "thread/start", json!({})).await;
-    let id = started["thread"]["id"].as_str().unwrap().to_owned();
-    turn(server, &id, text).await;
+    let id = server.start_thread().await;
+    server.run_turn(&id, text).await;
     id
 }
 
 async fn previews(server: &mut AppServer, params: Value) -> Vec<String> {
-    let page = call(server, "thread/list", params).await;
+    let page = server.result("thread/list", params).await;
     let threads = page["data"].as_array().unwrap();
     let preview = |thread: &Value| thread["preview"].as_str().unwrap().to_owned();
     threads.iter().map(preview).collect()
@@ -90,36 +44,36 @@ async fn previews(server: &mut AppServer, params: Value) -> Vec<String> {
 #[tokio::test]
 async fn threads_are_listed_named_archived_and_deleted() {
     let model = model().await;
-    let home = home(&model);
-    let mut server = server(home.path()).await;
+    let home = scripted_home(&model, "");
+    let mut server = experimental_server(&home).await;
     let one = thread(&mut server, "alpha task").await;
     let two = thread(&mut server, "beta task").await;
     let id = |id: &str| json!({ "threadId": id });
 
-    call(&mut server, "thread/archive", id(&one)).await;
+    server.result("thread/archive", id(&one)).await;
     let told = server.wait_for("thread/archived").await.unwrap();
     assert_eq!(told["params"]["threadId"], json!(one));
     assert_eq!(previews(&mut server, json!({})).await, ["beta task"]);
     let archived = json!({ "archived": true });
     assert_eq!(previews(&mut server, archived).await, ["alpha task"]);
     let read = json!({ "threadId": one, "includeTurns": true });
-    let read = call(&mut server, "thread/read", read).await;
+    let read = server.result("thread/read", read).await;
     assert_eq!(read["thread"]["turns"].as_array().unwrap().len(), 1);
-    call(&mut server, "thread/unarchive", id(&one)).await;
+    server.result("thread/unarchive", id(&one)).await;
     server.wait_for("thread/unarchived").await.unwrap();
 
     let name = json!({ "threadId": two, "name": " A name " });
-    call(&mut server, "thread/name/set", name).await;
+    server.result("thread/name/set", name).await;
     let told = server.wait_for("thread/name/updated").await.unwrap();
     assert_eq!(told["params"]["threadName"], "A name");
     let git = json!({ "threadId": two, "gitInfo": { "branch": "topic", "sha": null } });
-    let updated = call(&mut server, "thread/metadata/update", git).await;
+    let updated = server.result("thread/metadata/update", git).await;
     assert_eq!(updated["thread"]["gitInfo"]["branch"], "topic");
     let empty = json!({ "threadId": two, "gitInfo": {} });
-    let message = refused(&mut server, "thread/metadata/update", empty).await;
+    let message = server.refusal("thread/metadata/update", empty).await.1;
     assert_eq!(message, "gitInfo must include at least one field");
 
-    call(&mut server, "thread/delete", id(&one)).await;
+    server.result("thread/delete", id(&one)).await;
     server.wait_for("thread/deleted").await.unwrap();
     assert_eq!(previews(&mut server, json!({})).await, ["beta task"]);
     server.finish().await.unwrap();
@@ -130,8 +84,8 @@ async fn threads_are_listed_named_archived_and_deleted() {
             fs::remove_file(file.path()).unwrap();
         }
     }
-    let mut server = self::server(home.path()).await;
-    let read = call(&mut server, "thread/read", id(&two)).await;
+    let mut server = experimental_server(&home).await;
+    let read = server.result("thread/read", id(&two)).await;
     assert_eq!(read["thread"]["name"], "A name");
     assert_eq!(read["thread"]["gitInfo"]["branch"], "topic");
     server.finish().await.unwrap();
@@ -140,7 +94,7 @@ async fn threads_are_listed_named_archived_and_deleted() {
 #[tokio::test]
 async fn a_thread_knows_the_repository_that_it_began_in() {
     let model = model().await;
-    let home = home(&model);
+    let home = scripted_home(&model, "");
     let project = tempfile::tempdir().unwrap();
     git(project.path(), &["init", "-q", "-b", "trunk"]);
     git(
@@ -152,17 +106,16 @@ async fn a_thread_knows_the_repository_that_it_began_in() {
         &["commit", "-q", "--allow-empty", "-m", "first"],
     );
     let commit = git(project.path(), &["rev-parse", "HEAD"]);
-    let mut server = server(home.path()).await;
+    let mut server = experimental_server(&home).await;
     let start = json!({ "cwd": project.path() });
-    let started = call(&mut server, "thread/start", start).await;
-    let id = started["thread"]["id"].as_str().unwrap().to_owned();
-    turn(&mut server, &id, "hello").await;
+    let id = server.start_thread_with(start).await;
+    server.run_turn(&id, "hello").await;
     server.finish().await.unwrap();
 
     let facts =
         json!({ "sha": commit, "branch": "trunk", "originUrl": "https://example.com/a.git" });
-    let mut server = self::server(home.path()).await;
-    let listed = call(&mut server, "thread/list", json!({})).await;
+    let mut server = experimental_server(&home).await;
+    let listed = server.result("thread/list", json!({})).await;
     assert_eq!(listed["data"][0]["gitInfo"], facts);
     // The log has them too, in its first line.
     let path = listed["data"][0]["path"].as_str().unwrap();
@@ -175,27 +128,27 @@ async fn a_thread_knows_the_repository_that_it_began_in() {
 #[tokio::test]
 async fn a_thread_is_handed_over_when_its_process_is_idle() {
     let model = model().await;
-    let home = home(&model);
-    let mut first = server(home.path()).await;
-    let mut second = server(home.path()).await;
+    let home = scripted_home(&model, "");
+    let mut first = experimental_server(&home).await;
+    let mut second = experimental_server(&home).await;
     let id = thread(&mut first, "hello").await;
     let resume = json!({ "threadId": id });
-    let resumed = call(&mut second, "thread/resume", resume.clone()).await;
+    let resumed = second.result("thread/resume", resume.clone()).await;
     assert_eq!(resumed["thread"]["turns"].as_array().unwrap().len(), 1);
-    turn(&mut second, &id, "me too").await;
+    second.run_turn(&id, "me too").await;
     // What the first one remembers lacks a turn now.
     let input = json!([{ "type": "text", "text": "late" }]);
     let late = json!({ "threadId": id, "input": input });
-    let message = refused(&mut first, "turn/start", late.clone()).await;
+    let message = first.refusal("turn/start", late.clone()).await.1;
     let expected =
         format!("thread {id} was changed by another process since it was loaded; load it again");
     assert_eq!(message, expected);
-    call(&mut first, "thread/unsubscribe", resume.clone()).await;
+    first.result("thread/unsubscribe", resume.clone()).await;
     first.wait_for("thread/closed").await.unwrap();
-    let resumed = call(&mut first, "thread/resume", resume.clone()).await;
+    let resumed = first.result("thread/resume", resume.clone()).await;
     assert_eq!(resumed["thread"]["turns"].as_array().unwrap().len(), 2);
     for text in ["one", "two"] {
-        turn(&mut first, &id, text).await;
+        first.run_turn(&id, text).await;
     }
     first.finish().await.unwrap();
     second.finish().await.unwrap();
@@ -204,37 +157,37 @@ async fn a_thread_is_handed_over_when_its_process_is_idle() {
 #[tokio::test]
 async fn a_thread_that_another_process_goes_on_with_is_refused() {
     let model = model().await;
-    let home = home(&model);
-    let mut first = server(home.path()).await;
-    let mut second = server(home.path()).await;
+    let home = scripted_home(&model, "");
+    let mut first = experimental_server(&home).await;
+    let mut second = experimental_server(&home).await;
     let id = thread(&mut first, "hello").await;
     let resume = json!({ "threadId": id });
-    call(&mut second, "thread/resume", resume.clone()).await;
+    second.result("thread/resume", resume.clone()).await;
     // A turn of it waits for its model.
     let gate = Gate::new();
     model.push_for("/responses", HttpReply::status(200).wait(&gate));
     let input = json!([{ "type": "text", "text": "long" }]);
     let params = json!({ "threadId": id, "input": input });
-    call(&mut first, "turn/start", params.clone()).await;
+    first.result("turn/start", params.clone()).await;
     gate.reached().await;
     let pid = first.process_id().unwrap();
     let expected = format!("thread {id} is in use by another process (pid {pid})");
-    let mut third = server(home.path()).await;
+    let mut third = experimental_server(&home).await;
     for method in ["thread/resume", "thread/archive", "thread/delete"] {
-        let message = refused(&mut third, method, resume.clone()).await;
+        let message = third.refusal(method, resume.clone()).await.1;
         assert_eq!(message, expected);
     }
-    let message = refused(&mut second, "turn/start", params).await;
+    let message = second.refusal("turn/start", params).await.1;
     assert_eq!(message, expected);
     let read = json!({ "threadId": id, "includeTurns": true });
-    let read = call(&mut third, "thread/read", read).await;
+    let read = third.result("thread/read", read).await;
     assert_eq!(read["thread"]["turns"][0]["status"], "completed");
     // A process that is killed has it no longer, and what it left is the thread.
     first.kill().await.unwrap();
-    let resumed = call(&mut third, "thread/resume", resume).await;
+    let resumed = third.result("thread/resume", resume).await;
     assert_eq!(resumed["thread"]["turns"].as_array().unwrap().len(), 2);
     assert_eq!(resumed["thread"]["turns"][1]["status"], "interrupted");
-    turn(&mut third, &id, "now").await;
+    third.run_turn(&id, "now").await;
     gate.open();
     second.finish().await.unwrap();
     third.finish().await.unwrap();
@@ -243,18 +196,20 @@ async fn a_thread_that_another_process_goes_on_with_is_refused() {
 #[tokio::test]
 async fn a_loaded_thread_is_not_resumed_from_another_file() {
     let model = model().await;
-    let home = home(&model);
-    let mut server = server(home.path()).await;
+    let home = scripted_home(&model, "");
+    let mut server = experimental_server(&home).await;
     let first = thread(&mut server, "one").await;
     let second = thread(&mut server, "two").await;
     let path_of = async |server: &mut AppServer, id: &str| {
-        let read = call(server, "thread/read", json!({ "threadId": id })).await;
+        let read = server
+            .result("thread/read", json!({ "threadId": id }))
+            .await;
         read["thread"]["path"].as_str().unwrap().to_owned()
     };
     let own = path_of(&mut server, &first).await;
     let other = path_of(&mut server, &second).await;
     let params = json!({ "threadId": first, "path": other });
-    let message = refused(&mut server, "thread/resume", params).await;
+    let message = server.refusal("thread/resume", params).await.1;
     let expected = format!(
         "cannot resume running thread {first} with mismatched path: requested `{other}`, active `{own}`"
     );
@@ -264,12 +219,12 @@ async fn a_loaded_thread_is_not_resumed_from_another_file() {
     let relative = relative.unwrap().display().to_string();
     for path in [own, relative] {
         let params = json!({ "threadId": first, "path": path });
-        let resumed = call(&mut server, "thread/resume", params).await;
+        let resumed = server.result("thread/resume", params).await;
         assert_eq!(resumed["thread"]["id"], first);
     }
     // Of a thread that is not loaded the path counts.
     let params = json!({ "threadId": "not-even-an-id", "path": other });
-    let resumed = call(&mut server, "thread/resume", params).await;
+    let resumed = server.result("thread/resume", params).await;
     assert_eq!(resumed["thread"]["id"], second);
     server.finish().await.unwrap();
 }
@@ -277,12 +232,12 @@ async fn a_loaded_thread_is_not_resumed_from_another_file() {
 #[tokio::test]
 async fn a_folder_that_vanishes_is_told_and_harms_no_other_thread() {
     let model = model().await;
-    let home = home(&model);
-    let mut server = server(home.path()).await;
+    let home = scripted_home(&model, "");
+    let mut server = experimental_server(&home).await;
     let gone = thread(&mut server, "gone").await;
     fs::remove_dir_all(home.path().join("sessions")).unwrap();
     let read = json!({ "threadId": gone, "includeTurns": true });
-    refused(&mut server, "thread/read", read).await;
+    server.refusal("thread/read", read).await;
     assert_eq!(previews(&mut server, json!({})).await, [""; 0]);
     thread(&mut server, "next").await;
     assert_eq!(previews(&mut server, json!({})).await, ["next"]);
@@ -328,22 +283,24 @@ async fn the_doctor_names_what_is_wrong_and_changes_nothing() {
 #[tokio::test]
 async fn turns_that_were_reported_complete_survive_a_crash() {
     let model = model().await;
-    let home = home(&model);
+    let home = scripted_home(&model, "");
     let crashes = std::env::var("CODEX_CRASHES").ok();
     let crashes = crashes
         .and_then(|text| text.parse().ok())
         .unwrap_or(CRASHES);
     let mut threads: Vec<(String, usize)> = Vec::new();
     for crash in 0..crashes {
-        let mut server = server(home.path()).await;
+        let mut server = experimental_server(&home).await;
         if crash % 3 == 0 {
             threads.push((thread(&mut server, "first").await, 1));
         } else if let Some((id, _)) = threads.last() {
-            call(&mut server, "thread/resume", json!({ "threadId": id })).await;
+            server
+                .result("thread/resume", json!({ "threadId": id }))
+                .await;
         }
         let (id, complete) = threads.last_mut().unwrap();
         for number in 0..crash % 4 {
-            turn(&mut server, id, &format!("turn {number}")).await;
+            server.run_turn(id, &format!("turn {number}")).await;
             *complete += 1;
         }
         let input = json!([{ "type": "text", "text": "cut off" }]);
@@ -361,12 +318,12 @@ async fn turns_that_were_reported_complete_survive_a_crash() {
         server.kill().await.unwrap();
     }
     assert_index_is_true(home.path(), threads.len()).await;
-    let mut server = server(home.path()).await;
-    let listed = call(&mut server, "thread/list", json!({ "limit": 100 })).await;
+    let mut server = experimental_server(&home).await;
+    let listed = server.result("thread/list", json!({ "limit": 100 })).await;
     assert_eq!(listed["data"].as_array().unwrap().len(), threads.len());
     for (id, complete) in threads {
         let read = json!({ "threadId": id, "includeTurns": true });
-        let read = call(&mut server, "thread/read", read).await;
+        let read = server.result("thread/read", read).await;
         let turns = read["thread"]["turns"].as_array().unwrap().clone();
         let whole = turns.iter().filter(|turn| {
             let items = turn["items"].as_array().unwrap();
@@ -404,7 +361,7 @@ pub(crate) async fn paged_through(
     loop {
         let params = json!({ "threadId": thread, "limit": 1, "sortDirection": direction,
             "itemsView": "full", "cursor": cursor });
-        let mut page = call(server, "thread/turns/list", params).await;
+        let mut page = server.result("thread/turns/list", params).await;
         turns.append(page["data"].as_array_mut().unwrap());
         cursor = page["nextCursor"].take();
         if cursor.is_null() {
@@ -421,7 +378,7 @@ pub(crate) async fn paged_through(
 #[tokio::test]
 async fn rollouts_of_other_versions_are_listed_read_and_resumed() {
     let model = model().await;
-    let home = home(&model);
+    let home = scripted_home(&model, "");
     let folder = home.path().join("sessions/2026/03/01");
     fs::create_dir_all(&folder).unwrap();
     for file in fs::read_dir(crate::repository().join("tests/rollouts")).unwrap() {
@@ -444,8 +401,8 @@ async fn rollouts_of_other_versions_are_listed_read_and_resumed() {
         ("old one", &[("completed", 2), ("completed", 2)]),
         ("plain one", &[("completed", 2), ("completed", 2)]),
     ];
-    let mut server = server(home.path()).await;
-    let page = call(&mut server, "thread/list", json!({})).await;
+    let mut server = experimental_server(&home).await;
+    let page = server.result("thread/list", json!({})).await;
     let threads = page["data"].as_array().unwrap();
     assert_eq!(threads.len(), expected.len());
     let shape = |thread: &Value| -> Vec<(String, usize)> {
@@ -464,18 +421,20 @@ async fn rollouts_of_other_versions_are_listed_read_and_resumed() {
             .map(|(state, items)| ((*state).to_owned(), *items))
             .collect();
         let read = json!({ "threadId": thread["id"], "includeTurns": true });
-        let read = call(&mut server, "thread/read", read).await;
+        let read = server.result("thread/read", read).await;
         assert_eq!(shape(&read["thread"]), turns, "{preview}");
         let id = thread["id"].as_str().unwrap();
         for direction in ["asc", "desc"] {
             let paged = paged_through(&mut server, id, direction).await;
             assert_eq!(json!(paged), read["thread"]["turns"], "{preview}");
         }
-        let resumed = call(&mut server, "thread/resume", json!({ "threadId": id })).await;
+        let resumed = server
+            .result("thread/resume", json!({ "threadId": id }))
+            .await;
         assert_eq!(shape(&resumed["thread"]), turns, "{preview}");
-        turn(&mut server, id, "and on").await;
+        server.run_turn(id, "and on").await;
         let read = json!({ "threadId": id, "includeTurns": true });
-        let read = call(&mut server, "thread/read", read).await;
+        let read = server.result("thread/read", read).await;
         assert_eq!(shape(&read["thread"]).len(), turns.len() + 1, "{preview}");
     }
     server.finish().await.unwrap();

@@ -10,27 +10,13 @@ use codex_test_support::{AppServer, ModelServer, ReceivedRequest};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::scripted_home::scripted_home;
+use crate::setup::{experimental_server, scripted_home};
 use crate::threads::said;
 
 /// A model that answers a dozen times.
 async fn model() -> ModelServer {
     let replies = (0..12).map(|number| said(&format!("message-{number}"), "done"));
     ModelServer::start(replies).await.unwrap()
-}
-
-async fn server_of(program: &str, home: &TempDir) -> AppServer {
-    let mut server = AppServer::start(program, home.path()).unwrap();
-    let params = json!({
-        "clientInfo": { "name": "tests", "version": "1" },
-        "capabilities": { "experimentalApi": true },
-    });
-    server.call("initialize", params).await.unwrap();
-    server
-}
-
-async fn server(home: &TempDir) -> AppServer {
-    server_of(env!("CARGO_BIN_EXE_codex"), home).await
 }
 
 async fn start_thread(server: &mut AppServer, params: Value) -> Value {
@@ -45,8 +31,7 @@ async fn turn(server: &mut AppServer, thread: &Value, mut params: Value) -> Valu
     params["input"] = json!([{ "type": "text", "text": "go" }]);
     let reply = server.call("turn/start", params).await.unwrap();
     assert!(reply["error"].is_null(), "{reply}");
-    let ended = server.wait_for("turn/completed").await.unwrap();
-    ended["params"]["turn"].clone()
+    server.completed_turn().await
 }
 
 async fn resumed(server: &mut AppServer, thread: &Value) -> Value {
@@ -64,7 +49,7 @@ fn last_request(model: &ModelServer) -> Value {
 async fn threads_send_the_token_that_each_was_given() {
     let model = model().await;
     let home = scripted_home(&model, "");
-    let mut server = server(&home).await;
+    let mut server = experimental_server(&home).await;
     for token in ["first", "second"] {
         let config = json!({ "model_providers.scripted.experimental_bearer_token": token });
         let thread = start_thread(&mut server, json!({ "config": config })).await;
@@ -96,7 +81,7 @@ async fn web_search_is_offered_as_it_is_configured() {
     } });
     let model = model().await;
     let home = scripted_home(&model, "");
-    let mut server = server(&home).await;
+    let mut server = experimental_server(&home).await;
     for (config, expected) in [
         (json!({ "sandbox_mode": "read-only" }), with(false)),
         (
@@ -132,7 +117,7 @@ async fn a_relative_folder_of_a_turn_is_told_as_it_is_used() {
     fs::create_dir(home.path().join("one")).unwrap();
     fs::create_dir(home.path().join("two")).unwrap();
     let folder = home.path().canonicalize().unwrap();
-    let mut server = server(&home).await;
+    let mut server = experimental_server(&home).await;
     let thread = start_thread(&mut server, json!({ "cwd": "one" })).await;
     assert_eq!(thread["cwd"], folder.join("one").to_str().unwrap());
     // The server's folder counts, not that of the thread.
@@ -156,7 +141,7 @@ async fn a_pipe_in_place_of_instructions_holds_nobody_up() {
         let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
         assert!(made.success());
     }
-    let mut server = server(&home).await;
+    let mut server = experimental_server(&home).await;
     let thread = start_thread(&mut server, json!({ "cwd": "work" })).await;
     let ended = turn(&mut server, &thread, json!({})).await;
     assert_eq!(ended["status"], "completed");
@@ -201,7 +186,8 @@ async fn settings_that_are_not_allowed_fail_the_turn_and_are_not_told() {
     let Some(program) = limited(&home, limits) else {
         return;
     };
-    let mut server = server_of(text(&program), &home).await;
+    let mut server = AppServer::start(text(&program), home.path()).unwrap();
+    server.initialize_experimental().await;
     let thread = start_thread(&mut server, json!({})).await;
     let forbidden = json!({
         "approvalPolicy": "never",
@@ -254,7 +240,7 @@ fn question_tool(model: &ModelServer) -> String {
 async fn the_model_is_told_when_plan_mode_is_over() {
     let model = model().await;
     let home = scripted_home(&model, "");
-    let mut server = server(&home).await;
+    let mut server = experimental_server(&home).await;
     let thread = start_thread(&mut server, json!({})).await;
     turn(&mut server, &thread, json!({})).await;
     assert_eq!(modes_told(&model).len(), 0);
@@ -278,7 +264,7 @@ async fn the_tool_for_questions_says_in_which_modes_it_works() {
         ("[features]\ndefault_mode_request_user_input = true", true),
     ] {
         let home = scripted_home(&model, settings);
-        let mut server = server(&home).await;
+        let mut server = experimental_server(&home).await;
         let thread = start_thread(&mut server, json!({})).await;
         turn(&mut server, &thread, json!({})).await;
         let description = question_tool(&model);
@@ -291,7 +277,7 @@ async fn the_tool_for_questions_says_in_which_modes_it_works() {
 async fn settings_that_a_turn_changes_are_told_before_its_items() {
     let model = model().await;
     let home = scripted_home(&model, "");
-    let mut server = server(&home).await;
+    let mut server = experimental_server(&home).await;
     let thread = start_thread(&mut server, json!({})).await;
     let params = json!({
         "threadId": thread["thread"]["id"], "model": "another", "effort": "low",

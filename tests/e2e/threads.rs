@@ -4,8 +4,9 @@
 use codex_test_support::{AppServer, Gate, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 
-use crate::app_server::{home, server, shape, start_thread, start_turn};
+use crate::app_server::shape;
 use crate::serving::Serving;
+use crate::setup::{experimental_server, server, untrusted_home};
 
 /// A response of one message.
 pub(crate) fn said(id: &str, text: &str) -> HttpReply {
@@ -48,10 +49,10 @@ async fn turn_read_back(server: &mut AppServer, thread: &str) -> Value {
 async fn a_declined_command_ends_with_what_the_model_was_told() {
     let model = ModelServer::start([command("call"), said("m", "done")]);
     let model = model.await.unwrap();
-    let home = home(&model);
+    let home = untrusted_home(&model);
     let mut server = server(&home).await;
-    let thread = start_thread(&mut server).await;
-    start_turn(&mut server, &thread, "make it").await;
+    let thread = server.start_thread().await;
+    server.start_turn(&thread, "make it").await;
     let question = "item/commandExecution/requestApproval";
     let question = server.wait_for(question).await.unwrap();
     answer(&mut server, &question, &json!({ "decision": "decline" })).await;
@@ -61,8 +62,7 @@ async fn a_declined_command_ends_with_what_the_model_was_told() {
     assert_eq!(first["id"], second["id"]);
     assert_eq!(first["aggregatedOutput"], Value::Null);
     assert!(second["aggregatedOutput"].is_string());
-    let ended = server.wait_for("turn/completed").await.unwrap();
-    let turn = &ended["params"]["turn"];
+    let turn = &server.completed_turn().await;
     assert_eq!(turn["items"][1], *second);
     let read = turn_read_back(&mut server, &thread).await;
     assert_eq!(shape(&read), shape(turn));
@@ -81,20 +81,20 @@ async fn a_turn_that_is_asked_for_while_one_runs_is_that_one() {
     for id in ["second", "third", "fourth"] {
         model.push(said(id, "more"));
     }
-    let home = home(&model);
+    let home = untrusted_home(&model);
     let mut server = server(&home).await;
-    let thread = start_thread(&mut server).await;
-    let first = start_turn(&mut server, &thread, "first").await;
-    let active = &first["result"]["turn"]["id"];
+    let thread = server.start_thread().await;
+    let first = server.start_turn(&thread, "first").await;
+    let active = &first["id"];
     for text in ["second", "third"] {
-        let turn = start_turn(&mut server, &thread, text).await;
-        assert_eq!(turn["result"]["turn"]["id"], *active);
-        assert_eq!(turn["result"]["turn"]["status"], "inProgress");
+        let turn = server.start_turn(&thread, text).await;
+        assert_eq!(turn["id"], *active);
+        assert_eq!(turn["status"], "inProgress");
     }
     gate.open();
-    let ended = server.wait_for("turn/completed").await.unwrap();
-    assert_eq!(ended["params"]["turn"]["id"], *active);
-    let words: Vec<_> = ended["params"]["turn"]["items"]
+    let ended = server.completed_turn().await;
+    assert_eq!(ended["id"], *active);
+    let words: Vec<_> = ended["items"]
         .as_array()
         .unwrap()
         .iter()
@@ -103,10 +103,10 @@ async fn a_turn_that_is_asked_for_while_one_runs_is_that_one() {
         .collect();
     assert_eq!(words, ["first", "second", "third"]);
     // The next one is another one again.
-    let next = start_turn(&mut server, &thread, "fourth").await;
-    assert_ne!(next["result"]["turn"]["id"], *active);
-    let ended = server.wait_for("turn/completed").await.unwrap();
-    assert_eq!(ended["params"]["turn"]["id"], next["result"]["turn"]["id"]);
+    let next = server.start_turn(&thread, "fourth").await;
+    assert_ne!(next["id"], *active);
+    let ended = server.completed_turn().await;
+    assert_eq!(ended["id"], next["id"]);
     server.finish().await.unwrap();
 }
 
@@ -114,10 +114,10 @@ async fn a_turn_that_is_asked_for_while_one_runs_is_that_one() {
 async fn an_answer_that_makes_no_sense_is_a_refusal_and_is_told() {
     let model = ModelServer::start([command("call"), said("m", "done")]);
     let model = model.await.unwrap();
-    let home = home(&model);
+    let home = untrusted_home(&model);
     let mut server = server(&home).await;
-    let thread = start_thread(&mut server).await;
-    start_turn(&mut server, &thread, "make it").await;
+    let thread = server.start_thread().await;
+    server.start_turn(&thread, "make it").await;
     let question = "item/commandExecution/requestApproval";
     let question = server.wait_for(question).await.unwrap();
     answer(
@@ -128,8 +128,7 @@ async fn an_answer_that_makes_no_sense_is_a_refusal_and_is_told() {
     .await;
     let warning = server.wait_for("warning").await.unwrap();
     assert_eq!(warning["params"]["threadId"], thread.as_str());
-    let ended = server.wait_for("turn/completed").await.unwrap();
-    let turn = &ended["params"]["turn"];
+    let turn = &server.completed_turn().await;
     assert_eq!(turn["status"], "completed");
     assert_eq!(turn["items"][1]["status"], "declined");
     server.finish().await.unwrap();
@@ -143,16 +142,15 @@ async fn a_message_that_is_cut_short_ends_with_its_turn() {
         sse::delta("half a"),
     ]);
     let model = ModelServer::start([begun.stall()]).await.unwrap();
-    let home = home(&model);
+    let home = untrusted_home(&model);
     let mut server = server(&home).await;
-    let thread = start_thread(&mut server).await;
-    let started = start_turn(&mut server, &thread, "talk").await;
+    let thread = server.start_thread().await;
+    let started = server.start_turn(&thread, "talk").await;
     server.wait_for("item/agentMessage/delta").await.unwrap();
-    let turn = &started["result"]["turn"]["id"];
+    let turn = &started["id"];
     let params = json!({ "threadId": thread, "turnId": turn });
     server.call("turn/interrupt", params).await.unwrap();
-    let ended = server.wait_for("turn/completed").await.unwrap();
-    let turn = &ended["params"]["turn"];
+    let turn = &server.completed_turn().await;
     assert_eq!(turn["status"], "interrupted");
     assert_eq!(turn["items"][1]["text"], "half a");
     let read = turn_read_back(&mut server, &thread).await;
@@ -168,12 +166,11 @@ async fn a_message_that_is_cut_short_ends_with_its_turn() {
 async fn turns_are_paged_and_left_out_where_they_are_not_wanted() {
     let replies = ["a", "b", "c"].map(|id| said(id, id));
     let model = ModelServer::start(replies).await.unwrap();
-    let home = home(&model);
+    let home = untrusted_home(&model);
     let mut first = server(&home).await;
-    let thread = start_thread(&mut first).await;
+    let thread = first.start_thread().await;
     for text in ["one", "two", "three"] {
-        start_turn(&mut first, &thread, text).await;
-        first.wait_for("turn/completed").await.unwrap();
+        first.run_turn(&thread, text).await;
     }
     let page = |cursor: &Value| json!({ "threadId": thread, "limit": 2, "cursor": cursor });
     let newest = first.call("thread/turns/list", page(&Value::Null)).await;
@@ -209,9 +206,9 @@ async fn turns_are_paged_and_left_out_where_they_are_not_wanted() {
 #[tokio::test]
 async fn a_stored_thread_goes_on_with_its_model_and_a_told_one_under_a_new_id() {
     let model = ModelServer::start([said("a", "hello")]).await.unwrap();
-    let home = home(&model);
+    let home = untrusted_home(&model);
     let mut first = server(&home).await;
-    let thread = start_thread(&mut first).await;
+    let thread = first.start_thread().await;
     let params = json!({ "threadId": thread, "model": "another", "effort": "high",
         "input": [{ "type": "text", "text": "hi" }] });
     first.call("turn/start", params).await.unwrap();
@@ -225,10 +222,7 @@ async fn a_stored_thread_goes_on_with_its_model_and_a_told_one_under_a_new_id() 
     assert_eq!(resumed["result"]["reasoningEffort"], "high");
     second.finish().await.unwrap();
 
-    let mut third = AppServer::start(env!("CARGO_BIN_EXE_codex"), home.path()).unwrap();
-    let params = json!({ "clientInfo": { "name": "tests", "version": "1" },
-        "capabilities": { "experimentalApi": true } });
-    third.call("initialize", params).await.unwrap();
+    let mut third = experimental_server(home.path()).await;
     let params = json!({ "threadId": thread, "model": "scripted" });
     let resumed = third.call("thread/resume", params).await.unwrap();
     assert_eq!(resumed["result"]["model"], "scripted");
@@ -239,8 +233,9 @@ async fn a_stored_thread_goes_on_with_its_model_and_a_told_one_under_a_new_id() 
     let told = &told["result"]["thread"];
     assert_eq!(told["preview"], "told before");
     model.push(said("b", "yes"));
-    start_turn(&mut third, told["id"].as_str().unwrap(), "and now").await;
-    third.wait_for("turn/completed").await.unwrap();
+    third
+        .run_turn(told["id"].as_str().unwrap(), "and now")
+        .await;
     let request = model.requests().pop().unwrap();
     assert!(request.json()["input"].to_string().contains("told before"));
     third.finish().await.unwrap();
@@ -249,7 +244,7 @@ async fn a_stored_thread_goes_on_with_its_model_and_a_told_one_under_a_new_id() 
 #[tokio::test]
 async fn holds_on_time_limits_are_counted() {
     let Serving { mut server, home } = Serving::start().await;
-    let thread = start_thread(&mut server).await;
+    let thread = server.start_thread().await;
     let more = "thread/increment_elicitation";
     let fewer = "thread/decrement_elicitation";
     let params = json!({ "threadId": thread });

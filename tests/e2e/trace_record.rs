@@ -9,6 +9,7 @@ use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::setup::server_in;
 use crate::{codex, stdout_of};
 
 const PATCH: &str = "*** Begin Patch\n*** Add File: new.txt\n+one\n*** End Patch";
@@ -41,26 +42,16 @@ impl Traced {
         );
         fs::write(home.path().join("config.toml"), config).unwrap();
         let root = home.path().join("deep/traces");
+        let variables = [("CODEX_ROLLOUT_TRACE_ROOT", root.to_str().unwrap())];
         Self {
-            server: Self::server(&home, &root).await,
+            server: server_in(&home, &variables).await,
             model,
             home,
         }
     }
 
-    async fn server(home: &TempDir, root: &Path) -> AppServer {
-        let program = env!("CARGO_BIN_EXE_codex");
-        let variables = [("CODEX_ROLLOUT_TRACE_ROOT", root)];
-        let mut server = AppServer::start_in(program, home.path(), &variables).unwrap();
-        let client = json!({ "clientInfo": { "name": "tests", "version": "1" } });
-        server.call("initialize", client).await.unwrap();
-        server
-    }
-
     pub(crate) async fn thread(&mut self) -> String {
-        let reply = self.server.call("thread/start", json!({})).await.unwrap();
-        let thread = &reply["result"]["thread"]["id"];
-        thread.as_str().unwrap().to_owned()
+        self.server.start_thread().await
     }
 
     pub(crate) async fn begin(&mut self, thread: &str) -> Value {
@@ -375,7 +366,8 @@ async fn every_root_session_has_a_bundle_that_only_its_owner_can_read() {
 async fn a_session_goes_on_where_no_bundle_can_be_written() {
     let traced = Traced::start(&[]).await;
     let root = traced.home.path().join("config.toml");
-    let server = Traced::server(&traced.home, &root).await;
+    let variables = [("CODEX_ROLLOUT_TRACE_ROOT", root.to_str().unwrap())];
+    let server = server_in(&traced.home, &variables).await;
     let mut blocked = Traced { server, ..traced };
     let thread = blocked.thread().await;
     blocked.turn(&thread).await;

@@ -4,23 +4,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
+use codex_test_support::{HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-const RULES: &str = "prefix_rule(pattern=[\"mkdir\"], decision=\"allow\")\n";
+use crate::setup::{scripted_home, server, server_in, untrusted_home};
 
-fn home(model: &ModelServer, more: &str) -> TempDir {
-    let home = tempfile::tempdir().unwrap();
-    let config = format!(
-        "model = \"scripted\"\nmodel_provider = \"scripted\"\napproval_policy = \"untrusted\"\n\
-         sandbox_mode = \"danger-full-access\"\n{more}\n\
-         [model_providers.scripted]\nname = \"Scripted\"\nbase_url = \"{}\"\n",
-        model.base_url()
-    );
-    fs::write(home.path().join("config.toml"), config).unwrap();
-    home
-}
+const RULES: &str = "prefix_rule(pattern=[\"mkdir\"], decision=\"allow\")\n";
 
 /// A project that allows a command by a rule of its own.
 fn project() -> (TempDir, PathBuf) {
@@ -32,30 +22,15 @@ fn project() -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-async fn server(home: &Path, variables: &[(&str, &str)]) -> AppServer {
-    let program = env!("CARGO_BIN_EXE_codex");
-    let variables: Vec<_> = variables
-        .iter()
-        .map(|(name, value)| (*name, Path::new(*value)))
-        .collect();
-    let mut server = AppServer::start_in(program, home, &variables).unwrap();
-    let params = json!({ "clientInfo": { "name": "tests", "version": "1" } });
-    server.call("initialize", params).await.unwrap();
-    server
-}
-
 /// Has the model make a folder in a project. True if somebody was asked, and said no.
 async fn is_asked(home: &Path, model: &ModelServer, project: &Path) -> bool {
     let call = json!({ "command": "mkdir made" });
     let call = sse::function_call("call-1", "shell_command", &call);
     model.push(HttpReply::stream(&sse::items(&[call])));
     model.push(HttpReply::stream(&sse::text("done")));
-    let mut server = server(home, &[]).await;
-    let started = server.call("thread/start", json!({ "cwd": project }));
-    let started = started.await.unwrap();
-    let input = json!([{ "type": "text", "text": "make it" }]);
-    let params = json!({ "threadId": started["result"]["thread"]["id"], "input": input });
-    server.call("turn/start", params).await.unwrap();
+    let mut server = server(home).await;
+    let thread = server.start_thread_with(json!({ "cwd": project })).await;
+    server.start_turn(&thread, "make it").await;
     let mut asked = false;
     loop {
         let message = server.receive().await.unwrap();
@@ -77,14 +52,14 @@ async fn is_asked(home: &Path, model: &ModelServer, project: &Path) -> bool {
 async fn rules_of_a_project_count_once_it_is_trusted() {
     let model = ModelServer::start([]).await.unwrap();
     let (_folder, project) = project();
-    let untrusted = home(&model, "");
+    let untrusted = untrusted_home(&model);
     assert!(is_asked(untrusted.path(), &model, &project).await);
     assert!(!project.join("made").exists());
     let trust = format!(
-        "[projects.\"{}\"]\ntrust_level = \"trusted\"",
+        "approval_policy = \"untrusted\"\n[projects.\"{}\"]\ntrust_level = \"trusted\"",
         project.display()
     );
-    let trusted = home(&model, &trust);
+    let trusted = scripted_home(&model, &trust);
     assert!(!is_asked(trusted.path(), &model, &project).await);
     assert!(project.join("made").exists());
 }
@@ -92,12 +67,12 @@ async fn rules_of_a_project_count_once_it_is_trusted() {
 #[tokio::test]
 async fn mistakes_in_rules_are_told_and_the_other_files_count() {
     let model = ModelServer::start([]).await.unwrap();
-    let home = home(&model, "");
+    let home = untrusted_home(&model);
     let rules = home.path().join("rules");
     fs::create_dir(&rules).unwrap();
     fs::write(rules.join("good.rules"), RULES).unwrap();
     fs::write(rules.join("wrong.rules"), "prefix_rule(pattern=\n").unwrap();
-    let mut server = server(home.path(), &[]).await;
+    let mut server = server(&home).await;
     let warning = server.wait_for("configWarning").await.unwrap();
     let params = &warning["params"];
     assert_eq!(
@@ -120,11 +95,11 @@ async fn mistakes_in_the_rules_of_a_threads_project_are_told_when_it_opens() {
     let (_folder, project) = project();
     fs::write(project.join(".codex/rules/own.rules"), "nonsense(\n").unwrap();
     let trust = format!(
-        "[projects.\"{}\"]\ntrust_level = \"trusted\"",
+        "approval_policy = \"untrusted\"\n[projects.\"{}\"]\ntrust_level = \"trusted\"",
         project.display()
     );
-    let home = home(&model, &trust);
-    let mut server = server(home.path(), &[]).await;
+    let home = scripted_home(&model, &trust);
+    let mut server = server(&home).await;
     let params = json!({ "cwd": project });
     let started = server.call("thread/start", params).await.unwrap();
     assert!(started["result"]["thread"].is_object(), "{started}");
@@ -142,7 +117,7 @@ async fn a_file_that_cannot_be_used_is_told_with_its_place() {
         "model = \"a\"\nprofile = 7\n",
     )
     .unwrap();
-    let mut server = server(home.path(), &[]).await;
+    let mut server = server(&home).await;
     let warning = server.wait_for("configWarning").await.unwrap();
     let params = &warning["params"];
     assert_eq!(params["summary"], "Invalid configuration; using defaults.");
@@ -165,7 +140,7 @@ async fn a_file_that_cannot_be_used_is_told_with_its_place() {
 async fn the_older_variable_for_the_address_is_told_to_be_deprecated() {
     let home = tempfile::tempdir().unwrap();
     let variables = [("OPENAI_BASE_URL", "http://localhost:9/v1")];
-    let mut server = server(home.path(), &variables).await;
+    let mut server = server_in(&home, &variables).await;
     let warning = server.wait_for("configWarning").await.unwrap();
     let summary: &Value = &warning["params"]["summary"];
     assert_eq!(
@@ -179,7 +154,7 @@ async fn the_older_variable_for_the_address_is_told_to_be_deprecated() {
 async fn a_stored_login_that_cannot_be_read_is_told() {
     let home = tempfile::tempdir().unwrap();
     fs::write(home.path().join("auth.json"), "no json").unwrap();
-    let mut server = server(home.path(), &[]).await;
+    let mut server = server(&home).await;
     let warning = server.wait_for("configWarning").await.unwrap();
     let summary = warning["params"]["summary"].as_str().unwrap();
     assert!(summary.contains("login"), "{warning}");
@@ -200,12 +175,9 @@ async fn a_key_in_the_file_of_variables_is_used() {
     fs::write(home.path().join("config.toml"), config).unwrap();
     fs::write(home.path().join(".env"), "MY_OWN_KEY=from-file\n").unwrap();
     model.push(HttpReply::stream(&sse::text("done")));
-    let mut server = server(home.path(), &[("MY_OWN_KEY", "from-outside")]).await;
-    let started = server.call("thread/start", json!({})).await.unwrap();
-    let input = json!([{ "type": "text", "text": "hello" }]);
-    let params = json!({ "threadId": started["result"]["thread"]["id"], "input": input });
-    server.call("turn/start", params).await.unwrap();
-    server.wait_for("turn/completed").await.unwrap();
+    let mut server = server_in(&home, &[("MY_OWN_KEY", "from-outside")]).await;
+    let started = server.start_thread().await;
+    server.run_turn(&started, "hello").await;
     let request = model.request(0).await;
     assert_eq!(request.header("authorization"), Some("Bearer from-file"));
     server.finish().await.unwrap();

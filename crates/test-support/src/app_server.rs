@@ -1,6 +1,7 @@
 //! A client that starts an app-server and talks to it, with the protocol observer listening.
 
 use std::io;
+use std::panic::Location;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -38,7 +39,7 @@ impl AppServer {
     }
 
     /// Starts it with these environment variables.
-    pub fn start_in(program: &str, home: &Path, variables: &[(&str, &Path)]) -> io::Result<Self> {
+    pub fn start_in(program: &str, home: &Path, variables: &[(&str, &str)]) -> io::Result<Self> {
         Self::spawn(program, home, &[], variables)
     }
 
@@ -54,7 +55,7 @@ impl AppServer {
         program: &str,
         home: &Path,
         arguments: &[&str],
-        variables: &[(&str, &Path)],
+        variables: &[(&str, &str)],
     ) -> io::Result<Self> {
         Self::spawn_with(program, home, arguments, variables, |_| ())
     }
@@ -63,7 +64,7 @@ impl AppServer {
         program: &str,
         home: &Path,
         arguments: &[&str],
-        variables: &[(&str, &Path)],
+        variables: &[(&str, &str)],
         adjust: impl FnOnce(&mut Command),
     ) -> io::Result<Self> {
         let mut command = Command::new(program);
@@ -199,5 +200,99 @@ impl AppServer {
         }
         self.observer.finish();
         Ok(())
+    }
+}
+
+/// Requests that fail the test unless they are answered as expected.
+impl AppServer {
+    /// The result of a request that must succeed.
+    #[track_caller]
+    pub fn result<'a>(
+        &'a mut self,
+        method: &'a str,
+        params: Value,
+    ) -> impl Future<Output = Value> + 'a {
+        let caller = Location::caller();
+        async move {
+            let mut reply = self.expect_reply(method, params, caller).await;
+            let is_result = reply.get("result").is_some();
+            assert!(is_result, "{caller}: {method}: {reply}");
+            reply["result"].take()
+        }
+    }
+
+    /// The code and the message of a request that must be refused.
+    #[track_caller]
+    pub fn refusal<'a>(
+        &'a mut self,
+        method: &'a str,
+        params: Value,
+    ) -> impl Future<Output = (i64, String)> + 'a {
+        let caller = Location::caller();
+        async move {
+            let reply = self.expect_reply(method, params, caller).await;
+            let error = &reply["error"];
+            match (error["code"].as_i64(), error["message"].as_str()) {
+                (Some(code), Some(message)) => (code, message.to_owned()),
+                _ => panic!("{caller}: {method}: {reply}"),
+            }
+        }
+    }
+
+    async fn expect_reply(&mut self, method: &str, params: Value, caller: &Location<'_>) -> Value {
+        let reply = self.call(method, params).await;
+        reply.unwrap_or_else(|error| panic!("{caller}: {method}: {error}"))
+    }
+
+    /// Shakes hands as a client that knows the stable methods only.
+    pub async fn initialize(&mut self) {
+        let client = json!({ "name": "tests", "version": "1" });
+        let result = self.result("initialize", json!({ "clientInfo": client }));
+        assert!(result.await["userAgent"].is_string());
+    }
+
+    /// Shakes hands as a client that also uses experimental methods.
+    pub async fn initialize_experimental(&mut self) {
+        let client = json!({ "name": "tests", "version": "1" });
+        let capabilities = json!({ "experimentalApi": true });
+        let params = json!({ "clientInfo": client, "capabilities": capabilities });
+        self.result("initialize", params).await;
+    }
+
+    /// Starts a thread with the settings of the home, and returns its id.
+    pub async fn start_thread(&mut self) -> String {
+        self.start_thread_with(json!({})).await
+    }
+
+    /// Starts a thread with these params, and returns its id.
+    pub async fn start_thread_with(&mut self, params: Value) -> String {
+        let started = self.result("thread/start", params).await;
+        let id = started["thread"]["id"].as_str();
+        id.unwrap_or_else(|| panic!("{started}")).to_owned()
+    }
+
+    /// Starts a turn with this text, and returns the turn.
+    #[track_caller]
+    pub fn start_turn<'a>(
+        &'a mut self,
+        thread: &'a str,
+        text: &'a str,
+    ) -> impl Future<Output = Value> + 'a {
+        let input = json!([{ "type": "text", "text": text }]);
+        let started = self.result("turn/start", json!({ "threadId": thread, "input": input }));
+        async move { started.await["turn"].take() }
+    }
+
+    /// Waits for the end of a turn, and returns the turn.
+    pub async fn completed_turn(&mut self) -> Value {
+        let completed = self.wait_for("turn/completed").await;
+        let mut completed = completed.unwrap_or_else(|error| panic!("no turn ends: {error}"));
+        completed["params"]["turn"].take()
+    }
+
+    /// Runs a turn with this text, and returns the turn as it ended.
+    pub async fn run_turn(&mut self, thread: &str, text: &str) -> Value {
+        self.start_turn(thread, text).await;
+        self.completed_turn().await
     }
 }

@@ -1,0 +1,57 @@
+//! What most tests begin with: a home folder whose model follows a script, and a server past the handshake.
+
+use std::fs;
+use std::path::Path;
+
+use codex_test_support::{AppServer, ModelServer};
+use tempfile::TempDir;
+
+/// The binary under test.
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_codex");
+
+/// A configuration with these settings whose model is `model`.
+pub(crate) fn scripted_config(model: &ModelServer, settings: &str) -> String {
+    format!(
+        "model = \"scripted\"\nmodel_provider = \"scripted\"\n{settings}\n\
+         [model_providers.scripted]\nname = \"Scripted\"\nbase_url = \"{}\"\n\
+         wire_api = \"responses\"\nrequest_max_retries = 0\nstream_max_retries = 0\n",
+        model.base_url()
+    )
+}
+
+/// A home folder with this configuration.
+pub(crate) fn home_with(config: &str) -> TempDir {
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join("config.toml"), config).unwrap();
+    home
+}
+
+/// A home whose model is `model`, with commands that run without a sandbox and these settings besides.
+pub(crate) fn scripted_home(model: &ModelServer, settings: &str) -> TempDir {
+    let settings = format!("sandbox_mode = \"danger-full-access\"\n{settings}");
+    home_with(&scripted_config(model, &settings))
+}
+
+/// The same, with approvals for every command that is not known to be safe.
+pub(crate) fn untrusted_home(model: &ModelServer) -> TempDir {
+    scripted_home(model, "approval_policy = \"untrusted\"")
+}
+
+/// A server for a client that knows the stable methods only.
+pub(crate) async fn server(home: impl AsRef<Path>) -> AppServer {
+    server_in(home, &[]).await
+}
+
+/// The same, with these environment variables.
+pub(crate) async fn server_in(home: impl AsRef<Path>, variables: &[(&str, &str)]) -> AppServer {
+    let mut server = AppServer::start_in(PROGRAM, home.as_ref(), variables).unwrap();
+    server.initialize().await;
+    server
+}
+
+/// A server for a client that also uses experimental methods.
+pub(crate) async fn experimental_server(home: impl AsRef<Path>) -> AppServer {
+    let mut server = AppServer::start(PROGRAM, home.as_ref()).unwrap();
+    server.initialize_experimental().await;
+    server
+}
