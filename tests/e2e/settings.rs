@@ -279,6 +279,39 @@ async fn the_instructions_of_a_model_have_the_chosen_personality() {
 }
 
 #[tokio::test]
+async fn a_request_has_the_verbosity_that_its_model_takes() {
+    let models = [
+        // Takes any, and has a default.
+        ("gpt-5.4", [json!("low"), json!("low"), json!("high")]),
+        // Takes any, and has no default.
+        ("gpt-5", [json!(null), json!("low"), json!("high")]),
+        ("gpt-oss-20b", [json!(null), json!("low"), json!("high")]),
+        // Takes none.
+        ("gpt-5-codex", [json!(null), json!(null), json!(null)]),
+        ("unknown", [json!(null), json!(null), json!(null)]),
+    ];
+    let settings = [
+        "",
+        "model_verbosity = \"low\"",
+        "model_verbosity = \"high\"",
+    ];
+    for (number, setting) in settings.into_iter().enumerate() {
+        let replies = (0..models.len()).map(|number| message(number, "done"));
+        let model = ModelServer::start(replies).await.unwrap();
+        let home = scripted_home(&model, setting);
+        let mut server = experimental_server(&home).await;
+        for (index, (name, expected)) in models.iter().enumerate() {
+            let thread = server.start_thread_with(json!({ "model": name })).await;
+            server.run_turn(&thread, "hi").await;
+            let request = model.request(index).await.json();
+            let verbosity = &request["text"]["verbosity"];
+            assert_eq!(*verbosity, expected[number], "{name} with `{setting}`");
+        }
+        server.finish().await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn no_mcp_servers_are_listed_where_there_are_none() {
     let home = home_with("");
     let mut server = experimental_server(&home).await;
