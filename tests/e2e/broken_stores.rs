@@ -149,11 +149,10 @@ fn give_away(home: &Path) -> bool {
     true
 }
 
-async fn server_of_another_user(home: &Path) -> Option<AppServer> {
-    let started = AppServer::start_as(PROGRAM, home, NOBODY);
-    let mut server = started.ok()?;
+async fn server_of_another_user(home: &Path) -> AppServer {
+    let mut server = AppServer::start_as(PROGRAM, home, NOBODY).unwrap();
     server.initialize_experimental().await;
-    Some(server)
+    server
 }
 
 #[tokio::test]
@@ -167,10 +166,7 @@ async fn a_file_of_another_user_harms_no_other_thread() {
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o600)).unwrap();
     let mut server = if is_given_away {
         chown(&closed, Some(0), None).unwrap();
-        match server_of_another_user(home.path()).await {
-            Some(server) => server,
-            None => return,
-        }
+        server_of_another_user(home.path()).await
     } else {
         fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
         experimental_server(&home).await
@@ -195,16 +191,14 @@ async fn a_home_that_cannot_be_written_is_read_all_the_same() {
     let mode = |mode| fs::set_permissions(home.path(), fs::Permissions::from_mode(mode)).unwrap();
     let is_given_away = give_away(home.path());
     mode(0o555);
-    let server = if is_given_away {
+    let mut server = if is_given_away {
         server_of_another_user(home.path()).await
     } else {
-        Some(experimental_server(&home).await)
+        experimental_server(&home).await
     };
-    if let Some(mut server) = server {
-        assert_eq!(listed(&mut server).await, ["thread 1"]);
-        let read = server.result("thread/read", with_turns(1)).await;
-        assert_eq!(read["thread"]["turns"].as_array().unwrap().len(), 1);
-        server.finish().await.unwrap();
-    }
+    assert_eq!(listed(&mut server).await, ["thread 1"]);
+    let read = server.result("thread/read", with_turns(1)).await;
+    assert_eq!(read["thread"]["turns"].as_array().unwrap().len(), 1);
+    server.finish().await.unwrap();
     mode(0o755);
 }

@@ -217,7 +217,7 @@ impl Victim {
     /// A script that tells whether the attempt succeeds.
     fn script(&self, attempt: &str) -> String {
         let program = std::env::current_exe().unwrap();
-        let attacker = format!("{} escapes::attacker --exact", program.display());
+        let attacker = format!("{} escapes::attacker --exact --ignored", program.display());
         let attempt = attempt
             .replace(
                 "$PORT",
@@ -296,13 +296,12 @@ fn a_patch_does_not_reach_the_memory_of_another_process() {
     }
 }
 
-/// Not a test of its own: started by [`REACHES`], it succeeds if it may trace the victim, or be traced.
+/// Succeeds if it may trace the victim, or be traced.
 #[test]
+#[ignore = "a program that scripts in `REACHES` start"]
 #[allow(unsafe_code)]
 fn attacker() {
-    let Some(victim) = std::env::var_os("VICTIM") else {
-        return;
-    };
+    let victim = std::env::var_os("VICTIM").unwrap();
     let victim: libc::pid_t = victim.to_str().unwrap().parse().unwrap();
     // SAFETY: numbers only; neither call is given memory.
     let traced = unsafe {

@@ -148,18 +148,9 @@ async fn a_pipe_in_place_of_instructions_holds_nobody_up() {
     server.finish().await.unwrap();
 }
 
-/// A program that runs ours where an administrator set these limits; none where mounts of our own
-/// are not allowed.
-fn limited(home: &TempDir, requirements: &str) -> Option<PathBuf> {
+/// A program that runs ours where an administrator set these limits.
+fn limited(home: &TempDir, requirements: &str) -> PathBuf {
     let spaces = "unshare --user --map-root-user --mount sh -c";
-    let is_possible = Command::new("sh")
-        .args(["-c", &format!("{spaces} 'mount -t tmpfs none /etc'")])
-        .status()
-        .is_ok_and(|status| status.success());
-    if !is_possible {
-        println!("skipped: no mounts of our own here");
-        return None;
-    }
     let file = home.path().join("limits.toml");
     fs::write(&file, requirements).unwrap();
     let script = home.path().join("limited.sh");
@@ -170,7 +161,7 @@ fn limited(home: &TempDir, requirements: &str) -> Option<PathBuf> {
     );
     fs::write(&script, text).unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
-    Some(script)
+    script
 }
 
 fn text(path: &Path) -> &str {
@@ -178,14 +169,13 @@ fn text(path: &Path) -> &str {
 }
 
 #[tokio::test]
+#[ignore = "needs mounts in a user namespace; .ci/run runs it"]
 async fn settings_that_are_not_allowed_fail_the_turn_and_are_not_told() {
     let model = model().await;
     let home = scripted_home(&model, "");
     let limits =
         "allowed_approval_policies = ['on-request']\nallowed_sandbox_modes = ['read-only']\n";
-    let Some(program) = limited(&home, limits) else {
-        return;
-    };
+    let program = limited(&home, limits);
     let mut server = AppServer::start(text(&program), home.path()).unwrap();
     server.initialize_experimental().await;
     let thread = start_thread(&mut server, json!({})).await;
