@@ -52,34 +52,6 @@ async fn thread_with_terminals(server: &mut AppServer, policy: &str) -> String {
     reply["result"]["thread"]["id"].as_str().unwrap().to_owned()
 }
 
-/// What clients hear of a command of `exec_command` after this answer to the question about it.
-async fn after_answer(decision: &str) -> Vec<(String, Value)> {
-    let command = call("exec_command", &json!({ "cmd": "touch made.txt" }));
-    let model = ModelServer::start([command, says("done")]).await.unwrap();
-    let home = untrusted_home(&model);
-    let mut server = server(&home).await;
-    let thread = thread_with_terminals(&mut server, "untrusted").await;
-    server.start_turn(&thread, "run it").await;
-    let question = server.wait_for(APPROVAL).await.unwrap();
-    let answer = json!({ "id": question["id"], "result": { "decision": decision } });
-    server.send(&answer).await.unwrap();
-    let told = told_of(&mut server, &["commandExecution"]).await;
-    server.finish().await.unwrap();
-    told
-}
-
-#[tokio::test]
-async fn a_command_in_a_terminal_begins_once_people_agree_and_only_ends_if_they_do_not() {
-    let began = ("item/started", json!("inProgress"));
-    let ended = |status: &str| ("item/completed", json!(status));
-    let agreed = after_answer("accept").await;
-    assert_eq!(agreed, told(&[began, ended("completed")]));
-    let declined = after_answer("decline").await;
-    assert_eq!(declined, told(&[ended("declined")]));
-    let cancelled = after_answer("cancel").await;
-    assert_eq!(cancelled, told(&[ended("declined")]));
-}
-
 #[tokio::test]
 async fn what_was_typed_last_is_told_before_the_end_that_it_brings() {
     let waits = json!({ "cmd": "read line", "tty": true, "yield_time_ms": 250 });

@@ -111,6 +111,8 @@ mod scenarios;
 #[cfg(target_os = "linux")]
 mod serving;
 #[cfg(target_os = "linux")]
+mod session;
+#[cfg(target_os = "linux")]
 mod settings;
 #[cfg(target_os = "linux")]
 mod setup;
@@ -134,6 +136,8 @@ mod trace_scenario;
 #[cfg(target_os = "linux")]
 mod trace_unusual;
 mod trace_view;
+#[cfg(target_os = "linux")]
+mod transcript;
 #[cfg(target_os = "linux")]
 mod trust;
 mod typescript;

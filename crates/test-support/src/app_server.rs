@@ -72,8 +72,9 @@ impl AppServer {
         let mut child = command
             .arg("app-server")
             .args(arguments)
-            // No profile of the person who runs the tests is read.
+            // Neither the profile nor the shell of the person who runs the tests matters.
             .env("HOME", home.join("person"))
+            .env("SHELL", "/bin/bash")
             .env("CODEX_HOME", home)
             .envs(variables.iter().copied())
             .current_dir(home)
