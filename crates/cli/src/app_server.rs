@@ -59,13 +59,13 @@ enum GenerateCommand {
 pub(crate) fn run(arguments: AppServerArguments, before: SettingsFlags) -> anyhow::Result<()> {
     match arguments.command {
         Some(GenerateCommand::GenerateTs(arguments)) => {
-            generate::run(&arguments, codex_app_server_protocol::export::typescript)
+            generate::run(&arguments, &generate::TYPESCRIPT)
         }
         Some(GenerateCommand::GenerateJsonSchema(arguments)) => {
-            generate::run(&arguments, codex_app_server_protocol::export::json_schema)
+            generate::run(&arguments, &generate::JSON_SCHEMA)
         }
         Some(GenerateCommand::GenerateOpenRpc(arguments)) => {
-            generate::run(&arguments, codex_app_server_protocol::export::openrpc)
+            generate::run(&arguments, &generate::OPENRPC)
         }
         None => {
             let settings = before.followed_by(arguments.settings);

@@ -1,12 +1,16 @@
 //! Writes generated protocol files to a folder.
 
-use std::collections::BTreeSet;
+mod archive;
+
+use std::collections::HashSet;
 use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use codex_app_server_protocol::export::{GeneratedFile, Surface};
+
+use archive::Surfaces;
+pub(crate) use archive::{JSON_SCHEMA, OPENRPC, TYPESCRIPT};
 
 #[derive(Debug, Args)]
 pub(crate) struct GenerateArguments {
@@ -18,27 +22,21 @@ pub(crate) struct GenerateArguments {
     experimental: bool,
 }
 
-pub(crate) fn run(
-    arguments: &GenerateArguments,
-    export: impl Fn(Surface) -> Vec<GeneratedFile>,
-) -> anyhow::Result<()> {
-    let surface = if arguments.experimental {
-        Surface::Experimental
+pub(crate) fn run(arguments: &GenerateArguments, surfaces: &Surfaces) -> anyhow::Result<()> {
+    let archive = if arguments.experimental {
+        &surfaces.experimental
     } else {
-        Surface::Stable
+        &surfaces.stable
     };
-    let files = export(surface);
-    let folders: BTreeSet<PathBuf> = files
-        .iter()
-        .filter_map(|file| Some(arguments.out.join(&file.path).parent()?.to_owned()))
-        .collect();
-    for folder in folders {
-        fs::create_dir_all(&folder)
-            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    }
-    for file in files {
-        let path = arguments.out.join(&file.path);
-        fs::write(&path, &file.text).with_context(|| format!("cannot write {}", path.display()))?;
-    }
-    Ok(())
+    let mut created = HashSet::new();
+    archive.for_each_file(|path, text| {
+        let path = arguments.out.join(path);
+        if let Some(folder) = path.parent()
+            && created.insert(folder.to_owned())
+        {
+            fs::create_dir_all(folder)
+                .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        }
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+    })
 }
