@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::error::FileError;
 
-/// An open file, read up to a limit.
+/// An open file. As much is read as it had when it was opened, so that one that grows takes no more memory than expected.
 #[derive(Debug)]
 pub struct FileReader {
     file: File,
@@ -28,23 +28,31 @@ pub fn open(path: &Path, limit: u64) -> Result<FileReader, FileError> {
     Ok(FileReader {
         file,
         length,
-        left: limit,
+        left: if length == 0 { limit } else { length },
         limit,
     })
 }
 
 impl FileReader {
-    /// The length of the file when it was opened. Some virtual files report 0.
+    /// The length of the file when it was opened. Some virtual files report 0, and are read up to the limit.
     #[must_use]
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// Fills `buffer` up to the end of the file. Returns the number of bytes.
+    /// Fills `buffer` as far as there is something to read. Returns the number of bytes.
     ///
     /// # Errors
-    /// The file cannot be read or has grown beyond the limit.
+    /// The file cannot be read, or it reported no length and exceeds the limit.
     pub fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, FileError> {
+        let expected = usize::try_from(self.left).unwrap_or(usize::MAX);
+        let buffer = match self.length {
+            0 => buffer,
+            _ => {
+                let wanted = expected.min(buffer.len());
+                &mut buffer[..wanted]
+            }
+        };
         let mut filled = 0;
         while filled < buffer.len() {
             match self.file.read(&mut buffer[filled..]) {

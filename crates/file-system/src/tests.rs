@@ -37,17 +37,31 @@ fn a_file_is_read_up_to_the_limit() {
         read_all(&path, 4),
         Err(FileError::TooLarge { limit: 4 })
     ));
-    // It grows after it was opened.
-    let mut reading = open(&path, 5).unwrap();
-    fs::write(&path, "1234567").unwrap();
-    let grown = reading.fill(&mut [0; 10]);
-    assert!(matches!(grown, Err(FileError::TooLarge { .. })));
     // What the system makes up says that it is empty.
     assert!(
         !read_all(Path::new("/proc/self/stat"), 4096)
             .unwrap()
             .is_empty()
     );
+}
+
+#[test]
+fn a_file_that_grows_is_read_as_long_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    fs::write(&path, "12345").unwrap();
+    let mut reading = open(&path, 100).unwrap();
+    fs::write(&path, "1234567").unwrap();
+    let mut buffer = [0; 4];
+    assert_eq!(reading.fill(&mut buffer).unwrap(), 4);
+    assert_eq!(reading.fill(&mut buffer).unwrap(), 1);
+    assert_eq!(reading.fill(&mut buffer).unwrap(), 0);
+    // It was empty: its length says nothing, as with virtual files.
+    fs::write(&path, "").unwrap();
+    let mut reading = open(&path, 5).unwrap();
+    fs::write(&path, "1234567").unwrap();
+    let grown = reading.fill(&mut [0; 10]);
+    assert!(matches!(grown, Err(FileError::TooLarge { limit: 5 })));
 }
 
 #[test]

@@ -30,7 +30,8 @@ const READ_LIMIT: u64 = 512 * 1024 * 1024;
 const READ_SIZE: usize = 3 * 64 * 1024;
 const SMALLEST_READ: usize = 3 * 1024;
 
-/// Longer files share [`LARGE_READS`]; files up to this length do not.
+/// Longer files share [`LARGE_READS`]; files up to this length do not. A file that reports no length and is longer uses
+/// all of it.
 const SMALL_FILE: u64 = 128 * 1024;
 
 /// The total size of large files in memory, in KiB, until their replies are written. A file above the limit uses all
@@ -60,21 +61,30 @@ async fn read_line(params: FsReadFileParams, draft: Bytes) -> Result<Bytes, Fail
         let template = Template::new(&draft, Gap::Text("dataBase64"));
         let template = template.ok_or_else(|| Failure::internal("the reply has no member"))?;
         let file = files::open(&path, READ_LIMIT).map_err(failure)?;
-        Ok(match file.length() {
-            0..=SMALL_FILE => FileRead::Read(fill(&template, file)?),
-            _ => FileRead::Large(template, file),
-        })
+        let small = match file.length() {
+            0 => match files::open(&path, SMALL_FILE).and_then(|file| fill(&template, file)) {
+                // A virtual file, or one that grows.
+                Err(FileError::TooLarge { .. }) => return Ok(FileRead::Large(template, file)),
+                small => small,
+            },
+            1..=SMALL_FILE => fill(&template, file),
+            _ => return Ok(FileRead::Large(template, file)),
+        };
+        small.map(FileRead::Read).map_err(failure)
     });
     let (template, file) = match opened.await? {
         FileRead::Read(line) => return Ok(line),
         FileRead::Large(template, file) => (template, file),
     };
     // Base64 is longer by one third.
-    let kib = u32::try_from(file.length() / 1024 / 3 * 4).unwrap_or(u32::MAX);
+    let kib = match file.length() {
+        0 => LARGE_READS_KIB,
+        length => u32::try_from(length / 1024 / 3 * 4).unwrap_or(u32::MAX),
+    };
     let share = LARGE_READS.acquire_many(kib.min(LARGE_READS_KIB)).await;
     let share = share.map_err(|_| Failure::internal("no files are read any more"))?;
     blocking(move || {
-        let line = fill(&template, file)?;
+        let line = fill(&template, file).map_err(failure)?;
         Ok(Bytes::from_owner(LargeReply {
             line,
             _share: share,
@@ -101,14 +111,14 @@ impl AsRef<[u8]> for LargeReply {
     }
 }
 
-fn fill(template: &Template, mut file: files::FileReader) -> Result<Bytes, Failure> {
+fn fill(template: &Template, mut file: files::FileReader) -> Result<Bytes, FileError> {
     // One extra byte shows the end of the file without another read.
     let expected = usize::try_from(file.length()).unwrap_or(0);
     let mut line = template.begin_base64(expected);
     let size = (expected + 1).clamp(SMALLEST_READ, READ_SIZE);
     let mut buffer = vec![0; size.next_multiple_of(3)];
     loop {
-        let filled = file.fill(&mut buffer).map_err(failure)?;
+        let filled = file.fill(&mut buffer)?;
         line.push_base64(&buffer[..filled]);
         if filled < buffer.len() {
             return Ok(line.finish());
