@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::fmt::{self, Debug};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use codex_protocol::{SkillErrorInfo, SkillScope};
 use parking_lot::Mutex;
 
-use crate::load::{SkillRoot, SkillSet, SkillToggle, load_from};
+use crate::load::{SkillRoot, SkillSet, SkillToggle, folders_below, load_from};
 use crate::watch::FolderWatcher;
 
 /// How often the files are read again because new folders appear.
@@ -41,7 +41,9 @@ type ChangeListener = dyn Fn() + Send + Sync;
 pub struct SkillLibrary {
     source: Box<RootSource>,
     state: Mutex<LibraryState>,
-    watcher: Mutex<Option<FolderWatcher>>,
+    /// Started when there is something to watch, because it has a thread of its own. None if watching is not supported.
+    watcher: OnceLock<Option<Mutex<FolderWatcher>>>,
+    this: Weak<Self>,
 }
 
 #[derive(Default)]
@@ -66,19 +68,25 @@ impl SkillLibrary {
     pub fn new(
         source: impl Fn(&Path) -> Result<SkillSources, SourceError> + Send + Sync + 'static,
     ) -> Arc<Self> {
-        Arc::new_cyclic(|library: &Weak<Self>| {
-            let library = library.clone();
+        Arc::new_cyclic(|this| Self {
+            source: Box::new(source),
+            state: Mutex::default(),
+            watcher: OnceLock::new(),
+            this: this.clone(),
+        })
+    }
+
+    fn watcher(&self) -> Option<&Mutex<FolderWatcher>> {
+        let start = || {
+            let library = self.this.clone();
             let changed = move || {
                 if let Some(library) = library.upgrade() {
                     library.changed();
                 }
             };
-            Self {
-                source: Box::new(source),
-                state: Mutex::default(),
-                watcher: Mutex::new(FolderWatcher::start(changed)),
-            }
-        })
+            FolderWatcher::start(changed).map(Mutex::new)
+        };
+        self.watcher.get_or_init(start).as_ref()
     }
 
     /// Replaces the additional roots of the user for all folders. They need not exist. Listeners are called.
@@ -100,6 +108,16 @@ impl SkillLibrary {
 
     /// The skills of a folder and of additional roots. Reads files if they are not cached.
     pub fn skills(&self, folder: &Path, additional: &[PathBuf]) -> Arc<SkillSet> {
+        self.watch_and_read(folder, additional, || {})
+    }
+
+    /// Like [`Self::skills`]. Calls `watched` before it reads: from then on listeners are called after each change.
+    pub fn watch_and_read(
+        &self,
+        folder: &Path,
+        additional: &[PathBuf],
+        watched: impl FnOnce(),
+    ) -> Arc<SkillSet> {
         let mut asked = additional.to_vec();
         asked.sort();
         let key = (folder.to_path_buf(), asked);
@@ -111,7 +129,7 @@ impl SkillLibrary {
             (state.changes, state.additional.clone())
         };
         additional.extend_from_slice(&key.1);
-        let skills = Arc::new(self.read(folder, &additional));
+        let skills = Arc::new(self.read(folder, &additional, watched));
         let mut state = self.state.lock();
         if state.changes == changes {
             if state.kept.len() >= LIMIT {
@@ -122,7 +140,7 @@ impl SkillLibrary {
         skills
     }
 
-    fn read(&self, folder: &Path, additional: &[PathBuf]) -> SkillSet {
+    fn read(&self, folder: &Path, additional: &[PathBuf], watched: impl FnOnce()) -> SkillSet {
         let failed = |message: String| SkillSet {
             errors: vec![SkillErrorInfo {
                 path: folder.display().to_string(),
@@ -144,8 +162,12 @@ impl SkillLibrary {
                 scope: SkillScope::User,
                 trusted: true,
             }));
-        // Read again if folders were not watched during the first read, so that no change is missed.
-        let mut watcher = self.watcher.lock();
+        // Watched before they are read, and read again if there are new folders, so that no change is missed.
+        let mut watcher = self.watcher().map(Mutex::lock);
+        if let Some(watcher) = &mut watcher {
+            watcher.watch(folders_below(&sources.roots));
+        }
+        watched();
         for _ in 0..READS {
             let (skills, folders) = load_from(&sources.roots, &sources.rules);
             let has_new = watcher
@@ -229,6 +251,21 @@ mod tests {
         while names(&library.skills(folder, &[])) != ["one", "two"] {
             changes.recv_timeout(PATIENCE).expect("the change is told");
         }
+    }
+
+    #[test]
+    fn a_change_while_skills_are_read_is_told() {
+        let root = tempfile::tempdir().unwrap();
+        write(root.path(), "one");
+        let library = library(root.path());
+        let (sender, changes) = mpsc::channel();
+        library.on_change(move || {
+            let _ = sender.send(());
+        });
+        let watched = || write(root.path(), "two");
+        let skills = library.watch_and_read(Path::new("/work"), &[], watched);
+        assert_eq!(names(&skills), ["one", "two"]);
+        changes.recv_timeout(PATIENCE).expect("the change is told");
     }
 
     #[test]

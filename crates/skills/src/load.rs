@@ -85,6 +85,16 @@ pub fn load(roots: &[SkillRoot], rules: &[SkillToggle]) -> SkillSet {
     load_from(roots, rules).0
 }
 
+/// The folders on which the skills of these roots depend, without reading a skill.
+pub(crate) fn folders_below(roots: &[SkillRoot]) -> HashSet<PathBuf> {
+    let mut folders = HashSet::new();
+    for root in roots {
+        folders.insert(root.path.clone());
+        folders.extend(scan(&root.path, root.scope).folders);
+    }
+    folders
+}
+
 /// Like [`load`], and returns the folders on which the result depends.
 pub(crate) fn load_from(
     roots: &[SkillRoot],

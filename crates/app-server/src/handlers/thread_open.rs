@@ -13,6 +13,7 @@ use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_core::{HostTools, StartError, StartedThread, StoredThread};
 use codex_protocol::{EventMsg, ResponseItem, TokenUsageInfo};
 use codex_rollout::{PersistedDetail, ThreadLocks};
+use tokio::sync::oneshot;
 
 use super::call::{EarlyReply, RequestContext};
 use super::fork_cut::ForkEnd;
@@ -541,18 +542,20 @@ async fn opened(
     Ok((actor, facts))
 }
 
-/// Starts to watch the skills of a thread's folder, and reads them for the first turn.
+/// Watches the skills of a thread's folder. They are read for the first turn after this returns.
 async fn watch_skills(server: &Arc<AppServer>, cwd: PathBuf) {
     let host = Arc::clone(server.host());
     if host.skills().known(&cwd).is_some() {
         // Watched already.
         return;
     }
-    let watched = blocking(move || {
-        host.skills().skills(&cwd, &[]);
-        Ok(())
+    let (report, watched) = oneshot::channel();
+    tokio::task::spawn_blocking(move || {
+        host.skills().watch_and_read(&cwd, &[], || {
+            let _ = report.send(());
+        });
     });
-    // This fails only if reading panics, which must not prevent the thread from opening.
+    // The sender is dropped if there is nothing to watch or if reading panics, which must not prevent the thread from opening.
     let _ = watched.await;
 }
 
