@@ -150,6 +150,10 @@ impl EngineHost {
             mut warnings,
             deprecations,
         } = session_parts(config, &cwd, &catalog, chatgpt, &self.commands.engine_files);
+        if session.environment == self.commands.environment {
+            // Threads share it: it is several KiB.
+            session.environment = Arc::clone(&self.commands.environment);
+        }
         session.originator = originator(&settings.client);
         session.source = self.source.clone();
         session.skills = Some(Arc::clone(&self.skills));

@@ -10,10 +10,10 @@ use tokio::sync::{mpsc, oneshot};
 pub(crate) struct Requests<R>(Arc<dyn Fn(R) -> BoxFuture<'static, Option<()>> + Send + Sync>);
 
 impl<R: Send + 'static> Requests<R> {
-    pub(crate) fn new<M: From<R> + Send + 'static>(queue: mpsc::Sender<M>) -> Self {
+    pub(crate) fn new<M: From<R> + Send + 'static>(queue: mpsc::Sender<Box<M>>) -> Self {
         Self(Arc::new(move |request| {
             let queue = queue.clone();
-            Box::pin(async move { queue.send(request.into()).await.ok() })
+            Box::pin(async move { queue.send(Box::new(request.into())).await.ok() })
         }))
     }
 

@@ -67,11 +67,11 @@ pub(crate) struct Actor {
     pub(super) is_agent: bool,
     /// Its agents; and the started agents that are not loaded yet.
     pub(super) agents: Vec<ThreadHandle>,
-    pub(super) agents_to_load: mpsc::Receiver<SpawnedAgent>,
+    pub(super) agents_to_load: mpsc::Receiver<Box<SpawnedAgent>>,
     activity: Activity,
     status: ThreadStatus,
     events: Events,
-    mailbox: mpsc::Receiver<ThreadCommand>,
+    mailbox: mpsc::Receiver<Box<ThreadCommand>>,
 }
 
 impl Actor {
@@ -81,7 +81,7 @@ impl Actor {
         manager: Arc<ThreadManager>,
         thread: codex_core::Thread,
         events: Events,
-        agents_to_load: mpsc::Receiver<SpawnedAgent>,
+        agents_to_load: mpsc::Receiver<Box<SpawnedAgent>>,
         facts: ThreadFacts,
     ) -> Self {
         let (handle, mailbox) = ThreadHandle::new();
@@ -137,6 +137,7 @@ impl Actor {
         self.subscribers.insert(connection.id(), connection);
     }
 
+    /// What happens rarely is boxed, so that an idle thread holds no room for it.
     async fn run(mut self) {
         let mut batch = Vec::new();
         let mut waiting = VecDeque::new();
@@ -157,8 +158,10 @@ impl Actor {
                     waiting.extend(batch.drain(..));
                 }
                 () = room_of_one(&self.subscribers), if !waiting.is_empty() => {}
-                Some(agent) = self.agents_to_load.recv() => self.take_agent(agent),
-                Some(command) = self.mailbox.recv() => self.carry_out(command).await,
+                Some(agent) = self.agents_to_load.recv() => self.take_agent(*agent),
+                Some(command) = self.mailbox.recv() => {
+                    Box::pin(self.carry_out(*command)).await;
+                }
             }
         }
         self.end();
@@ -240,17 +243,17 @@ impl Actor {
         }
         self.ask(now, &event.msg);
         if let Some(op) = projection::unaskable(&event.msg) {
-            let _ = self.thread.submit(op).await;
+            let _ = Box::pin(self.thread.submit(op)).await;
         }
         if let EventMsg::ThreadRolledBack(_) = event.msg {
-            self.rolled_back(&event.id).await;
-            self.reverted(&event.id).await;
+            Box::pin(self.rolled_back(&event.id)).await;
+            Box::pin(self.reverted(&event.id)).await;
         }
         if self.turn.is_none() {
             self.close_if_alone();
         }
         if matches!(event.msg, EventMsg::TurnComplete(_)) {
-            self.start_next_turn().await;
+            Box::pin(self.start_next_turn()).await;
         }
     }
 

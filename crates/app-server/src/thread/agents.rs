@@ -16,7 +16,7 @@ impl Actor {
     /// Loads the agents that were started before the next event of the engine.
     pub(super) fn take_agents(&mut self) {
         while let Ok(agent) = self.agents_to_load.try_recv() {
-            self.take_agent(agent);
+            self.take_agent(*agent);
         }
     }
 

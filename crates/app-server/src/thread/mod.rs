@@ -41,8 +41,10 @@ pub(crate) use outline::Outlines;
 const MAILBOX: usize = 128;
 
 /// The handle of a loaded thread. Cheap to clone.
+///
+/// Commands are boxed, because a queue has room for 32 messages from the start.
 #[derive(Clone, Debug)]
-pub(crate) struct ThreadHandle(mpsc::Sender<ThreadCommand>);
+pub(crate) struct ThreadHandle(mpsc::Sender<Box<ThreadCommand>>);
 
 /// A request to a loaded thread.
 #[derive(Debug)]
@@ -91,14 +93,14 @@ pub(crate) struct Snapshot {
 pub(crate) type McpServers = HashMap<String, McpStartupStatus>;
 
 impl ThreadHandle {
-    fn new() -> (Self, mpsc::Receiver<ThreadCommand>) {
+    fn new() -> (Self, mpsc::Receiver<Box<ThreadCommand>>) {
         let (sender, receiver) = mpsc::channel(MAILBOX);
         (Self(sender), receiver)
     }
 
     /// If the thread is closed, the command is dropped, and its responder replies.
     async fn send(&self, command: ThreadCommand) {
-        let _ = self.0.send(command).await;
+        let _ = self.0.send(Box::new(command)).await;
     }
 
     pub(crate) async fn start_turn(

@@ -80,13 +80,13 @@ pub(crate) struct ChildAgents {
     open: BTreeMap<ThreadId, ChildAgent>,
     names: AgentNames,
     /// Passes the agents on to the subscriber of the thread.
-    publish: mpsc::Sender<SpawnedAgent>,
+    publish: mpsc::Sender<Box<SpawnedAgent>>,
     /// The running agents, each until it is done.
     working: JoinSet<()>,
 }
 
 impl ChildAgents {
-    pub(crate) fn new(publish: mpsc::Sender<SpawnedAgent>) -> Self {
+    pub(crate) fn new(publish: mpsc::Sender<Box<SpawnedAgent>>) -> Self {
         Self {
             open: BTreeMap::new(),
             names: AgentNames::default(),
@@ -107,7 +107,7 @@ impl ChildAgents {
 
     /// Passes an agent on to the subscriber of the thread. Returns false if nobody takes it.
     pub(crate) fn publish(&self, agent: SpawnedAgent) -> bool {
-        self.publish.try_send(agent).is_ok()
+        self.publish.try_send(Box::new(agent)).is_ok()
     }
 
     pub(crate) fn add(&mut self, child: ChildAgent) {

@@ -174,7 +174,7 @@ impl Threads {
         emitter: &Emitter,
         dynamic_tools: Vec<DynamicToolSpec>,
         agent_depth: i32,
-        requests: mpsc::Sender<ToolRequest>,
+        requests: mpsc::Sender<Box<ToolRequest>>,
     ) -> ToolServices {
         let elicitations = Requests::new(requests.clone());
         ToolServices {
@@ -251,6 +251,7 @@ impl ThreadLauncher for Threads {
             .resolve(&context.config.settings.model)
             .info;
         let conversation = Conversation::rebuilt(lines.into_iter().chain(note), model.truncation());
+        // Queues of boxes, because each has room for 32 messages from the start.
         let (requests, received) = mpsc::channel(MAX_QUEUED_REQUESTS);
         let (tool_requests, tools_received) = mpsc::channel(MAX_QUEUED_TOOL_REQUESTS);
         let (publish, agents) = mpsc::channel(MAX_WAITING_AGENTS);

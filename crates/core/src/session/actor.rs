@@ -34,8 +34,8 @@ pub(crate) struct SessionParts {
     pub(crate) launcher: Weak<dyn ThreadLauncher>,
     pub(crate) agent_tree: AgentTree,
     pub(crate) settings: watch::Sender<Arc<ThreadSettings>>,
-    pub(crate) requests: mpsc::Receiver<ThreadRequest>,
-    pub(crate) tool_requests: mpsc::Receiver<ToolRequest>,
+    pub(crate) requests: mpsc::Receiver<Box<ThreadRequest>>,
+    pub(crate) tool_requests: mpsc::Receiver<Box<ToolRequest>>,
     pub(crate) conversation: Conversation,
     pub(crate) children: ChildAgents,
 }
@@ -48,8 +48,8 @@ pub(crate) struct Session {
     pub(super) launcher: Weak<dyn ThreadLauncher>,
     pub(super) agent_tree: AgentTree,
     pub(super) settings: watch::Sender<Arc<ThreadSettings>>,
-    requests: mpsc::Receiver<ThreadRequest>,
-    tool_requests: mpsc::Receiver<ToolRequest>,
+    requests: mpsc::Receiver<Box<ThreadRequest>>,
+    tool_requests: mpsc::Receiver<Box<ToolRequest>>,
     pub(super) tool_cache: ToolCache,
     pub(super) questions: OpenQuestions,
     pub(super) approvals: ApprovalStore,
@@ -85,7 +85,8 @@ impl Session {
         }
     }
 
-    /// Runs until it is shut down, its last handle is dropped, or its parent drops it.
+    /// Runs until it is shut down, its last handle is dropped, or its parent drops it. The work is boxed, so
+    /// that an idle session holds no room for it.
     pub(crate) async fn run(mut self) {
         let _close = CloseOnDrop(self.context.emitter.clone());
         let dropped_by_parent = self.agent_tree.cancel.clone();
@@ -94,7 +95,7 @@ impl Session {
                 biased;
                 conversation = self.state.task_ended() => {
                     self.turn_ended(conversation);
-                    self.start_queued().await;
+                    Box::pin(self.start_queued()).await;
                     ControlFlow::Continue(())
                 }
                 () = self.children.one_done() => {
@@ -103,11 +104,11 @@ impl Session {
                 }
                 () = dropped_by_parent.cancelled() => ControlFlow::Break(()),
                 Some(request) = self.tool_requests.recv() => {
-                    self.tool_request(request);
+                    self.tool_request(*request);
                     ControlFlow::Continue(())
                 }
                 request = self.requests.recv() => match request {
-                    Some(request) => self.thread_request(request).await,
+                    Some(request) => Box::pin(self.thread_request(*request)).await,
                     None => ControlFlow::Break(()),
                 },
             };
@@ -118,7 +119,7 @@ impl Session {
                 self.context.emitter.give_back();
             }
         }
-        self.shut_down().await;
+        Box::pin(self.shut_down()).await;
     }
 
     async fn thread_request(&mut self, request: ThreadRequest) -> ControlFlow<()> {

@@ -59,7 +59,7 @@ impl Session {
             trace: None,
         };
         let request = ThreadRequest::Submission(Box::new(submission));
-        let sent = handle.thread.requests.try_send(request);
+        let sent = handle.thread.requests.try_send(Box::new(request));
         sent.map_err(|_| "the agent ended before it began".to_owned())?;
         Ok(handle)
     }

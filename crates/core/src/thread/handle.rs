@@ -26,7 +26,7 @@ use crate::timeout_pauses::TimeoutPauses;
 pub struct Thread {
     pub(crate) id: ThreadId,
     pub(crate) path: Option<Arc<Path>>,
-    pub(crate) requests: mpsc::Sender<ThreadRequest>,
+    pub(crate) requests: mpsc::Sender<Box<ThreadRequest>>,
     pub(crate) settings: watch::Receiver<Arc<ThreadSettings>>,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) emitter: Emitter,
@@ -88,7 +88,12 @@ impl Thread {
     /// The thread is closed.
     pub async fn submit_as(&self, submission: Submission) -> Result<(), ThreadClosed> {
         let request = ThreadRequest::Submission(Box::new(submission));
-        self.requests.send(request).await.map_err(|_| ThreadClosed)
+        self.send(request).await
+    }
+
+    async fn send(&self, request: ThreadRequest) -> Result<(), ThreadClosed> {
+        let sent = self.requests.send(Box::new(request)).await;
+        sent.map_err(|_| ThreadClosed)
     }
 
     /// Prevents other processes from writing the thread. Without it, submissions may be refused.
@@ -113,7 +118,7 @@ impl Thread {
     /// The thread is closed.
     pub async fn set_mcp_servers(&self, servers: Vec<McpServer>) -> Result<(), ThreadClosed> {
         let request = ThreadRequest::McpServers(servers);
-        self.requests.send(request).await.map_err(|_| ThreadClosed)
+        self.send(request).await
     }
 
     /// Adds items to what the model sees: at once, or before the next request of the running turn.
@@ -122,7 +127,7 @@ impl Thread {
     /// The thread is closed.
     pub async fn inject(&self, items: Vec<ResponseItem>) -> Result<(), ThreadClosed> {
         let request = ThreadRequest::Inject(items);
-        self.requests.send(request).await.map_err(|_| ThreadClosed)
+        self.send(request).await
     }
 
     /// The commands that run in the background.
@@ -132,10 +137,7 @@ impl Thread {
     pub async fn background_terminals(&self) -> Result<Vec<BackgroundTerminal>, ThreadClosed> {
         let (reply, answer) = oneshot::channel();
         let request = ThreadRequest::Terminals(reply);
-        self.requests
-            .send(request)
-            .await
-            .map_err(|_| ThreadClosed)?;
+        self.send(request).await?;
         answer.await.map_err(|_| ThreadClosed)
     }
 
@@ -146,10 +148,7 @@ impl Thread {
     pub async fn stop_terminal(&self, id: i32) -> Result<bool, ThreadClosed> {
         let (reply, answer) = oneshot::channel();
         let request = ThreadRequest::StopTerminal(id, reply);
-        self.requests
-            .send(request)
-            .await
-            .map_err(|_| ThreadClosed)?;
+        self.send(request).await?;
         answer.await.map_err(|_| ThreadClosed)
     }
 
@@ -177,7 +176,7 @@ impl Thread {
     ) -> Result<Arc<ThreadSettings>, SettingsError> {
         let (reply, answer) = oneshot::channel();
         let request = ThreadRequest::UpdateSettings(Box::new(patch), reply);
-        let sent = self.requests.send(request).await;
+        let sent = self.send(request).await;
         sent.map_err(|_| SettingsError::Closed)?;
         answer.await.map_err(|_| SettingsError::Closed)?
     }
@@ -190,7 +189,7 @@ impl Thread {
     pub async fn start_turn(&self, turn: NewTurn) -> Result<String, StartTurnError> {
         let (reply, answer) = oneshot::channel();
         let request = ThreadRequest::StartTurn(Box::new(turn), reply);
-        let sent = self.requests.send(request).await;
+        let sent = self.send(request).await;
         sent.map_err(|_| StartTurnError::Closed)?;
         answer.await.map_err(|_| StartTurnError::Closed)?
     }
@@ -210,10 +209,8 @@ impl Thread {
             input: input.into(),
             reply,
         });
-        self.requests
-            .send(request)
-            .await
-            .map_err(|_| SteerError::Closed)?;
+        let sent = self.send(request).await;
+        sent.map_err(|_| SteerError::Closed)?;
         answer.await.map_err(|_| SteerError::Closed)?
     }
 }

@@ -18,7 +18,7 @@ pub struct StartedThread {
     /// Its events. The first is `session_configured`.
     pub events: Events,
     /// The agents that it starts. If this is dropped, it can start none.
-    pub agents: mpsc::Receiver<SpawnedAgent>,
+    pub agents: mpsc::Receiver<Box<SpawnedAgent>>,
 }
 
 /// Why a thread was not started.

@@ -45,7 +45,7 @@ fn last_input(driver: &Driver) -> Value {
 }
 
 /// Starts an agent whose model does not respond, and takes it.
-async fn start_stalled(driver: &mut Driver) -> SpawnedAgent {
+async fn start_stalled(driver: &mut Driver) -> Box<SpawnedAgent> {
     driver.model.push_to_agent(Reply::Silence);
     let output = turn_with(driver, spawn("spawn")).await;
     let agent = driver.agents.recv().await.unwrap();

@@ -352,7 +352,7 @@ pub(crate) struct Driver {
     pub(crate) thread: Thread,
     pub(crate) events: Events,
     /// The agents of the thread.
-    pub(crate) agents: mpsc::Receiver<SpawnedAgent>,
+    pub(crate) agents: mpsc::Receiver<Box<SpawnedAgent>>,
     pub(crate) home: Arc<TempDir>,
     /// All events so far.
     pub(crate) seen: Vec<Event>,
