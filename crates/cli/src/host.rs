@@ -145,15 +145,24 @@ impl EngineHost {
         let manager = self.engine(&config, &settings.client, &catalog)?;
         let is_on = config.features.enabled(Feature::MultiAgent);
         let roles = is_on.then(|| ConfiguredRoles::read(&layers, &config));
+        let own_policy = &self.configuration.startup().shell_environment;
+        let environment = if config.shell_environment == *own_policy {
+            Arc::clone(&self.commands.environment)
+        } else {
+            Arc::new(wiring::command_environment(&config))
+        };
         let SessionParts {
             config: mut session,
             mut warnings,
             deprecations,
-        } = session_parts(config, &cwd, &catalog, chatgpt, &self.commands.engine_files);
-        if session.environment == self.commands.environment {
-            // Threads share it: it is several KiB.
-            session.environment = Arc::clone(&self.commands.environment);
-        }
+        } = session_parts(
+            config,
+            environment,
+            &cwd,
+            &catalog,
+            chatgpt,
+            &self.commands.engine_files,
+        );
         session.originator = originator(&settings.client);
         session.source = self.source.clone();
         session.skills = Some(Arc::clone(&self.skills));

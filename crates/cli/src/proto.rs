@@ -85,7 +85,8 @@ impl ProtoSession {
         let catalog = Arc::new(resources.catalog(&config)?);
         let chatgpt = resources.has_chatgpt_login();
         let engine = engine_files(&config);
-        let parts = session_parts(config.clone(), cwd, &catalog, chatgpt, &engine);
+        let environment = Arc::new(wiring::command_environment(&config));
+        let parts = session_parts(config.clone(), environment, cwd, &catalog, chatgpt, &engine);
         let mut session = parts.config;
         session.skills = Some(skills);
         // Agents are disabled, because only the events of one thread are printed.

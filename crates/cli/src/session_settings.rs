@@ -3,6 +3,8 @@
 //! The configuration is destructured without `..`, so a new setting must be used here or listed as having no effect
 //! ([`codex_config::WITHOUT_EFFECT`], repeated in docs/status.md).
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,7 +25,7 @@ use codex_sandbox::EngineFiles;
 use crate::environment::variable;
 use crate::notify::NotifyProgram;
 use crate::rules::rules;
-use crate::wiring::{ORIGINATOR, command_environment};
+use crate::wiring::ORIGINATOR;
 use crate::{engine_files, mcp_servers};
 
 /// The default trailer of commits.
@@ -39,10 +41,11 @@ pub(crate) struct SessionParts {
     pub(crate) deprecations: Vec<DeprecationNotice>,
 }
 
-/// Converts a configuration; reads files. `chatgpt` says whether there is a ChatGPT login, which some models require;
+/// Converts a configuration; reads files. `environment` is that of commands; `chatgpt` says whether there is a ChatGPT login, which some models require;
 /// `engine_files` are those of the process.
 pub(crate) fn session_parts(
     config: Config,
+    environment: Arc<BTreeMap<OsString, OsString>>,
     cwd: &Path,
     catalog: &ModelCatalog,
     chatgpt: bool,
@@ -50,7 +53,6 @@ pub(crate) fn session_parts(
 ) -> SessionParts {
     let (rules, mut warnings) = rules(&config);
     let mcp_servers = mcp_servers::enabled(&config);
-    let environment = Arc::new(command_environment(&config));
     let engine_files = Arc::new(engine_files::of_session(engine_files, &config));
     let Config {
         home,

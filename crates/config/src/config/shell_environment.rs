@@ -69,6 +69,9 @@ impl ShellEnvironmentPolicy {
 }
 
 fn matches_any<P: AsRef<str>>(patterns: &[P], name: &str) -> bool {
+    if patterns.is_empty() {
+        return false;
+    }
     let name: Vec<char> = name.chars().flat_map(char::to_lowercase).collect();
     patterns.iter().any(|pattern| {
         let pattern: Vec<char> = pattern
