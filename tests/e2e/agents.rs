@@ -1,6 +1,6 @@
 //! Agents through the built server: what clients are told of them, asked by them, and can read of them.
 
-use codex_test_support::{AppServer, Gate, HttpReply, ModelServer, sse};
+use codex_test_support::{AppServer, HttpReply, Latch, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -290,10 +290,10 @@ async fn a_role_of_the_user_changes_what_an_agent_is_told_and_which_model_it_is(
 
 #[tokio::test]
 async fn a_script_is_told_of_its_own_turn_and_not_of_what_agents_say() {
-    let gate = Gate::new();
+    let latch = Latch::new();
     let held = HttpReply::status(200)
         .header("content-type", "text/event-stream")
-        .wait(&gate)
+        .wait(&latch)
         .body(sse::frames(&sse::text("mine")));
     let task = json!({ "message": "make it" });
     let model = ModelServer::start([call("spawn_agent", &task), held]).await;
@@ -309,7 +309,7 @@ async fn a_script_is_told_of_its_own_turn_and_not_of_what_agents_say() {
     let running = tokio::task::spawn_blocking(move || place.exec(&["--json", "go"]));
     // Two of the thread and two of the agent, which has said something by the second one.
     model.request(3).await;
-    gate.open();
+    latch.open();
     let output = String::from_utf8(running.await.unwrap().stdout).unwrap();
     assert!(output.contains("mine"), "{output}");
     assert!(!output.contains("theirs"), "{output}");

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
 
-use codex_test_support::{Gate, HttpReply, ModelServer, WebSocket, sse};
+use codex_test_support::{HttpReply, Latch, ModelServer, WebSocket, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -229,10 +229,10 @@ fn what_would_let_anybody_in_is_refused() {
 
 #[tokio::test]
 async fn a_signal_lets_a_listener_finish_its_turns() {
-    let gate = Gate::new();
+    let latch = Latch::new();
     let held = HttpReply::status(200)
         .header("content-type", "text/event-stream")
-        .wait(&gate)
+        .wait(&latch)
         .body(sse::frames(&sse::text("at last")));
     let (model, home) = home_with(vec![held]).await;
     let mut server = Listening::start(home.path(), &["--listen", "ws://127.0.0.1:0"]).await;
@@ -243,7 +243,7 @@ async fn a_signal_lets_a_listener_finish_its_turns() {
     server.terminate();
     // It is still served.
     client.call("thread/loaded/list", json!({})).await.unwrap();
-    gate.open();
+    latch.open();
     let ended = client.wait_for("turn/completed").await.unwrap();
     assert_eq!(ended["params"]["turn"]["id"], turn);
     assert_eq!(ended["params"]["turn"]["status"], "completed");

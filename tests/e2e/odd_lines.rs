@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use codex_app_server_protocol::rpc::{Message, RequestId};
-use codex_test_support::Noise;
+use codex_test_support::PseudoRandom;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::sync::mpsc;
@@ -59,7 +59,7 @@ async fn whatever_is_written_to_the_server_is_replied_to_once() {
             }
         }
     });
-    let mut noise = Noise::new(0);
+    let mut noise = PseudoRandom::new(0);
     let mut missing: HashMap<String, i64> = HashMap::new();
     let mut count = 0_usize;
     let seeds = (0..lines).map(|_| noise.mutated(SEEDS[noise.clone().below(SEEDS.len())]));

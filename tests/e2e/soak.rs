@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codex_test_support::{HttpReply, ModelServer, Noise, WebSocket, sse};
+use codex_test_support::{HttpReply, ModelServer, PseudoRandom, WebSocket, sse};
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
@@ -31,7 +31,7 @@ struct Load {
 
 /// What the model says next, to whomever: a command, a long or a short message.
 fn script(replies: usize) -> Vec<HttpReply> {
-    let mut noise = Noise::new(replies);
+    let mut noise = PseudoRandom::new(replies);
     let reply = |number: usize| match noise.below(10) {
         0..4 => {
             let command = match noise.below(4) {
@@ -61,7 +61,7 @@ pub(crate) fn message(number: usize, text: &str) -> HttpReply {
 /// A client with a thread of its own.
 struct Owner {
     socket: WebSocket<TcpStream>,
-    noise: Noise,
+    noise: PseudoRandom,
 }
 
 impl Owner {
@@ -98,7 +98,7 @@ async fn own_a_thread(
 ) {
     let mut owner = Owner {
         socket,
-        noise: Noise::new(number),
+        noise: PseudoRandom::new(number),
     };
     let reply = owner.socket.call("thread/start", json!({})).await.unwrap();
     let thread = reply["result"]["thread"]["id"].clone();

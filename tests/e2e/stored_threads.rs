@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use codex_test_support::{AppServer, Gate, HttpReply, ModelServer, sse};
+use codex_test_support::{AppServer, HttpReply, Latch, ModelServer, sse};
 use codex_thread_store::{IndexState, ThreadStore, inspect, read_record};
 use serde_json::{Value, json};
 
@@ -164,12 +164,12 @@ async fn a_thread_that_another_process_goes_on_with_is_refused() {
     let resume = json!({ "threadId": id });
     second.result("thread/resume", resume.clone()).await;
     // A turn of it waits for its model.
-    let gate = Gate::new();
-    model.push_for("/responses", HttpReply::status(200).wait(&gate));
+    let latch = Latch::new();
+    model.push_for("/responses", HttpReply::status(200).wait(&latch));
     let input = json!([{ "type": "text", "text": "long" }]);
     let params = json!({ "threadId": id, "input": input });
     first.result("turn/start", params.clone()).await;
-    gate.reached().await;
+    latch.reached().await;
     let pid = first.process_id().unwrap();
     let expected = format!("thread {id} is in use by another process (pid {pid})");
     let mut third = experimental_server(&home).await;
@@ -188,7 +188,7 @@ async fn a_thread_that_another_process_goes_on_with_is_refused() {
     assert_eq!(resumed["thread"]["turns"].as_array().unwrap().len(), 2);
     assert_eq!(resumed["thread"]["turns"][1]["status"], "interrupted");
     third.run_turn(&id, "now").await;
-    gate.open();
+    latch.open();
     second.finish().await.unwrap();
     third.finish().await.unwrap();
 }

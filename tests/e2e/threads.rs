@@ -1,7 +1,7 @@
 //! What becomes of a thread: how its items end, how it is read back in pages, how it is resumed, and
 //! what happens to answers that make no sense.
 
-use codex_test_support::{AppServer, Gate, HttpReply, ModelServer, sse};
+use codex_test_support::{AppServer, HttpReply, Latch, ModelServer, sse};
 use serde_json::{Value, json};
 
 use crate::app_server::shape;
@@ -71,12 +71,12 @@ async fn a_declined_command_ends_with_what_the_model_was_told() {
 
 #[tokio::test]
 async fn a_turn_that_is_asked_for_while_one_runs_is_that_one() {
-    let gate = Gate::new();
+    let latch = Latch::new();
     let model = ModelServer::start([]).await.unwrap();
     let [created, rest @ ..] = &*sse::text("one") else {
         panic!("a response has events");
     };
-    let begin = HttpReply::stream([created]).wait(&gate);
+    let begin = HttpReply::stream([created]).wait(&latch);
     model.push(begin.body(sse::frames(rest)));
     for id in ["second", "third", "fourth"] {
         model.push(said(id, "more"));
@@ -91,7 +91,7 @@ async fn a_turn_that_is_asked_for_while_one_runs_is_that_one() {
         assert_eq!(turn["id"], *active);
         assert_eq!(turn["status"], "inProgress");
     }
-    gate.open();
+    latch.open();
     let ended = server.completed_turn().await;
     assert_eq!(ended["id"], *active);
     let words: Vec<_> = ended["items"]

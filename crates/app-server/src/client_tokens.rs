@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use codex_app_server_protocol::rpc::{ErrorObject, RequestId};
 use codex_app_server_protocol::{ServerRequest, v2};
-use codex_login::{ExternalTokens, TokenRefresher};
+use codex_login::{ExternalTokens, TokenRefreshError, TokenRefresher};
 
 use crate::clients::Clients;
 use crate::open_requests::{ClientAnswer, OpenRequests};
@@ -23,7 +23,10 @@ pub(crate) struct ClientTokens {
 
 #[async_trait]
 impl TokenRefresher for ClientTokens {
-    async fn renew(&self, previous_account: Option<&str>) -> Result<ExternalTokens, String> {
+    async fn renew(
+        &self,
+        previous_account: Option<&str>,
+    ) -> Result<ExternalTokens, TokenRefreshError> {
         let params = v2::ChatgptAuthTokensRefreshParams {
             reason: v2::ChatgptAuthTokensRefreshReason::Unauthorized,
             previous_account_id: previous_account.map(str::to_owned),
@@ -31,10 +34,10 @@ impl TokenRefresher for ClientTokens {
         let request = ServerRequest::ChatgptAuthTokensRefresh(params);
         let text = self.ask(&request).await?.map_err(|error| {
             let ErrorObject { code, message, .. } = error;
-            format!("auth refresh request failed: code={code} message={message}")
+            TokenRefreshError::Refused { code, message }
         })?;
         let tokens: v2::ChatgptAuthTokensRefreshResponse = serde_json::from_str(&text)
-            .map_err(|error| format!("auth refresh request failed: {error}"))?;
+            .map_err(|error| TokenRefreshError::Unreadable(error.to_string()))?;
         Ok(ExternalTokens {
             access_token: tokens.access_token,
             account_id: tokens.chatgpt_account_id,
@@ -44,10 +47,10 @@ impl TokenRefresher for ClientTokens {
 }
 
 impl ClientTokens {
-    async fn ask(&self, request: &ServerRequest) -> Result<ClientAnswer, String> {
+    async fn ask(&self, request: &ServerRequest) -> Result<ClientAnswer, TokenRefreshError> {
         let clients = self.clients.ready();
         if clients.is_empty() {
-            return Err("auth refresh request canceled: no client is connected".to_owned());
+            return Err(TokenRefreshError::NoClient);
         }
         let (id, answer) = self.requests.open();
         for client in clients {
@@ -56,6 +59,6 @@ impl ClientTokens {
         let answer = tokio::time::timeout(TIME_LIMIT, answer).await;
         self.requests.forget(id);
         let answer = answer.ok().and_then(Result::ok);
-        answer.ok_or_else(|| "auth refresh request timed out after 10s".to_owned())
+        answer.ok_or(TokenRefreshError::TimedOut(TIME_LIMIT))
     }
 }

@@ -8,10 +8,10 @@ use codex_config::{
     ConfigError, ConfigWarning, DeprecationNotice, RequestParams, RequirementViolation,
 };
 use codex_core::{McpServer, SessionConfig, StandaloneCommands, ThreadManager};
-use codex_external_agent::Homes;
+use codex_external_agent::HomeFolders;
 use codex_http::PostError;
 use codex_login::Accounts;
-use codex_mcp_client::{Connector, Server};
+use codex_mcp_client::{McpConnector, McpServerConfig};
 use codex_model_client::ModelStore;
 use codex_protocol::SandboxPolicy;
 use codex_skills::{SkillLibrary, SkillToggle};
@@ -71,11 +71,11 @@ pub struct PreparedThread {
 #[derive(Debug)]
 pub struct McpSettings {
     /// Starts connections.
-    pub connector: Connector,
+    pub connector: McpConnector,
     /// Enabled servers.
     pub enabled: Vec<McpServer>,
     /// Disabled servers.
-    pub disabled: Vec<Server>,
+    pub disabled: Vec<McpServerConfig>,
 }
 
 /// Where feedback reports go.
@@ -155,7 +155,7 @@ pub trait Host: Debug + Send + Sync + 'static {
     fn log_tail(&self) -> String;
 
     /// The home folders.
-    fn homes(&self) -> Homes;
+    fn homes(&self) -> HomeFolders;
 
     /// The global git ignore files of the user.
     fn ignore_files(&self) -> Vec<PathBuf>;

@@ -12,9 +12,9 @@ use codex_app_server::{
 use codex_config::{Config, ConfigWarning, Feature, Overrides, RequestParams};
 use codex_core::{ProviderModel, StandaloneCommands, ThreadManager};
 use codex_exec::Launcher;
-use codex_external_agent::Homes;
+use codex_external_agent::HomeFolders;
 use codex_login::Accounts;
-use codex_mcp_client::LoginSettings;
+use codex_mcp_client::McpLoginSettings;
 use codex_model_client::{ModelCatalog, ModelStore};
 use codex_protocol::{Provider, SandboxPolicy, SessionSource};
 use codex_rollout::RolloutWriter;
@@ -46,7 +46,7 @@ const IDLE_ENGINES: usize = 32;
 struct EngineKey {
     provider: Provider,
     client: ClientName,
-    mcp_logins: LoginSettings,
+    mcp_logins: McpLoginSettings,
 }
 
 /// Loads configuration and keeps an engine for each provider and client.
@@ -300,8 +300,8 @@ impl Host for EngineHost {
         log::tail().text()
     }
 
-    fn homes(&self) -> Homes {
-        Homes {
+    fn homes(&self) -> HomeFolders {
+        HomeFolders {
             user: wiring::user_home(),
             ours: self.configuration.startup().home.clone(),
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::bail;
 use clap::{Args, Subcommand};
 use codex_config::{Config, RequestParams};
-use codex_login::{Accounts, LoginError};
+use codex_login::{Accounts, BrowserLoginError, LoginError};
 use codex_protocol::AuthMode;
 
 use crate::resources::EngineResources;
@@ -169,11 +169,11 @@ async fn with_browser(accounts: &Arc<Accounts>, open: bool) -> Result<(), String
     if open {
         open_browser(&started.auth_url);
     }
-    let lost = |_| Err("Login was not completed".to_owned());
-    let outcome = started.outcome.await.unwrap_or_else(lost);
+    let outcome = started.outcome.await;
+    let outcome = outcome.unwrap_or(Err(BrowserLoginError::NotCompleted));
     // The browser still needs to fetch the final page.
     accounts.wait_for_last_page().await;
-    outcome
+    outcome.map_err(|error| error.to_string())
 }
 
 async fn with_device(accounts: &Arc<Accounts>) -> Result<(), LoginError> {

@@ -14,7 +14,10 @@ use codex_config::{
     SettingChange, edit_user_config,
 };
 use codex_exec::Launcher;
-use codex_mcp_client::{Authorization, Connector, LoginError, LoginOptions, Server, Way};
+use codex_mcp_client::{
+    McpAuthorization, McpConnector, McpLoginError, McpLoginOptions, McpServerConfig,
+    McpServerTransport,
+};
 use toml::Table;
 
 use crate::login::open_browser;
@@ -159,7 +162,7 @@ fn list(flags: &Overrides, json: bool) -> anyhow::Result<()> {
         let asked: Vec<_> = asked.collect();
         let mut all = Vec::new();
         for one in asked {
-            all.push(one.await.unwrap_or(Authorization::Unsupported));
+            all.push(one.await.unwrap_or(McpAuthorization::Unsupported));
         }
         all
     });
@@ -237,7 +240,7 @@ fn add(arguments: McpAddArguments, before: SettingsFlags) -> anyhow::Result<()> 
     let server = mcp_servers::server(name, known(&config, name)?);
     let connector = connector(&config);
     crate::runtime::here()?.block_on(async {
-        if connector.authorization(&server).await != Authorization::NotLoggedIn {
+        if connector.authorization(&server).await != McpAuthorization::NotLoggedIn {
             return Ok(());
         }
         print("It offers logins.\n");
@@ -274,14 +277,14 @@ fn log_in(arguments: McpLoginArguments, before: SettingsFlags) -> anyhow::Result
 
 /// Logs in. If offered scopes are rejected and the user requested none, tries again without scopes.
 async fn with_browser(
-    connector: &Connector,
-    server: &Server,
+    connector: &McpConnector,
+    server: &McpServerConfig,
     scopes: Option<Vec<String>>,
     open: bool,
 ) -> anyhow::Result<()> {
     let mut scopes = scopes;
     loop {
-        let options = LoginOptions {
+        let options = McpLoginOptions {
             scopes: scopes.clone(),
             time: LOGIN_TIME,
         };
@@ -309,8 +312,8 @@ async fn with_browser(
 fn log_out(name: &str, flags: &Overrides) -> anyhow::Result<()> {
     let config = config(flags)?;
     let server = mcp_servers::server(name, known(&config, name)?);
-    if matches!(server.way, Way::Program { .. }) {
-        return Err(LoginError::Program.into());
+    if matches!(server.transport, McpServerTransport::Program { .. }) {
+        return Err(McpLoginError::Program.into());
     }
     let connector = connector(&config);
     let forgotten = crate::runtime::here()?.block_on(connector.logins.forget(&server));
@@ -328,7 +331,7 @@ fn config(flags: &Overrides) -> anyhow::Result<Config> {
     wiring::load_config(Some(&cwd), flags, &RequestParams::default())
 }
 
-fn connector(config: &Config) -> Connector {
+fn connector(config: &Config) -> McpConnector {
     EngineResources::new(config).connector(Launcher::of_this_program(), config)
 }
 

@@ -12,7 +12,7 @@ use codex_config::{
     Config, ConfigEdit, EditRequest, KeyPath, LayerStack, Overrides, edit_user_config,
 };
 use codex_core::{ApprovalNotStored, McpApprovals, McpServer, ToolApproval};
-use codex_mcp_client::{LoginSettings, LoginStore, Server, Way};
+use codex_mcp_client::{McpLoginSettings, McpLoginStore, McpServerConfig, McpServerTransport};
 
 use crate::environment::variable;
 use crate::wiring::{self, non_blank};
@@ -30,7 +30,7 @@ pub(crate) fn enabled(config: &Config) -> Vec<McpServer> {
 }
 
 /// The disabled servers.
-pub(crate) fn disabled(config: &Config) -> Vec<Server> {
+pub(crate) fn disabled(config: &Config) -> Vec<McpServerConfig> {
     let all = config.mcp.servers.iter();
     let disabled = all.filter(|(_, configured)| !configured.enabled);
     disabled
@@ -39,10 +39,10 @@ pub(crate) fn disabled(config: &Config) -> Vec<Server> {
 }
 
 /// Converts a server, enabled or not.
-pub(crate) fn server(name: &str, configured: &Configured) -> Server {
-    Server {
+pub(crate) fn server(name: &str, configured: &Configured) -> McpServerConfig {
+    McpServerConfig {
         name: name.to_owned(),
-        way: way(&configured.transport, configured.scopes.clone()),
+        transport: transport(&configured.transport, configured.scopes.clone()),
         startup_timeout: configured.startup_timeout.unwrap_or(STARTUP),
         request_timeout: configured.tool_timeout.unwrap_or(REQUEST),
         enabled_tools: configured.enabled_tools.clone(),
@@ -51,11 +51,11 @@ pub(crate) fn server(name: &str, configured: &Configured) -> Server {
 }
 
 /// The settings for logins to servers.
-pub(crate) fn logins(config: &Config) -> LoginSettings {
-    LoginSettings {
+pub(crate) fn logins(config: &Config) -> McpLoginSettings {
+    McpLoginSettings {
         store: match config.mcp.credentials_store {
-            McpCredentialsStore::Auto | McpCredentialsStore::File => LoginStore::File,
-            McpCredentialsStore::Keyring => LoginStore::Keyring,
+            McpCredentialsStore::Auto | McpCredentialsStore::File => McpLoginStore::File,
+            McpCredentialsStore::Keyring => McpLoginStore::Keyring,
         },
         callback_port: config.mcp.oauth_callback_port,
         callback_url: config.mcp.oauth_callback_url.clone(),
@@ -78,19 +78,19 @@ fn of(name: &str, configured: &Configured) -> McpServer {
     }
 }
 
-fn way(transport: &McpTransport, scopes: Option<Vec<String>>) -> Way {
-    match transport.clone() {
+fn transport(configured: &McpTransport, scopes: Option<Vec<String>>) -> McpServerTransport {
+    match configured.clone() {
         McpTransport::Stdio {
             command,
             args,
             env,
             env_vars,
             cwd,
-        } => Way::Program {
+        } => McpServerTransport::Program {
             command,
             arguments: args,
             variables: env,
-            passed_on: env_vars,
+            inherited_variables: env_vars,
             cwd: cwd.map(PathBuf::from),
         },
         McpTransport::Http {
@@ -99,11 +99,11 @@ fn way(transport: &McpTransport, scopes: Option<Vec<String>>) -> Way {
             http_headers,
             env_http_headers,
             oauth_resource,
-        } => Way::Http {
+        } => McpServerTransport::Http {
             url,
             bearer_token_variable: bearer_token_env_var,
             headers: http_headers,
-            headers_of_variables: env_http_headers,
+            headers_from_variables: env_http_headers,
             scopes,
             resource: oauth_resource,
         },
@@ -113,8 +113,8 @@ fn way(transport: &McpTransport, scopes: Option<Vec<String>>) -> Way {
 /// Why a server cannot be started, as far as this can be checked without starting it.
 pub(crate) fn problem(configured: &McpServer) -> Option<String> {
     let server = &configured.server;
-    let problem = match &server.way {
-        Way::Program {
+    let problem = match &server.transport {
+        McpServerTransport::Program {
             command, variables, ..
         } => {
             let path = variables.get("PATH").cloned().or_else(|| variable("PATH"));
@@ -126,13 +126,13 @@ pub(crate) fn problem(configured: &McpServer) -> Option<String> {
             };
             (!is_found).then(|| format!("there is no program `{command}`"))
         }
-        Way::Http {
+        McpServerTransport::Http {
             bearer_token_variable: Some(name),
             ..
         } => non_blank(name)
             .is_none()
             .then(|| format!("the variable `{name}` for its token is not set")),
-        Way::Http { .. } => None,
+        McpServerTransport::Http { .. } => None,
     };
     Some(format!("{}: {}", server.name, problem?))
 }

@@ -9,7 +9,7 @@ use codex_core::{Ports, ProviderModel, RandomIds, SystemClock, SystemProcesses};
 use codex_exec::Launcher;
 use codex_http::{HttpPool, HttpSettings, ProxySettings};
 use codex_login::{Accounts, LoginSettings};
-use codex_mcp_client::{Connector, Logins};
+use codex_mcp_client::{McpConnector, McpLogins};
 use codex_model_client::{
     ClientDependencies, ClientIdentity, CredentialSource, HttpModelClient, ModelCatalog,
     ModelClient, ModelStore, SystemClock as ModelClock,
@@ -26,7 +26,7 @@ use crate::wiring::{ORIGINATOR, identity, login_settings, non_blank, provider};
 pub(crate) struct EngineResources {
     http: Arc<HttpPool>,
     accounts: Arc<Accounts>,
-    mcp_logins: Logins,
+    mcp_logins: McpLogins,
 }
 
 impl EngineResources {
@@ -41,7 +41,7 @@ impl EngineResources {
             extra_roots: extra_roots.map(PathBuf::from),
             proxies: ProxySettings::from_environment(&variable),
         }));
-        let mcp_logins = Logins::in_home(&settings.home);
+        let mcp_logins = McpLogins::in_home(&settings.home);
         let identity = identity(ORIGINATOR, None);
         let clock = Arc::new(ModelClock);
         let accounts = Accounts::new(settings, Arc::clone(&http), identity, clock);
@@ -83,8 +83,8 @@ impl EngineResources {
     }
 
     /// Connects to MCP servers, whose programs are started by `launcher`.
-    pub(crate) fn connector(&self, launcher: Launcher, config: &Config) -> Connector {
-        Connector {
+    pub(crate) fn connector(&self, launcher: Launcher, config: &Config) -> McpConnector {
+        McpConnector {
             launcher,
             http: Arc::clone(&self.http),
             environment: Arc::new(variable),
@@ -146,7 +146,7 @@ pub(crate) fn ports(
     model: ProviderModel,
     launcher: Launcher,
     writer: RolloutWriter,
-    connector: Connector,
+    connector: McpConnector,
 ) -> Ports {
     Ports {
         model: Arc::new(model),

@@ -1,12 +1,12 @@
-//! Instructions: one file.
+//! Imports the file with instructions.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::files::{read_existing, replace_file};
 use crate::renaming::rename;
-use crate::{read_existing, write_whole};
 
-/// The file with instructions, if we have none.
+/// The first of the agent's files that has any text, unless our file already has some.
 pub(crate) fn source<'a>(theirs: &'a [PathBuf], ours: &Path) -> io::Result<Option<&'a Path>> {
     if has_text(ours)? {
         return Ok(None);
@@ -24,11 +24,11 @@ fn has_text(path: &Path) -> io::Result<bool> {
     Ok(text.is_some_and(|text| !text.trim().is_empty()))
 }
 
-pub(crate) fn take_over(theirs: &[PathBuf], ours: &Path) -> io::Result<()> {
+pub(crate) fn import(theirs: &[PathBuf], ours: &Path) -> io::Result<()> {
     if let Some(path) = source(theirs, ours)?
         && let Some(text) = read_existing(path)?
     {
-        write_whole(ours, &rename(&text))?;
+        replace_file(ours, &rename(&text))?;
     }
     Ok(())
 }

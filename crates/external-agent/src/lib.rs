@@ -1,117 +1,103 @@
-//! Layer: capability. Takes over what another coding agent was set up with: its settings, its skills
-//! and its instructions, from the user's home and from repositories.
+//! Layer: capability. Imports the configuration of another coding agent (settings, skills, instructions) from the
+//! user's home folder and from repositories.
 //!
-//! It promises to add and never to replace: what is there already stays, and doing it again changes
-//! nothing.
+//! It only adds: existing keys, folders and files stay unchanged, and a second import changes nothing.
 //!
-//! Code map: `place` (where things are), `settings`, `skills`, `instructions` (one kind each),
-//! `renaming` (what is said of the other agent is said of us).
+//! Code map: `locations` (the paths of both agents), `settings`, `skills`, `instructions` (one kind of item each),
+//! `renaming` (replaces the agent's name in texts).
 
+mod error;
+mod files;
 mod instructions;
-mod place;
+mod locations;
 mod renaming;
 mod settings;
 mod skills;
 
-use std::io;
 use std::path::{Path, PathBuf};
 
-pub use place::Homes;
-use place::Place;
+pub use error::MigrationError;
+use locations::ConfigLocations;
+pub use locations::HomeFolders;
 
-/// What can be taken over.
+/// The kinds of items that can be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Settings, as keys that ours do not have yet.
+pub enum MigrationKind {
+    /// Settings that ours do not contain yet.
     Settings,
-    /// Folders of skills, where there are none of the same name.
+    /// Skill folders, if we have none of the same name.
     Skills,
-    /// Instructions, where there are none.
+    /// Instructions, if we have none.
     Instructions,
 }
 
-/// Something that can be taken over.
+/// Something that can be imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Item {
-    /// What it is.
-    pub kind: Kind,
-    /// For people: from where to where.
+pub struct MigrationItem {
+    pub kind: MigrationKind,
+    /// A sentence for the user: what is imported from where to where.
     pub description: String,
-    /// The root of the repository that it is in; none if it is the user's own.
+    /// The root of the repository that contains it; `None` for the user's home folder.
     pub repository: Option<PathBuf>,
 }
 
-/// Why something was not taken over.
-#[derive(Debug, thiserror::Error)]
-pub enum TakeOverError {
-    /// Files cannot be read or written.
-    #[error(transparent)]
-    Files(#[from] io::Error),
-    /// The other agent's settings are no JSON.
-    #[error(transparent)]
-    Json(#[from] serde_json::Error),
-    /// The other agent's settings are not a table.
-    #[error("external agent settings root must be an object")]
-    NoTable,
-    /// Our settings cannot be read.
-    #[error("invalid existing config.toml: {0}")]
-    Ours(String),
-    /// Nobody's home is known.
-    #[error("the home folder of the user is not known")]
-    NoHome,
-}
-
-/// What can be taken over from the user's home, if wanted, and from the repositories around
-/// `folders`. Folders that do not exist are passed over.
+/// Lists what can be imported from the user's home folder (if `with_home`) and from the repositories around
+/// `folders`. Folders that do not exist are skipped.
 ///
 /// # Errors
-/// Something that is there cannot be read.
+/// An existing file cannot be read.
 pub fn detect(
-    homes: &Homes,
+    homes: &HomeFolders,
     with_home: bool,
     folders: &[PathBuf],
-) -> Result<Vec<Item>, TakeOverError> {
-    let mut places = Vec::new();
+) -> Result<Vec<MigrationItem>, MigrationError> {
+    let mut all_locations = Vec::new();
     if with_home {
-        places.push(Place::home(homes)?);
+        all_locations.push(ConfigLocations::home(homes)?);
     }
     for folder in folders {
-        if let Some(place) = Place::repository(folder)
-            && !places.contains(&place)
+        if let Some(locations) = ConfigLocations::repository(folder)
+            && !all_locations.contains(&locations)
         {
-            places.push(place);
+            all_locations.push(locations);
         }
     }
     let mut items = Vec::new();
-    for place in places {
-        items.extend(detect_in(&place)?);
+    for locations in all_locations {
+        items.extend(detect_in(&locations)?);
     }
     Ok(items)
 }
 
-fn detect_in(place: &Place) -> Result<Vec<Item>, TakeOverError> {
+fn detect_in(locations: &ConfigLocations) -> Result<Vec<MigrationItem>, MigrationError> {
     let mut items = Vec::new();
     let mut offer = |kind, description| {
-        items.push(Item {
+        items.push(MigrationItem {
             kind,
             description,
-            repository: place.repository.clone(),
+            repository: locations.repository.clone(),
         });
     };
-    let (from, to) = (&place.their_settings, &place.our_settings);
+    let (from, to) = (&locations.their_settings, &locations.our_settings);
     if settings::plan(from, to)?.is_some() {
-        offer(Kind::Settings, sentence("Migrate", from, "into", to));
+        offer(
+            MigrationKind::Settings,
+            sentence("Migrate", from, "into", to),
+        );
     }
-    let (from, to) = (&place.their_skills, &place.our_skills);
+    let (from, to) = (&locations.their_skills, &locations.our_skills);
     if !skills::missing(from, to)?.is_empty() {
         offer(
-            Kind::Skills,
+            MigrationKind::Skills,
             sentence("Copy skill folders from", from, "to", to),
         );
     }
-    let to = &place.our_instructions;
-    if let Some(from) = instructions::source(&place.their_instructions, to)? {
-        offer(Kind::Instructions, sentence("Import", from, "to", to));
+    let to = &locations.our_instructions;
+    if let Some(from) = instructions::source(&locations.their_instructions, to)? {
+        offer(
+            MigrationKind::Instructions,
+            sentence("Import", from, "to", to),
+        );
     }
     Ok(items)
 }
@@ -120,51 +106,35 @@ fn sentence(verb: &str, from: &Path, preposition: &str, to: &Path) -> String {
     format!("{verb} {} {preposition} {}", from.display(), to.display())
 }
 
-/// Takes over one kind of thing, from the repository around a folder or from the user's home. Nothing
-/// to take over is no error.
+/// Imports all items of one kind, from the repository around a folder or from the user's home folder. Succeeds if
+/// there are none.
 ///
 /// # Errors
-/// Something cannot be read or written.
-pub fn take_over(homes: &Homes, kind: Kind, folder: Option<&Path>) -> Result<(), TakeOverError> {
-    let place = match folder {
-        None => Place::home(homes)?,
-        Some(folder) => match Place::repository(folder) {
-            Some(place) => place,
+/// A file cannot be read or written.
+pub fn import(
+    homes: &HomeFolders,
+    kind: MigrationKind,
+    folder: Option<&Path>,
+) -> Result<(), MigrationError> {
+    let locations = match folder {
+        None => ConfigLocations::home(homes)?,
+        Some(folder) => match ConfigLocations::repository(folder) {
+            Some(locations) => locations,
             None => return Ok(()),
         },
     };
     match kind {
-        Kind::Settings => settings::take_over(&place.their_settings, &place.our_settings),
-        Kind::Skills => Ok(skills::take_over(&place.their_skills, &place.our_skills)?),
-        Kind::Instructions => {
-            let from = &place.their_instructions;
-            Ok(instructions::take_over(from, &place.our_instructions)?)
+        MigrationKind::Settings => {
+            settings::import(&locations.their_settings, &locations.our_settings)
         }
-    }
-}
-
-/// Replaces a file as a whole, or makes it with the folders above.
-fn write_whole(path: &Path, text: &str) -> io::Result<()> {
-    use std::io::Write as _;
-    // A link stays one: what it leads to is replaced.
-    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    std::fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    if let Ok(before) = path.metadata() {
-        file.as_file().set_permissions(before.permissions())?;
-    }
-    file.persist(path)?;
-    Ok(())
-}
-
-/// What a file holds; none if there is no such file.
-fn read_existing(path: &Path) -> io::Result<Option<String>> {
-    match std::fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
+        MigrationKind::Skills => Ok(skills::import(
+            &locations.their_skills,
+            &locations.our_skills,
+        )?),
+        MigrationKind::Instructions => {
+            let from = &locations.their_instructions;
+            Ok(instructions::import(from, &locations.our_instructions)?)
+        }
     }
 }
 

@@ -1,6 +1,6 @@
-//! What is said of the other agent is said of us.
+//! Replaces the names of the other agent and of its files in texts.
 
-/// Their names and ours, the longer ones first.
+/// The agent's names and ours; longer names first.
 const NAMES: [(&str, &str); 6] = [
     ("claude.md", "AGENTS.md"),
     ("claude code", "Codex"),
@@ -10,7 +10,7 @@ const NAMES: [(&str, &str); 6] = [
     ("claude", "Codex"),
 ];
 
-/// Puts our names in the place of theirs, where those are words.
+/// Replaces names that are whole words.
 pub(crate) fn rename(text: &str) -> String {
     let mut renamed = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! Settings: what of theirs means something to us, and what of that we do not have.
+//! Imports settings: translates those that have an equivalent, and adds the ones that are missing.
 
 use std::path::Path;
 
@@ -6,16 +6,17 @@ use codex_config::{ConfigEdit, KeyPath, edit_text, parse_table};
 use serde_json::Value as Json;
 use toml::{Table, Value};
 
-use crate::{TakeOverError, read_existing, write_whole};
+use crate::error::MigrationError;
+use crate::files::{read_existing, replace_file};
 
-/// The text of our settings with theirs added. None if nothing is to be added.
-pub(crate) fn plan(theirs: &Path, ours: &Path) -> Result<Option<String>, TakeOverError> {
+/// The new text of our settings. `None` if there is nothing to add.
+pub(crate) fn plan(theirs: &Path, ours: &Path) -> Result<Option<String>, MigrationError> {
     let Some(text) = read_existing(theirs)? else {
         return Ok(None);
     };
     let translated = translate(&serde_json::from_str(&text)?)?;
     let text = read_existing(ours)?.unwrap_or_default();
-    let invalid = |error: &dyn std::fmt::Display| TakeOverError::Ours(error.to_string());
+    let invalid = |error: &dyn std::fmt::Display| MigrationError::Ours(error.to_string());
     let existing = parse_table(&text).map_err(|error| invalid(&error))?;
     let mut edits = Vec::new();
     missing(&translated, &existing, &mut Vec::new(), &mut edits);
@@ -26,15 +27,15 @@ pub(crate) fn plan(theirs: &Path, ours: &Path) -> Result<Option<String>, TakeOve
     Ok(Some(edited))
 }
 
-pub(crate) fn take_over(theirs: &Path, ours: &Path) -> Result<(), TakeOverError> {
+pub(crate) fn import(theirs: &Path, ours: &Path) -> Result<(), MigrationError> {
     if let Some(text) = plan(theirs, ours)? {
-        write_whole(ours, &text)?;
+        replace_file(ours, &text)?;
     }
     Ok(())
 }
 
-fn translate(theirs: &Json) -> Result<Table, TakeOverError> {
-    let theirs = theirs.as_object().ok_or(TakeOverError::NoTable)?;
+fn translate(theirs: &Json) -> Result<Table, MigrationError> {
+    let theirs = theirs.as_object().ok_or(MigrationError::NoTable)?;
     let mut ours = Table::new();
     let variables: Table = theirs
         .get("env")
@@ -64,7 +65,7 @@ fn text(value: &Json) -> Option<String> {
     }
 }
 
-/// The edits that add what `existing` does not have.
+/// Collects the edits that add what `existing` lacks.
 fn missing(new: &Table, existing: &Table, path: &mut Vec<String>, edits: &mut Vec<ConfigEdit>) {
     for (name, value) in new {
         path.push(name.clone());

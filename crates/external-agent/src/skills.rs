@@ -1,14 +1,14 @@
-//! Skills: a folder each.
+//! Imports skills, which are folders.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use crate::renaming::rename;
 
-/// A folder nested deeper is not copied: nobody wrote it.
+/// The maximum depth of nested folders.
 const DEPTH_LIMIT: usize = 64;
 
-/// The skills that we do not have: from where, and to where.
+/// The source and target folders of the skills that we lack.
 pub(crate) fn missing(theirs: &Path, ours: &Path) -> io::Result<Vec<(PathBuf, PathBuf)>> {
     let listing = match fs::read_dir(theirs) {
         Ok(listing) => listing,
@@ -27,14 +27,14 @@ pub(crate) fn missing(theirs: &Path, ours: &Path) -> io::Result<Vec<(PathBuf, Pa
     Ok(skills)
 }
 
-pub(crate) fn take_over(theirs: &Path, ours: &Path) -> io::Result<()> {
+pub(crate) fn import(theirs: &Path, ours: &Path) -> io::Result<()> {
     for (from, to) in missing(theirs, ours)? {
         copy(&from, &to, DEPTH_LIMIT)?;
     }
     Ok(())
 }
 
-/// Links and what is neither folder nor file are left out.
+/// Copies folders and regular files; links and everything else are skipped.
 fn copy(from: &Path, to: &Path, depth: usize) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {

@@ -8,13 +8,13 @@ use super::*;
 
 struct World {
     folder: TempDir,
-    homes: Homes,
+    homes: HomeFolders,
 }
 
 impl World {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let homes = Homes {
+        let homes = HomeFolders {
             user: Some(folder.path().join("user")),
             ours: folder.path().join("user/.codex"),
         };
@@ -33,7 +33,7 @@ impl World {
         fs::read_to_string(self.folder.path().join(name)).unwrap()
     }
 
-    fn detect(&self, folders: &[&str]) -> Vec<Item> {
+    fn detect(&self, folders: &[&str]) -> Vec<MigrationItem> {
         let folders: Vec<_> = folders
             .iter()
             .map(|name| self.folder.path().join(name))
@@ -41,9 +41,9 @@ impl World {
         detect(&self.homes, true, &folders).unwrap()
     }
 
-    fn take_over_all(&self, folders: &[&str]) {
+    fn import_all(&self, folders: &[&str]) {
         for item in self.detect(folders) {
-            take_over(&self.homes, item.kind, item.repository.as_deref()).unwrap();
+            import(&self.homes, item.kind, item.repository.as_deref()).unwrap();
         }
         assert_eq!(self.detect(folders), []);
     }
@@ -74,10 +74,10 @@ fn everything_is_offered_once_and_taken_over_once() {
     assert_eq!(
         found,
         [
-            (Kind::Settings, None),
-            (Kind::Skills, None),
-            (Kind::Instructions, None),
-            (Kind::Instructions, Some(repo.as_path())),
+            (MigrationKind::Settings, None),
+            (MigrationKind::Skills, None),
+            (MigrationKind::Instructions, None),
+            (MigrationKind::Instructions, Some(repo.as_path())),
         ]
     );
     let home = world.folder.path().join("user");
@@ -86,7 +86,7 @@ fn everything_is_offered_once_and_taken_over_once() {
         home.display()
     );
     assert_eq!(items[0].description, expected);
-    world.take_over_all(&["repo/src"]);
+    world.import_all(&["repo/src"]);
     let settings: toml::Table = world.read("user/.codex/config.toml").parse().unwrap();
     let expected: toml::Table = "sandbox_mode = 'workspace-write'\n[shell_environment_policy]\n\
          inherit = 'core'\nset = { A = '1', N = '2', B = 'true' }\n"
@@ -116,7 +116,7 @@ fn what_is_there_stays_with_its_comments() {
     world.write("user/.codex/AGENTS.md", "ours");
     let items = world.detect(&[]);
     assert_eq!(items.len(), 1);
-    world.take_over_all(&[]);
+    world.import_all(&[]);
     let text = world.read("user/.codex/config.toml");
     assert!(
         text.starts_with("# mine\nsandbox_mode = \"read-only\" # careful\n"),
@@ -138,7 +138,7 @@ fn links_are_not_copied() {
     let skills = world.folder.path().join("user/.claude/skills");
     std::os::unix::fs::symlink("../../../../secret", skills.join("one/link")).unwrap();
     std::os::unix::fs::symlink("one", skills.join("two")).unwrap();
-    world.take_over_all(&[]);
+    world.import_all(&[]);
     let ours = world.folder.path().join("user/.agents/skills");
     assert!(ours.join("one/link").symlink_metadata().is_err());
     assert!(ours.join("two").symlink_metadata().is_err());
@@ -159,18 +159,18 @@ fn what_cannot_be_read_says_so() {
         "{}",
         told()
     );
-    let taken = take_over(&world.homes, Kind::Settings, None);
-    assert!(matches!(taken, Err(TakeOverError::Ours(_))));
+    let taken = import(&world.homes, MigrationKind::Settings, None);
+    assert!(matches!(taken, Err(MigrationError::Ours(_))));
     assert_eq!(world.read("user/.codex/config.toml"), "= broken");
-    let nobody = Homes {
+    let nobody = HomeFolders {
         user: None,
         ours: world.homes.ours.clone(),
     };
     assert!(matches!(
         detect(&nobody, true, &[]),
-        Err(TakeOverError::NoHome)
+        Err(MigrationError::NoHome)
     ));
     assert!(detect(&nobody, false, &[]).unwrap().is_empty());
     let missing = world.folder.path().join("missing");
-    take_over(&world.homes, Kind::Skills, Some(&missing)).unwrap();
+    import(&world.homes, MigrationKind::Skills, Some(&missing)).unwrap();
 }

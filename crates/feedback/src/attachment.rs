@@ -1,18 +1,17 @@
-//! What comes with a report.
+//! Attachments of reports.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Of a longer file the end is kept.
-const SIZE_LIMIT: u64 = 64 * 1024 * 1024;
+/// Of a longer file, only the end is attached.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// What comes with a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Attachment {
     /// A file, under its own name.
     File(PathBuf),
-    /// A text under a name.
+    /// A text under a file name.
     Text(&'static str, String),
 }
 
@@ -24,7 +23,7 @@ impl Attachment {
         }
     }
 
-    /// Writes it to a new file, cleaned line by line.
+    /// Writes the attachment to a new file; `clean` removes secrets from each line.
     pub(crate) fn write(&self, to: &Path, clean: &mut dyn FnMut(&str) -> String) -> io::Result<()> {
         match self {
             Self::File(path) => copy(&mut BufReader::new(end_of(path)?), to, clean),
@@ -49,19 +48,19 @@ fn copy(
     to.flush()
 }
 
-/// The end of a file.
+/// Opens a file at most `MAX_BYTES` before its end.
 fn end_of(from: &Path) -> io::Result<io::Take<File>> {
-    // A pipe would hold us up.
+    // Opening a pipe would block.
     if !from.metadata()?.is_file() {
         return Err(io::ErrorKind::InvalidInput.into());
     }
     let mut file = File::open(from)?;
     let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(SIZE_LIMIT)))?;
-    Ok(file.take(SIZE_LIMIT))
+    file.seek(SeekFrom::Start(length.saturating_sub(MAX_BYTES)))?;
+    Ok(file.take(MAX_BYTES))
 }
 
-/// What the environment says about the way to the network, passwords left out. None if nothing.
+/// The proxy variables of the environment, without passwords. `None` if none is set.
 #[must_use]
 pub fn connectivity(variable: impl Fn(&str) -> Option<String>) -> Option<Attachment> {
     let names = [
@@ -82,7 +81,7 @@ pub fn connectivity(variable: impl Fn(&str) -> Option<String>) -> Option<Attachm
     (!text.is_empty()).then_some(Attachment::Text(name, text))
 }
 
-/// What stands before an `@` may be a secret, and so may what stands behind a `?`.
+/// Removes the user information and the query, as both may contain secrets.
 fn without_password(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
     let (scheme, rest) = match url.split_once("://") {

@@ -1,45 +1,45 @@
-//! A stored report as one text, for sending.
+//! A stored report as JSON, for upload.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 
-use crate::store::{REPORT, Stored};
+use crate::store::{REPORT, StoredReport};
 
-/// The maximum size of all attachments in a text. Larger ones stay on this machine.
-const BODY_LIMIT: u64 = 16 * 1024 * 1024;
+/// The maximum size of all attachments in the JSON. Further ones are left out.
+const MAX_BODY_BYTES: u64 = 16 * 1024 * 1024;
 
-impl Stored {
-    /// The report as it is kept and its attachments as JSON, as far as they are not too large.
+impl StoredReport {
+    /// The report and its attachments as JSON.
     ///
     /// # Errors
-    /// What was stored cannot be read.
+    /// The stored files cannot be read.
     pub fn body(&self) -> std::io::Result<Vec<u8>> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
-        struct Sent {
+        struct AttachmentBody {
             name: String,
             data_base64: String,
         }
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
-        struct Body {
+        struct ReportBody {
             report: serde_json::Value,
-            attachments: Vec<Sent>,
+            attachments: Vec<AttachmentBody>,
             left_out: Vec<String>,
         }
-        let mut body = Body {
+        let mut body = ReportBody {
             report: serde_json::from_slice(&std::fs::read(self.folder.join(REPORT))?)?,
             attachments: Vec::new(),
             left_out: Vec::new(),
         };
-        let mut room = BODY_LIMIT;
+        let mut room = MAX_BODY_BYTES;
         for name in &self.attachments {
             let path = self.folder.join(name);
             match room.checked_sub(path.metadata()?.len()) {
                 Some(left) => {
                     room = left;
-                    body.attachments.push(Sent {
+                    body.attachments.push(AttachmentBody {
                         name: name.clone(),
                         data_base64: STANDARD.encode(std::fs::read(path)?),
                     });

@@ -1,10 +1,10 @@
-//! Layer: capability. Reports of users about a thread or the program, with what they attach.
+//! Layer: capability. Stores user feedback about a thread or the program, with attachments.
 //!
-//! A report is a folder on this machine, and stays there. To whom it goes from there is not this
-//! crate's business: [`Stored::body`] makes one text of it for whoever sends it.
+//! A report is a folder on this machine. This crate sends nothing: [`StoredReport::body`] prepares the JSON for a
+//! caller that uploads it.
 //!
-//! Code map: `report` (what is said), `attachment` (what comes with it), `store` (where it is kept), `body` (what is sent),
-//! `log_tail` (the last that the program logged).
+//! Code map: `report` (the report itself), `attachment`, `store` (the folders), `body` (the JSON for upload),
+//! `log_tail` (the latest log lines).
 
 mod attachment;
 mod body;
@@ -15,4 +15,4 @@ mod store;
 pub use attachment::{Attachment, connectivity};
 pub use log_tail::LogTail;
 pub use report::{Classification, Report};
-pub use store::{Stored, store};
+pub use store::{StoredReport, store};

@@ -1,26 +1,24 @@
-//! What a user has to say.
+//! The content of a report.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// What kind of report it is.
+/// The kind of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Classification {
-    /// Something does not work.
     Bug,
-    /// The model did badly.
+    /// The user is not satisfied with the model's work.
     BadResult,
-    /// The model did well.
+    /// The user is satisfied with the model's work.
     GoodResult,
     /// A safety check was wrong.
     SafetyCheck,
-    /// Anything else.
     Other,
 }
 
 impl Classification {
-    /// By its name on the wire.
+    /// The classification with this name on the wire; `Other` if unknown.
     #[must_use]
     pub fn of(name: &str) -> Self {
         match name {
@@ -50,28 +48,27 @@ impl Classification {
     }
 }
 
-/// A report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// In one line.
+    /// One line that summarizes the report.
     pub title: String,
     /// `error` or `info`.
     pub level: &'static str,
-    /// The thread that it is about, or an id of its own.
+    /// The thread that the report is about, or a new id.
     pub thread_id: String,
-    /// As the client called it.
+    /// The classification as the client sent it.
     pub classification: String,
-    /// The user's own words.
+    /// The user's text.
     pub reason: Option<String>,
-    /// What the client wants it to be found by.
+    /// Tags of the client, for searching.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tags: BTreeMap<String, String>,
-    /// Version of the program.
+    /// The version of this program.
     pub cli_version: String,
 }
 
 impl Report {
-    /// A report about a thread.
+    /// Creates a report about a thread.
     #[must_use]
     pub fn new(classification: &str, thread_id: &str, reason: Option<String>) -> Self {
         let class = Classification::of(classification);

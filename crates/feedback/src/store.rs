@@ -1,4 +1,4 @@
-//! Reports on this machine: a folder each, the oldest go first.
+//! Stores each report in a folder of its own, and removes the oldest ones.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -6,31 +6,30 @@ use std::{fs, io};
 use crate::attachment::Attachment;
 use crate::report::Report;
 
-/// More reports are not kept.
-const REPORTS_LIMIT: usize = 50;
+/// The maximum number of stored reports.
+const MAX_REPORTS: usize = 50;
 
 pub(crate) const REPORT: &str = "report.json";
 
-/// A report that is kept.
+/// A stored report.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored {
-    /// Where it is.
+pub struct StoredReport {
     pub folder: PathBuf,
-    /// The attachments that could be read, by their names in the folder.
+    /// The file names of the attachments that could be stored.
     pub attachments: Vec<String>,
 }
 
-/// Keeps a report in a folder of its own below `folder`, for nobody but the user to read.
-/// `clean` takes secrets out of a text or a line of one. Attachments that cannot be read are left out.
+/// Stores a report in a new private folder below `folder`. `clean` removes secrets from a text or from one of its
+/// lines. Attachments that cannot be read are skipped.
 ///
 /// # Errors
-/// It cannot be written.
+/// The folder cannot be written.
 pub fn store(
     folder: &Path,
     report: &Report,
     attachments: &[Attachment],
     clean: &mut dyn FnMut(&str) -> String,
-) -> io::Result<Stored> {
+) -> io::Result<StoredReport> {
     codex_private_files::create_dir_all(folder)?;
     make_room(folder)?;
     let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S%6f");
@@ -38,7 +37,7 @@ pub fn store(
     codex_private_files::create_dir_all(&folder)?;
     let text = serde_json::to_string_pretty(report)?;
     codex_private_files::write(&folder.join(REPORT), clean(&text).as_bytes())?;
-    let mut stored = Stored {
+    let mut stored = StoredReport {
         folder,
         attachments: Vec::new(),
     };
@@ -56,8 +55,8 @@ pub fn store(
     Ok(stored)
 }
 
-impl Stored {
-    /// Two files may have the same name.
+impl StoredReport {
+    /// A file name that no other attachment has.
     fn free_name(&self, name: &str) -> String {
         let is_free = |name: &String| name != REPORT && !self.attachments.contains(name);
         let numbered = (2..).map(|number| format!("{number}-{name}"));
@@ -70,14 +69,14 @@ fn make_room(folder: &Path) -> io::Result<()> {
     let mut reports = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        // Nothing is removed that is not one of ours.
+        // Only folders that contain a report are removed.
         if path.join(REPORT).is_file() {
             reports.push(path);
         }
     }
-    // Their names begin with their time.
+    // The names begin with the time, so they sort by age.
     reports.sort();
-    let surplus = (reports.len() + 1).saturating_sub(REPORTS_LIMIT);
+    let surplus = (reports.len() + 1).saturating_sub(MAX_REPORTS);
     for old in &reports[..surplus] {
         fs::remove_dir_all(old)?;
     }
@@ -127,12 +126,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("0-not-ours")).unwrap();
         let first = store(folder.path(), &report("first"), &[], &mut keep).unwrap();
-        for number in 0..REPORTS_LIMIT {
+        for number in 0..MAX_REPORTS {
             store(folder.path(), &report(&number.to_string()), &[], &mut keep).unwrap();
         }
         assert!(!first.folder.exists());
         let count = fs::read_dir(folder.path()).unwrap().count();
-        assert_eq!(count, REPORTS_LIMIT + 1);
+        assert_eq!(count, MAX_REPORTS + 1);
     }
 
     #[test]

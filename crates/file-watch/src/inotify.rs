@@ -1,4 +1,4 @@
-//! The kernel's watches, by path.
+//! Kernel watches by path.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 
-/// Which events of a path are wanted. Every event that is delivered wakes the worker, and the home
-/// folder, which is above most watched paths, has files that are written all the time.
+/// Which events of a path are needed. Every event wakes the worker, and files in the home folder, which is above
+/// most watched paths, are written all the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WatchInterest {
-    /// Entries that come and go.
+    /// Created and removed entries.
     Entries,
-    /// The same, and changed contents.
+    /// Also changed contents.
     Contents,
 }
 
@@ -39,17 +39,17 @@ impl WatchInterest {
 /// What happened at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChangeKind {
-    /// It appeared, disappeared or was replaced.
+    /// It was created, removed or replaced.
     Replaced,
-    /// Its contents or attributes changed.
+    /// Its content or attributes changed.
     Changed,
 }
 
-/// What the kernel reports.
+/// An event of the kernel.
 #[derive(Debug)]
 pub(crate) enum InotifyEvent {
     At(ChangeKind, PathBuf),
-    /// Too much happened: events were dropped.
+    /// The kernel dropped events.
     Lost,
 }
 
@@ -58,7 +58,7 @@ pub(crate) enum InotifyEvent {
 pub(crate) struct Inotify {
     descriptor: OwnedFd,
     numbers: HashMap<PathBuf, i32>,
-    /// A file that has several paths has one number.
+    /// Several paths of one file have the same number.
     paths: HashMap<i32, Vec<PathBuf>>,
 }
 
@@ -76,7 +76,7 @@ impl Inotify {
         self.descriptor.try_clone()
     }
 
-    /// Observes a path, in addition to what is observed of it already.
+    /// Observes a path in addition to existing observations.
     pub(crate) fn watch(&mut self, path: &Path, interest: WatchInterest) -> io::Result<()> {
         let flags = interest.flags() | WatchFlags::MASK_ADD;
         let number = inotify::add_watch(&self.descriptor, path, flags)?;
@@ -97,13 +97,13 @@ impl Inotify {
             paths.retain(|other| other != path);
             if paths.is_empty() {
                 self.paths.remove(&number);
-                // Fails if the file is gone already.
+                // Fails if the file no longer exists.
                 inotify::remove_watch(&self.descriptor, number).ok();
             }
         }
     }
 
-    /// Reads what has happened.
+    /// Reads the pending events.
     pub(crate) fn read(&mut self) -> Vec<InotifyEvent> {
         let mut buffer = [MaybeUninit::uninit(); 16 * 1024];
         let mut reader = Reader::new(&self.descriptor, &mut buffer);

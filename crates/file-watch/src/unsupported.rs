@@ -1,4 +1,4 @@
-//! Systems without an implementation.
+//! Replaces the watcher on systems without an implementation.
 
 use std::io;
 use std::path::{Path, PathBuf};

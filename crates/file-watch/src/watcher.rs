@@ -14,10 +14,10 @@ use crate::batch::Batch;
 use crate::inotify::{ChangeKind, Inotify, InotifyEvent};
 use crate::target::WatchTarget;
 
-/// How often the folders of a path are looked at again because they changed meanwhile.
+/// How often observing a path is retried because its folders changed meanwhile.
 const OBSERVE_ATTEMPTS: usize = 100;
 
-/// Watches paths. One is enough for a program: it keeps a thread.
+/// Watches paths, with one thread for all of them.
 #[derive(Debug)]
 pub struct Watcher {
     shared: Arc<WatcherShared>,

@@ -1,15 +1,15 @@
-//! Where the user keeps ignore rules for all repositories.
+//! Finds the user's ignore file for all repositories.
 
 use std::path::{Path, PathBuf};
 
-/// The file that the user's settings name, or the usual one. Not all of them exist.
+/// The ignore file that the user's settings name, or the default one. It may not exist.
 #[must_use]
 pub fn ignore_files(home: Option<&Path>, config_home: Option<&Path>) -> Vec<PathBuf> {
     let folder = match (config_home, home) {
         (Some(folder), _) if !folder.as_os_str().is_empty() => Some(folder.join("git")),
         (_, home) => home.map(|home| home.join(".config/git")),
     };
-    // What git reads last counts.
+    // The last file that git reads takes precedence, so it comes first here.
     let settings = [
         home.map(|home| home.join(".gitconfig")),
         folder.as_ref().map(|folder| folder.join("config")),
@@ -32,7 +32,7 @@ pub fn ignore_files(home: Option<&Path>, config_home: Option<&Path>) -> Vec<Path
     }
 }
 
-/// `excludesFile` in the section `[core]`.
+/// The value of `excludesFile` in the section `[core]`.
 fn excludes_file(settings: &str) -> Option<String> {
     let mut in_core = false;
     let mut found = None;

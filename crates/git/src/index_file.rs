@@ -1,10 +1,10 @@
-//! The index of a repository: what git knows about the files that it tracks.
+//! Parses the index of a repository: the state of the tracked files.
 //!
-//! It is read as a file. Git prints the same with `ls-files --debug`, but 300,000 files are 90 MB of text then.
+//! The file is parsed directly, because `git ls-files --debug` prints 90 MB of text for 300,000 files.
 
 use std::collections::HashMap;
 
-/// The name of an object.
+/// The id of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ObjectId {
     bytes: [u8; 32],
@@ -12,7 +12,7 @@ pub struct ObjectId {
 }
 
 impl ObjectId {
-    /// The bytes of the name: 20 or 32.
+    /// The bytes of the id: 20 or 32.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]
@@ -36,7 +36,7 @@ impl std::fmt::Display for ObjectId {
     }
 }
 
-/// What the index says about a file. Times are seconds and nanoseconds; everything is cut to 32 bits.
+/// An entry of the index. Times are in seconds and nanoseconds; all numbers are truncated to 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrackedFile {
     pub object: ObjectId,
@@ -45,25 +45,24 @@ pub struct TrackedFile {
     pub modified: (u32, u32),
     pub inode: u32,
     pub size: u32,
-    /// Whether the file is to have that content: it is not in conflict, nor left out of the working tree.
+    /// Whether the entry is an ordinary one: neither in conflict nor excluded from the working tree.
     pub is_plain: bool,
 }
 
-/// The files by their paths from the top of the working tree.
+/// The entries by path, relative to the top of the working tree.
 pub type TrackedFiles = HashMap<Box<[u8]>, TrackedFile>;
 
 const ASSUME_VALID: u16 = 0x8000;
 const EXTENDED: u16 = 0x4000;
 const STAGE: u16 = 0x3000;
 
-/// Reads the content of an index with names of objects of this length. None if it is damaged, or of a kind that
-/// refers to other files.
+/// Parses an index whose object ids have this length. `None` if it is damaged, or refers to other files.
 #[must_use]
 pub fn parse_index(content: &[u8], object_length: usize) -> Option<TrackedFiles> {
     let mut rest = content.strip_prefix(b"DIRC")?;
     let version = take_u32(&mut rest)?;
     let count = usize::try_from(take_u32(&mut rest)?).ok()?;
-    // An entry takes more bytes than that.
+    // The minimum size of an entry.
     if !(2..=4).contains(&version) || count > content.len() / 40 {
         return None;
     }
@@ -93,7 +92,7 @@ pub fn parse_index(content: &[u8], object_length: usize) -> Option<TrackedFiles>
         if version == 4 {
             take(&mut rest, 1)?;
         } else {
-            // Padded with one to eight zeros.
+            // Entries are padded with one to eight zero bytes.
             let read = begin.len() - rest.len();
             take(&mut rest, 8 - read % 8)?;
         }
@@ -124,13 +123,13 @@ pub fn parse_index(content: &[u8], object_length: usize) -> Option<TrackedFiles>
     refers_to_nothing(&rest[..trailer]).then_some(files)
 }
 
-/// Whether all extensions may be skipped.
+/// Whether all extensions may be ignored.
 fn refers_to_nothing(mut extensions: &[u8]) -> bool {
     while !extensions.is_empty() {
         let Some(name) = take(&mut extensions, 4) else {
             return false;
         };
-        // With a small letter are those without which the rest has another meaning.
+        // A lower-case name marks an extension that changes the meaning of the index.
         if !name[0].is_ascii_uppercase() && name != b"sdir" {
             return false;
         }
@@ -167,7 +166,7 @@ fn take_u16(rest: &mut &[u8]) -> Option<u16> {
     Some(u16::from_be_bytes(*bytes))
 }
 
-/// A number in groups of seven bits, in which each further group adds one.
+/// A variable-length number in groups of seven bits; each further group adds one.
 fn take_offset(rest: &mut &[u8]) -> Option<usize> {
     let mut number = 0_usize;
     loop {

@@ -1,20 +1,20 @@
-//! Layer: capability. Asks the git program about a repository.
+//! Layer: capability. Queries repositories with the git program.
 //!
-//! It promises that git runs nothing that a repository names (hooks, filters, a file system monitor,
-//! external diffs, text conversions, transports), asks nobody for a password, takes no locks, and
-//! ends after a while. It changes no repository.
+//! Git runs nothing that a repository configures (hooks, filters, file system monitors, external diffs, text
+//! conversions, transports), prompts for no password, takes no locks, and is killed after a time limit. No
+//! repository is changed.
 //!
-//! Code map: `harmless` (how git is asked), `private` (settings of ours in the place of a
-//! repository's, for whatever touches files), `program` (running it), `remote_diff` (what a remote does not have), `working_tree` and
-//! `index_file` (what a repository has of the files in its working tree), `ignore_files` (where the user keeps rules for
-//! all repositories).
+//! Code map: `safe_command` (options and environment), `private_git_dir` (replaces the repository's settings, for
+//! commands that touch the working tree), `program` (runs git), `remote_diff` (changes that no remote has),
+//! `working_tree` and `index_file` (the tracked files and their state),
+//! `ignore_files` (the user's ignore file for all repositories).
 
-pub mod harmless;
 mod ignore_files;
 mod index_file;
-pub mod private;
+pub mod private_git_dir;
 mod program;
 mod remote_diff;
+pub mod safe_command;
 #[cfg(all(test, unix))]
 mod test_programs;
 mod working_tree;

@@ -1,4 +1,4 @@
-//! Running git.
+//! Runs git with a time limit and an output limit.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -9,62 +9,48 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 
-use crate::harmless;
-use crate::private::{self, PrivateGitDir, Repository};
+use crate::private_git_dir::{self, PrivateGitDir, Repository};
+use crate::safe_command;
 
-/// A question that takes longer is given up.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A longer answer is none.
 const OUTPUT_LIMIT: usize = 64 * 1024 * 1024;
 
-/// Why git gave no answer.
+/// Why a git command has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
-    /// It could not be run.
+    /// Git cannot be started.
     #[error("cannot run git: {0}")]
     Program(#[from] std::io::Error),
-    /// It failed.
+    /// Git exited with an error.
     #[error("git {command} failed: {message}")]
-    Failed {
-        /// What it was to do.
-        command: String,
-        /// What it said.
-        message: String,
-    },
-    /// It took too long.
+    Failed { command: String, message: String },
     #[error("git {command} took too long")]
-    TimedOut {
-        /// What it was to do.
-        command: String,
-    },
-    /// It said too much.
+    TimedOut { command: String },
+    /// The output exceeds the limit.
     #[error("git {command} answered too much")]
-    TooLong {
-        /// What it was to do.
-        command: String,
-    },
-    /// The repository is not one that has an answer.
+    TooLong { command: String },
+    /// The repository has no such information.
     #[error("{0}")]
     NoAnswer(&'static str),
 }
 
-/// Git in one folder.
+/// Runs git in one folder.
 #[derive(Debug)]
-pub(crate) struct Git {
+pub(crate) struct GitProgram {
     folder: PathBuf,
     environment: Vec<(OsString, OsString)>,
 }
 
-impl Git {
+impl GitProgram {
     pub(crate) fn at(folder: &Path) -> Self {
         Self {
             folder: folder.to_path_buf(),
-            environment: harmless::environment(std::env::vars_os()).collect(),
+            environment: safe_command::environment(std::env::vars_os()).collect(),
         }
     }
 
-    /// Git that takes a folder of ours for the repository.
+    /// Runs git with a private git folder.
     pub(crate) fn private(git_dir: &PrivateGitDir) -> Self {
         let given: Vec<_> = std::env::vars_os().collect();
         Self {
@@ -75,13 +61,13 @@ impl Git {
 
     /// The repository around the folder.
     pub(crate) async fn repository(&self) -> Result<Repository, GitError> {
-        let places = self.run(&private::WHERE).await?;
-        let settings = self.run(&private::SETTINGS_QUESTION).await;
+        let places = self.run(&private_git_dir::LOCATION_COMMAND).await?;
+        let settings = self.run(&private_git_dir::SETTINGS_COMMAND).await;
         let found = Repository::read(&self.folder, &places, &settings.unwrap_or_default());
         found.ok_or(GitError::NoAnswer("the repository is not of this folder"))
     }
 
-    /// Runs a command of git and answers what it prints.
+    /// Runs a command and returns its standard output.
     pub(crate) async fn run(&self, arguments: &[&str]) -> Result<Vec<u8>, GitError> {
         self.run_with(arguments, None).await
     }
@@ -93,14 +79,14 @@ impl Git {
         input: Option<File>,
     ) -> Result<Vec<u8>, GitError> {
         let command = || arguments.first().copied().unwrap_or_default().to_owned();
-        // Dropping the process kills it.
+        // Dropping the future kills it.
         match tokio::time::timeout(TIMEOUT, self.answer(arguments, input)).await {
             Ok(answer) => answer,
             Err(_) => Err(GitError::TimedOut { command: command() }),
         }
     }
 
-    /// What a command prints, as one line of text.
+    /// Runs a command and returns its output without the trailing line break.
     pub(crate) async fn line(&self, arguments: &[&str]) -> Result<String, GitError> {
         let output = self.run(arguments).await?;
         Ok(String::from_utf8_lossy(&output).trim_end().to_owned())
@@ -132,8 +118,8 @@ impl Git {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let program = harmless::program(std::env::var_os("PATH").as_deref(), &self.folder);
-        let words = harmless::command(&program, arguments);
+        let program = safe_command::program(std::env::var_os("PATH").as_deref(), &self.folder);
+        let words = safe_command::command(&program, arguments);
         let mut command = Command::new(&program);
         command
             .args(words.into_iter().skip(1))
@@ -148,7 +134,7 @@ impl Git {
     }
 }
 
-/// Reads to the end. None if that is more than `limit`.
+/// Reads a stream to its end. `None` if it is longer than `limit`.
 async fn read(
     stream: Option<impl AsyncRead + Unpin>,
     limit: usize,

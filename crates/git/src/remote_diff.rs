@@ -1,38 +1,37 @@
-//! What a working folder has that no remote has.
+//! The changes of a repository that none of its remotes has.
 
 use std::path::Path;
 
-use crate::private::{Index, PrivateGitDir};
-use crate::program::{Git, GitError};
+use crate::private_git_dir::{InitialIndex, PrivateGitDir};
+use crate::program::{GitError, GitProgram};
 
-/// More branches of remotes are not looked at, the least recent first.
+/// Only the most recent remote branches are considered.
 const BRANCHES: &str = "--count=500";
 
-/// Local changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteDiff {
     /// The nearest commit that a remote has.
     pub commit: String,
-    /// From that commit to the files on disk, those included that git does not track yet.
+    /// The diff from that commit to the working tree, untracked files included.
     pub diff: String,
 }
 
-/// What the repository around `folder` has that its remotes have not. `scratch` is a folder for what is needed
-/// meanwhile, which no confined command may be able to write.
+/// The changes of the repository around `folder` that its remotes lack. Temporary files go to `scratch`, which
+/// sandboxed commands must not be able to write to.
 ///
 /// # Errors
-/// There is no repository or no remote that has any of its commits, or git fails.
+/// There is no repository, no remote has any of its commits, or git fails.
 pub async fn diff_to_remote(folder: &Path, scratch: &Path) -> Result<RemoteDiff, GitError> {
-    let git = Git::at(folder);
+    let git = GitProgram::at(folder);
     let repository = git.repository().await?;
     let commit = nearest_remote_commit(&git).await?;
-    // All files are made known to a copy of the index: the diff is of one piece.
-    let git_dir = PrivateGitDir::create(&repository, scratch, Index::Copy)?;
-    let diff = diff_with_untracked(&Git::private(&git_dir), &commit).await?;
+    // A copy of the index gets the untracked files, so that one diff contains everything.
+    let git_dir = PrivateGitDir::create(&repository, scratch, InitialIndex::Copy)?;
+    let diff = diff_with_untracked(&GitProgram::private(&git_dir), &commit).await?;
     Ok(RemoteDiff { commit, diff })
 }
 
-async fn nearest_remote_commit(git: &Git) -> Result<String, GitError> {
+async fn nearest_remote_commit(git: &GitProgram) -> Result<String, GitError> {
     let format = "--format=%(objectname)";
     let newest_first = "--sort=-committerdate";
     let branches = [
@@ -48,11 +47,11 @@ async fn nearest_remote_commit(git: &Git) -> Result<String, GitError> {
     if ask.len() == 2 {
         return Err(GitError::NoAnswer("no remote has any commit"));
     }
-    // With more than two, this is the nearest that HEAD has in common with any of the others.
+    // With more than two commits, `merge-base` finds the nearest common ancestor of HEAD and any of the others.
     git.line(&ask).await
 }
 
-async fn diff_with_untracked(git: &Git, commit: &str) -> Result<String, GitError> {
+async fn diff_with_untracked(git: &GitProgram, commit: &str) -> Result<String, GitError> {
     git.run(&["add", "--intent-to-add", "--", "."]).await?;
     let diff = [
         "diff",
@@ -120,7 +119,10 @@ mod tests {
         let found = diff_to_remote(&work.join("d"), folder.path())
             .await
             .unwrap();
-        let first = Git::at(&work).line(&["rev-parse", "HEAD~"]).await.unwrap();
+        let first = GitProgram::at(&work)
+            .line(&["rev-parse", "HEAD~"])
+            .await
+            .unwrap();
         assert_eq!(found.commit, first);
         for line in ["-one", "+changed", "+committed", "+untracked", "+++ b/d/c"] {
             assert!(found.diff.lines().any(|found| found == line), "{line}");
@@ -163,7 +165,7 @@ mod tests {
         fs::write(work.join(".gitattributes"), attributes).unwrap();
         fs::write(work.join("a"), "changed\n").unwrap();
         fs::write(work.join("sub/a"), "changed\n").unwrap();
-        // The programs would run.
+        // Without protection, git would run the programs.
         let _ = Command::new("git")
             .args(["add", "a"])
             .current_dir(&work)
@@ -175,7 +177,7 @@ mod tests {
         let found = diff_to_remote(&work, folder.path()).await.unwrap();
         assert!(found.diff.contains("+changed"), "{}", found.diff);
         assert!(!trace.exists());
-        // Nor does a working tree count that the repository claims.
+        // Nor does git use a working tree that the repository claims.
         git(&work, &["config", "core.worktree", "/"]);
         let elsewhere = diff_to_remote(&work, folder.path()).await;
         assert!(

@@ -1,6 +1,6 @@
-//! Every place where the settings of a repository can name a program.
+//! All settings of a repository that can name a program.
 
-/// Hooks that commands which are asked could run.
+/// The hooks that query commands could run.
 pub(crate) const HOOKS: [&str; 6] = [
     "post-checkout",
     "post-index-change",

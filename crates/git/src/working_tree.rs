@@ -1,17 +1,17 @@
-//! What a repository has of the files in its working tree.
+//! Queries the working tree of a repository.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::index_file::{ObjectId, TrackedFiles, parse_index};
-use crate::private::{Index, PrivateGitDir, Repository};
-use crate::program::{Git, GitError};
+use crate::private_git_dir::{InitialIndex, PrivateGitDir, Repository};
+use crate::program::{GitError, GitProgram};
 
 /// Larger indexes are not read.
 const MAX_INDEX_BYTES: u64 = 512 * 1024 * 1024;
 
-/// Attributes by which a file differs from what is stored of it.
+/// Attributes that make a file differ from its stored content.
 const CONVERSIONS: [&str; 3] = ["filter", "ident", "working-tree-encoding"];
 
 /// The working tree of a repository.
@@ -21,34 +21,34 @@ pub struct WorkingTree {
 }
 
 impl WorkingTree {
-    /// The one around a folder.
+    /// The working tree that contains a folder.
     ///
     /// # Errors
-    /// There is no repository whose working tree the folder lies in, or git fails.
+    /// The folder is in no working tree, or git fails.
     pub async fn around(folder: &Path) -> Result<Self, GitError> {
-        let repository = Git::at(folder).repository().await?;
+        let repository = GitProgram::at(folder).repository().await?;
         Ok(Self { repository })
     }
 
-    /// Its top, links followed.
+    /// The top of the working tree, with links resolved.
     #[must_use]
     pub fn top(&self) -> &Path {
         self.repository.top()
     }
 
-    /// The file of the index.
+    /// The path of the index.
     #[must_use]
     pub fn index(&self) -> PathBuf {
         self.repository.git_dir().join("index")
     }
 
-    /// Whether objects are named by SHA-1.
+    /// Whether object ids are SHA-1 hashes.
     #[must_use]
     pub fn names_by_sha1(&self) -> bool {
         self.repository.object_format() == "sha1"
     }
 
-    /// The files that are tracked. None if the index is of a kind that is not known. Blocks.
+    /// The tracked files. `None` if the format of the index is not supported. Blocks.
     ///
     /// # Errors
     /// The index cannot be read.
@@ -68,10 +68,10 @@ impl WorkingTree {
         Ok(parse_index(&fs::read(index)?, length))
     }
 
-    /// Which of these files, named from the top, differ from what git stores of them because of an attribute.
+    /// Which of these files, relative to the top, differ from their stored content because of an attribute.
     ///
     /// # Errors
-    /// Git fails, or the list for it cannot be written in `scratch`.
+    /// Git fails, or a temporary file cannot be written to `scratch`.
     pub async fn converted<'p>(
         &self,
         paths: impl Iterator<Item = &'p [u8]>,
@@ -85,7 +85,9 @@ impl WorkingTree {
         let input = input_file(&input, scratch)?;
         let mut ask = vec!["check-attr", "-z", "--stdin"];
         ask.extend(CONVERSIONS);
-        let answer = Git::at(self.top()).run_with(&ask, Some(input)).await?;
+        let answer = GitProgram::at(self.top())
+            .run_with(&ask, Some(input))
+            .await?;
         let mut fields = answer.split(|byte| *byte == 0);
         let mut found: Vec<Box<[u8]>> = Vec::new();
         while let (Some(path), Some(_), Some(value)) = (fields.next(), fields.next(), fields.next())
@@ -98,8 +100,8 @@ impl WorkingTree {
         Ok(found)
     }
 
-    /// The contents of objects, in their order; none for one that is not there. `scratch` is a folder for what is
-    /// needed meanwhile, which no confined command may be able to write.
+    /// The contents of objects, in order; `None` for missing ones. Temporary files go to `scratch`, which sandboxed
+    /// commands must not be able to write to.
     ///
     /// # Errors
     /// Git fails.
@@ -108,10 +110,10 @@ impl WorkingTree {
         objects: &[ObjectId],
         scratch: &Path,
     ) -> Result<Vec<Option<Vec<u8>>>, GitError> {
-        let git_dir = PrivateGitDir::create(&self.repository, scratch, Index::Empty)?;
+        let git_dir = PrivateGitDir::create(&self.repository, scratch, InitialIndex::Empty)?;
         let names: String = objects.iter().map(|object| format!("{object}\n")).collect();
         let input = input_file(names.as_bytes(), scratch)?;
-        let git = Git::private(&git_dir);
+        let git = GitProgram::private(&git_dir);
         let answer = git.run_with(&["cat-file", "--batch"], Some(input)).await?;
         let mut rest = answer.as_slice();
         let mut found = Vec::with_capacity(objects.len());
@@ -122,7 +124,7 @@ impl WorkingTree {
     }
 }
 
-/// Takes the answer about one object.
+/// Parses the reply about one object.
 fn one_object(rest: &mut &[u8]) -> Option<Option<Vec<u8>>> {
     let end = rest.iter().position(|byte| *byte == b'\n')?;
     let (line, after) = rest.split_at(end);
@@ -138,7 +140,7 @@ fn one_object(rest: &mut &[u8]) -> Option<Option<Vec<u8>>> {
     Some((kind == "blob").then(|| content.to_vec()))
 }
 
-/// A file without a name that holds the input of a command.
+/// An unnamed file with the input of a command.
 fn input_file(bytes: &[u8], scratch: &Path) -> io::Result<File> {
     use std::io::Seek as _;
     let mut file = tempfile::tempfile_in(scratch)?;
@@ -198,7 +200,7 @@ mod tests {
             let paths = files.keys().map(|path| &**path);
             let converted = tree.converted(paths, &at).await.unwrap();
             assert_eq!(converted, [Box::from(&b"src/deep/b.bin"[..])]);
-            // An object that is not there.
+            // An object that does not exist.
             let missing = ObjectIdForTest::missing();
             let found = tree.contents(&[missing, object("z")], &at).await.unwrap();
             assert_eq!(found, [None, Some(b"last".to_vec())]);

@@ -1,9 +1,8 @@
-//! Layer: capability. Images as models take them.
+//! Layer: capability. Converts images to formats and sizes that models accept.
 //!
-//! What a model takes passes byte for byte: PNG, JPEG and WebP that fit [`MOST_WIDTH`] times
-//! [`MOST_HEIGHT`]. Larger images are scaled down to fit, a GIF becomes a PNG of its first picture. An
-//! image is decoded, and so checked, in any case. How much memory that takes is bounded, whatever the
-//! file promises.
+//! PNG, JPEG and WebP files that fit [`MAX_WIDTH`] times [`MAX_HEIGHT`] stay unchanged. Larger images are scaled
+//! down; a GIF becomes a PNG of its first frame. Every image is decoded, and thereby checked. The memory for that
+//! is bounded, whatever size the file declares.
 
 use std::io::Cursor;
 
@@ -13,85 +12,85 @@ use image::imageops::FilterType;
 use image::{DynamicImage, ImageFormat, ImageReader, Limits};
 
 /// Wider images are scaled down.
-pub const MOST_WIDTH: u32 = 2048;
+pub const MAX_WIDTH: u32 = 2048;
 /// Higher images are scaled down.
-pub const MOST_HEIGHT: u32 = 768;
+pub const MAX_HEIGHT: u32 = 768;
 
-/// A JPEG is written with this quality.
-const QUALITY: u8 = 85;
+/// The quality of JPEG files that are written.
+const JPEG_QUALITY: u8 = 85;
 
-/// Nobody's screen or camera makes more; decoding takes no more memory than twice this.
-const MOST_BYTES: u64 = 256 * 1024 * 1024;
-const LONGEST_SIDE: u32 = 32 * 1024;
+/// The maximum size of a decoded image. Decoding takes at most twice this.
+const MAX_DECODED_BYTES: u64 = 256 * 1024 * 1024;
+const MAX_SIDE: u32 = 32 * 1024;
 
-/// An image that a model takes.
+/// An image that models accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Picture {
-    /// What it is: `image/png`, for instance.
+pub struct PreparedImage {
+    /// The MIME type.
     pub mime: &'static str,
-    /// The file.
+    /// The content of the file.
     pub bytes: Vec<u8>,
 }
 
-/// Why something is no such image.
+/// Why an image cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum Unusable {
-    /// These bytes are in no format that is known here, or damaged, or too large.
+pub enum ImageError {
+    /// The format is not known, the file is damaged, or the image is too large.
     #[error("it cannot be decoded: {0}")]
     Undecodable(String),
-    /// A scaled image could not be written.
+    /// The scaled image cannot be encoded.
     #[error("it cannot be scaled: {0}")]
     Unwritable(String),
 }
 
-/// Makes a file one that a model takes.
+/// Converts a file to an image that models accept.
 ///
 /// # Errors
-/// The file is no image that can be decoded.
-pub fn picture(bytes: Vec<u8>) -> Result<Picture, Unusable> {
+/// The file cannot be decoded.
+pub fn prepare(bytes: Vec<u8>) -> Result<PreparedImage, ImageError> {
     let (format, decoded) = decode(&bytes)?;
-    let fits = decoded.width() <= MOST_WIDTH && decoded.height() <= MOST_HEIGHT;
-    if fits && keeps(format) {
+    let fits = decoded.width() <= MAX_WIDTH && decoded.height() <= MAX_HEIGHT;
+    if fits && is_accepted(format) {
         let mime = format.to_mime_type();
-        return Ok(Picture { mime, bytes });
+        return Ok(PreparedImage { mime, bytes });
     }
     let scaled = if fits {
         decoded
     } else {
-        decoded.resize(MOST_WIDTH, MOST_HEIGHT, FilterType::Triangle)
+        decoded.resize(MAX_WIDTH, MAX_HEIGHT, FilterType::Triangle)
     };
     let (format, bytes) = encode(&scaled, format).map_err(|error| {
         let reason = error.to_string();
-        Unusable::Unwritable(reason)
+        ImageError::Unwritable(reason)
     })?;
     let mime = format.to_mime_type();
-    Ok(Picture { mime, bytes })
+    Ok(PreparedImage { mime, bytes })
 }
 
-/// Whether models know a format.
-fn keeps(format: ImageFormat) -> bool {
+/// Whether models accept a format.
+fn is_accepted(format: ImageFormat) -> bool {
     matches!(
         format,
         ImageFormat::Png | ImageFormat::Jpeg | ImageFormat::WebP
     )
 }
 
-fn decode(bytes: &[u8]) -> Result<(ImageFormat, DynamicImage), Unusable> {
-    let undecodable = |error: image::ImageError| Unusable::Undecodable(error.to_string());
+fn decode(bytes: &[u8]) -> Result<(ImageFormat, DynamicImage), ImageError> {
+    let undecodable = |error: image::ImageError| ImageError::Undecodable(error.to_string());
     let mut reader = ImageReader::new(Cursor::new(bytes))
         .with_guessed_format()
-        .map_err(|error| Unusable::Undecodable(error.to_string()))?;
-    let unknown = || Unusable::Undecodable("its format is not known".to_owned());
+        .map_err(|error| ImageError::Undecodable(error.to_string()))?;
+    let unknown = || ImageError::Undecodable("its format is not known".to_owned());
     let format = reader.format().ok_or_else(unknown)?;
     let mut limits = Limits::default();
-    limits.max_image_width = Some(LONGEST_SIDE);
-    limits.max_image_height = Some(LONGEST_SIDE);
-    limits.max_alloc = Some(MOST_BYTES);
+    limits.max_image_width = Some(MAX_SIDE);
+    limits.max_image_height = Some(MAX_SIDE);
+    limits.max_alloc = Some(MAX_DECODED_BYTES);
     reader.limits(limits);
     Ok((format, reader.decode().map_err(undecodable)?))
 }
 
-/// Writes an image in its own format, or as a PNG if that is not one to write.
+/// Encodes an image in its own format, or as PNG if that format is not supported.
 fn encode(
     image: &DynamicImage,
     format: ImageFormat,
@@ -100,7 +99,7 @@ fn encode(
     match format {
         ImageFormat::Jpeg => {
             let rgb = DynamicImage::ImageRgb8(image.to_rgb8());
-            rgb.write_with_encoder(JpegEncoder::new_with_quality(&mut bytes, QUALITY))?;
+            rgb.write_with_encoder(JpegEncoder::new_with_quality(&mut bytes, JPEG_QUALITY))?;
             Ok((format, bytes))
         }
         ImageFormat::WebP => {

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A picture without a pattern that would make it small, in a format.
+/// A noisy image, which does not compress well.
 fn image(width: u32, height: u32, format: ImageFormat) -> Vec<u8> {
     let pixel = |x: u32, y: u32| image::Rgb([x as u8, y as u8, (x * y) as u8]);
     let image = DynamicImage::ImageRgb8(image::RgbImage::from_fn(width, height, pixel));
@@ -12,8 +12,8 @@ fn image(width: u32, height: u32, format: ImageFormat) -> Vec<u8> {
 }
 
 #[track_caller]
-fn size(picture: &Picture) -> (u32, u32) {
-    let image = image::load_from_memory(&picture.bytes).unwrap();
+fn size(prepared: &PreparedImage) -> (u32, u32) {
+    let image = image::load_from_memory(&prepared.bytes).unwrap();
     (image.width(), image.height())
 }
 
@@ -26,13 +26,13 @@ const KEPT: [(ImageFormat, &str); 3] = [
 #[test]
 fn what_fits_passes_byte_for_byte() {
     for (format, mime) in KEPT {
-        for (width, height) in [(1, 1), (MOST_WIDTH, 2), (3, MOST_HEIGHT)] {
+        for (width, height) in [(1, 1), (MAX_WIDTH, 2), (3, MAX_HEIGHT)] {
             let bytes = image(width, height, format);
-            let expected = Picture {
+            let expected = PreparedImage {
                 mime,
                 bytes: bytes.clone(),
             };
-            assert_eq!(picture(bytes).unwrap(), expected);
+            assert_eq!(prepare(bytes).unwrap(), expected);
         }
     }
 }
@@ -43,10 +43,10 @@ fn what_is_too_large_is_scaled_to_fit_in_its_own_format() {
         for ((width, height), expected) in [
             ((3000, 30), (2048, 20)),
             ((40, 1600), (19, 768)),
-            ((MOST_WIDTH + 1, 4), (2048, 4)),
+            ((MAX_WIDTH + 1, 4), (2048, 4)),
         ] {
             let bytes = image(width, height, format);
-            let scaled = picture(bytes).unwrap();
+            let scaled = prepare(bytes).unwrap();
             assert_eq!((scaled.mime, size(&scaled)), (mime, expected));
         }
     }
@@ -55,7 +55,7 @@ fn what_is_too_large_is_scaled_to_fit_in_its_own_format() {
 #[test]
 fn a_gif_becomes_a_png() {
     for (width, expected) in [(1, (1, 9)), (3000, (2048, 6))] {
-        let made = picture(image(width, 9, ImageFormat::Gif)).unwrap();
+        let made = prepare(image(width, 9, ImageFormat::Gif)).unwrap();
         assert_eq!((made.mime, size(&made)), ("image/png", expected));
     }
 }
@@ -64,18 +64,18 @@ fn a_gif_becomes_a_png() {
 fn what_is_no_image_or_a_damaged_one_is_refused() {
     let whole = image(40, 40, ImageFormat::Png);
     for bytes in [&b""[..], b"some text", b"BM", &whole[..60], b"GIF89a"] {
-        assert!(picture(bytes.to_vec()).is_err(), "{bytes:?}");
+        assert!(prepare(bytes.to_vec()).is_err(), "{bytes:?}");
     }
-    // Damage of any kind is an error or no matter.
+    // A damaged file must not panic.
     for position in 0..whole.len() {
         let mut damaged = whole.clone();
         damaged[position] ^= 0x55;
-        let _ = picture(damaged);
-        let _ = picture(whole[..position].to_vec());
+        let _ = prepare(damaged);
+        let _ = prepare(whole[..position].to_vec());
     }
 }
 
-/// A small file that says it is this large.
+/// A small file that declares this size.
 fn promise(width: u32, height: u32) -> Vec<u8> {
     let mut bytes = image(8, 8, ImageFormat::Png);
     bytes[16..20].copy_from_slice(&width.to_be_bytes());
@@ -85,7 +85,7 @@ fn promise(width: u32, height: u32) -> Vec<u8> {
     bytes
 }
 
-/// The check sum of a part of a PNG.
+/// The checksum of a PNG chunk.
 fn crc(bytes: &[u8]) -> u32 {
     let step = |sum: u32, _| (sum >> 1) ^ (0xedb8_8320 & (sum & 1).wrapping_neg());
     !bytes
@@ -95,9 +95,9 @@ fn crc(bytes: &[u8]) -> u32 {
 
 #[test]
 fn a_file_that_promises_more_than_it_has_costs_nothing() {
-    assert!(picture(promise(8, 8)).is_ok());
+    assert!(prepare(promise(8, 8)).is_ok());
     for (width, height) in [(60_000, 60_000), (30_000, 30_000), (u32::MAX, 1)] {
-        let error = picture(promise(width, height)).unwrap_err();
+        let error = prepare(promise(width, height)).unwrap_err();
         assert!(error.to_string().contains("limit"), "{error}");
     }
 }

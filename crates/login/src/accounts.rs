@@ -1,9 +1,10 @@
-//! The login of a process: found, replaced, forgotten, and renewed in time.
+//! The login of a process: loads, replaces, renews and deletes it.
 //!
-//! The store is the truth: whenever it changes, by this process or another, it is read again. Tokens of
-//! a host application are in memory only and hide what is stored until somebody logs out.
+//! The store is authoritative: it is read again whenever this or another process has changed it. Tokens of a host
+//! application are kept in memory only and take precedence over the store until the user logs out.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 use std::{fmt, io};
 
 use async_trait::async_trait;
@@ -31,34 +32,32 @@ pub struct Accounts {
     pub(crate) store: CredentialStore,
     refresher: OnceLock<Arc<dyn TokenRefresher>>,
     state: Mutex<LoadedLogins>,
-    /// Held while tokens are renewed: everybody else waits for the new ones.
+    /// Locked during a renewal, so that other tasks wait for the new tokens.
     pub(crate) renewing: tokio::sync::Mutex<()>,
-    /// The browser login that waits.
+    /// The pending browser login.
     pub(crate) pending: Mutex<Option<PendingLogin>>,
-    /// The limits that came with the account last.
+    /// The cached requirements of the account.
     pub(crate) requirements: tokio::sync::Mutex<Option<CachedRequirements>>,
 }
 
 #[derive(Debug, Default)]
 struct LoadedLogins {
-    /// Tokens of a host application.
+    /// The login with tokens of a host application.
     external: Option<Login>,
-    /// What was read of the store, and when it was in which state.
+    /// The login that was last read from the store, with the store's stamp at that time.
     stored: Option<(StoreStamp, Option<Login>)>,
-    /// What is wrong with the store.
+    /// Why the store has no usable login.
     problem: Option<String>,
-    /// The refresh token that will never be accepted again, and why.
+    /// The refresh token that was refused for good, and why.
     refused: Option<(Secret, String)>,
 }
 
 /// Tokens that a host application obtained.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ExternalTokens {
-    /// The token of requests.
     pub access_token: String,
-    /// The account that it is for.
     pub account_id: String,
-    /// The name of the plan; the token says it otherwise.
+    /// The name of the plan; by default the one in the token.
     pub plan: Option<String>,
 }
 
@@ -71,29 +70,53 @@ impl fmt::Debug for ExternalTokens {
     }
 }
 
-/// The host application that renews its tokens.
+/// Requests new tokens from the host application.
 #[async_trait]
 pub trait TokenRefresher: Send + Sync + fmt::Debug {
-    /// Asks for new tokens in place of those of an account, which a server has refused.
+    /// Requests tokens that replace those of an account, because a server has refused them.
     ///
     /// # Errors
-    /// None came; a sentence that says why.
-    async fn renew(&self, previous_account: Option<&str>) -> Result<ExternalTokens, String>;
+    /// The host application sent no usable tokens.
+    async fn renew(
+        &self,
+        previous_account: Option<&str>,
+    ) -> Result<ExternalTokens, TokenRefreshError>;
 }
 
-/// Why somebody is not logged in or out.
+/// Why a host application sent no new tokens.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TokenRefreshError {
+    /// No client is connected.
+    #[error("auth refresh request canceled: no client is connected")]
+    NoClient,
+    /// No client replied within this time.
+    #[error("auth refresh request timed out after {}s", .0.as_secs())]
+    TimedOut(Duration),
+    /// The client replied with an error.
+    #[error("auth refresh request failed: code={code} message={message}")]
+    Refused {
+        /// The JSON-RPC error code.
+        code: i64,
+        /// The text of the error.
+        message: String,
+    },
+    /// The reply has no tokens in the expected form.
+    #[error("auth refresh request failed: {0}")]
+    Unreadable(String),
+}
+
+/// Why logging in or out failed.
 #[derive(Debug, thiserror::Error)]
 pub enum LoginError {
-    /// It is not allowed, or not now.
+    /// Not allowed by the settings, or not in the current state.
     #[error("{0}")]
     Refused(String),
-    /// It did not work.
     #[error("{0}")]
     Failed(String),
 }
 
 impl Accounts {
-    /// The login of a process, which nobody has looked for yet.
+    /// Creates the login of a process. The store is read on first use.
     pub fn new(
         settings: LoginSettings,
         http: Arc<HttpPool>,
@@ -113,27 +136,27 @@ impl Accounts {
         }
     }
 
-    /// Says whom to ask for new tokens of a host application. Only the first one counts.
+    /// Sets who renews tokens of a host application. Only the first call has an effect.
     pub fn set_token_refresher(&self, refresher: Arc<dyn TokenRefresher>) {
         let _ = self.refresher.set(refresher);
     }
 
-    /// Who is logged in; a login that is not allowed does not count.
+    /// The current login, if the settings allow it.
     pub fn login(&self) -> Option<Login> {
         let login = self.any_login();
         login.filter(|login| login.is_allowed(&self.settings))
     }
 
-    /// What is wrong with the stored login, for people.
+    /// What is wrong with the stored login, as a text for the user.
     pub fn problem(&self) -> Option<String> {
         self.any_login();
         self.state.lock().problem.clone()
     }
 
-    /// Logs in with an API key, which is stored.
+    /// Logs in with an API key and stores it.
     ///
     /// # Errors
-    /// It is not allowed, blank, or cannot be stored.
+    /// The key is blank, not allowed, or cannot be stored.
     pub fn log_in_with_api_key(&self, key: &str) -> Result<(), LoginError> {
         self.refuse_beside_external()?;
         if self.settings.forced_method == Some(ForcedLoginMethod::Chatgpt) {
@@ -149,10 +172,10 @@ impl Accounts {
         saved.map_err(|error| LoginError::Failed(format!("failed to save api key: {error}")))
     }
 
-    /// Logs in with the tokens of a host application, which are kept in memory only.
+    /// Logs in with tokens of a host application, which are kept in memory only.
     ///
     /// # Errors
-    /// They are not allowed, or are none.
+    /// The tokens are not valid or not allowed.
     pub fn log_in_with_tokens(&self, tokens: &ExternalTokens) -> Result<(), LoginError> {
         if self.settings.forced_method == Some(ForcedLoginMethod::Api) {
             let text = "External ChatGPT auth is disabled. Use API key login instead.";
@@ -172,10 +195,10 @@ impl Accounts {
         Ok(())
     }
 
-    /// Forgets the login. What is left to do is to [`revoke`](Self::revoke) it.
+    /// Deletes the login. The tokens stay valid until [`revoke`](Self::revoke).
     ///
     /// # Errors
-    /// The store cannot be emptied.
+    /// The stored login cannot be deleted.
     pub fn log_out(&self) -> Result<LoggedOut, LoginError> {
         self.cancel_pending();
         let refresh_token = self.stored_refresh_token();
@@ -190,10 +213,10 @@ impl Accounts {
         })
     }
 
-    /// Renews managed tokens now; other logins stay as they are.
+    /// Renews managed tokens. Other logins stay unchanged.
     ///
     /// # Errors
-    /// It did not work, for now or for good.
+    /// The renewal failed or was refused.
     pub async fn renew(&self) -> Result<(), CredentialError> {
         match self.login().map(|login| login.kind) {
             Some(LoginKind::Managed { tokens, .. }) => self.renew_managed(&tokens).await,
@@ -201,7 +224,7 @@ impl Accounts {
         }
     }
 
-    /// The login with tokens that are fresh, as far as they can be had.
+    /// The current login, renewed first if its tokens are about to expire. A failed renewal is logged.
     pub async fn fresh_login(&self) -> Option<Login> {
         let login = self.login()?;
         if !login.is_due(self.now()) || self.refusal(&login).is_some() {
@@ -213,7 +236,7 @@ impl Accounts {
         self.login()
     }
 
-    /// Why the tokens of a login will never be renewed, if that is so.
+    /// Why the tokens of a login can no longer be renewed, if a renewal was refused.
     pub fn refusal(&self, login: &Login) -> Option<String> {
         let LoginKind::Managed { tokens, .. } = &login.kind else {
             return None;
@@ -225,14 +248,14 @@ impl Accounts {
         self.clock.now().timestamp()
     }
 
-    /// Stores a login in place of the one before.
+    /// Replaces the stored login.
     pub(crate) fn save(&self, file: &AuthFile) -> io::Result<()> {
         let saved = self.store.save(file);
         self.reload();
         saved
     }
 
-    /// Reads the store again, whatever it looks like.
+    /// Discards the cached login, so that the store is read again.
     pub(crate) fn reload(&self) {
         self.state.lock().stored = None;
     }
@@ -248,7 +271,7 @@ impl Accounts {
         self.state.lock().refused = Some((refresh_token.clone(), why.to_owned()));
     }
 
-    /// Only tokens of the same host application may replace its tokens.
+    /// Fails if a host application provides the tokens: only it may replace them.
     pub(crate) fn refuse_beside_external(&self) -> Result<(), LoginError> {
         if self.state.lock().external.is_none() {
             return Ok(());
@@ -296,7 +319,7 @@ impl Accounts {
         let refresher = self.refresher.get().ok_or_else(missing);
         let refresher = refresher.map_err(CredentialError::Failed)?;
         let tokens = refresher.renew(Some(account)).await;
-        let tokens = tokens.map_err(CredentialError::Failed)?;
+        let tokens = tokens.map_err(|error| CredentialError::Failed(error.to_string()))?;
         let id = &tokens.account_id;
         if let Some(forced) = self.settings.forced_workspace.as_ref()
             && forced != id
@@ -308,7 +331,7 @@ impl Accounts {
         let login = external_login(&tokens);
         let login = login.map_err(|error| CredentialError::Failed(error.to_string()))?;
         let mut state = self.state.lock();
-        // Whoever logged out while the host was asked stays logged out.
+        // A user who logged out during the renewal stays logged out.
         if state.external.is_some() {
             state.external = Some(login);
         }

@@ -1,14 +1,13 @@
-//! The content of `auth.json`. What is not known in it is kept.
+//! The content of `auth.json`. Unknown members are preserved.
 
 use codex_model_client::Secret;
 use codex_protocol::AuthMode;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-/// A stored login.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AuthFile {
-    /// The kind of login; older files have none.
+    /// The kind of login; missing in files of older versions.
     pub(crate) mode: Option<AuthMode>,
     pub(crate) api_key: Option<Secret>,
     pub(crate) tokens: Option<ChatGptTokens>,
@@ -25,7 +24,7 @@ pub(crate) struct ChatGptTokens {
     pub(crate) account_id: Option<String>,
 }
 
-/// What nobody here knows. It may hold secrets, so that it is not printed.
+/// Unknown members. They may contain secrets, so `Debug` does not print them.
 #[derive(Clone, Default, PartialEq, Eq)]
 struct UnknownFields {
     file: Map<String, Value>,
@@ -34,7 +33,7 @@ struct UnknownFields {
 
 impl std::fmt::Debug for UnknownFields {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Rest(…)")
+        formatter.write_str("UnknownFields(…)")
     }
 }
 
@@ -58,7 +57,7 @@ impl AuthFile {
         }
     }
 
-    /// The kind of login, worked out where the file does not say.
+    /// The kind of login, inferred if the file does not name it.
     pub(crate) fn kind(&self) -> AuthMode {
         self.mode.unwrap_or(match self.api_key {
             Some(_) => AuthMode::Apikey,
@@ -66,7 +65,6 @@ impl AuthFile {
         })
     }
 
-    /// Reads the text of a file.
     pub(crate) fn parse(text: &[u8]) -> Result<Self, String> {
         let value: Value = serde_json::from_slice(text).map_err(|error| error.to_string())?;
         let Value::Object(mut file) = value else {

@@ -1,4 +1,4 @@
-//! The backend of the service: how much of the account's limits is used.
+//! The rate limits of an account, requested from the backend.
 
 use codex_model_client::plan_type;
 use codex_protocol::{CreditsSnapshot, RateLimitSnapshot, RateLimitWindow};
@@ -7,32 +7,31 @@ use serde_json::Value;
 use crate::accounts::Accounts;
 use codex_model_client::Credential;
 
-/// The limits of an account, the main family first.
+/// The rate limits of an account. The general ones come first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RateLimits {
-    /// A snapshot for each family; never empty.
+    /// One snapshot per family of limits; never empty.
     pub families: Vec<RateLimitSnapshot>,
 }
 
-/// Why limits are not known.
+/// Why the rate limits are not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RateLimitsError {
-    /// Nobody is logged in.
     #[error("codex account authentication required to read rate limits")]
     NotLoggedIn,
-    /// The login has no limits.
+    /// The login is an API key, which has no such limits.
     #[error("chatgpt authentication required to read rate limits")]
     NotChatGpt,
-    /// The backend did not say.
+    /// The request failed.
     #[error("failed to fetch codex rate limits: {0}")]
     Failed(String),
 }
 
 impl Accounts {
-    /// Asks the backend how much of the account's limits is used.
+    /// Requests the rate limits of the account.
     ///
     /// # Errors
-    /// There is no ChatGPT login, or no usable reply.
+    /// There is no ChatGPT login, or the request failed.
     pub async fn rate_limits(&self) -> Result<RateLimits, RateLimitsError> {
         let login = self
             .fresh_login()
@@ -69,7 +68,7 @@ impl Accounts {
     }
 }
 
-/// The address of an endpoint below that of the backend.
+/// The address of an endpoint of the backend.
 pub(crate) fn backend_url(base: &str, endpoint: &str) -> String {
     let base = base.trim_end_matches('/');
     let hosts = ["https://chatgpt.com", "https://chat.openai.com"];

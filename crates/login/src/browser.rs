@@ -1,6 +1,6 @@
-//! Logging in with a browser: the user proves who they are at the identity server, which sends the browser
-//! back to a small server here with a code. Whoever has the code and the secret that only this process
-//! knows gets the tokens (authorisation code flow with PKCE).
+//! Login with a browser (authorization code flow with PKCE). The user authenticates at the identity server, which
+//! redirects the browser to a local server with a code; the code and the verifier of this process are exchanged for
+//! tokens.
 
 mod callback;
 mod exchange;
@@ -22,32 +22,45 @@ use codex_http::{form, listen, serve};
 use callback::LoginCallback;
 pub(crate) use exchange::exchange;
 
-/// What a program may ask for.
+/// The requested scopes.
 const SCOPE: &str = "openid profile email offline_access api.connectors.read api.connectors.invoke";
 
-/// How often, and how far apart, a port that somebody else holds is tried.
+/// How often and at what intervals binding a port is retried that another program holds.
 const PORT_TRIES: u32 = 10;
 const PORT_PAUSE: std::time::Duration = std::time::Duration::from_millis(200);
 
-/// How long the browser may take to fetch the last page.
+/// How long the browser may take to fetch the final page.
 const LAST_PAGE: std::time::Duration = std::time::Duration::from_secs(5);
 
-/// A login that a browser has to finish.
+/// A login that the user has to finish in a browser.
 #[derive(Debug)]
 pub struct BrowserLogin {
-    /// Names it.
     pub id: String,
-    /// Where the browser has to go.
+    /// The page to open in the browser.
     pub auth_url: String,
-    /// How it ends.
-    pub outcome: oneshot::Receiver<Result<(), String>>,
+    /// Receives the result of the login.
+    pub outcome: oneshot::Receiver<Result<(), BrowserLoginError>>,
+}
+
+/// Why a login with a browser failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BrowserLoginError {
+    /// The user did not finish it in time.
+    #[error("Login timed out")]
+    TimedOut,
+    /// It was cancelled or replaced by another login.
+    #[error("Login server error: Login was not completed")]
+    NotCompleted,
+    /// The identity server refused, or the tokens could not be obtained or stored.
+    #[error("Login server error: {0}")]
+    Failed(String),
 }
 
 impl Accounts {
-    /// Starts a login. One that waits already is given up.
+    /// Starts a login. A pending login is cancelled.
     ///
     /// # Errors
-    /// It is not allowed, or there is no port that a browser could come back to.
+    /// The login is not allowed, or the callback port is not available.
     pub async fn log_in_with_browser(
         self: &Arc<Self>,
         originator: &str,
@@ -87,7 +100,7 @@ impl Accounts {
         })
     }
 
-    /// Gives up the login of that name. False if no such login waits.
+    /// Cancels a pending login. False if there is none with this id.
     pub fn cancel_login(&self, id: &str) -> bool {
         let mut pending = self.pending.lock();
         let cancel = pending.as_mut().filter(|pending| pending.id == id);
@@ -95,7 +108,7 @@ impl Accounts {
         cancel.is_some_and(|cancel| cancel.send(()).is_ok())
     }
 
-    /// Waits until the browser has the last page of a login that has ended, or gave up on it.
+    /// After a login: waits until the browser has fetched the final page or stopped trying.
     pub async fn wait_for_last_page(&self) {
         if let Some(PendingLogin {
             cancel: _kept,
@@ -107,7 +120,7 @@ impl Accounts {
         }
     }
 
-    /// Gives up the login that waits. What comes back resolves once its port is free.
+    /// Cancels the pending login. The receiver resolves once the callback port is free.
     pub(crate) fn cancel_pending(&self) -> Option<oneshot::Receiver<()>> {
         Some(self.set_pending(None)?.released)
     }
@@ -141,45 +154,43 @@ impl LoginCallback {
     }
 }
 
-/// Serves the browser until the login has ended.
+/// Serves the callback until the login has ended.
 async fn run(
     callback: Arc<LoginCallback>,
     listeners: Vec<TcpListener>,
     mut cancelled: oneshot::Receiver<()>,
-    tell: oneshot::Sender<Result<(), String>>,
+    tell: oneshot::Sender<Result<(), BrowserLoginError>>,
     release: oneshot::Sender<()>,
 ) {
     let time = callback.accounts.settings.browser_time;
     let (ended, mut end) = mpsc::channel(4);
     let (seen, mut last_page) = mpsc::channel(4);
     let mut serving = Box::pin(serve(callback, listeners, ended, seen));
-    let failed = |message: &str| Err(format!("Login server error: {message}"));
     let outcome = tokio::select! {
         outcome = end.recv() => match outcome {
-            Some(Ok(())) => Ok(()),
-            Some(Err(message)) => failed(&message),
-            None => failed("Login was not completed"),
+            Some(outcome) => outcome.map_err(BrowserLoginError::Failed),
+            None => Err(BrowserLoginError::NotCompleted),
         },
-        () = &mut serving => failed("Login was not completed"),
-        () = tokio::time::sleep(time) => Err("Login timed out".to_owned()),
-        _ = &mut cancelled => failed("Login was not completed"),
+        () = &mut serving => Err(BrowserLoginError::NotCompleted),
+        () = tokio::time::sleep(time) => Err(BrowserLoginError::TimedOut),
+        _ = &mut cancelled => Err(BrowserLoginError::NotCompleted),
     };
     let succeeded = outcome.is_ok();
     let _ = tell.send(outcome);
     if succeeded {
-        // The browser is on its way to the page that says so.
+        // The browser still needs to fetch the page that reports the success.
         tokio::select! {
             _ = tokio::time::timeout(LAST_PAGE, last_page.recv()) => {}
             () = &mut serving => {}
             _ = &mut cancelled => {}
         }
     }
-    // Frees the port before anybody hears of it.
+    // Frees the port before `release` announces that.
     drop(serving);
     let _ = release.send(());
 }
 
-/// Listens, on a port that a login before may have to give up first.
+/// Binds the callback port. A login of another process that holds it is asked to stop.
 async fn bind(port: u16) -> Result<(u16, Vec<TcpListener>), String> {
     let mut asked = false;
     for _ in 0..PORT_TRIES {

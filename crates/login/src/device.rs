@@ -1,4 +1,4 @@
-//! Logging in with a code that is typed in on another device.
+//! Login with a code that the user types in on another device.
 
 use std::time::Duration;
 
@@ -8,37 +8,35 @@ use serde_json::{Value, json};
 use crate::accounts::{Accounts, LoginError};
 use crate::browser::exchange;
 
-/// The shortest pause between two questions.
-const MIN_PAUSE: Duration = Duration::from_secs(1);
-/// The pause if the server names none.
-const USUAL_PAUSE: Duration = Duration::from_secs(5);
+/// The minimum interval between two polls.
+const MIN_INTERVAL: Duration = Duration::from_secs(1);
+/// The default interval between two polls.
+const DEFAULT_INTERVAL: Duration = Duration::from_secs(5);
 
-/// A code, and where to type it in.
+/// A code for the user, and the page for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceCode {
-    /// Where.
     pub verification_url: String,
-    /// The code.
     pub user_code: String,
     device_id: String,
     pause: Duration,
 }
 
 impl Accounts {
-    /// Asks for a code.
+    /// Requests a code.
     ///
     /// # Errors
-    /// It is not allowed, or the server gives none.
+    /// The login is not allowed, or the server issues no code.
     pub async fn device_code(&self) -> Result<DeviceCode, LoginError> {
         self.refuse_beside_external()?;
         if self.settings.forced_method == Some(ForcedLoginMethod::Api) {
             let text = "ChatGPT login is disabled. Use API key login instead.";
             return Err(LoginError::Refused(text.to_owned()));
         }
-        self.ask_for_code().await.map_err(LoginError::Failed)
+        self.request_device_code().await.map_err(LoginError::Failed)
     }
 
-    async fn ask_for_code(&self) -> Result<DeviceCode, String> {
+    async fn request_device_code(&self) -> Result<DeviceCode, String> {
         let issuer = &self.settings.issuer;
         let url = format!("{issuer}/api/accounts/deviceauth/usercode");
         let body = json!({ "client_id": self.settings.client_id });
@@ -64,10 +62,10 @@ impl Accounts {
         })
     }
 
-    /// Waits until the code was typed in, and logs in.
+    /// Polls until the user has typed in the code, then logs in.
     ///
     /// # Errors
-    /// Nobody typed it in in time, or the login was refused.
+    /// The user did not type in the code in time, or the login was refused.
     pub async fn log_in_with_device(&self, code: &DeviceCode) -> Result<(), LoginError> {
         let time = self.settings.device_time;
         let waiting = tokio::time::timeout(time, self.wait_for_device(code)).await;
@@ -101,13 +99,13 @@ impl Accounts {
     }
 }
 
-/// Seconds, as a text or a number.
+/// Reads an interval in seconds, which servers send as text or as a number.
 fn pause(interval: &Value) -> Duration {
     let seconds = interval
         .as_u64()
         .or_else(|| interval.as_str()?.trim().parse().ok());
-    seconds.map_or(USUAL_PAUSE, |seconds| {
-        Duration::from_secs(seconds).max(MIN_PAUSE)
+    seconds.map_or(DEFAULT_INTERVAL, |seconds| {
+        Duration::from_secs(seconds).max(MIN_INTERVAL)
     })
 }
 

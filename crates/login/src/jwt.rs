@@ -1,31 +1,30 @@
-//! What is read from tokens. Signatures are not verified: the claims say nothing that the server that
-//! gave the token out does not know better.
+//! Reads claims from tokens. Signatures are not verified: the claims are only displayed or sent back to the server
+//! that issued the token.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// The namespaces of the service in a token.
+/// The namespaces of the service's claims.
 const AUTH: &str = "https://api.openai.com/auth";
 const PROFILE: &str = "https://api.openai.com/profile";
 
-/// A text is no token.
+/// The text is not a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid ID token format")]
 pub(crate) struct InvalidToken;
 
-/// What a token says of its owner.
+/// The claims about the user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TokenClaims {
     pub(crate) email: Option<String>,
-    /// The name of the plan as it stands there.
+    /// The name of the plan as in the token.
     pub(crate) plan: Option<String>,
     pub(crate) account_id: Option<String>,
 }
 
 impl TokenClaims {
-    /// What a token says.
     pub(crate) fn of(token: &str) -> Result<Self, InvalidToken> {
         let payload = payload(token)?;
         let text = |value: &Value| value.as_str().map(str::to_owned);
@@ -38,7 +37,7 @@ impl TokenClaims {
     }
 }
 
-/// When a token expires, if it says so.
+/// The expiry of a token, if it contains one.
 pub(crate) fn expiry(token: &str) -> Option<Timestamp> {
     let seconds = payload(token).ok()?["exp"].as_i64()?;
     Timestamp::from_second(seconds).ok()

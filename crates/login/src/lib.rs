@@ -1,12 +1,11 @@
-//! Layer: capability. Who the user is to the model service: logging in, keeping the login, renewing it.
+//! Layer: capability. The user's login to the model service: logging in, storing and renewing the login.
 //!
-//! [`Accounts`] holds the login of a process and is what requests to models take their credential from.
-//! It owns `auth.json` in the home folder, which is replaced as a whole and readable by its owner only,
-//! and the flows that lead to it: an API key, a browser, a code for another device, tokens that a host
-//! application brings along.
+//! [`Accounts`] holds the login of a process and is the source of credentials for model requests. It owns
+//! `auth.json` in the home folder, which is replaced as a whole and readable for its owner only, and the login
+//! flows: API key, browser, device code, tokens of a host application.
 //!
-//! It reads no environment and no configuration: addresses, times and limits come in with
-//! [`LoginSettings`]. Tokens are in no log and in no error.
+//! It reads neither environment nor configuration: addresses, time limits and restrictions come in as
+//! [`LoginSettings`]. Tokens appear in no log and no error.
 
 mod account_state;
 mod accounts;
@@ -25,9 +24,10 @@ mod settings;
 mod store;
 
 pub use account_state::LoggedOut;
-pub use accounts::{Accounts, ExternalTokens, LoginError, TokenRefresher};
+pub use accounts::{Accounts, ExternalTokens, LoginError, TokenRefreshError, TokenRefresher};
 pub use backend::{RateLimits, RateLimitsError};
 pub use browser::BrowserLogin;
+pub use browser::BrowserLoginError;
 pub use device::DeviceCode;
 pub use login::Login;
 pub use requirements::AccountRequirementsError;

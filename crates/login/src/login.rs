@@ -1,4 +1,4 @@
-//! A login as the rest of the program sees it.
+//! A login, as other crates see it.
 
 use codex_model_client::{Credential, Secret, plan_type};
 use codex_protocol::{AuthMode, ForcedLoginMethod, PlanType};
@@ -9,12 +9,12 @@ use crate::jwt;
 use crate::jwt::TokenClaims;
 use crate::settings::LoginSettings;
 
-/// After how long tokens that do not say when they expire are renewed.
-const USUAL_LIFE: jiff::SignedDuration = jiff::SignedDuration::from_hours(8 * 24);
-/// How long before they expire tokens are renewed.
+/// After how long tokens without an expiry are renewed.
+const DEFAULT_LIFETIME: jiff::SignedDuration = jiff::SignedDuration::from_hours(8 * 24);
+/// How long before their expiry tokens are renewed.
 const AHEAD: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
 
-/// Who is logged in.
+/// A login: an API key or the tokens of an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
     pub(crate) kind: LoginKind,
@@ -25,12 +25,12 @@ pub struct Login {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum LoginKind {
     ApiKey(Secret),
-    /// Tokens that are kept and renewed here.
+    /// Tokens that this program stores and renews.
     Managed {
         tokens: ChatGptTokens,
         last_refresh: Timestamp,
     },
-    /// Tokens that a host application keeps and renews.
+    /// Tokens that a host application stores and renews.
     External {
         access_token: Secret,
         account_id: String,
@@ -38,7 +38,7 @@ pub(crate) enum LoginKind {
 }
 
 impl Login {
-    /// The login of a stored one; nothing if it is incomplete.
+    /// Reads a stored login. `None` if it is incomplete.
     pub(crate) fn of_file(file: &AuthFile) -> Option<Self> {
         if file.kind() == AuthMode::Apikey {
             let key = file.api_key.clone()?;
@@ -58,7 +58,7 @@ impl Login {
         Some(Self::chatgpt(kind, claims, None))
     }
 
-    /// The login of tokens that a host application brought.
+    /// Creates a login from the tokens of a host application.
     pub(crate) fn external(
         access_token: &str,
         account_id: &str,
@@ -81,7 +81,6 @@ impl Login {
         }
     }
 
-    /// The kind of login.
     pub fn mode(&self) -> AuthMode {
         match self.kind {
             LoginKind::ApiKey(_) => AuthMode::Apikey,
@@ -90,17 +89,17 @@ impl Login {
         }
     }
 
-    /// The address of the account, if a token says it.
+    /// The email address of the account, if a token contains it.
     pub fn email(&self) -> Option<&str> {
         self.email.as_deref()
     }
 
-    /// The plan of a ChatGPT login.
+    /// The plan of the account. API keys have none.
     pub fn plan(&self) -> Option<PlanType> {
         self.plan
     }
 
-    /// What requests are authorised with.
+    /// The credential for requests.
     pub fn credential(&self) -> Credential {
         let (access_token, account_id) = match &self.kind {
             LoginKind::ApiKey(key) => return Credential::ApiKey(key.clone()),
@@ -116,7 +115,7 @@ impl Login {
         }
     }
 
-    /// The key or the access token.
+    /// The API key or the access token.
     pub fn token(&self) -> &Secret {
         match &self.kind {
             LoginKind::ApiKey(key) => key,
@@ -125,7 +124,7 @@ impl Login {
         }
     }
 
-    /// Whether tokens have to be renewed before they are used.
+    /// Whether the tokens must be renewed before the next request.
     pub(crate) fn is_due(&self, now: Timestamp) -> bool {
         let LoginKind::Managed {
             tokens,
@@ -136,11 +135,11 @@ impl Login {
         };
         match jwt::expiry(tokens.access_token.reveal()) {
             Some(expiry) => expiry.duration_since(now) <= AHEAD,
-            None => now.duration_since(*last_refresh) > USUAL_LIFE,
+            None => now.duration_since(*last_refresh) > DEFAULT_LIFETIME,
         }
     }
 
-    /// Whether an administrator lets this login be used.
+    /// Whether the settings of the administrator allow this login.
     pub(crate) fn is_allowed(&self, settings: &LoginSettings) -> bool {
         let method = match settings.forced_method {
             None => true,

@@ -1,4 +1,4 @@
-//! Renewing the tokens of a ChatGPT login: one process at a time, one task at a time.
+//! Renews the tokens of a ChatGPT login. Only one process and one task renews at a time.
 
 use codex_model_client::{CredentialError, Secret};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::jwt::TokenClaims;
 use crate::refused::{SIGNED_OUT, is_reused, refresh_error};
 
 impl Accounts {
-    /// Reads the store again, if it still has the account of these tokens.
+    /// Discards the cached login if the store still contains the same account.
     pub(crate) fn reload_same_account(
         &self,
         tokens: &ChatGptTokens,
@@ -19,7 +19,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// Renews these tokens. If somebody else has done so, the tokens that are stored now are used.
+    /// Renews tokens. If another process has already done so, its tokens are used.
     pub(crate) async fn renew_managed(&self, stale: &ChatGptTokens) -> Result<(), CredentialError> {
         let _turn = self.renewing.lock().await;
         let _lock = self.store.lock().await;
@@ -31,10 +31,10 @@ impl Accounts {
         if let Some(why) = self.remembered_refusal(&stored.refresh_token) {
             return Err(CredentialError::Refused(why));
         }
-        let renewed = match self.ask(&stored).await {
+        let renewed = match self.request_tokens(&stored).await {
             Ok(reply) => reply,
             Err(RefreshFailure { error, reused }) => {
-                // Somebody who does not lock may have been faster.
+                // A process that does not take the lock may have renewed them.
                 if reused && self.stored_for(stale)?.1 != *stale {
                     self.reload();
                     return Ok(());
@@ -51,7 +51,7 @@ impl Accounts {
         saved.map_err(|error| failed(format!("renewed tokens could not be saved: {error}")))
     }
 
-    /// What is stored for the account of these tokens.
+    /// The stored login, if it is of the same account.
     fn stored_for(
         &self,
         tokens: &ChatGptTokens,
@@ -69,7 +69,10 @@ impl Accounts {
         Ok((file, stored))
     }
 
-    async fn ask(&self, tokens: &ChatGptTokens) -> Result<ChatGptTokens, RefreshFailure> {
+    async fn request_tokens(
+        &self,
+        tokens: &ChatGptTokens,
+    ) -> Result<ChatGptTokens, RefreshFailure> {
         let body = json!({
             "client_id": self.settings.client_id,
             "grant_type": "refresh_token",
@@ -110,15 +113,14 @@ impl Accounts {
     }
 }
 
-/// Why the server gave no tokens.
 struct RefreshFailure {
     error: CredentialError,
-    /// Whether it says that the refresh token was used before.
+    /// Whether the server reports that the refresh token was already used.
     reused: bool,
 }
 
 impl RefreshFailure {
-    /// It may work another time.
+    /// A failure after which another attempt may succeed.
     fn passing(text: String) -> Self {
         Self {
             error: failed(text),

@@ -1,13 +1,13 @@
-//! Messages for tokens that cannot be renewed, and the errors in replies of identity servers.
+//! Messages about tokens that cannot be renewed, and the errors in replies of the identity server.
 
 use codex_model_client::CredentialError;
 use serde_json::Value;
 
-/// The login on disk is not the one that has to be renewed any more.
+/// The stored login is of another account, or gone.
 pub(crate) const SIGNED_OUT: &str = "Your access token could not be refreshed because you have since \
                                      logged out or signed in to another account. Please sign in again.";
 
-/// Why a renewal failed, by what the server replied.
+/// The error for a reply to a renewal.
 pub(crate) fn refresh_error(status: u16, reason: &str, body: &[u8]) -> CredentialError {
     let json: Value = serde_json::from_slice(body).unwrap_or_default();
     if status != 401 {
@@ -26,13 +26,13 @@ pub(crate) fn refresh_error(status: u16, reason: &str, body: &[u8]) -> Credentia
     ))
 }
 
-/// Whether the server says that somebody else has used the refresh token before.
+/// Whether the server reports that the refresh token was already used.
 pub(crate) fn is_reused(body: &[u8]) -> bool {
     let json: Value = serde_json::from_slice(body).unwrap_or_default();
     code(&json) == "refresh_token_reused"
 }
 
-/// The server's name of an error, in lower case.
+/// The error code in a reply, in lower case.
 fn code(json: &Value) -> String {
     let error = &json["error"];
     let places = [&error["code"], error, &json["code"]];
@@ -40,7 +40,7 @@ fn code(json: &Value) -> String {
     found.unwrap_or_default().to_ascii_lowercase()
 }
 
-/// What an error reply says to people.
+/// The error text in a reply.
 pub(crate) fn detail(json: &Value, body: &[u8], nothing: &str) -> String {
     let error = &json["error"];
     let places = [

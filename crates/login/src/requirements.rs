@@ -1,6 +1,6 @@
-//! The limits that come with an account of a business: asked of the backend, and kept for a while.
+//! The administrator's requirements of a business account: requested from the backend and cached.
 //!
-//! Who is to be limited and cannot learn how must not go on without limits: there is an error then.
+//! If the requirements are not known, that is an error: an account must not be used without its restrictions.
 
 use std::time::{Duration, Instant};
 
@@ -12,45 +12,44 @@ use crate::account_state::CachedRequirements;
 use crate::accounts::Accounts;
 use crate::backend::backend_url;
 
-/// How long all attempts may take, how many there are, and what is waited after the first.
-const TIME: Duration = Duration::from_secs(15);
+/// The time limit for all attempts, their number, and the delay after the first.
+const TIME_LIMIT: Duration = Duration::from_secs(15);
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(200);
-/// How long they hold.
-const KEPT: Duration = Duration::from_secs(30 * 60);
+/// How long requirements are cached.
+const CACHE_TIME: Duration = Duration::from_secs(30 * 60);
 
-/// Why the limits of an account are not known.
+/// Why the requirements of an account are not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AccountRequirementsError {
-    /// The login is not accepted any more.
+    /// The login was refused.
     #[error("{0}")]
     Auth(String),
     /// The backend did not reply in time.
     #[error("failed to load your workspace-managed config")]
     Timeout,
-    /// Its reply cannot be read.
+    /// The reply cannot be read.
     #[error("failed to load your workspace-managed config")]
     Parse,
-    /// It did not reply with them.
+    /// The request failed.
     #[error("failed to load your workspace-managed config")]
     RequestFailed {
-        /// The status, if there was a reply.
+        /// The HTTP status, if there was a reply.
         status: Option<u16>,
     },
 }
 
-/// What the backend replies.
 #[derive(Deserialize)]
 struct RequirementsReply {
     contents: Option<String>,
 }
 
 impl Accounts {
-    /// The limits that come with the account, in the form of `requirements.toml`; none for accounts that
-    /// have none. Asks the backend if that is long ago.
+    /// The requirements of the account as text in the format of `requirements.toml`, or `None` for accounts without
+    /// any. Requests them from the backend if the cache is too old.
     ///
     /// # Errors
-    /// The account is one of a business, and its limits are not known.
+    /// The account may have requirements, but they are not known.
     pub async fn requirements(&self) -> Result<Option<String>, AccountRequirementsError> {
         let is_limited = |plan| matches!(plan, PlanType::Business | PlanType::Enterprise);
         let Some(login) = self
@@ -63,15 +62,15 @@ impl Accounts {
             return Ok(None);
         };
         let account = account_id.unwrap_or_default();
-        // One asks, the others wait for what is answered.
+        // Only one task sends the request; others wait for its result.
         let mut kept = self.requirements.lock().await;
         if let Some(kept) = &*kept
             && kept.account == account
-            && kept.at.elapsed() < KEPT
+            && kept.at.elapsed() < CACHE_TIME
         {
             return Ok(kept.text.clone());
         }
-        let asked = tokio::time::timeout(TIME, self.ask_for_requirements()).await;
+        let asked = tokio::time::timeout(TIME_LIMIT, self.request_requirements()).await;
         let text = asked.unwrap_or(Err(AccountRequirementsError::Timeout))?;
         *kept = Some(CachedRequirements {
             account,
@@ -81,7 +80,7 @@ impl Accounts {
         Ok(text)
     }
 
-    async fn ask_for_requirements(&self) -> Result<Option<String>, AccountRequirementsError> {
+    async fn request_requirements(&self) -> Result<Option<String>, AccountRequirementsError> {
         let mut recoveries = 0;
         let mut failure = AccountRequirementsError::RequestFailed { status: None };
         for attempt in 0..ATTEMPTS {
@@ -96,7 +95,7 @@ impl Accounts {
         Err(failure)
     }
 
-    /// Asks once, and again each time that a refused login could be renewed.
+    /// Sends one request, and another after each successful recovery from a refused login.
     async fn attempt_requirements(
         &self,
         recoveries: &mut u32,

@@ -1,6 +1,6 @@
-//! After logging out: revokes the tokens at the identity server.
+//! Revokes the tokens of a deleted login at the identity server.
 //!
-//! Best effort. Who logs out is logged out here, whether the server can be reached or not.
+//! Best effort: the user is logged out on this machine even if the server cannot be reached.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use crate::account_state::LoggedOut;
 use crate::accounts::Accounts;
 use crate::login::{Login, LoginKind};
 
-/// How long anybody waits for it.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The time limit of the request.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
 
 impl Accounts {
-    /// Has the identity server take the tokens of a forgotten login no more.
+    /// Revokes the tokens of a deleted login. Failures are logged.
     pub async fn revoke(&self, logged_out: LoggedOut) {
         let Some(token) = logged_out.refresh_token else {
             return;
@@ -27,7 +27,7 @@ impl Accounts {
         });
         let url = self.settings.revoke_url();
         let asked = self.http.post_json(&url, &body);
-        match tokio::time::timeout(PATIENCE, asked).await {
+        match tokio::time::timeout(TIME_LIMIT, asked).await {
             Ok(Ok(answer)) if answer.is_success() => {}
             Ok(Ok(answer)) => {
                 tracing::warn!(status = answer.status, "the tokens were not revoked");
@@ -37,7 +37,7 @@ impl Accounts {
         }
     }
 
-    /// The refresh token that is stored here.
+    /// The stored refresh token.
     pub(crate) fn stored_refresh_token(&self) -> Option<Secret> {
         let file = self.store.load().ok()??;
         match Login::of_file(&file)?.kind {

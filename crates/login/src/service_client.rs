@@ -1,4 +1,4 @@
-//! Calls of the identity server and of the backend.
+//! Sends requests to the identity server and to the backend.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use codex_http::{BoundedReply, fetch, form};
 
-/// How long a call may take.
-const TIME: Duration = Duration::from_secs(30);
+/// The time limit of a request.
+const TIME_LIMIT: Duration = Duration::from_secs(30);
 
-/// The way to servers.
+/// Sends requests to the service.
 #[derive(Clone, Debug)]
 pub(crate) struct ServiceClient {
     pub(crate) http: Arc<HttpPool>,
@@ -63,7 +63,7 @@ impl ServiceClient {
         let request = request
             .header("user-agent", &self.identity.user_agent)
             .header("originator", &self.identity.originator);
-        fetch(request, TIME)
+        fetch(request, TIME_LIMIT)
             .await
             .map_err(|error| error.to_string())
     }

@@ -1,4 +1,4 @@
-//! Everything from outside that logging in depends on.
+//! The settings of logins.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,52 +6,50 @@ use std::time::Duration;
 use codex_model_client::Secret;
 use codex_protocol::ForcedLoginMethod;
 
-/// Where logins lead to and what is allowed.
+/// The addresses, time limits and restrictions of logins.
 #[derive(Clone, Debug)]
 pub struct LoginSettings {
-    /// The home folder of the program.
+    /// The home folder, with `auth.json`.
     pub home: PathBuf,
-    /// Where the login is kept.
     pub store: StoreKind,
-    /// A key that takes the place of every other login.
+    /// An API key that takes precedence over every other login.
     pub api_key: Option<Secret>,
-    /// The only kind of login allowed.
+    /// The only kind of login that is allowed.
     pub forced_method: Option<ForcedLoginMethod>,
-    /// The only workspace allowed.
+    /// The only workspace that is allowed.
     pub forced_workspace: Option<String>,
-    /// The identity server, without a slash at its end.
+    /// The address of the identity server, without a trailing slash.
     pub issuer: String,
-    /// What this program is called there.
+    /// The OAuth client id of this program.
     pub client_id: String,
-    /// Where tokens are renewed, if not at the identity server.
+    /// The endpoint for renewals, if not the usual one of the identity server.
     pub refresh_url: Option<String>,
-    /// Where tokens are revoked, if not at the identity server.
+    /// The endpoint for revocations, if not the usual one of the identity server.
     pub revoke_url: Option<String>,
-    /// The backend of services that go with a login.
+    /// The address of the service's backend.
     pub backend_url: String,
-    /// The port on which a browser comes back; 0 for any.
+    /// The port of the browser callback; 0 for any free port.
     pub callback_port: u16,
-    /// How long a browser may take.
+    /// How long a browser login waits for the user.
     pub browser_time: Duration,
-    /// How long another device may take.
+    /// How long a device login waits for the user.
     pub device_time: Duration,
 }
 
-/// Where a login is kept.
+/// Where a login is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreKind {
-    /// In `auth.json`.
     File,
     /// In the keyring of the system, which this version cannot use.
     Keyring,
-    /// In the keyring, or else in the file.
+    /// In the keyring if there is one, otherwise in `auth.json`.
     Auto,
-    /// In memory.
+    /// In memory only.
     Ephemeral,
 }
 
 impl LoginSettings {
-    /// The hosted service.
+    /// The settings for the hosted service.
     pub fn hosted(home: impl Into<PathBuf>) -> Self {
         Self {
             home: home.into(),
@@ -70,18 +68,18 @@ impl LoginSettings {
         }
     }
 
-    /// Where tokens are given out.
+    /// The endpoint that exchanges codes for tokens.
     pub(crate) fn token_url(&self) -> String {
         format!("{}/oauth/token", self.issuer)
     }
 
-    /// Where tokens are revoked.
+    /// The endpoint that revokes tokens.
     pub(crate) fn revoke_url(&self) -> String {
         let own = self.revoke_url.clone();
         own.unwrap_or_else(|| format!("{}/oauth/revoke", self.issuer))
     }
 
-    /// Where tokens are renewed.
+    /// The endpoint that renews tokens.
     pub(crate) fn refresh_url(&self) -> String {
         let own = self.refresh_url.clone();
         own.unwrap_or_else(|| self.token_url())

@@ -1,4 +1,4 @@
-//! Where a login is kept between runs.
+//! Stores a login between runs.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,30 +11,30 @@ use parking_lot::Mutex;
 use crate::auth_file::AuthFile;
 use crate::settings::StoreKind;
 
-/// A place for one login.
+/// A store for one login.
 #[derive(Debug)]
 pub(crate) enum CredentialStore {
     File(PathBuf),
     Memory(Box<Mutex<Option<AuthFile>>>),
-    /// There is none that could be used.
+    /// Not implemented; every operation fails.
     Keyring,
 }
 
-/// Tells one state of a store from the next.
+/// Identifies a version of the store's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StoreStamp(Option<(SystemTime, u64)>);
 
 impl CredentialStore {
     pub(crate) fn new(kind: StoreKind, home: &Path) -> Self {
         match kind {
-            // Where there is no keyring, the file is what comes next.
+            // There is no keyring, so `Auto` uses the file.
             StoreKind::File | StoreKind::Auto => Self::File(home.join("auth.json")),
             StoreKind::Ephemeral => Self::Memory(Box::default()),
             StoreKind::Keyring => Self::Keyring,
         }
     }
 
-    /// The login that is kept, if any.
+    /// Loads the stored login, if any.
     pub(crate) fn load(&self) -> io::Result<Option<AuthFile>> {
         match self {
             Self::File(path) => read(path),
@@ -46,7 +46,7 @@ impl CredentialStore {
         }
     }
 
-    /// Keeps a login in place of the one before.
+    /// Replaces the stored login.
     pub(crate) fn save(&self, login: &AuthFile) -> io::Result<()> {
         match self {
             Self::File(path) => secret_file::replace(path, login.to_text().as_bytes()),
@@ -58,7 +58,7 @@ impl CredentialStore {
         }
     }
 
-    /// Forgets the login. False if there was none.
+    /// Deletes the stored login. False if there was none.
     pub(crate) fn delete(&self) -> io::Result<bool> {
         match self {
             Self::File(path) => match fs::remove_file(path) {
@@ -74,7 +74,7 @@ impl CredentialStore {
         }
     }
 
-    /// What changes whenever the login that is kept does, as far as other processes can change it.
+    /// The version of the content, as far as other processes can change it.
     pub(crate) fn stamp(&self) -> StoreStamp {
         let Self::File(path) = self else {
             return StoreStamp(None);
@@ -85,7 +85,7 @@ impl CredentialStore {
         StoreStamp(metadata.ok().as_ref().and_then(modified))
     }
 
-    /// Keeps other processes from renewing the same tokens.
+    /// Locks the store, so that no other process renews the same tokens.
     pub(crate) async fn lock(&self) -> Option<File> {
         match self {
             Self::File(path) => secret_file::lock(path).await,

@@ -11,12 +11,15 @@ use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use codex_http::{HttpPool, HttpSettings};
-use codex_login::{Accounts, ExternalTokens, LoginSettings, StoreKind, TokenRefresher};
+use codex_login::{
+    Accounts, BrowserLoginError, ExternalTokens, LoginSettings, StoreKind, TokenRefreshError,
+    TokenRefresher,
+};
 use codex_model_client::{
     ClientIdentity, Credential, CredentialSource, Platform, Recovery, SystemClock,
 };
 use codex_protocol::{AuthMode, ForcedLoginMethod, PlanType};
-use codex_test_support::{Gate, HttpReply, ModelServer};
+use codex_test_support::{HttpReply, Latch, ModelServer};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -270,7 +273,7 @@ async fn a_browser_that_brings_no_code_ends_the_login() {
         let started = test.accounts().log_in_with_browser("t").await.unwrap();
         let (head, body) = browse(&way_back(&started.auth_url, more)).await;
         assert!(head.starts_with("HTTP/1.1 200") && body.contains("Not signed in"));
-        let expected = Err(format!("Login server error: {message}"));
+        let expected = Err(BrowserLoginError::Failed(message.to_owned()));
         assert_eq!(started.outcome.await.unwrap(), expected);
     }
 }
@@ -299,7 +302,7 @@ async fn a_code_that_is_not_taken_ends_the_login() {
         let accounts = test.accounts();
         let started = accounts.log_in_with_browser("t").await.unwrap();
         browse(&way_back(&started.auth_url, "code=c")).await;
-        let expected = Err(format!("Login server error: {message}"));
+        let expected = Err(BrowserLoginError::Failed(message.to_owned()));
         assert_eq!(started.outcome.await.unwrap(), expected);
         assert_eq!(accounts.login(), None);
     }
@@ -309,7 +312,7 @@ async fn a_code_that_is_not_taken_ends_the_login() {
 async fn a_login_that_waits_can_be_given_up() {
     let mut test = LoginTest::new().await;
     let accounts = test.accounts();
-    let lost = Err("Login server error: Login was not completed".to_owned());
+    let lost = Err(BrowserLoginError::NotCompleted);
     let first = accounts.log_in_with_browser("t").await.unwrap();
     let second = accounts.log_in_with_browser("t").await.unwrap();
     assert_eq!(first.outcome.await.unwrap(), lost);
@@ -325,13 +328,13 @@ async fn a_login_that_waits_can_be_given_up() {
     let root = back.split_once("/auth").unwrap().0.to_owned();
     assert!(browse(&format!("{root}/other")).await.0.contains("404"));
     browse(&format!("{root}/cancel")).await;
-    let cancelled = Err("Login server error: Login cancelled".to_owned());
+    let cancelled = Err(BrowserLoginError::Failed("Login cancelled".to_owned()));
     assert_eq!(fourth.outcome.await.unwrap(), cancelled);
     test.settings.browser_time = Duration::ZERO;
     let fifth = test.accounts().log_in_with_browser("t").await.unwrap();
     assert_eq!(
         fifth.outcome.await.unwrap(),
-        Err("Login timed out".to_owned())
+        Err(BrowserLoginError::TimedOut)
     );
 }
 
@@ -343,7 +346,7 @@ async fn a_port_that_an_older_login_holds_is_taken_over() {
     let port = back.strip_prefix("http://localhost:").unwrap();
     test.settings.callback_port = port.split_once('/').unwrap().0.parse().unwrap();
     let newer = test.accounts().log_in_with_browser("t").await.unwrap();
-    let cancelled = Err("Login server error: Login cancelled".to_owned());
+    let cancelled = Err(BrowserLoginError::Failed("Login cancelled".to_owned()));
     assert_eq!(older.outcome.await.unwrap(), cancelled);
     drop(newer);
 }
@@ -369,17 +372,17 @@ async fn what_another_process_has_renewed_is_used() {
     let test = LoginTest::new().await;
     test.store("w1", &token("w1", -5), "r1");
     let accounts = test.accounts();
-    let gate = Gate::new();
+    let latch = Latch::new();
     let reused = json!({ "error": { "code": "refresh_token_reused" } });
     let reply = HttpReply::status(401).header("content-type", "application/json");
-    let reply = reply.wait(&gate).body(reused.to_string());
+    let reply = reply.wait(&latch).body(reused.to_string());
     test.server.push_for("/oauth/token", reply);
     // The other process does not lock: it stores its tokens while this one still asks.
     let fresh = token("w1", 3600);
     let theirs = async {
         test.server.request(0).await;
         test.store("w1", &fresh, "r2");
-        gate.open();
+        latch.open();
     };
     let ((), credential) = tokio::join!(theirs, accounts.current());
     assert_eq!(access_token(credential), fresh);
@@ -445,13 +448,13 @@ async fn failures_that_may_pass_are_told() {
 /// Gives what it was given, and keeps what it was asked.
 #[derive(Debug)]
 struct ScriptedRefresher {
-    answers: Mutex<Vec<Result<ExternalTokens, String>>>,
+    answers: Mutex<Vec<Result<ExternalTokens, TokenRefreshError>>>,
     asked: Mutex<Vec<Option<String>>>,
 }
 
 #[async_trait]
 impl TokenRefresher for ScriptedRefresher {
-    async fn renew(&self, previous: Option<&str>) -> Result<ExternalTokens, String> {
+    async fn renew(&self, previous: Option<&str>) -> Result<ExternalTokens, TokenRefreshError> {
         self.asked.lock().push(previous.map(str::to_owned));
         self.answers.lock().remove(0)
     }
@@ -477,13 +480,13 @@ async fn tokens_of_a_host_are_renewed_by_the_host_and_never_stored() {
     assert_eq!(text, "external auth refresher is not configured");
     let second = token("w1", 60);
     let refresher = Arc::new(ScriptedRefresher {
-        answers: Mutex::new(vec![Err("silence".to_owned()), Ok(tokens(&second))]),
+        answers: Mutex::new(vec![Err(TokenRefreshError::NoClient), Ok(tokens(&second))]),
         asked: Mutex::default(),
     });
     accounts.set_token_refresher(Arc::clone(&refresher) as Arc<dyn TokenRefresher>);
     assert_eq!(
         accounts.recover(0).await.unwrap_err().to_string(),
-        "silence"
+        "auth refresh request canceled: no client is connected"
     );
     assert_eq!(accounts.recover(0).await, Ok(Recovery::Retry));
     assert_eq!(access_token(accounts.current().await), second);
@@ -592,14 +595,14 @@ async fn who_signs_in_to_another_account_meanwhile_is_told_so() {
     let test = LoginTest::new().await;
     test.store("w1", &token("w1", 3600), "r1");
     let accounts = test.accounts();
-    let gate = Gate::new();
-    let reply = HttpReply::status(401).wait(&gate);
+    let latch = Latch::new();
+    let reply = HttpReply::status(401).wait(&latch);
     let reply = reply.body(json!({ "error": "refresh_token_reused" }).to_string());
     test.server.push_for("/oauth/token", reply);
     let meanwhile = async {
         test.server.request(0).await;
         test.store("w2", &token("w2", 3600), "r1");
-        gate.open();
+        latch.open();
     };
     let ((), renewed) = tokio::join!(meanwhile, accounts.renew());
     let text = renewed.unwrap_err().to_string();

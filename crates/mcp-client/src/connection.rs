@@ -1,4 +1,4 @@
-//! A connection: requests with their limits, and what becomes of those that nobody waits for any more.
+//! Requests to an MCP server: time limits, cancellation of abandoned requests, and renewal of expired sessions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,71 +10,71 @@ use serde_json::{Value, json};
 use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 
+use crate::dispatcher::MessageDispatcher;
 use crate::error::McpError;
-use crate::inbox::Inbox;
 use crate::message;
 use crate::transport::Transport;
 
-/// The version of the protocol that we offer. What a server answers is taken.
-const PROTOCOL: &str = "2025-06-18";
-/// What a server offers that wants to know how commands are confined.
-const SANDBOX_STATES: &str = "codex/sandbox-state";
-/// How long the carrying of one message may hold the others up.
-const CARRYING: Duration = Duration::from_secs(10);
-/// A list with more pages has no end.
-const PAGES: usize = 1000;
+/// The protocol version that the client requests. Any version that the server replies with is accepted.
+const PROTOCOL_VERSION: &str = "2025-06-18";
+/// The experimental capability of servers that want to be informed about the sandbox policy.
+const SANDBOX_STATE_CAPABILITY: &str = "codex/sandbox-state";
+/// The time limit for sending one queued message, so that it does not block the others.
+const SEND_LIMIT: Duration = Duration::from_secs(10);
+/// The maximum number of pages of a list; guards against servers whose cursors never end.
+const MAX_PAGES: usize = 1000;
 
 /// One page of a list.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Page<T> {
-    /// What is on it.
+pub struct ListPage<T> {
     pub items: Vec<T>,
-    /// Where the next one begins, if there is one.
+    /// The cursor of the next page, if there is one.
     pub next: Option<String>,
 }
 
-/// A connection to a server. It ends, and with it the program that it leads to, with its last clone.
+/// A connection to an MCP server. Dropping the last clone closes it and ends the server's program.
 #[derive(Clone, Debug)]
-pub struct Connection(Arc<Shared>);
+pub struct McpConnection(Arc<ConnectionState>);
 
 #[derive(Debug)]
-struct Shared {
+struct ConnectionState {
     transport: Arc<Transport>,
-    inbox: Arc<Inbox>,
+    dispatcher: Arc<MessageDispatcher>,
     next_id: AtomicU64,
     version: String,
     wants_sandbox_states: AtomicBool,
-    /// How often the session was begun. Held while it is begun anew.
+    /// How many sessions were started. Locked while a session is restarted.
     sessions: Mutex<u64>,
     closed: CancellationToken,
 }
 
-impl Drop for Shared {
+impl Drop for ConnectionState {
     fn drop(&mut self) {
         self.closed.cancel();
     }
 }
 
-impl Connection {
-    /// Over a way that stands. `outgoing` is what the inbox sends by itself.
+impl McpConnection {
+    /// Starts a connection over an open transport. `outgoing` receives the messages that the dispatcher sends by
+    /// itself.
     pub(crate) fn over(
         transport: Transport,
-        inbox: Arc<Inbox>,
+        dispatcher: Arc<MessageDispatcher>,
         outgoing: mpsc::Receiver<String>,
         version: &str,
         closed: CancellationToken,
     ) -> Self {
         let transport = Arc::new(transport);
-        let courier = courier(
+        let send_queued = send_queued(
             Arc::clone(&transport),
-            Arc::clone(&inbox),
+            Arc::clone(&dispatcher),
             outgoing,
             closed.clone(),
         );
-        tokio::spawn(courier);
-        Self(Arc::new(Shared {
+        tokio::spawn(send_queued);
+        Self(Arc::new(ConnectionState {
             transport,
-            inbox,
+            dispatcher,
             next_id: AtomicU64::new(0),
             version: version.to_owned(),
             wants_sandbox_states: AtomicBool::default(),
@@ -83,15 +83,18 @@ impl Connection {
         }))
     }
 
-    /// Agrees with the server on how to go on.
+    /// Performs the handshake and starts to listen for messages that the server sends on its own.
     pub(crate) async fn begin(&self, limit: Duration) -> Result<(), McpError> {
         self.initialize(limit).await?;
         *self.0.sessions.lock().await += 1;
-        let (transport, inbox) = (Arc::clone(&self.0.transport), Arc::clone(&self.0.inbox));
+        let (transport, dispatcher) = (
+            Arc::clone(&self.0.transport),
+            Arc::clone(&self.0.dispatcher),
+        );
         let closed = self.0.closed.clone();
         tokio::spawn(async move {
             tokio::select! {
-                () = transport.listen(&inbox) => {}
+                () = transport.listen(&dispatcher) => {}
                 () = closed.cancelled() => {}
             }
         });
@@ -100,19 +103,21 @@ impl Connection {
 
     async fn initialize(&self, limit: Duration) -> Result<(), McpError> {
         let params = json!({
-            "protocolVersion": PROTOCOL,
+            "protocolVersion": PROTOCOL_VERSION,
             "capabilities": { "elicitation": {} },
             "clientInfo": {
                 "name": "codex-mcp-client", "title": "Codex", "version": self.0.version,
             },
         });
         let answer = self.once("initialize", params, limit).await?;
-        let wants = !answer["capabilities"]["experimental"][SANDBOX_STATES].is_null();
+        let wants = !answer["capabilities"]["experimental"][SANDBOX_STATE_CAPABILITY].is_null();
         self.0.wants_sandbox_states.store(wants, Ordering::Relaxed);
-        let version = answer["protocolVersion"].as_str().unwrap_or(PROTOCOL);
-        self.0.transport.agreed(version);
+        let version = answer["protocolVersion"]
+            .as_str()
+            .unwrap_or(PROTOCOL_VERSION);
+        self.0.transport.set_protocol_version(version);
         let initialized = message::notification("notifications/initialized", json!({}));
-        let sent = self.0.transport.send(initialized, &self.0.inbox);
+        let sent = self.0.transport.send(initialized, &self.0.dispatcher);
         tokio::time::timeout(limit, sent)
             .await
             .unwrap_or(Err(McpError::Timeout {
@@ -124,15 +129,16 @@ impl Connection {
     /// All tools of the server.
     ///
     /// # Errors
-    /// The server does not tell, or not in time.
+    /// The server returns an error or does not reply in time.
     pub async fn tools(&self, limit: Duration) -> Result<Vec<Tool>, McpError> {
         self.all("tools/list", "tools", limit).await
     }
 
-    /// Calls a tool. Dropping the future tells the server that nobody waits any more.
+    /// Calls a tool. Dropping the future cancels the request at the server.
     ///
     /// # Errors
-    /// There is no answer, or one that is no result; a tool that failed has a result.
+    /// The server does not reply in time, or its reply cannot be read. A tool that failed is not an error here: it
+    /// has a result.
     pub async fn call(
         &self,
         tool: &str,
@@ -151,32 +157,32 @@ impl Connection {
         read("tools/call", answer)
     }
 
-    /// A page of a list, whose entries the answer has under `key`, as the server gave it.
+    /// Requests one page of a list; the entries are in the member `key` of the reply and are returned unchanged.
     ///
     /// # Errors
-    /// The server does not tell, or not in time.
+    /// The server returns an error or does not reply in time.
     pub async fn page(
         &self,
         method: &'static str,
         key: &str,
         cursor: Option<&str>,
         limit: Duration,
-    ) -> Result<Page<Value>, McpError> {
+    ) -> Result<ListPage<Value>, McpError> {
         self.page_of(method, key, cursor, limit).await
     }
 
     /// All resources of the server.
     ///
     /// # Errors
-    /// The server does not tell, or not in time.
+    /// The server returns an error or does not reply in time.
     pub async fn all_resources(&self, limit: Duration) -> Result<Vec<Resource>, McpError> {
         self.all("resources/list", "resources", limit).await
     }
 
-    /// All families of resources of the server.
+    /// All resource templates of the server.
     ///
     /// # Errors
-    /// The server does not tell, or not in time.
+    /// The server returns an error or does not reply in time.
     pub async fn all_resource_templates(
         &self,
         limit: Duration,
@@ -185,31 +191,35 @@ impl Connection {
             .await
     }
 
-    /// Reads a resource: the result as the server gave it.
+    /// Reads a resource and returns the server's result unchanged.
     ///
     /// # Errors
-    /// The server does not give it, or not in time.
+    /// The server returns an error or does not reply in time.
     pub async fn read(&self, uri: &str, limit: Duration) -> Result<Value, McpError> {
         self.request("resources/read", json!({ "uri": uri }), limit)
             .await
     }
 
-    /// Whether the server wants to know how commands are confined.
+    /// Whether the server wants to be informed about the sandbox policy.
     #[must_use]
     pub fn wants_sandbox_states(&self) -> bool {
         self.0.wants_sandbox_states.load(Ordering::Relaxed)
     }
 
-    /// Tells the server how commands are confined from now on.
+    /// Sends the sandbox policy that applies from now on.
     ///
     /// # Errors
-    /// It does not take note, or not in time.
-    pub async fn tell_sandbox_state(&self, state: Value, limit: Duration) -> Result<(), McpError> {
+    /// The server returns an error or does not reply in time.
+    pub async fn update_sandbox_state(
+        &self,
+        state: Value,
+        limit: Duration,
+    ) -> Result<(), McpError> {
         let sent = self.request("codex/sandbox-state/update", state, limit);
         sent.await.map(drop)
     }
 
-    /// All pages of a list.
+    /// Requests all pages of a list.
     async fn all<T: DeserializeOwned>(
         &self,
         method: &'static str,
@@ -217,7 +227,7 @@ impl Connection {
         limit: Duration,
     ) -> Result<Vec<T>, McpError> {
         let (mut all, mut cursor) = (Vec::new(), None::<String>);
-        for _ in 0..PAGES {
+        for _ in 0..MAX_PAGES {
             let page = self.page_of(method, key, cursor.as_deref(), limit).await?;
             all.extend(page.items);
             match page.next {
@@ -238,15 +248,15 @@ impl Connection {
         key: &str,
         cursor: Option<&str>,
         limit: Duration,
-    ) -> Result<Page<T>, McpError> {
+    ) -> Result<ListPage<T>, McpError> {
         let params = cursor.map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
         let mut answer = self.request(method, params, limit).await?;
         let next = answer["nextCursor"].as_str().map(str::to_owned);
         let items = read(method, answer[key].take())?;
-        Ok(Page { items, next })
+        Ok(ListPage { items, next })
     }
 
-    /// Asks; once more if the server has forgotten who we are.
+    /// Sends a request; if the session has expired, starts a new one and sends the request again.
     async fn request(
         &self,
         method: &'static str,
@@ -263,7 +273,7 @@ impl Connection {
         }
     }
 
-    /// Begins another session, unless somebody else has since `expired`.
+    /// Starts a new session, unless another request has already replaced the session number `expired`.
     async fn begin_anew(&self, expired: u64, limit: Duration) -> Result<(), McpError> {
         let mut sessions = self.0.sessions.lock().await;
         if *sessions == expired {
@@ -280,16 +290,20 @@ impl Connection {
         mut params: Value,
         limit: Duration,
     ) -> Result<Value, McpError> {
-        let inbox = &self.0.inbox;
+        let dispatcher = &self.0.dispatcher;
         let id = self.0.next_id.fetch_add(1, Ordering::Relaxed);
         if method == "tools/call" {
             params["_meta"]["progressToken"] = id.into();
         }
-        let mut answer = inbox.expect(id)?;
-        let _withdrawal = Withdrawal { inbox, id, method };
+        let mut answer = dispatcher.expect(id)?;
+        let _cancel_on_drop = CancelOnDrop {
+            dispatcher,
+            id,
+            method,
+        };
         let sends = async {
             let message = message::request(id, method, params);
-            self.0.transport.send(message, inbox).await
+            self.0.transport.send(message, dispatcher).await
         };
         let exchange = async {
             tokio::select! {
@@ -306,51 +320,51 @@ impl Connection {
         tokio::select! {
             biased;
             answer = exchange => answer,
-            () = inbox.limit(limit) => Err(McpError::Timeout { method, limit }),
+            () = dispatcher.limit(limit) => Err(McpError::Timeout { method, limit }),
         }
     }
 }
 
-/// Takes a request back whose answer has not come when it is dropped.
-struct Withdrawal<'a> {
-    inbox: &'a Arc<Inbox>,
+/// Cancels a request at the server if it is dropped before the reply.
+struct CancelOnDrop<'a> {
+    dispatcher: &'a Arc<MessageDispatcher>,
     id: u64,
     method: &'static str,
 }
 
-impl Drop for Withdrawal<'_> {
+impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
-        // The handshake is the one request that cannot be taken back.
-        if self.inbox.forget(self.id) && self.method != "initialize" {
+        // The protocol does not allow to cancel `initialize`.
+        if self.dispatcher.forget(self.id) && self.method != "initialize" {
             let params = json!({ "requestId": self.id, "reason": "nobody waits for it any more" });
             let cancelled = message::notification("notifications/cancelled", params);
-            self.inbox.send(cancelled);
+            self.dispatcher.send(cancelled);
         }
     }
 }
 
-/// Carries what nobody waits for, one after another, and says goodbye at the end.
-async fn courier(
+/// Sends queued messages one after another until the connection is closed, then closes the transport.
+async fn send_queued(
     transport: Arc<Transport>,
-    inbox: Arc<Inbox>,
+    dispatcher: Arc<MessageDispatcher>,
     mut outgoing: mpsc::Receiver<String>,
     closed: CancellationToken,
 ) {
     let carries = async {
         while let Some(message) = outgoing.recv().await {
-            let sent = tokio::time::timeout(CARRYING, transport.send(message, &inbox));
+            let sent = tokio::time::timeout(SEND_LIMIT, transport.send(message, &dispatcher));
             if !matches!(sent.await, Ok(Ok(()))) {
                 tracing::debug!("a message did not reach an MCP server");
             }
         }
     };
     tokio::select! {
-        // What was to be said before the end is said.
+        // Messages that were queued before the end are still sent.
         biased;
         () = carries => {}
         () = closed.cancelled() => {}
     }
-    inbox.lose(McpError::Closed);
+    dispatcher.lose(McpError::Closed);
     transport.close().await;
 }
 

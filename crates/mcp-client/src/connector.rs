@@ -1,4 +1,4 @@
-//! From what is configured to a connection.
+//! Opens connections: from the configuration of a server to a started one.
 
 use std::ffi::OsString;
 use std::fmt::{self, Debug};
@@ -12,18 +12,19 @@ use reqwest::header::{AUTHORIZATION, HeaderMap};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::connection::Connection;
+use crate::config::{McpServerConfig, McpServerTransport};
+use crate::connection::McpConnection;
+use crate::dispatcher::{ElicitationHandler, MessageDispatcher};
 use crate::error::McpError;
-use crate::http::{Http, headers_of};
-use crate::inbox::{Inbox, Questions};
+use crate::http::{HttpTransport, headers_of};
 use crate::oauth::{
-    Authorization, Caller, LoginError, LoginOptions, Logins, StartedLogin, discover,
+    McpAuthorization, McpLoginError, McpLoginOptions, McpLogins, OAuthClient, StartedMcpLogin,
+    discover,
 };
-use crate::server::{Server, Way};
-use crate::stdio::{Program, Stdio};
+use crate::stdio::{ServerProgram, StdioTransport};
 use crate::transport::Transport;
 
-/// The variables that every program gets, if they are set.
+/// The environment variables that every program inherits.
 #[cfg(unix)]
 const PASSED_ON: [&str; 11] = [
     "HOME",
@@ -38,174 +39,181 @@ const PASSED_ON: [&str; 11] = [
     "TMPDIR",
     "TZ",
 ];
-/// What the inbox of a connection may want to send at once.
+/// The capacity of the queue of replies and notifications to a server.
 const REPLIES: usize = 128;
 
-/// Connects to servers.
+/// Opens connections to MCP servers.
 #[derive(Clone)]
-pub struct Connector {
-    /// Starts programs.
+pub struct McpConnector {
     pub launcher: Launcher,
-    /// Connections over HTTP.
     pub http: Arc<HttpPool>,
-    /// The variables of this process.
+    /// The environment of this process.
     pub environment: Arc<dyn Environment>,
-    /// The logins to servers.
-    pub logins: Logins,
-    /// Where programs run by default.
+    /// The stored logins.
+    pub logins: McpLogins,
+    /// The default working folder of programs.
     pub cwd: PathBuf,
-    /// Our version.
+    /// The client version that is sent in the handshake.
     pub version: String,
 }
 
-impl Debug for Connector {
+impl Debug for McpConnector {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Connector").finish_non_exhaustive()
+        formatter
+            .debug_struct("McpConnector")
+            .finish_non_exhaustive()
     }
 }
 
-/// A server that has started.
+/// An MCP server that is ready for requests.
 #[derive(Clone, Debug)]
-pub struct Running {
-    /// The connection to it.
-    pub connection: Connection,
-    /// Its tools that count.
+pub struct RunningMcpServer {
+    pub connection: McpConnection,
+    /// The tools that the configuration enables.
     pub tools: Vec<Tool>,
 }
 
-impl Connector {
-    /// Starts a server and learns its tools. Dropping the future ends what was started.
+impl McpConnector {
+    /// Starts a server and lists its tools. Dropping the future stops the server again.
     ///
     /// # Errors
-    /// It does not start, or not in time.
+    /// The server does not start, or not in time.
     pub async fn start(
         &self,
-        server: &Server,
-        questions: Arc<dyn Questions>,
-    ) -> Result<Running, McpError> {
+        server: &McpServerConfig,
+        questions: Arc<dyn ElicitationHandler>,
+    ) -> Result<RunningMcpServer, McpError> {
         if !server.has_usable_name() {
             return Err(McpError::Name(server.name.clone()));
         }
         let connection = self.connect(server, questions).await?;
         connection.begin(server.startup_timeout).await?;
         let limit = server.startup_timeout;
-        // However many pages there are, they have the time of one.
+        // The time limit covers all pages of the list.
         let tools = tokio::time::timeout(limit, connection.tools(limit));
         let tools = tools.await.unwrap_or(Err(McpError::Timeout {
             method: "tools/list",
             limit,
         }))?;
-        Ok(Running {
+        Ok(RunningMcpServer {
             connection,
-            tools: server.counting(tools),
+            tools: server.offered(tools),
         })
     }
 
-    /// Begins a login to a server. One that waits already is given up.
+    /// Starts a login to a server. A pending login to the same server is cancelled.
     ///
     /// # Errors
-    /// There is no way to log in.
+    /// The server does not support logins.
     pub async fn log_in(
         &self,
-        server: &Server,
-        options: LoginOptions,
-    ) -> Result<StartedLogin, LoginError> {
-        let Way::Http { url, .. } = &server.way else {
-            return Err(LoginError::Program);
+        server: &McpServerConfig,
+        options: McpLoginOptions,
+    ) -> Result<StartedMcpLogin, McpLoginError> {
+        let McpServerTransport::Http { url, .. } = &server.transport else {
+            return Err(McpLoginError::Program);
         };
-        let failed = |error: McpError| LoginError::Failed(error.to_string());
+        let failed = |error: McpError| McpLoginError::Failed(error.to_string());
         let headers = headers_of(server, self.environment.as_ref()).map_err(failed)?;
-        let caller = self.caller(url, &headers).map_err(failed)?;
-        self.logins.begin(server, caller, options).await
+        let oauth_client = self.oauth_client(url, &headers).map_err(failed)?;
+        self.logins.begin(server, oauth_client, options).await
     }
 
-    /// How requests to a server are authorised. Asks it, if nothing else tells.
-    pub async fn authorization(&self, server: &Server) -> Authorization {
-        let Way::Http {
+    /// How requests to a server are authorized. Asks the server if the configuration and the stored logins do not
+    /// tell.
+    pub async fn authorization(&self, server: &McpServerConfig) -> McpAuthorization {
+        let McpServerTransport::Http {
             url,
             bearer_token_variable,
             ..
-        } = &server.way
+        } = &server.transport
         else {
-            return Authorization::Unsupported;
+            return McpAuthorization::Unsupported;
         };
         if bearer_token_variable.is_some() {
-            return Authorization::BearerToken;
+            return McpAuthorization::BearerToken;
         }
         let Ok(headers) = headers_of(server, self.environment.as_ref()) else {
-            return Authorization::Unsupported;
+            return McpAuthorization::Unsupported;
         };
         if headers.contains_key(AUTHORIZATION) {
-            return Authorization::BearerToken;
+            return McpAuthorization::BearerToken;
         }
         if self.logins.has(server) {
-            return Authorization::Login;
+            return McpAuthorization::Login;
         }
-        let Ok(caller) = self.caller(url, &headers) else {
-            return Authorization::Unsupported;
+        let Ok(oauth_client) = self.oauth_client(url, &headers) else {
+            return McpAuthorization::Unsupported;
         };
-        match discover(&caller).await {
-            Ok(Some(_)) => Authorization::NotLoggedIn,
-            Ok(None) | Err(_) => Authorization::Unsupported,
+        match discover(&oauth_client).await {
+            Ok(Some(_)) => McpAuthorization::NotLoggedIn,
+            Ok(None) | Err(_) => McpAuthorization::Unsupported,
         }
     }
 
-    fn caller(&self, url: &str, headers: &HeaderMap) -> Result<Caller, McpError> {
-        let caller = Caller::new(Arc::clone(&self.http), url, headers.clone());
-        caller.map_err(McpError::Http)
+    fn oauth_client(&self, url: &str, headers: &HeaderMap) -> Result<OAuthClient, McpError> {
+        let oauth_client = OAuthClient::new(Arc::clone(&self.http), url, headers.clone());
+        oauth_client.map_err(McpError::Http)
     }
 
     async fn connect(
         &self,
-        server: &Server,
-        questions: Arc<dyn Questions>,
-    ) -> Result<Connection, McpError> {
+        server: &McpServerConfig,
+        questions: Arc<dyn ElicitationHandler>,
+    ) -> Result<McpConnection, McpError> {
         let closed = CancellationToken::new();
-        // Whatever was begun ends if this is dropped on the way.
+        // Closes everything that was started if this future is dropped.
         let begun = closed.clone().drop_guard();
         let (sender, outgoing) = mpsc::channel(REPLIES);
         let name = server.name.clone();
-        let inbox = Arc::new(Inbox::new(name.clone(), questions, sender, closed.clone()));
-        let transport = match &server.way {
-            Way::Program { .. } => {
-                let program = self.program(&server.way);
+        let dispatcher = Arc::new(MessageDispatcher::new(
+            name.clone(),
+            questions,
+            sender,
+            closed.clone(),
+        ));
+        let transport = match &server.transport {
+            McpServerTransport::Program { .. } => {
+                let program = self.program(&server.transport);
                 let launcher = &self.launcher;
-                let started = Stdio::start(launcher, program, name, &inbox, closed.clone());
+                let started =
+                    StdioTransport::start(launcher, program, name, &dispatcher, closed.clone());
                 Transport::Stdio(started.await?)
             }
-            Way::Http { url, .. } => {
+            McpServerTransport::Http { url, .. } => {
                 let client = self.http.client(url);
                 let client = client.map_err(|error| McpError::Http(error.to_string()))?;
                 let headers = headers_of(server, self.environment.as_ref())?;
                 let tokens = if headers.contains_key(AUTHORIZATION) {
                     None
                 } else {
-                    self.logins.tokens(server, self.caller(url, &headers)?)
+                    self.logins
+                        .tokens(server, self.oauth_client(url, &headers)?)
                 };
-                let http = Http::new(client.clone(), url, headers, tokens);
+                let http = HttpTransport::new(client.clone(), url, headers, tokens);
                 Transport::Http(Box::new(http))
             }
         };
         begun.disarm();
-        Ok(Connection::over(
+        Ok(McpConnection::over(
             transport,
-            inbox,
+            dispatcher,
             outgoing,
             &self.version,
             closed,
         ))
     }
 
-    fn program(&self, way: &Way) -> Program {
-        let Way::Program {
+    fn program(&self, transport: &McpServerTransport) -> ServerProgram {
+        let McpServerTransport::Program {
             command,
             arguments,
             variables,
-            passed_on,
+            inherited_variables,
             cwd,
-        } = way
+        } = transport
         else {
-            return Program {
+            return ServerProgram {
                 command: Vec::new(),
                 environment: Vec::new(),
                 cwd: self.cwd.clone(),
@@ -213,7 +221,7 @@ impl Connector {
         };
         let inherited = PASSED_ON
             .into_iter()
-            .chain(passed_on.iter().map(String::as_str));
+            .chain(inherited_variables.iter().map(String::as_str));
         let inherited = inherited
             .filter(|name| !variables.contains_key(*name))
             .filter_map(|name| Some((name.to_owned(), self.environment.variable(name)?)));
@@ -222,7 +230,7 @@ impl Connector {
             .map(|(name, value)| (name.clone(), value.clone()));
         let text = |(name, value): (String, String)| (name.into(), value.into());
         let words = std::iter::once(command).chain(arguments);
-        Program {
+        ServerProgram {
             command: words.map(OsString::from).collect(),
             environment: inherited.chain(own).map(text).collect(),
             cwd: match cwd {

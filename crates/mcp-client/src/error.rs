@@ -1,65 +1,54 @@
-//! What goes wrong with a server.
+//! Errors of MCP servers.
 
 use std::time::Duration;
 
 use codex_exec::SpawnError;
 
-/// Why a server cannot be used, or did not answer.
+/// Why a server cannot be used, or a request failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum McpError {
-    /// Its name cannot be part of the names of tools.
+    /// The server's name cannot be part of tool names.
     #[error("Invalid MCP server name '{0}': must match pattern ^[a-zA-Z0-9_-]+$")]
     Name(String),
-    /// A variable that it needs cannot be used.
+    /// An environment variable of the configuration cannot be used.
     #[error("Environment variable {variable} for MCP server '{server}' {problem}")]
     Variable {
-        /// The variable.
         variable: String,
-        /// The server.
         server: String,
         /// What is wrong with it.
         problem: &'static str,
     },
-    /// Its program does not run.
+    /// The server's program cannot be started.
     #[error("{0}")]
     Launch(String),
-    /// It is gone, or the connection to it is.
+    /// The server or the connection has ended.
     #[error("Transport closed")]
     Closed,
-    /// It sent more at once than anybody would read.
+    /// The server sent a message over the size limit.
     #[error("a message of the server is larger than {0} bytes")]
     TooLarge(usize),
-    /// It took too long.
     #[error("timed out awaiting {method} after {limit:?}")]
     Timeout {
-        /// What was asked.
         method: &'static str,
-        /// How long it had.
         limit: Duration,
     },
-    /// It answered with an error.
+    /// The server replied with an error.
     #[error("Mcp error: {code}: {message}")]
-    Remote {
-        /// The error's number.
-        code: i64,
-        /// What it says.
-        message: String,
-    },
-    /// Its answer is not of the form that was agreed on.
+    Remote { code: i64, message: String },
+    /// The reply does not have the expected form.
     #[error("unexpected answer to {method}: {problem}")]
     Unreadable {
-        /// What was asked.
         method: &'static str,
-        /// What is wrong with the answer.
+        /// What is wrong with the reply.
         problem: String,
     },
-    /// It wants somebody to log in first.
+    /// The server requires a login.
     #[error("Auth required")]
     AuthRequired,
-    /// It has forgotten who we are.
+    /// The server no longer knows the session.
     #[error("the session of the server has expired")]
     SessionExpired,
-    /// A request over HTTP went wrong.
+    /// An HTTP request failed.
     #[error("{0}")]
     Http(String),
 }

@@ -1,4 +1,4 @@
-//! A server behind HTTP: a message is a POST, the answer is JSON or a stream of events.
+//! The streamable HTTP transport: each message is a POST, and the reply is JSON or a stream of server-sent events.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,45 +12,45 @@ use reqwest::header::{
 };
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 
+use crate::config::{McpServerConfig, McpServerTransport};
+use crate::dispatcher::MessageDispatcher;
 use crate::error::McpError;
-use crate::inbox::Inbox;
-use crate::oauth::Tokens;
-use crate::server::{Server, Way};
+use crate::oauth::LoginTokens;
 use crate::stdio::LARGEST_MESSAGE;
 
 const SESSION: &str = "mcp-session-id";
-const PROTOCOL: &str = "mcp-protocol-version";
+const PROTOCOL_VERSION: &str = "mcp-protocol-version";
 const BOTH: &str = "text/event-stream, application/json";
-/// How much of an answer that nobody expected is shown.
+/// How many bytes of an unexpected reply an error contains.
 const SHOWN: usize = 8192;
-/// How long the goodbye may take.
+/// The time limit for end_with the session.
 const GOODBYE: Duration = Duration::from_secs(2);
-/// Between two attempts to hear what comes unasked, and how many may fail.
+/// The delay between attempts to open the stream of unsolicited messages, and how many attempts may fail.
 const PAUSE: Duration = Duration::from_secs(1);
 const ATTEMPTS: u32 = 3;
 
-/// The way to a server behind HTTP.
+/// An MCP server behind HTTP.
 #[derive(Debug)]
-pub(crate) struct Http {
+pub(crate) struct HttpTransport {
     client: Client,
     url: String,
     headers: HeaderMap,
-    tokens: Option<Tokens>,
-    state: Mutex<State>,
+    tokens: Option<LoginTokens>,
+    state: Mutex<HttpSession>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct State {
+struct HttpSession {
     session: Option<HeaderValue>,
     version: Option<HeaderValue>,
 }
 
-impl Http {
+impl HttpTransport {
     pub(crate) fn new(
         client: Client,
         url: &str,
         headers: HeaderMap,
-        tokens: Option<Tokens>,
+        tokens: Option<LoginTokens>,
     ) -> Self {
         Self {
             client,
@@ -61,8 +61,12 @@ impl Http {
         }
     }
 
-    /// Posts a message and delivers all that is answered.
-    pub(crate) async fn send(&self, message: String, inbox: &Arc<Inbox>) -> Result<(), McpError> {
+    /// Posts a message and dispatches everything in the reply.
+    pub(crate) async fn send(
+        &self,
+        message: String,
+        dispatcher: &Arc<MessageDispatcher>,
+    ) -> Result<(), McpError> {
         let mut token = self.token().await;
         let mut response = self.post(message.clone(), token.as_ref()).await?;
         if response.status() == StatusCode::UNAUTHORIZED
@@ -87,14 +91,14 @@ impl Http {
         if let Some(session) = response.headers().get(SESSION) {
             self.state.lock().session = Some(session.clone());
         }
-        match kind_of(&response) {
-            Kind::Json => {
+        match body_kind(&response) {
+            BodyKind::Json => {
                 let text = read(response, LARGEST_MESSAGE).await?;
-                inbox.deliver(&text);
+                dispatcher.deliver(&text);
                 Ok(())
             }
-            Kind::Events => events(response, inbox).await,
-            Kind::Other => Err(self.unexpected(response, token.as_ref()).await),
+            BodyKind::Events => events(response, dispatcher).await,
+            BodyKind::Other => Err(self.unexpected(response, token.as_ref()).await),
         }
     }
 
@@ -106,7 +110,7 @@ impl Http {
         request.body(message).send().await.map_err(failed)
     }
 
-    /// An answer that nobody expected, with its beginning, but without what was sent in secret.
+    /// An error with the beginning of an unexpected reply, without the secrets that were sent.
     async fn unexpected(&self, response: Response, token: Option<&Secret>) -> McpError {
         let mut secrets = SentSecrets::of(&self.headers);
         // Some servers take their key in the query of their address.
@@ -120,31 +124,31 @@ impl Http {
         unexpected(response, &secrets).await
     }
 
-    /// The token of the login, if there is one.
+    /// The current access token of the login, if there is one.
     async fn token(&self) -> Option<Secret> {
         Some(self.tokens.as_ref()?.current().await)
     }
 
-    pub(crate) fn agreed(&self, version: &str) {
+    pub(crate) fn set_protocol_version(&self, version: &str) {
         self.state.lock().version = HeaderValue::from_str(version).ok();
     }
 
     pub(crate) fn forget_session(&self) {
-        *self.state.lock() = State::default();
+        *self.state.lock() = HttpSession::default();
     }
 
-    /// Hears what the server says unasked, if it offers a stream of that.
-    pub(crate) async fn listen(&self, inbox: &Arc<Inbox>) {
+    /// Listens to the stream of unsolicited messages, if the server offers one.
+    pub(crate) async fn listen(&self, dispatcher: &Arc<MessageDispatcher>) {
         let mut failures = 0;
         while failures < ATTEMPTS {
             let request = self.prepared(self.client.get(&self.url), self.token().await.as_ref());
             let request = request.header(ACCEPT, "text/event-stream");
             match request.send().await {
                 Ok(response) if response.status() == StatusCode::OK => {
-                    if !matches!(kind_of(&response), Kind::Events) {
+                    if !matches!(body_kind(&response), BodyKind::Events) {
                         return;
                     }
-                    match events(response, inbox).await {
+                    match events(response, dispatcher).await {
                         Ok(()) => failures = 0,
                         Err(_) => failures += 1,
                     }
@@ -170,9 +174,9 @@ impl Http {
     }
 
     fn prepared(&self, request: RequestBuilder, token: Option<&Secret>) -> RequestBuilder {
-        let State { session, version } = self.state.lock().clone();
+        let HttpSession { session, version } = self.state.lock().clone();
         let mut headers = self.headers.clone();
-        let own = [(SESSION, session), (PROTOCOL, version)];
+        let own = [(SESSION, session), (PROTOCOL_VERSION, version)];
         for (name, value) in own {
             if let Some(value) = value {
                 headers.insert(HeaderName::from_static(name), value);
@@ -180,32 +184,34 @@ impl Http {
         }
         let request = request.headers(headers);
         match token {
-            // It does not show when requests are logged.
+            // `bearer_auth` marks the header as sensitive, so that it does not appear in logs.
             Some(token) => request.bearer_auth(token.reveal()),
             None => request,
         }
     }
 }
 
-/// The headers that are configured for a server, the token of a variable included.
+/// The configured headers of a server, including the bearer token of its environment variable.
 pub(crate) fn headers_of(
-    server: &Server,
+    server: &McpServerConfig,
     environment: &dyn Environment,
 ) -> Result<HeaderMap, McpError> {
-    let Way::Http {
+    let McpServerTransport::Http {
         bearer_token_variable,
         headers,
-        headers_of_variables,
+        headers_from_variables,
         ..
-    } = &server.way
+    } = &server.transport
     else {
         return Ok(HeaderMap::new());
     };
     let mut all = configured(headers);
-    let set = headers_of_variables.iter().filter_map(|(name, variable)| {
-        let value = environment.variable(variable)?;
-        (!value.trim().is_empty()).then(|| (name.clone(), value))
-    });
+    let set = headers_from_variables
+        .iter()
+        .filter_map(|(name, variable)| {
+            let value = environment.variable(variable)?;
+            (!value.trim().is_empty()).then(|| (name.clone(), value))
+        });
     all.extend(configured(&set.collect()));
     if let Some(variable) = bearer_token_variable {
         let value = bearer(server, variable, environment)?;
@@ -214,7 +220,7 @@ pub(crate) fn headers_of(
     Ok(all)
 }
 
-/// The headers of the configuration; those that cannot be sent are left out.
+/// Converts configured headers; headers that are not valid are logged and left out.
 fn configured(headers: &BTreeMap<String, String>) -> HeaderMap {
     let mut all = HeaderMap::new();
     for (name, value) in headers {
@@ -231,7 +237,7 @@ fn configured(headers: &BTreeMap<String, String>) -> HeaderMap {
 }
 
 fn bearer(
-    server: &Server,
+    server: &McpServerConfig,
     variable: &str,
     environment: &dyn Environment,
 ) -> Result<HeaderValue, McpError> {
@@ -251,25 +257,28 @@ fn bearer(
     Ok(value)
 }
 
-/// What an answer is made of.
-enum Kind {
+/// The form of a reply's body.
+enum BodyKind {
     Json,
     Events,
     Other,
 }
 
-fn kind_of(response: &Response) -> Kind {
+fn body_kind(response: &Response) -> BodyKind {
     let kind = response.headers().get(CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     match kind.split(';').next().map(str::trim) {
-        Some("application/json") => Kind::Json,
-        Some("text/event-stream") => Kind::Events,
-        _ => Kind::Other,
+        Some("application/json") => BodyKind::Json,
+        Some("text/event-stream") => BodyKind::Events,
+        _ => BodyKind::Other,
     }
 }
 
-/// Delivers the events of a stream to its end.
-async fn events(mut response: Response, inbox: &Arc<Inbox>) -> Result<(), McpError> {
+/// Dispatches the events of a stream until it ends.
+async fn events(
+    mut response: Response,
+    dispatcher: &Arc<MessageDispatcher>,
+) -> Result<(), McpError> {
     let mut parser = SseParser::new(SseLimits {
         event: LARGEST_MESSAGE,
         ..SseLimits::default()
@@ -279,7 +288,7 @@ async fn events(mut response: Response, inbox: &Arc<Inbox>) -> Result<(), McpErr
         while let Some(event) = parser.next(&mut rest) {
             let event = event.map_err(|error| McpError::Http(error.to_string()))?;
             if !event.trim_ascii().is_empty() {
-                inbox.deliver(event);
+                dispatcher.deliver(event);
             }
         }
     }
@@ -311,7 +320,7 @@ async fn unexpected(mut response: Response, secrets: &SentSecrets) -> McpError {
     {
         body.extend_from_slice(&chunk);
     }
-    // Before it is cut, so that no part of a secret is left.
+    // Redacts before the text is cut, so that no part of a secret remains.
     let mut shown = secrets.redact(String::from_utf8_lossy(&body).into_owned());
     let cut = if shown.len() <= SHOWN {
         ""

@@ -1,29 +1,30 @@
-//! Layer: capability. MCP servers: starting them, talking to them, and their end.
+//! Layer: capability. The MCP client: starts servers, logs in to them, sends requests and ends them.
 //!
-//! It knows neither threads nor turns, reads no configuration and no environment variable by itself:
-//! all that comes in as values. The one file that it writes keeps logins. A server that runs as a program belongs to its [`Connection`]: it
-//! ends with it, and with this process, however that ends.
+//! It knows neither threads nor turns, and reads neither configuration nor environment variables itself: both come
+//! in as values. The only file that it writes contains logins. A server that runs as a program belongs to its
+//! [`McpConnection`]: it ends with the connection, and with this process in any case.
 //!
-//! Code map: `server` (what is configured), `connector` (from that to a connection), `connection`
-//! (requests and their limits), `inbox` (what comes in), `message` (its form), `transport`, `stdio`
-//! and `http` (the ways there), `oauth` (logins), `error`.
+//! Code map: `config` (the configuration of a server), `connector` (starts servers), `connection` (requests and
+//! their limits), `dispatcher` (incoming messages), `message` (JSON-RPC), `transport` with `stdio` and `http`,
+//! `oauth` (logins), `error`.
 
+mod config;
 mod connection;
 mod connector;
+mod dispatcher;
 mod error;
 mod http;
-mod inbox;
 mod message;
 mod oauth;
-mod server;
 mod stdio;
 mod transport;
 
-pub use connection::{Connection, Page};
-pub use connector::{Connector, Running};
+pub use config::{McpServerConfig, McpServerTransport};
+pub use connection::{ListPage, McpConnection};
+pub use connector::{McpConnector, RunningMcpServer};
+pub use dispatcher::{CancelElicitations, ElicitationHandler, ElicitationReply};
 pub use error::McpError;
-pub use inbox::{ElicitationReply, NoQuestions, Questions};
 pub use oauth::{
-    Authorization, LoginError, LoginOptions, LoginSettings, LoginStore, Logins, StartedLogin,
+    McpAuthorization, McpLoginError, McpLoginOptions, McpLoginSettings, McpLoginStore, McpLogins,
+    StartedMcpLogin,
 };
-pub use server::{Server, Way};

@@ -1,4 +1,4 @@
-//! The form of messages: JSON-RPC 2.0.
+//! JSON-RPC 2.0 messages.
 
 use codex_protocol::RequestId;
 use serde::Deserialize;
@@ -6,26 +6,27 @@ use serde_json::{Value, json};
 
 use crate::error::McpError;
 
-/// Something that a server sent.
+/// A message from a server.
 #[derive(Debug)]
-pub(crate) enum Incoming {
-    /// The answer to a request of ours.
+pub(crate) enum IncomingMessage {
+    /// The reply to a request of this client.
     Reply {
         id: u64,
         outcome: Result<Value, McpError>,
     },
-    /// Something that it asks.
     Request {
         id: RequestId,
         method: String,
         params: Value,
     },
-    /// Something that it tells.
-    Notification { method: String, params: Value },
+    Notification {
+        method: String,
+        params: Value,
+    },
 }
 
 #[derive(Deserialize)]
-struct Envelope {
+struct JsonRpcEnvelope {
     #[serde(default)]
     id: Value,
     method: Option<String>,
@@ -44,15 +45,15 @@ struct RemoteError {
     message: String,
 }
 
-/// Reads a message; none if it is not one that anybody waits for.
-pub(crate) fn read(text: &[u8]) -> Result<Option<Incoming>, serde_json::Error> {
-    let envelope: Envelope = serde_json::from_slice(text)?;
-    let Envelope { id, params, .. } = envelope;
+/// Reads a message. `None` if it is a reply to no request of this client.
+pub(crate) fn read(text: &[u8]) -> Result<Option<IncomingMessage>, serde_json::Error> {
+    let envelope: JsonRpcEnvelope = serde_json::from_slice(text)?;
+    let JsonRpcEnvelope { id, params, .. } = envelope;
     Ok(
         match (envelope.method, serde_json::from_value(id.clone())) {
-            (Some(method), Ok(id)) => Some(Incoming::Request { id, method, params }),
-            (Some(method), Err(_)) => Some(Incoming::Notification { method, params }),
-            (None, _) => id.as_u64().map(|id| Incoming::Reply {
+            (Some(method), Ok(id)) => Some(IncomingMessage::Request { id, method, params }),
+            (Some(method), Err(_)) => Some(IncomingMessage::Notification { method, params }),
+            (None, _) => id.as_u64().map(|id| IncomingMessage::Reply {
                 id,
                 outcome: match envelope.error {
                     Some(RemoteError { code, message }) => Err(McpError::Remote { code, message }),

@@ -1,11 +1,11 @@
-//! Logins to servers behind HTTP (OAuth 2.1: authorisation code with PKCE, dynamic registration).
+//! McpLogins to servers behind HTTP (OAuth 2.1: authorization code with PKCE, dynamic client registration).
 //!
-//! [`Logins`] begins and forgets them. They are kept in `.credentials.json` in the home folder, which
-//! only its owner can read, in a form that other programs share. Tokens are in no log and in no error.
+//! [`McpLogins`] starts and deletes them. They are stored in `.credentials.json` in the home folder, readable for
+//! its owner only, in a format that other programs share. LoginTokens appear in no log and no error.
 
-mod caller;
+mod client;
+mod credentials_file;
 mod discovery;
-mod file;
 mod login;
 mod replies;
 mod tokens;
@@ -20,119 +20,117 @@ use std::time::Duration;
 use codex_private_files::secret_file;
 use parking_lot::Mutex;
 
-use crate::server::{Server, Way};
+use crate::config::{McpServerConfig, McpServerTransport};
 
-pub(crate) use caller::Caller;
+pub(crate) use client::OAuthClient;
+use credentials_file::CredentialsFile;
 pub(crate) use discovery::discover;
-use file::CredentialsFile;
-use login::Pending;
-pub use login::StartedLogin;
-pub(crate) use tokens::Tokens;
+use login::PendingMcpLogin;
+pub use login::StartedMcpLogin;
+pub(crate) use tokens::LoginTokens;
 
-/// Where logins are kept.
+/// Where logins are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum LoginStore {
-    /// In the file.
+pub enum McpLoginStore {
+    /// In `.credentials.json`.
     #[default]
     File,
     /// In the keyring of the system, which this version cannot use.
     Keyring,
 }
 
-/// What is configured of logins.
+/// The configuration of logins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct LoginSettings {
-    /// Where they are kept.
-    pub store: LoginStore,
-    /// The port on which a browser comes back; any unless given.
+pub struct McpLoginSettings {
+    pub store: McpLoginStore,
+    /// The port of the callback listener; any free port if absent.
     pub callback_port: Option<NonZeroU16>,
-    /// Where a browser is sent, if something leads from there to this machine.
+    /// The redirect URI, if something forwards from there to this machine.
     pub callback_url: Option<String>,
 }
 
-/// The logins to servers.
+/// The stored and pending logins to servers.
 #[derive(Clone, Debug)]
-pub struct Logins {
+pub struct McpLogins {
     file: CredentialsFile,
-    settings: LoginSettings,
-    pending: Arc<Mutex<HashMap<String, Pending>>>,
+    settings: McpLoginSettings,
+    pending: Arc<Mutex<HashMap<String, PendingMcpLogin>>>,
 }
 
-/// How a login is to go.
+/// The options of one login.
 #[derive(Clone, Debug)]
-pub struct LoginOptions {
-    /// What to ask for, in place of what is configured or offered.
+pub struct McpLoginOptions {
+    /// The scopes to request; they replace those of the configuration or of the authorization server.
     pub scopes: Option<Vec<String>>,
-    /// How long a person may take.
+    /// How long the login waits for the user.
     pub time: Duration,
 }
 
-/// How requests to a server are authorised.
+/// How requests to a server are authorized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Authorization {
-    /// Not at all: it is a program, or offers no logins.
+pub enum McpAuthorization {
+    /// Not at all: the server is a program, or supports no logins.
     Unsupported,
-    /// It offers logins, and there is none.
+    /// The server supports logins, but none is stored.
     NotLoggedIn,
     /// By a configured token.
     BearerToken,
-    /// By a login.
+    /// By a stored login.
     Login,
 }
 
-/// Why a login did not come about.
+/// Why a login failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LoginError {
+pub enum McpLoginError {
     /// The server is a program.
     #[error("OAuth login is only supported for streamable HTTP servers.")]
     Program,
-    /// The authorisation server turned the person down.
+    /// The authorization server refused.
     #[error("OAuth provider returned `{code}`{}", description.as_ref().map(|text| format!(": {text}")).unwrap_or_default())]
     Refused {
-        /// Its name of the reason.
+        /// The OAuth error code.
         code: String,
-        /// What it says to people.
+        /// The text of the authorization server.
         description: Option<String>,
     },
-    /// Something else went wrong.
     #[error("{0}")]
     Failed(String),
 }
 
-impl LoginError {
-    /// Whether the login may work with other scopes.
+impl McpLoginError {
+    /// Whether another login may succeed with other scopes.
     #[must_use]
     pub fn is_about_scopes(&self) -> bool {
         matches!(self, Self::Refused { code, .. } if code == "invalid_scope")
     }
 }
 
-impl Logins {
-    /// Those that are kept in this home folder.
+impl McpLogins {
+    /// The logins of a home folder.
     #[must_use]
     pub fn in_home(home: &Path) -> Self {
         Self {
             file: CredentialsFile::in_home(home),
-            settings: LoginSettings::default(),
+            settings: McpLoginSettings::default(),
             pending: Arc::default(),
         }
     }
 
-    /// The same, as configured here.
+    /// The same logins with another configuration.
     #[must_use]
-    pub fn with(&self, settings: LoginSettings) -> Self {
+    pub fn with(&self, settings: McpLoginSettings) -> Self {
         Self {
             settings,
             ..self.clone()
         }
     }
 
-    /// Forgets the login to a server. False if there was none.
+    /// Deletes the login to a server. False if there was none.
     ///
     /// # Errors
     /// The file cannot be read or written.
-    pub async fn forget(&self, server: &Server) -> io::Result<bool> {
-        let Way::Http { url, .. } = &server.way else {
+    pub async fn forget(&self, server: &McpServerConfig) -> io::Result<bool> {
+        let McpServerTransport::Http { url, .. } = &server.transport else {
             return Ok(false);
         };
         self.check().map_err(io::Error::other)?;
@@ -140,17 +138,20 @@ impl Logins {
         self.file.remove(&server.name, url)
     }
 
-    /// Whether there is a login to a server.
-    pub(crate) fn has(&self, server: &Server) -> bool {
-        let Way::Http { url, .. } = &server.way else {
+    pub(crate) fn has(&self, server: &McpServerConfig) -> bool {
+        let McpServerTransport::Http { url, .. } = &server.transport else {
             return false;
         };
-        self.settings.store == LoginStore::File && self.file.find(&server.name, url).is_some()
+        self.settings.store == McpLoginStore::File && self.file.find(&server.name, url).is_some()
     }
 
-    /// The tokens for a server, if somebody has logged in.
-    pub(crate) fn tokens(&self, server: &Server, caller: Caller) -> Option<Tokens> {
-        let Way::Http { url, .. } = &server.way else {
+    /// The tokens for a server, if a login is stored.
+    pub(crate) fn tokens(
+        &self,
+        server: &McpServerConfig,
+        oauth_client: OAuthClient,
+    ) -> Option<LoginTokens> {
+        let McpServerTransport::Http { url, .. } = &server.transport else {
             return None;
         };
         if let Err(problem) = self.check() {
@@ -158,13 +159,13 @@ impl Logins {
             return None;
         }
         let login = self.file.find(&server.name, url)?;
-        Some(Tokens::new(self.file.clone(), caller, login))
+        Some(LoginTokens::new(self.file.clone(), oauth_client, login))
     }
 
     fn check(&self) -> Result<(), &'static str> {
         match self.settings.store {
-            LoginStore::File => Ok(()),
-            LoginStore::Keyring => Err("this version cannot use the system's keyring; set \
+            McpLoginStore::File => Ok(()),
+            McpLoginStore::Keyring => Err("this version cannot use the system's keyring; set \
                                         `mcp_oauth_credentials_store` to `file`"),
         }
     }

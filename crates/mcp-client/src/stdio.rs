@@ -1,7 +1,7 @@
-//! A server that is a program of its own: a message is a line.
+//! The stdio transport: the server is a program, and each message is one line.
 //!
-//! The program belongs to a task here. When the connection is closed its input ends; if it does not
-//! end by itself soon after, it is killed with everything that it started.
+//! A task owns the program. When the connection is closed, the program's input ends; if the program does not exit
+//! soon after, its whole process tree is killed.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -16,39 +16,39 @@ use codex_sandbox::LaunchPlan;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::dispatcher::MessageDispatcher;
 use crate::error::McpError;
-use crate::inbox::Inbox;
 
-/// The longest message that is read.
+/// The maximum size of a message.
 pub(crate) const LARGEST_MESSAGE: usize = 64 * 1024 * 1024;
-/// The longest line of its log that is kept whole.
+/// The maximum length of a logged line of the server's standard error.
 const LONGEST_LOG_LINE: usize = 4096;
-/// How many messages may wait for a server that does not read.
+/// The capacity of the queue of messages to the program.
 const OUTGOING: usize = 64;
-/// How long a program may take to end once its input has, and what it left behind to be read.
+/// How long a program may take to exit after its input has ended, and how long its remaining output is read.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// What to start.
+/// The command line and environment of a server.
 #[derive(Debug)]
-pub(crate) struct Program {
+pub(crate) struct ServerProgram {
     pub(crate) command: Vec<OsString>,
     pub(crate) environment: Vec<(OsString, OsString)>,
     pub(crate) cwd: PathBuf,
 }
 
-/// The way to a program.
+/// A server that runs as a program.
 #[derive(Debug)]
-pub(crate) struct Stdio {
+pub(crate) struct StdioTransport {
     outgoing: mpsc::Sender<String>,
 }
 
-impl Stdio {
-    /// Starts the program; what it says goes into the inbox until the connection is closed.
+impl StdioTransport {
+    /// Starts the program. Its messages are dispatched until the connection is closed.
     pub(crate) async fn start(
         launcher: &Launcher,
-        program: Program,
+        program: ServerProgram,
         server: String,
-        inbox: &Arc<Inbox>,
+        dispatcher: &Arc<MessageDispatcher>,
         closed: CancellationToken,
     ) -> Result<Self, McpError> {
         let spawned = launcher.spawn(Launch {
@@ -68,9 +68,9 @@ impl Stdio {
         if let Some(input) = input {
             tokio::spawn(write(input, messages));
         }
-        let reader = Reader {
+        let reader = OutputReader {
             server,
-            inbox: Arc::clone(inbox),
+            dispatcher: Arc::clone(dispatcher),
             line: Vec::new(),
             log: Vec::new(),
         };
@@ -85,7 +85,7 @@ impl Stdio {
     }
 }
 
-/// Writes for as long as there is a way here. The program's input ends with this.
+/// Writes messages until the transport is dropped, which ends the program's input.
 async fn write(mut input: StandardInput, mut messages: mpsc::Receiver<String>) {
     while let Some(message) = messages.recv().await {
         if input.write(message.as_bytes()).await.is_err() {
@@ -94,15 +94,15 @@ async fn write(mut input: StandardInput, mut messages: mpsc::Receiver<String>) {
     }
 }
 
-/// Reads what a program says.
-struct Reader {
+/// Reads the output of a program.
+struct OutputReader {
     server: String,
-    inbox: Arc<Inbox>,
+    dispatcher: Arc<MessageDispatcher>,
     line: Vec<u8>,
     log: Vec<u8>,
 }
 
-impl Reader {
+impl OutputReader {
     /// Owns the program from its start to its end.
     async fn keep(
         mut self,
@@ -113,13 +113,14 @@ impl Reader {
         let reason = tokio::select! {
             reason = self.read(&mut output) => reason,
             _ = process.wait() => {
-                // What it said last may still be on its way; others may hold its output open.
+                // Its last output may not have been read yet. Other processes may hold the output open, hence the
+                // time limit.
                 let _ = tokio::time::timeout(GRACE, self.read(&mut output)).await;
                 McpError::Closed
             }
             () = closed.cancelled() => McpError::Closed,
         };
-        self.inbox.lose(reason);
+        self.dispatcher.lose(reason);
         if closed.is_cancelled() {
             let ends = async {
                 tokio::join!(process.wait(), self.read(&mut output));
@@ -129,7 +130,7 @@ impl Reader {
         process.kill().await;
     }
 
-    /// Reads to the end, or to something that cannot be read.
+    /// Reads until the output ends or cannot be read.
     async fn read(&mut self, output: &mut ProcessOutput) -> McpError {
         while let Some(OutputChunk { stream, bytes }) = output.next().await {
             match stream {
@@ -154,7 +155,7 @@ impl Reader {
         let line = std::mem::take(&mut self.line);
         let line = line.trim_ascii();
         if !line.is_empty() {
-            self.inbox.deliver(line);
+            self.dispatcher.deliver(line);
         }
     }
 

@@ -1,61 +1,63 @@
-//! The ways to a server.
+//! The two transports, behind one type.
 
 use std::sync::Arc;
 
+use crate::dispatcher::MessageDispatcher;
 use crate::error::McpError;
-use crate::http::Http;
-use crate::inbox::Inbox;
-use crate::stdio::Stdio;
+use crate::http::HttpTransport;
+use crate::stdio::StdioTransport;
 
-/// The way to one server.
 #[derive(Debug)]
 pub(crate) enum Transport {
-    Stdio(Stdio),
-    Http(Box<Http>),
+    Stdio(StdioTransport),
+    Http(Box<HttpTransport>),
 }
 
 impl Transport {
-    /// Sends a message. Ends when nothing more comes back on the way that it took: with HTTP that is
-    /// the end of the answer.
-    pub(crate) async fn send(&self, message: String, inbox: &Arc<Inbox>) -> Result<(), McpError> {
+    /// Sends a message. With HTTP this returns only after the whole reply was dispatched.
+    pub(crate) async fn send(
+        &self,
+        message: String,
+        dispatcher: &Arc<MessageDispatcher>,
+    ) -> Result<(), McpError> {
         match self {
             Self::Stdio(stdio) => stdio.send(message).await,
-            Self::Http(http) => http.send(message, inbox).await,
+            Self::Http(http) => http.send(message, dispatcher).await,
         }
     }
 
-    /// Whether the answer to a message comes back before the end of sending it.
+    /// Whether `send` dispatches the reply before it returns.
     pub(crate) fn answers_in_place(&self) -> bool {
         matches!(self, Self::Http(_))
     }
 
-    /// The handshake is done, in this version of the protocol.
-    pub(crate) fn agreed(&self, version: &str) {
+    /// Sets the protocol version that the handshake set_protocol_version on.
+    pub(crate) fn set_protocol_version(&self, version: &str) {
         if let Self::Http(http) = self {
-            http.agreed(version);
+            http.set_protocol_version(version);
         }
     }
 
-    /// The session is about to be begun anew.
+    /// Forgets the session, because a new one is about to start.
     pub(crate) fn forget_session(&self) {
         if let Self::Http(http) = self {
             http.forget_session();
         }
     }
 
-    /// Hears what comes unasked, until the connection is closed or the server has nothing of the kind.
-    pub(crate) async fn listen(&self, inbox: &Arc<Inbox>) {
+    /// Listens to messages that the server sends on its own, until the connection is closed.
+    pub(crate) async fn listen(&self, dispatcher: &Arc<MessageDispatcher>) {
         match self {
-            // Everything comes on the one way.
+            // They arrive with all other output.
             Self::Stdio(_) => {}
-            Self::Http(http) => http.listen(inbox).await,
+            Self::Http(http) => http.listen(dispatcher).await,
         }
     }
 
-    /// Says goodbye.
+    /// Ends the session at the server.
     pub(crate) async fn close(&self) {
         match self {
-            // A program learns it from the end of its input.
+            // The end of the program's input is enough.
             Self::Stdio(_) => {}
             Self::Http(http) => http.close().await,
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use codex_model_client::{ModelClient, ModelError, Provider, RetryPolicy, WireApi};
 use codex_protocol::CodexErrorInfo;
-use codex_test_support::{Gate, HttpReply, ModelServer, sse};
+use codex_test_support::{HttpReply, Latch, ModelServer, sse};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use support::{Setup, is_complete, request, text};
@@ -277,12 +277,12 @@ async fn dropping_the_stream_closes_the_connection() {
 
 #[tokio::test]
 async fn dropping_the_request_closes_the_connection() {
-    let gate = Gate::new();
-    let setup = Setup::new([HttpReply::default().wait(&gate)]).await;
+    let latch = Latch::new();
+    let setup = Setup::new([HttpReply::default().wait(&latch)]).await;
     let (client, request) = (setup.client(), request());
     tokio::select! {
         outcome = client.stream(&request) => panic!("{outcome:?}"),
-        () = gate.reached() => {}
+        () = latch.reached() => {}
     }
     setup.server.disconnected().await;
 }

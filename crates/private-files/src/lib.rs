@@ -1,8 +1,8 @@
-//! Layer: foundation. Files and folders that nobody but their owner may read.
+//! Layer: foundation. Creates files and folders that only their owner can read.
 //!
-//! What this program keeps in its home folder holds conversations and keys. It is made with the modes 0600
-//! and 0700, whatever the umask of the process says; the umask itself stays as it is, as it belongs to the
-//! commands that are run as well. Where there are no such modes, nothing is done about them.
+//! The home folder contains conversations and keys. Its entries get the modes 0600 and 0700, whatever the umask is.
+//! The umask itself is not changed, because the commands that are run inherit it. On systems without such modes
+//! nothing is done.
 
 pub mod secret_file;
 
@@ -10,7 +10,7 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// What programs like this one have in their home folder. Older releases made it with the usual modes.
+/// The entries of a home folder. Older releases created them with the usual modes.
 const KEPT: [&str; 19] = [
     ".credentials.json",
     "archived_sessions",
@@ -33,10 +33,9 @@ const KEPT: [&str; 19] = [
     "thread_history_1.sqlite",
 ];
 
-/// Makes a folder and those above it that are missing. Those that exist keep their modes.
+/// Creates a private folder and its missing parents. Existing folders keep their modes.
 ///
 /// # Errors
-/// It cannot be made.
 pub fn create_dir_all(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -45,11 +44,9 @@ pub fn create_dir_all(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Opens a file as the options say; one that is made is private, and so is one of ours from now on that
-/// was not.
+/// Opens a file with these options. A new file is private, and an existing one of this user becomes private.
 ///
 /// # Errors
-/// It cannot be opened.
 pub fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
@@ -58,12 +55,11 @@ pub fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     Ok(file)
 }
 
-/// Makes an empty file if there is none, and takes the rights of others away from one that there is.
+/// Creates an empty file if there is none, and makes an existing one private.
 ///
-/// A file that exists is not opened: closing it again would give up the locks that this process has on it.
+/// An existing file is not opened, because closing it would release the locks of this process on it.
 ///
 /// # Errors
-/// It cannot be made.
 pub fn ensure(path: &Path) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -77,26 +73,24 @@ pub fn ensure(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes a file as a whole.
+/// Writes a whole file.
 ///
 /// # Errors
-/// It cannot be written.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
     open(path, &mut options)?.write_all(bytes)
 }
 
-/// Takes the rights of others away from what an older release left in a home folder. The folder itself
-/// keeps its mode: it may hold what is not ours.
+/// Makes the entries of a home folder private that an older release created. The folder itself keeps its mode, as
+/// it may contain files of other programs.
 pub fn tighten_home(home: &Path) {
     for name in KEPT {
         tighten(&home.join(name));
     }
 }
 
-/// Takes the rights of others away from a file or a folder. A link leads to what is not ours; what belongs
-/// to somebody else who lets us write to it stays as it is.
+/// Makes a file or folder private. Links and entries of other users are left unchanged.
 #[cfg(unix)]
 fn tighten(path: &Path) {
     use std::os::unix::fs::PermissionsExt;

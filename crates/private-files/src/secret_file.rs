@@ -1,4 +1,4 @@
-//! Files with secrets: readable by their owner only, replaced as a whole, locked while they are written.
+//! Files with secrets: readable for their owner only, replaced atomically, locked during updates.
 
 use std::fs::File;
 use std::io::Write;
@@ -6,17 +6,17 @@ use std::path::Path;
 use std::time::Duration;
 use std::{fs, io};
 
-/// A larger file is an error.
+/// Larger files are an error.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// How often, and after which pause, a lock is tried again.
+/// How often and at what interval the lock is tried.
 const LOCK_TRIES: u32 = 600;
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
-/// Reads the file, if it exists.
+/// Reads a file, if it exists.
 ///
 /// # Errors
-/// It cannot be read or is too large.
+/// The file cannot be read or is too large.
 pub fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     match fs::metadata(path) {
         Ok(metadata) if metadata.len() > MAX_BYTES => {
@@ -28,10 +28,10 @@ pub fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// Replaces the file as a whole.
+/// Replaces a file atomically.
 ///
 /// # Errors
-/// It cannot be written; the old file is kept.
+/// The file cannot be written; the old content is kept.
 pub fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     crate::create_dir_all(folder)?;
@@ -42,8 +42,8 @@ pub fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits for the lock of the file, which is a second file beside it. It is held until the result is dropped.
-/// None if another process holds it for too long.
+/// Waits for the lock of a file, which is a separate file beside it. The lock is released when the result is
+/// dropped. `None` if another process holds it for too long.
 pub async fn lock(path: &Path) -> Option<File> {
     let mut options = File::options();
     options.create(true).truncate(false).write(true);

@@ -10,12 +10,16 @@
 
 mod bindings;
 mod denial;
+mod enforcement;
 mod engine_files;
+mod file_rules;
+mod git_pointers;
 #[cfg(target_os = "linux")]
 mod linux;
 mod markers;
 mod plan;
 mod policy;
+mod requested_roots;
 mod roots;
 mod seatbelt;
 mod service_sockets;
@@ -24,20 +28,18 @@ mod wire;
 
 pub use bindings::ResolvedRoots;
 pub use denial::looks_denied;
+pub use enforcement::{Enforcement, EnforcementLevels, Namespaces};
 pub use engine_files::{EngineFiles, TrustedProjects};
+pub use file_rules::{FileRules, ProtectedPath, ReadScope, WhenAbsent};
 #[cfg(target_os = "linux")]
 pub use linux::{ConfineError, ConfineStep, LinuxConfinement, Placeholders, ProcessIdentity};
 pub use markers::{
     has_entry, has_marker, is_shared_folder, marked_folder, sweep_placeholders_once,
 };
-pub use plan::{
-    Enforcement, EnforcementLevels, LaunchPlan, LaunchPlanError, Namespaces, limits_processes,
-    plan, probe,
-};
+pub use plan::{LaunchPlan, LaunchPlanError, limits_processes, plan, probe};
 pub use policy::{
     ConfinementPolicy, Grants, NetworkMode, PolicyContext, ReadAccess, WorkspaceWrite,
 };
-pub use roots::{FileRules, ProtectedPath, ReadScope, WhenAbsent};
 pub use seatbelt::SeatbeltProfile;
 pub use service_sockets::known_service_sockets;
 #[cfg(unix)]

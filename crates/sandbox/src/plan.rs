@@ -6,48 +6,11 @@
 use std::sync::OnceLock;
 
 use crate::bindings::record_writable;
+use crate::enforcement::{Enforcement, EnforcementLevels, Namespaces};
+use crate::file_rules::{FileRules, ReadScope};
 use crate::policy::{ConfinementPolicy, PolicyContext};
-use crate::roots::{FileRules, ReadScope, effective_network};
+use crate::requested_roots::effective_network;
 use crate::seatbelt::SeatbeltProfile;
-
-/// The namespaces that this process can create.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Namespaces {
-    /// None.
-    Unavailable,
-    /// Mount namespaces, for read-only mounts.
-    Mounts,
-    /// Also process id namespaces, which hide other processes.
-    MountsAndProcesses,
-}
-
-/// The enforcement mechanisms of this system.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct EnforcementLevels {
-    /// The version of Landlock's interface, 0 without Landlock.
-    pub landlock: u32,
-    /// Whether system call filters are available.
-    pub seccomp: bool,
-    pub namespaces: Namespaces,
-    /// Whether macOS's sandbox is available.
-    pub seatbelt: bool,
-}
-
-/// The mechanisms that a plan uses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Enforcement {
-    /// None: the policy restricts nothing.
-    Nothing,
-    /// The system call filter, and the others that are available.
-    Linux {
-        /// The namespaces.
-        namespaces: Namespaces,
-        /// The version of Landlock, 0 if not used.
-        landlock: u32,
-    },
-    /// macOS's sandbox.
-    Seatbelt,
-}
 
 /// How to launch a command under a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use crate::file_rules::{FileRules, ReadScope};
 use crate::policy::NetworkMode;
-use crate::roots::{FileRules, ReadScope};
 
 /// The full path, because a program found in `PATH` could be any program.
 const LAUNCHER: &str = "/usr/bin/sandbox-exec";
@@ -142,7 +142,7 @@ impl SeatbeltProfile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::roots::{ProtectedPath, WhenAbsent};
+    use crate::file_rules::{ProtectedPath, WhenAbsent};
 
     fn rules() -> FileRules {
         FileRules {

@@ -1,25 +1,24 @@
-//! What a scenario must hold beyond its shape: nothing in it can be left without effect.
+//! Checks a scenario for members that would have no effect or cannot be played.
 
 use thiserror::Error;
 
-use crate::format::{Refusal, Reply, Scenario, Step, When};
+use crate::format::{HttpRefusal, ReplyStep, RequestCondition, Scenario, ScriptedReply};
 
-/// A scenario that cannot be played, and where.
+/// Why a scenario cannot be played.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{place}: {reason}")]
-pub struct Misfit {
-    /// The way to the member, for example `replies[2].steps[0]`.
+pub struct ScenarioProblem {
+    /// The path of the member, for example `replies[2].steps[0]`.
     pub place: String,
-    /// What is wrong with it.
     pub reason: &'static str,
 }
 
-pub(crate) fn check(scenario: &Scenario) -> Result<(), Misfit> {
+pub(crate) fn check(scenario: &Scenario) -> Result<(), ScenarioProblem> {
     if scenario.replies.is_empty() {
-        return misfit("replies", "a scenario needs at least one reply");
+        return problem("replies", "a scenario needs at least one reply");
     }
     if scenario.pace.characters == 0 {
-        return misfit("pace.characters", "must be at least 1");
+        return problem("pace.characters", "must be at least 1");
     }
     for path in scenario.session.files.keys() {
         check_path(path)?;
@@ -30,30 +29,30 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Misfit> {
     Ok(())
 }
 
-fn check_path(path: &str) -> Result<(), Misfit> {
+fn check_path(path: &str) -> Result<(), ScenarioProblem> {
     use std::path::{Component, Path};
     let inside = |part| matches!(part, Component::Normal(_));
     if path.is_empty() || !Path::new(path).components().all(inside) {
         let place = format!("session.files.\"{path}\"");
-        return misfit(place, "the path must stay inside the folder to work in");
+        return problem(place, "the path must stay inside the folder to work in");
     }
     Ok(())
 }
 
-fn check_reply(place: &str, reply: &Reply) -> Result<(), Misfit> {
+fn check_reply(place: &str, reply: &ScriptedReply) -> Result<(), ScenarioProblem> {
     match (&reply.refuse, reply.steps.as_slice()) {
-        (None, []) => misfit(place, "a reply needs `steps` or `refuse`"),
-        (Some(_), [_, ..]) => misfit(place, "a reply has `steps` or `refuse`, not both"),
+        (None, []) => problem(place, "a reply needs `steps` or `refuse`"),
+        (Some(_), [_, ..]) => problem(place, "a reply has `steps` or `refuse`, not both"),
         (Some(refusal), []) => check_refusal(place, refusal),
         (None, steps) => check_steps(place, steps),
     }?;
     match &reply.when {
-        Some(When {
+        Some(RequestCondition {
             user: None,
             output: None,
             exit_code: None,
             model: None,
-        }) => misfit(
+        }) => problem(
             format!("{place}.when"),
             "needs `user`, `output`, `exit_code` or `model`; leave it out for any request",
         ),
@@ -61,9 +60,9 @@ fn check_reply(place: &str, reply: &Reply) -> Result<(), Misfit> {
     }
 }
 
-fn check_refusal(place: &str, refusal: &Refusal) -> Result<(), Misfit> {
+fn check_refusal(place: &str, refusal: &HttpRefusal) -> Result<(), ScenarioProblem> {
     if !(300..=599).contains(&refusal.status) {
-        return misfit(
+        return problem(
             format!("{place}.refuse.status"),
             "must be from 300 to 599; use `steps` for a reply that succeeds",
         );
@@ -72,29 +71,29 @@ fn check_refusal(place: &str, refusal: &Refusal) -> Result<(), Misfit> {
     for (name, value) in &refusal.headers {
         if unsafe_text(name) || value.contains(['\r', '\n']) {
             let place = format!("{place}.refuse.headers.\"{name}\"");
-            return misfit(place, "not a header");
+            return problem(place, "not a header");
         }
     }
     Ok(())
 }
 
-fn check_steps(place: &str, steps: &[Step]) -> Result<(), Misfit> {
+fn check_steps(place: &str, steps: &[ReplyStep]) -> Result<(), ScenarioProblem> {
     for (index, step) in steps.iter().enumerate() {
         let place = || format!("{place}.steps[{index}]");
         match (step, steps.get(index + 1)) {
-            (Step::Cut | Step::Stall | Step::Fail(_), Some(_)) => {
-                return misfit(place(), "nothing can follow this step");
+            (ReplyStep::Cut | ReplyStep::Stall | ReplyStep::Fail(_), Some(_)) => {
+                return problem(place(), "nothing can follow this step");
             }
-            (Step::Unfinished(_), None) => {
-                return misfit(place(), "needs `cut`, `stall` or `fail` after it");
+            (ReplyStep::Unfinished(_), None) => {
+                return problem(place(), "needs `cut`, `stall` or `fail` after it");
             }
-            (Step::Plan(plan), _) if plan.is_empty() => {
-                return misfit(place(), "the plan has no steps");
+            (ReplyStep::Plan(plan), _) if plan.is_empty() => {
+                return problem(place(), "the plan has no steps");
             }
-            (Step::Item(fields) | Step::Event(fields), _)
+            (ReplyStep::Item(fields) | ReplyStep::Event(fields), _)
                 if !fields.get("type").is_some_and(|kind| kind.is_string()) =>
             {
-                return misfit(place(), "needs a `type`");
+                return problem(place(), "needs a `type`");
             }
             _ => {}
         }
@@ -102,7 +101,7 @@ fn check_steps(place: &str, steps: &[Step]) -> Result<(), Misfit> {
     Ok(())
 }
 
-fn misfit<T>(place: impl Into<String>, reason: &'static str) -> Result<T, Misfit> {
+fn problem<T>(place: impl Into<String>, reason: &'static str) -> Result<T, ScenarioProblem> {
     let place = place.into();
-    Err(Misfit { place, reason })
+    Err(ScenarioProblem { place, reason })
 }

@@ -1,5 +1,4 @@
-//! What a scenario file may say. The descriptions of the members are the reference for authors: they
-//! stand in the schema.
+//! The format of scenario files. The schema contains these descriptions; they are the reference for authors.
 
 use std::collections::BTreeMap;
 
@@ -7,46 +6,46 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A scenario: what the model answers, and what a session with it looks like.
+/// A scenario: the replies of a scripted model, and a session with it.
 ///
-/// Each thread plays the script from its beginning. A request takes the first reply that fits it and
-/// has not been given to this thread yet.
+/// Each thread starts at the beginning of the script. A request gets the first reply that matches it and that this
+/// thread has not received yet.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// What the scenario shows, in a sentence.
+    /// What the scenario shows, in one sentence.
     pub description: String,
-    /// Settings of the engine, as in `config.toml`, below those of the command line and of requests.
+    /// Settings of the engine, as in `config.toml`. Those of the command line and of requests take precedence.
     #[serde(default)]
     pub settings: Map<String, Value>,
-    /// How fast text comes.
+    /// The speed of streamed text.
     #[serde(default)]
-    pub pace: Pace,
-    /// How often the engine tries again.
+    pub pace: StreamPace,
+    /// How often the engine retries.
     #[serde(default)]
-    pub retries: Retries,
-    /// Begin again when no reply is left. Otherwise such a request is refused.
+    pub retries: RetrySettings,
+    /// Start again when no reply is left. Otherwise such a request is refused.
     #[serde(default)]
     pub restart: bool,
-    /// The person's part, for `codex demo --script`. A server ignores it.
+    /// The user's part, for `codex demo --script`. A server ignores it.
     #[serde(default)]
-    pub session: Session,
-    /// The replies of the model, one for each of its requests.
-    pub replies: Vec<Reply>,
+    pub session: SessionScript,
+    /// The replies of the model, one per request.
+    pub replies: Vec<ScriptedReply>,
 }
 
-/// How fast text comes.
+/// The speed of streamed text.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Pace {
-    /// Characters in one piece of streamed text.
+pub struct StreamPace {
+    /// Characters per piece of streamed text.
     #[schemars(range(min = 1))]
     pub characters: usize,
     /// Milliseconds between two pieces.
     pub every_ms: u64,
 }
 
-impl Default for Pace {
+impl Default for StreamPace {
     fn default() -> Self {
         Self {
             characters: 24,
@@ -55,146 +54,145 @@ impl Default for Pace {
     }
 }
 
-/// How often the engine tries again; what is not given is as with a real model.
+/// How often the engine retries; defaults are those for a real model.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Retries {
-    /// Repeats of a request that got no stream.
+pub struct RetrySettings {
+    /// Retries of a request that got no stream.
     pub requests: Option<u64>,
-    /// Repeats of a request whose stream broke off.
+    /// Retries of a request whose stream was interrupted.
     pub streams: Option<u64>,
-    /// Milliseconds of silence after which a stream counts as broken off.
+    /// Milliseconds of silence after which a stream counts as interrupted.
     pub idle_timeout_ms: Option<u64>,
 }
 
-/// The person's part of a session.
+/// The user's part of a session.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Session {
-    /// What the person says, a turn each. One line of greeting unless given.
+pub struct SessionScript {
+    /// The user's messages, one per turn. A greeting by default.
     pub prompts: Vec<String>,
-    /// Files of the folder to work in, by their relative paths.
+    /// Files of the working folder, by relative path.
     pub files: BTreeMap<String, String>,
-    /// What `--auto` answers to approvals, in order; after the last, `accept`.
-    pub answers: Vec<Answer>,
+    /// The answers of `--auto` to approvals, in order; after the last one, `accept`.
+    pub answers: Vec<ApprovalAnswer>,
 }
 
 /// An answer to an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer {
-    /// Go ahead.
+pub enum ApprovalAnswer {
+    /// Allow it.
     Accept,
-    /// Go ahead, and do not ask again for the same in this session.
+    /// Allow it, and do not ask again for the same in this session.
     AcceptForSession,
-    /// Do not do it, and go on otherwise.
+    /// Refuse it; the turn continues.
     Decline,
-    /// Do not do it, and end the turn.
+    /// Refuse it and end the turn.
     Cancel,
 }
 
 /// A reply of the model: either `steps` or `refuse`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Reply {
-    /// Which requests the reply is for; any unless given.
-    pub when: Option<When>,
-    /// Give the reply as often as it fits, not once.
+pub struct ScriptedReply {
+    /// The requests that this reply is for; any request by default.
+    pub when: Option<RequestCondition>,
+    /// Use the reply for every matching request, not only once.
     #[serde(default)]
     pub repeat: bool,
-    /// What the reply costs; estimated from the length of the texts unless given.
-    pub usage: Option<Usage>,
+    /// The token usage of the reply; estimated from the length of the texts by default.
+    pub usage: Option<ReplyUsage>,
     /// What the model says and does, in order.
     #[serde(default)]
-    pub steps: Vec<Step>,
-    /// No stream: the server refuses the request.
-    pub refuse: Option<Refusal>,
+    pub steps: Vec<ReplyStep>,
+    /// Refuse the request instead of sending a stream.
+    pub refuse: Option<HttpRefusal>,
 }
 
-/// What must hold of a request. All that is given must.
+/// A condition on requests. All members that are given must match.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct When {
-    /// A part of what the person said last.
+pub struct RequestCondition {
+    /// A part of the user's last message.
     pub user: Option<String>,
-    /// A part of the output of the tool that was called last, after the person spoke.
+    /// A part of the output of the last tool call after the user's last message.
     pub output: Option<String>,
-    /// The exit code of the command that was run last, after the person spoke. A command that was
-    /// declined has none.
+    /// The exit code of the last command after the user's last message. A declined command has none.
     pub exit_code: Option<i64>,
-    /// The name of the model that is asked for.
+    /// The name of the requested model.
     pub model: Option<String>,
 }
 
-/// Tokens that a reply costs.
+/// The token usage of a reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Usage {
+pub struct ReplyUsage {
     /// Tokens of the request.
     pub input: i64,
-    /// Those among them that the server had in its cache.
+    /// Those of them that came from the server's cache.
     pub cached: i64,
     /// Tokens of the reply.
     pub output: i64,
-    /// Those among them that were reasoning.
+    /// Those of them that were reasoning.
     pub reasoning: i64,
 }
 
-/// Something that the model says or does.
+/// Something that the model says or does, or a fault.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Step {
-    /// A message to the person.
+pub enum ReplyStep {
+    /// A message to the user.
     Message(String),
-    /// The beginning of a message that is never completed; a fault follows.
+    /// The beginning of a message that is never completed; a fault must follow.
     Unfinished(String),
-    /// A summary of its reasoning. An empty line begins the next part.
+    /// A summary of the reasoning. An empty line begins the next part.
     Reasoning(String),
-    /// Reasoning itself, as open models show it.
+    /// The reasoning itself, as open models send it.
     RawReasoning(String),
-    /// A shell command, by whichever shell tool the request offers.
+    /// A shell command, with whichever shell tool the request offers.
     Command(String),
-    /// A patch to files, by whichever patch tool the request offers.
+    /// A patch, with whichever patch tool the request offers.
     Patch(String),
     /// The plan, as a list of steps.
-    Plan(Vec<PlanStep>),
+    Plan(Vec<ScriptedPlanStep>),
     /// A call of a function tool.
-    Tool(ToolCall),
+    Tool(ScriptedToolCall),
     /// A call of a tool that takes free text.
-    CustomTool(CustomToolCall),
-    /// Any item of the Responses API, begun and completed.
+    CustomTool(ScriptedCustomToolCall),
+    /// Any item of the Responses API, started and completed.
     Item(Map<String, Value>),
-    /// Any event of the Responses API, as it is.
+    /// Any event of the Responses API, unchanged.
     Event(Map<String, Value>),
-    /// Silence of so many milliseconds.
+    /// A pause in milliseconds.
     WaitMs(u64),
-    /// Bytes in place of an event.
+    /// Raw bytes instead of an event.
     Raw(String),
-    /// The server gives the response up and says why. The last step.
-    Fail(Failure),
-    /// The connection is cut. The last step.
+    /// The server ends the response with an error. Must be the last step.
+    Fail(ResponseFailure),
+    /// The connection is closed. Must be the last step.
     Cut,
-    /// Nothing comes any more, and the connection stays open. The last step.
+    /// Nothing more is sent, and the connection stays open. Must be the last step.
     Stall,
 }
 
 /// A step of a plan.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct PlanStep {
+pub struct ScriptedPlanStep {
     /// What is to be done.
     pub step: String,
-    /// How far it is.
-    pub status: PlanStatus,
+    /// The state of the step.
+    pub status: PlanStepStatus,
 }
 
-/// How far a step of a plan is.
+/// The state of a step of a plan.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum PlanStatus {
-    /// Not begun.
+pub enum PlanStepStatus {
+    /// Not started.
     Pending,
-    /// Begun.
+    /// Started.
     InProgress,
     /// Done.
     Completed,
@@ -203,10 +201,10 @@ pub enum PlanStatus {
 /// A call of a function tool.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ToolCall {
-    /// The tool.
+pub struct ScriptedToolCall {
+    /// The name of the tool.
     pub name: String,
-    /// Its arguments.
+    /// The arguments.
     #[serde(default)]
     pub arguments: Map<String, Value>,
 }
@@ -214,41 +212,41 @@ pub struct ToolCall {
 /// A call of a tool that takes free text.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct CustomToolCall {
-    /// The tool.
+pub struct ScriptedCustomToolCall {
+    /// The name of the tool.
     pub name: String,
     /// The text.
     pub input: String,
 }
 
-/// Why the server gives a response up.
+/// The error with which the server ends a response.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Failure {
+pub struct ResponseFailure {
     /// The code, for example `context_length_exceeded` or `rate_limit_exceeded`.
     pub code: String,
-    /// A sentence.
+    /// A sentence for the user.
     #[serde(default)]
     pub message: String,
 }
 
-/// How the server refuses a request.
+/// An HTTP reply that refuses a request.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Refusal {
+pub struct HttpRefusal {
     /// The HTTP status.
     #[schemars(range(min = 300, max = 599))]
     pub status: u16,
-    /// Seconds that the server asks to wait.
+    /// The number of seconds in `retry-after`.
     pub retry_after: Option<u64>,
-    /// Headers by their names.
+    /// Further headers.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
     /// The `error` object of the body.
     pub error: Option<Map<String, Value>>,
 }
 
-/// The schema of scenario files.
+/// The JSON schema of scenario files.
 #[must_use]
 pub fn schema() -> Value {
     schemars::schema_for!(Scenario).to_value()

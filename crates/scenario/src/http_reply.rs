@@ -1,4 +1,4 @@
-//! A reply of a scripted server, with everything that can go wrong with one.
+//! The replies of a scripted server, including faults.
 
 use std::future::pending;
 use std::time::Duration;
@@ -11,27 +11,27 @@ use hyper::Response;
 use hyper::body::Frame;
 use serde_json::Value;
 
-use crate::{Gate, sse};
+use crate::{Latch, sse};
 
-/// What a server does with one request.
+/// What the server does with one request.
 #[derive(Clone, Debug, Default)]
 pub struct HttpReply {
     status: u16,
     headers: Vec<(String, String)>,
-    parts: Vec<Part>,
+    parts: Vec<BodyPart>,
 }
 
-/// A part of a body, or what happens in its place.
+/// A part of a body, or a fault.
 #[derive(Clone, Debug)]
-enum Part {
+enum BodyPart {
     Bytes(Vec<u8>),
-    Wait(Gate),
+    Wait(Latch),
     Pause(Duration),
     Stall,
     HangUp,
 }
 
-/// Why a connection ends without a reply, or in the middle of one.
+/// Why a connection ends without a reply, or within one.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReplyError {
     #[error("the script has the connection closed")]
@@ -45,7 +45,7 @@ pub(crate) enum ReplyError {
 type Body = StreamBody<BoxStream<'static, Result<Frame<Bytes>, ReplyError>>>;
 
 impl HttpReply {
-    /// A reply with a status and nothing else.
+    /// A reply with a status and an empty body.
     pub fn status(status: u16) -> Self {
         Self {
             status,
@@ -53,67 +53,65 @@ impl HttpReply {
         }
     }
 
-    /// A stream of these events.
+    /// A stream of server-sent events.
     pub fn stream<'a>(events: impl IntoIterator<Item = &'a Value>) -> Self {
         Self::status(200)
             .header("content-type", "text/event-stream")
             .body(sse::frames(events))
     }
 
-    /// A reply in JSON.
     pub fn json(status: u16, body: &Value) -> Self {
         Self::status(status)
             .header("content-type", "application/json")
             .body(body.to_string())
     }
 
-    /// No reply: the connection stays open and silent.
+    /// No reply; the connection stays open.
     pub fn silence() -> Self {
         Self::default().stall()
     }
 
-    /// No reply: the connection is closed.
+    /// No reply; the connection is closed.
     pub fn hang_up() -> Self {
         Self::default().cut()
     }
 
-    /// Adds a header.
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Adds a piece of the body, which is sent on its own.
+    /// Adds a part of the body, which is sent separately.
     pub fn body(mut self, bytes: impl Into<Vec<u8>>) -> Self {
-        self.parts.push(Part::Bytes(bytes.into()));
+        self.parts.push(BodyPart::Bytes(bytes.into()));
         self
     }
 
-    /// Stops until the gate is opened.
-    pub fn wait(mut self, gate: &Gate) -> Self {
-        self.parts.push(Part::Wait(gate.clone()));
+    /// Waits until the latch is open.
+    pub fn wait(mut self, latch: &Latch) -> Self {
+        self.parts.push(BodyPart::Wait(latch.clone()));
         self
     }
 
-    /// Stops for a while.
+    /// Waits for a time.
     pub fn pause(mut self, duration: Duration) -> Self {
-        self.parts.push(Part::Pause(duration));
+        self.parts.push(BodyPart::Pause(duration));
         self
     }
 
-    /// Sends nothing any more, and keeps the connection open.
+    /// Sends nothing more, but keeps the connection open.
     pub fn stall(mut self) -> Self {
-        self.parts.push(Part::Stall);
+        self.parts.push(BodyPart::Stall);
         self
     }
 
-    /// Closes the connection in the middle.
+    /// Closes the connection within the body.
     pub fn cut(mut self) -> Self {
-        self.parts.push(Part::HangUp);
+        self.parts.push(BodyPart::HangUp);
         self
     }
 
-    /// The reply as the server sends it. A connection that is to be silent or to be closed has none.
+    /// The reply for the HTTP library. An error makes the server close the connection.
     pub(crate) async fn into_response(self) -> Result<Response<Body>, ReplyError> {
         let mut parts = self.parts.into_iter();
         if self.status == 0 {
@@ -141,17 +139,17 @@ impl HttpReply {
     }
 }
 
-/// The next piece of a body, after what happens before it.
-async fn next_bytes(parts: &mut IntoIter<Part>) -> Result<Option<Bytes>, ReplyError> {
+/// The next part of the body, after the pauses before it.
+async fn next_bytes(parts: &mut IntoIter<BodyPart>) -> Result<Option<Bytes>, ReplyError> {
     for part in parts {
         match part {
-            Part::Bytes(bytes) if bytes.is_empty() => {}
-            Part::Bytes(bytes) => return Ok(Some(bytes.into())),
-            Part::Wait(gate) => gate.pass().await,
-            Part::Pause(duration) => tokio::time::sleep(duration).await,
-            Part::Stall => pending().await,
-            Part::HangUp => {
-                // What came before is written while this waits, and would be lost with the error.
+            BodyPart::Bytes(bytes) if bytes.is_empty() => {}
+            BodyPart::Bytes(bytes) => return Ok(Some(bytes.into())),
+            BodyPart::Wait(latch) => latch.pass().await,
+            BodyPart::Pause(duration) => tokio::time::sleep(duration).await,
+            BodyPart::Stall => pending().await,
+            BodyPart::HangUp => {
+                // Earlier parts are written while this task yields; the error would discard them.
                 tokio::task::yield_now().await;
                 return Err(ReplyError::Cut);
             }
@@ -161,11 +159,11 @@ async fn next_bytes(parts: &mut IntoIter<Part>) -> Result<Option<Bytes>, ReplyEr
 }
 
 impl std::fmt::Display for HttpReply {
-    /// What is sent, without the framing of its pieces and without what happens between them.
+    /// Prints what is sent, without chunk framing and pauses.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(&self.head())?;
         for part in &self.parts {
-            if let Part::Bytes(bytes) = part {
+            if let BodyPart::Bytes(bytes) = part {
                 formatter.write_str(&String::from_utf8_lossy(bytes))?;
             }
         }

@@ -1,4 +1,4 @@
-//! A request that a scripted server received.
+//! The requests that a scripted server received.
 
 use codex_http::HttpRequest;
 use http_body_util::{BodyExt, Limited};
@@ -9,18 +9,15 @@ use crate::http_reply::ReplyError;
 
 const MAX_BODY_BYTES: usize = 256 * 1024 * 1024;
 
-/// A request that a server received.
+/// A received request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReceivedRequest {
-    /// The method.
     pub method: String,
-    /// The path.
     pub path: String,
-    /// What follows the question mark.
+    /// The query string.
     pub query: String,
-    /// The headers, with their names in lower case.
+    /// The headers; names are in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body.
     pub body: Vec<u8>,
 }
 
@@ -31,12 +28,12 @@ impl ReceivedRequest {
         Some(&found.1)
     }
 
-    /// The body as JSON; null if it is none.
+    /// The body as JSON; null if it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
-    /// Reads the body of a request.
+    /// Reads a request with its body.
     pub(crate) async fn read(request: HttpRequest) -> Result<Self, ReplyError> {
         let (head, body) = request.into_parts();
         let body = Limited::new(body, MAX_BODY_BYTES).collect().await;

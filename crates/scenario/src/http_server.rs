@@ -1,4 +1,4 @@
-//! A small HTTP server on the loopback interface that hands every request to a [`Responder`].
+//! A small HTTP server on the loopback interface that passes every request to an [`HttpResponder`].
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,22 +11,21 @@ use tokio::task::{AbortHandle, JoinSet};
 use crate::http_reply::HttpReply;
 use crate::http_request::ReceivedRequest;
 
-/// The requests of a client have long bodies, which are read in pieces of this size.
+/// The size of the read buffer. Large, because requests have long bodies.
 const MAX_HEAD_BYTES: usize = 512 * 1024;
 
-/// Says what is answered.
-pub trait Responder: Send + Sync + 'static {
-    /// The reply to a request.
+/// Decides on the reply to each request.
+pub trait HttpResponder: Send + Sync + 'static {
     fn reply(&self, request: ReceivedRequest) -> HttpReply;
 
-    /// A connection was made.
+    /// Called when a connection was opened.
     fn opened(&self) {}
 
-    /// A connection has ended.
+    /// Called when a connection has ended.
     fn closed(&self) {}
 }
 
-/// The server. It ends, and closes its connections, when it is dropped.
+/// The server. Dropping it closes all connections.
 #[derive(Debug)]
 pub struct HttpServer {
     address: SocketAddr,
@@ -37,15 +36,14 @@ impl HttpServer {
     /// Starts on a free port.
     ///
     /// # Errors
-    /// The system has no port to give.
-    pub async fn start(responder: Arc<impl Responder>) -> io::Result<Self> {
+    /// No port can be bound.
+    pub async fn start(responder: Arc<impl HttpResponder>) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let address = listener.local_addr()?;
         let task = tokio::spawn(accept(listener, responder)).abort_handle();
         Ok(Self { address, task })
     }
 
-    /// Where the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -57,16 +55,16 @@ impl Drop for HttpServer {
     }
 }
 
-async fn accept(listener: TcpListener, responder: Arc<impl Responder>) {
-    // Dropped with this task, and the connections with it.
+async fn accept(listener: TcpListener, responder: Arc<impl HttpResponder>) {
+    // Dropped with this task, which closes the connections.
     let mut connections = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
-        // Small pieces of a stream would wait for each other; without this they only come later.
+        // Without this, small parts of a stream arrive later; the content is the same.
         let _ = stream.set_nodelay(true);
         responder.opened();
         let responder = Arc::clone(&responder);
         connections.spawn(async move {
-            // A client may go away in the middle; that is its right.
+            // The client may disconnect at any time.
             let _ = serve(stream, &*responder).await;
             responder.closed();
         });
@@ -74,8 +72,8 @@ async fn accept(listener: TcpListener, responder: Arc<impl Responder>) {
     }
 }
 
-/// Serves one connection. Also while a reply stalls it ends as soon as the client has gone.
-async fn serve(stream: TcpStream, responder: &impl Responder) -> Result<(), hyper::Error> {
+/// Serves one connection. Ends as soon as the client disconnects, even during a stalled reply.
+async fn serve(stream: TcpStream, responder: &impl HttpResponder) -> Result<(), hyper::Error> {
     let options = ServerOptions {
         head_limit: MAX_HEAD_BYTES,
         head_time: None,

@@ -1,33 +1,33 @@
-//! Layer: capability. A model that follows a script, behind HTTP on this machine.
+//! Layer: capability. A scripted model behind HTTP on this machine.
 //!
-//! A [`Scenario`] is a file that says what a model answers, request by request, faults included. The
-//! [`ScenarioServer`] speaks the Responses API on the loopback interface and answers so: whoever talks
-//! to it does everything that it does with a real model, over a real connection. It reads the file and
-//! its requests, and touches nothing else.
+//! A [`Scenario`] is a file that contains the model's reply to each request, faults included. The
+//! [`ScenarioServer`] serves it as a Responses API on the loopback interface, so that clients use a real
+//! connection. It reads only the scenario file and its requests.
 //!
-//! [`HttpServer`] below it sends any [`HttpReply`]; tests use that directly.
+//! The [`HttpServer`] below it sends any [`HttpReply`]; tests use it directly.
 
 mod check;
 mod format;
-mod gate;
 mod http_reply;
 mod http_request;
 mod http_server;
+mod latch;
 mod load;
 mod player;
+mod response_builder;
 mod server;
-mod speech;
 pub mod sse;
 
-pub use check::Misfit;
+pub use check::ScenarioProblem;
 pub use format::{
-    Answer, CustomToolCall, Failure, Pace, PlanStatus, PlanStep, Refusal, Reply, Retries, Scenario,
-    Session, Step, ToolCall, Usage, When, schema,
+    ApprovalAnswer, HttpRefusal, PlanStepStatus, ReplyStep, ReplyUsage, RequestCondition,
+    ResponseFailure, RetrySettings, Scenario, ScriptedCustomToolCall, ScriptedPlanStep,
+    ScriptedReply, ScriptedToolCall, SessionScript, StreamPace, schema,
 };
-pub use gate::Gate;
 pub use http_reply::HttpReply;
 pub use http_request::ReceivedRequest;
-pub use http_server::{HttpServer, Responder};
-pub use load::LoadError;
-pub use player::Player;
+pub use http_server::{HttpResponder, HttpServer};
+pub use latch::Latch;
+pub use load::ScenarioError;
+pub use player::ScenarioPlayer;
 pub use server::ScenarioServer;

@@ -1,60 +1,52 @@
-//! From a file to a scenario. Every error names the file and the place in it.
+//! Loads scenario files. Every error names the file and the position in it.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use thiserror::Error;
 
-use crate::check::{Misfit, check};
+use crate::check::{ScenarioProblem, check};
 use crate::format::Scenario;
 
-/// A file longer than this is no scenario.
-const SIZE_LIMIT: u64 = 16 * 1024 * 1024;
+/// The maximum size of a scenario file.
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Why a scenario could not be loaded.
 #[derive(Debug, Error)]
-pub enum LoadError {
-    /// The file cannot be read.
+pub enum ScenarioError {
     #[error("cannot read the scenario {}: {source}", .path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The file is too long.
-    #[error("{} is longer than {SIZE_LIMIT} bytes", .0.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    /// The file exceeds the maximum size.
+    #[error("{} is longer than {MAX_BYTES} bytes", .0.display())]
     TooLong(PathBuf),
-    /// The file does not have the shape of a scenario.
+    /// The file does not have the format of a scenario.
     #[error("{name}: {reason}")]
     Malformed {
-        /// The file.
         name: String,
-        /// Where and why.
+        /// The position and the reason.
         reason: String,
     },
-    /// The scenario cannot be played.
-    #[error("{name}: {misfit}")]
+    /// The scenario has the right format, but cannot be played.
+    #[error("{name}: {problem}")]
     Unplayable {
-        /// The file.
         name: String,
-        /// Where and why.
-        misfit: Misfit,
+        /// The position and the reason.
+        problem: ScenarioProblem,
     },
 }
 
 impl Scenario {
-    /// Reads a scenario: JSON if the name of the file ends in `.json`, otherwise TOML.
+    /// Loads a scenario: JSON if the file name ends in `.json`, otherwise TOML.
     ///
     /// # Errors
-    /// The file cannot be read, or what it says is no scenario.
-    pub fn load(path: &Path) -> Result<Self, LoadError> {
-        let unreadable = |source| LoadError::Unreadable {
+    /// The file cannot be read, or is not a valid scenario.
+    pub fn load(path: &Path) -> Result<Self, ScenarioError> {
+        let unreadable = |source| ScenarioError::Unreadable {
             path: path.to_owned(),
             source,
         };
-        if fs::metadata(path).map_err(unreadable)?.len() > SIZE_LIMIT {
-            return Err(LoadError::TooLong(path.to_owned()));
+        if fs::metadata(path).map_err(unreadable)?.len() > MAX_BYTES {
+            return Err(ScenarioError::TooLong(path.to_owned()));
         }
         let text = fs::read_to_string(path).map_err(unreadable)?;
         let name = path.display().to_string();
@@ -68,20 +60,20 @@ impl Scenario {
         }
     }
 
-    /// Reads TOML; `name` is for errors.
+    /// Reads TOML; `name` appears in errors.
     ///
     /// # Errors
-    /// The text is no scenario.
-    pub fn from_toml(name: &str, text: &str) -> Result<Self, LoadError> {
+    /// The text is not a valid scenario.
+    pub fn from_toml(name: &str, text: &str) -> Result<Self, ScenarioError> {
         let scenario = toml::from_str(text).map_err(|error| malformed(name, &error));
         playable(name, scenario?)
     }
 
-    /// Reads JSON; `name` is for errors.
+    /// Reads JSON; `name` appears in errors.
     ///
     /// # Errors
-    /// The text is no scenario.
-    pub fn from_json(name: &str, text: &str) -> Result<Self, LoadError> {
+    /// The text is not a valid scenario.
+    pub fn from_json(name: &str, text: &str) -> Result<Self, ScenarioError> {
         let mut json = serde_json::Deserializer::from_str(text);
         let scenario = serde_path_to_error::deserialize(&mut json)
             .map_err(|error| malformed(name, &error))
@@ -93,19 +85,19 @@ impl Scenario {
     }
 }
 
-fn malformed(name: &str, error: &impl ToString) -> LoadError {
-    LoadError::Malformed {
+fn malformed(name: &str, error: &impl ToString) -> ScenarioError {
+    ScenarioError::Malformed {
         name: name.to_owned(),
         reason: error.to_string().trim_end().to_owned(),
     }
 }
 
-fn playable(name: &str, scenario: Scenario) -> Result<Scenario, LoadError> {
+fn playable(name: &str, scenario: Scenario) -> Result<Scenario, ScenarioError> {
     match check(&scenario) {
         Ok(()) => Ok(scenario),
-        Err(misfit) => Err(LoadError::Unplayable {
+        Err(problem) => Err(ScenarioError::Unplayable {
             name: name.to_owned(),
-            misfit,
+            problem,
         }),
     }
 }

@@ -9,7 +9,7 @@ fn check_error(text: &str, expected: &[&str]) {
     }
 }
 
-/// A scenario whose only reply has these members.
+/// A scenario with one reply that has these members.
 fn with_reply(members: &str) -> String {
     format!("description = \"a test\"\n[[replies]]\n{members}\n")
 }

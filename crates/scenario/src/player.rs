@@ -1,42 +1,42 @@
-//! Who plays a scenario: finds the reply to each request, thread by thread.
+//! Chooses the reply to each request, separately for each thread.
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::format::{Refusal, Reply, Scenario, Usage, When};
+use crate::format::{HttpRefusal, ReplyUsage, RequestCondition, Scenario, ScriptedReply};
 use crate::http_reply::HttpReply;
-use crate::speech::{Speech, Tools, tokens};
+use crate::response_builder::{OfferedTools, ResponseBuilder, tokens};
 
-/// Threads whose place in the script is kept. Of more, those begin anew.
-const THREAD_LIMIT: usize = 10_000;
+/// The maximum number of threads whose progress is kept. When it is reached, all threads start again.
+const MAX_THREADS: usize = 10_000;
 
-/// A scenario and how far each thread is in it.
+/// A scenario with the progress of each thread.
 #[derive(Debug)]
-pub struct Player {
+pub struct ScenarioPlayer {
     scenario: Scenario,
-    threads: HashMap<String, Progress>,
-    /// Counts replies.
-    number: u64,
+    threads: HashMap<String, ThreadProgress>,
+    /// The number of replies so far.
+    reply_number: u64,
 }
 
-/// How far a thread is.
+/// The progress of one thread in the script.
 #[derive(Debug, Default)]
-struct Progress {
-    /// Which replies were given.
-    given: Vec<bool>,
-    /// The tokens of the request before, which a real server would have cached.
+struct ThreadProgress {
+    /// Which replies were used.
+    used: Vec<bool>,
+    /// The tokens of the previous request, which a real server would have cached.
     cached: i64,
 }
 
-impl Player {
-    /// At the beginning of a scenario.
+impl ScenarioPlayer {
+    /// Starts a scenario.
     #[must_use]
     pub fn new(scenario: Scenario) -> Self {
         Self {
             scenario,
             threads: HashMap::new(),
-            number: 0,
+            reply_number: 0,
         }
     }
 
@@ -47,7 +47,7 @@ impl Player {
             return refused(400, json!({ "message": reason }));
         };
         let thread = request["prompt_cache_key"].as_str().unwrap_or_default();
-        if self.threads.len() >= THREAD_LIMIT && !self.threads.contains_key(thread) {
+        if self.threads.len() >= MAX_THREADS && !self.threads.contains_key(thread) {
             self.threads.clear();
         }
         let progress = self.threads.entry(thread.to_owned()).or_default();
@@ -60,45 +60,45 @@ impl Player {
         if let Some(refusal) = &reply.refuse {
             return refuse(refusal);
         }
-        self.number += 1;
-        let tools = Tools::of(&request);
-        let mut speech = Speech::new(self.number, &tools, self.scenario.pace);
+        self.reply_number += 1;
+        let tools = OfferedTools::of(&request);
+        let mut response = ResponseBuilder::new(self.reply_number, &tools, self.scenario.pace);
         for step in &reply.steps {
-            speech.step(step);
+            response.step(step);
         }
-        let estimate = Usage {
+        let estimate = ReplyUsage {
             input,
             cached,
-            ..Usage::default()
+            ..ReplyUsage::default()
         };
-        speech.finish(reply.usage, estimate)
+        response.finish(reply.usage, estimate)
     }
 }
 
-impl Progress {
-    /// The reply that comes next.
-    fn next<'a>(&mut self, scenario: &'a Scenario, request: &Value) -> Option<&'a Reply> {
+impl ThreadProgress {
+    /// The next reply that matches the request.
+    fn next<'a>(&mut self, scenario: &'a Scenario, request: &Value) -> Option<&'a ScriptedReply> {
         let replies = &scenario.replies;
-        self.given.resize(replies.len(), false);
-        let find = |given: &[bool]| {
-            let free = |index: &usize| replies[*index].repeat || !given[*index];
+        self.used.resize(replies.len(), false);
+        let find = |used: &[bool]| {
+            let free = |index: &usize| replies[*index].repeat || !used[*index];
             (0..replies.len())
                 .filter(free)
-                .find(|index| fits(replies[*index].when.as_ref(), request))
+                .find(|index| matches(replies[*index].when.as_ref(), request))
         };
-        let mut found = find(&self.given);
+        let mut found = find(&self.used);
         if found.is_none() && scenario.restart {
-            self.given.fill(false);
-            found = find(&self.given);
+            self.used.fill(false);
+            found = find(&self.used);
         }
         let index = found?;
-        self.given[index] = true;
+        self.used[index] = true;
         Some(&replies[index])
     }
 }
 
-fn fits(when: Option<&When>, request: &Value) -> bool {
-    let Some(When {
+fn matches(when: Option<&RequestCondition>, request: &Value) -> bool {
+    let Some(RequestCondition {
         user,
         output,
         exit_code,
@@ -110,7 +110,7 @@ fn fits(when: Option<&When>, request: &Value) -> bool {
     let within = |part: &Option<String>, text: &dyn Fn() -> String| {
         part.as_ref().is_none_or(|part| text().contains(part))
     };
-    within(user, &|| last_of_user(request))
+    within(user, &|| last_user_text(request))
         && within(output, &|| last_output(request))
         && exit_code.is_none_or(|code| exit_code_of(&last_output(request)) == Some(code))
         && model.as_ref().is_none_or(|name| request["model"] == **name)
@@ -120,8 +120,8 @@ fn items(request: &Value) -> impl DoubleEndedIterator<Item = &Value> {
     request["input"].as_array().into_iter().flatten()
 }
 
-/// What the person said last.
-fn last_of_user(request: &Value) -> String {
+/// The text of the user's last message.
+fn last_user_text(request: &Value) -> String {
     let last = items(request).rfind(|item| item["role"] == "user");
     let parts = last.and_then(|item| item["content"].as_array());
     parts
@@ -131,7 +131,7 @@ fn last_of_user(request: &Value) -> String {
         .collect()
 }
 
-/// What the tool that was called last gave, if the person has said nothing since.
+/// The output of the last tool call, if no message of the user follows it.
 fn last_output(request: &Value) -> String {
     let last = items(request).rfind(|item| item["role"] == "user" || item.get("output").is_some());
     match last.and_then(|item| item.get("output")) {
@@ -141,7 +141,7 @@ fn last_output(request: &Value) -> String {
     }
 }
 
-/// The exit code in an output, in whichever of its forms the tools report it.
+/// The exit code in a tool's output; the tools report it in different forms.
 fn exit_code_of(output: &str) -> Option<i64> {
     ["Exit code: ", "exited with code ", "\"exit_code\":"]
         .iter()
@@ -152,7 +152,7 @@ fn exit_code_of(output: &str) -> Option<i64> {
         })
 }
 
-fn refuse(refusal: &Refusal) -> HttpReply {
+fn refuse(refusal: &HttpRefusal) -> HttpReply {
     let error = refusal.error.clone().unwrap_or_else(|| {
         let reason = format!("the scenario refuses with status {}", refusal.status);
         Map::from_iter([("message".to_owned(), Value::String(reason))])

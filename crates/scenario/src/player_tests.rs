@@ -1,12 +1,12 @@
 use super::*;
 
-fn player(replies: &str) -> Player {
+fn player(replies: &str) -> ScenarioPlayer {
     let text = format!("description = \"a test\"\n{replies}");
-    Player::new(Scenario::from_toml("test", &text).unwrap())
+    ScenarioPlayer::new(Scenario::from_toml("test", &text).unwrap())
 }
 
-/// What a request of a thread is answered: the reply as it would be sent.
-fn ask(player: &mut Player, thread: &str, input: Value) -> String {
+/// The reply to a request of a thread, as it is sent.
+fn ask(player: &mut ScenarioPlayer, thread: &str, input: Value) -> String {
     let tools = json!([{"type": "function", "name": "shell_command"}]);
     let request = json!({"model": "m", "prompt_cache_key": thread, "input": input, "tools": tools});
     player.reply(request.to_string().as_bytes()).to_string()
@@ -25,9 +25,9 @@ fn each_thread_plays_the_script_from_its_beginning() {
         let reply = ask(&mut player, thread, json!([]));
         assert!(reply.contains(r#""name":"shell_command""#), "{reply}");
     }
-    let over = ask(&mut player, "a", json!([]));
-    assert!(over.starts_with("HTTP/1.1 400"), "{over}");
-    assert!(over.contains("no reply left"), "{over}");
+    let has_ended = ask(&mut player, "a", json!([]));
+    assert!(has_ended.starts_with("HTTP/1.1 400"), "{has_ended}");
+    assert!(has_ended.contains("no reply left"), "{has_ended}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The scripted model as a server.
+//! Serves a scenario over HTTP.
 
 use std::io;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use serde_json::json;
 use crate::format::Scenario;
 use crate::http_reply::HttpReply;
 use crate::http_request::ReceivedRequest;
-use crate::http_server::{HttpServer, Responder};
-use crate::player::{Player, refused};
+use crate::http_server::{HttpResponder, HttpServer};
+use crate::player::{ScenarioPlayer, refused};
 
-/// Speaks the Responses API as a scenario says, until it is dropped.
+/// A Responses API that replies as a scenario says. Dropping it stops the server.
 #[derive(Debug)]
 pub struct ScenarioServer {
     server: HttpServer,
@@ -22,14 +22,14 @@ impl ScenarioServer {
     /// Starts on a free port of the loopback interface.
     ///
     /// # Errors
-    /// The system has no port to give.
+    /// No port can be bound.
     pub async fn start(scenario: Scenario) -> io::Result<Self> {
-        let player = Mutex::new(Player::new(scenario));
-        let server = HttpServer::start(Arc::new(Scripted { player })).await?;
+        let player = Mutex::new(ScenarioPlayer::new(scenario));
+        let server = HttpServer::start(Arc::new(ScriptedResponder { player })).await?;
         Ok(Self { server })
     }
 
-    /// The address of the API, for a provider.
+    /// The base URL of the API, for a model provider.
     #[must_use]
     pub fn base_url(&self) -> String {
         format!("http://{}/v1", self.server.address())
@@ -37,11 +37,11 @@ impl ScenarioServer {
 }
 
 #[derive(Debug)]
-struct Scripted {
-    player: Mutex<Player>,
+struct ScriptedResponder {
+    player: Mutex<ScenarioPlayer>,
 }
 
-impl Responder for Scripted {
+impl HttpResponder for ScriptedResponder {
     fn reply(&self, request: ReceivedRequest) -> HttpReply {
         if request.method == "POST" && request.path.ends_with("/responses") {
             let mut player = self.player.lock();

@@ -1,40 +1,40 @@
-//! The usual responses of a model, as events of the Responses API.
+//! Events of the Responses API.
 
 use serde_json::{Value, json};
 
-/// An event as it stands in the stream.
+/// An event in the format of server-sent events.
 pub fn frame(event: &Value) -> String {
     let kind = event["type"].as_str().unwrap_or("message");
     format!("event: {kind}\ndata: {event}\n\n")
 }
 
-/// Events as they stand in the stream.
+/// Several events in the format of server-sent events.
 pub fn frames<'a>(events: impl IntoIterator<Item = &'a Value>) -> String {
     events.into_iter().map(frame).collect()
 }
 
-/// The response begins.
+/// The start of a response.
 pub fn created(response_id: &str) -> Value {
     json!({"type": "response.created", "response": {"id": response_id}})
 }
 
-/// An item begins.
+/// The start of an item.
 pub fn added(item: &Value) -> Value {
     json!({"type": "response.output_item.added", "output_index": 0, "item": item})
 }
 
-/// An item is complete.
+/// The end of an item.
 pub fn done(item: &Value) -> Value {
     json!({"type": "response.output_item.done", "output_index": 0, "item": item})
 }
 
-/// Some text of the current message.
+/// A piece of the current message.
 pub fn delta(text: &str) -> Value {
     json!({"type": "response.output_text.delta", "item_id": "msg", "output_index": 0,
            "content_index": 0, "delta": text})
 }
 
-/// The response ends, having cost 10 tokens in and 5 out.
+/// The end of a response that used 10 input and 5 output tokens.
 pub fn completed(response_id: &str) -> Value {
     json!({"type": "response.completed", "response": {"id": response_id, "usage": {
         "input_tokens": 10, "input_tokens_details": {"cached_tokens": 0},
@@ -43,30 +43,30 @@ pub fn completed(response_id: &str) -> Value {
     }}})
 }
 
-/// The server gives up on the response.
+/// A response that ended with an error.
 pub fn failed(code: &str, message: &str) -> Value {
     json!({"type": "response.failed", "response": {"error": {"code": code, "message": message}}})
 }
 
-/// A message of the model.
+/// An item: a message of the model.
 pub fn message(text: &str) -> Value {
     json!({"type": "message", "role": "assistant", "id": "msg",
            "content": [{"type": "output_text", "text": text, "annotations": []}]})
 }
 
-/// A call of a function tool.
+/// An item: a call of a function tool.
 pub fn function_call(call_id: &str, name: &str, arguments: &Value) -> Value {
     json!({"type": "function_call", "id": format!("fc_{call_id}"), "call_id": call_id,
            "name": name, "arguments": arguments.to_string()})
 }
 
-/// A call of a tool that takes free text.
+/// An item: a call of a tool that takes free text.
 pub fn custom_call(call_id: &str, name: &str, input: &str) -> Value {
     json!({"type": "custom_tool_call", "id": format!("ctc_{call_id}"), "call_id": call_id,
            "name": name, "input": input})
 }
 
-/// A whole response: one message in one piece.
+/// A complete response with one message.
 pub fn text(text: &str) -> Vec<Value> {
     vec![
         created("resp"),
@@ -77,7 +77,7 @@ pub fn text(text: &str) -> Vec<Value> {
     ]
 }
 
-/// A whole response: these items and no text.
+/// A complete response with these items.
 pub fn items(items: &[Value]) -> Vec<Value> {
     let mut events = vec![created("resp")];
     for item in items {

@@ -1,4 +1,4 @@
-//! The scenarios that come along, and the schema that describes all of them.
+//! The scenarios of this repository, and the schema of all scenarios.
 
 #![allow(clippy::unwrap_used)] // A test may panic.
 

@@ -1,10 +1,10 @@
-//! What tracing costs a turn: the same turns with and without, one after the other, against a model
-//! on this machine.
+//! Measures what tracing costs a turn: the same turns with and without tracing, alternately, with a local model
+//! server.
 //!
-//!     cargo bench -p codex-session-trace --bench turn
+//! cargo bench -p codex-session-trace --bench turn
 //!
-//! Prints the median time of a turn from the submission to its last event, and the processor time of
-//! the whole process, the writing thread and the model's server included.
+//! Prints the median time of a turn from the submission to its last event, and the processor time of the whole
+//! process, including the writer thread and the model server.
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // It is a program for a person.
 
 use std::path::Path;
@@ -25,20 +25,20 @@ use codex_protocol::{AskForApproval, EventMsg, Op, SandboxPolicy, UserInput, Use
 use codex_session_trace::Traces;
 use codex_test_support::{HttpReply, ModelServer, sse};
 
-/// Turns of a session; sessions with and without tracing take turns.
+/// Turns per session; sessions with and without tracing alternate.
 const TURNS: usize = 40;
 const SESSIONS: usize = 15;
-/// Pieces that the model's answer comes in.
+/// The number of pieces of the model's answer.
 const DELTAS: usize = 40;
 
-/// The sessions of one kind, added up.
+/// The measurements of all sessions of one kind.
 #[derive(Default)]
-struct Side {
+struct Measurements {
     times: Vec<Duration>,
     cpu: Duration,
 }
 
-impl Side {
+impl Measurements {
     async fn session(&mut self, model: &ModelServer, home: &Path, traces: Option<&Arc<Traces>>) {
         let observers = traces.map(|traces| Arc::clone(traces) as Arc<dyn Observers>);
         let manager = ThreadManager::new(ports(model)).observed_by(observers);
@@ -133,7 +133,7 @@ async fn main() {
     model.always(answer());
     let home = tempfile::tempdir().unwrap();
     let traces = Arc::new(Traces::below(home.path().join("traces")));
-    let (mut off, mut on) = (Side::default(), Side::default());
+    let (mut off, mut on) = (Measurements::default(), Measurements::default());
     for _ in 0..SESSIONS {
         off.session(&model, home.path(), None).await;
         on.session(&model, home.path(), Some(&traces)).await;

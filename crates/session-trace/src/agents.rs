@@ -1,4 +1,4 @@
-//! What is recorded of calls by which a thread deals with its agents.
+//! Records tool calls that concern agents.
 
 use codex_protocol::EventMsg;
 use codex_rollout_trace::format::{ExecutionStatus, ToolKind};
@@ -7,13 +7,11 @@ use serde_json::Value;
 
 use crate::clock::now_unix_ms;
 
-/// The beginning or the end of such a call.
+/// The start or the end of such a call.
 pub(crate) struct AgentCall {
-    /// The call.
     pub(crate) id: String,
-    /// The tool.
     pub(crate) kind: ToolKind,
-    /// How it ended; none if it begins.
+    /// The status at the end; `None` at the start.
     pub(crate) ended: Option<ExecutionStatus>,
     /// The event, with its time.
     pub(crate) payload: Value,

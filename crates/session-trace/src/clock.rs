@@ -1,8 +1,8 @@
-//! The time of day.
+//! The system time.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Milliseconds since the beginning of 1970.
+/// The current time in Unix milliseconds.
 pub(crate) fn now_unix_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| {

@@ -1,4 +1,4 @@
-//! The model was asked for a summary, and the summary took the place of the history.
+//! Records compactions: the requests for a summary, and the replacement of the history.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use codex_rollout_trace::ids::{CompactionId, CompactionRequestId};
 use codex_rollout_trace::{Payloads, Recorder, Scope};
 use parking_lot::Mutex;
 
-use crate::payloads::{Checkpoint, CompactionResponse, weight_of};
+use crate::payloads::{CompactionCheckpoint, CompactionResponse, weight_of};
 use crate::process_state::ProcessState;
 
-/// Writes down every attempt at one request for a summary.
+/// Records every attempt of one compaction request.
 #[derive(Debug)]
 pub(crate) struct CompactionTrace {
     recorder: Recorder,
@@ -21,11 +21,11 @@ pub(crate) struct CompactionTrace {
     model: String,
     compaction: CompactionId,
     process: Arc<ProcessState>,
-    attempt: Mutex<Option<Attempt>>,
+    attempt: Mutex<Option<CompactionAttempt>>,
 }
 
 #[derive(Debug)]
-struct Attempt {
+struct CompactionAttempt {
     id: CompactionRequestId,
     items: Vec<ResponseItem>,
 }
@@ -63,10 +63,10 @@ impl CompactionTrace {
 }
 
 impl AttemptObserver for CompactionTrace {
-    /// The request goes out without the id of an inference, because it is none.
+    /// A compaction request is not an inference, so it is sent without an inference id.
     fn name(&self) -> Option<String> {
         let number = self.process.next_compaction();
-        *self.attempt.lock() = Some(Attempt {
+        *self.attempt.lock() = Some(CompactionAttempt {
             id: format!("compaction_request:{number}").into(),
             items: Vec::new(),
         });
@@ -124,7 +124,7 @@ impl AttemptObserver for CompactionTrace {
     }
 }
 
-/// One history takes the place of another.
+/// Records the replacement of a history.
 pub(crate) fn installed(
     compaction: &str,
     before: Prompt,
@@ -135,7 +135,7 @@ pub(crate) fn installed(
 ) {
     let weight = before.json_length() + after.iter().map(weight_of).sum::<usize>();
     let compaction_id = compaction.into();
-    let checkpoint = Checkpoint {
+    let checkpoint = CompactionCheckpoint {
         input_history: before,
         replacement_history: after.to_vec(),
     };

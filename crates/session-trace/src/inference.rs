@@ -1,4 +1,4 @@
-//! What the model was asked, and what it answered.
+//! Records model requests and their responses.
 
 use std::sync::Arc;
 
@@ -12,31 +12,31 @@ use parking_lot::Mutex;
 use uuid::Uuid;
 
 use crate::payloads::{InferenceResponse, weight_of};
-use crate::requests::Requests;
+use crate::requests::RequestHistory;
 
-/// Writes down every attempt at one request.
+/// Records every attempt of one request.
 #[derive(Debug)]
 pub(crate) struct InferenceTrace {
     recorder: Recorder,
     scope: Scope,
     model: String,
-    requests: Arc<Requests>,
-    /// The attempt that is under way.
-    attempt: Mutex<Option<Attempt>>,
+    requests: Arc<RequestHistory>,
+    /// The current attempt.
+    attempt: Mutex<Option<InferenceAttempt>>,
 }
 
 #[derive(Debug)]
-struct Attempt {
+struct InferenceAttempt {
     id: InferenceId,
     items: Vec<ResponseItem>,
 }
 
-impl Attempt {
+impl InferenceAttempt {
     fn weight(&self) -> usize {
         self.items.iter().map(weight_of).sum()
     }
 
-    /// The part of a response that came, if any did.
+    /// The response so far, if any of it has arrived.
     fn partial(
         self,
         payloads: &mut Payloads<'_>,
@@ -58,7 +58,7 @@ impl InferenceTrace {
         recorder: Recorder,
         scope: Scope,
         model: &str,
-        requests: Arc<Requests>,
+        requests: Arc<RequestHistory>,
     ) -> Self {
         Self {
             recorder,
@@ -69,10 +69,10 @@ impl InferenceTrace {
         }
     }
 
-    /// Records the end of the attempt that is under way.
+    /// Records the end of the current attempt.
     fn end(
         &self,
-        event: impl FnOnce(InferenceId, Attempt, &mut Payloads<'_>) -> Event + Send + 'static,
+        event: impl FnOnce(InferenceId, InferenceAttempt, &mut Payloads<'_>) -> Event + Send + 'static,
     ) {
         if let Some(attempt) = self.attempt.lock().take() {
             let (id, weight) = (attempt.id.clone(), attempt.weight());
@@ -87,7 +87,7 @@ impl InferenceTrace {
 impl AttemptObserver for InferenceTrace {
     fn name(&self) -> Option<String> {
         let id = Uuid::new_v4().to_string();
-        *self.attempt.lock() = Some(Attempt {
+        *self.attempt.lock() = Some(InferenceAttempt {
             id: id.as_str().into(),
             items: Vec::new(),
         });

@@ -1,13 +1,12 @@
-//! Layer: engine. Trace bundles of sessions: the observer that writes down what the engine does.
+//! Layer: engine. Trace bundles of sessions: the observer that records what the engine does.
 //!
-//! [`Traces`] begins a bundle for every root session and lets its agents share it. What it is told by
-//! the engine it turns into events and payloads of the bundle format, and hands them to a recorder,
-//! which writes them elsewhere. So nothing here waits for a disk, except that a bundle is begun while
-//! its session starts, and nothing here can fail a session.
+//! [`Traces`] starts a bundle for every root session; its agents share it. The observer converts what the engine
+//! reports to events and payloads of the bundle format and passes them to a recorder with its own thread. So a
+//! session never waits for the disk, except when its bundle is created, and it never fails because of the trace.
 //!
-//! Code map: `traces` (which session has which bundle), `session` (events), `tools` (calls and
-//! commands), `thread_recorder` (where both record), `inference` and `compaction` (what the model was asked and answered), `requests`
-//! (what is kept of a request until it is written), `payloads` (the shapes of the payload files).
+//! Code map: `traces` (assigns bundles to sessions), `session` (events), `tools` (tool calls and commands),
+//! `thread_recorder` (used by both), `inference` and `compaction` (model requests), `requests` (keeps only the
+//! differences between requests until they are written), `payloads` (the formats of payload files).
 
 mod agents;
 mod clock;

@@ -1,4 +1,4 @@
-//! The shapes of the payload files that are not values of the engine as they are.
+//! The formats of payload files that are not types of the engine.
 
 use std::time::Duration;
 
@@ -12,7 +12,6 @@ use codex_protocol::{
 use serde::Serialize;
 use serde_json::Value;
 
-/// `session_metadata`.
 #[derive(Debug, Serialize)]
 pub(crate) struct SessionMetadata {
     pub(crate) thread_id: String,
@@ -66,7 +65,7 @@ impl SessionMetadata {
     }
 }
 
-/// `inference_response`, complete or as far as it came.
+/// `inference_response`, complete or partial.
 #[derive(Debug, Serialize)]
 pub(crate) struct InferenceResponse {
     pub(crate) response_id: Option<String>,
@@ -75,31 +74,29 @@ pub(crate) struct InferenceResponse {
     pub(crate) output_items: Vec<ResponseItem>,
 }
 
-/// `compaction_response`.
 #[derive(Debug, Serialize)]
 pub(crate) struct CompactionResponse {
     pub(crate) output_items: Vec<ResponseItem>,
 }
 
-/// `compaction_checkpoint`.
 #[derive(Debug, Serialize)]
-pub(crate) struct Checkpoint {
+pub(crate) struct CompactionCheckpoint {
     pub(crate) input_history: Prompt,
     pub(crate) replacement_history: Vec<ResponseItem>,
 }
 
-/// `tool_invocation`: the call as the model made it.
+/// `tool_invocation`: the call as the model sent it.
 #[derive(Debug, Serialize)]
-pub(crate) struct Invocation {
+pub(crate) struct ToolInvocation {
     pub(crate) tool_name: String,
     pub(crate) tool_namespace: Option<String>,
-    pub(crate) payload: Input,
+    pub(crate) payload: ToolInput,
 }
 
-/// What a tool is called with.
+/// The arguments of a tool call.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(crate) enum Input {
+pub(crate) enum ToolInput {
     Function {
         arguments: String,
     },
@@ -124,7 +121,7 @@ pub(crate) enum ToolResult {
     Error { error: String },
 }
 
-/// A command began. The newer form of the event, which has a time.
+/// The start of a command, in the newer form of the event that has a time.
 #[derive(Debug, Serialize)]
 pub(crate) struct CommandBegan {
     call_id: String,
@@ -157,7 +154,7 @@ impl CommandBegan {
     }
 }
 
-/// A command ended, likewise.
+/// The end of a command, in the newer form of the event that has a time.
 #[derive(Debug, Serialize)]
 pub(crate) struct CommandEnded {
     call_id: String,
@@ -204,11 +201,11 @@ impl CommandEnded {
     }
 }
 
-/// About how much memory an item takes.
+/// The approximate memory size of an item.
 pub(crate) fn weight_of(item: &ResponseItem) -> usize {
-    /// What stands around the text.
+    /// The size without the text.
     const FRAME: usize = 256;
-    /// Several parts, of which some are images.
+    /// Several parts, some of which are images.
     const PARTS: usize = 1 << 20;
     let text = match item {
         ResponseItem::Message { content, .. } => content.iter().map(length_of).sum(),

@@ -1,4 +1,4 @@
-//! What all traced sessions of a process share.
+//! The state that all traced sessions of a process share.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -6,26 +6,25 @@ use std::time::Duration;
 use codex_rollout_trace::Recorder;
 use parking_lot::Mutex;
 
-/// What all sessions of the process share.
 #[derive(Debug, Default)]
 pub(crate) struct ProcessState {
     compactions: AtomicU64,
-    /// Recorders of sessions that are over, as far as they may have something left to write.
+    /// Recorders of ended sessions that may still have something to write.
     closing: Mutex<Vec<Recorder>>,
 }
 
 impl ProcessState {
-    /// The number of the next request for a compaction.
+    /// The number of the next compaction request.
     pub(crate) fn next_compaction(&self) -> u64 {
         self.compactions.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// The recorders of sessions that are over.
+    /// The recorders of ended sessions.
     pub(crate) fn closing(&self) -> Vec<Recorder> {
         self.closing.lock().clone()
     }
 
-    /// Keeps the recorder of a session that is over until all of it is written.
+    /// Keeps the recorder of an ended session until everything is written.
     pub(crate) fn close(&self, recorder: &Recorder) {
         let mut closing = self.closing.lock();
         closing.retain(is_writing);

@@ -1,7 +1,7 @@
-//! Requests on their way to the trace, as what is new in them.
+//! Keeps model requests as differences until they are written.
 //!
-//! A request repeats the one before: instructions, tools, the conversation so far. To keep each of them whole until it
-//! is written would cost the turns fresh memory, and long conversations much of it.
+//! A request repeats most of the previous one: instructions, tools, conversation. Keeping a full copy of each would
+//! take much memory in long conversations, and allocating it would slow down turns.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,33 +11,33 @@ use codex_rollout_trace::Payloads;
 use codex_rollout_trace::format::{PayloadKind, PayloadRef};
 use parking_lot::Mutex;
 
-/// How much is compared at a time.
+/// The number of bytes that are compared at a time.
 const BLOCK: usize = 512;
 
 /// The requests of a thread.
 #[derive(Debug, Default)]
-pub(crate) struct Requests {
-    /// The last one.
+pub(crate) struct RequestHistory {
+    /// The last request.
     last: Mutex<Bytes>,
-    /// Whether the next must be told whole.
+    /// Whether the next request must be kept in full.
     starts_over: AtomicBool,
-    /// The last one that was written.
+    /// The last request that was written.
     written: Mutex<Vec<u8>>,
 }
 
-/// A request, as what differs from the one before.
+/// A request as its difference from the previous one.
 #[derive(Debug)]
-pub(crate) struct Request {
-    requests: Arc<Requests>,
-    /// So many bytes at the beginning, and so many at the end, are those of the one before.
+pub(crate) struct RequestDifference {
+    requests: Arc<RequestHistory>,
+    /// The number of bytes at the start and at the end that equal those of the previous request.
     head: usize,
     tail: usize,
     middle: Vec<u8>,
 }
 
-impl Requests {
-    /// Hands on the request with this body, which must be written after those before.
-    pub(crate) fn note(self: &Arc<Self>, body: &Bytes, record: impl FnOnce(Request)) {
+impl RequestHistory {
+    /// Passes a request with this body to `record`. Requests must be written in this order.
+    pub(crate) fn note(self: &Arc<Self>, body: &Bytes, record: impl FnOnce(RequestDifference)) {
         let mut last = self.last.lock();
         if self.starts_over.swap(false, Ordering::Relaxed) {
             last.clear();
@@ -45,8 +45,8 @@ impl Requests {
         let head = common_head(&last, body);
         let tail = common_tail(&last[head..], &body[head..]);
         last.clone_from(body);
-        // The next one comes after it, because it waits for the lock.
-        record(Request {
+        // Recorded while the lock is held, which keeps the order.
+        record(RequestDifference {
             requests: Arc::clone(self),
             head,
             tail,
@@ -55,8 +55,8 @@ impl Requests {
     }
 }
 
-impl Request {
-    /// About how much memory is kept for it alone.
+impl RequestDifference {
+    /// The approximate memory size of the difference.
     pub(crate) fn weight(&self) -> usize {
         self.middle.len()
     }
@@ -64,7 +64,7 @@ impl Request {
     pub(crate) fn write(self, payloads: &mut Payloads<'_>) -> PayloadRef {
         let mut written = self.requests.written.lock();
         if payloads.is_lost() {
-            // Others may wait to be written before it: the next one must not build on it.
+            // Requests that are already queued build on this one, so the next new one must be kept in full.
             self.requests.starts_over.store(true, Ordering::Relaxed);
         } else {
             self.restore(&mut written);
@@ -72,7 +72,7 @@ impl Request {
         payloads.add_json(PayloadKind::InferenceRequest, &written)
     }
 
-    /// Makes the body of the request before that of this one.
+    /// Replaces the body of the previous request by that of this one.
     fn restore(&self, body: &mut Vec<u8>) {
         let end = body.len() - self.tail;
         body.splice(self.head..end, self.middle.iter().copied());
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn every_request_is_written_as_it_was() {
-        let requests = Arc::new(Requests::default());
+        let requests = Arc::new(RequestHistory::default());
         let fixed = "x".repeat(1000);
         let body = |new: &str, end: &str| Bytes::from(format!("{fixed}{new}{fixed}{end}"));
         let bodies = [
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn of_a_request_like_the_one_before_only_the_difference_is_kept() {
-        let requests = Arc::new(Requests::default());
+        let requests = Arc::new(RequestHistory::default());
         let conversation = |turns: usize| format!("{}{}]", "i".repeat(4000), "turn".repeat(turns));
         for turns in 1..50 {
             let mut weight = 0;
@@ -150,7 +150,7 @@ mod tests {
         const LONG: Duration = Duration::from_secs(60);
         let root = tempfile::tempdir().unwrap();
         let recorder = Recorder::start(root.path(), &"thread".into()).unwrap();
-        let requests = Arc::new(Requests::default());
+        let requests = Arc::new(RequestHistory::default());
         let ask = |body: &'static str| {
             requests.note(&body.into(), |request| {
                 recorder.record(None, request.weight(), |payloads| Event::InferenceStarted {
@@ -166,7 +166,7 @@ mod tests {
         let (release, released) = channel::<()>();
         let status = RolloutStatus::Completed;
         recorder.record(None, 0, move |_| {
-            // Until its sender is gone.
+            // Waits until its sender is dropped.
             let _ = released.recv();
             Event::RolloutEnded { status }
         });

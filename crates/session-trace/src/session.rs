@@ -1,4 +1,4 @@
-//! One thread under observation: its events, and the evidence that the engine gives besides.
+//! Records one thread: its events, and what the engine reports in addition.
 
 use std::sync::Arc;
 
@@ -14,21 +14,21 @@ use crate::compaction::{CompactionTrace, installed};
 use crate::inference::InferenceTrace;
 use crate::payloads::SessionMetadata;
 use crate::process_state::ProcessState;
-use crate::requests::Requests;
+use crate::requests::RequestHistory;
 use crate::thread_recorder::ThreadRecorder;
-use crate::tools::Calls;
+use crate::tools::OpenCalls;
 
-/// What the payload of an ordinary event weighs.
+/// The assumed memory size of an ordinary event's payload.
 const EVENT_WEIGHT: usize = 1024;
 
-/// Writes down one thread.
+/// Records one thread.
 #[derive(Debug)]
 pub(crate) struct SessionTrace {
     thread: ThreadRecorder,
     /// Whether the bundle ends with this thread.
     is_root: bool,
-    calls: Mutex<Calls>,
-    requests: Arc<Requests>,
+    calls: Mutex<OpenCalls>,
+    requests: Arc<RequestHistory>,
     process: Arc<ProcessState>,
 }
 
@@ -83,7 +83,7 @@ impl SessionTrace {
             });
     }
 
-    /// Some events stand in the bundle as they are.
+    /// Records events that the bundle contains unchanged.
     fn wrap(&self, msg: &EventMsg) {
         let Some(event_type) = wrapped(msg) else {
             return;
@@ -177,7 +177,7 @@ impl Drop for SessionTrace {
     }
 }
 
-/// The name under which an event stands in the bundle, if it does.
+/// The name of an event that the bundle contains unchanged.
 fn wrapped(msg: &EventMsg) -> Option<&'static str> {
     Some(match msg {
         EventMsg::SessionConfigured(_) => "session_configured",

@@ -30,7 +30,7 @@ impl ThreadRecorder {
         }
     }
 
-    /// Records what happened in a turn.
+    /// Records an event of a turn.
     pub(crate) fn record(
         &self,
         turn: &str,

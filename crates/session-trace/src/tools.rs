@@ -1,7 +1,7 @@
-//! The calls of a thread: what was dispatched, what ran, how it ended.
+//! Records the tool calls of a thread and the commands and patches that they run.
 //!
-//! A reader rejects the end of what never began, and a second beginning. So this keeps the calls that
-//! are open, and records about a call only what fits what was recorded of it before.
+//! Readers reject a second start, and an end without a start. So this module keeps the open calls, and records only
+//! what fits what was recorded before.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,21 +18,23 @@ use serde_json::Value;
 
 use crate::agents::AgentCall;
 use crate::clock::now_unix_ms;
-use crate::payloads::{CommandBegan, CommandEnded, Input, Invocation, ToolResult, weight_of};
+use crate::payloads::{
+    CommandBegan, CommandEnded, ToolInput, ToolInvocation, ToolResult, weight_of,
+};
 use crate::thread_recorder::ThreadRecorder;
 
-/// The calls that are open, by their ids.
+/// The open calls by their ids.
 #[derive(Debug, Default)]
-pub(crate) struct Calls(HashMap<String, OpenCall>);
+pub(crate) struct OpenCalls(HashMap<String, OpenCall>);
 
 #[derive(Debug)]
 struct OpenCall {
     kind: ToolKind,
-    /// What it started, if it has.
+    /// The command or patch that the call runs.
     runtime: Runtime,
-    /// The tool has answered, or never will.
+    /// The tool has replied, or never will.
     is_answered: bool,
-    verdict: Verdict,
+    verdict: CallVerdict,
 }
 
 /// The command or patch of a call.
@@ -45,17 +47,17 @@ enum Runtime {
 
 /// What the events of a call say about its success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
+enum CallVerdict {
     Success,
-    /// The tool answered that it failed.
+    /// The tool reports a failure.
     Unsuccessful,
-    /// What the tool answers is an error text.
+    /// The tool's output is an error text.
     Error,
 }
 
-impl Calls {
+impl OpenCalls {
     pub(crate) fn dispatched(&mut self, trace: &ThreadRecorder, turn: &str, item: &ResponseItem) {
-        let Some(call) = Dispatch::of(item) else {
+        let Some(call) = DispatchedCall::of(item) else {
             return;
         };
         let (id, kind, weight) = (call.id.clone(), call.kind(), weight_of(item));
@@ -63,13 +65,13 @@ impl Calls {
             kind: kind.clone(),
             runtime: Runtime::None,
             is_answered: false,
-            verdict: Verdict::Success,
+            verdict: CallVerdict::Success,
         };
         self.0.insert(id, open);
         trace.record(turn, weight, move |payloads| {
             let preview = call.input.text();
             let summary = Summary::of_call(call.namespace.as_deref(), &call.name, &preview);
-            let invocation = Invocation {
+            let invocation = ToolInvocation {
                 tool_name: call.name,
                 tool_namespace: call.namespace,
                 payload: call.input,
@@ -86,7 +88,7 @@ impl Calls {
         });
     }
 
-    /// Whether a call was recorded that has no answer yet.
+    /// Whether a call was recorded and has no output yet.
     pub(crate) fn is_open(&self, id: &str) -> bool {
         self.0.get(id).is_some_and(|call| !call.is_answered)
     }
@@ -108,13 +110,13 @@ impl Calls {
                     PatchApplyStatus::Declined => ExecutionStatus::Cancelled,
                 };
                 if status != ExecutionStatus::Completed {
-                    self.judge(&end.call_id, Verdict::Error);
+                    self.judge(&end.call_id, CallVerdict::Error);
                 }
                 let (id, weight) = (&end.call_id, weight_of_changes(end.changes.len()));
                 self.runtime_ended(trace, turn, id, status, weight, || end.clone());
             }
             EventMsg::DynamicToolCallResponse(response) if !response.success => {
-                self.judge(&response.call_id, Verdict::Unsuccessful);
+                self.judge(&response.call_id, CallVerdict::Unsuccessful);
             }
             _ => self.agent_event(trace, turn, msg),
         }
@@ -148,9 +150,9 @@ impl Calls {
             ExecCommandStatus::Failed => ExecutionStatus::Failed,
             ExecCommandStatus::Declined => ExecutionStatus::Cancelled,
         };
-        // A terminal that goes on answers how its command ended; the other tools answer an error.
+        // A terminal that continues reports the end of its command; other tools report an error.
         if status != ExecutionStatus::Completed && end.source == ExecCommandSource::Agent {
-            self.judge(&end.call_id, Verdict::Error);
+            self.judge(&end.call_id, CallVerdict::Error);
         }
         let text = [&end.stdout, &end.stderr, &end.formatted_output];
         let weight = text.into_iter().map(String::len).sum::<usize>();
@@ -160,14 +162,14 @@ impl Calls {
         });
     }
 
-    fn judge(&mut self, id: &str, verdict: Verdict) {
+    fn judge(&mut self, id: &str, verdict: CallVerdict) {
         if let Some(call) = self.0.get_mut(id) {
             call.verdict = verdict;
         }
     }
 
-    /// What a call of this kind runs has begun. A patch inside a shell command is not told of: its
-    /// call is one that runs a command.
+    /// Records the start of a call's command or patch. A patch inside a shell command is not recorded: its call
+    /// runs a command.
     fn began<P: Serialize + Send + 'static>(
         &mut self,
         trace: &ThreadRecorder,
@@ -233,16 +235,16 @@ impl Calls {
         };
         call.is_answered = true;
         let verdict = match error {
-            Some(_) => Verdict::Error,
+            Some(_) => CallVerdict::Error,
             None => call.verdict,
         };
         if call.runtime != Runtime::Running {
             self.0.remove(id);
         }
         let (status, result) = match verdict {
-            Verdict::Success => (ExecutionStatus::Completed, direct(output)),
-            Verdict::Unsuccessful => (ExecutionStatus::Failed, direct(output)),
-            Verdict::Error => {
+            CallVerdict::Success => (ExecutionStatus::Completed, direct(output)),
+            CallVerdict::Unsuccessful => (ExecutionStatus::Failed, direct(output)),
+            CallVerdict::Error => {
                 let error = error
                     .map_or_else(|| text_of(output), Cow::Borrowed)
                     .into_owned();
@@ -252,8 +254,8 @@ impl Calls {
         record_end(trace, turn, id, status, result);
     }
 
-    /// Calls of the turn that have no answer by now get none. Where a command was stopped with its
-    /// turn, that is the answer; what runs on may still end.
+    /// Ends the turn's calls that have no output. If a command was stopped with its turn, that is the result;
+    /// commands that continue may still end.
     pub(crate) fn end_turn(&mut self, trace: &ThreadRecorder, turn: &str) {
         for (id, call) in &self.0 {
             if call.runtime == Runtime::Ended {
@@ -291,15 +293,15 @@ fn record_end(
     });
 }
 
-/// A call as the model made it.
-struct Dispatch {
+/// A tool call as the model sent it.
+struct DispatchedCall {
     id: String,
     name: String,
     namespace: Option<String>,
-    input: Input,
+    input: ToolInput,
 }
 
-impl Dispatch {
+impl DispatchedCall {
     fn of(item: &ResponseItem) -> Option<Self> {
         Some(match item {
             ResponseItem::FunctionCall {
@@ -312,7 +314,7 @@ impl Dispatch {
                 id: call_id.clone(),
                 name: name.clone(),
                 namespace: namespace.clone(),
-                input: Input::Function {
+                input: ToolInput::Function {
                     arguments: arguments.clone(),
                 },
             },
@@ -325,7 +327,7 @@ impl Dispatch {
                 id: call_id.clone(),
                 name: name.clone(),
                 namespace: None,
-                input: Input::Custom {
+                input: ToolInput::Custom {
                     input: input.clone(),
                 },
             },
@@ -342,7 +344,7 @@ impl Dispatch {
                     .unwrap_or_default(),
                 name: "local_shell".to_owned(),
                 namespace: None,
-                input: Input::LocalShell {
+                input: ToolInput::LocalShell {
                     command: action.command.clone(),
                     workdir: action.working_directory.clone(),
                     timeout_ms: action.timeout_ms,
@@ -354,7 +356,7 @@ impl Dispatch {
                 id: call_id.clone()?,
                 name: "tool_search".to_owned(),
                 namespace: None,
-                input: Input::ToolSearch {
+                input: ToolInput::ToolSearch {
                     arguments: arguments.clone(),
                 },
             },
@@ -362,10 +364,10 @@ impl Dispatch {
         })
     }
 
-    /// A reader takes a call that types into a terminal apart, and fails where that cannot be done.
+    /// Readers parse calls that write to a terminal separately, and fail if they cannot.
     fn kind(&self) -> ToolKind {
         match (ToolKind::of_tool(&self.name), &self.input) {
-            (ToolKind::WriteStdin, Input::Function { arguments }) if types(arguments) => {
+            (ToolKind::WriteStdin, ToolInput::Function { arguments }) if types(arguments) => {
                 ToolKind::WriteStdin
             }
             (ToolKind::WriteStdin, _) => ToolKind::Other {
@@ -376,8 +378,8 @@ impl Dispatch {
     }
 }
 
-impl Input {
-    /// The text that a preview is cut from.
+impl ToolInput {
+    /// The text for the preview.
     fn text(&self) -> String {
         match self {
             Self::Function { arguments } => arguments.clone(),
@@ -391,7 +393,7 @@ impl Input {
     }
 }
 
-/// Whether these are the arguments of a call that types into a terminal.
+/// Whether these are the arguments of a call that writes to a terminal.
 fn types(arguments: &str) -> bool {
     let Ok(arguments) = serde_json::from_str::<Value>(arguments) else {
         return false;
@@ -436,7 +438,7 @@ fn text_of(output: &ResponseItem) -> Cow<'_, str> {
     }
 }
 
-/// What the changes of a patch weigh, more or less: their texts are not added up while a turn waits.
+/// The approximate memory size of a patch. The texts are not measured, as the turn waits.
 fn weight_of_changes(files: usize) -> usize {
     files * 4096
 }

@@ -1,4 +1,4 @@
-//! Which session is written down where.
+//! Assigns bundles to sessions.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// Every root session begins a bundle below `root`, which is made if it is missing.
+    /// Creates a bundle for every root session below `root`, which is created if missing.
     #[must_use]
     pub fn below(root: impl Into<PathBuf>) -> Self {
         Self {
@@ -36,14 +36,14 @@ impl Traces {
         }
     }
 
-    /// Has bundles written in a version of the format.
+    /// Sets the format version of new bundles.
     #[must_use]
     pub fn in_schema(self, schema: Schema) -> Self {
         Self { schema, ..self }
     }
 
-    /// Waits until everything that was recorded is written or lost; false when that takes longer than
-    /// `patience`. Blocks: for the end of the process.
+    /// Blocks until everything recorded was written or has failed. False after the time limit `patience`. Call it
+    /// at the end of the process.
     #[must_use]
     pub fn flush(&self, patience: Duration) -> bool {
         let until = Instant::now() + patience;
@@ -61,8 +61,8 @@ impl Traces {
             .all(|recorder| recorder.flush(left()))
     }
 
-    /// The recorder for a thread, and whether the bundle is its own. A resumed agent is not recorded:
-    /// the bundle of its parent may have it already.
+    /// The recorder for a thread, and whether the bundle is its own. Resumed agents are not recorded, because the
+    /// bundle of their parent may already contain them.
     fn recorder(&self, thread: &StartingThread<'_>) -> Option<(Recorder, bool)> {
         if let SessionSource::SubAgent(SubAgentSource::ThreadSpawn {
             parent_thread_id, ..

@@ -1,6 +1,6 @@
 //! Parses the options of git before its subcommand.
 
-use crate::reachable::Token;
+use crate::command_words::CommandWord;
 
 /// Options that take the next word as their value.
 const WITH_VALUE: [&str; 8] = [
@@ -121,20 +121,20 @@ const SUBCOMMANDS: [&str; 88] = [
 #[derive(Debug)]
 pub(crate) struct GitCall<'a> {
     /// The subcommand and its arguments.
-    pub(crate) subcommand: &'a [Token],
+    pub(crate) subcommand: &'a [CommandWord],
     /// Whether this is certainly the subcommand that runs.
     pub(crate) plain: bool,
 }
 
-pub(crate) fn read_git_call(arguments: &[Token]) -> GitCall<'_> {
+pub(crate) fn read_git_call(arguments: &[CommandWord]) -> GitCall<'_> {
     let mut plain = true;
     let mut index = 0;
     while let Some(word) = arguments
         .get(index)
-        .and_then(Token::text)
+        .and_then(CommandWord::text)
         .filter(|word| word.starts_with('-'))
     {
-        let value = arguments.get(index + 1).and_then(Token::text);
+        let value = arguments.get(index + 1).and_then(CommandWord::text);
         match word {
             "-c" => plain &= value.is_some_and(is_inert),
             _ if word.starts_with("--config-env") || word.starts_with("--exec-path=") => {
@@ -148,8 +148,8 @@ pub(crate) fn read_git_call(arguments: &[Token]) -> GitCall<'_> {
     // Without a subcommand git only prints its usage.
     plain &= match subcommand.first() {
         None => true,
-        Some(Token::Unknown) => false,
-        Some(Token::Fixed(name)) => SUBCOMMANDS.contains(&name.as_str()),
+        Some(CommandWord::Unknown) => false,
+        Some(CommandWord::Fixed(name)) => SUBCOMMANDS.contains(&name.as_str()),
     };
     GitCall { subcommand, plain }
 }

@@ -1,38 +1,39 @@
-//! The commands that a call may start, for rules that forbid or ask.
+//! Finds all commands that a call may start, for rules that forbid or ask.
 //!
-//! Looks through shells, substitutions, functions and programs that start others. What cannot be told from the text
-//! is reported as such. Use it to forbid or to ask, never to allow.
+//! The search follows shells, substitutions, functions and programs that start others. It also reports whether the text
+//! of the call leaves anything open. Its result may be used to forbid or to ask, but never to allow.
 
 use std::collections::HashSet;
 
-use crate::launchers::{Launcher, launcher};
-use crate::script::{Script, read_script};
+use crate::command_words::{CommandWord, LaunchTarget};
+use crate::launch_targets::{LaunchTargets, launch_targets};
+use crate::script::{ScriptCommands, read_script};
 
-/// How deep scripts within scripts are followed.
+/// Limit on the depth of nested scripts.
 const MAX_DEPTH: usize = 8;
-/// Bytes of scripts and words that are looked at in all. Wrappers of wrappers would take quadratic time.
+/// Limit on the total size of the scripts and words that are analyzed, because nested wrappers take quadratic time.
 const MAX_BYTES: usize = 8 * 1024 * 1024;
-/// Programs for which an argument is only text.
+/// Programs that never execute an argument.
 const TAKE_TEXT: [&str; 9] = [
     "echo", "printf", "grep", "egrep", "fgrep", "rg", "ag", "git", "test",
 ];
 
-/// What a call may start.
+/// The commands that a call may start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reachable {
+pub struct ReachableCommands {
     pub commands: Vec<ReachableCommand>,
-    /// Whether that is all, as far as the text of the call tells: no program name, script or alias is computed.
+    /// Whether the list is complete: no program name, script or alias is computed at run time.
     pub complete: bool,
-    /// Whether the search was given up because the call is nested too deeply or takes too long to read.
+    /// Whether the search ended at a limit on depth or size.
     pub gave_up: bool,
-    /// Arguments of more than one word, which the program that gets them may take for commands: code, or an option
-    /// that names a program.
+    /// Arguments that are more than a plain word, which a program may execute: code, or an option that names a
+    /// program.
     pub texts: Vec<String>,
-    /// The arguments of programs that may take them for a command. What is not known is an empty word.
+    /// The argument lists of programs that may execute them. Unknown words are empty.
     pub arguments: Vec<Vec<String>>,
 }
 
-/// A command, up to the first word that is not known.
+/// A command up to its first unknown word.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ReachableCommand {
     pub words: Vec<String>,
@@ -40,118 +41,83 @@ pub struct ReachableCommand {
     pub open_ended: bool,
 }
 
-/// One word of a command.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Token {
-    Fixed(String),
-    /// Computed by the shell or taken from input: any words, or none.
-    Unknown,
-}
-
-impl Token {
-    pub(crate) fn text(&self) -> Option<&str> {
-        match self {
-            Self::Fixed(text) => Some(text),
-            Self::Unknown => None,
-        }
-    }
-}
-
-/// What is still to be looked at.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Lead {
-    Script(String),
-    Command(Vec<Token>),
-}
-
-impl Lead {
-    /// About how many bytes it takes.
-    fn size(&self) -> usize {
-        let word = |token: &Token| size_of::<Token>() + token.text().map_or(0, str::len);
-        match self {
-            Self::Script(script) => script.len(),
-            Self::Command(tokens) => tokens.iter().map(word).sum(),
-        }
-    }
-}
-
-/// Everything that the call may start.
-pub fn reachable_commands(argv: &[String]) -> Reachable {
-    let mut search = Search {
-        found: Reachable {
+/// Finds the commands that a call may start.
+pub fn reachable_commands(argv: &[String]) -> ReachableCommands {
+    let mut search = ReachabilitySearch {
+        found: ReachableCommands {
             complete: true,
-            ..Reachable::default()
+            ..ReachableCommands::default()
         },
         seen: HashSet::new(),
-        ahead: Vec::new(),
+        pending: Vec::new(),
         bytes_left: MAX_BYTES,
     };
-    let tokens = argv.iter().cloned().map(Token::Fixed).collect();
-    search.follow(Lead::Command(tokens), 0);
-    while let Some((lead, depth)) = search.ahead.pop() {
+    let tokens = argv.iter().cloned().map(CommandWord::Fixed).collect();
+    search.enqueue(LaunchTarget::Command(tokens), 0);
+    while let Some((target, depth)) = search.pending.pop() {
         if depth > MAX_DEPTH || search.bytes_left == 0 {
             search.found.complete = false;
             search.found.gave_up = true;
             break;
         }
-        match lead {
-            Lead::Script(script) => search.script(&script, depth),
-            Lead::Command(tokens) => search.command(&tokens, depth),
+        match target {
+            LaunchTarget::Script(script) => search.script(&script, depth),
+            LaunchTarget::Command(tokens) => search.command(&tokens, depth),
         }
     }
     search.found
 }
 
-struct Search {
-    found: Reachable,
-    seen: HashSet<Lead>,
-    ahead: Vec<(Lead, usize)>,
+struct ReachabilitySearch {
+    found: ReachableCommands,
+    seen: HashSet<LaunchTarget>,
+    pending: Vec<(LaunchTarget, usize)>,
     bytes_left: usize,
 }
 
-impl Search {
-    fn follow(&mut self, lead: Lead, depth: usize) {
-        self.bytes_left = self.bytes_left.saturating_sub(lead.size());
-        if self.seen.insert(lead.clone()) {
-            self.ahead.push((lead, depth));
+impl ReachabilitySearch {
+    fn enqueue(&mut self, target: LaunchTarget, depth: usize) {
+        self.bytes_left = self.bytes_left.saturating_sub(target.size());
+        if self.seen.insert(target.clone()) {
+            self.pending.push((target, depth));
         }
     }
 
     fn script(&mut self, script: &str, depth: usize) {
         let joined = script.contains("\\\n").then(|| script.replace("\\\n", ""));
         for text in [Some(script), joined.as_deref()].into_iter().flatten() {
-            let Script { commands, complete } = read_script(text);
+            let ScriptCommands { commands, complete } = read_script(text);
             self.found.complete &= complete;
             for command in commands {
-                self.follow(Lead::Command(command), depth);
+                self.enqueue(LaunchTarget::Command(command), depth);
             }
         }
     }
 
-    fn command(&mut self, tokens: &[Token], depth: usize) {
+    fn command(&mut self, tokens: &[CommandWord], depth: usize) {
         let Some((program, arguments)) = tokens.split_first() else {
             return;
         };
-        let Token::Fixed(program) = program else {
+        let CommandWord::Fixed(program) = program else {
             self.found.complete = false;
             if !arguments.is_empty() {
-                self.follow(Lead::Command(arguments.to_vec()), depth);
+                self.enqueue(LaunchTarget::Command(arguments.to_vec()), depth);
             }
             return;
         };
         self.record(tokens);
         let name = crate::call::base_name(program);
-        // zsh takes `=name` for the path of that program.
+        // In zsh, `=name` stands for the path of the program.
         if let Some(name) = program.strip_prefix('=') {
             self.rename(name, arguments, depth);
         }
         if let Some(subcommand) = name.strip_prefix("git-") {
-            let renamed = [Token::Fixed(subcommand.to_owned())];
+            let renamed = [CommandWord::Fixed(subcommand.to_owned())];
             self.rename("git", &[&renamed, arguments].concat(), depth);
         }
         if !TAKE_TEXT.contains(&name) {
             let is_word = |c: char| c.is_alphanumeric() || "_-./".contains(c);
-            let texts = arguments.iter().filter_map(Token::text);
+            let texts = arguments.iter().filter_map(CommandWord::text);
             let texts = texts.filter(|text| !text.chars().all(is_word));
             self.found.texts.extend(texts.map(ToOwned::to_owned));
             if arguments.len() > 1 {
@@ -162,20 +128,20 @@ impl Search {
                 self.found.arguments.push(words);
             }
         }
-        let Launcher { leads, complete } = launcher(name, arguments);
+        let LaunchTargets { targets, complete } = launch_targets(name, arguments);
         self.found.complete &= complete;
-        for lead in leads {
-            let deeper = usize::from(matches!(lead, Lead::Script(_)));
-            self.follow(lead, depth + deeper);
+        for target in targets {
+            let deeper = usize::from(matches!(target, LaunchTarget::Script(_)));
+            self.enqueue(target, depth + deeper);
         }
     }
 
-    fn rename(&mut self, program: &str, arguments: &[Token], depth: usize) {
-        let program = [Token::Fixed(program.to_owned())];
-        self.follow(Lead::Command([&program, arguments].concat()), depth);
+    fn rename(&mut self, program: &str, arguments: &[CommandWord], depth: usize) {
+        let program = [CommandWord::Fixed(program.to_owned())];
+        self.enqueue(LaunchTarget::Command([&program, arguments].concat()), depth);
     }
 
-    fn record(&mut self, tokens: &[Token]) {
+    fn record(&mut self, tokens: &[CommandWord]) {
         let words: Vec<String> = (tokens.iter())
             .map_while(|token| token.text().map(ToOwned::to_owned))
             .collect();

@@ -4,7 +4,7 @@ fn call(script: &str) -> Vec<String> {
     ["/bin/bash", "-lc", script].map(ToOwned::to_owned).to_vec()
 }
 
-fn finds_push(reachable: &Reachable) -> bool {
+fn finds_push(reachable: &ReachableCommands) -> bool {
     reachable.commands.iter().any(|command| {
         command
             .words

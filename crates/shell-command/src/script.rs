@@ -3,8 +3,8 @@
 use tree_sitter::Node;
 
 use crate::bash::{self, plain_commands};
-use crate::launchers::changes_what_runs;
-use crate::reachable::Token;
+use crate::command_words::CommandWord;
+use crate::launch_targets::changes_what_runs;
 use crate::word::ShellWord;
 
 /// Limit on the words that one word with braces expands to.
@@ -18,16 +18,16 @@ const EVALUATE: [&str; 13] = [
 
 /// The commands of a script.
 #[derive(Debug, Default)]
-pub(crate) struct Script {
-    pub(crate) commands: Vec<Vec<Token>>,
+pub(crate) struct ScriptCommands {
+    pub(crate) commands: Vec<Vec<CommandWord>>,
     /// Whether the whole text was understood.
     pub(crate) complete: bool,
 }
 
-pub(crate) fn read_script(text: &str) -> Script {
-    let mut script = Script {
+pub(crate) fn read_script(text: &str) -> ScriptCommands {
+    let mut script = ScriptCommands {
         complete: true,
-        ..Script::default()
+        ..ScriptCommands::default()
     };
     if let Some(commands) = plain_commands(text) {
         for command in commands {
@@ -50,15 +50,15 @@ pub(crate) fn read_script(text: &str) -> Script {
     if !script.complete {
         script.scan_text(text);
     }
-    let mut ahead = vec![tree.root_node()];
-    while let Some(node) = ahead.pop() {
+    let mut pending = vec![tree.root_node()];
+    while let Some(node) = pending.pop() {
         script.node(node, text);
-        ahead.extend(node.children(&mut node.walk()));
+        pending.extend(node.children(&mut node.walk()));
     }
     script
 }
 
-impl Script {
+impl ScriptCommands {
     fn node(&mut self, node: Node<'_>, text: &str) {
         let source = text.get(node.byte_range()).unwrap_or_default();
         match node.kind() {
@@ -96,7 +96,7 @@ impl Script {
             read_to = Some(child.end_byte());
             words.push(match ShellWord::parse(source) {
                 Some(word) => tokens_of(&word),
-                None => vec![vec![Token::Unknown]],
+                None => vec![vec![CommandWord::Unknown]],
             });
         }
         self.push(words);
@@ -104,10 +104,10 @@ impl Script {
 
     /// Adds a command whose words have several possible expansions. Uses only all first and all last expansions, which
     /// covers all combinations if no word has more than two.
-    fn push(&mut self, words: Vec<Vec<Vec<Token>>>) {
+    fn push(&mut self, words: Vec<Vec<Vec<CommandWord>>>) {
         let first = words.iter().filter_map(|choices| choices.first());
         let last = words.iter().filter_map(|choices| choices.last());
-        let (first, last): (Vec<Token>, Vec<Token>) = (
+        let (first, last): (Vec<CommandWord>, Vec<CommandWord>) = (
             first.flatten().cloned().collect(),
             last.flatten().cloned().collect(),
         );
@@ -120,9 +120,9 @@ impl Script {
     /// For scripts that cannot be parsed: any text between separators may be a command.
     fn scan_text(&mut self, text: &str) {
         self.complete = false;
-        let bare = |word: &str| Token::Fixed(word.replace(['\'', '"', '\\'], ""));
+        let bare = |word: &str| CommandWord::Fixed(word.replace(['\'', '"', '\\'], ""));
         for part in text.split(|c: char| ";|&\n(){}`".contains(c)) {
-            let words: Vec<Token> = part.split_whitespace().map(bare).collect();
+            let words: Vec<CommandWord> = part.split_whitespace().map(bare).collect();
             if !words.is_empty() {
                 self.commands.push(words);
             }
@@ -131,17 +131,17 @@ impl Script {
 }
 
 /// The possible expansions of a word: itself, its brace expansion, or unknown.
-fn tokens_of(word: &ShellWord) -> Vec<Vec<Token>> {
+fn tokens_of(word: &ShellWord) -> Vec<Vec<CommandWord>> {
     if word.is_fixed() {
-        return vec![vec![Token::Fixed(word.text.clone())]];
+        return vec![vec![CommandWord::Fixed(word.text.clone())]];
     }
     let is_plain = !word.text.contains(['*', '?', '[', '~', ',']) && !word.text.contains("..");
     if is_plain {
-        return vec![vec![Token::Fixed(word.text.clone())]];
+        return vec![vec![CommandWord::Fixed(word.text.clone())]];
     }
-    let unknown = vec![Token::Unknown];
+    let unknown = vec![CommandWord::Unknown];
     match expand_braces(&word.text) {
-        Some(words) => vec![words.into_iter().map(Token::Fixed).collect(), unknown],
+        Some(words) => vec![words.into_iter().map(CommandWord::Fixed).collect(), unknown],
         None => vec![unknown],
     }
 }
@@ -152,9 +152,9 @@ fn expand_braces(text: &str) -> Option<Vec<String>> {
         return None;
     }
     let mut done = Vec::new();
-    let mut ahead = vec![text.to_owned()];
-    while let Some(text) = ahead.pop() {
-        if ahead.len() + done.len() > MAX_BRACE_WORDS {
+    let mut pending = vec![text.to_owned()];
+    while let Some(text) = pending.pop() {
+        if pending.len() + done.len() > MAX_BRACE_WORDS {
             return None;
         }
         // Innermost braces are expanded first.
@@ -168,7 +168,7 @@ fn expand_braces(text: &str) -> Option<Vec<String>> {
         if !inner.contains(',') {
             return None;
         }
-        ahead.extend(
+        pending.extend(
             inner
                 .split(',')
                 .rev()

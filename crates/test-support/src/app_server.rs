@@ -1,4 +1,4 @@
-//! A client that starts an app-server and talks to it, with the protocol observer listening.
+//! A JSON-RPC client of an app-server process. The protocol observer checks every message.
 
 use std::io;
 use std::panic::Location;
@@ -12,10 +12,10 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use crate::ProtocolObserver;
 
-/// A message that has not come by then never comes.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a test waits for a message before it fails.
+const TIME_LIMIT: Duration = Duration::from_secs(30);
 
-/// A server process and the conversation with it. The process ends when this is dropped.
+/// A server process with its client. Dropping it ends the process.
 #[derive(Debug)]
 pub struct AppServer {
     child: Child,
@@ -23,7 +23,7 @@ pub struct AppServer {
     output: Lines<BufReader<ChildStdout>>,
     observer: ProtocolObserver,
     next_id: i64,
-    /// Everything that came besides replies, in its order, that nobody has waited for yet.
+    /// Received notifications and requests that no test has waited for, in order.
     unread: Vec<Value>,
 }
 
@@ -33,17 +33,17 @@ impl AppServer {
         Self::start_with(program, home, &[])
     }
 
-    /// Starts it with these further arguments.
+    /// Starts it with additional arguments.
     pub fn start_with(program: &str, home: &Path, arguments: &[&str]) -> io::Result<Self> {
         Self::spawn(program, home, arguments, &[])
     }
 
-    /// Starts it with these environment variables.
+    /// Starts it with additional environment variables.
     pub fn start_in(program: &str, home: &Path, variables: &[(&str, &str)]) -> io::Result<Self> {
         Self::spawn(program, home, &[], variables)
     }
 
-    /// Starts it as another user of this machine, which only some users may.
+    /// Starts it as another user, which needs privileges.
     #[cfg(unix)]
     pub fn start_as(program: &str, home: &Path, user: u32) -> io::Result<Self> {
         Self::spawn_with(program, home, &[], &[], |command| {
@@ -72,7 +72,7 @@ impl AppServer {
         let mut child = command
             .arg("app-server")
             .args(arguments)
-            // Neither the profile nor the shell of the person who runs the tests matters.
+            // Keeps the profile and the shell of the user who runs the tests out.
             .env("HOME", home.join("person"))
             .env("SHELL", "/bin/bash")
             .env("CODEX_HOME", home)
@@ -94,12 +94,12 @@ impl AppServer {
         })
     }
 
-    /// The id of the process, as long as it has not ended.
+    /// The id of the process until it has ended.
     pub fn process_id(&self) -> Option<u32> {
         self.child.id()
     }
 
-    /// Sends a line as it is.
+    /// Sends a line unchanged.
     pub async fn send_line(&mut self, line: &str) -> io::Result<()> {
         let input = self.input.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
         input.write_all(line.as_bytes()).await?;
@@ -107,15 +107,14 @@ impl AppServer {
         input.flush().await
     }
 
-    /// Sends a message.
     pub async fn send(&mut self, message: &Value) -> io::Result<()> {
         self.observer.sent(message);
         self.send_line(&message.to_string()).await
     }
 
-    /// The next message, whatever it is.
+    /// Receives the next message of any kind.
     pub async fn receive(&mut self) -> io::Result<Value> {
-        let line = tokio::time::timeout(PATIENCE, self.output.next_line()).await??;
+        let line = tokio::time::timeout(TIME_LIMIT, self.output.next_line()).await??;
         let line = line.ok_or(io::ErrorKind::UnexpectedEof)?;
         let message: Value = serde_json::from_str(&line)?;
         self.observer.received(&message);
@@ -128,7 +127,7 @@ impl AppServer {
         self.reply_to(id).await
     }
 
-    /// Sends a request whose reply is waited for later.
+    /// Sends a request without waiting for its reply.
     pub async fn begin(&mut self, method: &str, params: Value) -> io::Result<i64> {
         let id = self.next_id;
         self.next_id += 1;
@@ -152,8 +151,7 @@ impl AppServer {
         }
     }
 
-    /// Waits for a notification or a request of the server. Those before it are passed over; replies
-    /// are kept.
+    /// Waits for a notification or a request of the server. Earlier ones are dropped; replies are kept.
     pub async fn wait_for(&mut self, method: &str) -> io::Result<Value> {
         let is_reply = |message: &Value| message.get("method").is_none();
         let is_it = |message: &Value| message["method"] == method;
@@ -176,26 +174,26 @@ impl AppServer {
         }
     }
 
-    /// Goes away like a client that has no time: the input ends, nothing is read any more.
+    /// Disconnects abruptly: ends the input and reads nothing more.
     pub async fn abandon(mut self) -> io::Result<()> {
         drop(self.input.take());
         drop(self.output);
-        tokio::time::timeout(PATIENCE, self.child.wait()).await??;
+        tokio::time::timeout(TIME_LIMIT, self.child.wait()).await??;
         Ok(())
     }
 
-    /// Kills it, whatever it is doing.
+    /// Kills the process.
     pub async fn kill(mut self) -> io::Result<()> {
         self.child.kill().await
     }
 
-    /// Ends the input, waits for the process to end, and checks what was promised.
+    /// Ends the input, waits for the process to end, and lets the observer check what is unfinished.
     pub async fn finish(mut self) -> io::Result<()> {
         drop(self.input.take());
         while let Ok(Some(line)) = self.output.next_line().await {
             self.observer.received(&serde_json::from_str(&line)?);
         }
-        let status = tokio::time::timeout(PATIENCE, self.child.wait()).await??;
+        let status = tokio::time::timeout(TIME_LIMIT, self.child.wait()).await??;
         if !status.success() {
             return Err(io::Error::other(format!("the server ended with {status}")));
         }

@@ -1,20 +1,20 @@
-//! Layer: tests. What end-to-end tests share: a scripted model, in memory and behind HTTP, temporary
-//! homes, JSON-RPC drivers, the protocol observer.
+//! Layer: tests. Shared by end-to-end tests: scripted models (in memory and behind HTTP), JSON-RPC clients, and the
+//! protocol observer.
 
 mod app_server;
 mod model_server;
-mod noise;
 mod protocol_observer;
+mod pseudo_random;
 pub mod reply;
 mod scripted_clock;
 mod scripted_model;
 mod web_socket;
 
 pub use app_server::AppServer;
-pub use codex_scenario::{Gate, HttpReply, ReceivedRequest, sse};
+pub use codex_scenario::{HttpReply, Latch, ReceivedRequest, sse};
 pub use model_server::ModelServer;
-pub use noise::Noise;
 pub use protocol_observer::ProtocolObserver;
+pub use pseudo_random::PseudoRandom;
 pub use scripted_clock::ScriptedClock;
 pub use scripted_model::{Reply, ScriptedModel, Step};
 pub use web_socket::WebSocket;

@@ -1,31 +1,31 @@
-//! A server on this machine that answers as a test has written down.
+//! An HTTP server with scripted replies.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::Arc;
 
-use codex_scenario::{HttpServer, Responder};
+use codex_scenario::{HttpResponder, HttpServer};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::{HttpReply, ReceivedRequest};
 
-/// The server. It ends, and closes its connections, when it is dropped.
+/// The server. Dropping it closes all connections.
 #[derive(Debug)]
 pub struct ModelServer {
     server: HttpServer,
-    state: Arc<State>,
+    state: Arc<ServerState>,
 }
 
 #[derive(Debug)]
-struct State {
-    /// The replies for each path, in order.
+struct ServerState {
+    /// The replies per path, in order.
     replies: Mutex<HashMap<String, VecDeque<HttpReply>>>,
-    /// The replies for agents.
+    /// The replies to requests of agents, in order.
     for_agents: Mutex<VecDeque<HttpReply>>,
-    /// The replies for any other request.
+    /// The replies to other requests, in order.
     others: Mutex<VecDeque<HttpReply>>,
-    /// The reply when nothing else is left.
+    /// The reply when no other is left.
     fallback: Mutex<HttpReply>,
     requests: watch::Sender<Vec<ReceivedRequest>>,
     connections: watch::Sender<Connections>,
@@ -39,9 +39,9 @@ struct Connections {
 }
 
 impl ModelServer {
-    /// A server that answers with these replies, and then always with status 501.
+    /// Starts a server with these replies. After the last one it replies with status 501.
     pub async fn start(replies: impl IntoIterator<Item = HttpReply>) -> io::Result<Self> {
-        let state = Arc::new(State {
+        let state = Arc::new(ServerState {
             replies: Mutex::default(),
             for_agents: Mutex::default(),
             others: Mutex::new(replies.into_iter().collect()),
@@ -53,29 +53,29 @@ impl ModelServer {
         Ok(Self { server, state })
     }
 
-    /// The address of the API, for a provider.
+    /// The base URL of the API, for a model provider.
     pub fn base_url(&self) -> String {
         format!("http://{}/v1", self.server.address())
     }
 
-    /// Adds a reply for any request.
+    /// Adds a reply to any request.
     pub fn push(&self, reply: HttpReply) {
         self.state.others.lock().push_back(reply);
     }
 
-    /// Adds a reply for requests of one path, without `/v1`.
+    /// Adds a reply to requests of one path, without `/v1`.
     pub fn push_for(&self, path: &str, reply: HttpReply) {
         let mut replies = self.state.replies.lock();
         let queue = replies.entry(format!("/v1{path}")).or_default();
         queue.push_back(reply);
     }
 
-    /// Adds a reply for requests of agents, which ask beside the thread that has started them.
+    /// Adds a reply to requests of agents, which arrive in no fixed order with those of their parent.
     pub fn push_for_agent(&self, reply: HttpReply) {
         self.state.for_agents.lock().push_back(reply);
     }
 
-    /// Sets the reply to every request that no other is left for.
+    /// Sets the reply to requests when no other reply is left.
     pub fn always(&self, reply: HttpReply) {
         *self.state.fallback.lock() = reply;
     }
@@ -92,12 +92,12 @@ impl ModelServer {
             if let Some(request) = requests.borrow_and_update().get(index) {
                 return request.clone();
             }
-            // The sender is at hand, so that the channel cannot be closed.
+            // The sender exists, so the channel cannot be closed.
             let _ = requests.changed().await;
         }
     }
 
-    /// How many connections there were.
+    /// The number of connections so far.
     pub fn connections(&self) -> usize {
         self.state.connections.borrow().made
     }
@@ -111,7 +111,7 @@ impl ModelServer {
     }
 }
 
-impl Responder for State {
+impl HttpResponder for ServerState {
     fn reply(&self, request: ReceivedRequest) -> HttpReply {
         let for_path = || {
             let mut replies = self.replies.lock();

@@ -1,36 +1,34 @@
-//! Watches a conversation with an app-server and holds it to what the protocol promises: one reply for
-//! each request; one end for each turn and each item, after its beginning.
+//! Checks that an app-server keeps the promises of the protocol: one reply per request; each turn and each item
+//! starts once and ends once.
 //!
-//! Four exceptions are part of the promise: a command or file change that was declined may end a second
-//! time; a command that was declined may end without having begun; a message, plan, reasoning,
-//! command, MCP call or call about agents that was unfinished when its turn was interrupted ends with the
-//! turn, whose items have it;
-//! a compaction that did not come about ends with its turn.
-//! Reviews are told as clients have always known them, which is a fifth: see [`Reviews`].
+//! Four exceptions belong to the protocol: a declined command or file change may end twice; a declined command may
+//! end without having started; a message, plan, reasoning, command, MCP call or agent call that is unfinished when
+//! its turn is interrupted ends with the turn, whose items contain it; a compaction that fails ends with its turn.
+//! Reviews are a fifth, see [`Reviews`].
 //!
-//! A client that comes to a thread while a turn runs is told in the reply what has begun: see
+//! A client that subscribes to a thread during a turn learns from the reply what has started: see
 //! [`ProtocolObserver::joins`].
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
-/// What was begun and not yet ended.
+/// Records what has started and not yet ended.
 #[derive(Debug, Default)]
 pub struct ProtocolObserver {
     requests: HashMap<String, bool>,
     turns: HashMap<String, bool>,
-    items: HashMap<String, Item>,
+    items: HashMap<String, ObservedItem>,
     reviews: Reviews,
 }
 
-/// The threads under review. Their turn begins under another id than it ends with, the reviewer's
-/// messages begin and do not end, and the items at both ends of a review share an id.
+/// The threads under review, which clients expect to be reported differently: the turn starts under another id than
+/// it ends with, messages of the reviewer start and do not end, and the items at both ends of a review share an id.
 #[derive(Debug, Default)]
 struct Reviews(HashMap<String, String>);
 
 impl Reviews {
-    /// Whether a message belongs to a review in this way.
+    /// Whether a message belongs to a review and is exempt from the checks.
     fn takes(&mut self, method: &str, params: &Value) -> bool {
         let thread = params["threadId"].to_string();
         let kind = params["item"]["type"].as_str().unwrap_or_default();
@@ -55,20 +53,20 @@ impl Reviews {
     }
 }
 
-/// What is known of an item.
+/// The state of an item.
 #[derive(Debug, Default)]
-struct Item {
+struct ObservedItem {
     turn: String,
     kind: String,
     ends: u32,
-    /// It was declined, or nobody was there to agree to it.
+    /// It was declined, or nobody could approve it.
     refused: bool,
-    /// It was there when the client came, and may have ended before.
+    /// It started before the client subscribed, and may already have ended.
     known: bool,
 }
 
 impl ProtocolObserver {
-    /// The client sends this.
+    /// Records a message of the client.
     pub fn sent(&mut self, message: &Value) {
         let is_answer = ["result", "error"]
             .iter()
@@ -78,10 +76,10 @@ impl ProtocolObserver {
         }
     }
 
-    /// The server sends this.
+    /// Checks a message of the server.
     ///
     /// # Panics
-    /// A promise is broken.
+    /// The message breaks a promise.
     pub fn received(&mut self, message: &Value) {
         let Some(method) = message["method"].as_str() else {
             if !message["id"].is_null() {
@@ -108,18 +106,18 @@ impl ProtocolObserver {
         }
     }
 
-    /// What the client is told of a thread may include a turn that runs, and what has begun in it.
+    /// Records the running turn and its items in a thread that the client subscribes to.
     fn joins(&mut self, thread: &Value) {
         let turns = thread["turns"].as_array().into_iter().flatten();
         for turn in turns.filter(|turn| turn["status"] == "inProgress") {
             let id = format!("{} {}", thread["id"], turn["id"]);
             self.turns.entry(id.clone()).or_insert(false);
             for item in turn["items"].as_array().into_iter().flatten() {
-                let known = Item {
+                let known = ObservedItem {
                     turn: id.clone(),
                     kind: text(&item["type"]),
                     known: true,
-                    ..Item::default()
+                    ..ObservedItem::default()
                 };
                 let item = format!("{} {}", thread["id"], item["id"]);
                 self.items.entry(item).or_insert(known);
@@ -128,10 +126,10 @@ impl ProtocolObserver {
     }
 
     fn item_begins(&mut self, id: String, params: &Value) {
-        let begun = Item {
+        let begun = ObservedItem {
             turn: format!("{} {}", params["threadId"], params["turnId"]),
             kind: text(&params["item"]["type"]),
-            ..Item::default()
+            ..ObservedItem::default()
         };
         let before = self.items.insert(id.clone(), begun);
         let is_new = before.is_none_or(|before| before.known);
@@ -154,7 +152,7 @@ impl ProtocolObserver {
         item.ends += 1;
     }
 
-    /// The end of an interrupted turn is the end of what was unfinished in it.
+    /// Ends the unfinished items of an interrupted turn.
     fn end_what_was_cut_short(&mut self, turn: &str, value: &Value) {
         let compactions = self.items.values_mut().filter(|item| {
             item.turn == turn && item.kind == "contextCompaction" && value["status"] != "completed"
@@ -171,10 +169,10 @@ impl ProtocolObserver {
             "mcpToolCall",
             "collabAgentToolCall",
         ];
-        let open = |item: &Item| item.turn == turn && item.ends == 0;
+        let open = |item: &ObservedItem| item.turn == turn && item.ends == 0;
         for (id, item) in self.items.iter_mut().filter(|(_, item)| open(item)) {
             let items = value["items"].as_array();
-            // What is still in progress goes on in the background, and ends later.
+            // Items that are still in progress continue in the background and end later.
             let is_it = |other: &Value| {
                 other["status"] != "inProgress" && id.ends_with(&format!(" {}", other["id"]))
             };
@@ -185,16 +183,16 @@ impl ProtocolObserver {
         }
     }
 
-    /// Nothing more comes.
+    /// Checks that nothing is unfinished.
     ///
     /// # Panics
-    /// Something was begun and not ended.
+    /// Something has started and not ended.
     pub fn finish(&self) {
         for (kind, all) in [("request", &self.requests), ("turn", &self.turns)] {
             let open: Vec<_> = all.iter().filter(|(_, ended)| !**ended).collect();
             assert!(open.is_empty(), "{kind} without an end: {open:?}");
         }
-        let is_open = |item: &Item| item.ends == 0 && !item.known;
+        let is_open = |item: &ObservedItem| item.ends == 0 && !item.known;
         let open: Vec<_> = self.items.iter().filter(|item| is_open(item.1)).collect();
         assert!(open.is_empty(), "item without an end: {open:?}");
     }

@@ -1,31 +1,31 @@
-//! The usual responses of a model, as steps of a script.
+//! Typical steps of a scripted response.
 
 use codex_model_client::{Completion, ModelEvent};
 use codex_protocol::{ContentItem, ResponseItem, TokenUsage};
 
 use crate::Step;
 
-/// The response begins.
+/// The start of a response.
 pub fn created() -> Step {
     Step::Event(ModelEvent::Created)
 }
 
-/// Some text of the current message.
+/// A piece of the current message.
 pub fn delta(text: &str) -> Step {
     Step::Event(ModelEvent::TextDelta(text.to_owned()))
 }
 
-/// An item begins, without its content.
+/// The start of an item, without its content.
 pub fn added(item: ResponseItem) -> Step {
     Step::Event(ModelEvent::ItemAdded(item))
 }
 
-/// An item is complete.
+/// The end of an item.
 pub fn done(item: ResponseItem) -> Step {
     Step::Event(ModelEvent::ItemDone(item))
 }
 
-/// The response ends, having cost 10 tokens in and 5 out.
+/// The end of a response that used 10 input and 5 output tokens.
 pub fn completed(response_id: &str) -> Step {
     Step::Event(ModelEvent::Completed(Completion {
         response_id: response_id.to_owned(),
@@ -74,7 +74,7 @@ pub fn custom_call(call_id: &str, name: &str, input: &str) -> ResponseItem {
     }
 }
 
-/// A whole response: one message in one piece.
+/// A complete response with one message.
 pub fn text(text: &str) -> Vec<Step> {
     vec![
         created(),
@@ -85,7 +85,7 @@ pub fn text(text: &str) -> Vec<Step> {
     ]
 }
 
-/// A whole response: these items and no text.
+/// A complete response with these items.
 pub fn items(items: impl IntoIterator<Item = ResponseItem>) -> Vec<Step> {
     let mut steps = vec![created()];
     for item in items {

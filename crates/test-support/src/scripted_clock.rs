@@ -1,4 +1,4 @@
-//! A clock that never waits and remembers for how long it was asked to.
+//! A clock that does not wait and records the requested durations.
 
 use std::time::Duration;
 
@@ -7,26 +7,26 @@ use codex_model_client::Clock;
 use jiff::Zoned;
 use parking_lot::Mutex;
 
-use crate::Gate;
+use crate::Latch;
 
-/// The clock: it stands still, and its jitter is always in the middle.
+/// A clock with a fixed time and a fixed jitter in the middle of its range.
 #[derive(Debug, Default)]
 pub struct ScriptedClock {
     now: Zoned,
     slept: Mutex<Vec<Duration>>,
-    gate: Option<Gate>,
+    latch: Option<Latch>,
 }
 
 impl ScriptedClock {
-    /// A clock whose waits end when the gate is opened.
-    pub fn waiting_for(gate: Gate) -> Self {
+    /// A clock whose waits end when the latch is opened.
+    pub fn waiting_for(latch: Latch) -> Self {
         Self {
-            gate: Some(gate),
+            latch: Some(latch),
             ..Self::default()
         }
     }
 
-    /// The waits so far.
+    /// The requested durations so far.
     pub fn slept(&self) -> Vec<Duration> {
         self.slept.lock().clone()
     }
@@ -40,8 +40,8 @@ impl Clock for ScriptedClock {
 
     async fn sleep(&self, duration: Duration) {
         self.slept.lock().push(duration);
-        if let Some(gate) = &self.gate {
-            gate.pass().await;
+        if let Some(latch) = &self.latch {
+            latch.pass().await;
         }
     }
 

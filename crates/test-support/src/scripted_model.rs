@@ -1,4 +1,4 @@
-//! A model in memory that says what a test has written down.
+//! A model in memory with scripted replies.
 
 use std::collections::VecDeque;
 
@@ -11,32 +11,28 @@ use futures::StreamExt;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use crate::Gate;
+use crate::Latch;
 
 /// What the model does with one request.
 #[derive(Clone, Debug)]
 pub enum Reply {
-    /// It streams a response.
     Stream(Vec<Step>),
-    /// It refuses the request.
     Refuse(ModelError),
-    /// It waits at a gate before it does anything.
-    After(Gate, Box<Reply>),
+    /// Waits for a latch first.
+    After(Latch, Box<Reply>),
 }
 
 /// A step of a streamed response.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// An event.
     Event(ModelEvent),
-    /// The stream stops until the gate is opened.
-    Wait(Gate),
-    /// The stream fails.
+    /// Waits for a latch.
+    Wait(Latch),
+    /// The stream ends with an error.
     Fail(ModelError),
 }
 
-/// The model. It answers requests in the order in which they come, with the replies in the order in
-/// which they were written down; a request too many is refused.
+/// A model that replies to requests in order. A request without a scripted reply fails.
 #[derive(Debug)]
 pub struct ScriptedModel {
     provider: Provider,
@@ -47,7 +43,7 @@ pub struct ScriptedModel {
 }
 
 impl ScriptedModel {
-    /// A model with these replies.
+    /// Creates a model with these replies.
     pub fn new(replies: impl IntoIterator<Item = Reply>) -> Self {
         Self {
             provider: Provider::new("Scripted", Some("http://scripted.invalid".to_owned())),
@@ -64,12 +60,11 @@ impl ScriptedModel {
         self
     }
 
-    /// Adds a reply.
     pub fn push(&self, reply: Reply) {
         self.replies.lock().push_back(reply);
     }
 
-    /// Adds what the next compaction gives.
+    /// Sets the result of the next compaction.
     pub fn push_compaction(&self, outcome: Result<Vec<ResponseItem>, ModelError>) {
         self.compactions.lock().push_back(outcome);
     }
@@ -79,7 +74,7 @@ impl ScriptedModel {
         *self.models.lock() = models;
     }
 
-    /// The requests so far, compactions among them.
+    /// The requests so far, including compactions.
     pub fn requests(&self) -> Vec<ModelRequest> {
         self.requests.borrow().clone()
     }
@@ -91,7 +86,7 @@ impl ScriptedModel {
             if let Some(request) = requests.borrow_and_update().get(index) {
                 return request.clone();
             }
-            // The sender is at hand, so that the channel cannot be closed.
+            // The sender exists, so the channel cannot be closed.
             let _ = requests.changed().await;
         }
     }
@@ -112,8 +107,8 @@ impl ModelClient for ScriptedModel {
             match reply {
                 Reply::Stream(steps) => return Ok(play(steps)),
                 Reply::Refuse(error) => return Err(error),
-                Reply::After(gate, then) => {
-                    gate.pass().await;
+                Reply::After(latch, then) => {
+                    latch.pass().await;
                     reply = *then;
                 }
             }
@@ -144,8 +139,8 @@ fn play(steps: Vec<Step>) -> ModelStream {
         match step {
             Step::Event(event) => Some(Ok(event)),
             Step::Fail(error) => Some(Err(error)),
-            Step::Wait(gate) => {
-                gate.pass().await;
+            Step::Wait(latch) => {
+                latch.pass().await;
                 None
             }
         }
@@ -160,15 +155,15 @@ mod tests {
 
     #[tokio::test]
     async fn the_script_is_played_and_requests_are_kept() {
-        let gate = Gate::new();
-        let mut steps = vec![Step::Wait(gate.clone())];
+        let latch = Latch::new();
+        let mut steps = vec![Step::Wait(latch.clone())];
         steps.extend(reply::text("hi"));
         let model = ScriptedModel::new([Reply::Stream(steps)]);
         let mut stream = model.stream(&ModelRequest::default()).await.unwrap();
         tokio::join!(
             async {
-                gate.reached().await;
-                gate.open();
+                latch.reached().await;
+                latch.open();
             },
             async { assert_eq!(stream.next().await, Some(Ok(ModelEvent::Created))) },
         );

@@ -1,4 +1,4 @@
-//! A client on a websocket: JSON messages, with the protocol observer reading along.
+//! A JSON-RPC client on a websocket. The protocol observer checks every message.
 
 use std::io;
 use std::time::Duration;
@@ -15,13 +15,12 @@ use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
 use crate::ProtocolObserver;
 
-/// A message that has not come by then never comes.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a test waits for a message before it fails.
+const TIME_LIMIT: Duration = Duration::from_secs(30);
 
-/// More than the notifications that may come before a long message.
+/// More bytes than the notifications before a long message have.
 const BEGIN_OF_MESSAGE: usize = 64 * 1024;
 
-/// A connection.
 #[derive(Debug)]
 pub struct WebSocket<S> {
     stream: WebSocketStream<S>,
@@ -30,8 +29,7 @@ pub struct WebSocket<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
-    /// Connects over a stream, with these headers besides the necessary ones. Returns the status line of the
-    /// reply if the server does not agree.
+    /// Connects over a stream with additional headers. Returns the status line of the reply if the server refuses.
     pub async fn connect(stream: S, headers: &str) -> io::Result<Result<Self, String>> {
         let mut request = "ws://localhost/".into_client_request().map_err(failed)?;
         for header in headers.split_terminator("\r\n") {
@@ -57,7 +55,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         }
     }
 
-    /// Sends a message.
     pub async fn send(&mut self, message: &Value) -> io::Result<()> {
         self.observer.sent(message);
         self.send_frame(Message::text(message.to_string())).await
@@ -67,7 +64,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         self.stream.send(message).await.map_err(failed)
     }
 
-    /// The next message; nothing once the server has said goodbye.
+    /// The next message; `None` once the server has closed the websocket.
     pub async fn receive(&mut self) -> io::Result<Option<Value>> {
         loop {
             match self.receive_any().await? {
@@ -79,7 +76,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
     }
 
     async fn receive_any(&mut self) -> io::Result<Message> {
-        let message = tokio::time::timeout(PATIENCE, self.stream.next()).await?;
+        let message = tokio::time::timeout(TIME_LIMIT, self.stream.next()).await?;
         message.ok_or(io::ErrorKind::UnexpectedEof)?.map_err(failed)
     }
 
@@ -89,7 +86,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         Ok(message)
     }
 
-    /// Says goodbye, and checks what was promised once the server has said it too.
+    /// Closes the websocket, waits for the server to close it too, and lets the observer check what is unfinished.
     pub async fn finish(mut self) -> io::Result<()> {
         let frame = CloseFrame {
             code: CloseCode::Normal,
@@ -101,7 +98,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         Ok(())
     }
 
-    /// Waits for a notification or a request of the server. What comes before it is passed over.
+    /// Waits for a notification or a request of the server. Earlier messages are dropped.
     pub async fn wait_for(&mut self, method: &str) -> io::Result<Value> {
         loop {
             let message = self.receive().await?;
@@ -112,7 +109,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         }
     }
 
-    /// Sends a request and waits for its reply. What comes before it is passed over.
+    /// Sends a request and waits for its reply. Earlier messages are dropped.
     pub async fn call(&mut self, method: &str, params: Value) -> io::Result<Value> {
         let id = self.begin(method, params).await?;
         loop {
@@ -124,7 +121,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         }
     }
 
-    /// Sends a request whose reply is waited for later.
+    /// Sends a request without waiting for its reply.
     pub async fn begin(&mut self, method: &str, params: Value) -> io::Result<i64> {
         let id = self.next_id;
         self.next_id += 1;
@@ -135,8 +132,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
 }
 
 impl WebSocket<TcpStream> {
-    /// Sends a ping once a long message has begun to arrive, and receives both. Returns the message, and
-    /// whether the ping was answered before the message had ended.
+    /// Sends a ping when a long message has begun to arrive. Returns the message, and whether the pong arrived
+    /// before its end.
     pub async fn ping_inside_a_message(&mut self) -> io::Result<(Value, bool)> {
         let mut begin = vec![0; BEGIN_OF_MESSAGE];
         while self.stream.get_ref().peek(&mut begin).await? < BEGIN_OF_MESSAGE {

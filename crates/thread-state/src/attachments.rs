@@ -1,17 +1,15 @@
-//! Attachments: records that clients keep on threads. What is in them is theirs.
+//! Attachments: records that clients store on threads. The engine does not interpret them.
 
 use rusqlite::{Connection, Row, named_params};
 
 use crate::database::{StateError, ThreadState, all, new_id, now, one};
 
-/// A record of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attachment {
-    /// Names it.
     pub id: String,
-    /// Its kind, in the words of the client.
+    /// The kind of record, as the client calls it.
     pub kind: String,
-    /// What it stands for; unique for its kind within a thread.
+    /// What the record is about; unique per kind and thread.
     pub identity: String,
     /// JSON of the client.
     pub payload: String,
@@ -19,12 +17,11 @@ pub struct Attachment {
     pub created_at: i64,
 }
 
-/// What came of adding an attachment.
+/// The result of adding an attachment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Added {
-    /// It is new.
+pub enum AddedAttachment {
     New(Attachment),
-    /// There was one already, and it stays as it is.
+    /// There was one with this kind and identity; it stays unchanged.
     Existing(Attachment),
 }
 
@@ -54,20 +51,19 @@ fn find(
 }
 
 impl ThreadState {
-    /// Adds an attachment to a thread.
+    /// Adds an attachment to a thread, unless there is one with the same kind and identity.
     ///
     /// # Errors
-    /// The file cannot be written.
     pub fn add_attachment(
         &self,
         thread: &str,
         kind: &str,
         identity: &str,
         payload: &str,
-    ) -> Result<Added, StateError> {
+    ) -> Result<AddedAttachment, StateError> {
         self.change(|transaction| {
             if let Some(known) = find(transaction, thread, kind, identity)? {
-                return Ok(Added::Existing(known));
+                return Ok(AddedAttachment::Existing(known));
             }
             let attachment = Attachment {
                 id: new_id(),
@@ -84,14 +80,13 @@ impl ThreadState {
                     ":payload": payload, ":created_at": attachment.created_at,
                 },
             )?;
-            Ok(Added::New(attachment))
+            Ok(AddedAttachment::New(attachment))
         })
     }
 
     /// The attachments of a thread, oldest first.
     ///
     /// # Errors
-    /// The file cannot be read.
     pub fn attachments(&self, thread: &str) -> Result<Vec<Attachment>, StateError> {
         self.query(Vec::new(), |connection| {
             let sql =
@@ -100,10 +95,9 @@ impl ThreadState {
         })
     }
 
-    /// Removes an attachment of a thread; none if there is none.
+    /// Removes an attachment of a thread. `None` if it does not exist.
     ///
     /// # Errors
-    /// The file cannot be written.
     pub fn remove_attachment(
         &self,
         thread: &str,
@@ -122,10 +116,9 @@ impl ThreadState {
         })
     }
 
-    /// The threads that have such an attachment.
+    /// The threads that have an attachment with this kind and identity.
     ///
     /// # Errors
-    /// The file cannot be read.
     pub fn owners_of_attachment(
         &self,
         kind: &str,

@@ -1,4 +1,4 @@
-//! The SQLite file: opened with the first use, its tables, transactions.
+//! The SQLite database: tables and transactions. It is opened on first use.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,11 +7,11 @@ use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, Params, Row, Transaction, TransactionBehavior};
 use thiserror::Error;
 
-/// The file in the home folder.
+/// The file name in the home folder.
 const FILE: &str = "thread_state.sqlite";
-/// How long another process may hold the file.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// The version of the tables, in `user_version`. A file of a newer version is refused.
+/// How long a transaction waits for other processes.
+const TIME_LIMIT: Duration = Duration::from_secs(5);
+/// The version of the tables, in `user_version`. A database with a newer version is refused.
 const VERSION: i64 = 1;
 
 const TABLES: &str = "
@@ -50,31 +50,29 @@ CREATE TABLE IF NOT EXISTS attachments (
 CREATE INDEX IF NOT EXISTS owners_of_attachment ON attachments (kind, identity);
 ";
 
-/// The file could not be read or written.
+/// Why the database could not be used.
 #[derive(Debug, Error)]
 pub enum StateError {
-    /// SQLite failed.
     #[error("the state of threads cannot be read or written: {0}")]
     Database(#[from] rusqlite::Error),
-    /// A newer version of this program wrote the file.
+    /// A newer version of this program wrote the database.
     #[error(
         "{path} was written by a newer version ({found}) of this program; this one knows {VERSION}"
     )]
     Newer {
-        /// The file.
         path: PathBuf,
-        /// Its version.
+        /// The version of the database.
         found: i64,
     },
-    /// A stored value is not what this program writes.
+    /// A stored JSON value cannot be read.
     #[error("the state of threads has a value that cannot be read: {0}")]
     Value(#[from] serde_json::Error),
-    /// The file cannot be made private.
+    /// The file permissions cannot be restricted.
     #[error("the state of threads cannot be kept private: {0}")]
     Private(#[from] std::io::Error),
 }
 
-/// What users and clients attach to threads. Every method blocks for the length of a transaction.
+/// The data that users and clients attach to threads. Every method blocks for the length of a transaction.
 #[derive(Debug)]
 pub struct ThreadState {
     path: PathBuf,
@@ -82,7 +80,7 @@ pub struct ThreadState {
 }
 
 impl ThreadState {
-    /// The state in a home folder. The file is opened with the first use.
+    /// The state in a home folder. The database is opened on first use.
     #[must_use]
     pub fn of_home(home: &Path) -> Self {
         Self {
@@ -91,10 +89,9 @@ impl ThreadState {
         }
     }
 
-    /// Forgets everything about a thread that is deleted.
+    /// Deletes everything about a thread.
     ///
     /// # Errors
-    /// The file cannot be written.
     pub fn forget_thread(&self, thread: &str) -> Result<(), StateError> {
         if !self.path.exists() {
             return Ok(());
@@ -108,14 +105,14 @@ impl ThreadState {
                 "project_threads",
                 "attachments",
             ] {
-                let sql = format!("DELETE FROM {table} WHERE thread = ?1");
-                transaction.execute(&sql, [thread])?;
+                let sql = format!("DELETE FROM {table} WHERE thread = :thread");
+                transaction.execute(&sql, rusqlite::named_params! { ":thread": thread })?;
             }
             Ok(())
         })
     }
 
-    /// Runs a transaction that writes.
+    /// Runs a writing transaction.
     pub(crate) fn change<T, E: From<StateError>>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, E>,
@@ -129,7 +126,7 @@ impl ThreadState {
         })
     }
 
-    /// Runs queries. A file that does not exist is not made for them; `empty` is the result then.
+    /// Runs queries. If the database does not exist, it is not created, and the result is `empty`.
     pub(crate) fn query<T>(
         &self,
         empty: T,
@@ -157,7 +154,7 @@ impl ThreadState {
 fn open(path: &Path) -> Result<Connection, StateError> {
     codex_private_files::ensure(path)?;
     let connection = Connection::open(path)?;
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(TIME_LIMIT)?;
     connection.pragma_update(None, "journal_mode", "wal")?;
     connection.pragma_update(None, "synchronous", "normal")?;
     let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
@@ -174,7 +171,7 @@ fn open(path: &Path) -> Result<Connection, StateError> {
     Ok(connection)
 }
 
-/// One row, if there is one.
+/// Queries at most one row.
 pub(crate) fn one<T>(
     connection: &Connection,
     sql: &str,
@@ -185,7 +182,6 @@ pub(crate) fn one<T>(
     Ok(statement.query_row(params, read).optional()?)
 }
 
-/// All rows.
 pub(crate) fn all<T>(
     connection: &Connection,
     sql: &str,
@@ -197,12 +193,11 @@ pub(crate) fn all<T>(
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The time, in Unix seconds.
+/// The current time in Unix seconds.
 pub(crate) fn now() -> i64 {
     jiff::Timestamp::now().as_second()
 }
 
-/// A new id.
 pub(crate) fn new_id() -> String {
     uuid::Uuid::now_v7().to_string()
 }

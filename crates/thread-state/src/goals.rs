@@ -1,4 +1,4 @@
-//! Goals: what a thread works towards by itself.
+//! Goals: objectives that a thread pursues over several turns.
 
 use rusqlite::{Connection, Row, named_params};
 use serde::{Deserialize, Serialize};
@@ -6,39 +6,32 @@ use thiserror::Error;
 
 use crate::database::{StateError, ThreadState, now, one};
 
-/// The longest objective, in characters.
-const LONGEST: usize = 4000;
+/// The maximum length of an objective in characters.
+const MAX_OBJECTIVE: usize = 4000;
 
-/// How a goal stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum GoalStatus {
-    /// The thread works towards it.
+    /// The thread works on it.
     Active,
     /// It waits for the user.
     Paused,
     /// A turn failed.
     Blocked,
-    /// The account's limits are used up.
+    /// The limits of the account are exhausted.
     UsageLimited,
-    /// Its own budget is used up.
+    /// The token budget of the goal is exhausted.
     BudgetLimited,
-    /// It is reached.
     Complete,
 }
 
-/// The goal of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Goal {
-    /// What the thread works towards.
     pub objective: String,
-    /// How it stands.
     pub status: GoalStatus,
-    /// Most tokens that it may use.
+    /// The maximum number of tokens.
     pub token_budget: Option<i64>,
-    /// Tokens used so far.
     pub tokens_used: i64,
-    /// Time used so far.
     pub milliseconds_used: i64,
     /// In Unix seconds.
     pub created_at: i64,
@@ -47,7 +40,7 @@ pub struct Goal {
 }
 
 impl Goal {
-    /// Whether it has used up its budget.
+    /// Whether the token budget is exhausted.
     #[must_use]
     pub fn is_over_budget(&self) -> bool {
         self.token_budget
@@ -55,33 +48,29 @@ impl Goal {
     }
 }
 
-/// A change of a goal; what is absent stays.
+/// A change of a goal. Absent members stay unchanged.
 #[derive(Clone, Debug, Default)]
 pub struct GoalChange {
-    /// Another objective; makes a goal where there is none.
+    /// The new objective; required if there is no goal yet.
     pub objective: Option<String>,
-    /// Another status.
     pub status: Option<GoalStatus>,
-    /// Another budget, or none from now on.
+    /// The new budget; `Some(None)` removes it.
     pub token_budget: Option<Option<i64>>,
 }
 
-/// A goal was not changed.
+/// Why a goal was not changed.
 #[derive(Debug, Error)]
 pub enum GoalError {
-    /// The objective is blank.
     #[error("goal objective must not be empty")]
     EmptyObjective,
-    /// The objective is too long.
-    #[error("goal objective must be at most {LONGEST} characters")]
+    #[error("goal objective must be at most {MAX_OBJECTIVE} characters")]
     LongObjective,
-    /// The budget is zero or negative.
+    /// The budget is not positive.
     #[error("goal budgets must be positive when provided")]
     Budget,
-    /// The thread has no goal, and the change does not make one.
+    /// The thread has no goal, and the change has no objective.
     #[error("cannot update goal for thread {0}: no goal exists")]
     NoGoal(String),
-    /// The file failed.
     #[error(transparent)]
     State(#[from] StateError),
 }
@@ -135,20 +124,19 @@ impl ThreadState {
     /// The goal of a thread.
     ///
     /// # Errors
-    /// The file cannot be read.
     pub fn goal(&self, thread: &str) -> Result<Option<Goal>, StateError> {
         self.query(None, |connection| find(connection, thread))
     }
 
-    /// Sets or changes the goal of a thread.
+    /// Creates or changes the goal of a thread.
     ///
     /// # Errors
-    /// The change is refused, or the file cannot be written.
+    /// The change is not valid, or the database cannot be written.
     pub fn change_goal(&self, thread: &str, change: GoalChange) -> Result<Goal, GoalError> {
         let objective = change.objective.map(|text| text.trim().to_owned());
         match objective.as_ref().map(|text| text.chars().count()) {
             Some(0) => return Err(GoalError::EmptyObjective),
-            Some(length) if length > LONGEST => return Err(GoalError::LongObjective),
+            Some(length) if length > MAX_OBJECTIVE => return Err(GoalError::LongObjective),
             _ => {}
         }
         if matches!(change.token_budget, Some(Some(budget)) if budget <= 0) {
@@ -179,7 +167,7 @@ impl ThreadState {
                 goal.token_budget = budget;
             }
             if let Some(status) = change.status {
-                // A goal at its limit is not lifted from it by a pause.
+                // Pausing does not lift a goal's exhausted limit.
                 let stays =
                     goal.status == GoalStatus::BudgetLimited && status == GoalStatus::Paused;
                 goal.status = if stays { goal.status } else { status };
@@ -194,10 +182,9 @@ impl ThreadState {
         Ok(self.goal(thread)?.is_some())
     }
 
-    /// Adds what a turn has used to the goal of a thread, and sets its status if one is given.
+    /// Adds the usage of a turn to the goal of a thread, and sets its status if one is given.
     ///
     /// # Errors
-    /// The file cannot be written.
     pub fn charge_goal(
         &self,
         thread: &str,
@@ -223,10 +210,9 @@ impl ThreadState {
         })
     }
 
-    /// Removes the goal of a thread. False if it had none.
+    /// Deletes the goal of a thread. False if it had none.
     ///
     /// # Errors
-    /// The file cannot be written.
     pub fn clear_goal(&self, thread: &str) -> Result<bool, StateError> {
         if !self.has_goal(thread)? {
             return Ok(false);

@@ -1,9 +1,9 @@
-//! Layer: capability. What users and clients attach to threads: goals, queued messages, read state,
+//! Layer: capability. Stores what users and clients attach to threads: goals, queued messages, read state,
 //! sections, projects and attachments.
 //!
-//! All of it is in one SQLite file of the home folder. Unlike the index over the threads it is no cache:
-//! nothing else has these values, and nothing here deletes the file. Processes share it; each change is
-//! one transaction. Threads are named by their ids, and whether a thread exists is up to the caller.
+//! The data is in one SQLite database in the home folder. Unlike the index over the threads it is not a cache: the
+//! values exist nowhere else, and this crate never deletes the file. Processes share it; each change is one
+//! transaction. Threads are identified by their ids; the caller checks whether they exist.
 
 mod attachments;
 mod database;
@@ -13,10 +13,10 @@ mod queue;
 mod read_state;
 mod sections;
 
-pub use attachments::{Added, Attachment};
+pub use attachments::{AddedAttachment, Attachment};
 pub use database::{StateError, ThreadState};
 pub use goals::{Goal, GoalChange, GoalError, GoalStatus};
 pub use projects::{NewProject, Project, ProjectChange, ProjectError};
-pub use queue::{QueueError, Queued};
-pub use read_state::{ReadError, ReadState, Unread};
+pub use queue::{QueueEntry, QueueError};
+pub use read_state::{ReadState, ReadStateError, UnreadStart};
 pub use sections::{PINNED, Section, SectionError};

@@ -1,4 +1,4 @@
-//! Projects: groups of threads about the same folders.
+//! Projects: groups of threads that work on the same folders.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,16 @@ use thiserror::Error;
 
 use crate::database::{StateError, ThreadState, all, new_id, now, one};
 
-/// A project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
-    /// Names it.
     pub id: String,
-    /// Name for people.
+    /// The name for users.
     pub name: String,
-    /// Folders that it is about.
+    /// The folders of the project.
     pub roots: Vec<String>,
-    /// Values for programs.
+    /// Values for clients.
     pub metadata: BTreeMap<String, String>,
-    /// Place in the order.
+    /// The position in the list.
     pub position: i64,
     /// In Unix seconds.
     pub created_at: i64,
@@ -26,40 +24,34 @@ pub struct Project {
     pub updated_at: i64,
 }
 
-/// A project to be made.
+/// The values of a new project.
 #[derive(Clone, Debug)]
 pub struct NewProject {
-    /// Name for people.
+    /// The name for users.
     pub name: String,
-    /// Folders that it is about.
+    /// The folders of the project.
     pub roots: Vec<String>,
-    /// Values for programs.
+    /// Values for clients.
     pub metadata: BTreeMap<String, String>,
-    /// The same key makes one project only.
+    /// A second project with the same key is not created.
     pub idempotency_key: String,
 }
 
-/// A change of a project; what is absent stays.
+/// A change of a project. Absent members stay unchanged.
 #[derive(Clone, Debug, Default)]
 pub struct ProjectChange {
-    /// Another name.
     pub name: Option<String>,
-    /// Other folders.
     pub roots: Option<Vec<String>>,
-    /// Other values.
     pub metadata: Option<BTreeMap<String, String>>,
 }
 
-/// Projects were not changed.
+/// Why a project was not changed.
 #[derive(Debug, Error)]
 pub enum ProjectError {
-    /// The name is blank.
     #[error("project name must not be empty")]
     EmptyName,
-    /// There is no such project.
     #[error("project not found: {0}")]
     NotFound(String),
-    /// The file failed.
     #[error(transparent)]
     State(#[from] StateError),
 }
@@ -72,14 +64,14 @@ impl From<rusqlite::Error> for ProjectError {
 
 const COLUMNS: &str = "id, name, roots, metadata, position, created_at, updated_at";
 
-struct Stored {
+struct StoredProject {
     project: Project,
     roots: String,
     metadata: String,
 }
 
-fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Stored> {
-    Ok(Stored {
+fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<StoredProject> {
+    Ok(StoredProject {
         project: Project {
             id: row.get("id")?,
             name: row.get("name")?,
@@ -94,7 +86,7 @@ fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Stored> {
     })
 }
 
-impl Stored {
+impl StoredProject {
     fn parsed(self) -> Result<Project, StateError> {
         Ok(Project {
             roots: serde_json::from_str(&self.roots)?,
@@ -107,7 +99,7 @@ impl Stored {
 fn find(connection: &Connection, column: &str, value: &str) -> Result<Option<Project>, StateError> {
     let sql = format!("SELECT {COLUMNS} FROM projects WHERE {column} = :value");
     let found = one(connection, &sql, named_params! { ":value": value }, read)?;
-    found.map(Stored::parsed).transpose()
+    found.map(StoredProject::parsed).transpose()
 }
 
 fn existing(connection: &Connection, id: &str) -> Result<Project, ProjectError> {
@@ -117,7 +109,7 @@ fn existing(connection: &Connection, id: &str) -> Result<Project, ProjectError> 
 fn every(connection: &Connection) -> Result<Vec<Project>, StateError> {
     let sql = format!("SELECT {COLUMNS} FROM projects ORDER BY position");
     let stored = all(connection, &sql, [], read)?;
-    stored.into_iter().map(Stored::parsed).collect()
+    stored.into_iter().map(StoredProject::parsed).collect()
 }
 
 fn checked(name: &str) -> Result<String, ProjectError> {
@@ -128,27 +120,25 @@ fn checked(name: &str) -> Result<String, ProjectError> {
 }
 
 impl ThreadState {
-    /// All projects, in their order.
+    /// All projects in their order.
     ///
     /// # Errors
-    /// The file cannot be read.
     pub fn projects(&self) -> Result<Vec<Project>, StateError> {
         self.query(Vec::new(), every)
     }
 
-    /// A project.
     ///
     /// # Errors
-    /// There is no such project, or the file cannot be read.
+    /// The project does not exist, or the database cannot be read.
     pub fn project(&self, id: &str) -> Result<Project, ProjectError> {
         let found = self.query(None, |connection| find(connection, "id", id))?;
         found.ok_or_else(|| ProjectError::NotFound(id.to_owned()))
     }
 
-    /// Makes a project, unless there is one of that key. Also returns whether it is new.
+    /// Creates a project, unless one with the same key exists. Also returns whether it is new.
     ///
     /// # Errors
-    /// The name is blank, or the file cannot be written.
+    /// The name is blank, or the database cannot be written.
     pub fn create_project(&self, new: NewProject) -> Result<(Project, bool), ProjectError> {
         let key = new.idempotency_key;
         let known = self.query(None, |connection| find(connection, "idempotency_key", &key))?;
@@ -175,10 +165,9 @@ impl ThreadState {
         })
     }
 
-    /// Changes a project.
     ///
     /// # Errors
-    /// There is no such project, the name is blank, or the file cannot be written.
+    /// The project does not exist, the name is blank, or the database cannot be written.
     pub fn update_project(&self, id: &str, change: ProjectChange) -> Result<Project, ProjectError> {
         self.project(id)?;
         self.change(|transaction| {
@@ -199,10 +188,10 @@ impl ThreadState {
         })
     }
 
-    /// Puts a project before another one, or at the end.
+    /// Moves a project before another one, or to the end.
     ///
     /// # Errors
-    /// There is no such project, or the file cannot be written.
+    /// A project does not exist, or the database cannot be written.
     pub fn move_project(&self, id: &str, before: Option<&str>) -> Result<(), ProjectError> {
         self.project(id)?;
         self.change(|transaction| {
@@ -228,10 +217,10 @@ impl ThreadState {
         })
     }
 
-    /// Deletes a project. Its threads are in none afterwards.
+    /// Deletes a project. Its threads then belong to no project.
     ///
     /// # Errors
-    /// There is no such project, or the file cannot be written.
+    /// The project does not exist, or the database cannot be written.
     pub fn delete_project(&self, id: &str) -> Result<(), ProjectError> {
         self.project(id)?;
         self.change(|transaction| {
@@ -243,10 +232,10 @@ impl ThreadState {
         })
     }
 
-    /// Files a thread under a project, or under none. False if it was there already.
+    /// Assigns a thread to a project, or to none. False if nothing changed.
     ///
     /// # Errors
-    /// There is no such project, or the file cannot be written.
+    /// The project does not exist, or the database cannot be written.
     pub fn assign_project(
         &self,
         thread: &str,
@@ -277,7 +266,6 @@ impl ThreadState {
     /// The project of a thread.
     ///
     /// # Errors
-    /// The file cannot be read.
     pub fn project_of(&self, thread: &str) -> Result<Option<String>, StateError> {
         self.query(None, |connection| {
             let sql = "SELECT project FROM project_threads WHERE thread = :thread";
@@ -290,10 +278,9 @@ impl ThreadState {
         })
     }
 
-    /// The threads of a project, or of any.
+    /// The threads of a project, or of all projects.
     ///
     /// # Errors
-    /// The file cannot be read.
     pub fn threads_of_project(&self, project: Option<&str>) -> Result<Vec<String>, StateError> {
         self.query(Vec::new(), |connection| {
             let sql =

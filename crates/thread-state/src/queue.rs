@@ -1,29 +1,25 @@
-//! Messages that wait for the running turn of a thread to end.
+//! Messages that are sent when the running turn of a thread ends.
 
 use rusqlite::{Connection, Row, named_params};
 use thiserror::Error;
 
 use crate::database::{StateError, ThreadState, all, new_id, one};
 
-/// A message that waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Queued {
-    /// Names it.
+pub struct QueueEntry {
     pub id: String,
-    /// The message, as JSON of the caller.
+    /// The message as JSON of the caller.
     pub message: String,
 }
 
-/// The queue was not changed.
+/// Why the queue was not changed.
 #[derive(Debug, Error)]
 pub enum QueueError {
-    /// There is no such message.
     #[error("queued submission not found: {0}")]
     NotFound(String),
-    /// A new order does not name every message once.
+    /// The new order does not contain every message exactly once.
     #[error("queue reorder must include every queued submission exactly once")]
     Order,
-    /// The file failed.
     #[error(transparent)]
     State(#[from] StateError),
 }
@@ -34,31 +30,29 @@ impl From<rusqlite::Error> for QueueError {
     }
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Queued> {
-    Ok(Queued {
+fn read(row: &Row<'_>) -> rusqlite::Result<QueueEntry> {
+    Ok(QueueEntry {
         id: row.get("id")?,
         message: row.get("message")?,
     })
 }
 
-fn queue_of(connection: &Connection, thread: &str) -> Result<Vec<Queued>, StateError> {
+fn queue_of(connection: &Connection, thread: &str) -> Result<Vec<QueueEntry>, StateError> {
     let sql = "SELECT id, message FROM queue WHERE thread = :thread ORDER BY position";
     all(connection, sql, named_params! { ":thread": thread }, read)
 }
 
 impl ThreadState {
-    /// The queue of a thread, in order.
+    /// The queue of a thread in its order.
     ///
     /// # Errors
-    /// The file cannot be read.
-    pub fn queue(&self, thread: &str) -> Result<Vec<Queued>, StateError> {
+    pub fn queue(&self, thread: &str) -> Result<Vec<QueueEntry>, StateError> {
         self.query(Vec::new(), |connection| queue_of(connection, thread))
     }
 
-    /// Adds a message at the end.
+    /// Appends a message and returns its id.
     ///
     /// # Errors
-    /// The file cannot be written.
     pub fn enqueue(&self, thread: &str, message: &str) -> Result<String, StateError> {
         let id = new_id();
         self.change(|transaction| {
@@ -72,16 +66,16 @@ impl ThreadState {
         Ok(id)
     }
 
-    /// Replaces a message; `change` makes the new one of the old one.
+    /// Replaces a message by the result of `change`.
     ///
     /// # Errors
-    /// There is no such message, or the file cannot be written.
+    /// The message does not exist, or the database cannot be written.
     pub fn change_queued(
         &self,
         thread: &str,
         id: &str,
         change: impl FnOnce(&str) -> Result<String, serde_json::Error>,
-    ) -> Result<Queued, QueueError> {
+    ) -> Result<QueueEntry, QueueError> {
         self.change(|transaction| {
             let sql = "SELECT id, message FROM queue WHERE thread = :thread AND id = :id";
             let found = one(
@@ -100,17 +94,20 @@ impl ThreadState {
         })
     }
 
-    /// Takes a message out, the first one unless one is named. None if there is none.
+    /// Removes and returns a message: the one with this id, otherwise the first. `None` if there is none.
     ///
     /// # Errors
-    /// The file cannot be written.
-    pub fn dequeue(&self, thread: &str, id: Option<&str>) -> Result<Option<Queued>, StateError> {
+    pub fn dequeue(
+        &self,
+        thread: &str,
+        id: Option<&str>,
+    ) -> Result<Option<QueueEntry>, StateError> {
         if self.queue(thread)?.is_empty() {
             return Ok(None);
         }
         self.change(|transaction| {
             let queue = queue_of(transaction, thread)?;
-            let is_it = |queued: &Queued| id.is_none_or(|id| queued.id == id);
+            let is_it = |queued: &QueueEntry| id.is_none_or(|id| queued.id == id);
             let Some(queued) = queue.into_iter().find(is_it) else {
                 return Ok(None);
             };
@@ -122,10 +119,10 @@ impl ThreadState {
         })
     }
 
-    /// Puts the queue into another order.
+    /// Changes the order of the queue.
     ///
     /// # Errors
-    /// The order does not name every message once, or the file cannot be written.
+    /// The order does not contain every message exactly once, or the database cannot be written.
     pub fn reorder_queue(&self, thread: &str, ids: &[String]) -> Result<(), QueueError> {
         self.change(|transaction| {
             let mut known: Vec<_> = queue_of(transaction, thread)?

@@ -1,4 +1,4 @@
-//! What of a thread is unread.
+//! Which part of a thread the user has not read.
 
 use rusqlite::{Connection, named_params};
 use serde::{Deserialize, Serialize};
@@ -6,27 +6,27 @@ use thiserror::Error;
 
 use crate::database::{StateError, ThreadState, new_id, one};
 
-/// Where the unread part begins.
+/// The start of the unread part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Unread {
-    /// With the beginning of the thread.
+pub enum UnreadStart {
+    /// The whole thread is unread.
     ThreadStart,
-    /// With this turn.
+    /// This turn and all later ones are unread.
     Turn(String),
 }
 
-/// What of a thread is unread.
+/// The read state of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadState {
-    /// Where the unread part begins; none if all is read.
-    pub first_unread: Option<Unread>,
-    /// Another one after each change.
+    /// The start of the unread part; `None` if everything is read.
+    pub first_unread: Option<UnreadStart>,
+    /// Changes with every update.
     pub revision: String,
 }
 
 impl ReadState {
-    /// That of a thread whose state was never changed.
+    /// The state of a thread before any update.
     fn initial(thread: &str) -> Self {
         Self {
             first_unread: None,
@@ -35,13 +35,12 @@ impl ReadState {
     }
 }
 
-/// The read state was not changed.
+/// Why the read state was not changed.
 #[derive(Debug, Error)]
-pub enum ReadError {
-    /// Somebody else changed it meanwhile. This is how it is now.
+pub enum ReadStateError {
+    /// Another client changed it first. Contains the current state.
     #[error("read state changed")]
     Conflict(ReadState),
-    /// The file failed.
     #[error(transparent)]
     State(#[from] StateError),
 }
@@ -72,7 +71,7 @@ fn find(connection: &Connection, thread: &str) -> Result<ReadState, StateError> 
 fn save(
     connection: &Connection,
     thread: &str,
-    first_unread: Option<Unread>,
+    first_unread: Option<UnreadStart>,
 ) -> Result<ReadState, StateError> {
     let state = ReadState {
         first_unread,
@@ -90,50 +89,48 @@ fn save(
 }
 
 impl ThreadState {
-    /// What of a thread is unread.
+    /// The read state of a thread.
     ///
     /// # Errors
-    /// The file cannot be read.
     pub fn read_state(&self, thread: &str) -> Result<ReadState, StateError> {
         let initial = ReadState::initial(thread);
         self.query(initial, |connection| find(connection, thread))
     }
 
-    /// A turn of a thread has ended: it is unread, unless something before it is.
+    /// Marks a turn that has ended as unread, unless an earlier part is already unread.
     ///
     /// # Errors
-    /// The file cannot be written.
     pub fn mark_turn_unread(&self, thread: &str, turn: &str) -> Result<ReadState, StateError> {
         self.change(|transaction| {
             let before = find(transaction, thread)?.first_unread;
-            let first = before.unwrap_or_else(|| Unread::Turn(turn.to_owned()));
+            let first = before.unwrap_or_else(|| UnreadStart::Turn(turn.to_owned()));
             save(transaction, thread, Some(first))
         })
     }
 
-    /// Sets where the unread part begins, if the state is still that of `revision`.
+    /// Sets the start of the unread part, if the state still has this revision.
     ///
     /// # Errors
-    /// It is not, or the file cannot be written.
+    /// The revision is outdated, or the database cannot be written.
     pub fn set_read_state(
         &self,
         thread: &str,
-        first_unread: Option<Unread>,
+        first_unread: Option<UnreadStart>,
         revision: &str,
-    ) -> Result<ReadState, ReadError> {
+    ) -> Result<ReadState, ReadStateError> {
         self.change(|transaction| {
             let current = find(transaction, thread)?;
             if current.revision != revision {
-                return Err(ReadError::Conflict(current));
+                return Err(ReadStateError::Conflict(current));
             }
             Ok(save(transaction, thread, first_unread)?)
         })
     }
 
-    /// Turns left the history of a thread: if the unread part began with one of them, all is read.
+    /// Handles the removal of turns from a thread: if the unread part starts with one of them, everything counts as
+    /// read.
     ///
     /// # Errors
-    /// The file cannot be written.
     pub fn forget_unread_turns(
         &self,
         thread: &str,
@@ -141,8 +138,9 @@ impl ThreadState {
     ) -> Result<ReadState, StateError> {
         self.change(|transaction| {
             let before = find(transaction, thread)?.first_unread;
-            let kept = before
-                .filter(|unread| !matches!(unread, Unread::Turn(turn) if removed.contains(turn)));
+            let kept = before.filter(
+                |unread| !matches!(unread, UnreadStart::Turn(turn) if removed.contains(turn)),
+            );
             save(transaction, thread, kept)
         })
     }

@@ -1,22 +1,20 @@
-//! Sections: groups of threads that the user made. A thread is in one or in none.
+//! Sections: groups of threads that the user creates. A thread is in at most one section.
 
 use rusqlite::{Connection, Row, named_params};
 use thiserror::Error;
 
 use crate::database::{StateError, ThreadState, all, new_id, now, one};
 
-/// The section that always exists. Clients know its id.
+/// The id of the section that always exists. Clients rely on it.
 pub const PINNED: &str = "01984de2-8f74-7c91-a3b2-5c5e937cf318";
 const PINNED_NAME: &str = "Pinned";
 
-/// A section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// Names it.
     pub id: String,
-    /// Name for people.
+    /// The name for users.
     pub name: String,
-    /// How clients show it, as JSON of the caller.
+    /// How clients display it, as JSON of the caller.
     pub appearance: Option<String>,
 }
 
@@ -30,30 +28,22 @@ impl Section {
     }
 }
 
-/// Sections were not changed.
+/// Why a section was not changed.
 #[derive(Debug, Error)]
 pub enum SectionError {
-    /// The name is blank.
     #[error("section name must not be empty")]
     EmptyName,
-    /// There is no such section.
     #[error("thread section not found: {0}")]
     NotFound(String),
-    /// The pinned section stays as it is.
+    /// The built-in section cannot be changed.
     #[error("the built-in pinned section cannot be {0}")]
     BuiltIn(&'static str),
-    /// A thread cannot be moved to a section that does not exist.
+    /// The target section of a move does not exist.
     #[error("section {0} does not exist")]
     NoTarget(String),
-    /// A thread cannot be put before one that is elsewhere.
+    /// The thread that should follow is not in the target section.
     #[error("before thread {thread} is not in section {section}")]
-    NotInSection {
-        /// The thread.
-        thread: String,
-        /// The section.
-        section: String,
-    },
-    /// The file failed.
+    NotInSection { thread: String, section: String },
     #[error(transparent)]
     State(#[from] StateError),
 }
@@ -91,10 +81,9 @@ fn threads_of(connection: &Connection, section: &str) -> Result<Vec<String>, Sta
 }
 
 impl ThreadState {
-    /// All sections: the pinned one first, then in the order in which they were made.
+    /// All sections: the pinned one first, then in the order of creation.
     ///
     /// # Errors
-    /// The file cannot be read.
     pub fn sections(&self) -> Result<Vec<Section>, StateError> {
         let mut sections = vec![Section::pinned()];
         sections.extend(self.query(Vec::new(), |connection| {
@@ -104,10 +93,9 @@ impl ThreadState {
         Ok(sections)
     }
 
-    /// Makes a section.
     ///
     /// # Errors
-    /// The name is blank, or the file cannot be written.
+    /// The name is blank, or the database cannot be written.
     pub fn create_section(
         &self,
         name: &str,
@@ -131,10 +119,10 @@ impl ThreadState {
         Ok(section)
     }
 
-    /// Changes a section; an absent appearance stays.
+    /// Changes a section. An absent appearance stays unchanged.
     ///
     /// # Errors
-    /// There is no such section, it is built in, the name is blank, or the file cannot be written.
+    /// The section does not exist or is built in, the name is blank, or the database cannot be written.
     pub fn update_section(
         &self,
         id: &str,
@@ -162,10 +150,10 @@ impl ThreadState {
         })
     }
 
-    /// Deletes a section. Its threads are in none afterwards.
+    /// Deletes a section. Its threads then belong to no section.
     ///
     /// # Errors
-    /// There is no such section, it is built in, or the file cannot be written.
+    /// The section does not exist or is built in, or the database cannot be written.
     pub fn delete_section(&self, id: &str) -> Result<(), SectionError> {
         if id == PINNED {
             return Err(SectionError::BuiltIn("deleted"));
@@ -183,7 +171,7 @@ impl ThreadState {
     /// Moves a thread to a section, before another thread or to the end, or out of its section.
     ///
     /// # Errors
-    /// There is no such section or place, or the file cannot be written.
+    /// The section or the position does not exist, or the database cannot be written.
     pub fn move_to_section(
         &self,
         thread: &str,
@@ -238,10 +226,9 @@ impl ThreadState {
         })
     }
 
-    /// The section of a thread, and since when it is there, in Unix seconds.
+    /// The section of a thread, and when the thread was added, in Unix seconds.
     ///
     /// # Errors
-    /// The file cannot be read.
     pub fn section_of(&self, thread: &str) -> Result<Option<(Section, i64)>, StateError> {
         self.query(None, |connection| {
             let found: Option<(String, i64)> = one(
@@ -257,18 +244,16 @@ impl ThreadState {
         })
     }
 
-    /// The threads of a section, in their order.
+    /// The threads of a section in their order.
     ///
     /// # Errors
-    /// The file cannot be read.
     pub fn threads_of_section(&self, section: &str) -> Result<Vec<String>, StateError> {
         self.query(Vec::new(), |connection| threads_of(connection, section))
     }
 
-    /// The threads that are in any section.
+    /// The threads of all sections.
     ///
     /// # Errors
-    /// The file cannot be read.
     pub fn threads_in_sections(&self) -> Result<Vec<String>, StateError> {
         self.query(Vec::new(), |connection| {
             let sql = "SELECT thread FROM section_threads";

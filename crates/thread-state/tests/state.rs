@@ -1,10 +1,10 @@
-//! What is written is read back, also by another process that has the same file open.
+//! Values can be read back, also by another process that has the database open.
 
 #![allow(clippy::unwrap_used)]
 
 use codex_thread_state::{
-    Added, GoalChange, GoalError, GoalStatus, NewProject, PINNED, ProjectChange, QueueError,
-    ReadError, SectionError, ThreadState, Unread,
+    AddedAttachment, GoalChange, GoalError, GoalStatus, NewProject, PINNED, ProjectChange,
+    QueueError, ReadStateError, SectionError, ThreadState, UnreadStart,
 };
 
 fn home() -> (tempfile::TempDir, ThreadState) {
@@ -105,10 +105,10 @@ fn the_read_state_changes_with_its_revision() {
     let (_home, state) = home();
     let first = state.mark_turn_unread("t", "1").unwrap();
     let second = state.mark_turn_unread("t", "2").unwrap();
-    assert_eq!(second.first_unread, Some(Unread::Turn("1".to_owned())));
+    assert_eq!(second.first_unread, Some(UnreadStart::Turn("1".to_owned())));
     assert_ne!(first.revision, second.revision);
     let stale = state.set_read_state("t", None, &first.revision);
-    assert!(matches!(stale, Err(ReadError::Conflict(current)) if current == second));
+    assert!(matches!(stale, Err(ReadStateError::Conflict(current)) if current == second));
     let read = state.set_read_state("t", None, &second.revision).unwrap();
     assert_eq!(read.first_unread, None);
     state.mark_turn_unread("t", "3").unwrap();
@@ -190,11 +190,11 @@ fn projects_are_made_once_for_a_key_and_moved() {
 #[test]
 fn attachments_are_added_once_and_forgotten_with_their_thread() {
     let (_home, state) = home();
-    let Added::New(first) = state.add_attachment("t", "pr", "1", "{}").unwrap() else {
+    let AddedAttachment::New(first) = state.add_attachment("t", "pr", "1", "{}").unwrap() else {
         panic!("it is new")
     };
     let again = state.add_attachment("t", "pr", "1", "[]").unwrap();
-    assert_eq!(again, Added::Existing(first));
+    assert_eq!(again, AddedAttachment::Existing(first));
     assert_eq!(state.owners_of_attachment("pr", "1").unwrap(), ["t"]);
     state.forget_thread("t").unwrap();
     assert!(state.attachments("t").unwrap().is_empty());

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use codex_app_server_protocol::{NoParams, ServerNotification, client_method as method, v2};
-use codex_login::{ExternalTokens, LoginError, RateLimitsError};
+use codex_login::{BrowserLoginError, ExternalTokens, LoginError, RateLimitsError};
 use codex_protocol::{AuthMode, PlanType};
 use uuid::Uuid;
 
@@ -89,8 +89,9 @@ async fn log_in_with_browser(
         auth_url: started.auth_url,
     };
     let completed = async move {
-        let lost = || Err("Login server error: Login was not completed".to_owned());
-        let outcome = started.outcome.await.unwrap_or_else(|_| lost());
+        let outcome = started.outcome.await;
+        let outcome = outcome.unwrap_or(Err(BrowserLoginError::NotCompleted));
+        let outcome = outcome.map_err(|error| error.to_string());
         notify_completed(&server, Some(started.id), &outcome);
         if outcome.is_ok() {
             notify_updated(&server);

@@ -1,4 +1,4 @@
-//! `externalAgentConfig/*`: imports the settings of another coding agent.
+//! `externalAgentConfig/*`: imports the configuration of another coding agent.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use codex_app_server_protocol::v2::{
     ExternalAgentConfigImportParams, ExternalAgentConfigImportResponse,
     ExternalAgentConfigMigrationItem, ExternalAgentConfigMigrationItemType as ItemType,
 };
-use codex_external_agent::{Item, Kind, TakeOverError};
+use codex_external_agent::{MigrationError, MigrationItem, MigrationKind};
 
 use super::blocking;
 use super::call::RequestContext;
@@ -38,14 +38,14 @@ pub(super) async fn import(
     let imported = blocking(move || {
         for item in params.migration_items {
             let kind = match item.item_type {
-                ItemType::Config => Kind::Settings,
-                ItemType::Skills => Kind::Skills,
-                ItemType::AgentsMd => Kind::Instructions,
+                ItemType::Config => MigrationKind::Settings,
+                ItemType::Skills => MigrationKind::Skills,
+                ItemType::AgentsMd => MigrationKind::Instructions,
                 // Never offered.
                 ItemType::McpServerConfig => continue,
             };
             let folder = item.cwd.as_deref().map(Path::new);
-            codex_external_agent::take_over(&homes, kind, folder).map_err(failure)?;
+            codex_external_agent::import(&homes, kind, folder).map_err(failure)?;
         }
         Ok(ExternalAgentConfigImportResponse {
             import_id: Some(uuid::Uuid::now_v7().to_string()),
@@ -54,18 +54,18 @@ pub(super) async fn import(
     imported.await
 }
 
-fn wire_item(item: Item) -> ExternalAgentConfigMigrationItem {
+fn wire_item(item: MigrationItem) -> ExternalAgentConfigMigrationItem {
     ExternalAgentConfigMigrationItem {
         item_type: match item.kind {
-            Kind::Settings => ItemType::Config,
-            Kind::Skills => ItemType::Skills,
-            Kind::Instructions => ItemType::AgentsMd,
+            MigrationKind::Settings => ItemType::Config,
+            MigrationKind::Skills => ItemType::Skills,
+            MigrationKind::Instructions => ItemType::AgentsMd,
         },
         description: item.description,
         cwd: item.repository.map(|root| root.display().to_string()),
     }
 }
 
-fn failure(error: TakeOverError) -> Failure {
+fn failure(error: MigrationError) -> Failure {
     Failure::internal(error.to_string())
 }

@@ -6,7 +6,7 @@ use codex_app_server_protocol::v2::{
     McpResourceReadParams, McpResourceReadResponse, McpServerToolCallParams,
     McpServerToolCallResponse,
 };
-use codex_mcp_client::{McpError, NoQuestions};
+use codex_mcp_client::{CancelElicitations, McpError};
 use serde_json::{Value, json};
 
 use super::call::RequestContext;
@@ -58,7 +58,7 @@ pub(super) async fn read(
             let found = found.ok_or_else(unknown)?;
             let running = settings
                 .connector
-                .start(&found, Arc::new(NoQuestions))
+                .start(&found, Arc::new(CancelElicitations))
                 .await;
             let running = running.map_err(refused)?;
             let limit = found.request_timeout;

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use codex_app_server_protocol::{NoParams, ServerNotification, client_method as method, v2};
 use codex_mcp_client::{
-    Authorization, Connector, LoginError, LoginOptions, NoQuestions, Running, Server as McpServer,
-    StartedLogin,
+    CancelElicitations, McpAuthorization, McpConnector, McpLoginError, McpLoginOptions,
+    McpServerConfig, RunningMcpServer, StartedMcpLogin,
 };
 use codex_protocol::McpStartupStatus;
 use futures::future::join_all;
@@ -69,29 +69,32 @@ pub(super) async fn list(
 }
 
 async fn status(
-    connector: &Connector,
-    server: McpServer,
+    connector: &McpConnector,
+    server: McpServerConfig,
     is_enabled: bool,
     detail: v2::McpServerStatusDetail,
 ) -> v2::McpServerStatus {
     let start = async {
         if is_enabled {
-            connector.start(&server, Arc::new(NoQuestions)).await.ok()
+            connector
+                .start(&server, Arc::new(CancelElicitations))
+                .await
+                .ok()
         } else {
             None
         }
     };
     let authorization = async {
         let found = tokio::time::timeout(LISTING, connector.authorization(&server));
-        found.await.unwrap_or(Authorization::Unsupported)
+        found.await.unwrap_or(McpAuthorization::Unsupported)
     };
     let (running, authorization) = futures::join!(start, authorization);
     let mut status = v2::McpServerStatus {
         auth_status: match authorization {
-            Authorization::Unsupported => v2::McpAuthStatus::Unsupported,
-            Authorization::NotLoggedIn => v2::McpAuthStatus::NotLoggedIn,
-            Authorization::BearerToken => v2::McpAuthStatus::BearerToken,
-            Authorization::Login => v2::McpAuthStatus::OAuth,
+            McpAuthorization::Unsupported => v2::McpAuthStatus::Unsupported,
+            McpAuthorization::NotLoggedIn => v2::McpAuthStatus::NotLoggedIn,
+            McpAuthorization::BearerToken => v2::McpAuthStatus::BearerToken,
+            McpAuthorization::Login => v2::McpAuthStatus::OAuth,
         },
         name: server.name.clone(),
         tools: BTreeMap::new(),
@@ -99,7 +102,7 @@ async fn status(
         resource_templates: Vec::new(),
         runtime_status: None,
     };
-    if let Some(Running {
+    if let Some(RunningMcpServer {
         connection, tools, ..
     }) = running
     {
@@ -160,7 +163,7 @@ pub(super) async fn log_in(
         authorization_url: started.authorization_url,
     };
     let completed = async move {
-        let lost = || Err(LoginError::Failed("the login was given up".to_owned()));
+        let lost = || Err(McpLoginError::Failed("the login was given up".to_owned()));
         let outcome = started.outcome.await.unwrap_or_else(|_| lost());
         let completed = v2::McpServerOauthLoginCompletedNotification {
             name,
@@ -176,7 +179,7 @@ pub(super) async fn log_in(
 async fn begin(
     server: &Arc<AppServer>,
     params: v2::McpServerOauthLoginParams,
-) -> Result<StartedLogin, Failure> {
+) -> Result<StartedMcpLogin, Failure> {
     let name = params.name;
     let settings = configured_for(server, params.thread_id.as_deref()).await?;
     let enabled = settings.enabled.iter().map(|configured| &configured.server);
@@ -185,13 +188,13 @@ async fn begin(
     let found =
         found.ok_or_else(|| Failure::invalid(format!("No MCP server named '{name}' found.")))?;
     let seconds = params.timeout_secs.unwrap_or(LOGIN_SECONDS).max(1);
-    let options = LoginOptions {
+    let options = McpLoginOptions {
         scopes: params.scopes,
         time: Duration::from_secs(seconds.unsigned_abs()),
     };
     let started = settings.connector.log_in(found, options).await;
     started.map_err(|error| match error {
-        LoginError::Program => Failure::invalid(error.to_string()),
+        McpLoginError::Program => Failure::invalid(error.to_string()),
         error => Failure::internal(format!("failed to login to MCP server '{name}': {error}")),
     })
 }

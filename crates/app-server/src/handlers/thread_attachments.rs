@@ -11,7 +11,7 @@ use codex_app_server_protocol::v2::{
 };
 use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_protocol::ThreadId;
-use codex_thread_state::{Added, Attachment};
+use codex_thread_state::{AddedAttachment, Attachment};
 
 use super::call::{EarlyReply, RequestContext};
 use super::paging::page;
@@ -34,8 +34,10 @@ pub(super) async fn add(
         added.map_err(state_failed)
     });
     let (outcome, attachment, is_new) = match added.await? {
-        Added::New(attachment) => (ThreadAttachmentAddOutcome::Created, attachment, true),
-        Added::Existing(attachment) => (ThreadAttachmentAddOutcome::Existing, attachment, false),
+        AddedAttachment::New(attachment) => (ThreadAttachmentAddOutcome::Created, attachment, true),
+        AddedAttachment::Existing(attachment) => {
+            (ThreadAttachmentAddOutcome::Existing, attachment, false)
+        }
     };
     let attachment = wire(attachment)?;
     let notification = updated(&id, &attachment, ThreadAttachmentOperation::Created);

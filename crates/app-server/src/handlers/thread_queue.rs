@@ -11,7 +11,7 @@ use codex_app_server_protocol::v2::{
 };
 use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_protocol::ThreadId;
-use codex_thread_state::{QueueError, Queued, ThreadState};
+use codex_thread_state::{QueueEntry, QueueError, ThreadState};
 use serde::{Deserialize, Serialize};
 
 use super::call::{EarlyReply, RequestContext};
@@ -198,7 +198,7 @@ pub(crate) fn take(
     message.transpose().map_err(unreadable)
 }
 
-fn read(queued: Queued) -> Result<QueuedSubmission, Failure> {
+fn read(queued: QueueEntry) -> Result<QueuedSubmission, Failure> {
     let message = serde_json::from_str(&queued.message).map_err(unreadable)?;
     Ok(wire(queued.id, message))
 }

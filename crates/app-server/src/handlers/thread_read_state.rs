@@ -6,8 +6,7 @@ use codex_app_server_protocol::v2::{
     ThreadReadStateChangedNotification, ThreadReadStateOperation, ThreadReadStateUpdateParams,
     ThreadReadStateUpdateResponse,
 };
-use codex_app_server_protocol::{ServerNotification, client_method as method};
-use codex_thread_state::{ReadError, Unread};
+use codex_thread_state::{ReadStateError, UnreadStart};
 use serde_json::json;
 
 use super::call::{EarlyReply, RequestContext};
@@ -31,7 +30,7 @@ pub(super) async fn update(
     }
     let first_unread = match params.operation {
         ThreadReadStateOperation::Read => None,
-        ThreadReadStateOperation::Unread => Some(Unread::ThreadStart),
+        ThreadReadStateOperation::Unread => Some(UnreadStart::ThreadStart),
     };
     let (state, revision) = (Arc::clone(server.state()), params.expected_revision);
     let thread = id.to_string();
@@ -58,13 +57,13 @@ pub(super) async fn update(
     }))
 }
 
-fn refused(error: ReadError) -> Failure {
+fn refused(error: ReadStateError) -> Failure {
     match error {
-        ReadError::Conflict(current) => {
+        ReadStateError::Conflict(current) => {
             let current = wire_read_state(current);
             let data = json!({ "reason": "readStateConflict", "readState": current });
             Failure::invalid("read state changed").with_data(data)
         }
-        ReadError::State(error) => state_failed(error),
+        ReadStateError::State(error) => state_failed(error),
     }
 }

@@ -5,7 +5,7 @@ use codex_app_server_protocol::v2::{
     ThreadGoal, ThreadGoalClearedNotification, ThreadGoalStatus, ThreadGoalUpdatedNotification,
     ThreadReadState, ThreadSection, ThreadUnreadPosition,
 };
-use codex_thread_state::{Goal, GoalStatus, ReadState, Section, Unread};
+use codex_thread_state::{Goal, GoalStatus, ReadState, Section, UnreadStart};
 
 /// A section.
 pub(crate) fn wire_section(section: Section) -> ThreadSection {
@@ -21,8 +21,8 @@ pub(crate) fn wire_section(section: Section) -> ThreadSection {
 /// A read state.
 pub(crate) fn wire_read_state(state: ReadState) -> ThreadReadState {
     let position = |unread| match unread {
-        Unread::ThreadStart => ThreadUnreadPosition::ThreadStart,
-        Unread::Turn(turn_id) => ThreadUnreadPosition::Turn { turn_id },
+        UnreadStart::ThreadStart => ThreadUnreadPosition::ThreadStart,
+        UnreadStart::Turn(turn_id) => ThreadUnreadPosition::Turn { turn_id },
     };
     ThreadReadState {
         first_unread: state.first_unread.map(position),

@@ -8,7 +8,7 @@ use codex_http::{HttpPool, HttpSettings};
 use codex_login::{Accounts, LoginSettings, StoreKind};
 use codex_model_client::{ClientIdentity, FixedCredential, ModelStore, Platform, SystemClock};
 use codex_skills::{SkillLibrary, SkillToggle};
-use codex_test_support::Noise;
+use codex_test_support::PseudoRandom;
 use codex_thread_store::ThreadStore;
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -132,8 +132,8 @@ impl Host for NoEngine {
         String::new()
     }
 
-    fn homes(&self) -> codex_external_agent::Homes {
-        codex_external_agent::Homes {
+    fn homes(&self) -> codex_external_agent::HomeFolders {
+        codex_external_agent::HomeFolders {
             user: None,
             ours: PathBuf::from("/nowhere"),
         }
@@ -189,7 +189,7 @@ async fn whatever_comes_is_replied_to_once() {
     let server = AppServer::new(Arc::new(NoEngine::new()));
     let connection = server.connect(Limits::ONLY_CLIENT);
     let mut router = Router::new(server, Arc::clone(&connection));
-    let mut noise = Noise::new(0);
+    let mut noise = PseudoRandom::new(0);
     let mut expected: HashMap<String, i64> = HashMap::new();
     let mut input = format!("{HANDSHAKE}\n").into_bytes();
     for _ in 0..LINES {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use codex_config::schema::{McpServer, McpTransport};
-use codex_mcp_client::Authorization;
+use codex_mcp_client::McpAuthorization;
 use serde_json::{Value, json};
 
 const NOTHING: &str = "-";
@@ -18,7 +18,7 @@ pub(super) struct ServerEntry<'a> {
     /// Why the server is disabled by requirements.
     pub(super) disabled_reason: Option<String>,
     /// How requests to the server are authorised, if that was determined.
-    pub(super) authorization: Option<Authorization>,
+    pub(super) authorization: Option<McpAuthorization>,
 }
 
 /// All servers as JSON.
@@ -44,10 +44,10 @@ pub(super) fn to_json(entry: &ServerEntry<'_>) -> Value {
     json["tool_timeout_sec"] = json!(configured.tool_timeout.map(|time| time.as_secs_f64()));
     if let Some(authorization) = entry.authorization {
         json["auth_status"] = match authorization {
-            Authorization::Unsupported => "unsupported",
-            Authorization::NotLoggedIn => "not_logged_in",
-            Authorization::BearerToken => "bearer_token",
-            Authorization::Login => "o_auth",
+            McpAuthorization::Unsupported => "unsupported",
+            McpAuthorization::NotLoggedIn => "not_logged_in",
+            McpAuthorization::BearerToken => "bearer_token",
+            McpAuthorization::Login => "o_auth",
         }
         .into();
     }
@@ -243,20 +243,20 @@ fn status(entry: &ServerEntry<'_>) -> String {
     }
 }
 
-fn authorization(authorization: Option<Authorization>) -> String {
+fn authorization(authorization: Option<McpAuthorization>) -> String {
     match authorization {
-        Some(Authorization::Unsupported) => "Unsupported",
-        Some(Authorization::NotLoggedIn) => "Not logged in",
-        Some(Authorization::BearerToken) => "Bearer token",
-        Some(Authorization::Login) => "OAuth",
+        Some(McpAuthorization::Unsupported) => "Unsupported",
+        Some(McpAuthorization::NotLoggedIn) => "Not logged in",
+        Some(McpAuthorization::BearerToken) => "Bearer token",
+        Some(McpAuthorization::Login) => "OAuth",
         None => NOTHING,
     }
     .to_owned()
 }
 
 /// The names of variables without their values.
-fn variables(set: &BTreeMap<String, String>, passed_on: &[String]) -> String {
-    let names = set.keys().chain(passed_on);
+fn variables(set: &BTreeMap<String, String>, inherited: &[String]) -> String {
+    let names = set.keys().chain(inherited);
     let hidden: Vec<_> = names.map(|name| format!("{name}={HIDDEN}")).collect();
     or_nothing(hidden.join(", "))
 }

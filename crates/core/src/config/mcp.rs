@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use codex_mcp_client::Server;
+use codex_mcp_client::McpServerConfig;
 
 /// An MCP server of a thread.
 #[derive(Clone, Debug)]
 pub struct McpServer {
     /// The server.
-    pub server: Server,
+    pub server: McpServerConfig,
     /// Whether there is no thread without it.
     pub required: bool,
     /// How calls of its tools are approved, by the server's names of the tools. The default is

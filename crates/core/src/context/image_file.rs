@@ -5,7 +5,7 @@ use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use codex_image::{Unusable, picture};
+use codex_image::{ImageError, prepare};
 
 /// The maximum size of an image file.
 const IMAGE_LIMIT: u64 = 20 * 1024 * 1024;
@@ -45,9 +45,9 @@ pub(crate) async fn data_url(path: &Path) -> Result<String, ImageProblem> {
     }
     let bytes = tokio::fs::read(path).await?;
     let url = tokio::task::spawn_blocking(move || {
-        let picture = picture(bytes)?;
-        let data = STANDARD.encode(picture.bytes);
-        Ok::<_, Unusable>(format!("data:{};base64,{data}", picture.mime))
+        let image = prepare(bytes)?;
+        let data = STANDARD.encode(image.bytes);
+        Ok::<_, ImageError>(format!("data:{};base64,{data}", image.mime))
     });
     match url.await {
         Ok(Ok(url)) => Ok(url),

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codex_exec::{ExitStatus, Launch, OutputStream, StreamSetup};
-use codex_git::harmless;
-use codex_git::private::{self, Index, PrivateGitDir, Repository};
+use codex_git::private_git_dir::{self, InitialIndex, PrivateGitDir, Repository};
+use codex_git::safe_command;
 use codex_sandbox::LaunchPlan;
 use futures::StreamExt;
 
@@ -38,7 +38,7 @@ impl Git {
         Self {
             processes: Arc::clone(&session.processes),
             clock: Arc::clone(&session.clock),
-            environment: harmless::environment(given).collect(),
+            environment: safe_command::environment(given).collect(),
             folder: folder.to_owned(),
             scratch: session.config.home.clone(),
             wait_limit: WAIT_LIMIT,
@@ -53,9 +53,9 @@ impl Git {
 
     /// Git in the same folder with a private git folder, which must outlive it. The configuration of the
     /// repository does not apply. For commands that change files.
-    pub(crate) async fn private(&self, index: Index) -> Option<(Self, PrivateGitDir)> {
-        let places = self.run(&private::WHERE).await?;
-        let settings = self.run(&private::SETTINGS_QUESTION).await;
+    pub(crate) async fn private(&self, index: InitialIndex) -> Option<(Self, PrivateGitDir)> {
+        let places = self.run(&private_git_dir::LOCATION_COMMAND).await?;
+        let settings = self.run(&private_git_dir::SETTINGS_COMMAND).await;
         let repository = Repository::read(&self.folder, &places, &settings.unwrap_or_default())?;
         let git_dir = PrivateGitDir::create(&repository, &self.scratch, index);
         let git_dir = git_dir
@@ -128,13 +128,13 @@ impl Git {
 
     fn program(&self) -> PathBuf {
         let path = self.environment.iter().find(|(name, _)| name == "PATH");
-        harmless::program(path.map(|(_, path)| path.as_os_str()), &self.folder)
+        safe_command::program(path.map(|(_, path)| path.as_os_str()), &self.folder)
     }
 
     /// The output of a command, if it succeeds and is not too long.
     pub(crate) async fn run(&self, arguments: &[&str]) -> Option<Vec<u8>> {
         let launch = Launch {
-            command: harmless::command(&self.program(), arguments),
+            command: safe_command::command(&self.program(), arguments),
             cwd: self.folder.clone(),
             inherited: Arc::default(),
             environment: self.environment.clone(),

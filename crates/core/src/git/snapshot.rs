@@ -8,7 +8,7 @@ use std::path::Path;
 use std::pin::pin;
 use std::time::Duration;
 
-use codex_git::private::Index;
+use codex_git::private_git_dir::InitialIndex;
 use codex_protocol::GhostCommit;
 
 use super::client::Git;
@@ -77,7 +77,7 @@ pub(crate) async fn warn_if_slow<T>(
 /// Takes a snapshot of the tree around the folder. None without a repository, or if git fails.
 pub(crate) async fn capture(git: &Git, limits: Snapshots) -> Option<TreeSnapshot> {
     let git = git.clone().with_wait_limit(WAIT_LIMIT);
-    let (staged, git_dir) = git.private(Index::Empty).await?;
+    let (staged, git_dir) = git.private(InitialIndex::Empty).await?;
     let top = git_dir.top().to_owned();
     let mut staged = staged.at(&top);
     for (name, value) in AUTHOR {
@@ -116,7 +116,7 @@ pub(crate) async fn capture(git: &Git, limits: Snapshots) -> Option<TreeSnapshot
 /// Restores the files in and below the folder.
 pub(crate) async fn restore(git: &Git, snapshot: &GhostCommit) -> Result<(), &'static str> {
     let git = &git.clone().with_wait_limit(WAIT_LIMIT);
-    let private = git.private(Index::Copy).await;
+    let private = git.private(InitialIndex::Copy).await;
     let (private, git_dir) = private.ok_or("this is no repository any more")?;
     let id = git.commit(&snapshot.id).await;
     let id = id.ok_or("the snapshot is not in this repository")?;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, Weak};
 
-use codex_mcp_client::Connector;
+use codex_mcp_client::McpConnector;
 use codex_protocol::{DynamicToolSpec, RolloutItem, ThreadId};
 use codex_rollout::{
     LineKind, LockError, RolloutLog, RolloutPath, RolloutWriter, ThreadLocks, WriteClaim,
@@ -44,7 +44,7 @@ pub struct Ports {
     /// Processes.
     pub processes: Arc<dyn Processes>,
     /// Connects to MCP servers; without it there are none.
-    pub mcp: Option<Connector>,
+    pub mcp: Option<McpConnector>,
     /// Writes the rollouts.
     pub writer: RolloutWriter,
 }

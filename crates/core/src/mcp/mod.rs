@@ -12,7 +12,7 @@ mod startup;
 
 use std::sync::Arc;
 
-use codex_mcp_client::Connector;
+use codex_mcp_client::McpConnector;
 use parking_lot::Mutex;
 
 use crate::config::McpServer;
@@ -33,7 +33,7 @@ pub(crate) struct McpServers(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     /// Without it there are no servers.
-    connector: Option<Connector>,
+    connector: Option<McpConnector>,
     emitter: Emitter,
     elicitations: Requests<Elicitation>,
     servers: Mutex<Arc<McpServerSet>>,
@@ -42,7 +42,7 @@ struct Inner {
 impl McpServers {
     /// No servers yet.
     pub(crate) fn new(
-        connector: Option<Connector>,
+        connector: Option<McpConnector>,
         emitter: Emitter,
         elicitations: Requests<Elicitation>,
     ) -> Self {

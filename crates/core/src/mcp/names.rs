@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use codex_mcp_client::Running;
+use codex_mcp_client::RunningMcpServer;
 use codex_protocol::Tool;
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ pub(crate) struct OfferedTool {
 }
 
 /// The tools of these servers, with unique names.
-pub(super) fn offered(running: &[(&McpServer, Running)]) -> Vec<OfferedTool> {
+pub(super) fn offered(running: &[(&McpServer, RunningMcpServer)]) -> Vec<OfferedTool> {
     let mut taken = HashSet::new();
     let mut all = Vec::new();
     for (configured, running) in running {

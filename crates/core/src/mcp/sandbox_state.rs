@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codex_mcp_client::Connection;
+use codex_mcp_client::McpConnection;
 use codex_protocol::SandboxPolicy;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
@@ -34,7 +34,12 @@ pub(super) struct SentSandboxState(Arc<Mutex<Option<SandboxState>>>);
 
 impl SentSandboxState {
     /// Sends the state to a server that wants it, if it has changed. A failure is only logged.
-    pub(super) async fn send(&self, server: &str, connection: &Connection, state: &SandboxState) {
+    pub(super) async fn send(
+        &self,
+        server: &str,
+        connection: &McpConnection,
+        state: &SandboxState,
+    ) {
         if !connection.wants_sandbox_states() {
             return;
         }
@@ -43,7 +48,7 @@ impl SentSandboxState {
             return;
         }
         let SandboxState(value) = state.clone();
-        match connection.tell_sandbox_state(value, WAIT_LIMIT).await {
+        match connection.update_sandbox_state(value, WAIT_LIMIT).await {
             Ok(()) => *sent_state = Some(state.clone()),
             Err(error) => tracing::warn!(server, %error, "an MCP server does not know the sandbox"),
         }

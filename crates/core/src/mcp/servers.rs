@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use codex_mcp_client::{McpError, Running, Server};
+use codex_mcp_client::{McpError, McpServerConfig, RunningMcpServer};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -14,7 +14,7 @@ use crate::config::McpServer;
 #[derive(Clone, Debug)]
 pub(crate) enum ServerProgress {
     Starting,
-    Ready(Running),
+    Ready(RunningMcpServer),
     Failed(McpError),
     Cancelled,
 }
@@ -79,7 +79,10 @@ impl McpServerSet {
     }
 
     /// A server, when it has started.
-    pub(crate) async fn running(&self, name: &str) -> Result<(&Server, Running), String> {
+    pub(crate) async fn running(
+        &self,
+        name: &str,
+    ) -> Result<(&McpServerConfig, RunningMcpServer), String> {
         let slot = self.slots.get(name);
         let slot = slot.ok_or_else(|| format!("unknown MCP server '{name}'"))?;
         let server = &slot.configured.server;
@@ -93,7 +96,7 @@ impl McpServerSet {
     }
 
     /// All servers that have started.
-    pub(crate) async fn all_running(&self) -> Vec<(&Server, Running)> {
+    pub(crate) async fn all_running(&self) -> Vec<(&McpServerConfig, RunningMcpServer)> {
         let mut all = Vec::new();
         for slot in self.slots.values() {
             if let ServerProgress::Ready(running) = slot.settled().await {

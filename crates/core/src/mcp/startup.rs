@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use codex_mcp_client::{Connector, ElicitationReply, McpError, Questions, Running, Server};
+use codex_mcp_client::{
+    ElicitationHandler, ElicitationReply, McpConnector, McpError, McpServerConfig, RunningMcpServer,
+};
 use codex_protocol::{
     ElicitationRequest, EventMsg, McpStartupCompleteEvent, McpStartupFailure, McpStartupStatus,
     McpStartupUpdateEvent, RequestId,
@@ -21,7 +23,7 @@ use crate::requests::Requests;
 
 /// Starts these servers.
 pub(super) fn start(
-    connector: &Connector,
+    connector: &McpConnector,
     emitter: &Emitter,
     elicitations: &Requests<Elicitation>,
     servers: Vec<McpServer>,
@@ -89,7 +91,7 @@ fn emit_status(emitter: &Emitter, server: &str, status: McpStartupStatus) {
 struct ServerStart {
     sandbox: SandboxState,
     sent_state: SentSandboxState,
-    connector: Connector,
+    connector: McpConnector,
     configured: McpServer,
     emitter: Emitter,
     elicitations: Requests<Elicitation>,
@@ -126,9 +128,9 @@ impl ServerStart {
 
     async fn connect(
         &self,
-        server: &Server,
+        server: &McpServerConfig,
         questions: Arc<ThreadQuestions>,
-    ) -> Result<Running, McpError> {
+    ) -> Result<RunningMcpServer, McpError> {
         let running = self.connector.start(server, questions).await?;
         let sent_state = self
             .sent_state
@@ -173,7 +175,7 @@ struct ThreadQuestions {
     elicitations: Requests<Elicitation>,
 }
 
-impl Questions for ThreadQuestions {
+impl ElicitationHandler for ThreadQuestions {
     fn elicit(
         &self,
         id: RequestId,

@@ -60,7 +60,13 @@ impl Thread {
     pub async fn mcp_server(
         &self,
         name: &str,
-    ) -> Result<(codex_mcp_client::Server, codex_mcp_client::Connection), String> {
+    ) -> Result<
+        (
+            codex_mcp_client::McpServerConfig,
+            codex_mcp_client::McpConnection,
+        ),
+        String,
+    > {
         let servers = self.mcp.current();
         let (server, running) = servers.running(name).await?;
         Ok((server.clone(), running.connection))

@@ -1,6 +1,6 @@
 //! Tools that list and read the resources of MCP servers.
 
-use codex_mcp_client::{McpError, Page, Running, Server};
+use codex_mcp_client::{ListPage, McpError, McpServerConfig, RunningMcpServer};
 use codex_model_client::ToolSpec;
 use codex_protocol::{CallToolResult, FunctionCallOutputBody, McpInvocation};
 use futures::future::{BoxFuture, join_all};
@@ -175,7 +175,7 @@ impl McpResources {
         let servers = context.services.mcp.current();
         let (configured, running) = servers.running(server).await.map_err(failed)?;
         let page = self.page(&running, configured, cursor).await;
-        let Page { items, next } = page.map_err(|error| failed(error.to_string()))?;
+        let ListPage { items, next } = page.map_err(|error| failed(error.to_string()))?;
         let mut answer = Map::new();
         answer.insert("server".to_owned(), server.into());
         answer.insert(key.to_owned(), with_server(server, items).into());
@@ -193,7 +193,7 @@ impl McpResources {
             let (mut all, mut cursor) = (Vec::new(), None::<String>);
             for _ in 0..MAX_PAGES {
                 let page = self.page(running, configured, cursor.as_deref()).await;
-                let Ok(Page { items, next }) = page else {
+                let Ok(ListPage { items, next }) = page else {
                     return Vec::new();
                 };
                 all.extend(with_server(&configured.name, items));
@@ -213,10 +213,10 @@ impl McpResources {
 
     async fn page(
         self,
-        running: &Running,
-        server: &Server,
+        running: &RunningMcpServer,
+        server: &McpServerConfig,
         cursor: Option<&str>,
-    ) -> Result<Page<Value>, McpError> {
+    ) -> Result<ListPage<Value>, McpError> {
         let (method, key) = self.method();
         let connection = &running.connection;
         let page = connection.page(method, key, cursor, server.request_timeout);

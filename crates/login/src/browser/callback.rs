@@ -1,4 +1,4 @@
-//! What a browser is replied that comes back.
+//! Replies to the requests of the browser.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,12 +13,12 @@ use super::pages;
 use crate::accounts::Accounts;
 use codex_http::{CallbackSite, parameters};
 
-/// How long another program may take to give a port up.
+/// How long another process may take to accept the request to cancel its login.
 const CANCEL_TIME: Duration = Duration::from_secs(2);
 
 type LoginReply = codex_http::CallbackReply<String>;
 
-/// What comes back belongs to this.
+/// Serves the callback of one login.
 #[derive(Debug)]
 pub(crate) struct LoginCallback {
     pub(crate) accounts: Arc<Accounts>,
@@ -32,7 +32,7 @@ impl CallbackSite for LoginCallback {
     async fn reply(&self, target: &str) -> LoginReply {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         match path {
-            "/auth/callback" => self.come_back(&parameters(query)).await,
+            "/auth/callback" => self.callback(&parameters(query)).await,
             "/success" => LoginReply {
                 is_last: true,
                 ..LoginReply::page(pages::success())
@@ -51,7 +51,7 @@ impl CallbackSite for LoginCallback {
 }
 
 impl LoginCallback {
-    async fn come_back(&self, parameters: &[(String, String)]) -> LoginReply {
+    async fn callback(&self, parameters: &[(String, String)]) -> LoginReply {
         let get = |name: &str| {
             let found = parameters.iter().find(|(known, _)| known == name);
             found.map(|(_, value)| value.as_str())
@@ -80,7 +80,7 @@ impl LoginCallback {
     }
 }
 
-/// The message for a person whose login the identity server refused.
+/// The message for the user if the identity server refused.
 fn refusal(error: &str, description: Option<&str>) -> String {
     let not_entitled = description.is_some_and(|text| text.contains("missing_codex_entitlement"));
     if error == "access_denied" && not_entitled {
@@ -98,9 +98,9 @@ fn failure(message: String, code: &str, description: Option<&str>) -> LoginReply
     }
 }
 
-/// Asks whatever listens on the port to give up its login: most likely one that was left waiting.
+/// Asks the program that listens on the port to cancel its login: most likely a login that was abandoned.
 pub(crate) async fn ask_to_cancel(port: u16) {
-    let ask = async {
+    let request_tokens = async {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
         let request =
             format!("GET /cancel HTTP/1.1\r\nHost: localhost:{port}\r\nConnection: close\r\n\r\n");
@@ -108,5 +108,5 @@ pub(crate) async fn ask_to_cancel(port: u16) {
         let mut reply = [0; 1024];
         stream.read(&mut reply).await
     };
-    let _ = tokio::time::timeout(CANCEL_TIME, ask).await;
+    let _ = tokio::time::timeout(CANCEL_TIME, request_tokens).await;
 }

@@ -1,19 +1,19 @@
-//! From a code to a stored login.
+//! Exchanges a code for tokens and stores the login.
 
 use crate::accounts::Accounts;
 use crate::auth_file::{AuthFile, ChatGptTokens};
 use crate::jwt::TokenClaims;
 use crate::refused::detail;
 
-/// Why a code led to no login.
+/// Why the exchange failed.
 #[derive(Debug)]
 pub(crate) struct ExchangeError {
-    /// Names the kind of failure on the page.
+    /// The error code on the page in the browser.
     pub(crate) code: &'static str,
     pub(crate) message: String,
 }
 
-/// Gets the tokens of a code, checks whose they are, and stores them.
+/// Requests the tokens, checks the workspace and stores the login.
 pub(crate) async fn exchange(
     accounts: &Accounts,
     code: &str,

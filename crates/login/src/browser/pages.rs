@@ -1,6 +1,6 @@
-//! What the browser shows at the end of a login.
+//! The HTML pages at the end of a browser login.
 
-/// A page that says that the login worked.
+/// The page after a successful login.
 pub(crate) fn success() -> String {
     page(
         "Signed in",
@@ -9,7 +9,7 @@ pub(crate) fn success() -> String {
     )
 }
 
-/// A page that says why it did not.
+/// The page after a failed login.
 pub(crate) fn failure(message: &str, code: &str, description: Option<&str>) -> String {
     let mut facts = vec![("Code", code)];
     facts.extend(description.map(|text| ("Details", text)));

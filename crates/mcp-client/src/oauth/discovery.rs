@@ -1,48 +1,53 @@
-//! Finding the authorisation server of a server.
+//! Finds the authorization server of an MCP server.
 //!
-//! A server may be its own, or name another one. Where descriptions lie is given by RFC 8414 and RFC 9728;
-//! both ways of joining a path and a well-known name are in use.
+//! A server may be its own authorization server or name another one. RFC 8414 and RFC 9728 define the addresses of
+//! the metadata; both ways of joining a path and a well-known name are in use.
 
 use reqwest::Url;
 use serde_json::Value;
 
-use super::caller::Caller;
+use super::client::OAuthClient;
 
-/// What an authorisation server says of itself.
+/// The metadata of an authorization server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AuthorizationServer {
-    /// Where a person goes.
+    /// The page on which the user logs in.
     pub(super) authorization: Url,
-    /// Where tokens are given out.
+    /// The token endpoint.
     pub(super) token: Url,
-    /// Where programs introduce themselves, if they can.
+    /// The endpoint for dynamic client registration, if supported.
     pub(super) registration: Option<Url>,
-    /// What can be asked for.
+    /// The scopes that it supports.
     pub(super) scopes: Vec<String>,
 }
 
-/// The authorisation server of a server, if it has one.
+/// Finds the authorization server of an MCP server, if it has one.
 ///
 /// # Errors
-/// Somebody who was asked did not reply.
-pub(crate) async fn discover(caller: &Caller) -> Result<Option<AuthorizationServer>, String> {
-    if let Some(found) = described(caller, &caller.server).await? {
+/// A request failed.
+pub(crate) async fn discover(
+    oauth_client: &OAuthClient,
+) -> Result<Option<AuthorizationServer>, String> {
+    if let Some(found) = described(oauth_client, &oauth_client.server).await? {
         return Ok(Some(found));
     }
-    for place in named(caller).await? {
-        if let Some(found) = described(caller, &place).await? {
+    for place in named(oauth_client).await? {
+        if let Some(found) = described(oauth_client, &place).await? {
             return Ok(Some(found));
         }
     }
     Ok(None)
 }
 
-/// The authorisation server whose address this is, if it describes itself.
-async fn described(caller: &Caller, address: &Url) -> Result<Option<AuthorizationServer>, String> {
+/// The authorization server at an address, if its metadata is there.
+async fn described(
+    oauth_client: &OAuthClient,
+    address: &Url,
+) -> Result<Option<AuthorizationServer>, String> {
     for place in descriptions(address) {
-        let answer = caller.question(&place).await?;
+        let answer = oauth_client.metadata(&place).await?;
         if answer.status == 200
-            && let Some(found) = read(&answer.json(), &caller.server)
+            && let Some(found) = read(&answer.json(), &oauth_client.server)
         {
             return Ok(Some(found));
         }
@@ -50,14 +55,14 @@ async fn described(caller: &Caller, address: &Url) -> Result<Option<Authorizatio
     Ok(None)
 }
 
-/// The authorisation servers that the server names: where its challenge leads, or at the usual places.
-async fn named(caller: &Caller) -> Result<Vec<Url>, String> {
-    let challenge = caller.challenge().await?;
+/// The authorization servers that the MCP server names: where its challenge points, or at the well-known addresses.
+async fn named(oauth_client: &OAuthClient) -> Result<Vec<Url>, String> {
+    let challenge = oauth_client.challenge().await?;
     let led = challenge.as_deref().and_then(resource_metadata);
-    let led = led.and_then(|place| caller.server.join(place).ok());
-    let usual = well_known(&caller.server, "oauth-protected-resource");
+    let led = led.and_then(|place| oauth_client.server.join(place).ok());
+    let usual = well_known(&oauth_client.server, "oauth-protected-resource");
     for place in led.into_iter().chain(usual) {
-        let answer = caller.question(&place).await?;
+        let answer = oauth_client.metadata(&place).await?;
         let Value::Array(servers) = &answer.json()["authorization_servers"] else {
             continue;
         };
@@ -67,10 +72,10 @@ async fn named(caller: &Caller) -> Result<Vec<Url>, String> {
     Ok(Vec::new())
 }
 
-/// Where an authorisation server may describe itself.
+/// The addresses at which an authorization server may publish its metadata.
 fn descriptions(address: &Url) -> Vec<Url> {
     let mut places = well_known(address, "oauth-authorization-server");
-    // The root comes last: whoever has a path more likely describes itself there.
+    // A server with a path rather publishes below its path, so the root comes last.
     let root = places.pop();
     let mut others = well_known(address, "openid-configuration");
     if places.is_empty() {
@@ -80,7 +85,7 @@ fn descriptions(address: &Url) -> Vec<Url> {
     places.into_iter().chain(others).chain(root).collect()
 }
 
-/// The places of a well-known name: before the path, behind it, and without it.
+/// The addresses of a well-known name: before the path, after the path and without it.
 fn well_known(address: &Url, name: &str) -> Vec<Url> {
     let path = address.path().trim_matches('/');
     let mut paths = Vec::new();
@@ -99,7 +104,7 @@ fn well_known(address: &Url, name: &str) -> Vec<Url> {
     paths.into_iter().map(at).collect()
 }
 
-/// Where a challenge says that the server is described.
+/// The address in the `resource_metadata` parameter of a challenge.
 fn resource_metadata(challenge: &str) -> Option<&str> {
     let (_, rest) = challenge.split_once("resource_metadata=")?;
     match rest.strip_prefix('"') {
@@ -108,7 +113,7 @@ fn resource_metadata(challenge: &str) -> Option<&str> {
     }
 }
 
-/// A description, if it is one of a server that can be used.
+/// Reads metadata. `None` if a required endpoint is missing or not usable.
 fn read(json: &Value, server: &Url) -> Option<AuthorizationServer> {
     let endpoint = |name: &str| {
         let url = Url::parse(json[name].as_str()?).ok()?;
@@ -133,8 +138,8 @@ fn read(json: &Value, server: &Url) -> Option<AuthorizationServer> {
     })
 }
 
-/// Browsers open anything, programs included: only web addresses are taken, and none without
-/// encryption where the server itself has it.
+/// Only web addresses are accepted, as browsers open other schemes too, programs included. Plain HTTP is accepted
+/// only if the MCP server itself uses it.
 fn is_fit(url: &Url, server: &Url) -> bool {
     url.scheme() == "https" || (url.scheme() == "http" && server.scheme() == "http")
 }

@@ -1,5 +1,5 @@
-//! Logging in: this program introduces itself to the authorisation server, a person says yes there, and
-//! the browser comes back here with a code, which becomes tokens.
+//! The login flow: registers this program at the authorization server, lets the user log in with a browser, and
+//! exchanges the code of the callback for tokens.
 
 use std::num::NonZeroU16;
 use std::sync::Arc;
@@ -13,54 +13,54 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::caller::Caller;
+use super::client::OAuthClient;
+use super::credentials_file::{CredentialsFile, StoredLogin, key};
 use super::discovery::{AuthorizationServer, discover};
-use super::file::{CredentialsFile, Login, key};
 use super::tokens::{FORM, client, end};
-use super::{LoginError, LoginOptions, LoginSettings, Logins, replies};
-use crate::server::{Server, Way};
+use super::{McpLoginError, McpLoginOptions, McpLoginSettings, McpLogins, replies};
+use crate::config::{McpServerConfig, McpServerTransport};
 
-/// A login that a person has to finish in a browser.
+/// A login that the user has to finish in a browser.
 #[derive(Debug)]
-pub struct StartedLogin {
-    /// Where the browser has to go.
+pub struct StartedMcpLogin {
+    /// The page to open in the browser.
     pub authorization_url: String,
-    /// Whether the scopes that are asked for are those that the authorisation server offers.
+    /// Whether the requested scopes are those that the authorization server offers, not configured ones.
     pub has_offered_scopes: bool,
-    /// How it ends.
-    pub outcome: oneshot::Receiver<Result<(), LoginError>>,
+    /// Receives the result of the login.
+    pub outcome: oneshot::Receiver<Result<(), McpLoginError>>,
 }
 
-/// A login that waits for a person.
+/// A login that waits for the user.
 #[derive(Debug)]
-pub(super) struct Pending {
+pub(super) struct PendingMcpLogin {
     give_up: CancellationToken,
-    /// Ends once its port is free again.
+    /// Ends once the callback port is free again.
     task: JoinHandle<()>,
 }
 
-impl Logins {
-    /// Begins a login. One to the same server that waits already is given up.
+impl McpLogins {
+    /// Starts a login. A pending login to the same server is cancelled.
     pub(crate) async fn begin(
         &self,
-        server: &Server,
-        caller: Caller,
-        options: LoginOptions,
-    ) -> Result<StartedLogin, LoginError> {
-        let Way::Http {
+        server: &McpServerConfig,
+        oauth_client: OAuthClient,
+        options: McpLoginOptions,
+    ) -> Result<StartedMcpLogin, McpLoginError> {
+        let McpServerTransport::Http {
             url,
             scopes,
             resource,
             ..
-        } = &server.way
+        } = &server.transport
         else {
-            return Err(LoginError::Program);
+            return Err(McpLoginError::Program);
         };
         self.check().map_err(failed)?;
         let key = key(&server.name, url);
         self.give_up(&key).await;
         let none = "No authorization support detected";
-        let found = discover(&caller).await;
+        let found = discover(&oauth_client).await;
         let found = found.map_err(|why| failed(format!("{none}: {why}")))?;
         let found = found.ok_or_else(|| failed(none))?;
         let back = CallbackAddress::of(&self.settings)?;
@@ -68,7 +68,7 @@ impl Logins {
         let (port, listeners) = bound
             .map_err(|error| failed(format!("cannot listen on port {}: {error}", back.port)))?;
         let redirect_uri = back.redirect_uri(port);
-        let client = introduce(&caller, &found, &redirect_uri).await?;
+        let client = register_client(&oauth_client, &found, &redirect_uri).await?;
         let asked = options.scopes.or_else(|| scopes.clone());
         let has_offered_scopes = asked.is_none() && !found.scopes.is_empty();
         let resource = resource
@@ -81,8 +81,8 @@ impl Logins {
             resource,
             token: found.token,
             file: self.file.clone(),
-            caller,
-            login: Login {
+            oauth_client,
+            login: StoredLogin {
                 server_name: server.name.clone(),
                 server_url: url.clone(),
                 ..client
@@ -111,12 +111,15 @@ impl Logins {
             };
             let _ = tell.send(outcome);
         });
-        let beside = self.pending.lock().insert(key, Pending { give_up, task });
-        if let Some(Pending { give_up, .. }) = beside {
-            // It was begun at the same time.
+        let beside = self
+            .pending
+            .lock()
+            .insert(key, PendingMcpLogin { give_up, task });
+        if let Some(PendingMcpLogin { give_up, .. }) = beside {
+            // Another login to the same server was started at the same time.
             give_up.cancel();
         }
-        Ok(StartedLogin {
+        Ok(StartedMcpLogin {
             authorization_url,
             has_offered_scopes,
             outcome,
@@ -125,26 +128,26 @@ impl Logins {
 
     async fn give_up(&self, key: &str) {
         let pending = self.pending.lock().remove(key);
-        if let Some(Pending { give_up, task }) = pending {
+        if let Some(PendingMcpLogin { give_up, task }) = pending {
             give_up.cancel();
             let _ = task.await;
         }
     }
 }
 
-/// Where the browser comes back.
+/// The address of the login's callback.
 struct CallbackAddress {
-    /// The port here; 0 for any.
+    /// The port on this machine; 0 for any free port.
     port: u16,
     path: String,
-    /// What the authorization server gets in place of the address here.
+    /// The configured redirect URI.
     announced: Option<String>,
 }
 
 impl CallbackAddress {
-    /// Whatever is announced, only this machine is listened to: what leads here from elsewhere is
-    /// for whoever set it up.
-    fn of(settings: &LoginSettings) -> Result<Self, LoginError> {
+    /// Listens only on the loopback interface, whatever the redirect URI is: forwarding to this machine is up to
+    /// who configured it.
+    fn of(settings: &McpLoginSettings) -> Result<Self, McpLoginError> {
         let port = settings.callback_port.map(NonZeroU16::get);
         let Some(text) = &settings.callback_url else {
             return Ok(Self {
@@ -170,12 +173,12 @@ impl CallbackAddress {
     }
 }
 
-/// Introduces this program. What comes back has its name there and no tokens yet.
-async fn introduce(
-    caller: &Caller,
+/// Registers this program. The login that is returned has a client id, but no tokens yet.
+async fn register_client(
+    oauth_client: &OAuthClient,
     found: &AuthorizationServer,
     redirect_uri: &str,
-) -> Result<Login, LoginError> {
+) -> Result<StoredLogin, McpLoginError> {
     let refused = |why: &str| failed(format!("cannot register: {why}"));
     let url = found.registration.as_ref();
     let url = url.ok_or_else(|| refused("Dynamic client registration not supported"))?;
@@ -186,7 +189,7 @@ async fn introduce(
         "token_endpoint_auth_method": "none",
         "response_types": ["code"],
     });
-    let answer = caller
+    let answer = oauth_client
         .post(url, "application/json", body.to_string(), None)
         .await;
     let answer = answer.map_err(|why| refused(&why))?;
@@ -194,7 +197,7 @@ async fn introduce(
     let text = |name: &str| json[name].as_str().filter(|text| !text.is_empty());
     let id =
         text("client_id").ok_or_else(|| refused("the authorization server gives no client id"))?;
-    Ok(Login {
+    Ok(StoredLogin {
         server_name: String::new(),
         server_url: String::new(),
         client_id: id.to_owned(),
@@ -206,18 +209,18 @@ async fn introduce(
     })
 }
 
-/// What comes back belongs to this.
+/// Serves the callback of one login.
 struct OAuthCallback {
     secrets: PkceSecrets,
     path: String,
     redirect_uri: String,
     resource: Option<String>,
-    /// Where a code becomes tokens.
+    /// The token endpoint.
     token: Url,
     file: CredentialsFile,
-    caller: Caller,
-    /// The login to be, without its tokens.
-    login: Login,
+    oauth_client: OAuthClient,
+    /// The login without its tokens.
+    login: StoredLogin,
 }
 
 impl OAuthCallback {
@@ -241,7 +244,7 @@ impl OAuthCallback {
         url.into()
     }
 
-    /// From a code to a stored login.
+    /// Exchanges a code for tokens and stores the login.
     async fn exchange(&self, code: &str) -> Result<(), String> {
         let mut fields = vec![
             ("grant_type", "authorization_code"),
@@ -253,11 +256,13 @@ impl OAuthCallback {
             fields.push(("resource", resource));
         }
         let client = client(&self.login, &mut fields);
-        let sent = self.caller.post(&self.token, FORM, form(&fields), client);
+        let sent = self
+            .oauth_client
+            .post(&self.token, FORM, form(&fields), client);
         let mut secrets = vec![code, &self.secrets.verifier];
         secrets.extend(self.login.client_secret.as_ref().map(Secret::reveal));
         let given = replies::tokens(&sent.await?.without(&secrets))?;
-        let login = Login {
+        let login = StoredLogin {
             access_token: given.access_token,
             refresh_token: given.refresh_token,
             expires_at: given.expires_in.map(end),
@@ -271,9 +276,9 @@ impl OAuthCallback {
 }
 
 impl CallbackSite for OAuthCallback {
-    type Failure = LoginError;
+    type Failure = McpLoginError;
 
-    async fn reply(&self, target: &str) -> CallbackReply<LoginError> {
+    async fn reply(&self, target: &str) -> CallbackReply<McpLoginError> {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let parameters = parameters(query);
         let get = |name: &str| {
@@ -281,11 +286,11 @@ impl CallbackSite for OAuthCallback {
             found.map(|(_, value)| value.as_str())
         };
         let is_ours = get("state") == Some(&self.secrets.state);
-        // Some servers refuse without saying whom. Nothing comes of a refusal but the end of the login.
+        // Some authorization servers send a refusal without `state`. A forged refusal only ends the login.
         let may_refuse = is_ours || get("state").is_none();
         match (get("code"), get("error")) {
-            _ if path != self.path => not_expected(),
-            (_, Some(error)) if may_refuse => ending(LoginError::Refused {
+            _ if path != self.path => unrelated_request(),
+            (_, Some(error)) if may_refuse => end_with(McpLoginError::Refused {
                 code: replies::readable(error),
                 description: get("error_description").map(replies::readable),
             }),
@@ -297,38 +302,38 @@ impl CallbackSite for OAuthCallback {
                         "Authentication complete. You may close this window.",
                     )
                 },
-                Err(why) => ending(failed(format!("failed to handle OAuth callback: {why}"))),
+                Err(why) => end_with(failed(format!("failed to handle OAuth callback: {why}"))),
             },
-            _ => not_expected(),
+            _ => unrelated_request(),
         }
     }
 }
 
-/// To somebody else than the browser that the login waits for.
-fn not_expected() -> CallbackReply<LoginError> {
+/// The reply to requests that do not belong to the login.
+fn unrelated_request() -> CallbackReply<McpLoginError> {
     CallbackReply::text(StatusCode::BAD_REQUEST, "Invalid OAuth callback")
 }
 
-fn ending(error: LoginError) -> CallbackReply<LoginError> {
+fn end_with(error: McpLoginError) -> CallbackReply<McpLoginError> {
     CallbackReply {
         end: Some(Err(error.clone())),
         ..CallbackReply::text(StatusCode::BAD_REQUEST, &error.to_string())
     }
 }
 
-fn failed(why: impl Into<String>) -> LoginError {
-    LoginError::Failed(why.into())
+fn failed(why: impl Into<String>) -> McpLoginError {
+    McpLoginError::Failed(why.into())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn back(port: Option<u16>, url: Option<&str>) -> Result<(u16, String), LoginError> {
-        let back = CallbackAddress::of(&LoginSettings {
+    fn back(port: Option<u16>, url: Option<&str>) -> Result<(u16, String), McpLoginError> {
+        let back = CallbackAddress::of(&McpLoginSettings {
             callback_port: port.and_then(NonZeroU16::new),
             callback_url: url.map(str::to_owned),
-            ..LoginSettings::default()
+            ..McpLoginSettings::default()
         })?;
         Ok((back.port, back.redirect_uri(1)))
     }

@@ -1,25 +1,25 @@
-//! What authorisation servers say: tokens and refusals.
+//! Reads the replies of authorization servers.
 
 use codex_http::BoundedReply;
 use codex_protocol::Secret;
 use serde_json::Value;
 
-/// A longer sentence is not shown whole.
+/// The maximum length of a server's text in an error.
 const SHOWN: usize = 300;
 
-/// The tokens of an answer.
+/// The tokens in a reply.
 pub(super) struct TokenReply {
     pub(super) access_token: Secret,
     pub(super) refresh_token: Option<Secret>,
-    /// For how many seconds.
+    /// In seconds.
     pub(super) expires_in: Option<u64>,
     pub(super) scopes: Option<Vec<String>>,
 }
 
-/// Reads tokens.
+/// Reads the reply of the token endpoint.
 ///
 /// # Errors
-/// There are none, or none that can be used; a sentence that says why, without the answer's text.
+/// The server refused, or sent no usable token. The message does not contain the text of the reply.
 pub(super) fn tokens(answer: &BoundedReply) -> Result<TokenReply, String> {
     let json = success(answer)?;
     let text = |name: &str| json[name].as_str().filter(|text| !text.is_empty());
@@ -42,10 +42,10 @@ pub(super) fn tokens(answer: &BoundedReply) -> Result<TokenReply, String> {
     })
 }
 
-/// What a server replied that did what it was asked.
+/// The JSON of a successful reply.
 ///
 /// # Errors
-/// It refused, or the reply is no JSON; a sentence that says so.
+/// The server refused, or the reply is not JSON.
 pub(super) fn success(answer: &BoundedReply) -> Result<Value, String> {
     let json = answer.json();
     if answer.is_success() {
@@ -65,7 +65,7 @@ pub(super) fn success(answer: &BoundedReply) -> Result<Value, String> {
     Err(text)
 }
 
-/// What somebody else wrote, fit to be shown in a terminal.
+/// Replaces control characters, which terminals would execute, and limits the length.
 pub(super) fn readable(text: &str) -> String {
     let fit = |character: char| {
         if character.is_control() {

@@ -1,5 +1,4 @@
-//! The tokens of a login, as requests to its server use them: renewed before they expire, and when the
-//! server refuses them.
+//! The tokens of a login. They are renewed before they expire, and when the server refuses them.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -10,70 +9,73 @@ use codex_protocol::Secret;
 use reqwest::Url;
 use tokio::sync::Mutex;
 
-use super::caller::Caller;
+use super::client::OAuthClient;
+use super::credentials_file::{CredentialsFile, StoredLogin};
 use super::discovery::discover;
-use super::file::{CredentialsFile, Login};
 use super::replies;
 
-/// How long before their end tokens are renewed.
+/// How long before their expiry tokens are renewed.
 const AHEAD: Duration = Duration::from_secs(30);
-/// How long a server that failed to renew tokens is left in peace.
+/// How long no renewal is attempted after one that failed.
 const PAUSE: Duration = Duration::from_secs(30);
 
 pub(super) const FORM: &str = "application/x-www-form-urlencoded";
 
 /// The tokens for one server.
 #[derive(Clone, Debug)]
-pub(crate) struct Tokens(Arc<Shared>);
+pub(crate) struct LoginTokens(Arc<TokenRenewal>);
 
 #[derive(Debug)]
-struct Shared {
+struct TokenRenewal {
     file: CredentialsFile,
-    caller: Caller,
-    /// Held while the tokens are renewed.
-    state: Mutex<State>,
+    oauth_client: OAuthClient,
+    /// Locked during a renewal.
+    state: Mutex<CurrentTokens>,
 }
 
 #[derive(Debug)]
-struct State {
-    login: Login,
-    renewable: Renewable,
-    /// Where tokens are given out, once that is known.
+struct CurrentTokens {
+    login: StoredLogin,
+    renewal_state: RenewalState,
+    /// The token endpoint, once it was discovered.
     url: Option<Url>,
 }
 
-/// Whether it is worth asking for other tokens in place of these.
+/// Whether a renewal may be attempted.
 #[derive(Clone, Copy, Debug)]
-enum Renewable {
+enum RenewalState {
     Now,
-    /// It failed a moment ago.
+    /// A renewal failed recently.
     After(Instant),
-    /// It was refused.
+    /// A renewal was refused.
     Never,
 }
 
-/// Why tokens were not renewed.
-enum Failure {
-    /// It would be no different another time.
+enum RenewalError {
+    /// Another attempt would be refused too.
     Refused(String),
     Passing(String),
 }
 
-impl Tokens {
-    pub(super) fn new(file: CredentialsFile, caller: Caller, login: Login) -> Self {
-        let state = State {
+impl LoginTokens {
+    pub(super) fn new(
+        file: CredentialsFile,
+        oauth_client: OAuthClient,
+        login: StoredLogin,
+    ) -> Self {
+        let state = CurrentTokens {
             login,
-            renewable: Renewable::Now,
+            renewal_state: RenewalState::Now,
             url: None,
         };
-        Self(Arc::new(Shared {
+        Self(Arc::new(TokenRenewal {
             file,
-            caller,
+            oauth_client,
             state: Mutex::new(state),
         }))
     }
 
-    /// The token for the next request.
+    /// The token for the next request. Renewed first if it is about to expire.
     pub(crate) async fn current(&self) -> Secret {
         let state = self.0.state.lock().await;
         let token = state.login.access_token.clone();
@@ -87,16 +89,16 @@ impl Tokens {
         }
     }
 
-    /// The token in place of one that is of no use any more, if there is one.
+    /// A token that replaces `stale`, if there is one.
     pub(crate) async fn renewed(&self, stale: &Secret) -> Option<Secret> {
-        let (shared, stale) = (Arc::clone(&self.0), stale.clone());
-        // What the server gives in return for the refresh token may not get lost, even if nobody waits.
-        let renewal = tokio::spawn(async move { shared.renew(&stale).await });
+        let (renewal, stale) = (Arc::clone(&self.0), stale.clone());
+        // A refresh token is good for one use, so the renewal must complete even if the oauth_client is dropped.
+        let renewal = tokio::spawn(async move { renewal.renew(&stale).await });
         renewal.await.ok().flatten()
     }
 }
 
-impl Shared {
+impl TokenRenewal {
     async fn renew(&self, stale: &Secret) -> Option<Secret> {
         let mut state = self.state.lock().await;
         if state.login.access_token != *stale {
@@ -106,16 +108,16 @@ impl Shared {
         let (name, url) = (&state.login.server_name, &state.login.server_url);
         let stored = self.file.find(name, url)?;
         if stored.access_token != *stale {
-            // Somebody else was faster.
+            // Another process has renewed the tokens.
             let token = stored.access_token.clone();
             state.login = stored;
-            state.renewable = Renewable::Now;
+            state.renewal_state = RenewalState::Now;
             return Some(token);
         }
-        match state.renewable {
-            Renewable::Now => {}
-            Renewable::After(moment) if moment <= Instant::now() => {}
-            Renewable::After(_) | Renewable::Never => return None,
+        match state.renewal_state {
+            RenewalState::Now => {}
+            RenewalState::After(moment) if moment <= Instant::now() => {}
+            RenewalState::After(_) | RenewalState::Never => return None,
         }
         match self.ask(&stored, &mut state.url).await {
             Ok(renewed) => {
@@ -123,51 +125,60 @@ impl Shared {
                     tracing::warn!(%error, "renewed tokens of an MCP server could not be saved");
                 }
                 state.login = renewed;
-                state.renewable = Renewable::Now;
+                state.renewal_state = RenewalState::Now;
                 Some(state.login.access_token.clone())
             }
             Err(failure) => {
-                let (Failure::Refused(why) | Failure::Passing(why)) = &failure;
+                let (RenewalError::Refused(why) | RenewalError::Passing(why)) = &failure;
                 tracing::warn!(
                     server = state.login.server_name,
                     "tokens were not renewed: {why}"
                 );
-                state.renewable = match failure {
-                    Failure::Refused(_) => Renewable::Never,
-                    Failure::Passing(_) => Renewable::After(Instant::now() + PAUSE),
+                state.renewal_state = match failure {
+                    RenewalError::Refused(_) => RenewalState::Never,
+                    RenewalError::Passing(_) => RenewalState::After(Instant::now() + PAUSE),
                 };
                 None
             }
         }
     }
 
-    async fn ask(&self, login: &Login, url: &mut Option<Url>) -> Result<Login, Failure> {
+    async fn ask(
+        &self,
+        login: &StoredLogin,
+        url: &mut Option<Url>,
+    ) -> Result<StoredLogin, RenewalError> {
         let refresh_token = login.refresh_token.as_ref();
-        let nothing = || Failure::Refused("there is no refresh token".to_owned());
+        let nothing = || RenewalError::Refused("there is no refresh token".to_owned());
         let refresh_token = refresh_token.ok_or_else(nothing)?;
         if url.is_none() {
-            let found = discover(&self.caller).await.map_err(Failure::Passing)?;
+            let found = discover(&self.oauth_client)
+                .await
+                .map_err(RenewalError::Passing)?;
             *url = found.map(|found| found.token);
         }
-        let gone = || Failure::Refused("there is no authorization server".to_owned());
+        let gone = || RenewalError::Refused("there is no authorization server".to_owned());
         let url = url.as_ref().ok_or_else(gone)?;
         let mut fields = vec![
             ("grant_type", "refresh_token"),
             ("refresh_token", refresh_token.reveal()),
         ];
         let client = client(login, &mut fields);
-        let answer = self.caller.post(url, FORM, form(&fields), client).await;
+        let answer = self
+            .oauth_client
+            .post(url, FORM, form(&fields), client)
+            .await;
         let mut secrets = vec![refresh_token.reveal()];
         secrets.extend(login.client_secret.as_ref().map(Secret::reveal));
-        let answer = answer.map_err(Failure::Passing)?.without(&secrets);
+        let answer = answer.map_err(RenewalError::Passing)?.without(&secrets);
         let given = replies::tokens(&answer).map_err(|why| match answer.status {
-            400 | 401 | 403 => Failure::Refused(why),
-            _ => Failure::Passing(why),
+            400 | 401 | 403 => RenewalError::Refused(why),
+            _ => RenewalError::Passing(why),
         })?;
-        Ok(Login {
+        Ok(StoredLogin {
             access_token: given.access_token,
             expires_at: given.expires_in.map(end),
-            // What the reply leaves out stays as before.
+            // What the reply leaves out stays unchanged.
             refresh_token: given.refresh_token.or_else(|| login.refresh_token.clone()),
             scopes: given.scopes.unwrap_or_else(|| login.scopes.clone()),
             ..login.clone()
@@ -175,9 +186,9 @@ impl Shared {
     }
 }
 
-/// Who this program is: by a proof beside the form, or else in it.
+/// Adds the client's identity: with a secret as basic authentication, otherwise as a field of the form.
 pub(super) fn client<'a>(
-    login: &'a Login,
+    login: &'a StoredLogin,
     fields: &mut Vec<(&'static str, &'a str)>,
 ) -> Option<(&'a str, &'a str)> {
     match &login.client_secret {
@@ -189,7 +200,7 @@ pub(super) fn client<'a>(
     }
 }
 
-/// When what is good for so many seconds ends.
+/// The time of expiry, in milliseconds since 1970.
 pub(super) fn end(seconds: u64) -> u64 {
     now().saturating_add(seconds.saturating_mul(1000))
 }
@@ -208,8 +219,8 @@ mod tests {
 
     use super::*;
 
-    fn login(token: &str) -> Login {
-        Login {
+    fn login(token: &str) -> StoredLogin {
+        StoredLogin {
             server_name: "web".to_owned(),
             server_url: "http://127.0.0.1:1/mcp".to_owned(),
             client_id: "client".to_owned(),
@@ -226,9 +237,10 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let file = CredentialsFile::in_home(home.path());
         let http = Arc::new(HttpPool::new(HttpSettings::default()));
-        let caller = Caller::new(http, "http://127.0.0.1:1/mcp", HeaderMap::new()).unwrap();
-        let tokens = Tokens::new(file.clone(), caller, login("old"));
-        // Somebody has logged out.
+        let oauth_client =
+            OAuthClient::new(http, "http://127.0.0.1:1/mcp", HeaderMap::new()).unwrap();
+        let tokens = LoginTokens::new(file.clone(), oauth_client, login("old"));
+        // The login was deleted.
         assert_eq!(tokens.current().await.reveal(), "old");
         file.save(&login("newer")).unwrap();
         assert_eq!(tokens.current().await.reveal(), "newer");

@@ -10,10 +10,10 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::error::{ConfineError, ConfineStep, WithStep as _};
-use super::namespaces::open_without_links;
+use super::paths::open_without_links;
 use super::sys::{self, LandlockScope};
+use crate::file_rules::{FileRules, ReadScope};
 use crate::policy::NetworkMode;
-use crate::roots::{FileRules, ReadScope};
 
 const EXECUTE: u64 = 1 << 0;
 const WRITE_FILE: u64 = 1 << 1;

@@ -18,8 +18,10 @@
 mod capabilities;
 mod error;
 mod filter;
+mod identity;
 mod landlock;
 mod namespaces;
+mod paths;
 mod placeholders;
 mod probe;
 mod processes;
@@ -28,14 +30,15 @@ mod sys;
 use std::path::PathBuf;
 
 pub use error::{ConfineError, ConfineStep};
+pub use identity::ProcessIdentity;
 pub use placeholders::Placeholders;
 pub(crate) use placeholders::{is_placeholder_at, remove_if_abandoned};
 pub(crate) use probe::probe;
 pub(crate) use processes::limits_processes;
 
-use crate::plan::{Enforcement, EnforcementLevels, Namespaces};
+use crate::enforcement::{Enforcement, EnforcementLevels, Namespaces};
+use crate::file_rules::{FileRules, ProtectedPath, ReadScope, WhenAbsent};
 use crate::policy::NetworkMode;
-use crate::roots::{FileRules, ProtectedPath, ReadScope, WhenAbsent};
 use crate::wire::{Decoder, Encoder, MalformedMessage};
 
 /// Everything that a helper process needs to sandbox a command.
@@ -182,24 +185,6 @@ impl LinuxConfinement {
                 seatbelt: false,
             },
         })
-    }
-}
-
-/// The user and group of a process. Must be read before the namespaces are created, because ids are unmapped inside them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ProcessIdentity {
-    user: u32,
-    group: u32,
-}
-
-impl ProcessIdentity {
-    /// The identity of this process.
-    #[must_use]
-    pub fn current() -> Self {
-        Self {
-            user: rustix::process::geteuid().as_raw(),
-            group: rustix::process::getegid().as_raw(),
-        }
     }
 }
 

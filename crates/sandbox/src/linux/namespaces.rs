@@ -11,19 +11,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_change,
     move_mount, open_tree,
 };
 
-use super::ProcessIdentity;
 use super::error::{ConfineError, ConfineStep, WithStep as _};
+use super::identity::ProcessIdentity;
+use super::paths::open_without_links;
 use super::placeholders::is_placeholder_at;
 use super::sys::{MountScope, set_mount_read_only};
-use crate::plan::Namespaces;
-use crate::roots::FileRules;
+use crate::enforcement::Namespaces;
+use crate::file_rules::FileRules;
 
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 
@@ -46,14 +47,6 @@ pub(super) fn clone_flags(namespaces: Namespaces) -> Option<i32> {
         Namespaces::Mounts => Some(mounts),
         Namespaces::MountsAndProcesses => Some(mounts | libc::CLONE_NEWPID),
     }
-}
-
-/// Opens a path without following links (with suitable `flags` the last component may be a link, which is opened itself).
-/// The path was resolved before, so a link in it now was created to escape.
-pub(super) fn open_without_links(path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
-    let flags = flags | OFlags::CLOEXEC;
-    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    rustix::fs::openat2(CWD, path, flags, Mode::empty(), resolve)
 }
 
 /// A mount to be attached at `path`.

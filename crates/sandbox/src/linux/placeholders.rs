@@ -16,8 +16,8 @@ use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::error::{ConfineError, ConfineStep, WithStep as _};
-use super::namespaces::open_without_links;
-use crate::roots::{ProtectedPath, WhenAbsent};
+use super::paths::open_without_links;
+use crate::file_rules::{ProtectedPath, WhenAbsent};
 
 /// The sticky bit has no meaning on a folder that only its owner can write, so users do not set both.
 const MODE: u32 = 0o1755;

@@ -6,7 +6,7 @@ use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 
 use super::namespaces::clone_flags;
 use super::sys;
-use crate::plan::{EnforcementLevels, Namespaces};
+use crate::enforcement::{EnforcementLevels, Namespaces};
 
 const NOTHING: u8 = 0;
 const MOUNTS: u8 = 1;

@@ -10,7 +10,7 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::plan::{EnforcementLevels, Namespaces};
+use crate::enforcement::{EnforcementLevels, Namespaces};
 
 /// Far more than builds need, and far less than the smallest process table in use (32768).
 const LIMIT: u64 = 4096;

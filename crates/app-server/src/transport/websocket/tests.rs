@@ -1,4 +1,4 @@
-use codex_test_support::Noise;
+use codex_test_support::PseudoRandom;
 
 use super::super::frame::masked;
 use super::*;
@@ -100,7 +100,7 @@ async fn bytes_of_any_kind_do_no_harm() {
     huge.splice(2..4, (u64::MAX / 2).to_be_bytes());
     let (messages, _, _) = read(&huge).await;
     assert!(messages.is_empty());
-    let mut noise = Noise::new(0);
+    let mut noise = PseudoRandom::new(0);
     for _ in 0..2000 {
         let bytes: Vec<u8> = (0..64)
             .map(|_| noise.next_number().to_le_bytes()[0])

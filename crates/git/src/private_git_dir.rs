@@ -1,16 +1,17 @@
-//! A folder for git that belongs to us: its settings, its index and its ignore rules, with the objects of a repository.
+//! A private git folder: it has settings, an index and ignore rules of its own, and uses the objects of a
+//! repository.
 //!
-//! Whatever reads or writes the working tree runs with such a folder in the place of the repository's own. Neither the
-//! repository's settings nor the person's are read there, so no filter, text conversion, file system monitor, hook,
-//! pager or any other program has a name. Attributes still count as far as git applies them itself (line ends).
-//! Settings that only say how files are to be read are copied by name.
+//! Commands that read or write the working tree run with such a folder instead of the repository's. Git then reads
+//! neither the repository's nor the user's settings, so no filter, text conversion, file system monitor, hook or
+//! pager is configured. Attributes that git applies itself (line ends) still count. Settings that only affect how
+//! files are read are copied by name.
 
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-/// Settings that are taken over. None of them names a program or a place to write to.
+/// The settings that are copied. None of them names a program or a path to write to.
 const SETTINGS: [&str; 13] = [
     "core.autocrlf",
     "core.bigfilethreshold",
@@ -27,13 +28,13 @@ const SETTINGS: [&str; 13] = [
     "core.symlinks",
 ];
 
-/// Files of the repository that are taken over: rules about paths.
+/// The files that are copied: rules about paths.
 const RULES: [&str; 2] = ["info/exclude", "info/sparse-checkout"];
-/// A longer one is not.
+/// Larger ones are not copied.
 const RULES_LIMIT: u64 = 1024 * 1024;
 
-/// Asks where a repository has what.
-pub const WHERE: [&str; 6] = [
+/// The command that prints the repository's folders and object format.
+pub const LOCATION_COMMAND: [&str; 6] = [
     "rev-parse",
     "--path-format=absolute",
     "--show-toplevel",
@@ -42,10 +43,10 @@ pub const WHERE: [&str; 6] = [
     "--show-object-format",
 ];
 
-/// Asks for settings. That there are none is no answer.
-pub const SETTINGS_QUESTION: [&str; 4] = ["config", "-z", "--get-regexp", "^core\\."];
+/// The command that prints settings. It fails if there are none.
+pub const SETTINGS_COMMAND: [&str; 4] = ["config", "-z", "--get-regexp", "^core\\."];
 
-/// A repository with a working tree, as git describes it.
+/// A repository with a working tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repository {
     top: PathBuf,
@@ -56,8 +57,8 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// Reads the answers to [`WHERE`] and [`SETTINGS_QUESTION`]. None if the working tree is not the one that `folder`
-    /// lies in: a repository may claim any folder as its own.
+    /// Reads the output of [`LOCATION_COMMAND`] and [`SETTINGS_COMMAND`]. `None` if `folder` is not in the working
+    /// tree: a repository's settings may claim any folder.
     #[must_use]
     pub fn read(folder: &Path, places: &[u8], settings: &[u8]) -> Option<Self> {
         let places = std::str::from_utf8(places).ok()?;
@@ -84,7 +85,7 @@ impl Repository {
         })
     }
 
-    /// The top of the working tree, links followed.
+    /// The top of the working tree, with links resolved.
     #[must_use]
     pub fn top(&self) -> &Path {
         &self.top
@@ -101,7 +102,7 @@ impl Repository {
     }
 }
 
-/// The nearest folder that has a repository in it.
+/// The nearest folder with a `.git` entry.
 fn top_around(folder: &Path) -> Option<PathBuf> {
     let folder = folder.canonicalize().ok()?;
     let top = folder
@@ -110,16 +111,15 @@ fn top_around(folder: &Path) -> Option<PathBuf> {
     Some(top.to_owned())
 }
 
-/// Which index git begins with.
+/// The index that the private folder starts with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Index {
-    /// None.
+pub enum InitialIndex {
     Empty,
-    /// A copy of the repository's.
+    /// A copy of the repository's index.
     Copy,
 }
 
-/// A folder that stands for a repository. It is removed when dropped.
+/// A private git folder. It is removed when dropped.
 #[derive(Debug)]
 pub struct PrivateGitDir {
     folder: tempfile::TempDir,
@@ -128,11 +128,11 @@ pub struct PrivateGitDir {
 }
 
 impl PrivateGitDir {
-    /// Makes the folder below `parent`, which no confined command may be able to write.
+    /// Creates the folder below `parent`, which sandboxed commands must not be able to write to.
     ///
     /// # Errors
     /// A file cannot be read or written.
-    pub fn create(repository: &Repository, parent: &Path, index: Index) -> io::Result<Self> {
+    pub fn create(repository: &Repository, parent: &Path, index: InitialIndex) -> io::Result<Self> {
         let folder = tempfile::Builder::new()
             .prefix(".git-")
             .tempdir_in(parent)?;
@@ -147,10 +147,10 @@ impl PrivateGitDir {
                 fs::write(at.join(name), rules)?;
             }
         }
-        if index == Index::Copy {
+        if index == InitialIndex::Copy {
             match fs::copy(repository.git_dir.join("index"), at.join("index")) {
                 Ok(_) => {}
-                // A repository without any file yet.
+                // The repository has no files yet.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
@@ -168,18 +168,18 @@ impl PrivateGitDir {
         &self.top
     }
 
-    /// A file of this name in the folder, for lists that git is given.
+    /// The path of a file in the folder, for file lists that git reads.
     #[must_use]
     pub fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// The variables for git, out of those that are `given`.
+    /// The environment for git, made from `given`.
     #[must_use]
     pub fn environment(&self, given: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
         let is_for_git = |name: &OsString| name.as_encoded_bytes().starts_with(b"GIT_");
         let given = given.iter().filter(|(name, _)| !is_for_git(name)).cloned();
-        let fixed = super::harmless::VARIABLES.into_iter().chain([
+        let fixed = super::safe_command::VARIABLES.into_iter().chain([
             ("GIT_CONFIG_GLOBAL", "/dev/null"),
             ("GIT_CONFIG_SYSTEM", "/dev/null"),
             ("GIT_CONFIG_NOSYSTEM", "1"),
@@ -197,7 +197,7 @@ impl PrivateGitDir {
     }
 }
 
-/// The text of the settings.
+/// The text of the folder's `config` file.
 fn config(repository: &Repository) -> String {
     let is_sha1 = repository.object_format == "sha1";
     let mut text = format!(
@@ -220,7 +220,7 @@ fn escaped(value: &str) -> String {
     value.replace('\n', "\\n")
 }
 
-/// The rules in a file, if it is one. A pipe in its place must not keep us waiting.
+/// The content of a regular file. Opening a pipe would block.
 fn read_rules(path: &Path) -> Option<Vec<u8>> {
     if !path.metadata().ok()?.is_file() {
         return None;
@@ -250,7 +250,7 @@ mod tests {
             "[core]\nrepositoryformatversion = 1\nbare = false\nattributesFile = /dev/null\n\
              filemode = \"false\"\neol = \"a\\\"b\\\\c\\nd\"\n[extensions]\nobjectFormat = \"sha256\"\n"
         );
-        // A working tree elsewhere is not that of the repository around the folder.
+        // The settings claim a working tree that does not contain the folder.
         for claimed in ["/", "/usr"] {
             let places = places(Path::new(claimed));
             assert_eq!(

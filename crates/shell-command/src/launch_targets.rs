@@ -1,12 +1,12 @@
-//! Programs that start others: what they start, as far as their arguments tell.
+//! Determines from its arguments what a program starts.
 
+use crate::command_words::{CommandWord, LaunchTarget};
 use crate::git_options::{GitCall, read_git_call};
-use crate::reachable::{Lead, Token};
 
-/// So many places are tried for the beginning of the other command.
+/// Limit on the positions at which the started command is assumed to begin.
 const MAX_STARTS: usize = 32;
 
-/// Programs whose arguments are, or have in them, the command of another one.
+/// Programs whose arguments contain a command to start.
 const WRAPPERS: [&str; 105] = [
     "-",
     "builtin",
@@ -115,7 +115,7 @@ const WRAPPERS: [&str; 105] = [
     "abduco",
 ];
 
-/// Programs of which one command starts another program, and the words that such a command follows.
+/// Programs that start another program after one of the words in `RUN_SUBCOMMANDS`.
 const RUNNERS: [&str; 33] = [
     "asdf",
     "bundle",
@@ -151,7 +151,7 @@ const RUNNERS: [&str; 33] = [
     "uv",
     "wezterm",
 ];
-const RUNS: [&str; 11] = [
+const RUN_SUBCOMMANDS: [&str; 11] = [
     "--",
     "--command",
     "--exec",
@@ -165,10 +165,10 @@ const RUNS: [&str; 11] = [
     "start",
 ];
 
-/// The program that loads others, as it is called on Linux.
+/// Prefixes of the names of dynamic loaders, which can be called with a program to start.
 const LOADERS: [&str; 4] = ["ld-linux", "ld-musl", "ld.so", "ld64.so"];
 
-/// Programs and builtins after which a name may mean something else, or that read commands from elsewhere.
+/// Programs and builtins that change the meaning of names, or read commands from elsewhere.
 const OPAQUE: [&str; 19] = [
     ".",
     "alias",
@@ -196,7 +196,7 @@ const SHELLS: [&str; 14] = [
     "yash", "zsh",
 ];
 
-/// Commands of git that run a command from their arguments.
+/// Subcommands of git that execute arguments.
 const GIT_RUNS: [&str; 8] = [
     "bisect",
     "difftool",
@@ -208,14 +208,14 @@ const GIT_RUNS: [&str; 8] = [
     "submodule",
 ];
 
-/// What a program starts.
+/// The scripts and commands that a program starts.
 #[derive(Debug)]
-pub(crate) struct Launcher {
-    pub(crate) leads: Vec<Lead>,
+pub(crate) struct LaunchTargets {
+    pub(crate) targets: Vec<LaunchTarget>,
     pub(crate) complete: bool,
 }
 
-/// Whether setting a variable of this name changes what the commands after it run.
+/// Whether setting this variable changes what later commands start.
 pub(crate) fn changes_what_runs(name: &str) -> bool {
     const NAMES: [&str; 11] = [
         "BASH_ENV",
@@ -236,119 +236,120 @@ pub(crate) fn changes_what_runs(name: &str) -> bool {
             .any(|start| name.starts_with(start))
 }
 
-/// What the program of this name starts with these arguments.
-pub(crate) fn launcher(name: &str, arguments: &[Token]) -> Launcher {
-    let mut launcher = Launcher {
-        leads: Vec::new(),
+/// Determines what a program starts with these arguments.
+pub(crate) fn launch_targets(name: &str, arguments: &[CommandWord]) -> LaunchTargets {
+    let mut found = LaunchTargets {
+        targets: Vec::new(),
         complete: true,
     };
     match name {
-        name if SHELLS.contains(&name) => launcher.shell(arguments),
-        "eval" => launcher.eval(arguments),
-        "trap" => launcher.scripts(arguments),
-        "find" | "fd" | "fdfind" => launcher.find(arguments),
-        "git" => launcher.git(arguments),
-        "xargs" | "parallel" => launcher.xargs(arguments),
-        name if WRAPPERS.contains(&name) => launcher.wrapper(arguments),
-        name if RUNNERS.contains(&name) => launcher.runner(arguments),
+        name if SHELLS.contains(&name) => found.shell(arguments),
+        "eval" => found.eval(arguments),
+        "trap" => found.scripts(arguments),
+        "find" | "fd" | "fdfind" => found.find(arguments),
+        "git" => found.git(arguments),
+        "xargs" | "parallel" => found.xargs(arguments),
+        name if WRAPPERS.contains(&name) => found.wrapper(arguments),
+        name if RUNNERS.contains(&name) => found.runner(arguments),
         name if LOADERS.iter().any(|start| name.starts_with(start)) => {
-            launcher.wrapper(arguments);
+            found.wrapper(arguments);
         }
-        name if OPAQUE.contains(&name) => launcher.complete = arguments.is_empty(),
+        name if OPAQUE.contains(&name) => found.complete = arguments.is_empty(),
         _ => {}
     }
-    launcher
+    found
 }
 
-impl Launcher {
-    fn shell(&mut self, arguments: &[Token]) {
-        let is_flag = |token: &&Token| {
-            token
-                .text()
-                .is_some_and(|text| text.starts_with(['-', '+']))
-        };
-        let long = |token: &&Token| token.text().is_some_and(|text| text.starts_with("--"));
+impl LaunchTargets {
+    fn shell(&mut self, arguments: &[CommandWord]) {
+        let is_flag =
+            |word: &&CommandWord| word.text().is_some_and(|text| text.starts_with(['-', '+']));
+        let long = |word: &&CommandWord| word.text().is_some_and(|text| text.starts_with("--"));
         if !arguments.is_empty()
             && arguments
                 .iter()
-                .all(|token| matches!(token.text(), Some("--version" | "--help")))
+                .all(|word| matches!(word.text(), Some("--version" | "--help")))
         {
             return;
         }
         let has_script = (arguments.iter().filter(is_flag).filter(|flag| !long(flag)))
             .any(|flag| flag.text().is_some_and(|text| text.contains('c')));
-        let operands = arguments.iter().filter(|token| !is_flag(token));
+        let operands = arguments.iter().filter(|word| !is_flag(word));
         let reads_file = arguments
             .iter()
-            .any(|token| matches!(token.text(), Some("--rcfile" | "--init-file")));
+            .any(|word| matches!(word.text(), Some("--rcfile" | "--init-file")));
         let first_is_known = operands
             .clone()
             .next()
-            .is_some_and(|token| token.text().is_some());
+            .is_some_and(|word| word.text().is_some());
         self.complete &= has_script && first_is_known && !reads_file;
-        // Which operand is the script depends on the options before it.
-        let scripts = operands.filter_map(Token::text);
-        self.leads
-            .extend(scripts.map(|script| Lead::Script(script.to_owned())));
+        // The options decide which operand is the script, so all of them count.
+        let scripts = operands.filter_map(CommandWord::text);
+        self.targets
+            .extend(scripts.map(|script| LaunchTarget::Script(script.to_owned())));
     }
 
-    fn eval(&mut self, arguments: &[Token]) {
-        self.complete &= arguments.iter().all(|token| token.text().is_some());
+    fn eval(&mut self, arguments: &[CommandWord]) {
+        self.complete &= arguments.iter().all(|word| word.text().is_some());
         let words: Vec<&str> = arguments
             .iter()
-            .map(|token| token.text().unwrap_or("\"$unknown\""))
+            .map(|word| word.text().unwrap_or("\"$unknown\""))
             .collect();
-        self.leads.push(Lead::Script(words.join(" ")));
+        self.targets.push(LaunchTarget::Script(words.join(" ")));
     }
 
-    fn scripts(&mut self, arguments: &[Token]) {
-        self.complete &= arguments.iter().all(|token| token.text().is_some());
+    fn scripts(&mut self, arguments: &[CommandWord]) {
+        self.complete &= arguments.iter().all(|word| word.text().is_some());
         let scripts = arguments
             .iter()
-            .filter_map(Token::text)
+            .filter_map(CommandWord::text)
             .filter(|text| !text.starts_with('-'));
-        self.leads
-            .extend(scripts.map(|script| Lead::Script(script.to_owned())));
+        self.targets
+            .extend(scripts.map(|script| LaunchTarget::Script(script.to_owned())));
     }
 
-    /// Where the other command begins depends on the options: any place will do.
-    fn wrapper(&mut self, arguments: &[Token]) {
-        for (start, token) in arguments.iter().enumerate().take(MAX_STARTS) {
-            let Token::Fixed(word) = token else {
+    /// The options decide where the started command begins, so every position counts.
+    fn wrapper(&mut self, arguments: &[CommandWord]) {
+        for (start, word) in arguments.iter().enumerate().take(MAX_STARTS) {
+            let CommandWord::Fixed(word) = word else {
                 self.complete = false;
                 continue;
             };
             let assigned = word.split_once('=').map(|(name, _)| name);
             self.complete &= !assigned.is_some_and(changes_what_runs);
-            // A command in one word, perhaps joined to its option.
+            // A whole command in one word, possibly joined to its option.
             if word.contains(char::is_whitespace) || word.starts_with('-') && word.contains('$') {
                 let value = word
                     .strip_prefix("-S")
                     .or_else(|| word.split_once('=').map(|(_, value)| value));
                 let value = value.filter(|_| word.starts_with('-')).unwrap_or(word);
-                self.leads.push(Lead::Script(value.to_owned()));
+                self.targets.push(LaunchTarget::Script(value.to_owned()));
             }
             if !word.starts_with('-') {
-                self.leads.push(Lead::Command(arguments[start..].to_vec()));
+                self.targets
+                    .push(LaunchTarget::Command(arguments[start..].to_vec()));
             }
         }
         self.complete &= arguments.len() <= MAX_STARTS;
     }
 
-    fn runner(&mut self, arguments: &[Token]) {
-        let runs = |token: &Token| token.text().is_some_and(|text| RUNS.contains(&text));
+    fn runner(&mut self, arguments: &[CommandWord]) {
+        let runs = |word: &CommandWord| {
+            word.text()
+                .is_some_and(|text| RUN_SUBCOMMANDS.contains(&text))
+        };
         if let Some(place) = arguments.iter().position(runs) {
             let command = &arguments[place + 1..];
             let complete = command.first().is_none_or(|first| first.text().is_some());
             self.wrapper(command);
-            // What is computed further on is for the program that is started.
+            // Later unknown words are arguments of the started program.
             self.complete = complete;
         }
     }
 
-    /// What is read from the input follows the words or takes the place of one.
-    fn xargs(&mut self, arguments: &[Token]) {
-        let texts = arguments.iter().map(Token::text);
+    /// The words from the input follow the arguments, or replace a placeholder in them.
+    fn xargs(&mut self, arguments: &[CommandWord]) {
+        let texts = arguments.iter().map(CommandWord::text);
         let replaced = texts
             .clone()
             .zip(texts.skip(1))
@@ -356,12 +357,15 @@ impl Launcher {
                 "-I" | "-J" | "--replace" => next,
                 _ => None,
             });
-        let joined = arguments.iter().filter_map(Token::text).find_map(|word| {
-            let value = word.strip_prefix("-I").or_else(|| word.strip_prefix("-i"));
-            value
-                .or_else(|| word.strip_prefix("--replace="))
-                .filter(|value| !value.is_empty())
-        });
+        let joined = arguments
+            .iter()
+            .filter_map(CommandWord::text)
+            .find_map(|word| {
+                let value = word.strip_prefix("-I").or_else(|| word.strip_prefix("-i"));
+                value
+                    .or_else(|| word.strip_prefix("--replace="))
+                    .filter(|value| !value.is_empty())
+            });
         let marks = [Some("{}"), replaced, joined];
         let is_replaced = |text: &str| {
             marks
@@ -369,29 +373,30 @@ impl Launcher {
                 .flatten()
                 .any(|mark| text.contains(mark) && !text.starts_with('-'))
         };
-        let mut arguments: Vec<Token> = (arguments.iter())
-            .map(|token| match token {
-                Token::Fixed(text) if is_replaced(text) && Some(text.as_str()) != replaced => {
-                    Token::Unknown
+        let mut arguments: Vec<CommandWord> = (arguments.iter())
+            .map(|word| match word {
+                CommandWord::Fixed(text)
+                    if is_replaced(text) && Some(text.as_str()) != replaced =>
+                {
+                    CommandWord::Unknown
                 }
-                token => token.clone(),
+                word => word.clone(),
             })
             .collect();
         let starts_with_unknown = (arguments.iter())
-            .find(|token| {
-                token
-                    .text()
+            .find(|word| {
+                word.text()
                     .is_none_or(|text| !text.starts_with('-') && Some(text) != replaced)
             })
-            .is_some_and(|token| token.text().is_none());
+            .is_some_and(|word| word.text().is_none());
         let complete = self.complete && !starts_with_unknown;
-        arguments.push(Token::Unknown);
+        arguments.push(CommandWord::Unknown);
         self.wrapper(&arguments);
         self.complete = complete;
     }
 
-    fn find(&mut self, arguments: &[Token]) {
-        const RUNS: [&str; 8] = [
+    fn find(&mut self, arguments: &[CommandWord]) {
+        const RUN_OPTIONS: [&str; 8] = [
             "-exec",
             "-execdir",
             "-ok",
@@ -401,34 +406,35 @@ impl Launcher {
             "--exec",
             "--exec-batch",
         ];
-        let runs = |token: &Token| token.text().is_some_and(|text| RUNS.contains(&text));
+        let runs = |word: &CommandWord| word.text().is_some_and(|text| RUN_OPTIONS.contains(&text));
         for start in (0..arguments.len()).filter(|index| runs(&arguments[*index])) {
             let command = arguments[start + 1..].iter();
-            let command = command.take_while(|token| !matches!(token.text(), Some(";" | "+")));
-            let command = command.map(|token| match token.text() {
-                Some(text) if text.contains("{}") => Token::Unknown,
-                _ => token.clone(),
+            let command = command.take_while(|word| !matches!(word.text(), Some(";" | "+")));
+            let command = command.map(|word| match word.text() {
+                Some(text) if text.contains("{}") => CommandWord::Unknown,
+                _ => word.clone(),
             });
-            self.leads.push(Lead::Command(command.collect()));
+            self.targets.push(LaunchTarget::Command(command.collect()));
         }
-        // A computed word may be `-exec`.
-        self.complete &= arguments.iter().all(|token| token.text().is_some());
+        // An unknown word may be `-exec`.
+        self.complete &= arguments.iter().all(|word| word.text().is_some());
     }
 
-    fn git(&mut self, arguments: &[Token]) {
+    fn git(&mut self, arguments: &[CommandWord]) {
         let GitCall { subcommand, plain } = read_git_call(arguments);
-        let git =
-            |rest: &[Token]| Lead::Command([&[Token::Fixed("git".to_owned())], rest].concat());
+        let git = |rest: &[CommandWord]| {
+            LaunchTarget::Command([&[CommandWord::Fixed("git".to_owned())], rest].concat())
+        };
         if subcommand.len() < arguments.len() {
-            self.leads.push(git(subcommand));
+            self.targets.push(git(subcommand));
         }
-        // An alias may make any command of it.
-        if !plain && *arguments != [Token::Unknown] {
-            self.leads.push(git(&[Token::Unknown]));
+        // An alias may stand for any command.
+        if !plain && *arguments != [CommandWord::Unknown] {
+            self.targets.push(git(&[CommandWord::Unknown]));
         }
         let runs = subcommand
             .first()
-            .and_then(Token::text)
+            .and_then(CommandWord::text)
             .is_some_and(|name| GIT_RUNS.contains(&name));
         if runs {
             self.wrapper(&subcommand[1..]);

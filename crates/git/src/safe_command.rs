@@ -1,13 +1,13 @@
-//! How git is asked so that it does nothing else.
+//! Command lines and environment variables for git that keep it from running anything else.
 //!
-//! For whoever runs the program, here or elsewhere: the words of the command and its variables. What touches the working
-//! tree needs more, a [`crate::private::PrivateGitDir`].
+//! Enough for commands that do not touch the working tree; those that do need a
+//! [`crate::private_git_dir::PrivateGitDir`] too.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// Nothing that a repository brings along is run, nobody is asked for a password, no lock is taken, nothing comes over
-/// the network, and a folder that only looks like a repository is none.
+/// Options against programs that a repository configures, password prompts, locks, network access and bare
+/// repositories inside of a working tree.
 const OPTIONS: [&str; 18] = [
     "--no-pager",
     "--no-optional-locks",
@@ -29,7 +29,7 @@ const OPTIONS: [&str; 18] = [
     "safe.bareRepository=explicit",
 ];
 
-/// A setting of the repository for one protocol would count for more than the option above.
+/// Variables take precedence over settings of the repository for single protocols, unlike `protocol.allow`.
 pub(crate) const VARIABLES: [(&str, &str); 5] = [
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_ALLOW_PROTOCOL", "none"),
@@ -38,7 +38,7 @@ pub(crate) const VARIABLES: [(&str, &str); 5] = [
     ("LC_ALL", "C"),
 ];
 
-/// The whole command for a question.
+/// The command line of a git command.
 pub fn command(program: &Path, question: &[&str]) -> Vec<OsString> {
     let options = OPTIONS.iter().chain(question).map(OsString::from);
     std::iter::once(program.as_os_str().to_owned())
@@ -46,14 +46,15 @@ pub fn command(program: &Path, question: &[&str]) -> Vec<OsString> {
         .collect()
 }
 
-/// The git program on the path, as it is without the folders that depend on where one is, and those in the project
-/// around `folder`: a file called `git` there is not it.
+/// Finds git on the search path. Relative folders and folders in the project around `folder` are skipped, as the
+/// project could contain a program named `git`.
 pub fn program(path: Option<&OsStr>, folder: &Path) -> PathBuf {
     let name = format!("git{}", std::env::consts::EXE_SUFFIX);
     let project = folder
         .ancestors()
         .filter(|folder| codex_sandbox::has_entry(folder, ".git"))
-        // A command could make a repository around the folder, with the project's programs outside of it.
+        // The outermost repository counts: a command could create one inside of the project, so that the project's
+        // programs would be outside of it.
         .last();
     let project = project.unwrap_or(folder);
     let project = project
@@ -72,8 +73,8 @@ pub fn program(path: Option<&OsStr>, folder: &Path) -> PathBuf {
         .unwrap_or_else(|| Path::new("/usr/bin").join(&name))
 }
 
-/// The variables for it, out of those that are `given`. Where git is told what to work on is left
-/// out: it was set by whoever runs a hook, for one, and is about another repository.
+/// The environment for git, made from `given`. Variables that select a repository are removed: they may be set by a
+/// hook, for another repository.
 pub fn environment(
     given: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> impl Iterator<Item = (OsString, OsString)> {
@@ -84,7 +85,7 @@ pub fn environment(
         .chain(own)
 }
 
-/// The person's own settings are wanted; those above come before them.
+/// `GIT_CONFIG_*` variables are kept for the user's own settings; the options above override them.
 fn is_for_git(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.starts_with(b"GIT_") && !name.starts_with(b"GIT_CONFIG")

@@ -1,11 +1,11 @@
-//! Chance for tests: the same in every run.
+//! Pseudo-random numbers that are the same in every run.
 
-/// Numbers without a pattern.
+/// A generator of pseudo-random numbers.
 #[derive(Clone, Debug)]
-pub struct Noise(u64);
+pub struct PseudoRandom(u64);
 
-impl Noise {
-    /// Every seed has numbers of its own.
+impl PseudoRandom {
+    /// Creates a generator; each seed gives another sequence.
     #[must_use]
     pub fn new(seed: usize) -> Self {
         Self(0x9e37_79b9_7f4a_7c15 ^ ((seed as u64 + 1) << 20))
@@ -24,7 +24,7 @@ impl Noise {
         usize::try_from(self.next_number() % end.max(1) as u64).unwrap_or_default()
     }
 
-    /// A line of JSON with up to three of its bytes taken out, put in or replaced, or its end cut off.
+    /// A line of JSON with up to three bytes removed, inserted or replaced, or with its end cut off.
     pub fn mutated(&mut self, line: &str) -> Vec<u8> {
         let mut line = line.as_bytes().to_vec();
         for _ in 0..self.below(4) {

@@ -1,5 +1,5 @@
-//! What comes in from a server: answers go to who waits for them, questions are answered, and what it
-//! only tells is logged.
+//! Dispatches the messages of a server: replies go to their requests, requests are answered, notifications are
+//! logged.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -15,17 +15,17 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::McpError;
-use crate::message::{self, Incoming};
+use crate::message::{self, IncomingMessage};
 
-/// How many questions of a server are in hand at once. More are not answered.
-const QUESTIONS: usize = 64;
+/// The maximum number of open elicitations; further ones are not answered.
+const MAX_ELICITATIONS: usize = 64;
 
 const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
 
-/// Who answers the questions that a server has for the user.
-pub trait Questions: Debug + Send + Sync {
-    /// Asks the user. Dropping the future takes the question back.
+/// Answers the elicitations of a server.
+pub trait ElicitationHandler: Debug + Send + Sync {
+    /// Asks the user. Dropping the future withdraws the metadata.
     fn elicit(
         &self,
         id: RequestId,
@@ -33,17 +33,16 @@ pub trait Questions: Debug + Send + Sync {
     ) -> BoxFuture<'static, ElicitationReply>;
 }
 
-/// What the user did with a question.
+/// The user's answer to an elicitation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitationReply {
-    /// What that was.
     pub action: ElicitationAction,
-    /// What was filled in, if the question was accepted.
+    /// The values of the form, if the user accepted.
     pub content: Option<Value>,
 }
 
 impl ElicitationReply {
-    /// Closed without a word.
+    /// The user closed the metadata without an answer.
     #[must_use]
     pub fn cancelled() -> Self {
         Self {
@@ -63,41 +62,41 @@ impl ElicitationReply {
     }
 }
 
-/// Nobody is there to be asked: every question is closed.
+/// Cancels every elicitation, for clients without a user.
 #[derive(Clone, Copy, Debug)]
-pub struct NoQuestions;
+pub struct CancelElicitations;
 
-impl Questions for NoQuestions {
+impl ElicitationHandler for CancelElicitations {
     fn elicit(&self, _: RequestId, _: ElicitationRequest) -> BoxFuture<'static, ElicitationReply> {
         Box::pin(async { ElicitationReply::cancelled() })
     }
 }
 
-/// The inbox of one connection.
+/// Dispatches the incoming messages of one connection.
 #[derive(Debug)]
-pub(crate) struct Inbox {
+pub(crate) struct MessageDispatcher {
     server: String,
-    state: Mutex<State>,
-    questions: Arc<dyn Questions>,
-    /// How many questions wait for the user.
-    asking: watch::Sender<usize>,
+    state: Mutex<OpenRequests>,
+    questions: Arc<dyn ElicitationHandler>,
+    /// How many elicitations wait for the user.
+    metadata_request: watch::Sender<usize>,
     outgoing: mpsc::Sender<String>,
     closed: CancellationToken,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct OpenRequests {
     waiting: HashMap<u64, oneshot::Sender<Result<Value, McpError>>>,
-    /// Questions in hand, by the server's ids for them.
-    asked: HashMap<RequestId, CancellationToken>,
-    /// Why nothing comes any more.
+    /// Open elicitations, by the server's request ids.
+    elicitations: HashMap<RequestId, CancellationToken>,
+    /// Why the connection has ended.
     lost: Option<McpError>,
 }
 
-impl Inbox {
+impl MessageDispatcher {
     pub(crate) fn new(
         server: String,
-        questions: Arc<dyn Questions>,
+        questions: Arc<dyn ElicitationHandler>,
         outgoing: mpsc::Sender<String>,
         closed: CancellationToken,
     ) -> Self {
@@ -105,13 +104,13 @@ impl Inbox {
             server,
             state: Mutex::default(),
             questions,
-            asking: watch::Sender::default(),
+            metadata_request: watch::Sender::default(),
             outgoing,
             closed,
         }
     }
 
-    /// Waits for the answer to a request that is about to be sent.
+    /// Registers a request that is about to be sent and returns the receiver of its reply.
     pub(crate) fn expect(
         &self,
         id: u64,
@@ -125,33 +124,37 @@ impl Inbox {
         Ok(receiver)
     }
 
-    /// Waits no longer; tells whether the answer had not come.
+    /// Removes a request. True if its reply had not arrived.
     pub(crate) fn forget(&self, id: u64) -> bool {
         self.state.lock().waiting.remove(&id).is_some()
     }
 
-    /// Nothing comes any more.
+    /// Fails all open requests and withdraws all elicitations, because the connection has ended.
     pub(crate) fn lose(&self, reason: McpError) {
         let mut state = self.state.lock();
         state.lost.get_or_insert_with(|| reason.clone());
         for (_, waiting) in state.waiting.drain() {
             let _ = waiting.send(Err(reason.clone()));
         }
-        for (_, question) in state.asked.drain() {
-            question.cancel();
+        for (_, metadata) in state.elicitations.drain() {
+            metadata.cancel();
         }
     }
 
-    /// Takes a message in. What is none is logged and passed over.
+    /// Dispatches one message. Text that is not a message is logged and skipped.
     pub(crate) fn deliver(self: &Arc<Self>, text: &[u8]) {
         match message::read(text) {
-            Ok(Some(Incoming::Reply { id, outcome })) => {
+            Ok(Some(IncomingMessage::Reply { id, outcome })) => {
                 if let Some(waiting) = self.state.lock().waiting.remove(&id) {
                     let _ = waiting.send(outcome);
                 }
             }
-            Ok(Some(Incoming::Request { id, method, params })) => self.asked(id, &method, params),
-            Ok(Some(Incoming::Notification { method, params })) => self.notified(&method, &params),
+            Ok(Some(IncomingMessage::Request { id, method, params })) => {
+                self.elicitations(id, &method, params)
+            }
+            Ok(Some(IncomingMessage::Notification { method, params })) => {
+                self.notified(&method, &params)
+            }
             Ok(None) => {}
             Err(error) => {
                 tracing::warn!(server = self.server, %error, "an MCP server printed no message");
@@ -162,16 +165,17 @@ impl Inbox {
     fn notified(&self, method: &str, params: &Value) {
         if method == "notifications/cancelled" {
             let id = serde_json::from_value(params["requestId"].clone()).ok();
-            if let Some(question) = id.and_then(|id: RequestId| self.state.lock().asked.remove(&id))
+            if let Some(metadata) =
+                id.and_then(|id: RequestId| self.state.lock().elicitations.remove(&id))
             {
-                question.cancel();
+                metadata.cancel();
             }
             return;
         }
         tracing::info!(server = self.server, method, %params, "an MCP server tells");
     }
 
-    fn asked(self: &Arc<Self>, id: RequestId, method: &str, params: Value) {
+    fn elicitations(self: &Arc<Self>, id: RequestId, method: &str, params: Value) {
         let reply = match method {
             "ping" => message::result(&id, json!({})),
             "roots/list" => message::result(&id, json!({ "roots": [] })),
@@ -184,7 +188,7 @@ impl Inbox {
         self.send(reply);
     }
 
-    /// Sends something that nobody waits for. A server that does not read what it asked for misses it.
+    /// Queues a message without waiting. It is lost if the server does not read its input and the queue is full.
     pub(crate) fn send(&self, message: String) {
         if self.outgoing.try_send(message).is_err() {
             tracing::warn!(
@@ -198,63 +202,64 @@ impl Inbox {
         let withdrawn = CancellationToken::new();
         {
             let mut state = self.state.lock();
-            if state.asked.len() >= QUESTIONS || state.asked.contains_key(&id) {
+            if state.elicitations.len() >= MAX_ELICITATIONS || state.elicitations.contains_key(&id)
+            {
                 return;
             }
-            state.asked.insert(id.clone(), withdrawn.clone());
+            state.elicitations.insert(id.clone(), withdrawn.clone());
         }
         let answer = self.questions.elicit(id.clone(), request);
-        let inbox = Arc::clone(self);
+        let dispatcher = Arc::clone(self);
         tokio::spawn(async move {
-            let _asking = Asking::new(&inbox.asking);
+            let _open = OpenElicitation::new(&dispatcher.metadata_request);
             let reply = tokio::select! {
                 reply = answer => Some(reply),
                 () = withdrawn.cancelled() => None,
-                () = inbox.closed.cancelled() => None,
+                () = dispatcher.closed.cancelled() => None,
             };
-            inbox.state.lock().asked.remove(&id);
+            dispatcher.state.lock().elicitations.remove(&id);
             if let Some(reply) = reply {
-                inbox.send(message::result(&id, reply.to_result()));
+                dispatcher.send(message::result(&id, reply.to_result()));
             }
         });
     }
 
-    /// Waits until a time limit is up, not counting the time in which the user is asked something.
+    /// Waits until a time limit is over. Time in which an elicitation waits for the user does not count.
     pub(crate) async fn limit(&self, limit: Duration) {
-        let mut asking = self.asking.subscribe();
+        let mut metadata_request = self.metadata_request.subscribe();
         let mut left = limit;
         loop {
-            // The sender lives as long as this call, so waiting cannot fail.
-            let _ = asking.wait_for(|count| *count == 0).await;
+            // The sender lives as long as this call, so `wait_for` cannot fail.
+            let _ = metadata_request.wait_for(|count| *count == 0).await;
             let started = Instant::now();
             tokio::select! {
                 biased;
                 () = tokio::time::sleep(left) => return,
-                _ = asking.wait_for(|count| *count > 0) => {}
+                _ = metadata_request.wait_for(|count| *count > 0) => {}
             }
             left = left.saturating_sub(started.elapsed());
         }
     }
 }
 
-/// Counts a question for as long as it waits for the user.
-struct Asking<'a>(&'a watch::Sender<usize>);
+/// Counts an open elicitation until it is dropped.
+struct OpenElicitation<'a>(&'a watch::Sender<usize>);
 
-impl<'a> Asking<'a> {
+impl<'a> OpenElicitation<'a> {
     fn new(count: &'a watch::Sender<usize>) -> Self {
         count.send_modify(|count| *count += 1);
         Self(count)
     }
 }
 
-impl Drop for Asking<'_> {
+impl Drop for OpenElicitation<'_> {
     fn drop(&mut self) {
         self.0.send_modify(|count| *count -= 1);
     }
 }
 
-/// The question in the params of `elicitation/create`. Its `_meta` is left out: clients take some of
-/// what can be in there for our own word.
+/// Reads the params of `elicitation/create`. The server's `_meta` is left out, because clients trust some of its
+/// members as if they came from the engine.
 fn elicitation(mut params: Value) -> Result<ElicitationRequest, String> {
     let mut take = |name: &str| params.get_mut(name).map(Value::take);
     let mut text = |name: &'static str| match take(name) {
@@ -289,7 +294,7 @@ mod tests {
     #[derive(Debug)]
     struct Silent;
 
-    impl Questions for Silent {
+    impl ElicitationHandler for Silent {
         fn elicit(
             &self,
             _: RequestId,
@@ -299,11 +304,14 @@ mod tests {
         }
     }
 
-    fn inbox(questions: impl Questions + 'static) -> (Arc<Inbox>, mpsc::Receiver<String>) {
+    fn dispatcher(
+        questions: impl ElicitationHandler + 'static,
+    ) -> (Arc<MessageDispatcher>, mpsc::Receiver<String>) {
         let (outgoing, sent) = mpsc::channel(8);
         let closed = CancellationToken::new();
-        let inbox = Inbox::new("s".to_owned(), Arc::new(questions), outgoing, closed);
-        (Arc::new(inbox), sent)
+        let dispatcher =
+            MessageDispatcher::new("s".to_owned(), Arc::new(questions), outgoing, closed);
+        (Arc::new(dispatcher), sent)
     }
 
     const QUESTION: &[u8] =
@@ -312,18 +320,18 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_limit_stands_still_while_the_user_is_asked() {
-        let (inbox, _sent) = inbox(Silent);
-        inbox.deliver(QUESTION);
+        let (dispatcher, _sent) = dispatcher(Silent);
+        dispatcher.deliver(QUESTION);
         tokio::task::yield_now().await;
-        let mut limit = Box::pin(inbox.limit(Duration::ZERO));
+        let mut limit = Box::pin(dispatcher.limit(Duration::ZERO));
         assert!(limit.as_mut().now_or_never().is_none());
-        inbox.deliver(WITHDRAWN);
+        dispatcher.deliver(WITHDRAWN);
         limit.await;
     }
 
     #[tokio::test]
     async fn questions_of_all_kinds_are_answered() {
-        let (inbox, mut sent) = inbox(NoQuestions);
+        let (dispatcher, mut sent) = dispatcher(CancelElicitations);
         let table: [(&[u8], &str); 5] = [
             (
                 QUESTION,
@@ -346,18 +354,18 @@ mod tests {
                 r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"`message` is not a string"}}"#,
             ),
         ];
-        for (question, expected) in table {
-            inbox.deliver(question);
+        for (metadata, expected) in table {
+            dispatcher.deliver(metadata);
             assert_eq!(sent.recv().await.unwrap(), expected);
         }
     }
 
     #[tokio::test]
     async fn who_waits_learns_that_nothing_comes_any_more() {
-        let (inbox, _sent) = inbox(NoQuestions);
-        let answer = inbox.expect(1).unwrap();
-        inbox.lose(McpError::Closed);
+        let (dispatcher, _sent) = dispatcher(CancelElicitations);
+        let answer = dispatcher.expect(1).unwrap();
+        dispatcher.lose(McpError::Closed);
         assert_eq!(answer.await.unwrap(), Err(McpError::Closed));
-        assert_eq!(inbox.expect(2).unwrap_err(), McpError::Closed);
+        assert_eq!(dispatcher.expect(2).unwrap_err(), McpError::Closed);
     }
 }

@@ -1,8 +1,8 @@
-//! Where the other agent keeps things, and where ours go.
+//! The paths of the agent's configuration, and of ours.
 
 use std::path::{Path, PathBuf};
 
-use crate::TakeOverError;
+use crate::error::MigrationError;
 
 const THEIR_FOLDER: &str = ".claude";
 const THEIR_INSTRUCTIONS: &str = "CLAUDE.md";
@@ -11,32 +11,32 @@ const OUR_SKILLS: &str = ".agents/skills";
 
 /// The home folders.
 #[derive(Clone, Debug)]
-pub struct Homes {
-    /// The user's.
+pub struct HomeFolders {
+    /// The user's home folder.
     pub user: Option<PathBuf>,
-    /// Ours.
+    /// Our home folder.
     pub ours: PathBuf,
 }
 
-/// The user's home, or a repository.
+/// The paths in the user's home folder or in one repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    /// Its root; none for the user's home.
+pub(crate) struct ConfigLocations {
+    /// The root of the repository; `None` for the user's home folder.
     pub(crate) repository: Option<PathBuf>,
     pub(crate) their_settings: PathBuf,
     pub(crate) our_settings: PathBuf,
     pub(crate) their_skills: PathBuf,
     pub(crate) our_skills: PathBuf,
-    /// The first of them that has any text counts.
+    /// The first one that has any text is imported.
     pub(crate) their_instructions: Vec<PathBuf>,
     pub(crate) our_instructions: PathBuf,
 }
 
-impl Place {
-    pub(crate) fn home(homes: &Homes) -> Result<Self, TakeOverError> {
-        let user = homes.user.as_ref().ok_or(TakeOverError::NoHome)?;
+impl ConfigLocations {
+    pub(crate) fn home(homes: &HomeFolders) -> Result<Self, MigrationError> {
+        let user = homes.user.as_ref().ok_or(MigrationError::NoHome)?;
         let theirs = user.join(THEIR_FOLDER);
-        // Skills are shared with others: they are beside our home, not in it.
+        // Skills are shared with other agents, so they are beside our home folder, not in it.
         let shared = homes.ours.parent().unwrap_or(&homes.ours);
         Ok(Self {
             repository: None,
@@ -49,7 +49,7 @@ impl Place {
         })
     }
 
-    /// None if there is no such folder.
+    /// The paths of the repository around a folder. `None` if the folder does not exist.
     pub(crate) fn repository(folder: &Path) -> Option<Self> {
         if !folder.exists() {
             return None;

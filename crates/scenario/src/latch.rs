@@ -1,40 +1,40 @@
-//! A place in a script where it stops until the test says so.
+//! A latch for tests: it holds a reply back until the test releases it.
 
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// Stops whoever comes to it until it is opened. Clones are the same gate.
+/// A latch that blocks a reply until it is opened. Clones share their state.
 #[derive(Clone, Debug)]
-pub struct Gate(Arc<Shared>);
+pub struct Latch(Arc<LatchState>);
 
 #[derive(Debug)]
-struct Shared {
+struct LatchState {
     reached: watch::Sender<bool>,
     open: watch::Sender<bool>,
 }
 
-impl Gate {
-    /// A closed gate.
+impl Latch {
+    /// A closed latch.
     #[allow(clippy::new_without_default)] // Two defaults would be two gates.
     pub fn new() -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(LatchState {
             reached: watch::Sender::new(false),
             open: watch::Sender::new(false),
         }))
     }
 
-    /// Lets through who waits, and who comes later.
+    /// Opens the latch for current and future waiters.
     pub fn open(&self) {
         self.0.open.send_replace(true);
     }
 
-    /// Waits until somebody has come to the gate.
+    /// Waits until a reply has arrived at the latch.
     pub async fn reached(&self) {
         wait(&self.0.reached).await;
     }
 
-    /// Comes to the gate, and waits until it is open.
+    /// Reports the arrival, then waits until the latch is open.
     pub async fn pass(&self) {
         self.0.reached.send_replace(true);
         wait(&self.0.open).await;
@@ -42,6 +42,6 @@ impl Gate {
 }
 
 async fn wait(flag: &watch::Sender<bool>) {
-    // The sender is at hand, so that the channel cannot be closed.
+    // The sender exists, so the channel cannot be closed.
     let _ = flag.subscribe().wait_for(|set| *set).await;
 }

@@ -1,18 +1,18 @@
-//! From the steps of a reply to a stream of the Responses API.
+//! Builds the Responses API stream of a scripted reply.
 
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::format::{Failure, Pace, PlanStep, Step, Usage};
+use crate::format::{ReplyStep, ReplyUsage, ResponseFailure, ScriptedPlanStep, StreamPace};
 use crate::http_reply::HttpReply;
 use crate::sse;
 
-/// The tools that a request offers: their kinds and names, in order.
+/// The tools that a request offers, as pairs of type and name.
 #[derive(Debug, Default)]
-pub(crate) struct Tools(Vec<(String, String)>);
+pub(crate) struct OfferedTools(Vec<(String, String)>);
 
-impl Tools {
+impl OfferedTools {
     pub(crate) fn of(request: &Value) -> Self {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let tools = request["tools"].as_array().into_iter().flatten();
@@ -28,47 +28,47 @@ impl Tools {
     }
 }
 
-/// Makes the stream of one reply.
+/// Builds the stream of one reply.
 #[derive(Debug)]
-pub(crate) struct Speech<'a> {
+pub(crate) struct ResponseBuilder<'a> {
     reply: HttpReply,
-    tools: &'a Tools,
-    pace: Pace,
-    /// Tells the items of this reply from those of all others.
-    number: u64,
+    tools: &'a OfferedTools,
+    pace: StreamPace,
+    /// The number of the reply, which makes its item ids unique.
+    reply_number: u64,
     items: usize,
-    /// Bytes of what was said, and of that which was reasoning.
-    said: usize,
-    reasoned: usize,
-    over: bool,
+    /// The length of the texts in bytes, and of the reasoning separately.
+    text_bytes: usize,
+    reasoning_bytes: usize,
+    has_ended: bool,
 }
 
-impl<'a> Speech<'a> {
-    pub(crate) fn new(number: u64, tools: &'a Tools, pace: Pace) -> Self {
+impl<'a> ResponseBuilder<'a> {
+    pub(crate) fn new(reply_number: u64, tools: &'a OfferedTools, pace: StreamPace) -> Self {
         let reply = HttpReply::status(200).header("content-type", "text/event-stream");
-        let mut speech = Self {
+        let mut response = Self {
             reply,
             tools,
             pace,
-            number,
+            reply_number,
             items: 0,
-            said: 0,
-            reasoned: 0,
-            over: false,
+            text_bytes: 0,
+            reasoning_bytes: 0,
+            has_ended: false,
         };
-        speech.event(&sse::created(&format!("resp_{number}")));
-        speech
+        response.event(&sse::created(&format!("resp_{reply_number}")));
+        response
     }
 
-    /// The reply. `input` is the usage of the request, which ours is added to.
-    pub(crate) fn finish(mut self, usage: Option<Usage>, input: Usage) -> HttpReply {
-        if !self.over {
-            let usage = usage.unwrap_or_else(|| Usage {
-                output: tokens(self.said + self.reasoned),
-                reasoning: tokens(self.reasoned),
+    /// Completes the reply. `input` is the estimated usage of the request.
+    pub(crate) fn finish(mut self, usage: Option<ReplyUsage>, input: ReplyUsage) -> HttpReply {
+        if !self.has_ended {
+            let usage = usage.unwrap_or_else(|| ReplyUsage {
+                output: tokens(self.text_bytes + self.reasoning_bytes),
+                reasoning: tokens(self.reasoning_bytes),
                 ..input
             });
-            let id = format!("resp_{}", self.number);
+            let id = format!("resp_{}", self.reply_number);
             self.event(
                 &json!({"type": "response.completed", "response": {"id": id, "usage": {
                     "input_tokens": usage.input,
@@ -82,24 +82,26 @@ impl<'a> Speech<'a> {
         self.reply
     }
 
-    pub(crate) fn step(&mut self, step: &Step) {
+    pub(crate) fn step(&mut self, step: &ReplyStep) {
         match step {
-            Step::Message(text) => self.message(text, true),
-            Step::Unfinished(text) => self.message(text, false),
-            Step::Reasoning(text) => self.reasoning(text),
-            Step::RawReasoning(text) => self.raw_reasoning(text),
-            Step::Command(script) => self.command(script),
-            Step::Patch(patch) => self.patch(patch),
-            Step::Plan(plan) => self.function("update_plan", &json!({"plan": plan_of(plan)})),
-            Step::Tool(call) => self.function(&call.name, &Value::Object(call.arguments.clone())),
-            Step::CustomTool(call) => self.custom(&call.name, &call.input),
-            Step::Item(item) => self.item(&Value::Object(item.clone())),
-            Step::Event(event) => self.event(&Value::Object(event.clone())),
-            Step::WaitMs(millis) => self.pause(*millis),
-            Step::Raw(bytes) => self.change(|reply| reply.body(bytes.as_bytes())),
-            Step::Fail(failure) => self.fail(failure),
-            Step::Cut => self.end(HttpReply::cut),
-            Step::Stall => self.end(HttpReply::stall),
+            ReplyStep::Message(text) => self.message(text, true),
+            ReplyStep::Unfinished(text) => self.message(text, false),
+            ReplyStep::Reasoning(text) => self.reasoning(text),
+            ReplyStep::RawReasoning(text) => self.raw_reasoning(text),
+            ReplyStep::Command(script) => self.command(script),
+            ReplyStep::Patch(patch) => self.patch(patch),
+            ReplyStep::Plan(plan) => self.function("update_plan", &json!({"plan": plan_of(plan)})),
+            ReplyStep::Tool(call) => {
+                self.function(&call.name, &Value::Object(call.arguments.clone()))
+            }
+            ReplyStep::CustomTool(call) => self.custom(&call.name, &call.input),
+            ReplyStep::Item(item) => self.item(&Value::Object(item.clone())),
+            ReplyStep::Event(event) => self.event(&Value::Object(event.clone())),
+            ReplyStep::WaitMs(millis) => self.pause(*millis),
+            ReplyStep::Raw(bytes) => self.change(|reply| reply.body(bytes.as_bytes())),
+            ReplyStep::Fail(failure) => self.fail(failure),
+            ReplyStep::Cut => self.end(HttpReply::cut),
+            ReplyStep::Stall => self.end(HttpReply::stall),
         }
     }
 
@@ -117,7 +119,7 @@ impl<'a> Speech<'a> {
         if complete {
             self.event(&sse::done(&item(text)));
         }
-        self.said += text.len();
+        self.text_bytes += text.len();
     }
 
     fn reasoning(&mut self, text: &str) {
@@ -143,7 +145,7 @@ impl<'a> Speech<'a> {
             });
         }
         self.event(&sse::done(&item(&parts)));
-        self.reasoned += text.len();
+        self.reasoning_bytes += text.len();
     }
 
     fn raw_reasoning(&mut self, text: &str) {
@@ -159,7 +161,7 @@ impl<'a> Speech<'a> {
         });
         let content = json!([{"type": "reasoning_text", "text": text}]);
         self.event(&sse::done(&item(&content)));
-        self.reasoned += text.len();
+        self.reasoning_bytes += text.len();
     }
 
     fn command(&mut self, script: &str) {
@@ -176,7 +178,7 @@ impl<'a> Speech<'a> {
         } else {
             self.function("shell_command", &json!({ "command": script }));
         }
-        self.said += script.len();
+        self.text_bytes += script.len();
     }
 
     fn patch(&mut self, patch: &str) {
@@ -190,7 +192,7 @@ impl<'a> Speech<'a> {
     fn function(&mut self, name: &str, arguments: &Value) {
         let (id, call_id) = (self.next_id("fc"), self.next_id("call"));
         let arguments = arguments.to_string();
-        self.said += arguments.len();
+        self.text_bytes += arguments.len();
         self.item(
             &json!({"type": "function_call", "id": id, "call_id": call_id, "name": name,
                           "arguments": arguments}),
@@ -199,7 +201,7 @@ impl<'a> Speech<'a> {
 
     fn custom(&mut self, name: &str, input: &str) {
         let (id, call_id) = (self.next_id("ctc"), self.next_id("call"));
-        self.said += input.len();
+        self.text_bytes += input.len();
         self.item(
             &json!({"type": "custom_tool_call", "id": id, "call_id": call_id, "name": name,
                           "input": input, "status": "completed"}),
@@ -211,18 +213,18 @@ impl<'a> Speech<'a> {
         self.event(&sse::done(item));
     }
 
-    fn fail(&mut self, failure: &Failure) {
-        let Failure { code, message } = failure;
+    fn fail(&mut self, failure: &ResponseFailure) {
+        let ResponseFailure { code, message } = failure;
         self.event(&sse::failed(code, message));
-        self.over = true;
+        self.has_ended = true;
     }
 
     fn end(&mut self, fault: impl FnOnce(HttpReply) -> HttpReply) {
         self.change(fault);
-        self.over = true;
+        self.has_ended = true;
     }
 
-    /// Text, piece by piece.
+    /// Sends a text in pieces.
     fn stream(&mut self, text: &str, event: impl Fn(&str) -> Value) {
         let mut rest = text;
         while !rest.is_empty() {
@@ -250,17 +252,17 @@ impl<'a> Speech<'a> {
 
     fn next_id(&mut self, kind: &str) -> String {
         self.items += 1;
-        format!("{kind}_{}_{}", self.number, self.items)
+        format!("{kind}_{}_{}", self.reply_number, self.items)
     }
 }
 
-/// About how many tokens a text comes to.
+/// The estimated number of tokens of a text.
 pub(crate) fn tokens(bytes: usize) -> i64 {
     i64::try_from(bytes.div_ceil(4)).unwrap_or(i64::MAX)
 }
 
-fn plan_of(plan: &[PlanStep]) -> Vec<Map<String, Value>> {
-    let step = |step: &PlanStep| {
+fn plan_of(plan: &[ScriptedPlanStep]) -> Vec<Map<String, Value>> {
+    let step = |step: &ScriptedPlanStep| {
         let mut fields = Map::new();
         fields.insert("step".to_owned(), json!(step.step));
         fields.insert("status".to_owned(), json!(step.status));

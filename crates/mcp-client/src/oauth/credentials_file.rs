@@ -1,4 +1,4 @@
-//! `.credentials.json`: one entry for each login. Entries that are not understood are kept.
+//! `.credentials.json`: one entry per login. Unknown entries are preserved.
 
 use std::fmt::Write as _;
 use std::io;
@@ -10,14 +10,14 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-/// The login to one server.
+/// The stored login to one server.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub(super) struct Login {
+pub(super) struct StoredLogin {
     pub(super) server_name: String,
     pub(super) server_url: String,
-    /// What this program is called at the authorisation server.
+    /// The client id of this program at the authorization server.
     pub(super) client_id: String,
-    /// What proves that, where the server gave it one.
+    /// The client secret, if the authorization server issued one.
     #[serde(default)]
     pub(super) client_secret: Option<Secret>,
     pub(super) access_token: Secret,
@@ -30,7 +30,7 @@ pub(super) struct Login {
     pub(super) scopes: Vec<String>,
 }
 
-impl Login {
+impl StoredLogin {
     fn to_json(&self) -> Value {
         let mut entry = json!({
             "server_name": self.server_name,
@@ -48,7 +48,6 @@ impl Login {
     }
 }
 
-/// The file.
 #[derive(Clone, Debug)]
 pub(super) struct CredentialsFile(PathBuf);
 
@@ -61,8 +60,8 @@ impl CredentialsFile {
         &self.0
     }
 
-    /// The login to a server. A file that cannot be read has none.
-    pub(super) fn find(&self, name: &str, url: &str) -> Option<Login> {
+    /// The login to a server. If the file cannot be read, a warning is logged and there is none.
+    pub(super) fn find(&self, name: &str, url: &str) -> Option<StoredLogin> {
         let entries = match self.entries() {
             Ok(entries) => entries,
             Err(error) => {
@@ -71,11 +70,11 @@ impl CredentialsFile {
             }
         };
         let mut found = entries.values().filter(|entry| is_of(entry, name, url));
-        found.find_map(|entry| Login::deserialize(entry).ok())
+        found.find_map(|entry| StoredLogin::deserialize(entry).ok())
     }
 
-    /// Keeps a login in place of the one before. The caller holds the file's lock.
-    pub(super) fn save(&self, login: &Login) -> io::Result<()> {
+    /// Replaces the login to a server. The oauth_client holds the lock of the file.
+    pub(super) fn save(&self, login: &StoredLogin) -> io::Result<()> {
         let (name, url) = (&login.server_name, &login.server_url);
         let mut entries = self.entries()?;
         entries.retain(|_, entry| !is_of(entry, name, url));
@@ -83,7 +82,7 @@ impl CredentialsFile {
         self.write(entries)
     }
 
-    /// Removes a login. False if there is none. The caller holds the file's lock.
+    /// Removes a login. False if there is none. The oauth_client holds the lock of the file.
     pub(super) fn remove(&self, name: &str, url: &str) -> io::Result<bool> {
         let mut entries = self.entries()?;
         let before = entries.len();
@@ -119,9 +118,9 @@ fn is_of(entry: &Value, name: &str, url: &str) -> bool {
     entry["server_name"] == name && entry["server_url"] == url
 }
 
-/// What a login is called in the file.
+/// The key of a login's entry.
 pub(super) fn key(name: &str, url: &str) -> String {
-    // The form that is hashed, the order of its members included, is shared with other programs.
+    // Other programs compute the same hash, so the text and the order of its members must not change.
     let url = Value::from(url);
     let form = format!(r#"{{"type":"http","url":{url},"headers":{{}}}}"#);
     let digest = Sha256::digest(form.as_bytes());
@@ -137,8 +136,8 @@ pub(super) fn key(name: &str, url: &str) -> String {
 mod tests {
     use super::*;
 
-    fn login(name: &str, token: &str) -> Login {
-        Login {
+    fn login(name: &str, token: &str) -> StoredLogin {
+        StoredLogin {
             server_name: name.to_owned(),
             server_url: "http://127.0.0.1:7815/mcp".to_owned(),
             client_id: "client".to_owned(),

@@ -1,4 +1,4 @@
-//! Requests that belong to a login: to the server itself, and to whoever it names.
+//! HTTP requests of logins: to the MCP server and to its authorization server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,29 +7,29 @@ use codex_http::{BoundedReply, HttpPool, fetch};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use reqwest::{Method, RequestBuilder, Url};
 
-/// How long a question about logins may take.
+/// The time limit for a metadata request.
 const QUESTION: Duration = Duration::from_secs(5);
-/// How long anything else may.
+/// The time limit for other requests.
 const TIME: Duration = Duration::from_secs(30);
 
-/// The way to a server and to its authorisation server.
+/// Sends requests to an MCP server and to its authorization server.
 #[derive(Clone)]
-pub(crate) struct Caller {
+pub(crate) struct OAuthClient {
     http: Arc<HttpPool>,
-    /// The server.
+    /// The address of the MCP server.
     pub(super) server: Url,
     headers: HeaderMap,
 }
 
-impl std::fmt::Debug for Caller {
+impl std::fmt::Debug for OAuthClient {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Headers may hold keys.
-        formatter.debug_tuple("Caller").finish_non_exhaustive()
+        // Headers may contain secrets.
+        formatter.debug_tuple("OAuthClient").finish_non_exhaustive()
     }
 }
 
-impl Caller {
-    /// `headers` are those that the server is sent with every request.
+impl OAuthClient {
+    /// `headers` are sent to the MCP server with every request.
     pub(crate) fn new(http: Arc<HttpPool>, url: &str, headers: HeaderMap) -> Result<Self, String> {
         let server = Url::parse(url).map_err(|error| format!("`{url}` is no address: {error}"))?;
         Ok(Self {
@@ -39,16 +39,16 @@ impl Caller {
         })
     }
 
-    /// Asks what there is to know about logins.
-    pub(super) async fn question(&self, url: &Url) -> Result<BoundedReply, String> {
+    /// Requests metadata.
+    pub(super) async fn metadata(&self, url: &Url) -> Result<BoundedReply, String> {
         let request = self.request(Method::GET, url)?;
-        let answer = fetch(asking(request), QUESTION).await;
+        let answer = fetch(metadata_request(request), QUESTION).await;
         answer.map_err(|error| error.to_string())
     }
 
-    /// What the server says to somebody who is not logged in: the challenge in the reply, if any.
+    /// The `WWW-Authenticate` challenge that the server sends to requests without authorization.
     pub(super) async fn challenge(&self) -> Result<Option<String>, String> {
-        let request = asking(self.request(Method::GET, &self.server)?);
+        let request = metadata_request(self.request(Method::GET, &self.server)?);
         let response = tokio::time::timeout(QUESTION, request.send()).await;
         let response = response.map_err(|_| "the server does not reply".to_owned())?;
         let response = response.map_err(|error| error.without_url().to_string())?;
@@ -57,7 +57,7 @@ impl Caller {
         Ok(challenge.map(str::to_owned))
     }
 
-    /// Posts JSON, or a form.
+    /// Posts JSON or a form.
     pub(super) async fn post(
         &self,
         url: &Url,
@@ -76,7 +76,7 @@ impl Caller {
         answer.map_err(|error| error.to_string())
     }
 
-    /// Headers that are configured for the server go to no other one.
+    /// The configured headers are sent only to the server's own origin.
     fn request(&self, method: Method, url: &Url) -> Result<RequestBuilder, String> {
         let client = self.http.client(url.as_str());
         let client = client.map_err(|error| error.to_string())?;
@@ -89,7 +89,7 @@ impl Caller {
     }
 }
 
-/// What is asked before any version is agreed on says the first one that knew logins.
-fn asking(request: RequestBuilder) -> RequestBuilder {
+/// Metadata requests carry the first protocol version that specified logins, as no version is set_protocol_version yet.
+fn metadata_request(request: RequestBuilder) -> RequestBuilder {
     request.header("mcp-protocol-version", "2024-11-05")
 }

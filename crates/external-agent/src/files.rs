@@ -1,0 +1,28 @@
+//! Reads and replaces files.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+
+/// Replaces a file atomically, or creates it with its parent folders.
+pub(crate) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
+    // Follows links, so that a link stays a link.
+    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    std::fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    if let Ok(before) = path.metadata() {
+        file.as_file().set_permissions(before.permissions())?;
+    }
+    file.persist(path)?;
+    Ok(())
+}
+
+/// Reads a file. `None` if it does not exist.
+pub(crate) fn read_existing(path: &Path) -> io::Result<Option<String>> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}

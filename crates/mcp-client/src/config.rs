@@ -1,0 +1,75 @@
+//! The configuration of an MCP server.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use codex_protocol::Tool;
+
+/// The configuration of an MCP server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct McpServerConfig {
+    /// Unique among the servers.
+    pub name: String,
+    pub transport: McpServerTransport,
+    /// The time limit of the handshake, and also of the first list of tools.
+    pub startup_timeout: Duration,
+    /// The time limit of other requests.
+    pub request_timeout: Duration,
+    /// The only tools that are offered, by the server's names; all tools if absent.
+    pub enabled_tools: Option<Vec<String>>,
+    /// Tools that are not offered.
+    pub disabled_tools: Vec<String>,
+}
+
+/// How to reach a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum McpServerTransport {
+    /// A program that is spoken to over its standard input and output.
+    Program {
+        command: String,
+        arguments: Vec<String>,
+        /// Environment variables with their values.
+        variables: BTreeMap<String, String>,
+        /// Environment variables to inherit, in addition to the usual ones.
+        inherited_variables: Vec<String>,
+        /// The working folder; by default that of this process.
+        cwd: Option<PathBuf>,
+    },
+    /// Streamable HTTP.
+    Http {
+        url: String,
+        /// The environment variable with the bearer token.
+        bearer_token_variable: Option<String>,
+        /// Headers of every request.
+        headers: BTreeMap<String, String>,
+        /// Headers whose values are in environment variables.
+        headers_from_variables: BTreeMap<String, String>,
+        /// The scopes of a login; by default those that the authorization server offers.
+        scopes: Option<Vec<String>>,
+        /// The resource indicator of a login.
+        resource: Option<String>,
+    },
+}
+
+impl McpServerConfig {
+    /// Whether a tool is offered.
+    #[must_use]
+    pub fn allows(&self, tool: &str) -> bool {
+        let is_in = |list: &[String]| list.iter().any(|name| name == tool);
+        let enabled = self.enabled_tools.as_deref().is_none_or(is_in);
+        enabled && !is_in(&self.disabled_tools)
+    }
+
+    /// Removes the tools that are not offered.
+    pub(crate) fn offered(&self, mut tools: Vec<Tool>) -> Vec<Tool> {
+        tools.retain(|tool| self.allows(&tool.name));
+        tools
+    }
+
+    /// Whether the server's name can be part of tool names.
+    pub(crate) fn has_usable_name(&self) -> bool {
+        let is_usable = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+        !self.name.is_empty() && self.name.bytes().all(is_usable)
+    }
+}
