@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Measures agents of the Agent Client Protocol side by side: `acp_agents.py NAME=COMMAND…`.
+"""Compares agents of the Agent Client Protocol: `acp_agents.py NAME=COMMAND…`.
 
-Each agent is driven in the same way, with a model that follows a script on the loopback interface. Measured are the
-time from its start to the reply to `initialize`, that of `session/new`, of a prompt that is answered in one message, and
-of one that is answered in 10,000 pieces, with the processor time and the largest memory of the process and its children.
+Every agent gets the same requests and a scripted model on the loopback interface. Measures the time from the start to the
+reply to `initialize`, the time of `session/new`, of a prompt that is answered with one message and of one that is answered
+in 10,000 pieces, and the processor time and peak memory of the process and its children.
 
-The model speaks the Responses API and Chat Completions. Its address is in OPENAI_BASE_URL, and stands for {model} in a
-command. `this` alone measures this program: `acp_agents.py this=target/release/codex`.
+The model supports the Responses API and Chat Completions. OPENAI_BASE_URL contains its address, which also replaces {model}
+in a command. The name `this` measures this program: `acp_agents.py this=target/release/codex`.
 """
 
 import http.server
@@ -25,7 +25,7 @@ ROUNDS = 5
 
 
 class Model(http.server.BaseHTTPRequestHandler):
-    """Answers a prompt that names a number of pieces in that many, every other one in one."""
+    """A scripted model. A prompt that contains a number is answered in that many pieces, any other in one."""
 
     protocol_version = "HTTP/1.1"
 
@@ -93,7 +93,7 @@ class Agent:
         self.process.stdin.flush()
 
     def request(self, method, params):
-        """The reply and how long it took."""
+        """Returns the reply and the time until it arrived."""
         self.next_id += 1
         begun = time.monotonic()
         self.write({"id": self.next_id, "method": method, "params": params})
@@ -112,7 +112,7 @@ class Agent:
                 self.write({"id": message["id"], "error": {"code": -32601, "message": "not offered"}})
 
     def close(self):
-        """Processor seconds and largest memory in MiB, children included."""
+        """Processor time in seconds and peak memory in MiB, including children."""
         pid = self.process.pid
         memory = peak(pid)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Writes lines that nobody would send to a server and counts the replies.
+"""Sends invalid lines to a server and counts the replies.
 
     benches/bad_lines.py [--server PATH] [COUNT]
 
-COUNT is 1,000,000 unless given. Every line that carries an id has to be replied to under it, and the
-server has to be there in the end. The seed is printed; `--seed` repeats a run. The small form of this is
-tests/e2e/odd_lines.rs.
+COUNT is 1,000,000 by default. Every line with an id must get a reply with that id, and the server must still
+run at the end. The seed is printed; `--seed` repeats a run. tests/e2e/odd_lines.rs is a short version of this.
 """
 
 import argparse
@@ -51,7 +50,7 @@ def bad_line(number, rng):
 
 
 def id_of(line):
-    """The id under which a line has to be replied to, where that is certain."""
+    """The id that the reply to a line must have; None if the line may be invalid."""
     try:
         message = json.loads(line.decode(), parse_constant=lambda _: 1 / 0)
     except (ValueError, ZeroDivisionError, RecursionError):
@@ -89,25 +88,25 @@ def main():
 
         reader = threading.Thread(target=read)
         reader.start()
-        owed = {}
+        expected = {}
         server.stdin.write(json.dumps(HELLO).encode() + b"\n")
         for number in range(arguments.count):
             line = bad_line(number, rng)
             server.stdin.write(line + b"\n")
             if (key := id_of(line)) is not None:
-                owed[key] = owed.get(key, 0) + 1
+                expected[key] = expected.get(key, 0) + 1
         server.stdin.write(json.dumps(LAST).encode() + b"\n")
         server.stdin.flush()
         is_over.wait(timeout=600)
-        # What came before the last line may be under way for a moment longer.
+        # Requests before the last line may still be running.
         deadline = time.monotonic() + 30
-        while any(replied.get(key, 0) < times for key, times in owed.items()) and time.monotonic() < deadline:
+        while any(replied.get(key, 0) < times for key, times in expected.items()) and time.monotonic() < deadline:
             time.sleep(0.1)
         server.stdin.close()
         code = server.wait(timeout=60)
         reader.join()
-    missing = [key for key, times in owed.items() if replied.get(key, 0) < times]
-    print(f"{arguments.count} lines, {len(owed)} ids, {len(missing)} without a reply, exit {code}")
+    missing = [key for key, times in expected.items() if replied.get(key, 0) < times]
+    print(f"{arguments.count} lines, {len(expected)} ids, {len(missing)} without a reply, exit {code}")
     if missing or code != 0 or "last" not in replied:
         print(f"missing: {missing[:10]}")
         sys.exit(1)

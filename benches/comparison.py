@@ -3,10 +3,10 @@
 
     comparison.py [--repetitions N] OURS REFERENCE
 
-Both are `codex` binaries; measure release builds. The model is played by this process, on the loopback interface.
-The binaries take turns, and each figure is the median of its repetitions. Processor time is that of the server's
-process, with that of its ended children where the row says so. Linux, Python 3.9 or later, standard library only.
-The folders to work in are made below TMPDIR, which must be on a disk: what goes to memory does not count as written.
+Both are `codex` binaries; use release builds. This process is the scripted model, on the loopback interface. The
+binaries are measured alternately, and each figure is the median of its repetitions. Processor time is that of the
+server process, including its ended children where the row says so. Needs Linux, Python 3.9 or later, standard library
+only. Temporary folders are created below TMPDIR, which must be on a disk: writes to a memory file system are not counted.
 """
 
 import argparse
@@ -28,7 +28,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Model:
-    """Answers with as many pieces as the last message says, or one."""
+    """A scripted model. Answers in as many pieces as the last message says, or in one."""
 
     def __init__(self):
         class Handler(BaseHTTPRequestHandler):
@@ -77,7 +77,7 @@ def events(pieces):
 
 
 class Server:
-    """A server with a home and a folder to work in of its own."""
+    """A server with its own home and working folders."""
 
     def __init__(self, binary, port, environment=None):
         self.root = tempfile.mkdtemp(prefix="comparison-")
@@ -122,7 +122,7 @@ class Server:
                 return
 
     def cpu(self):
-        """Seconds of the process, ended threads included (its clock: see clock_getcpuclockid)."""
+        """Processor seconds of the process, including ended threads (see clock_getcpuclockid)."""
         return time.clock_gettime((~self.child.pid << 3) | 2)
 
     def children_cpu(self):
@@ -135,7 +135,7 @@ class Server:
             return next(int(line.split()[1]) for line in f if line.startswith(name + ":"))
 
     def settle(self):
-        """Waits until nothing is done in the background."""
+        """Waits until there is no background work."""
         before = -1.0
         while self.cpu() - before > 0.001:
             before = self.cpu()
@@ -154,7 +154,7 @@ def size_of(folder):
 
 
 def measure(binary, port):
-    """The figures of one binary, once, in the order of the rows."""
+    """Measures one binary once. The figures are in the order of the rows."""
     server = Server(binary, port)
     start, memory = server.cpu() * 1e3, server.told("status", "VmRSS") * KIB / MIB
     server.settle()

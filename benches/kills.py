@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Kills servers at random moments and looks for turns that were seen to end and are gone.
+"""Kills servers at random moments and checks that no completed turn is lost.
 
     benches/kills.py [--server PATH] [COUNT]
 
-COUNT is 10,000 unless given. In each round a server with a scripted model runs turns on a few threads, forks
-one now and then, and is killed. What a client was told before, that a turn is complete or that a thread was
-forked, the next server has to find again. The small forms of this are tests/e2e/soak.rs and broken_stores.rs.
+COUNT is 10,000 by default. In each round a server with a scripted model runs turns on a few threads, sometimes
+forks one, and is killed. The next server must find every turn that was reported as completed, and every fork.
+tests/e2e/soak.rs and broken_stores.rs are short versions of this.
 """
 
 import argparse
@@ -154,7 +154,7 @@ def main():
             if (round_number + 1) % 100 == 0:
                 print(f"{round_number + 1} kills, {turns} turns, {forks} forks", flush=True)
         before.stop()
-    print(f"{arguments.count} kills, {turns} turns seen to end, {forks} forks, none lost")
+    print(f"{arguments.count} kills, {turns} completed turns, {forks} forks, none lost")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How long it takes to read, resume, page through and fork a long thread, side by side for one or more binaries.
+"""Measures reading, resuming, paging and forking of long threads, for one or more binaries.
 
     long_threads.py [--turns 100,1000,5000] [--times 5] NAME=BINARY [NAME=BINARY ...]
 
-Makes a rollout with so many turns of a message, a command with its output and an answer (about 9 KiB a turn), in the
-format that 0.117 writes with extended history. Every figure comes from servers of its own: the median of so many starts
-of wall and CPU milliseconds, the size of the answer, and the peak memory of the process, also as a multiple of the
-answer. Columns are binaries. Linux, Python 3.9 or later, standard library only. Measure a release build.
+Creates a rollout with this many turns; each has a message, a command with its output and an answer (about 9 KiB), in the
+format that 0.117 writes with extended history. For every figure a server is started several times. Prints the median
+wall and CPU time in milliseconds, the size of the reply, and the peak memory of the process, also as a multiple of the
+reply. Needs Linux, Python 3.9 or later, standard library only. Use release builds.
 """
 
 import argparse
@@ -76,7 +76,7 @@ def make_home(home, turns):
 
 
 def once(binary, template, method, params, before=()):
-    """One request to a server of its own; None if the server does not know it."""
+    """Sends one request to a new server. None if the server does not support it."""
     home = tempfile.mkdtemp(prefix="long-threads-")
     try:
         shutil.copytree(template, home, dirs_exist_ok=True)

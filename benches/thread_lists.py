@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How long `thread/list` takes over many stored threads, side by side for one or more binaries.
+"""Measures `thread/list` with many stored threads, for one or more binaries.
 
     thread_lists.py [--count 1000,10000] [--home FOLDER] NAME=BINARY [NAME=BINARY ...]
 
-Makes a home folder with so many small rollouts (40 a day, deterministic), then asks each binary in turn: the first page
-without an index, the time until every thread is found, the first page after a start with the index there, warm pages
-with filters, and paging through all. Prints milliseconds of wall time, the server's CPU time beside them, and the peak
-memory of each server. Linux, Python 3.9 or later, standard library only. Measure a release build.
+Creates a home folder with this many small rollouts (40 per day, deterministic). Measures for each binary: the first page
+without an index, the time until every thread is found, the first page after a start with an index, further pages with
+filters, and paging through all threads. Prints wall time in milliseconds, the server's CPU time, and its peak memory.
+Needs Linux, Python 3.9 or later, standard library only. Use release builds.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 
-INSTRUCTIONS = "You are an agent. " * 600  # About the size that real ones have.
+INSTRUCTIONS = "You are an agent. " * 600  # About the size of real instructions.
 PER_DAY = 40
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -95,7 +95,7 @@ class Server:
         return message["result"]
 
     def timed_call(self, method, params):
-        """How long the answer took, and its length."""
+        """Returns the time until the reply arrived, and its length."""
         began = time.perf_counter()
         answer = self.answer(method, params)
         seconds = time.perf_counter() - began
@@ -104,7 +104,7 @@ class Server:
         return seconds, len(answer)
 
     def answer(self, method, params):
-        """The line that answers a request."""
+        """The line with the reply to a request."""
         self.next += 1
         request = {"id": self.next, "method": method, "params": params}
         self.child.stdin.write(json.dumps(request).encode() + b"\n")
@@ -114,7 +114,7 @@ class Server:
             line = self.child.stdout.readline()
             if not line:
                 raise RuntimeError("the server ended")
-            # Which message it is stands at one of its ends; long ones are not read as JSON here.
+            # The id is near one end of the line; long lines are not parsed as JSON.
             if (own in line[:40] or own[:-1] + b"}" in line[-40:]) and b'"method"' not in line[:40]:
                 return line
 
@@ -128,7 +128,7 @@ class Server:
             return next(int(text.split()[1]) for text in f if text.startswith("VmHWM")) / 1024
 
     def end(self):
-        # What it still has to say is read, or it might wait for that.
+        # Reads the remaining output, because the server may wait until it can write.
         self.child.communicate(timeout=60)
 
 
@@ -164,7 +164,7 @@ def measure(binary, home, count):
     server = Server(binary, home)
     page(server)
     rows.append(("no index: start to first page", (time.perf_counter() - server.began) * 1000, None))
-    # Not every server fills its index by listing: the last one found by its text tells.
+    # Not every server fills its index by listing, so wait until a search finds the last thread.
     oldest = {"searchTerm": f"item-{count - 1}"}
     while time.perf_counter() - server.began < 60 + count / 500:
         if len(page(server, **oldest)["data"]) == 1:
@@ -176,7 +176,7 @@ def measure(binary, home, count):
     server = Server(binary, home)
     page(server)
     rows.append(("index there: start to first page", (time.perf_counter() - server.began) * 1000, None))
-    time.sleep(2 + count / 50000)  # What it does in the background is not the page's.
+    time.sleep(2 + count / 50000)  # Background work does not count for the page.
     for what, more in (("created", {}), ("updated", {"sortKey": "updated_at"}),
                        ("a folder", {"cwd": "/home/someone/project-7"}), ("no such folder", {"cwd": "/nowhere"}),
                        ("a word", {"searchTerm": "topic-42"}), ("no such word", {"searchTerm": "nowhere"})):
@@ -193,7 +193,7 @@ def measure(binary, home, count):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", default="1000,10000")
-    parser.add_argument("--home", help="where to make the home folders; a temporary folder unless given")
+    parser.add_argument("--home", help="where to create the home folders; a temporary folder by default")
     parser.add_argument("binaries", nargs="+", metavar="NAME=BINARY")
     options = parser.parse_args()
     root = options.home or tempfile.mkdtemp(prefix="thread-lists-")

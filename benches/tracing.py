@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""What recording a trace costs a turn of `codex app-server`.
+"""Measures what recording a trace costs a turn of `codex app-server`.
 
     tracing.py [--rounds 11] [--turns 100] [--pause MS] [--traces FOLDER] NAME=BINARY [NAME=BINARY ...]
 
-Each round has two servers, one of them with `CODEX_ROLLOUT_TRACE_ROOT`, which answer so many turns of one message in
-turns: one after the other, or with a pause in between. So what else the machine does meets both alike. Prints the
-medians over the rounds of what a turn takes from the request to its end and of the processor time of the server, the
-writing of the trace included, and how much more that is with a trace than without in the same round. Traces are made
-below FOLDER, TMPDIR unless given: what a file costs differs between file systems. Linux, Python 3.9 or later, standard
-library only. Measure a release build.
+Each round has two servers, one of them with `CODEX_ROLLOUT_TRACE_ROOT`. They run turns of one message alternately, so that
+other load on the machine affects both equally. Prints the medians over all rounds of the time from the request to the end
+of the turn and of the processor time of the server, including the writing of the trace, and the difference between the
+two servers in the same round. Traces are written below FOLDER, by default TMPDIR; the cost of a file depends on the file
+system. Needs Linux, Python 3.9 or later, standard library only. Use release builds.
 """
 
 import argparse
@@ -25,7 +24,7 @@ from comparison import Model, Server  # noqa: E402
 
 
 def measure(binary, port, options, traces):
-    """Milliseconds of wall and of processor time that a turn takes, without a trace and with one."""
+    """Wall time and processor time of a turn in milliseconds, without and with a trace."""
     servers = [Server(binary, port, {"CODEX_ROLLOUT_TRACE_ROOT": root} if root else {}) for root in (None, traces)]
     threads = [server.call("thread/start", {"cwd": server.work})["thread"]["id"] for server in servers]
     for server, thread in zip(servers, threads):
@@ -57,7 +56,7 @@ def main():
     binaries = [text.split("=", 1) for text in options.binaries]
     port = Model().port
     rounds = {name: [] for name, _ in binaries}
-    # Removed at the end only: ext4 is slow to make files where others were removed less than minutes ago.
+    # Removed only at the end: ext4 is slow to create files where others were removed minutes before.
     folder = tempfile.mkdtemp(prefix="tracing-", dir=options.traces)
     try:
         for _ in range(options.rounds):
