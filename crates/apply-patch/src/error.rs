@@ -1,6 +1,6 @@
 //! Errors of patches, and their texts.
 //!
-//! The texts depend on the [`Caller`]: for a tool call they name absolute paths and the stage that failed; for the
+//! The texts depend on the [`PatchCaller`]: for a tool call they name absolute paths and the stage that failed; for the
 //! program they name paths as written.
 
 use std::io;
@@ -12,7 +12,7 @@ use crate::seek::SearchLimitExceeded;
 
 /// Who requested the patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Caller {
+pub enum PatchCaller {
     /// A tool call of the model. Deleted files must be readable text, because they are shown to the user.
     Tool,
     /// The `apply_patch` command line.
@@ -141,16 +141,16 @@ impl ParseError {
 
 impl VerifyError {
     /// The text of the error for this caller.
-    pub fn text(&self, caller: Caller) -> String {
+    pub fn text(&self, caller: PatchCaller) -> String {
         match (caller, self) {
-            (Caller::Tool, Self::Empty) => "patch rejected: empty patch".to_owned(),
-            (Caller::Tool, Self::Parse(error)) => tool_text(&error.to_string()),
-            (Caller::Tool, Self::File { path, problem, .. }) => {
+            (PatchCaller::Tool, Self::Empty) => "patch rejected: empty patch".to_owned(),
+            (PatchCaller::Tool, Self::Parse(error)) => tool_text(&error.to_string()),
+            (PatchCaller::Tool, Self::File { path, problem, .. }) => {
                 tool_text(&problem.text(&path.to_string_lossy()))
             }
-            (Caller::Program, Self::Empty) => "No files were modified.".to_owned(),
-            (Caller::Program, Self::Parse(error)) => error.program_text(),
-            (Caller::Program, Self::File { .. }) => self.to_string(),
+            (PatchCaller::Program, Self::Empty) => "No files were modified.".to_owned(),
+            (PatchCaller::Program, Self::Parse(error)) => error.program_text(),
+            (PatchCaller::Program, Self::File { .. }) => self.to_string(),
         }
     }
 }

@@ -25,7 +25,7 @@ mod verify;
 
 pub use apply::apply;
 pub use diff::unified_diff;
-pub use error::{ApplyError, Caller, FileProblem, HunkProblem, ParseError, VerifyError};
+pub use error::{ApplyError, FileProblem, HunkProblem, ParseError, PatchCaller, VerifyError};
 pub use files::{DiskFiles, FileAccess, FileEntry};
 pub use parse::is_patch;
 pub use patch::Patch;

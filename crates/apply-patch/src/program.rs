@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::apply::apply;
-use crate::error::Caller;
+use crate::error::PatchCaller;
 use crate::files::DiskFiles;
 use crate::patch::Patch;
 
@@ -77,10 +77,10 @@ fn read_patch(stdin: impl Read) -> Result<String, ProgramOutput> {
 fn apply_text(patch: &str, cwd: &Path) -> ProgramOutput {
     let plan = match Patch::parse(patch)
         .map_err(Into::into)
-        .and_then(|patch| patch.verify(cwd, &DiskFiles, Caller::Program))
+        .and_then(|patch| patch.verify(cwd, &DiskFiles, PatchCaller::Program))
     {
         Ok(plan) => plan,
-        Err(error) => return ProgramOutput::failed(1, error.text(Caller::Program)),
+        Err(error) => return ProgramOutput::failed(1, error.text(PatchCaller::Program)),
     };
     match apply(&plan) {
         Ok(()) => ProgramOutput {

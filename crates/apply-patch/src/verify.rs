@@ -6,7 +6,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Caller, FileProblem, VerifyError};
+use crate::error::{FileProblem, PatchCaller, VerifyError};
 use crate::files::{FileAccess, FileEntry, NO_SUCH_FILE, into_text};
 use crate::net_changes::NetChanges;
 use crate::overlay::Overlay;
@@ -21,7 +21,7 @@ impl Patch {
         &self,
         cwd: &Path,
         files: &dyn FileAccess,
-        caller: Caller,
+        caller: PatchCaller,
     ) -> Result<PatchPlan, VerifyError> {
         if self.hunks.is_empty() {
             return Err(VerifyError::Empty);
@@ -40,7 +40,7 @@ impl Patch {
 }
 
 struct Verifier<'a> {
-    caller: Caller,
+    caller: PatchCaller,
     overlay: Overlay<'a>,
     net: NetChanges,
     summary: Vec<(SummaryMark, String)>,
@@ -135,8 +135,8 @@ impl Verifier<'_> {
             .resolve(file, LastLink::Follow)
             .and_then(|target| self.overlay.read(&target.path));
         let content = match self.caller {
-            Caller::Tool => content.and_then(into_text).map_err(FileProblem::Read)?,
-            Caller::Program => content.map(lossy).unwrap_or_default(),
+            PatchCaller::Tool => content.and_then(into_text).map_err(FileProblem::Read)?,
+            PatchCaller::Program => content.map(lossy).unwrap_or_default(),
         };
         self.remove(file, NewState::Deleted)
             .map_err(FileProblem::Delete)?;

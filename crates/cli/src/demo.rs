@@ -11,7 +11,7 @@ use clap::Args;
 use codex_app_server_protocol::v2::TurnStatus;
 use codex_client::{Client, ClientThread, Transcript, UserDecision};
 use codex_rollout_trace::replay_bundle;
-use codex_scenario::{ApprovalAnswer, Scenario};
+use codex_scenario::{Scenario, ScriptedApproval};
 use codex_trace_view::{Budget, write_view};
 use serde_json::json;
 
@@ -148,12 +148,12 @@ async fn initialize(client: &mut Client) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn decision(answer: ApprovalAnswer) -> UserDecision {
+fn decision(answer: ScriptedApproval) -> UserDecision {
     match answer {
-        ApprovalAnswer::Accept => UserDecision::Accept,
-        ApprovalAnswer::AcceptForSession => UserDecision::AcceptForSession,
-        ApprovalAnswer::Decline => UserDecision::Decline,
-        ApprovalAnswer::Cancel => UserDecision::Cancel,
+        ScriptedApproval::Accept => UserDecision::Accept,
+        ScriptedApproval::AcceptForSession => UserDecision::AcceptForSession,
+        ScriptedApproval::Decline => UserDecision::Decline,
+        ScriptedApproval::Cancel => UserDecision::Cancel,
     }
 }
 

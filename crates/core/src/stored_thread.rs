@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use codex_protocol::{RolloutItem, RolloutLine, SessionMeta};
-use codex_rollout::{LoadError, LoadedRollout, ScannedLine, scan};
+use codex_rollout::{LoadedRollout, RolloutLoadError, ScannedLine, scan};
 
 /// A stored thread, read as far as the engine needs it.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl StoredThread {
         path: &Path,
         end: Option<u64>,
         mut also: impl FnMut(ScannedLine<'_>),
-    ) -> Result<Self, LoadError> {
+    ) -> Result<Self, RolloutLoadError> {
         let end = end.unwrap_or(u64::MAX);
         let size = path.metadata().map_or(0, |metadata| metadata.len());
         let mut reader = StoredThreadReader::default();
@@ -48,7 +48,7 @@ impl StoredThread {
         })?;
         Ok(Self {
             path: path.to_owned(),
-            meta: reader.meta.ok_or(LoadError::NoMeta)?,
+            meta: reader.meta.ok_or(RolloutLoadError::NoMeta)?,
             instructions: reader.instructions,
             lines: StoredLines::Raw(reader.lines),
             length: length.min(end),
@@ -57,7 +57,7 @@ impl StoredThread {
     }
 
     /// Reads all lines of the file of a thread.
-    pub(crate) fn read_all(path: &Path) -> Result<Self, LoadError> {
+    pub(crate) fn read_all(path: &Path) -> Result<Self, RolloutLoadError> {
         let size = path.metadata().map_or(0, |metadata| metadata.len());
         let LoadedRollout { meta, items, .. } = codex_rollout::load(path)?;
         let mut metas = items.iter().filter_map(|item| match item {

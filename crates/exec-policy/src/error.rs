@@ -44,7 +44,7 @@ pub struct RuleError {
 /// A rules file or its folder cannot be read.
 #[derive(Debug, Error)]
 #[error("failed to read {}: {source}", path.display())]
-pub struct LoadError {
+pub struct RulesLoadError {
     pub path: PathBuf,
     pub source: io::Error,
 }

@@ -21,8 +21,8 @@ mod rule_set;
 
 pub use amend::{AmendError, AppendOutcome, append_network_rule, append_prefix_rule};
 pub use decision::Decision;
-pub use error::{LoadError, RuleError};
+pub use error::{RuleError, RulesLoadError};
 pub use network::{NetworkDecision, NetworkProtocol, NetworkRule};
 pub use prefix::{KEEPS_SANDBOX, PatternToken, PrefixRule, RuleProblem, quote_prefix};
 pub use proposal::is_banned_prefix;
-pub use rule_set::{Evaluation, ProgramMatching, Restriction, RuleMatch, RuleSet};
+pub use rule_set::{Evaluation, ProgramMatching, RuleMatch, RuleRestriction, RuleSet};

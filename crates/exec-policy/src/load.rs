@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::error::{LoadError, RuleError};
+use crate::error::{RuleError, RulesLoadError};
 use crate::rule_set::RuleSet;
 
 /// A larger rules file is rejected.
@@ -14,10 +14,10 @@ impl RuleSet {
     /// Adds the `*.rules` files of a folder, sorted by name. A missing folder counts as empty.
     ///
     /// A file with an error in it is skipped and its error returned; a file that cannot be read is an error.
-    pub fn add_folder(&mut self, folder: &Path) -> Result<Vec<RuleError>, LoadError> {
+    pub fn add_folder(&mut self, folder: &Path) -> Result<Vec<RuleError>, RulesLoadError> {
         let mut mistakes = Vec::new();
         for path in rule_files(folder)? {
-            let text = read(&path).map_err(|source| LoadError {
+            let text = read(&path).map_err(|source| RulesLoadError {
                 path: path.clone(),
                 source,
             })?;
@@ -27,8 +27,8 @@ impl RuleSet {
     }
 }
 
-fn rule_files(folder: &Path) -> Result<Vec<PathBuf>, LoadError> {
-    let failed = |source| LoadError {
+fn rule_files(folder: &Path) -> Result<Vec<PathBuf>, RulesLoadError> {
+    let failed = |source| RulesLoadError {
         path: folder.to_owned(),
         source,
     };

@@ -9,13 +9,13 @@ use crate::prefix::{PatternToken, PrefixRule, RuleProblem};
 
 /// The rules of one file, in order.
 #[derive(Debug, Default)]
-pub(crate) struct FileRules {
+pub(crate) struct RulesFile {
     pub(crate) prefix_rules: Vec<PrefixRule>,
     pub(crate) network_rules: Vec<NetworkRule>,
     pub(crate) host_executables: HostExecutables,
 }
 
-impl FileRules {
+impl RulesFile {
     /// Reads a file. `name` is used in errors.
     pub(crate) fn read(name: &str, text: &str) -> Result<Self, RuleError> {
         let mut rules = Self::default();

@@ -7,7 +7,7 @@ use crate::error::RuleError;
 use crate::host_executables::HostExecutables;
 use crate::network::NetworkRule;
 use crate::prefix::{KEEPS_SANDBOX, PrefixRule, quote_prefix};
-use crate::rule_calls::FileRules;
+use crate::rule_calls::RulesFile;
 
 /// Limits on the list of allowed prefixes.
 const MAX_LISTED_PREFIXES: usize = 100;
@@ -47,7 +47,7 @@ pub struct RuleMatch {
 
 /// A match of a restrictive rule (prompt or forbidden).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Restriction {
+pub enum RuleRestriction {
     /// The rule matches.
     Certain(RuleMatch),
     /// The rule matches if the unknown words have the values it requires.
@@ -76,7 +76,7 @@ pub struct Evaluation {
 impl RuleSet {
     /// Adds the rules of a file, all or none. `name` is used in errors.
     pub fn add_file(&mut self, name: &str, text: &str) -> Result<(), RuleError> {
-        let rules = FileRules::read(name, text)?;
+        let rules = RulesFile::read(name, text)?;
         self.prefix_rules.extend(rules.prefix_rules);
         self.network_rules.extend(rules.network_rules);
         self.host_executables.extend(rules.host_executables);
@@ -138,7 +138,7 @@ impl RuleSet {
         &self,
         command: &[S],
         open_ended: bool,
-    ) -> Option<Restriction> {
+    ) -> Option<RuleRestriction> {
         let words: Vec<&str> = command.iter().map(AsRef::as_ref).collect();
         let found = self.matches(&words, None);
         let strictest = (found.into_iter())
@@ -150,8 +150,8 @@ impl RuleSet {
             open_ended && restricting.any(|rule| rule.may_match(&words))
         };
         match strictest {
-            Some(found) => Some(Restriction::Certain(found)),
-            None => may_match().then_some(Restriction::Possible),
+            Some(found) => Some(RuleRestriction::Certain(found)),
+            None => may_match().then_some(RuleRestriction::Possible),
         }
     }
 

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Attachment {
+pub enum ReportAttachment {
     /// A file, under its own name.
     File(PathBuf),
     /// A text under a file name.
     Text(&'static str, String),
 }
 
-impl Attachment {
+impl ReportAttachment {
     pub(crate) fn name(&self) -> Option<String> {
         match self {
             Self::File(path) => Some(path.file_name()?.to_string_lossy().into_owned()),
@@ -62,7 +62,7 @@ fn end_of(from: &Path) -> io::Result<io::Take<File>> {
 
 /// The proxy variables of the environment, without passwords. `None` if none is set.
 #[must_use]
-pub fn connectivity(variable: impl Fn(&str) -> Option<String>) -> Option<Attachment> {
+pub fn connectivity(variable: impl Fn(&str) -> Option<String>) -> Option<ReportAttachment> {
     let names = [
         "HTTP_PROXY",
         "HTTPS_PROXY",
@@ -78,7 +78,7 @@ pub fn connectivity(variable: impl Fn(&str) -> Option<String>) -> Option<Attachm
     });
     let text: String = lines.collect();
     let name = "codex-connectivity-diagnostics.txt";
-    (!text.is_empty()).then_some(Attachment::Text(name, text))
+    (!text.is_empty()).then_some(ReportAttachment::Text(name, text))
 }
 
 /// Removes the user information and the query, as both may contain secrets.
@@ -118,6 +118,9 @@ mod tests {
         let set = |name: &str| (name == "https_proxy").then(|| "http://a:b@c".to_owned());
         let expected = "https_proxy = http://<redacted>@c\n".to_owned();
         let name = "codex-connectivity-diagnostics.txt";
-        assert_eq!(connectivity(set), Some(Attachment::Text(name, expected)));
+        assert_eq!(
+            connectivity(set),
+            Some(ReportAttachment::Text(name, expected))
+        );
     }
 }

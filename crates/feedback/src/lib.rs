@@ -12,7 +12,7 @@ mod log_tail;
 mod report;
 mod store;
 
-pub use attachment::{Attachment, connectivity};
+pub use attachment::{ReportAttachment, connectivity};
 pub use log_tail::LogTail;
 pub use report::{Classification, Report};
 pub use store::{StoredReport, store};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use crate::attachment::Attachment;
+use crate::attachment::ReportAttachment;
 use crate::report::Report;
 
 /// The maximum number of stored reports.
@@ -27,7 +27,7 @@ pub struct StoredReport {
 pub fn store(
     folder: &Path,
     report: &Report,
-    attachments: &[Attachment],
+    attachments: &[ReportAttachment],
     clean: &mut dyn FnMut(&str) -> String,
 ) -> io::Result<StoredReport> {
     codex_private_files::create_dir_all(folder)?;
@@ -104,10 +104,10 @@ mod tests {
         fs::write(&file, "one").unwrap();
         let reports = folder.path().join("feedback");
         let attachments = [
-            Attachment::File(file.clone()),
-            Attachment::File("/no/such/file".into()),
-            Attachment::File("/dev/zero".into()),
-            Attachment::Text("log.txt", "two".to_owned()),
+            ReportAttachment::File(file.clone()),
+            ReportAttachment::File("/no/such/file".into()),
+            ReportAttachment::File("/dev/zero".into()),
+            ReportAttachment::Text("log.txt", "two".to_owned()),
         ];
         let stored = store(&reports, &report("id"), &attachments, &mut keep).unwrap();
         assert_eq!(stored.attachments, ["log.txt", "2-log.txt"]);
@@ -140,8 +140,8 @@ mod tests {
         let file = folder.path().join("log.txt");
         fs::write(&file, b"a secret\nmore\xff").unwrap();
         let attachments = [
-            Attachment::File(file),
-            Attachment::Text("text", "secret".to_owned()),
+            ReportAttachment::File(file),
+            ReportAttachment::Text("text", "secret".to_owned()),
         ];
         let report = Report::new("bug", "id", Some("my secret".to_owned()));
         let mut clean = |text: &str| text.replace("secret", "-");

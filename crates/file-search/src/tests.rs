@@ -184,9 +184,9 @@ fn a_search_that_nobody_wants_any_more_ends() {
     assert!(found.len() <= 1);
 }
 
-struct Told(Receiver<SearchEvent>);
+struct ReceivedEvents(Receiver<SearchEvent>);
 
-impl Told {
+impl ReceivedEvents {
     fn next(&self) -> SearchEvent {
         self.0.recv_timeout(Duration::from_secs(30)).unwrap()
     }
@@ -208,34 +208,34 @@ impl Told {
     }
 }
 
-fn session(folder: &Path) -> (SearchSession, Told) {
-    let (sender, told) = channel();
+fn session(folder: &Path) -> (SearchSession, ReceivedEvents) {
+    let (sender, events) = channel();
     let session = SearchSession::start(roots(&[folder]), 50, move |event| {
         sender.send(event).ok();
     });
-    (session.unwrap(), Told(told))
+    (session.unwrap(), ReceivedEvents(events))
 }
 
 #[test]
 fn a_session_answers_each_query_and_says_when_it_is_complete() {
     let folder = tree(&[("src/alpha.rs", ""), ("src/beta.rs", "")]);
-    let (session, told) = session(folder.path());
-    assert_eq!(told.found(""), [""; 0]);
-    assert_eq!(told.next(), SearchEvent::Complete);
+    let (session, events) = session(folder.path());
+    assert_eq!(events.found(""), [""; 0]);
+    assert_eq!(events.next(), SearchEvent::Complete);
     for _ in 0..2 {
         session.query("alp".to_owned());
-        assert_eq!(told.found("alp"), ["src/alpha.rs"]);
-        assert_eq!(told.next(), SearchEvent::Complete);
+        assert_eq!(events.found("alp"), ["src/alpha.rs"]);
+        assert_eq!(events.next(), SearchEvent::Complete);
     }
     session.query("nothing".to_owned());
-    assert_eq!(told.found("nothing"), [""; 0]);
-    assert_eq!(told.next(), SearchEvent::Complete);
+    assert_eq!(events.found("nothing"), [""; 0]);
+    assert_eq!(events.next(), SearchEvent::Complete);
     session.query(String::new());
-    assert_eq!(told.found(""), [""; 0]);
-    assert_eq!(told.next(), SearchEvent::Complete);
+    assert_eq!(events.found(""), [""; 0]);
+    assert_eq!(events.next(), SearchEvent::Complete);
     drop(session);
     // It ends, and with it whoever tells.
-    assert!(told.0.recv_timeout(Duration::from_secs(30)).is_err());
+    assert!(events.0.recv_timeout(Duration::from_secs(30)).is_err());
 }
 
 #[test]
@@ -245,17 +245,17 @@ fn the_last_query_is_the_one_that_counts() {
         .collect();
     let files: Vec<_> = files.iter().map(|name| (name.as_str(), "")).collect();
     let folder = tree(&files);
-    let (session, told) = session(folder.path());
+    let (session, events) = session(folder.path());
     for query in ["f", "f2", "f29", "f299", "f2999"] {
         session.query(query.to_owned());
     }
     // Whatever came before: this is what it comes to.
     loop {
-        let found = told.found("f2999");
+        let found = events.found("f2999");
         if !found.is_empty() {
             assert_eq!(found, ["d49/f2999"]);
             break;
         }
     }
-    told.complete();
+    events.complete();
 }

@@ -12,12 +12,12 @@ const PATHS_LIMIT: usize = 10_000;
 
 /// Collects changes that are reported together.
 #[derive(Debug, Default)]
-pub(crate) struct Batch {
+pub(crate) struct ChangeBatch {
     paths: BTreeSet<PathBuf>,
     due: Option<Instant>,
 }
 
-impl Batch {
+impl ChangeBatch {
     pub(crate) fn add(&mut self, path: PathBuf, now: Instant) {
         if self.paths.len() < PATHS_LIMIT {
             self.paths.insert(path);
@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn a_batch_is_reported_once_and_in_order_when_it_is_due() {
         let start = Instant::now();
-        let mut batch = Batch::default();
+        let mut batch = ChangeBatch::default();
         assert_eq!(batch.take(start), None);
         for path in ["b", "a", "b"] {
             batch.add(path.into(), start);

@@ -38,7 +38,7 @@ impl WatchInterest {
 
 /// What happened at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ChangeKind {
+pub(crate) enum PathChange {
     /// It was created, removed or replaced.
     Replaced,
     /// Its content or attributes changed.
@@ -48,7 +48,7 @@ pub(crate) enum ChangeKind {
 /// An event of the kernel.
 #[derive(Debug)]
 pub(crate) enum InotifyEvent {
-    At(ChangeKind, PathBuf),
+    At(PathChange, PathBuf),
     /// The kernel dropped events.
     Lost,
 }
@@ -127,11 +127,11 @@ impl Inotify {
     }
 }
 
-fn kind(flags: ReadFlags) -> ChangeKind {
+fn kind(flags: ReadFlags) -> PathChange {
     let contents = ReadFlags::ATTRIB | ReadFlags::CLOSE_WRITE | ReadFlags::MODIFY;
     if flags.intersects(contents) {
-        ChangeKind::Changed
+        PathChange::Changed
     } else {
-        ChangeKind::Replaced
+        PathChange::Replaced
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::inotify::{ChangeKind, WatchInterest};
+use crate::inotify::{PathChange, WatchInterest};
 
 /// A watched path.
 #[derive(Debug)]
@@ -48,8 +48,8 @@ impl WatchTarget {
     }
 
     /// What an event at `path` means.
-    pub(crate) fn effect(&self, kind: ChangeKind, path: &Path) -> EventEffect {
-        let is_replaced = kind == ChangeKind::Replaced;
+    pub(crate) fn effect(&self, kind: PathChange, path: &Path) -> EventEffect {
+        let is_replaced = kind == PathChange::Replaced;
         if path == self.path {
             // A folder reports its children, and itself only when it comes or goes.
             let reports_itself = is_replaced || !self.path.is_dir();
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn only_folders_above_the_path_refresh_it() {
         let target = WatchTarget::new(Path::new("/missing/a/b"));
-        let refresh = |path: &str| target.effect(ChangeKind::Replaced, Path::new(path)).refresh;
+        let refresh = |path: &str| target.effect(PathChange::Replaced, Path::new(path)).refresh;
         assert!(refresh("/missing"));
         assert!(refresh("/missing/a/b"));
         assert!(!refresh("/a"));

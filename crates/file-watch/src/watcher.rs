@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
-use crate::batch::Batch;
-use crate::inotify::{ChangeKind, Inotify, InotifyEvent};
+use crate::batch::ChangeBatch;
+use crate::inotify::{Inotify, InotifyEvent, PathChange};
 use crate::target::WatchTarget;
 
 /// How often observing a path is retried because its folders changed meanwhile.
@@ -54,7 +54,7 @@ struct WatcherState {
 struct WatchedPath {
     target: WatchTarget,
     existed: bool,
-    batch: Batch,
+    batch: ChangeBatch,
     report: Arc<Mutex<ReportFn>>,
 }
 
@@ -110,7 +110,7 @@ impl Watcher {
         let watched = WatchedPath {
             existed: target.exists(),
             target,
-            batch: Batch::default(),
+            batch: ChangeBatch::default(),
             report: Arc::new(Mutex::new(Box::new(report))),
         };
         state.watches.insert(id, watched);
@@ -217,7 +217,7 @@ impl WatcherState {
         }
     }
 
-    fn handle(&mut self, kind: ChangeKind, path: &Path) {
+    fn handle(&mut self, kind: PathChange, path: &Path) {
         let now = Instant::now();
         let mut refreshed = Vec::new();
         for (id, watch) in &mut self.watches {

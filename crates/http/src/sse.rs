@@ -1,43 +1,42 @@
 //! An incremental parser of server-sent events.
 //!
-//! It takes a byte stream in chunks of any size and gives back the data of each event, whatever the
-//! chunking was. The cost is linear in the bytes: each is looked at once and copied at most once.
-//! Lines may end in CR, LF or CRLF, a byte order mark at the start is skipped, the `data` lines of one
-//! event are joined by LF. Comments and all other fields (`event`, `id`, `retry`) are skipped without
-//! being stored. Both an event and a line have a size limit; passing one ends the stream for good.
+//! It takes a byte stream in chunks of any size and returns the data of each event; the chunk boundaries do not
+//! matter. The cost is linear: each byte is examined once and copied at most once. Lines may end in CR, LF or CRLF.
+//! A byte order mark at the start is skipped. The `data` lines of one event are joined by LF. Comments and other
+//! fields (`event`, `id`, `retry`) are skipped. Events and lines have size limits; exceeding one ends the stream.
 //!
-//! It does not decode what it finds: data is bytes, and an event that the stream leaves unfinished is
-//! dropped, as the format demands.
+//! Data is returned as bytes, not decoded. An unfinished event at the end of the stream is dropped, as the format
+//! requires.
 
 use memchr::{memchr, memchr2};
 
-/// The largest data of one event: an image in base64 fits, an endless line does not.
+/// The maximum size of an event's data; enough for images in base64.
 const MAX_EVENT_BYTES: usize = 64 * 1024 * 1024;
-/// The longest line that is skipped; lines that are kept are limited by the event.
+/// The maximum length of a skipped line.
 const MAX_SKIPPED_LINE_BYTES: usize = 1024 * 1024;
-/// Buffers above this size are given back after their event.
+/// Larger buffers are freed after their event.
 const KEPT_CAPACITY: usize = 64 * 1024;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 const DATA: &[u8] = b"data";
 
-/// A stream that breaks the limits of the parser.
+/// The stream exceeds a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SseError {
-    /// The data of one event is too large.
+    /// The data of an event is too large.
     #[error("an event of the stream is larger than {0} bytes")]
     EventTooLarge(usize),
-    /// A comment, or a field that does not matter, is too long.
+    /// A comment or an ignored field is too long.
     #[error("a line of the stream is longer than {0} bytes")]
     LineTooLong(usize),
 }
 
-/// How much one stream may ask the parser to hold.
+/// The limits of the parser.
 #[derive(Clone, Copy, Debug)]
 pub struct SseLimits {
-    /// The largest data of one event, in bytes.
+    /// The maximum size of an event's data, in bytes.
     pub event: usize,
-    /// The longest line that is skipped, in bytes.
+    /// The maximum length of a skipped line, in bytes.
     pub skipped_line: usize,
 }
 
@@ -50,16 +49,16 @@ impl Default for SseLimits {
     }
 }
 
-/// What the line that is being read turned out to be.
+/// What is known about the current line.
 #[derive(Clone, Copy, Debug)]
-enum Line {
-    /// Nothing yet: the name of its field is being collected.
+enum LineState {
+    /// Its field name is still incomplete.
     Name,
-    /// Data whose first byte, which may be the optional space, is still to come.
+    /// A data line, before its first byte, which may be the optional space.
     DataStart,
-    /// Data.
+    /// A data line.
     Data,
-    /// A comment or a field that does not matter, and how much of it was skipped.
+    /// A comment or an ignored field, and how many bytes were skipped.
     Skipped(usize),
 }
 
@@ -68,13 +67,13 @@ enum Line {
 #[derive(Debug)]
 pub struct SseParser {
     limits: SseLimits,
-    line: Line,
+    line: LineState,
     name: Vec<u8>,
     data: Vec<u8>,
     has_data: bool,
     first_line: bool,
     after_carriage_return: bool,
-    /// The event in `data` was handed out and makes room at the next call.
+    /// The event in `data` was returned and is cleared by the next call.
     handed_out: bool,
     failed: Option<SseError>,
 }
@@ -86,11 +85,10 @@ impl Default for SseParser {
 }
 
 impl SseParser {
-    /// A parser at the start of a stream.
     pub fn new(limits: SseLimits) -> Self {
         Self {
             limits,
-            line: Line::Name,
+            line: LineState::Name,
             name: Vec::new(),
             data: Vec::new(),
             has_data: false,
@@ -101,9 +99,9 @@ impl SseParser {
         }
     }
 
-    /// Reads on in `chunk` up to the end of the next event, and takes what it read off the chunk.
+    /// Parses `chunk` up to the end of the next event and removes the parsed bytes from it.
     ///
-    /// `None` means that the chunk is used up. After an error there is nothing but that error.
+    /// `None` means that the whole chunk was parsed. After an error every call returns that error.
     pub fn next<'parser>(
         &'parser mut self,
         chunk: &mut &[u8],
@@ -130,7 +128,7 @@ impl SseParser {
         None
     }
 
-    /// Reads up to the end of the line or of the chunk; tells whether an event is complete.
+    /// Parses up to the end of the line or of the chunk. True if an event is complete.
     fn read_line(&mut self, chunk: &mut &[u8]) -> Result<bool, SseError> {
         if std::mem::take(&mut self.after_carriage_return) && chunk[0] == b'\n' {
             *chunk = &chunk[1..];
@@ -148,17 +146,17 @@ impl SseParser {
         self.end_line()
     }
 
-    /// Takes a piece of a line, which holds no line end.
+    /// Adds a part of a line without a line end.
     fn take(&mut self, piece: &[u8]) -> Result<(), SseError> {
         match self.line {
-            Line::Name => self.take_name(piece),
-            Line::DataStart => match piece {
+            LineState::Name => self.take_name(piece),
+            LineState::DataStart => match piece {
                 [] => Ok(()),
                 [b' ', text @ ..] => self.take_data(text),
                 text => self.take_data(text),
             },
-            Line::Data => self.take_data(piece),
-            Line::Skipped(before) => self.skip(before, piece),
+            LineState::Data => self.take_data(piece),
+            LineState::Skipped(before) => self.skip(before, piece),
         }
     }
 
@@ -179,7 +177,7 @@ impl SseParser {
         self.take(&piece[colon + 1..])
     }
 
-    /// The name of the line's field, without the mark that may stand before the first line.
+    /// The name of the current field, without a byte order mark.
     fn field_name(&self) -> &[u8] {
         match self.name.strip_prefix(BYTE_ORDER_MARK) {
             Some(name) if self.first_line => name,
@@ -192,11 +190,11 @@ impl SseParser {
             self.data.push(b'\n');
         }
         self.has_data = true;
-        self.line = Line::DataStart;
+        self.line = LineState::DataStart;
     }
 
     fn take_data(&mut self, text: &[u8]) -> Result<(), SseError> {
-        self.line = Line::Data;
+        self.line = LineState::Data;
         if self.data.len() + text.len() > self.limits.event {
             return Err(SseError::EventTooLarge(self.limits.event));
         }
@@ -206,17 +204,17 @@ impl SseParser {
 
     fn skip(&mut self, before: usize, piece: &[u8]) -> Result<(), SseError> {
         let skipped = before + piece.len();
-        self.line = Line::Skipped(skipped);
+        self.line = LineState::Skipped(skipped);
         if skipped > self.limits.skipped_line {
             return Err(SseError::LineTooLong(self.limits.skipped_line));
         }
         Ok(())
     }
 
-    /// Ends the line; tells whether it was the empty one that ends an event.
+    /// Ends the line. True if it was the empty line that ends an event.
     fn end_line(&mut self) -> Result<bool, SseError> {
         let mut ends_event = false;
-        if let Line::Name = self.line {
+        if let LineState::Name = self.line {
             match self.field_name() {
                 b"" => ends_event = self.has_data,
                 // A line without a colon is a field with an empty value.
@@ -224,7 +222,7 @@ impl SseParser {
                 _ => {}
             }
         }
-        self.line = Line::Name;
+        self.line = LineState::Name;
         self.name.clear();
         self.first_line = false;
         if self.data.len() > self.limits.event {
@@ -263,7 +261,7 @@ mod tests {
 
     type Parsed = (Vec<String>, Option<SseError>);
 
-    /// The stream gives these events, whole and byte by byte.
+    /// Checks the events of a stream, in one chunk and byte by byte.
     fn check(stream: &str, expected: &[&str]) {
         let limits = SseLimits::default();
         assert_eq!(
@@ -370,7 +368,7 @@ mod tests {
         assert_eq!(parser.next(&mut &b"\n\n"[..]), Some(Err(error)));
     }
 
-    /// What the format says, on the whole text at once.
+    /// A reference implementation that works on the whole text.
     fn naive(stream: &str) -> Vec<String> {
         let text = stream.strip_prefix('\u{feff}').unwrap_or(stream);
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
@@ -391,7 +389,7 @@ mod tests {
         events
     }
 
-    /// Text in which everything that matters to the format is likely.
+    /// Text that often contains the special characters of the format.
     fn streams() -> impl Strategy<Value = String> {
         let piece = prop_oneof![
             Just("data"),

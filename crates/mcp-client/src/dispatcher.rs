@@ -76,7 +76,7 @@ impl ElicitationHandler for CancelElicitations {
 #[derive(Debug)]
 pub(crate) struct MessageDispatcher {
     server: String,
-    state: Mutex<OpenRequests>,
+    state: Mutex<PendingReplies>,
     questions: Arc<dyn ElicitationHandler>,
     /// How many elicitations wait for the user.
     metadata_request: watch::Sender<usize>,
@@ -85,7 +85,7 @@ pub(crate) struct MessageDispatcher {
 }
 
 #[derive(Debug, Default)]
-struct OpenRequests {
+struct PendingReplies {
     waiting: HashMap<u64, oneshot::Sender<Result<Value, McpError>>>,
     /// Open elicitations, by the server's request ids.
     elicitations: HashMap<RequestId, CancellationToken>,

@@ -1,7 +1,7 @@
-//! A model behind HTTP.
+//! The model client for HTTP.
 //!
-//! One value stands for one provider and can be shared by any number of threads. It puts together
-//! what a call needs; [`crate::exchange`] sends it and repeats it where that is allowed.
+//! One client serves one provider and any number of threads. It builds the calls; [`crate::exchange`] sends and
+//! retries them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -36,28 +36,27 @@ use codex_http::HttpPool;
 use codex_protocol::{Provider, WireApi};
 
 const MODELS_TIMEOUT: Duration = Duration::from_secs(5);
-/// The largest reply that is not a stream.
+/// The maximum size of a reply that is not a stream.
 const MAX_REPLY_BYTES: usize = 64 * 1024 * 1024;
 
-/// What a client needs of the world around it.
+/// What a client needs from its environment.
 #[derive(Clone)]
 pub struct ClientDependencies {
-    /// Who asks.
+    /// The identity of the program.
     pub identity: ClientIdentity,
     /// The environment variables that providers refer to.
     pub environment: Arc<dyn Environment>,
-    /// The login.
+    /// The source of the user's login.
     pub credentials: Arc<dyn CredentialSource>,
-    /// Time and chance.
+    /// Time and randomness.
     pub clock: Arc<dyn Clock>,
-    /// The connections.
     pub http: Arc<HttpPool>,
 }
 
 impl fmt::Debug for ClientDependencies {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("Surroundings")
+            .debug_struct("ClientDependencies")
             .field("identity", &self.identity)
             .field("credentials", &self.credentials)
             .field("clock", &self.clock)
@@ -65,7 +64,7 @@ impl fmt::Debug for ClientDependencies {
     }
 }
 
-/// The model of a provider, reached over HTTP.
+/// A client for the model of one provider.
 #[derive(Clone, Debug)]
 pub struct HttpModelClient {
     pub(crate) provider: Provider,
@@ -73,7 +72,7 @@ pub struct HttpModelClient {
 }
 
 impl HttpModelClient {
-    /// A client for a provider. No connection is made yet.
+    /// Creates a client. No connection is opened yet.
     pub fn new(provider: Provider, dependencies: ClientDependencies) -> Self {
         Self {
             provider,

@@ -1,7 +1,7 @@
-//! How much one response may bring, and all responses of a turn together.
+//! Limits on a response, and on all responses of a turn together.
 //!
-//! A model that goes on without end must end its turn, not the process: what it brings is held in
-//! memory, stored and told. No real response or turn comes near these limits.
+//! Responses are held in memory, stored and sent to clients, so a model that never stops must end its turn, not the
+//! process. No real response comes near these limits.
 
 use codex_protocol::ResponseItem;
 
@@ -9,16 +9,16 @@ use crate::error::ModelError;
 use crate::event::ModelEvent;
 use crate::request::TurnState;
 
-/// The data of all events together: a few images in base64 fit.
+/// The data of all events of a response; enough for a few images in base64.
 const MAX_RESPONSE_BYTES: usize = 192 * 1024 * 1024;
 /// The deltas of one item, or the arguments of one call.
 const MAX_ITEM_BYTES: usize = 16 * 1024 * 1024;
-/// The items, which may all be calls of tools.
+/// The number of items; each may be a tool call.
 const MAX_ITEMS: usize = 4096;
 /// The deltas and items of all responses of a turn.
 pub(crate) const MAX_TURN_BYTES: usize = 512 * 1024 * 1024;
 
-/// What a response, and with those before it the turn, has brought so far.
+/// The size of a response so far, and of all responses of the turn.
 #[derive(Debug)]
 pub(crate) struct ResponseSize {
     turn: TurnState,
@@ -29,7 +29,7 @@ pub(crate) struct ResponseSize {
 }
 
 impl ResponseSize {
-    /// Of one more response of a turn.
+    /// Starts with the next response of a turn.
     pub(crate) fn of_turn(turn: TurnState) -> Self {
         Self {
             turn,
@@ -43,17 +43,17 @@ impl ResponseSize {
     /// Counts the data of an event.
     ///
     /// # Errors
-    /// It is more than a response may bring.
+    /// The response exceeds a limit.
     pub(crate) fn add_data(&mut self, bytes: usize) -> Result<(), ModelError> {
         self.event_bytes = bytes;
         self.bytes = self.bytes.saturating_add(bytes);
         check(self.bytes, MAX_RESPONSE_BYTES, "response", "bytes")
     }
 
-    /// Counts what an event brings.
+    /// Counts the content of an event.
     ///
     /// # Errors
-    /// It is more than an item, the items of a response, or the responses of a turn may be.
+    /// An item, the response or the turn exceeds a limit.
     pub(crate) fn add_event(&mut self, event: &ModelEvent) -> Result<(), ModelError> {
         let bytes = match event {
             ModelEvent::TextDelta(delta)
@@ -149,7 +149,7 @@ mod tests {
             assert_eq!(response.add_event(&full()), Ok(()));
         }
         let mut response = ResponseSize::of_turn(turn);
-        // What is told in no delta comes with the item.
+        // Content without deltas is counted with its item.
         assert_eq!(response.add_data(MAX_ITEM_BYTES), Ok(()));
         assert_eq!(response.add_event(&call(1)), Ok(()));
         let error = response.add_event(&call(1)).unwrap_err();

@@ -1,4 +1,4 @@
-//! What the engine asks of a model: one request, independent of the protocol that carries it.
+//! A request to a model, independent of the protocol.
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,24 +16,23 @@ use crate::prompt::Prompt;
 use crate::tool_spec::ToolSpec;
 use codex_protocol::Provider;
 
-/// One request to a model.
 #[derive(Clone, Debug, Default)]
 pub struct ModelRequest {
-    /// The model, by the name that it was asked for.
+    /// The name of the model.
     pub model: String,
-    /// The instructions that stand above the conversation.
+    /// The instructions before the conversation.
     pub instructions: Arc<str>,
-    /// The conversation.
+    /// The history.
     pub input: Prompt,
     /// The tools that the model may call.
     pub tools: Encoded<Vec<ToolSpec>>,
-    /// Whether it may call several at once.
+    /// Whether the model may call several tools at once.
     pub parallel_tool_calls: bool,
-    /// How it should reason; nothing for models that are not asked to.
+    /// Reasoning options; `None` for models without any.
     pub reasoning: Option<Reasoning>,
-    /// The class of service.
+    /// The service tier.
     pub service_tier: Option<ServiceTier>,
-    /// How long the answer should be.
+    /// The length of the answer.
     pub verbosity: Option<Verbosity>,
     /// The JSON schema that the answer must follow.
     pub output_schema: Option<Value>,
@@ -41,13 +40,12 @@ pub struct ModelRequest {
     pub context: RequestContext,
 }
 
-/// How a model should reason.
+/// Reasoning options.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Reasoning {
-    /// How much.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effort: Option<ReasoningEffort>,
-    /// Which summary it should give.
+    /// The kind of summary.
     #[serde(skip_serializing_if = "is_no_summary")]
     pub summary: Option<ReasoningSummary>,
 }
@@ -56,31 +54,30 @@ fn is_no_summary(summary: &Option<ReasoningSummary>) -> bool {
     matches!(summary, None | Some(ReasoningSummary::None))
 }
 
-/// What a request belongs to: told to the server in headers, and to those who watch.
+/// What a request belongs to. Sent in headers, and passed to observers.
 #[derive(Clone, Debug, Default)]
 pub struct RequestContext {
-    /// The thread.
     pub thread_id: String,
-    /// Facts about the turn, as JSON.
+    /// Metadata of the turn as JSON.
     pub turn_metadata: Option<String>,
-    /// Where the turn's requests are to be routed.
+    /// The routing state that the requests of a turn share.
     pub turn_state: TurnState,
-    /// The keys of the experimental features that are on.
+    /// The keys of the enabled experimental features.
     pub beta_features: Vec<String>,
-    /// What kind of sub-agent asks, if one does.
+    /// The kind of sub-agent that sends the request, if it is one.
     pub subagent: Option<String>,
     /// Whether data must stay in the United States.
     pub us_residency: bool,
     /// Headers that continue a distributed trace.
     pub trace_headers: Vec<(String, String)>,
-    /// How often this request was sent before because its stream failed.
+    /// How often the request was already sent, because its stream failed.
     pub attempt: u32,
-    /// Who wants to know of each time the request is sent.
+    /// Observes every attempt to send the request.
     pub observer: Option<Arc<dyn AttemptObserver>>,
 }
 
-/// What the requests of one turn have in common: where they are to be routed, which the server said in
-/// its first reply, and how much their responses brought. Clones share it; a new turn takes a new one.
+/// The state that the requests of one turn share: the routing state from the first reply, and the size of all
+/// responses. Clones share it; a new turn gets a new one.
 #[derive(Clone, Debug, Default)]
 pub struct TurnState(Arc<SharedState>);
 
@@ -91,33 +88,33 @@ struct SharedState {
 }
 
 impl TurnState {
-    /// What the server said, if it said anything yet.
+    /// The routing state, once the server has sent it.
     pub fn get(&self) -> Option<&str> {
         self.0.routing.get().map(String::as_str)
     }
 
-    /// Keeps what the server said; the first time counts.
+    /// Stores the routing state. Only the first call has an effect.
     pub fn remember(&self, value: &str) {
         self.0.routing.get_or_init(|| value.to_owned());
     }
 
-    /// Counts what a response brought; answers the sum of all.
+    /// Adds to the size of all responses and returns the sum.
     pub(crate) fn add_bytes(&self, bytes: usize) -> usize {
         let before = self.0.bytes.fetch_add(bytes, Ordering::Relaxed);
         before.saturating_add(bytes)
     }
 }
 
-/// Watches a request and its response, for evidence. What it does must be quick and cannot fail.
+/// Observes a request and its response for tracing. Its methods must be fast and cannot fail.
 ///
-/// One request can take several attempts, when a login is renewed in between. Silent repeats of the
-/// first retry layer are not attempts of their own. An attempt that begins has one end at most, and
-/// none if it is given up before the server replies.
+/// A request can take several attempts, because a login may be renewed in between. Retries inside the first retry
+/// layer do not count as attempts. An attempt ends at most once, and not at all if it is cancelled before the
+/// server replies.
 pub trait AttemptObserver: Send + Sync + fmt::Debug {
-    /// An attempt is about to begin. The answer goes out as its id.
+    /// An attempt is about to start. The returned id is sent with it.
     fn name(&self) -> Option<String>;
 
-    /// The attempt is on its way, with this body in the form of the Responses API.
+    /// The attempt was sent, with this body in the format of the Responses API.
     fn started(&self, provider: &Provider, body: &Bytes);
 
     /// An item of the response is complete.
@@ -126,9 +123,9 @@ pub trait AttemptObserver: Send + Sync + fmt::Debug {
     /// The response is complete.
     fn completed(&self, request_id: Option<&str>, completion: &Completion);
 
-    /// The attempt got no response, or only a part of one.
+    /// The attempt failed without a response, or within one.
     fn failed(&self, request_id: Option<&str>, error: &ModelError);
 
-    /// Nobody wants the rest of the response.
+    /// The caller has dropped the response.
     fn dropped(&self, request_id: Option<&str>);
 }

@@ -1,8 +1,7 @@
-//! The stream of one response: bytes in, typed events out.
+//! The event stream of one response.
 //!
-//! Nothing runs in the background: whoever polls drives the reading, and dropping the stream closes
-//! the connection. Only when a response is complete, what little the server still has to say is read
-//! aside, so that the connection can be used again.
+//! There is no background task: polling the stream reads from the connection, and dropping the stream closes it.
+//! Only the remaining bytes of a complete response are read by a task, so that the connection can be reused.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -22,39 +21,38 @@ use crate::event::ModelEvent;
 use crate::limits::ResponseSize;
 use crate::request::TurnState;
 
-/// How long, and for how many frames, the rest of a complete response is read.
+/// The limits on reading the rest of a complete response: time and number of frames.
 const DRAIN_TIME: Duration = Duration::from_secs(1);
 const DRAIN_FRAMES: usize = 64;
 
-/// Events that are ready to be handed out.
+/// Events that were decoded and not yet returned.
 pub(crate) type Events = VecDeque<ModelEvent>;
 
-/// Whether there is more to read.
+/// Whether decoding continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DecodeFlow {
-    /// There is.
     Continue,
-    /// The response is complete; what follows does not matter.
+    /// The response is complete; the rest is ignored.
     Done,
 }
 
-/// The events of one protocol.
+/// Decodes the events of a protocol.
 pub(crate) trait DecodeEvents: Send {
-    /// Reads the data of one event. An error ends the response.
+    /// Decodes one event. An error ends the response.
     fn event(&mut self, data: &str, events: &mut Events) -> Result<DecodeFlow, ModelError>;
 
-    /// The bytes are at their end.
+    /// Called at the end of the body.
     fn end(&mut self, events: &mut Events) -> Result<(), ModelError>;
 }
 
-/// The events of a response. After an error or [`ModelEvent::Completed`] it is at its end.
+/// The events of a response. The stream ends after an error or [`ModelEvent::Completed`].
 pub struct ModelStream {
     events: Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send>>,
     request_id: Option<String>,
 }
 
 impl ModelStream {
-    /// A stream of events from anywhere.
+    /// Wraps any stream of events.
     pub fn new(
         events: impl Stream<Item = Result<ModelEvent, ModelError>> + Send + 'static,
     ) -> Self {
@@ -64,13 +62,13 @@ impl ModelStream {
         }
     }
 
-    /// Adds the server's id of the request.
+    /// Sets the server's id of the request.
     pub fn with_request_id(mut self, request_id: Option<String>) -> Self {
         self.request_id = request_id;
         self
     }
 
-    /// The server's id of the request, if it gave one.
+    /// The server's id of the request, if known.
     pub fn request_id(&self) -> Option<&str> {
         self.request_id.as_deref()
     }
@@ -95,7 +93,7 @@ impl fmt::Debug for ModelStream {
 
 /// Reads a body of server-sent events.
 pub(crate) struct EventReader<D> {
-    /// The body, until the response is at its end.
+    /// The body, until the response is complete.
     body: Option<reqwest::Body>,
     chunk: Bytes,
     parser: SseParser,
@@ -104,7 +102,7 @@ pub(crate) struct EventReader<D> {
     error: Option<ModelError>,
     idle: IdleTimer,
     size: ResponseSize,
-    /// What errors must not show.
+    /// The secrets to remove from errors.
     secrets: SentSecrets,
 }
 
@@ -130,20 +128,20 @@ impl<D: DecodeEvents + Unpin> EventReader<D> {
         }
     }
 
-    /// Ends the response with an error, which is told after the events that came before it.
+    /// Ends the response with an error, after the events that precede it.
     fn fail(&mut self, error: ModelError) {
         self.body = None;
         self.error = Some(error);
     }
 
-    /// Ends the response for good.
+    /// Ends the response.
     fn finish(&mut self, context: &mut Context<'_>) {
         if let Some(body) = self.body.take() {
             drain(body, context);
         }
     }
 
-    /// Reads one event off the chunk, if the chunk holds the end of one.
+    /// Parses one event from the current chunk, if it contains the end of one.
     fn read_chunk(&mut self, context: &mut Context<'_>) {
         let mut rest = &self.chunk[..];
         let outcome = match self.parser.next(&mut rest) {
@@ -223,8 +221,7 @@ impl<D: DecodeEvents + Unpin> Stream for EventReader<D> {
     }
 }
 
-/// Fires when nothing was touched for a while. Touching costs nothing: the clock is only asked when
-/// there is nothing else to do.
+/// An inactivity timeout. `touch` is free of cost, because the clock is read only when there is nothing else to do.
 struct IdleTimer {
     timeout: Duration,
     touched: bool,
@@ -258,9 +255,9 @@ impl IdleTimer {
     }
 }
 
-/// Reads the little that follows a complete response, so that its connection can be used again.
+/// Reads the few bytes after a complete response, so that the connection can be reused.
 fn drain(mut body: reqwest::Body, context: &mut Context<'_>) {
-    // Mostly the end is there already, in the same packet.
+    // Usually the end has already arrived in the same packet.
     for _ in 0..DRAIN_FRAMES {
         match Pin::new(&mut body).poll_frame(context) {
             Poll::Ready(Some(Ok(_))) => {}
@@ -277,7 +274,7 @@ fn drain(mut body: reqwest::Body, context: &mut Context<'_>) {
         }
     };
     tokio::spawn(async move {
-        // Whether it came to its end or not: nothing depends on it.
+        // Whether this succeeds makes no difference.
         let _ = tokio::time::timeout(DRAIN_TIME, rest).await;
     });
 }

@@ -170,7 +170,7 @@ impl HistoryBase {
 /// The offset of the first line whose ordinal is at least `ordinal`.
 fn offset_of_ordinal(mut file: File, ordinal: u64) -> io::Result<u64> {
     #[derive(Deserialize)]
-    struct Line {
+    struct OrdinalLine {
         ordinal: Option<u64>,
     }
     file.rewind()?;
@@ -179,7 +179,7 @@ fn offset_of_ordinal(mut file: File, ordinal: u64) -> io::Result<u64> {
     loop {
         line.clear();
         let read = reader.read_until(b'\n', &mut line)?;
-        let number = serde_json::from_slice::<Line>(&line).ok();
+        let number = serde_json::from_slice::<OrdinalLine>(&line).ok();
         let number = number.and_then(|line| line.ordinal);
         if read == 0 || number.is_some_and(|number| number >= ordinal) {
             return Ok(offset);
@@ -191,11 +191,11 @@ fn offset_of_ordinal(mut file: File, ordinal: u64) -> io::Result<u64> {
 /// The base of a file, if it has one, and the offset where its first line ends.
 fn base_of(file: &File) -> io::Result<Option<(HistoryBase, u64)>> {
     #[derive(Deserialize)]
-    struct Line {
-        payload: Payload,
+    struct FirstLine {
+        payload: FirstPayload,
     }
     #[derive(Deserialize)]
-    struct Payload {
+    struct FirstPayload {
         history_base: Option<HistoryBase>,
     }
     let mut line = Vec::new();
@@ -204,7 +204,7 @@ fn base_of(file: &File) -> io::Result<Option<(HistoryBase, u64)>> {
     if memchr::memmem::find(&line, b"\"history_base\"").is_none() {
         return Ok(None);
     }
-    let line: Option<Line> = serde_json::from_slice(&line).ok();
+    let line: Option<FirstLine> = serde_json::from_slice(&line).ok();
     let base = line.and_then(|line| line.payload.history_base);
     Ok(base.map(|base| (base, head)))
 }

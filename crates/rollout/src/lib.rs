@@ -33,7 +33,7 @@ pub use folders::{
     ARCHIVED, MoveError, archive, day_folders, delete, find_archived, id_of, unarchive,
 };
 pub use line::LineKind;
-pub use load::{LoadError, LoadedRollout, head, load};
+pub use load::{LoadedRollout, RolloutLoadError, head, load};
 pub use lock::{HeldLock, LockError, LockHolder, ThreadLock, ThreadLocks};
 pub use log::{RolloutLog, RolloutWriteError};
 pub use message_history::{MessageHistoryState, add_message, message_at, message_history};

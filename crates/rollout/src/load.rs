@@ -16,7 +16,7 @@ const HEAD_LIMIT: u64 = 32 * 1024 * 1024;
 
 /// Why a rollout cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub enum LoadError {
+pub enum RolloutLoadError {
     /// An operating system error.
     #[error("cannot read {path}: {source}")]
     Io {
@@ -47,7 +47,7 @@ pub struct LoadedRollout {
 ///
 /// # Errors
 /// The file cannot be read or is not a rollout.
-pub fn load(path: &Path) -> Result<LoadedRollout, LoadError> {
+pub fn load(path: &Path) -> Result<LoadedRollout, RolloutLoadError> {
     let mut items = Vec::new();
     let mut skipped = 0;
     scan(path, |line| {
@@ -61,7 +61,7 @@ pub fn load(path: &Path) -> Result<LoadedRollout, LoadError> {
         RolloutItem::SessionMeta(meta) => Some((**meta).clone()),
         _ => None,
     });
-    let meta = meta.ok_or(LoadError::NoMeta)?;
+    let meta = meta.ok_or(RolloutLoadError::NoMeta)?;
     Ok(LoadedRollout {
         meta,
         items,
@@ -102,7 +102,7 @@ mod tests {
 
     const META: &str = r#"{"timestamp":"t","type":"session_meta","payload":{"id":"a","timestamp":"t","cwd":"/","originator":"o","cli_version":"1","model_provider":null,"base_instructions":null}}"#;
 
-    fn loaded(content: &[u8]) -> Result<LoadedRollout, LoadError> {
+    fn loaded(content: &[u8]) -> Result<LoadedRollout, RolloutLoadError> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), content).unwrap();
         load(file.path())
@@ -121,11 +121,11 @@ mod tests {
 
     #[test]
     fn what_is_no_rollout_is_an_error() {
-        assert!(matches!(loaded(b" \n"), Err(LoadError::Empty)));
-        assert!(matches!(loaded(b"{}\n"), Err(LoadError::NoMeta)));
+        assert!(matches!(loaded(b" \n"), Err(RolloutLoadError::Empty)));
+        assert!(matches!(loaded(b"{}\n"), Err(RolloutLoadError::NoMeta)));
         assert!(matches!(
             load(Path::new("/no/such/file")),
-            Err(LoadError::Io { .. })
+            Err(RolloutLoadError::Io { .. })
         ));
     }
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 use codex_protocol::{LineStart, RawRolloutLine, RolloutItem, RolloutLine};
 
 use crate::chain::RolloutChain;
-use crate::load::LoadError;
+use crate::load::RolloutLoadError;
 
 /// A longer line is skipped.
 const LINE_LIMIT: usize = 256 * 1024 * 1024;
@@ -86,15 +86,15 @@ impl<'a> ScannedLine<'a> {
 pub fn scan(
     path: &Path,
     take: impl FnMut(ScannedLine<'_>) -> ControlFlow<()>,
-) -> Result<u64, LoadError> {
+) -> Result<u64, RolloutLoadError> {
     let chain = RolloutChain::open(path);
     let scanned = chain.and_then(|chain| scan_chain(&chain, 0..u64::MAX, take));
-    let (whole, is_blank) = scanned.map_err(|source| LoadError::Io {
+    let (whole, is_blank) = scanned.map_err(|source| RolloutLoadError::Io {
         path: path.to_owned(),
         source,
     })?;
     if is_blank {
-        Err(LoadError::Empty)
+        Err(RolloutLoadError::Empty)
     } else {
         Ok(whole)
     }

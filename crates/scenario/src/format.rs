@@ -75,13 +75,13 @@ pub struct SessionScript {
     /// Files of the working folder, by relative path.
     pub files: BTreeMap<String, String>,
     /// The answers of `--auto` to approvals, in order; after the last one, `accept`.
-    pub answers: Vec<ApprovalAnswer>,
+    pub answers: Vec<ScriptedApproval>,
 }
 
 /// An answer to an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum ApprovalAnswer {
+pub enum ScriptedApproval {
     /// Allow it.
     Accept,
     /// Allow it, and do not ask again for the same in this session.
@@ -169,7 +169,7 @@ pub enum ReplyStep {
     /// Raw bytes instead of an event.
     Raw(String),
     /// The server ends the response with an error. Must be the last step.
-    Fail(ResponseFailure),
+    Fail(ScriptedFailure),
     /// The connection is closed. Must be the last step.
     Cut,
     /// Nothing more is sent, and the connection stays open. Must be the last step.
@@ -222,7 +222,7 @@ pub struct ScriptedCustomToolCall {
 /// The error with which the server ends a response.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ResponseFailure {
+pub struct ScriptedFailure {
     /// The code, for example `context_length_exceeded` or `rate_limit_exceeded`.
     pub code: String,
     /// A sentence for the user.

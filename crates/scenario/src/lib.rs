@@ -20,9 +20,9 @@ pub mod sse;
 
 pub use check::ScenarioProblem;
 pub use format::{
-    ApprovalAnswer, HttpRefusal, PlanStepStatus, ReplyStep, ReplyUsage, RequestCondition,
-    ResponseFailure, RetrySettings, Scenario, ScriptedCustomToolCall, ScriptedPlanStep,
-    ScriptedReply, ScriptedToolCall, SessionScript, StreamPace, schema,
+    HttpRefusal, PlanStepStatus, ReplyStep, ReplyUsage, RequestCondition, RetrySettings, Scenario,
+    ScriptedApproval, ScriptedCustomToolCall, ScriptedFailure, ScriptedPlanStep, ScriptedReply,
+    ScriptedToolCall, SessionScript, StreamPace, schema,
 };
 pub use http_reply::HttpReply;
 pub use http_request::ReceivedRequest;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::format::{ReplyStep, ReplyUsage, ResponseFailure, ScriptedPlanStep, StreamPace};
+use crate::format::{ReplyStep, ReplyUsage, ScriptedFailure, ScriptedPlanStep, StreamPace};
 use crate::http_reply::HttpReply;
 use crate::sse;
 
@@ -213,8 +213,8 @@ impl<'a> ResponseBuilder<'a> {
         self.event(&sse::done(item));
     }
 
-    fn fail(&mut self, failure: &ResponseFailure) {
-        let ResponseFailure { code, message } = failure;
+    fn fail(&mut self, failure: &ScriptedFailure) {
+        let ScriptedFailure { code, message } = failure;
         self.event(&sse::failed(code, message));
         self.has_ended = true;
     }

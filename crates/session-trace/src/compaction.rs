@@ -11,7 +11,7 @@ use codex_rollout_trace::{Payloads, Recorder, Scope};
 use parking_lot::Mutex;
 
 use crate::payloads::{CompactionCheckpoint, CompactionResponse, weight_of};
-use crate::process_state::ProcessState;
+use crate::process_state::SharedTraceState;
 
 /// Records every attempt of one compaction request.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(crate) struct CompactionTrace {
     scope: Scope,
     model: String,
     compaction: CompactionId,
-    process: Arc<ProcessState>,
+    process: Arc<SharedTraceState>,
     attempt: Mutex<Option<CompactionAttempt>>,
 }
 
@@ -36,7 +36,7 @@ impl CompactionTrace {
         scope: Scope,
         model: &str,
         compaction: &str,
-        process: Arc<ProcessState>,
+        process: Arc<SharedTraceState>,
     ) -> Self {
         Self {
             recorder,

@@ -7,13 +7,13 @@ use codex_rollout_trace::Recorder;
 use parking_lot::Mutex;
 
 #[derive(Debug, Default)]
-pub(crate) struct ProcessState {
+pub(crate) struct SharedTraceState {
     compactions: AtomicU64,
     /// Recorders of ended sessions that may still have something to write.
     closing: Mutex<Vec<Recorder>>,
 }
 
-impl ProcessState {
+impl SharedTraceState {
     /// The number of the next compaction request.
     pub(crate) fn next_compaction(&self) -> u64 {
         self.compactions.fetch_add(1, Ordering::Relaxed) + 1

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use crate::compaction::{CompactionTrace, installed};
 use crate::inference::InferenceTrace;
 use crate::payloads::SessionMetadata;
-use crate::process_state::ProcessState;
+use crate::process_state::SharedTraceState;
 use crate::requests::RequestHistory;
 use crate::thread_recorder::ThreadRecorder;
 use crate::tools::OpenCalls;
@@ -29,7 +29,7 @@ pub(crate) struct SessionTrace {
     is_root: bool,
     calls: Mutex<OpenCalls>,
     requests: Arc<RequestHistory>,
-    process: Arc<ProcessState>,
+    process: Arc<SharedTraceState>,
 }
 
 impl SessionTrace {
@@ -37,7 +37,7 @@ impl SessionTrace {
         recorder: Recorder,
         is_root: bool,
         metadata: SessionMetadata,
-        process: Arc<ProcessState>,
+        process: Arc<SharedTraceState>,
     ) -> Self {
         let thread = ThreadId::from(metadata.thread_id.as_str());
         let thread_id = thread.clone();

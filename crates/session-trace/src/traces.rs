@@ -12,7 +12,7 @@ use codex_rollout_trace::format::Schema;
 use parking_lot::Mutex;
 
 use crate::payloads::SessionMetadata;
-use crate::process_state::ProcessState;
+use crate::process_state::SharedTraceState;
 use crate::session::SessionTrace;
 
 /// The traces of a process.
@@ -21,7 +21,7 @@ pub struct Traces {
     root: PathBuf,
     schema: Schema,
     sessions: Mutex<HashMap<ThreadId, Weak<SessionTrace>>>,
-    process: Arc<ProcessState>,
+    process: Arc<SharedTraceState>,
 }
 
 impl Traces {

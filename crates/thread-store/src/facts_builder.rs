@@ -43,7 +43,7 @@ impl FactsBuilder<'_> {
     }
 
     fn with<'l, P: Deserialize<'l>>(&mut self, line: &'l [u8], take: fn(&mut Self, P)) {
-        if let Ok(Payload { payload }) = serde_json::from_slice(line) {
+        if let Ok(LinePayload { payload }) = serde_json::from_slice(line) {
             take(self, payload);
         }
     }
@@ -126,7 +126,7 @@ pub fn preview_of(message: &str, images: usize) -> Option<&str> {
 }
 
 #[derive(Deserialize)]
-struct Payload<P> {
+struct LinePayload<P> {
     payload: P,
 }
 

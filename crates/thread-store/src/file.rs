@@ -24,7 +24,7 @@ const ADDED: u64 = 4 * 1024 * 1024;
 
 /// Why a file has no thread record.
 #[derive(Debug, thiserror::Error)]
-pub enum ReadError {
+pub enum RecordError {
     /// An operating system error.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -37,13 +37,14 @@ pub enum ReadError {
 ///
 /// # Errors
 /// The file cannot be read or is not a rollout.
-pub fn read_record(path: &Path) -> Result<ThreadRecord, ReadError> {
+pub fn read_record(path: &Path) -> Result<ThreadRecord, RecordError> {
     path.metadata()?;
     let id = codex_rollout::id_of(path);
-    let id = id.ok_or_else(|| ReadError::NoRollout("its name is not that of a rollout".into()))?;
+    let id =
+        id.ok_or_else(|| RecordError::NoRollout("its name is not that of a rollout".into()))?;
     let row = read_row(path, &id, String::new(), String::new())?;
     if let Some(problem) = row.problem {
-        return Err(ReadError::NoRollout(problem));
+        return Err(RecordError::NoRollout(problem));
     }
     let mut record = row.into_record(Path::new(""), None);
     path.clone_into(&mut record.path);
@@ -154,7 +155,7 @@ fn read_base(path: &Path, builder: &mut FactsBuilder<'_>) -> io::Result<()> {
         }
     });
     match read {
-        Err(codex_rollout::LoadError::Io { source, .. }) => Err(source),
+        Err(codex_rollout::RolloutLoadError::Io { source, .. }) => Err(source),
         _ => Ok(()),
     }
 }

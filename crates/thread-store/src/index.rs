@@ -42,7 +42,7 @@ pub(crate) enum IndexRequest {
     Settle(IndexReply<()>),
 }
 
-pub(crate) struct Index {
+pub(crate) struct IndexWorker {
     pub(crate) home: PathBuf,
     file: PathBuf,
     jobs: Receiver<IndexRequest>,
@@ -56,7 +56,7 @@ pub(crate) struct Index {
     pub(crate) newest: Option<(PathBuf, std::time::SystemTime)>,
 }
 
-impl Index {
+impl IndexWorker {
     pub(crate) fn new(home: PathBuf, file: PathBuf, jobs: Receiver<IndexRequest>) -> Self {
         Self {
             home,

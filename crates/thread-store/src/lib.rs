@@ -24,7 +24,7 @@ mod source_kinds;
 mod store;
 
 pub use facts_builder::preview_of;
-pub use file::{ReadError, read_record};
+pub use file::{RecordError, read_record};
 pub use index::FILE_NAME;
 pub use inspect::{IndexState, Inspection, inspect};
 pub use query::{AncestorFilter, InvalidCursor, ListCursor, SortKey, ThreadPage, ThreadQuery};

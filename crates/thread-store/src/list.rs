@@ -12,7 +12,7 @@ use codex_rollout::{SESSIONS, find, find_archived};
 
 use crate::database::NamedRow;
 use crate::folder::{FolderWork, refresh};
-use crate::index::{Index, location_of};
+use crate::index::{IndexWorker, location_of};
 use crate::pass::IndexPass;
 use crate::query::{ListCursor, SortKey, ThreadPage, ThreadQuery};
 use crate::record::ThreadRecord;
@@ -28,7 +28,7 @@ const UNSURE: Duration = Duration::from_millis(50);
 /// How often a page is read again because its files have changed.
 const ATTEMPTS: usize = 4;
 
-impl Index {
+impl IndexWorker {
     pub(crate) fn list(&mut self, query: &ThreadQuery) -> rusqlite::Result<ThreadPage> {
         self.catch_up()?;
         self.look_at_newest()?;

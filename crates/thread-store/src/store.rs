@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use codex_protocol::{GitInfo, ThreadId};
 use tokio::sync::oneshot;
 
-use crate::index::{FILE_NAME, Index, IndexReply, IndexRequest};
+use crate::index::{FILE_NAME, IndexReply, IndexRequest, IndexWorker};
 use crate::query::{ThreadPage, ThreadQuery};
 use crate::record::ThreadRecord;
 
@@ -122,7 +122,7 @@ impl ThreadStore {
 
 fn start(shared: &StoreInner) -> Option<Sender<IndexRequest>> {
     let (jobs, received) = channel();
-    let index = Index::new(shared.home.clone(), shared.folder.join(FILE_NAME), received);
+    let index = IndexWorker::new(shared.home.clone(), shared.folder.join(FILE_NAME), received);
     let started = std::thread::Builder::new()
         .name("thread-index".to_owned())
         .spawn(move || index.run());

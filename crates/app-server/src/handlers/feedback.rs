@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use codex_app_server_protocol::v2::{FeedbackUploadParams, FeedbackUploadResponse};
-use codex_feedback::{Attachment, Report, store};
+use codex_feedback::{Report, ReportAttachment, store};
 use codex_trace_view::TextCleaner;
 use uuid::Uuid;
 
@@ -52,11 +52,11 @@ pub(super) async fn upload(
     Ok(FeedbackUploadResponse { thread_id: id })
 }
 
-async fn attachments(server: &AppServer, params: &FeedbackUploadParams) -> Vec<Attachment> {
+async fn attachments(server: &AppServer, params: &FeedbackUploadParams) -> Vec<ReportAttachment> {
     let mut attachments = Vec::new();
     if params.include_logs {
         let log = server.host().log_tail();
-        attachments.push(Attachment::Text("codex-logs.log", log));
+        attachments.push(ReportAttachment::Text("codex-logs.log", log));
         attachments.extend(codex_feedback::connectivity(|name| {
             std::env::var(name).ok()
         }));
@@ -65,11 +65,11 @@ async fn attachments(server: &AppServer, params: &FeedbackUploadParams) -> Vec<A
             && let Some(snapshot) = thread.describe().await
         {
             let path = snapshot.thread.path.map(PathBuf::from);
-            attachments.extend(path.map(Attachment::File));
+            attachments.extend(path.map(ReportAttachment::File));
         }
     }
     let more = params.extra_log_files.iter().flatten();
-    attachments.extend(more.map(|path| Attachment::File(path.into())));
+    attachments.extend(more.map(|path| ReportAttachment::File(path.into())));
     attachments
 }
 

@@ -55,7 +55,7 @@ mod windows;
 use std::path::{Path, PathBuf};
 
 use codex_protocol::ThreadId;
-use codex_rollout::LoadError;
+use codex_rollout::RolloutLoadError;
 use codex_thread_state::StateError;
 
 use crate::failure::Failure;
@@ -114,7 +114,7 @@ pub(crate) async fn load(path: PathBuf, ids: ItemIds) -> Result<(PathBuf, Stored
     .await
 }
 
-fn unreadable(path: &Path, error: &LoadError) -> Failure {
+fn unreadable(path: &Path, error: &RolloutLoadError) -> Failure {
     let path = path.display();
     Failure::invalid(format!("failed to load rollout `{path}`: {error}"))
 }

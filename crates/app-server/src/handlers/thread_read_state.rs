@@ -6,6 +6,7 @@ use codex_app_server_protocol::v2::{
     ThreadReadStateChangedNotification, ThreadReadStateOperation, ThreadReadStateUpdateParams,
     ThreadReadStateUpdateResponse,
 };
+use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_thread_state::{ReadStateError, UnreadStart};
 use serde_json::json;
 

@@ -8,7 +8,7 @@ use codex_protocol::{
     EventMsg, RawRolloutLine, ReasoningEffort, RolloutItem, SessionMeta, TokenCountEvent,
     TokenUsageInfo, TurnItem,
 };
-use codex_rollout::{LoadError, ScannedLine, scan};
+use codex_rollout::{RolloutLoadError, ScannedLine, scan};
 use codex_thread_store::preview_of;
 use serde::Deserialize;
 
@@ -49,7 +49,7 @@ impl TurnsShown {
 ///
 /// # Errors
 /// The file cannot be read or has no thread id.
-pub(crate) fn read_history(path: &Path, ids: ItemIds) -> Result<StoredHistory, LoadError> {
+pub(crate) fn read_history(path: &Path, ids: ItemIds) -> Result<StoredHistory, RolloutLoadError> {
     let mut reader = HistoryReader::new(TurnsShown::WithTurns, ids);
     scan(path, |line| {
         reader.take(line);
@@ -68,7 +68,7 @@ pub(crate) fn read_to_load(
     shown: TurnsShown,
     ids: ItemIds,
     end: Option<u64>,
-) -> Result<(StoredHistory, StoredThread), LoadError> {
+) -> Result<(StoredHistory, StoredThread), RolloutLoadError> {
     let mut reader = HistoryReader::new(shown, ids);
     let stored = StoredThread::read(path, end, |line| reader.take(line))?;
     Ok((reader.finish()?, stored))
@@ -136,14 +136,14 @@ impl HistoryReader {
         }
     }
 
-    fn finish(self) -> Result<StoredHistory, LoadError> {
+    fn finish(self) -> Result<StoredHistory, RolloutLoadError> {
         let settings = self.settings();
         let usage = self.usage();
         let (model, effort) = settings.map_or((None, None), |settings| {
             (Some(settings.model), settings.effort)
         });
         Ok(StoredHistory {
-            meta: self.meta.ok_or(LoadError::NoMeta)?,
+            meta: self.meta.ok_or(RolloutLoadError::NoMeta)?,
             preview: self.preview.unwrap_or_default(),
             turns: self.fold.into_turns(),
             model,

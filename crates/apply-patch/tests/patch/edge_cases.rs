@@ -62,11 +62,11 @@ fn no_hunks() {
         .verify(
             &folder.path(),
             &codex_apply_patch::DiskFiles,
-            codex_apply_patch::Caller::Tool,
+            codex_apply_patch::PatchCaller::Tool,
         )
         .unwrap_err();
     assert_eq!(
-        error.text(codex_apply_patch::Caller::Tool),
+        error.text(codex_apply_patch::PatchCaller::Tool),
         "patch rejected: empty patch"
     );
 }

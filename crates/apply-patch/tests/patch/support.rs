@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use codex_apply_patch::{
-    Caller, DiskFiles, Patch, PatchPlan, ProgramOutput, VerifyError, run_program,
+    DiskFiles, Patch, PatchCaller, PatchPlan, ProgramOutput, VerifyError, run_program,
 };
 use tempfile::TempDir;
 
@@ -57,14 +57,14 @@ impl Folder {
 
     /// What the patch tool verifies.
     pub(crate) fn verify(&self, body: &str) -> Result<PatchPlan, VerifyError> {
-        Patch::parse(&patch(body))?.verify(&self.path(), &DiskFiles, Caller::Tool)
+        Patch::parse(&patch(body))?.verify(&self.path(), &DiskFiles, PatchCaller::Tool)
     }
 
     /// The tool's error text, with this folder written as `~`.
     pub(crate) fn tool_error(&self, body: &str) -> String {
         let error = self.verify(body).expect_err("verification should fail");
         error
-            .text(Caller::Tool)
+            .text(PatchCaller::Tool)
             .replace(self.path().to_str().unwrap(), "~")
     }
 }

@@ -1,8 +1,6 @@
 //! Rules that forbid or ask, applied to every command that may be started.
 
-use codex_exec_policy::{
-    Decision as RuleDecision, Restriction as RuleRestriction, RuleMatch, RuleSet,
-};
+use codex_exec_policy::{Decision as RuleDecision, RuleMatch, RuleRestriction, RuleSet};
 use codex_shell_command::{ReachableCommand, quote_command, reachable_commands};
 
 use super::effect::CommandEffect;

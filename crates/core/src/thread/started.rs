@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use codex_protocol::{ThreadId, UserMessageEvent};
-use codex_rollout::{LoadError, LockError};
+use codex_rollout::{LockError, RolloutLoadError};
 use tokio::sync::mpsc;
 
 use super::handle::Thread;
@@ -29,7 +29,7 @@ pub enum StartError {
     RelativeCwd(PathBuf),
     /// The file cannot be read.
     #[error(transparent)]
-    Load(#[from] LoadError),
+    Load(#[from] RolloutLoadError),
     /// It is loaded already; go on with that one.
     #[error("thread {0} is already loaded")]
     AlreadyLoaded(ThreadId),

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use codex_apply_patch::{Caller, ChangeKind, DiskFiles, FileAccess, FileEntry, Patch, PatchPlan};
+use codex_apply_patch::{
+    ChangeKind, DiskFiles, FileAccess, FileEntry, Patch, PatchCaller, PatchPlan,
+};
 use codex_model_client::{CustomToolFormat, ToolSpec};
 use codex_protocol::{
     EventMsg, FileChange, PatchApplyBeginEvent, PatchApplyEndEvent, PatchApplyStatus,
@@ -237,10 +239,10 @@ fn verify(patch: &str, cwd: &Path, files: &dyn FileAccess) -> Result<PatchPlan, 
     let failed = |text: String| format!("apply_patch verification failed: {text}");
     let patch = Patch::parse(patch).map_err(|error| failed(error.to_string()))?;
     patch
-        .verify(cwd, files, Caller::Tool)
+        .verify(cwd, files, PatchCaller::Tool)
         .map_err(|error| match error {
             codex_apply_patch::VerifyError::Empty => "patch rejected: empty patch".to_owned(),
-            error => failed(error.text(Caller::Tool)),
+            error => failed(error.text(PatchCaller::Tool)),
         })
 }
 

@@ -3,7 +3,6 @@
 //! It has calls of rule functions; strings (also raw, triple-quoted and f-strings with plain names), integers, lists,
 //! `None`, `True`, `False`; variables; `+`; list comprehensions; `for` loops. Functions, conditions and imports are
 //! rejected. Evaluation always ends: there are no unbounded loops, and the number of steps is limited.
-//! them is told so. Every file ends: there is no way to loop forever, and work is bounded.
 
 mod evaluate;
 mod lexer;

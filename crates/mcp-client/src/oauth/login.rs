@@ -3,12 +3,14 @@
 
 use std::num::NonZeroU16;
 use std::sync::Arc;
+use std::time::Duration;
 
 use codex_http::{CallbackReply, CallbackSite, PkceSecrets, form, listen, parameters, serve};
 use codex_private_files::secret_file;
 use codex_protocol::Secret;
 use reqwest::{StatusCode, Url};
 use serde_json::json;
+use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -90,6 +92,22 @@ impl McpLogins {
         };
         let scopes = asked.unwrap_or(found.scopes);
         let authorization_url = callback.authorization_url(found.authorization, &scopes);
+        let outcome = self.wait_for_callback(key, callback, listeners, options.time);
+        Ok(StartedMcpLogin {
+            authorization_url,
+            has_offered_scopes,
+            outcome,
+        })
+    }
+
+    /// Serves the callback in a task until the login ends, and registers the login as pending.
+    fn wait_for_callback(
+        &self,
+        key: String,
+        callback: OAuthCallback,
+        listeners: Vec<TcpListener>,
+        time_limit: Duration,
+    ) -> oneshot::Receiver<Result<(), McpLoginError>> {
         let (tell, outcome) = oneshot::channel();
         let give_up = CancellationToken::new();
         let given_up = give_up.clone();
@@ -103,7 +121,7 @@ impl McpLogins {
                     () = serve(Arc::new(callback), listeners, ended, seen) => {
                         Err(failed("nobody listens for the OAuth callback any more"))
                     }
-                    () = tokio::time::sleep(options.time) => {
+                    () = tokio::time::sleep(time_limit) => {
                         Err(failed("timed out waiting for OAuth callback"))
                     }
                     () = given_up.cancelled() => Err(failed("another login took its place")),
@@ -111,19 +129,12 @@ impl McpLogins {
             };
             let _ = tell.send(outcome);
         });
-        let beside = self
-            .pending
-            .lock()
-            .insert(key, PendingMcpLogin { give_up, task });
-        if let Some(PendingMcpLogin { give_up, .. }) = beside {
+        let login = PendingMcpLogin { give_up, task };
+        if let Some(other) = self.pending.lock().insert(key, login) {
             // Another login to the same server was started at the same time.
-            give_up.cancel();
+            other.give_up.cancel();
         }
-        Ok(StartedMcpLogin {
-            authorization_url,
-            has_offered_scopes,
-            outcome,
-        })
+        outcome
     }
 
     async fn give_up(&self, key: &str) {

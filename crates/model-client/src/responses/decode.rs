@@ -102,7 +102,7 @@ impl ResponsesDecoder {
         Self { server_model }
     }
 
-    /// Reports the model that an event names, when it is another than before.
+    /// Reports the model that an event names, if it has changed.
     fn note_server_model(&mut self, envelope: &EventEnvelope<'_>, events: &mut Events) {
         let in_response = || {
             let response = envelope.response?.get();
@@ -151,7 +151,7 @@ impl DecodeEvents for ResponsesDecoder {
     }
 }
 
-/// The events on the way, none of which can fail the response.
+/// Decodes events other than the last one. None of them can fail the response.
 fn progress(envelope: &EventEnvelope<'_>) -> Option<ModelEvent> {
     let delta = || serde_json::from_str(envelope.delta?.get()).ok();
     Some(match &*envelope.kind {

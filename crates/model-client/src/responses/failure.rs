@@ -5,7 +5,7 @@ use serde::Deserialize;
 use crate::error::ModelError;
 use crate::retry::wait_in_text;
 
-/// An error as both protocols write it.
+/// An error in the format of both protocols.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct ResponseFailure {
     code: Option<String>,
