@@ -4,7 +4,8 @@
 #![allow(clippy::expect_used)]
 
 use codex_exec_policy::{
-    Decision, Evaluation, NetworkDecision, NetworkProtocol, ProgramMatching, Restriction, RuleSet,
+    Decision, Evaluation, NetworkDecision, NetworkProtocol, ProgramMatching, RuleRestriction,
+    RuleSet,
 };
 
 fn policy(text: &str) -> RuleSet {
@@ -147,12 +148,12 @@ fn rules_that_forbid_or_ask_speak_about_beginnings() {
     assert!(rules.restricts() && !policy("prefix_rule(['ls'])").restricts());
     let found = rules.restriction(&words("git push x"), false);
     assert!(
-        matches!(&found, Some(Restriction::Certain(found)) if found.matched_prefix == ["git", "push"]),
+        matches!(&found, Some(RuleRestriction::Certain(found)) if found.matched_prefix == ["git", "push"]),
         "{found:?}"
     );
     assert_eq!(
         rules.restriction(&words("git"), true),
-        Some(Restriction::Possible)
+        Some(RuleRestriction::Possible)
     );
     for (command, open_ended) in [
         ("git", false),
