@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use codex_scenario::{Answer, Scenario};
+use codex_scenario::{Scenario, ScriptedApproval};
 use codex_test_support::AppServer;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -87,15 +87,15 @@ impl Session {
     }
 }
 
-fn answer(method: &str, answers: &mut impl Iterator<Item = Answer>) -> Value {
+fn answer(method: &str, answers: &mut impl Iterator<Item = ScriptedApproval>) -> Value {
     if method == "item/tool/requestUserInput" {
         return json!({ "answers": { "licence": { "answers": ["MIT"] } } });
     }
-    let decision = match answers.next().unwrap_or(Answer::Accept) {
-        Answer::Accept => "accept",
-        Answer::AcceptForSession => "acceptForSession",
-        Answer::Decline => "decline",
-        Answer::Cancel => "cancel",
+    let decision = match answers.next().unwrap_or(ScriptedApproval::Accept) {
+        ScriptedApproval::Accept => "accept",
+        ScriptedApproval::AcceptForSession => "acceptForSession",
+        ScriptedApproval::Decline => "decline",
+        ScriptedApproval::Cancel => "cancel",
     };
     json!({ "decision": decision })
 }
