@@ -40,12 +40,12 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
-struct World {
+struct AccountTest {
     home: TempDir,
     service: ModelServer,
 }
 
-impl World {
+impl AccountTest {
     /// A home whose models, logins and backend are all at one scripted server.
     async fn new(more: &str) -> Self {
         let home = tempfile::tempdir().unwrap();
@@ -78,8 +78,8 @@ async fn turn(server: &mut AppServer) -> Value {
 
 #[tokio::test]
 async fn an_api_key_is_used_from_the_next_request_on() {
-    let world = World::new("").await;
-    let mut server = world.server().await;
+    let test = AccountTest::new("").await;
+    let mut server = test.server().await;
     let nobody = json!({ "account": null, "requiresOpenaiAuth": true });
     assert_eq!(server.result("account/read", json!({})).await, nobody);
     let params = json!({ "type": "apiKey", "apiKey": "sk-e2e" });
@@ -100,11 +100,10 @@ async fn an_api_key_is_used_from_the_next_request_on() {
     );
     let status = server.result("getAuthStatus", json!({})).await;
     assert_eq!(status["authToken"], json!(null));
-    world
-        .service
+    test.service
         .push_for("/responses", HttpReply::stream(&sse::text("hi")));
     assert_eq!(turn(&mut server).await["status"], "completed");
-    let request = world.service.request(0).await;
+    let request = test.service.request(0).await;
     assert_eq!(request.header("authorization"), Some("Bearer sk-e2e"));
     assert_eq!(
         server.result("account/logout", json!(null)).await,
@@ -121,8 +120,8 @@ async fn an_api_key_is_used_from_the_next_request_on() {
 
 #[tokio::test]
 async fn a_provider_that_needs_no_login_has_no_account() {
-    let world = World::new("model_provider = \"ollama\"\n").await;
-    let mut server = world.server().await;
+    let test = AccountTest::new("model_provider = \"ollama\"\n").await;
+    let mut server = test.server().await;
     let expected = json!({ "account": null, "requiresOpenaiAuth": false });
     assert_eq!(server.result("account/read", json!({})).await, expected);
     let status = server
@@ -135,8 +134,8 @@ async fn a_provider_that_needs_no_login_has_no_account() {
 
 #[tokio::test]
 async fn what_is_not_allowed_is_refused() {
-    let world = World::new("forced_login_method = \"chatgpt\"\n").await;
-    let mut server = world.server().await;
+    let test = AccountTest::new("forced_login_method = \"chatgpt\"\n").await;
+    let mut server = test.server().await;
     for (method, params, code, start) in [
         (
             "account/login/start",
@@ -193,8 +192,8 @@ async fn come_back(auth_url: &str) {
 
 #[tokio::test]
 async fn a_browser_logs_in_and_the_login_renews_itself() {
-    let world = World::new("").await;
-    let mut server = world.server().await;
+    let test = AccountTest::new("").await;
+    let mut server = test.server().await;
     let start = json!({ "type": "chatgpt" });
     let first = server.result("account/login/start", start.clone()).await;
     let cancel = json!({ "loginId": first["loginId"] });
@@ -208,8 +207,7 @@ async fn a_browser_logs_in_and_the_login_renews_itself() {
     let tokens = json!({
         "id_token": token("w1"), "access_token": token("w1"), "refresh_token": "r1",
     });
-    world
-        .service
+    test.service
         .push_for("/oauth/token", HttpReply::json(200, &tokens));
     come_back(second["authUrl"].as_str().unwrap()).await;
     let completed = server.wait_for("account/login/completed").await.unwrap();
@@ -223,24 +221,21 @@ async fn a_browser_logs_in_and_the_login_renews_itself() {
     assert_eq!(account["account"], expected);
     // Refused twice: read again, renewed, accepted.
     for _ in 0..2 {
-        world.service.push_for("/responses", HttpReply::status(401));
+        test.service.push_for("/responses", HttpReply::status(401));
     }
     let renewed = json!({ "access_token": "new", "refresh_token": "r2" });
-    world
-        .service
+    test.service
         .push_for("/oauth/token", HttpReply::json(200, &renewed));
-    world
-        .service
+    test.service
         .push_for("/responses", HttpReply::stream(&sse::text("hi")));
     assert_eq!(turn(&mut server).await["status"], "completed");
-    let last = world.service.requests().pop().unwrap();
+    let last = test.service.requests().pop().unwrap();
     assert_eq!(last.header("authorization"), Some("Bearer new"));
     assert_eq!(last.header("chatgpt-account-id"), Some("w1"));
-    assert_eq!(world.auth_file()["tokens"]["refresh_token"], "r2");
+    assert_eq!(test.auth_file()["tokens"]["refresh_token"], "r2");
     let usage = json!({ "plan_type": "pro", "rate_limit": {
         "primary_window": { "used_percent": 42, "limit_window_seconds": 18000, "reset_at": 7 } } });
-    world
-        .service
+    test.service
         .push_for("/api/codex/usage", HttpReply::json(200, &usage));
     let limits = server.result("account/rateLimits/read", json!(null)).await;
     let primary = json!({ "usedPercent": 42, "windowDurationMins": 300, "resetsAt": 7 });
@@ -248,17 +243,17 @@ async fn a_browser_logs_in_and_the_login_renews_itself() {
     assert!(limits["rateLimitsByLimitId"]["codex"].is_object());
     let (code, message) = server.refusal("account/rateLimits/read", json!(null)).await;
     assert_eq!(code, -32603, "{message}");
-    let before = world.service.requests().len();
+    let before = test.service.requests().len();
     server.result("account/logout", json!(null)).await;
-    let revocation = world.service.request(before).await.json();
+    let revocation = test.service.request(before).await.json();
     assert_eq!(revocation["token"], "r2");
     server.finish().await.unwrap();
 }
 
 #[tokio::test]
 async fn a_business_account_opens_no_thread_without_its_limits() {
-    let world = World::new("").await;
-    let mut server = world.server().await;
+    let test = AccountTest::new("").await;
+    let mut server = test.server().await;
     let log_in = async |server: &mut AppServer, plan: &str| {
         let params = json!({ "type": "chatgptAuthTokens", "accessToken": token("w1"),
             "chatgptAccountId": "w1", "chatgptPlanType": plan });
@@ -268,18 +263,17 @@ async fn a_business_account_opens_no_thread_without_its_limits() {
     log_in(&mut server, "pro").await;
     server.result("thread/start", json!({})).await;
     let path = "/api/codex/config/requirements";
-    let asked = |world: &World| {
-        let requests = world.service.requests();
+    let asked = |test: &AccountTest| {
+        let requests = test.service.requests();
         let asked = requests
             .iter()
             .filter(|request| request.path.ends_with(path));
         asked.count()
     };
-    assert_eq!(asked(&world), 0);
+    assert_eq!(asked(&test), 0);
 
     log_in(&mut server, "business").await;
-    world
-        .service
+    test.service
         .push_for(path, HttpReply::status(200).body("{"));
     let reply = server.call("thread/start", json!({})).await.unwrap();
     let error = &reply["error"];
@@ -291,19 +285,19 @@ async fn a_business_account_opens_no_thread_without_its_limits() {
     );
     let expected = json!({ "reason": "cloudRequirements", "errorCode": "Parse", "detail": detail });
     assert_eq!(error["data"], expected);
-    (0..5).for_each(|_| world.service.push_for(path, HttpReply::status(503)));
+    (0..5).for_each(|_| test.service.push_for(path, HttpReply::status(503)));
     let reply = server.call("thread/start", json!({})).await.unwrap();
     let data = &reply["error"]["data"];
     assert_eq!(
         (&data["errorCode"], &data["statusCode"]),
         (&json!("RequestFailed"), &json!(503))
     );
-    assert_eq!(asked(&world), 6);
+    assert_eq!(asked(&test), 6);
 
     // One failure may pass; what is answered holds, also for the next thread.
     let limits = json!({ "contents": "allowed_sandbox_modes = [\"read-only\"]" });
-    world.service.push_for(path, HttpReply::status(500));
-    world.service.push_for(path, HttpReply::json(200, &limits));
+    test.service.push_for(path, HttpReply::status(500));
+    test.service.push_for(path, HttpReply::json(200, &limits));
     let wider = json!({ "sandbox": "danger-full-access" });
     for _ in 0..2 {
         let thread = server.result("thread/start", json!({})).await;
@@ -311,14 +305,14 @@ async fn a_business_account_opens_no_thread_without_its_limits() {
         let thread = server.result("thread/start", wider.clone()).await;
         assert_eq!(thread["sandbox"]["type"], "readOnly");
     }
-    assert_eq!(asked(&world), 8);
+    assert_eq!(asked(&test), 8);
     server.finish().await.unwrap();
 }
 
 #[tokio::test]
 async fn models_of_the_service_are_listed_with_a_chatgpt_login() {
-    let world = World::new("").await;
-    let mut server = world.server().await;
+    let test = AccountTest::new("").await;
+    let mut server = test.server().await;
     let login = json!({
         "type": "chatgptAuthTokens", "accessToken": token("w1"), "chatgptAccountId": "w1",
     });
@@ -331,31 +325,29 @@ async fn models_of_the_service_are_listed_with_a_chatgpt_login() {
         "truncation_policy": { "mode": "bytes", "limit": 1000 },
     });
     let list = json!({ "models": [entry] });
-    world
-        .service
+    test.service
         .push_for("/models", HttpReply::json(200, &list));
     for _ in 0..2 {
         let models = server.result("model/list", json!({})).await;
         assert_eq!(models["data"][0]["id"], "gpt-next");
     }
-    assert_eq!(world.service.requests().len(), 1);
-    assert!(world.home.path().join("models_cache.json").exists());
+    assert_eq!(test.service.requests().len(), 1);
+    assert!(test.home.path().join("models_cache.json").exists());
     // A reply that names another version of the list has it asked for again, beside the turn.
     let reply = HttpReply::stream(&sse::text("hi")).header("x-models-etag", "newer");
-    world.service.push_for("/responses", reply);
-    world
-        .service
+    test.service.push_for("/responses", reply);
+    test.service
         .push_for("/models", HttpReply::json(200, &list));
     assert_eq!(turn(&mut server).await["status"], "completed");
-    assert!(world.service.request(1).await.path.contains("/responses"));
-    assert!(world.service.request(2).await.path.contains("/models"));
+    assert!(test.service.request(1).await.path.contains("/responses"));
+    assert!(test.service.request(2).await.path.contains("/models"));
     server.finish().await.unwrap();
 }
 
 #[tokio::test]
 async fn replies_tell_where_the_account_stands_and_refusals_too() {
-    let world = World::new("").await;
-    let mut server = world.server().await;
+    let test = AccountTest::new("").await;
+    let mut server = test.server().await;
     let key = json!({ "type": "apiKey", "apiKey": "sk-1" });
     server.result("account/login/start", key).await;
     let thread = server.result("thread/start", json!({})).await;
@@ -375,7 +367,7 @@ async fn replies_tell_where_the_account_stands_and_refusals_too() {
         .header("x-codex-other-limit-name", "Other");
     for (reply, family, used) in [(hello, "codex", "42"), (refusal, "codex-other", "100")] {
         let reply = heading(reply, family, used);
-        world.service.push_for("/responses", reply);
+        test.service.push_for("/responses", reply);
         server.result("turn/start", turn.clone()).await;
         let told = server.wait_for("account/rateLimits/updated").await.unwrap();
         let limits = &told["params"]["rateLimits"];
@@ -393,8 +385,8 @@ async fn replies_tell_where_the_account_stands_and_refusals_too() {
 
 #[tokio::test]
 async fn tokens_of_the_client_are_renewed_by_the_client() {
-    let world = World::new("").await;
-    let mut server = world.server().await;
+    let test = AccountTest::new("").await;
+    let mut server = test.server().await;
     let login = json!({
         "type": "chatgptAuthTokens", "accessToken": token("w1"), "chatgptAccountId": "w1",
         "chatgptPlanType": "team",
@@ -408,9 +400,8 @@ async fn tokens_of_the_client_are_renewed_by_the_client() {
     let (code, message) = server.refusal("account/login/start", params).await;
     assert_eq!(code, -32600);
     assert!(message.starts_with("External auth is active."), "{message}");
-    world.service.push_for("/responses", HttpReply::status(401));
-    world
-        .service
+    test.service.push_for("/responses", HttpReply::status(401));
+    test.service
         .push_for("/responses", HttpReply::stream(&sse::text("hi")));
     let thread = server.start_thread().await;
     server.start_turn(&thread, "hello").await;
@@ -426,10 +417,10 @@ async fn tokens_of_the_client_are_renewed_by_the_client() {
     server.send(&answer).await.unwrap();
     let ended = server.completed_turn().await;
     assert_eq!(ended["status"], "completed");
-    let last = world.service.requests().pop().unwrap();
+    let last = test.service.requests().pop().unwrap();
     let bearer = format!("Bearer {fresh}");
     assert_eq!(last.header("authorization"), Some(bearer.as_str()));
-    assert!(!world.home.path().join("auth.json").exists());
+    assert!(!test.home.path().join("auth.json").exists());
     server.finish().await.unwrap();
 }
 
@@ -437,17 +428,17 @@ async fn tokens_of_the_client_are_renewed_by_the_client() {
 async fn a_client_that_has_no_tokens_fails_the_turn_and_nothing_else() {
     let more = "[model_providers.service]\nname = \"Service\"\nrequires_openai_auth = true\n\
                 request_max_retries = 0\nstream_max_retries = 0\n";
-    let world = World::new("model_provider = \"service\"\n").await;
-    let path = world.home.path().join("config.toml");
+    let test = AccountTest::new("model_provider = \"service\"\n").await;
+    let path = test.home.path().join("config.toml");
     let config = fs::read_to_string(&path).unwrap();
-    let url = world.service.base_url();
+    let url = test.service.base_url();
     fs::write(&path, format!("{config}{more}base_url = \"{url}\"\n")).unwrap();
-    let mut server = world.server().await;
+    let mut server = test.server().await;
     let login = json!({
         "type": "chatgptAuthTokens", "accessToken": token("w1"), "chatgptAccountId": "w1",
     });
     server.result("account/login/start", login).await;
-    world.service.always(HttpReply::status(401));
+    test.service.always(HttpReply::status(401));
     let thread = server.start_thread().await;
     server.start_turn(&thread, "hello").await;
     let question = server

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::app_server::shape;
-use crate::exec::Place;
+use crate::exec::ExecFolders;
 use crate::listeners::Listening;
 use crate::setup::{server, untrusted_home};
 use crate::trace_record::Traced;
@@ -305,7 +305,7 @@ async fn a_script_is_told_of_its_own_turn_and_not_of_what_agents_say() {
     ];
     model.push_for_agent(HttpReply::stream(&sse::items(&works)));
     model.push_for_agent(text("theirs again"));
-    let place = Place::with_model(&model);
+    let place = ExecFolders::with_model(&model);
     let running = tokio::task::spawn_blocking(move || place.exec(&["--json", "go"]));
     // Two of the thread and two of the agent, which has said something by the second one.
     model.request(3).await;

@@ -44,13 +44,13 @@ fn commands(document: &str) -> Vec<String> {
 
 /// A folder as somebody has it who follows the document: the program on the path, a provider in the
 /// configuration, the scenarios and a bundle at hand.
-struct Reader {
+struct DocumentFolder {
     home: TempDir,
     folder: TempDir,
     model: String,
 }
 
-impl Reader {
+impl DocumentFolder {
     fn new(model: &ModelServer) -> Self {
         let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let config = blocks("README.md", "toml").remove(0);
@@ -94,7 +94,7 @@ impl Reader {
 async fn every_command_of_the_readme_runs() {
     let model = ModelServer::start([]).await.unwrap();
     model.always(HttpReply::stream(&sse::text("An answer.")));
-    let reader = Reader::new(&model);
+    let reader = DocumentFolder::new(&model);
     let commands = commands("README.md");
     assert!(commands.len() > 15, "{commands:?}");
     let here: Vec<_> = commands

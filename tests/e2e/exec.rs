@@ -12,12 +12,12 @@ use tempfile::TempDir;
 use crate::{repository, stdout_of};
 
 /// A home, and a repository to work in.
-pub(crate) struct Place {
+pub(crate) struct ExecFolders {
     pub(crate) home: TempDir,
     pub(crate) work: TempDir,
 }
 
-impl Place {
+impl ExecFolders {
     pub(crate) fn new() -> Self {
         let work = tempfile::tempdir().unwrap();
         fs::create_dir(work.path().join(".git")).unwrap();
@@ -93,7 +93,7 @@ pub(crate) fn kinds(events: &[Value]) -> Vec<&str> {
 
 #[test]
 fn the_last_message_is_all_that_stands_on_standard_output() {
-    let place = Place::new();
+    let place = ExecFolders::new();
     let plan = scenario("plan.toml");
     let output = place.exec(&["--scenario", &plan, "the largest file?"]);
     assert_eq!(stdout_of(&output), "It is the first one of the list.\n");
@@ -111,7 +111,7 @@ fn the_last_message_is_all_that_stands_on_standard_output() {
 
 #[test]
 fn json_is_an_event_a_line() {
-    let place = Place::new();
+    let place = ExecFolders::new();
     let output = place.exec(&["--json", "--scenario", &scenario("plan.toml"), "hi"]);
     let events = events(&output);
     assert_eq!(
@@ -136,7 +136,7 @@ fn json_is_an_event_a_line() {
 
 #[test]
 fn a_turn_that_fails_is_a_failure() {
-    let place = Place::new();
+    let place = ExecFolders::new();
     let full = scenario("context-full.toml");
     let output = place.exec(&["--json", "--scenario", &full, "hi"]);
     assert_eq!(output.status.code(), Some(1));
@@ -153,7 +153,7 @@ fn a_turn_that_fails_is_a_failure() {
 
 #[test]
 fn nobody_is_asked_and_nothing_happens_without_the_right() {
-    let place = Place::new();
+    let place = ExecFolders::new();
     let script = scenario("approve-patch.toml");
     let output = place.exec(&["--json", "-s", "read-only", "--scenario", &script, "hi"]);
     assert!(output.status.success());
@@ -162,7 +162,7 @@ fn nobody_is_asked_and_nothing_happens_without_the_right() {
 
 #[test]
 fn the_prompt_can_come_from_standard_input() {
-    let place = Place::new();
+    let place = ExecFolders::new();
     let mut child = place
         .command(&["--scenario", &scenario("hello.toml"), "-"])
         .stdin(Stdio::piped())
@@ -183,7 +183,7 @@ fn the_prompt_can_come_from_standard_input() {
 
 #[test]
 fn outside_a_repository_one_must_say_so() {
-    let place = Place::new();
+    let place = ExecFolders::new();
     fs::remove_dir(place.work.path().join(".git")).unwrap();
     let hello = scenario("hello.toml");
     let output = place.exec(&["--scenario", &hello, "hi"]);
@@ -195,14 +195,14 @@ fn outside_a_repository_one_must_say_so() {
 
 #[test]
 fn ephemeral_stores_nothing() {
-    let place = Place::new();
+    let place = ExecFolders::new();
     stdout_of(&place.exec(&["--ephemeral", "--scenario", &scenario("hello.toml"), "hi"]));
     assert_eq!(place.rollouts(), Vec::<PathBuf>::new());
 }
 
 #[test]
 fn an_interrupt_ends_the_turn_in_good_order() {
-    let place = Place::new();
+    let place = ExecFolders::new();
     let mut child = place
         .command(&[
             "--json",
@@ -232,7 +232,7 @@ async fn what_is_asked_for_reaches_the_model() {
     let model = ModelServer::start([HttpReply::stream(&sse::text("{}"))])
         .await
         .unwrap();
-    let place = Place::with_model(&model);
+    let place = ExecFolders::with_model(&model);
     let schema = place.home.path().join("schema.json");
     let shape = json!({ "type": "object", "properties": {}, "additionalProperties": false });
     fs::write(&schema, shape.to_string()).unwrap();
@@ -260,7 +260,7 @@ async fn what_is_asked_for_reaches_the_model() {
 async fn a_thread_goes_on_where_it_was() {
     let replies = ["one", "two", "three"].map(|text| HttpReply::stream(&sse::text(text)));
     let model = ModelServer::start(replies).await.unwrap();
-    let place = Place::with_model(&model);
+    let place = ExecFolders::with_model(&model);
     let exec = async |arguments: &[&str]| {
         let mut command = place.command(arguments);
         let output = tokio::task::spawn_blocking(move || command.output().unwrap());
@@ -296,7 +296,7 @@ async fn the_flags_that_the_typescript_sdk_passes_are_taken() {
     ])
     .await
     .unwrap();
-    let place = Place::with_model(&model);
+    let place = ExecFolders::with_model(&model);
     let schema = place.home.path().join("schema.json");
     fs::write(&schema, "{}").unwrap();
     let url = format!("openai_base_url=\"{}\"", model.base_url());
@@ -368,7 +368,7 @@ async fn flags_may_stand_before_the_command() {
     let model = ModelServer::start([HttpReply::stream(&sse::text("hello"))])
         .await
         .unwrap();
-    let place = Place::with_model(&model);
+    let place = ExecFolders::with_model(&model);
     let settings = place.home.path().join("config.toml");
     let text = fs::read_to_string(&settings).unwrap();
     fs::write(
@@ -423,7 +423,7 @@ async fn a_review_needs_no_exec() {
     let model = ModelServer::start([HttpReply::stream(&sse::text("Fine."))])
         .await
         .unwrap();
-    let place = Place::with_model(&model);
+    let place = ExecFolders::with_model(&model);
     let output = Command::new(env!("CARGO_BIN_EXE_codex"))
         .args(["review", "Look at the arithmetic."])
         .env("HOME", place.home.path())

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use crate::exec::Place;
+use crate::exec::ExecFolders;
 use crate::{repository, stdout_of};
 
 fn hello() -> String {
@@ -21,7 +21,7 @@ fn flags_that_are_not_supported_say_what_to_use_instead() {
         ("--local-provider=other", "-c model_provider=other"),
     ];
     for (flag, instead) in cases {
-        let output = Place::new().exec(&["--scenario", &hello(), "hi", flag]);
+        let output = ExecFolders::new().exec(&["--scenario", &hello(), "hi", flag]);
         assert_eq!(output.status.code(), Some(1), "{flag}");
         let error = String::from_utf8(output.stderr).unwrap();
         assert!(error.contains(instead), "{flag}: {error}");
@@ -38,14 +38,14 @@ fn flags_without_an_effect_here_are_accepted() {
         "--color=never",
     ];
     let arguments = [&["--scenario", &hello, "hi"][..], &flags].concat();
-    let events = stdout_of(&Place::new().exec(&arguments));
+    let events = stdout_of(&ExecFolders::new().exec(&arguments));
     assert!(events.contains("turn.completed"), "{events}");
 }
 
 /// Programs of continuous integration leave their end of the pipe open.
 #[test]
 fn an_input_that_never_ends_holds_up_nothing() {
-    let place = Place::new();
+    let place = ExecFolders::new();
     let mut command = place.command(&["--scenario", &hello(), "hi"]);
     let mut child = command
         .stdin(Stdio::piped())

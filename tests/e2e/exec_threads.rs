@@ -6,19 +6,19 @@ use std::process::Output;
 use codex_test_support::{HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 
-use crate::exec::{Place, events, kinds, scenario};
+use crate::exec::{ExecFolders, events, kinds, scenario};
 use crate::git::git;
 use crate::setup::server;
 use crate::stdout_of;
 
-async fn run(place: &Place, arguments: &[&str]) -> Output {
+async fn run(place: &ExecFolders, arguments: &[&str]) -> Output {
     let mut command = place.command(arguments);
     let output = tokio::task::spawn_blocking(move || command.output().unwrap());
     output.await.unwrap()
 }
 
 /// The first line of each stored thread, the oldest first.
-fn beginnings(place: &Place) -> Vec<Value> {
+fn beginnings(place: &ExecFolders) -> Vec<Value> {
     let mut paths = place.rollouts();
     paths.sort();
     let first = |path| {
@@ -37,7 +37,7 @@ fn beginnings(place: &Place) -> Vec<Value> {
 
 #[test]
 fn threads_are_stored_as_those_of_exec() {
-    let place = Place::new();
+    let place = ExecFolders::new();
     stdout_of(&place.exec(&["--scenario", &scenario("hello.toml"), "hi"]));
     let beginnings = beginnings(&place);
     assert_eq!(beginnings[0]["source"], "exec");
@@ -57,7 +57,7 @@ async fn a_review_ends_with_its_findings() {
     });
     let model = ModelServer::start([]).await.unwrap();
     model.always(HttpReply::stream(&sse::text(&finding.to_string())));
-    let place = Place::with_model(&model);
+    let place = ExecFolders::with_model(&model);
     let folder = place.work.path();
     git(folder, &["init", "-q", "-b", "main"]);
     git(folder, &["commit", "-q", "--allow-empty", "-m", "one"]);
@@ -106,7 +106,7 @@ async fn a_review_ends_with_its_findings() {
 
 #[test]
 fn a_review_needs_one_thing_to_look_at() {
-    let place = Place::new();
+    let place = ExecFolders::new();
     for wrong in [
         &["review"][..],
         &["review", "--uncommitted", "--base", "main"],
@@ -124,7 +124,7 @@ fn a_review_needs_one_thing_to_look_at() {
 async fn a_thread_is_resumed_by_its_name() {
     let model = ModelServer::start([]).await.unwrap();
     model.always(HttpReply::stream(&sse::text("An answer.")));
-    let place = Place::with_model(&model);
+    let place = ExecFolders::with_model(&model);
     let first = run(&place, &["--json", "the first thing"]).await;
     let thread = events(&first)[0]["thread_id"].as_str().unwrap().to_owned();
     run(&place, &["something else"]).await;
@@ -142,7 +142,7 @@ async fn a_thread_is_resumed_by_its_name() {
     assert!(message.contains("resume --last"), "{message}");
 }
 
-async fn name(place: &Place, thread: &str, name: &str) {
+async fn name(place: &ExecFolders, thread: &str, name: &str) {
     let mut server = server(place.home.path()).await;
     let params = json!({ "threadId": thread, "name": name });
     let reply = server.call("thread/name/set", params).await.unwrap();

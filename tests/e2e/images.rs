@@ -20,7 +20,7 @@ fn image(width: u32, height: u32, format: ImageFormat) -> Vec<u8> {
 }
 
 /// A file, and what the model is shown of it.
-struct Shown {
+struct ImageCase {
     name: &'static str,
     bytes: Vec<u8>,
     expected: Expected,
@@ -35,10 +35,10 @@ enum Expected {
     Nothing(&'static str, &'static str),
 }
 
-fn files() -> Vec<Shown> {
+fn files() -> Vec<ImageCase> {
     let png = image(64, 48, ImageFormat::Png);
     let cut = png[..60].to_vec();
-    let shown = |name, bytes, expected| Shown {
+    let shown = |name, bytes, expected| ImageCase {
         name,
         bytes,
         expected,
@@ -81,7 +81,7 @@ fn files() -> Vec<Shown> {
     ]
 }
 
-impl Shown {
+impl ImageCase {
     #[track_caller]
     fn check_image(&self, url: &Value) {
         let url = url.as_str().unwrap();
@@ -133,8 +133,9 @@ async fn turn(server: &mut AppServer, thread: &str, input: Value) {
 
 #[tokio::test]
 async fn the_model_looks_at_what_it_can_take() {
-    let look =
-        |file: &Shown| sse::function_call(file.name, "view_image", &json!({ "path": file.name }));
+    let look = |file: &ImageCase| {
+        sse::function_call(file.name, "view_image", &json!({ "path": file.name }))
+    };
     let calls: Vec<Value> = files().iter().map(look).collect();
     let (mut server, model, home, thread) = scripted(&calls).await;
     turn(
@@ -163,8 +164,8 @@ async fn the_model_looks_at_what_it_can_take() {
 #[tokio::test]
 async fn a_person_attaches_what_the_model_can_take() {
     let (mut server, model, home, thread) = scripted(&[]).await;
-    let path = |file: &Shown| home.path().join(file.name).to_str().unwrap().to_owned();
-    let attach = |file: &Shown| json!({ "type": "localImage", "path": path(file) });
+    let path = |file: &ImageCase| home.path().join(file.name).to_str().unwrap().to_owned();
+    let attach = |file: &ImageCase| json!({ "type": "localImage", "path": path(file) });
     let input: Vec<Value> = files().iter().map(attach).collect();
     turn(&mut server, &thread, json!(input)).await;
     let request = model.request(0).await.json();

@@ -39,6 +39,8 @@ mod exec_flags;
 #[cfg(target_os = "linux")]
 mod exec_threads;
 #[cfg(target_os = "linux")]
+mod failing_commands;
+#[cfg(target_os = "linux")]
 mod filesystem;
 #[cfg(target_os = "linux")]
 mod fuzzy_search;
@@ -56,8 +58,6 @@ mod limits;
 mod listeners;
 #[cfg(target_os = "linux")]
 mod logging;
-#[cfg(target_os = "linux")]
-mod manners;
 #[cfg(target_os = "linux")]
 mod many_clients;
 #[cfg(target_os = "linux")]
@@ -144,6 +144,7 @@ mod typescript;
 #[cfg(target_os = "linux")]
 mod undo;
 mod utilities;
+mod vocabulary;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -9,18 +9,18 @@ use tokio::net::TcpStream;
 use crate::listeners::Listening;
 use crate::setup::scripted_home;
 
-type Client = WebSocket<TcpStream>;
+type WebSocketClient = WebSocket<TcpStream>;
 
 const QUESTION: &str = "item/commandExecution/requestApproval";
 
 /// A listener whose model asks for one command and then says that it is done.
-struct Asking {
+struct ApprovalServer {
     server: Listening,
     _model: ModelServer,
     _home: TempDir,
 }
 
-impl Asking {
+impl ApprovalServer {
     async fn start() -> Self {
         let command = json!({ "command": "touch made" });
         let call = sse::function_call("call", "shell_command", &command);
@@ -37,7 +37,7 @@ impl Asking {
     }
 
     /// A client whose turn has just led to a question.
-    async fn asked(&self) -> (Client, Value, Value) {
+    async fn asked(&self) -> (WebSocketClient, Value, Value) {
         let mut client = self.server.connect().await;
         let reply = client.call("thread/start", json!({})).await.unwrap();
         let thread = reply["result"]["thread"]["id"].clone();
@@ -49,7 +49,7 @@ impl Asking {
     }
 
     /// Another client of the thread, who is asked the same.
-    async fn joined(&self, thread: &Value, question: &Value) -> Client {
+    async fn joined(&self, thread: &Value, question: &Value) -> WebSocketClient {
         let mut client = self.server.connect().await;
         let params = json!({ "threadId": thread });
         let resumed = client.call("thread/resume", params).await.unwrap();
@@ -61,7 +61,7 @@ impl Asking {
     }
 }
 
-async fn answer(client: &mut Client, question: &Value, answer: Value) {
+async fn answer(client: &mut WebSocketClient, question: &Value, answer: Value) {
     let mut message = answer;
     message["id"] = question["id"].clone();
     client.send(&message).await.unwrap();
@@ -72,7 +72,7 @@ fn decision(decision: &str) -> Value {
 }
 
 /// What a client hears until the turn is over: that the question is settled, and how the command ended.
-async fn hear_the_end(client: &mut Client, question: &Value) -> Value {
+async fn hear_the_end(client: &mut WebSocketClient, question: &Value) -> Value {
     let resolved = client.wait_for("serverRequest/resolved").await.unwrap();
     assert_eq!(resolved["params"]["requestId"], question["id"]);
     let ended = client.wait_for("turn/completed").await.unwrap();
@@ -84,7 +84,7 @@ async fn hear_the_end(client: &mut Client, question: &Value) -> Value {
 
 #[tokio::test]
 async fn the_first_answer_counts_and_everybody_is_told() {
-    let asking = Asking::start().await;
+    let asking = ApprovalServer::start().await;
     let (mut owner, thread, question) = asking.asked().await;
     let mut quick = asking.joined(&thread, &question).await;
     let mut late = asking.joined(&thread, &question).await;
@@ -104,7 +104,7 @@ async fn the_first_answer_counts_and_everybody_is_told() {
 
 #[tokio::test]
 async fn an_answer_that_cannot_be_read_is_a_refusal_and_everybody_is_warned() {
-    let asking = Asking::start().await;
+    let asking = ApprovalServer::start().await;
     let (mut owner, thread, question) = asking.asked().await;
     let mut odd = asking.joined(&thread, &question).await;
     answer(&mut odd, &question, decision("perhaps")).await;
@@ -124,7 +124,7 @@ async fn an_answer_that_cannot_be_read_is_a_refusal_and_everybody_is_warned() {
 
 #[tokio::test]
 async fn an_error_for_an_answer_is_a_refusal() {
-    let asking = Asking::start().await;
+    let asking = ApprovalServer::start().await;
     let (mut owner, _, question) = asking.asked().await;
     let error = json!({ "error": { "code": -32601, "message": "never heard of it" } });
     answer(&mut owner, &question, error).await;
@@ -134,7 +134,7 @@ async fn an_error_for_an_answer_is_a_refusal() {
 
 #[tokio::test]
 async fn a_question_outlives_the_clients_that_leave_and_is_asked_again() {
-    let asking = Asking::start().await;
+    let asking = ApprovalServer::start().await;
     let (owner, thread, question) = asking.asked().await;
     let leaving = asking.joined(&thread, &question).await;
     drop(owner);
@@ -147,7 +147,7 @@ async fn a_question_outlives_the_clients_that_leave_and_is_asked_again() {
 
 #[tokio::test]
 async fn a_question_waits_for_a_client_when_the_last_one_has_left() {
-    let asking = Asking::start().await;
+    let asking = ApprovalServer::start().await;
     let (mut owner, thread, question) = asking.asked().await;
     let params = json!({ "threadId": thread });
     let left = owner.call("thread/unsubscribe", params).await.unwrap();

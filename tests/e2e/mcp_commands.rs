@@ -183,13 +183,13 @@ web   http://127.0.0.1:1/x  TOKEN                 enabled  Bearer token
 }
 
 /// A login in a terminal.
-struct Login {
+struct LoginProcess {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
     shown: String,
 }
 
-impl Login {
+impl LoginProcess {
     fn start(home: &TempDir, arguments: &[&str]) -> Self {
         let mut child = command(home.path(), arguments)
             .arg("--no-browser")
@@ -239,7 +239,7 @@ impl Login {
 async fn a_server_that_offers_logins_is_logged_in_to_when_it_is_added() {
     let web = OauthServer::start().await;
     let home = home(SETTINGS);
-    let mut login = Login::start(&home, &["add", "web", "--url", &web.url()]);
+    let mut login = LoginProcess::start(&home, &["add", "web", "--url", &web.url()]);
     login.come_back("code=the-code").await;
     let (status, shown) = login.end().await;
     assert_eq!(status, 0, "{shown}");
@@ -260,13 +260,13 @@ async fn a_server_that_offers_logins_is_logged_in_to_when_it_is_added() {
 async fn scopes_that_nobody_asked_for_are_left_out_when_they_are_refused() {
     let web = OauthServer::start().await;
     let home = home(&format!("[mcp_servers.web]\nurl = \"{}\"\n", web.url()));
-    let mut login = Login::start(&home, &["login", "web"]);
+    let mut login = LoginProcess::start(&home, &["login", "web"]);
     let first = login.come_back("error=invalid_scope").await;
     assert_eq!(parameter(&first, "scope").as_deref(), Some("read write"));
     let second = login.come_back("code=c").await;
     assert_eq!(parameter(&second, "scope"), None);
     assert_eq!(login.end().await.0, 0);
-    let mut login = Login::start(&home, &["login", "web", "--scopes", "a,b"]);
+    let mut login = LoginProcess::start(&home, &["login", "web", "--scopes", "a,b"]);
     let asked = login.come_back("error=invalid_scope").await;
     assert_eq!(parameter(&asked, "scope").as_deref(), Some("a b"));
     let (status, shown) = login.end().await;

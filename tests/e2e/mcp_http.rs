@@ -13,7 +13,7 @@ use crate::setup::{server_in, untrusted_home};
 
 /// A request as it came: its method, its headers in lower case, its body.
 #[derive(Clone, Debug)]
-struct Heard {
+struct HttpRequest {
     method: String,
     headers: String,
     body: Value,
@@ -21,7 +21,7 @@ struct Heard {
 
 /// A server that knows one tool and forgets its first session at the first call.
 #[derive(Clone, Default)]
-struct HttpServer(Arc<Mutex<Vec<Heard>>>);
+struct HttpServer(Arc<Mutex<Vec<HttpRequest>>>);
 
 impl HttpServer {
     async fn start() -> (Self, String) {
@@ -38,14 +38,14 @@ impl HttpServer {
         (server, url)
     }
 
-    fn heard(&self) -> Vec<Heard> {
+    fn requests(&self) -> Vec<HttpRequest> {
         self.0.lock().clone()
     }
 
-    fn asked(&self, method: &str) -> Vec<Heard> {
-        let mut heard = self.heard();
-        heard.retain(|heard| heard.body["method"] == method);
-        heard
+    fn asked(&self, method: &str) -> Vec<HttpRequest> {
+        let mut requests = self.requests();
+        requests.retain(|requests| requests.body["method"] == method);
+        requests
     }
 
     /// One request for each connection.
@@ -64,27 +64,27 @@ impl HttpServer {
             .map_or(0, |length| length.trim().parse().unwrap());
         let mut body = vec![0; length];
         stream.read_exact(&mut body).await.unwrap();
-        let heard = Heard {
+        let requests = HttpRequest {
             method: head.split(' ').next().unwrap().to_owned(),
             headers,
             body: serde_json::from_slice(&body).unwrap_or_default(),
         };
-        let reply = self.reply(&heard);
-        self.0.lock().push(heard);
+        let reply = self.reply(&requests);
+        self.0.lock().push(requests);
         let _ = stream.write_all(reply.as_bytes()).await;
     }
 
-    fn reply(&self, heard: &Heard) -> String {
+    fn reply(&self, requests: &HttpRequest) -> String {
         let plain = |status: &str| {
             format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
         };
-        if heard.method != "POST" {
+        if requests.method != "POST" {
             return plain("405 Method Not Allowed");
         }
-        if !heard.headers.contains("authorization: bearer secret") {
+        if !requests.headers.contains("authorization: bearer secret") {
             return plain("401 Unauthorized\r\nwww-authenticate: Bearer");
         }
-        let id = &heard.body["id"];
+        let id = &requests.body["id"];
         let answer = |result: Value| json!({ "jsonrpc": "2.0", "id": id, "result": result });
         let with = |kind: &str, body: &str, more: &str| {
             let length = body.len();
@@ -94,7 +94,7 @@ impl HttpServer {
             )
         };
         let events = |answer: Value| format!("event: message\ndata: {answer}\n\n");
-        match heard.body["method"].as_str().unwrap() {
+        match requests.body["method"].as_str().unwrap() {
             "initialize" => {
                 let number = self.asked("initialize").len() + 1;
                 let result = json!({ "protocolVersion": "2025-03-26", "capabilities": {} });
@@ -107,7 +107,7 @@ impl HttpServer {
                 let events = events(answer(json!({ "tools": [tool] })));
                 with("text/event-stream; charset=utf-8", &events, "")
             }
-            "tools/call" if heard.headers.contains("mcp-session-id: session-1") => {
+            "tools/call" if requests.headers.contains("mcp-session-id: session-1") => {
                 plain("404 Not Found")
             }
             "tools/call" => {
@@ -156,7 +156,7 @@ async fn a_server_behind_http_is_called_again_when_its_session_has_expired() {
     assert_eq!(status["status"], "ready");
     let body = model.request(1).await.json();
     let output = &body["input"].as_array().unwrap().last().unwrap()["output"];
-    assert_eq!(output, r#"[{"type":"text","text":"heard you"}]"#);
+    assert_eq!(output, r#"[{"type":"text","text":"requests you"}]"#);
     let listed = server
         .call("mcpServerStatus/list", json!({}))
         .await
@@ -164,11 +164,15 @@ async fn a_server_behind_http_is_called_again_when_its_session_has_expired() {
     assert_eq!(listed["result"]["data"][0]["authStatus"], "bearerToken");
     server.finish().await.unwrap();
     assert_eq!(web.asked("tools/call").len(), 2);
-    for heard in web.asked("tools/list") {
-        assert!(heard.headers.contains("x-own: mine"));
-        assert!(heard.headers.contains("mcp-protocol-version: 2025-03-26"));
+    for requests in web.asked("tools/list") {
+        assert!(requests.headers.contains("x-own: mine"));
+        assert!(
+            requests
+                .headers
+                .contains("mcp-protocol-version: 2025-03-26")
+        );
         let accepts = "accept: text/event-stream, application/json";
-        assert!(heard.headers.contains(accepts));
+        assert!(requests.headers.contains(accepts));
     }
 }
 

@@ -14,13 +14,13 @@ use crate::setup::server;
 const COMPLETED: &str = "mcpServer/oauthLogin/completed";
 
 /// A home that knows a server, which wants a login.
-struct World {
+struct McpLoginTest {
     web: OauthServer,
     home: TempDir,
     server: AppServer,
 }
 
-impl World {
+impl McpLoginTest {
     async fn new(keys: &str) -> Self {
         Self::with(keys, |_| {}).await
     }
@@ -101,9 +101,9 @@ fn milliseconds() -> u64 {
 
 #[tokio::test]
 async fn a_login_leads_to_tokens_that_are_kept_and_used() {
-    let mut world = World::new("").await;
-    assert_eq!(world.status().await, ("notLoggedIn".into(), Vec::new()));
-    let url = world.begin(json!({})).await;
+    let mut test = McpLoginTest::new("").await;
+    assert_eq!(test.status().await, ("notLoggedIn".into(), Vec::new()));
+    let url = test.begin(json!({})).await;
     for (name, value) in [
         ("response_type", "code"),
         ("client_id", "client"),
@@ -114,7 +114,7 @@ async fn a_login_leads_to_tokens_that_are_kept_and_used() {
     }
     let back = back(&url);
     assert!(back.starts_with("http://127.0.0.1:"), "{back}");
-    let told: Value = serde_json::from_str(&world.web.heard_at("/register")[0].body).unwrap();
+    let told: Value = serde_json::from_str(&test.web.requests_at("/register")[0].body).unwrap();
     assert_eq!(told["redirect_uris"], json!([back]));
     let (status, page) = come_back(&url).await;
     assert!(
@@ -122,37 +122,37 @@ async fn a_login_leads_to_tokens_that_are_kept_and_used() {
         "{status} {page}"
     );
     assert_eq!(
-        world.completed().await,
+        test.completed().await,
         json!({ "name": "web", "success": true })
     );
-    let asked = world.web.heard_at("/token")[0].body.clone();
+    let asked = test.web.requests_at("/token")[0].body.clone();
     assert!(asked.contains("grant_type=authorization_code&code=the-code&code_verifier="));
-    let kept = world.kept();
+    let kept = test.kept();
     let (key, entry) = kept.as_object().unwrap().iter().next().unwrap();
     assert!(key.starts_with("web|") && key.len() == 20, "{key}");
     assert!(entry["expires_at"].as_u64().unwrap() > milliseconds());
     let expected = json!({
-        "server_name": "web", "server_url": world.web.url(), "client_id": "client",
+        "server_name": "web", "server_url": test.web.url(), "client_id": "client",
         "access_token": "access-1", "refresh_token": "refresh-1", "scopes": [],
         "expires_at": entry["expires_at"],
     });
     assert_eq!(*entry, expected);
-    let path = world.home.path().join(".credentials.json");
+    let path = test.home.path().join(".credentials.json");
     assert_eq!(
         fs::metadata(path).unwrap().permissions().mode() & 0o777,
         0o600
     );
     assert_eq!(
-        world.status().await,
+        test.status().await,
         ("oAuth".into(), vec!["echo".to_owned()])
     );
-    world.server.finish().await.unwrap();
+    test.server.finish().await.unwrap();
 }
 
 #[tokio::test]
 async fn only_the_browser_that_was_sent_ends_a_login() {
-    let mut world = World::new("").await;
-    let url = world.begin(json!({ "scopes": ["own"] })).await;
+    let mut test = McpLoginTest::new("").await;
+    let url = test.begin(json!({ "scopes": ["own"] })).await;
     assert_eq!(parameter(&url, "scope").as_deref(), Some("own"));
     let back = back(&url);
     for strange in [
@@ -164,16 +164,16 @@ async fn only_the_browser_that_was_sent_ends_a_login() {
         let (status, _) = browse(&strange).await;
         assert!(status.contains(" 400 "), "{strange}: {status}");
     }
-    assert!(world.web.heard_at("/token").is_empty());
+    assert!(test.web.requests_at("/token").is_empty());
     come_back(&url).await;
-    assert_eq!(world.completed().await["success"], true);
-    world.server.finish().await.unwrap();
+    assert_eq!(test.completed().await["success"], true);
+    test.server.finish().await.unwrap();
 }
 
 #[tokio::test]
 async fn a_login_that_is_refused_or_takes_too_long_says_so() {
-    let mut world = World::new("").await;
-    let url = world.begin(json!({})).await;
+    let mut test = McpLoginTest::new("").await;
+    let url = test.begin(json!({})).await;
     let state = parameter(&url, "state").unwrap();
     let refused = format!(
         "{}?error=access_denied&error_description=not+you&state={state}",
@@ -182,51 +182,50 @@ async fn a_login_that_is_refused_or_takes_too_long_says_so() {
     browse(&refused).await;
     let expected = json!({ "name": "web", "success": false,
         "error": "OAuth provider returned `access_denied`: not you" });
-    assert_eq!(world.completed().await, expected);
-    world.begin(json!({ "timeoutSecs": 0 })).await;
+    assert_eq!(test.completed().await, expected);
+    test.begin(json!({ "timeoutSecs": 0 })).await;
     let expected = json!({ "name": "web", "success": false,
         "error": "timed out waiting for OAuth callback" });
-    assert_eq!(world.completed().await, expected);
-    assert!(!world.home.path().join(".credentials.json").exists());
-    world.server.finish().await.unwrap();
+    assert_eq!(test.completed().await, expected);
+    assert!(!test.home.path().join(".credentials.json").exists());
+    test.server.finish().await.unwrap();
 }
 
 #[tokio::test]
 async fn the_last_of_several_logins_counts() {
-    let mut world = World::new("").await;
-    let first = world.begin(json!({})).await;
-    let second = world.begin(json!({})).await;
-    let given_up = world.completed().await;
+    let mut test = McpLoginTest::new("").await;
+    let first = test.begin(json!({})).await;
+    let second = test.begin(json!({})).await;
+    let given_up = test.completed().await;
     assert_eq!(given_up["success"], false);
     assert_eq!(given_up["error"], "another login took its place");
     let port = back(&first).replace("http://", "").replace("/callback", "");
     assert!(tokio::net::TcpStream::connect(port).await.is_err());
     come_back(&second).await;
-    assert_eq!(world.completed().await["success"], true);
-    world.server.finish().await.unwrap();
+    assert_eq!(test.completed().await["success"], true);
+    test.server.finish().await.unwrap();
 }
 
 #[tokio::test]
 async fn nonsense_of_an_authorisation_server_is_named() {
-    let mut world = World::new("").await;
-    world.web.answer(
+    let mut test = McpLoginTest::new("").await;
+    test.web.answer(
         "/register",
         "400 Bad Request",
         r#"{"error":"invalid_redirect_uri"}"#,
     );
-    let refusal = world.refusal().await;
+    let refusal = test.refusal().await;
     assert!(
         refusal.ends_with("400 Bad Request: invalid_redirect_uri"),
         "{refusal}"
     );
-    world.web.answer("/register", "200 OK", "<html>");
-    let refusal = world.refusal().await;
+    test.web.answer("/register", "200 OK", "<html>");
+    let refusal = test.refusal().await;
     assert!(refusal.ends_with("does not reply with JSON"), "{refusal}");
-    world
-        .web
+    test.web
         .answer("/register", "200 OK", r#"{"client_id":"client"}"#);
-    world.web.answer("/token", "200 OK", "access-secret");
-    let url = world.begin(json!({})).await;
+    test.web.answer("/token", "200 OK", "access-secret");
+    let url = test.begin(json!({})).await;
     let (status, page) = come_back(&url).await;
     assert!(
         status.contains(" 400 ") && !page.contains("secret"),
@@ -234,49 +233,48 @@ async fn nonsense_of_an_authorisation_server_is_named() {
     );
     let expected =
         "failed to handle OAuth callback: the authorization server does not reply with JSON";
-    assert_eq!(world.completed().await["error"], expected);
+    assert_eq!(test.completed().await["error"], expected);
     let description = "/.well-known/oauth-authorization-server";
     for nonsense in [
         "<html>",
         r#"{"authorization_endpoint":"URL/authorize"}"#,
         r#"{"authorization_endpoint":"file:///etc/passwd","token_endpoint":"URL/token"}"#,
     ] {
-        world.web.answer(description, "200 OK", nonsense);
-        let refusal = world.refusal().await;
+        test.web.answer(description, "200 OK", nonsense);
+        let refusal = test.refusal().await;
         assert!(
             refusal.ends_with("No authorization support detected"),
             "{refusal}"
         );
     }
-    assert_eq!(world.status().await, ("unsupported".into(), Vec::new()));
-    world.server.finish().await.unwrap();
+    assert_eq!(test.status().await, ("unsupported".into(), Vec::new()));
+    test.server.finish().await.unwrap();
 }
 
 #[tokio::test]
 async fn a_server_may_name_another_one_for_logins() {
-    let mut world = World::new("").await;
-    world.web.answer(
+    let mut test = McpLoginTest::new("").await;
+    test.web.answer(
         "/.well-known/oauth-authorization-server",
         "404 Not Found",
         "",
     );
     let named = r#"{"authorization_servers":["URL/elsewhere"]}"#;
-    world
-        .web
+    test.web
         .answer("/.well-known/oauth-protected-resource/mcp", "200 OK", named);
     let description = r#"{"authorization_endpoint":"URL/authorize?tenant=1",
         "token_endpoint":"URL/token","registration_endpoint":"URL/register"}"#;
-    world.web.answer(
+    test.web.answer(
         "/.well-known/openid-configuration/elsewhere",
         "200 OK",
         description,
     );
-    let url = world.begin(json!({})).await;
+    let url = test.begin(json!({})).await;
     assert_eq!(parameter(&url, "tenant").as_deref(), Some("1"));
     assert_eq!(parameter(&url, "scope"), None);
     come_back(&url).await;
-    assert_eq!(world.completed().await["success"], true);
-    world.server.finish().await.unwrap();
+    assert_eq!(test.completed().await["success"], true);
+    test.server.finish().await.unwrap();
 }
 
 /// A stored login whose tokens are old.
@@ -294,16 +292,16 @@ fn stored(home: &TempDir, web: &OauthServer, expires_at: u64) {
 async fn tokens_are_renewed_before_they_expire_and_when_they_are_refused() {
     for expires_at in [milliseconds() - 1000, milliseconds() + 3_600_000] {
         let prepare = |(home, web): (&TempDir, &OauthServer)| stored(home, web, expires_at);
-        let mut world = World::with("", prepare).await;
+        let mut test = McpLoginTest::with("", prepare).await;
         assert_eq!(
-            world.status().await,
+            test.status().await,
             ("oAuth".into(), vec!["echo".to_owned()])
         );
-        let asked = world.web.heard_at("/token");
+        let asked = test.web.requests_at("/token");
         let expected = "grant_type=refresh_token&refresh_token=refresh-0&client_id=client";
         assert_eq!(asked.len(), 1);
         assert_eq!(asked[0].body, expected);
-        let kept = world.kept();
+        let kept = test.kept();
         assert_eq!(kept["other|0"]["later"], 1);
         let mut entries = kept.as_object().unwrap().values();
         let entry = entries.find(|entry| entry["server_name"] == "web").unwrap();
@@ -312,77 +310,77 @@ async fn tokens_are_renewed_before_they_expire_and_when_they_are_refused() {
             (&entry["refresh_token"], &entry["scopes"]),
             (&"refresh-1".into(), &json!(["read"]))
         );
-        world.server.finish().await.unwrap();
+        test.server.finish().await.unwrap();
     }
 }
 
 #[tokio::test]
 async fn a_refresh_token_that_is_refused_is_not_sent_again() {
     let prepare = |(home, web): (&TempDir, &OauthServer)| stored(home, web, milliseconds() - 1000);
-    let mut world = World::with("", prepare).await;
-    world.web.takes_only("access-0");
-    world
-        .web
+    let mut test = McpLoginTest::with("", prepare).await;
+    test.web.takes_only("access-0");
+    test.web
         .answer("/token", "400 Bad Request", r#"{"error":"invalid_grant"}"#);
     assert_eq!(
-        world.status().await,
+        test.status().await,
         ("oAuth".into(), vec!["echo".to_owned()])
     );
-    assert_eq!(world.web.heard_at("/token").len(), 1);
-    world.server.finish().await.unwrap();
+    assert_eq!(test.web.requests_at("/token").len(), 1);
+    test.server.finish().await.unwrap();
 }
 
 #[tokio::test]
 async fn what_is_configured_for_a_server_is_told_to_no_other() {
     let other = OauthServer::start().await;
     let other_url = other.url().replace("/mcp", "");
-    let mut world = World::new("").await;
-    let config = world.home.path().join("config.toml");
+    let mut test = McpLoginTest::new("").await;
+    let config = test.home.path().join("config.toml");
     let keys = "http_headers = { X-Key = \"secret\" }\noauth_resource = \"https://resource\"\n";
     let text = fs::read_to_string(&config).unwrap() + keys;
     fs::write(&config, text).unwrap();
-    world.web.answer(
+    test.web.answer(
         "/.well-known/oauth-authorization-server",
         "404 Not Found",
         "",
     );
     let named = json!({ "authorization_servers": [other_url] }).to_string();
-    world
-        .web
+    test.web
         .answer("/.well-known/oauth-protected-resource", "200 OK", &named);
-    let url = world.begin(json!({})).await;
+    let url = test.begin(json!({})).await;
     assert_eq!(
         parameter(&url, "resource").as_deref(),
         Some("https://resource")
     );
     come_back(&url).await;
-    assert_eq!(world.completed().await["success"], true);
-    let own = world.web.heard_at("/.well-known/oauth-protected-resource");
+    assert_eq!(test.completed().await["success"], true);
+    let own = test
+        .web
+        .requests_at("/.well-known/oauth-protected-resource");
     assert!(own[0].headers.contains("x-key: secret"));
     for path in [
         "/.well-known/oauth-authorization-server",
         "/register",
         "/token",
     ] {
-        let heard = other.heard_at(path);
+        let heard = other.requests_at(path);
         assert!(!heard.is_empty() && heard.iter().all(|heard| !heard.headers.contains("x-key")));
     }
-    world.server.finish().await.unwrap();
+    test.server.finish().await.unwrap();
 }
 
 #[tokio::test]
 async fn a_keyring_is_refused_before_anybody_is_asked() {
-    let mut world = World::new("mcp_oauth_credentials_store = \"keyring\"").await;
-    let refusal = world.refusal().await;
+    let mut test = McpLoginTest::new("mcp_oauth_credentials_store = \"keyring\"").await;
+    let refusal = test.refusal().await;
     assert!(
         refusal.contains("set `mcp_oauth_credentials_store` to `file`"),
         "{refusal}"
     );
     let params = json!({ "name": "nobody" });
-    let reply = world.call("mcpServer/oauth/login", params).await;
+    let reply = test.call("mcpServer/oauth/login", params).await;
     assert_eq!(reply["error"]["code"], -32600);
-    assert!(world.web.heard_at("/register").is_empty());
-    world.server.finish().await.unwrap();
+    assert!(test.web.requests_at("/register").is_empty());
+    test.server.finish().await.unwrap();
 }
 
 #[tokio::test]
@@ -399,38 +397,38 @@ async fn newer_clients_ask_for_a_thread_and_for_less() {
         fs::create_dir(folder.join(".codex")).unwrap();
         fs::write(folder.join(".codex/config.toml"), own).unwrap();
     };
-    let mut world = World::with("", prepare).await;
-    let reply = world.call("thread/start", json!({ "cwd": folder })).await;
+    let mut test = McpLoginTest::with("", prepare).await;
+    let reply = test.call("thread/start", json!({ "cwd": folder })).await;
     let thread = reply["result"]["thread"]["id"].clone();
     let names = |reply: Value| {
         let data = reply["result"]["data"].as_array().unwrap().clone();
         let name = |server: &Value| server["name"].as_str().unwrap().to_owned();
         data.iter().map(name).collect::<Vec<_>>()
     };
-    let reply = world
+    let reply = test
         .call("mcpServerStatus/list", json!({ "detail": "full" }))
         .await;
     assert_eq!(names(reply), ["web"]);
     let asked = |web: &OauthServer| {
-        let mut asked = web.heard_at("/mcp");
+        let mut asked = web.requests_at("/mcp");
         asked.retain(|heard| heard.body.contains("resources/list"));
         asked.len()
     };
-    assert_eq!(asked(&world.web), 1);
+    assert_eq!(asked(&test.web), 1);
     let params = json!({ "detail": "toolsAndAuthOnly", "threadId": thread });
-    let reply = world.call("mcpServerStatus/list", params).await;
+    let reply = test.call("mcpServerStatus/list", params).await;
     assert_eq!(names(reply), ["own", "web"]);
-    assert_eq!(asked(&world.web), 1);
+    assert_eq!(asked(&test.web), 1);
     let params = json!({ "threadId": thread, "serverName": "own" });
-    let reply = world.call("mcpServerStatus/list", params).await;
+    let reply = test.call("mcpServerStatus/list", params).await;
     assert_eq!(names(reply), ["own"]);
     let params = json!({ "name": "own", "threadId": thread });
-    let reply = world.call("mcpServer/oauth/login", params).await;
+    let reply = test.call("mcpServer/oauth/login", params).await;
     come_back(reply["result"]["authorizationUrl"].as_str().unwrap()).await;
     let expected = json!({ "name": "own", "success": true, "threadId": thread });
-    assert_eq!(world.completed().await, expected);
+    assert_eq!(test.completed().await, expected);
     let nobody = json!({ "threadId": "01a2044c-9e35-7640-8dc5-69a36d1dacdd" });
-    let reply = world.call("mcpServerStatus/list", nobody).await;
+    let reply = test.call("mcpServerStatus/list", nobody).await;
     assert_eq!(reply["error"]["code"], -32600);
-    world.server.finish().await.unwrap();
+    test.server.finish().await.unwrap();
 }

@@ -45,7 +45,7 @@ fn scripted_server() {
     if manners["start"] == "dies" {
         std::process::exit(3);
     }
-    let mut server = Server {
+    let mut server = ScriptedMcpServer {
         manners,
         asked: None,
     };
@@ -87,13 +87,13 @@ fn text(text: &str) -> Value {
     json!({ "content": [{ "type": "text", "text": text }] })
 }
 
-struct Server {
+struct ScriptedMcpServer {
     manners: Value,
     /// The call that waits for an answer of the user.
     asked: Option<Value>,
 }
 
-impl Server {
+impl ScriptedMcpServer {
     fn hear(&mut self, message: &Value) {
         let (id, params) = (&message["id"], &message["params"]);
         match message["method"].as_str() {

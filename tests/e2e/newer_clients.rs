@@ -9,7 +9,7 @@ use crate::setup::{experimental_server, scripted_home, server};
 use crate::soak::message;
 
 /// A thread of three turns.
-struct Conversation {
+struct ThreeTurnThread {
     server: AppServer,
     model: ModelServer,
     _home: TempDir,
@@ -17,7 +17,7 @@ struct Conversation {
     turns: Vec<Value>,
 }
 
-impl Conversation {
+impl ThreeTurnThread {
     async fn of_three_turns() -> Self {
         let replies = ["one", "two", "three", "after"].into_iter().enumerate();
         let replies = replies.map(|(number, text)| message(number, text));
@@ -74,7 +74,7 @@ impl Conversation {
 
 #[tokio::test]
 async fn a_fork_ends_where_it_is_told_to() {
-    let mut conversation = Conversation::of_three_turns().await;
+    let mut conversation = ThreeTurnThread::of_three_turns().await;
     let turn = conversation.turns.clone();
     conversation
         .check_fork(json!({ "lastTurnId": turn[2] }), 3)
@@ -117,7 +117,7 @@ async fn a_fork_ends_where_it_is_told_to() {
 
 #[tokio::test]
 async fn a_list_goes_the_way_it_is_told_to_and_leaves_out_what_it_is_told_to() {
-    let mut conversation = Conversation::of_three_turns().await;
+    let mut conversation = ThreeTurnThread::of_three_turns().await;
     let first = json!(conversation.thread);
     let second = conversation.check_fork(json!({}), 3).await;
     conversation.turn(second.as_str().unwrap(), "4").await;
@@ -202,7 +202,7 @@ async fn a_watch_has_the_name_that_its_client_gives_it() {
 
 #[tokio::test]
 async fn a_message_keeps_the_id_that_its_client_gave_it() {
-    let mut conversation = Conversation::of_three_turns().await;
+    let mut conversation = ThreeTurnThread::of_three_turns().await;
     let thread = conversation.thread.clone();
     let input = json!([{ "type": "text", "text": "mine" }]);
     let params = json!({ "threadId": thread, "input": input, "clientUserMessageId": "client-1" });
@@ -227,7 +227,7 @@ async fn a_message_keeps_the_id_that_its_client_gave_it() {
 
 #[tokio::test]
 async fn a_page_of_turns_comes_with_a_resumed_thread() {
-    let mut conversation = Conversation::of_three_turns().await;
+    let mut conversation = ThreeTurnThread::of_three_turns().await;
     let (thread, turns) = (conversation.thread.clone(), conversation.turns.clone());
     let ids = |page: &Value| -> Vec<Value> {
         let turns = page["data"].as_array().unwrap();
@@ -257,7 +257,7 @@ async fn a_page_of_turns_comes_with_a_resumed_thread() {
 
 #[tokio::test]
 async fn a_list_of_threads_can_be_turned_round() {
-    let mut conversation = Conversation::of_three_turns().await;
+    let mut conversation = ThreeTurnThread::of_three_turns().await;
     let other = conversation.call("thread/start", json!({})).await;
     let other = other["result"]["thread"]["id"].clone();
     conversation.turn(other.as_str().unwrap(), "other").await;

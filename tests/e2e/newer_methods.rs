@@ -3,7 +3,7 @@
 use codex_test_support::{HttpReply, sse};
 use serde_json::{Value, json};
 
-use crate::newer_requests::Scripted;
+use crate::newer_requests::ScriptedThread;
 use crate::serving::Serving;
 use crate::soak::message;
 
@@ -11,7 +11,7 @@ use crate::soak::message;
 async fn the_items_of_a_thread_can_be_paged_through_from_either_end() {
     let replies = ["one", "two"].into_iter().enumerate();
     let replies = replies.map(|(number, text)| message(number, text));
-    let mut scripted = Scripted::start(replies, json!({})).await;
+    let mut scripted = ScriptedThread::start(replies, json!({})).await;
     let early = scripted.call("thread/items/list", json!({})).await;
     assert_eq!(early["error"]["code"], -32600, "{early}");
     scripted.turn(json!({})).await;
@@ -84,7 +84,7 @@ async fn terminals_in_the_background_are_listed_and_stopped_one_by_one() {
     ];
     let settings = json!({ "features.unified_exec": true });
     let params = json!({ "approvalPolicy": "never", "config": settings });
-    let mut scripted = Scripted::start(replies, params).await;
+    let mut scripted = ScriptedThread::start(replies, params).await;
     scripted.turn(json!({})).await;
     let list = "thread/backgroundTerminals/list";
     let page = scripted.call(list, json!({})).await["result"].take();
@@ -140,7 +140,7 @@ async fn hooks_that_are_not_run_are_named() {
 
 #[tokio::test]
 async fn settings_change_without_a_turn() {
-    let mut scripted = Scripted::start([message(0, "done")], json!({})).await;
+    let mut scripted = ScriptedThread::start([message(0, "done")], json!({})).await;
     let method = "thread/settings/update";
     let both =
         json!({ "permissions": ":workspace", "sandboxPolicy": { "type": "dangerFullAccess" } });

@@ -8,14 +8,14 @@ use crate::setup::{experimental_server, scripted_home, server};
 use crate::soak::message;
 
 /// A thread with a model that has this to say.
-pub(crate) struct Scripted {
+pub(crate) struct ScriptedThread {
     pub(crate) server: AppServer,
     pub(crate) model: ModelServer,
     _home: TempDir,
     pub(crate) thread: Value,
 }
 
-impl Scripted {
+impl ScriptedThread {
     pub(crate) async fn start(replies: impl IntoIterator<Item = HttpReply>, params: Value) -> Self {
         let model = ModelServer::start(replies).await.unwrap();
         let home = scripted_home(&model, "");
@@ -63,7 +63,7 @@ async fn a_tier_of_one_turn_is_of_that_turn_alone() {
         (json!({}), Value::Null),
     ];
     let replies = (0..steps.len()).map(|number| message(number, "done"));
-    let mut scripted = Scripted::start(replies, json!({ "serviceTier": "default" })).await;
+    let mut scripted = ScriptedThread::start(replies, json!({ "serviceTier": "default" })).await;
     assert_eq!(scripted.thread["serviceTier"], "default");
     for (number, (params, tier)) in steps.into_iter().enumerate() {
         scripted.turn(params.clone()).await;
@@ -76,14 +76,14 @@ async fn a_tier_of_one_turn_is_of_that_turn_alone() {
 #[tokio::test]
 async fn a_reviewer_is_known_by_its_newer_name() {
     let params = json!({ "approvalsReviewer": "auto_review" });
-    let scripted = Scripted::start([], params).await;
+    let scripted = ScriptedThread::start([], params).await;
     assert_eq!(scripted.thread["approvalsReviewer"], "auto_review");
     scripted.server.finish().await.unwrap();
 }
 
 #[tokio::test]
 async fn a_list_takes_the_filters_of_newer_clients() {
-    let mut scripted = Scripted::start([message(0, "done")], json!({})).await;
+    let mut scripted = ScriptedThread::start([message(0, "done")], json!({})).await;
     scripted.turn(json!({})).await;
     let (id, cwd) = (scripted.id(), scripted.thread["cwd"].clone());
     let found = [
@@ -140,7 +140,7 @@ async fn a_terminal_that_is_stopped_from_outside_has_failed() {
     let replies = [HttpReply::stream(&call), message(1, "it waits")];
     let settings = json!({ "features.unified_exec": true });
     let params = json!({ "approvalPolicy": "never", "config": settings });
-    let mut scripted = Scripted::start(replies, params).await;
+    let mut scripted = ScriptedThread::start(replies, params).await;
     scripted.turn(json!({})).await;
     let cleaned = scripted
         .call("thread/backgroundTerminals/clean", json!({}))
@@ -165,7 +165,7 @@ pub(crate) fn texts_of(request: &Value, role: &str) -> Vec<String> {
 #[tokio::test]
 async fn additional_context_comes_before_what_is_said_and_once() {
     let replies = (0..2).map(|number| message(number, "done"));
-    let mut scripted = Scripted::start(replies, json!({})).await;
+    let mut scripted = ScriptedThread::start(replies, json!({})).await;
     let context = json!({
         "file": { "kind": "application", "value": "main.rs" },
         "page": { "kind": "untrusted", "value": "from the web" },
@@ -189,7 +189,7 @@ async fn additional_context_comes_before_what_is_said_and_once() {
 #[tokio::test]
 async fn injected_items_are_seen_by_the_model_and_by_nobody_else() {
     let replies = (0..2).map(|number| message(number, "done"));
-    let mut scripted = Scripted::start(replies, json!({})).await;
+    let mut scripted = ScriptedThread::start(replies, json!({})).await;
     let item = |text: &str| json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": text }] });
     let method = "thread/inject_items";
     for text in ["before the first", "between"] {
@@ -224,13 +224,13 @@ async fn permissions_by_name_are_those_of_a_sandbox() {
         (":danger-full-access", "dangerFullAccess"),
     ];
     for (name, kind) in kinds {
-        let scripted = Scripted::start([], json!({ "permissions": name })).await;
+        let scripted = ScriptedThread::start([], json!({ "permissions": name })).await;
         assert_eq!(scripted.thread["sandbox"]["type"], kind);
         assert_eq!(scripted.thread["activePermissionProfile"]["id"], name);
         scripted.server.finish().await.unwrap();
     }
     let replies = (0..2).map(|number| message(number, "done"));
-    let mut scripted = Scripted::start(replies, json!({})).await;
+    let mut scripted = ScriptedThread::start(replies, json!({})).await;
     let listed = scripted
         .server
         .call("permissionProfile/list", json!({}))
@@ -265,7 +265,7 @@ async fn permissions_by_name_are_those_of_a_sandbox() {
 async fn a_thread_tells_what_newer_clients_want_to_know_of_it() {
     let settings = json!({ "model_reasoning_effort": "high" });
     let params = json!({ "threadSource": "user", "config": settings });
-    let mut scripted = Scripted::start([message(0, "done")], params).await;
+    let mut scripted = ScriptedThread::start([message(0, "done")], params).await;
     scripted.turn(json!({})).await;
     let cwd = scripted.thread["cwd"].clone();
     let environments =
@@ -294,7 +294,7 @@ async fn a_thread_tells_what_newer_clients_want_to_know_of_it() {
 
 #[tokio::test]
 async fn an_interrupt_that_names_no_turn_is_of_whatever_runs() {
-    let mut scripted = Scripted::start([HttpReply::silence()], json!({})).await;
+    let mut scripted = ScriptedThread::start([HttpReply::silence()], json!({})).await;
     let idle = scripted
         .call("turn/interrupt", json!({ "turnId": "" }))
         .await;
@@ -329,7 +329,7 @@ async fn tokens_written_to_the_cache_are_counted() {
             .header("content-type", "text/event-stream")
             .body(format!("event: response.completed\ndata: {completed}\n\n"))
     };
-    let mut scripted = Scripted::start([reply(), reply()], json!({})).await;
+    let mut scripted = ScriptedThread::start([reply(), reply()], json!({})).await;
     for total in [4, 8] {
         let input = json!([{ "type": "text", "text": "hi" }]);
         scripted.call("turn/start", json!({ "input": input })).await;
@@ -418,7 +418,7 @@ async fn tools_of_the_client_may_be_in_a_namespace() {
     let call = HttpReply::stream([&done, &completed]);
     let flat = HttpReply::stream(&sse::items(&[sse::function_call("d2", "flat", &json!({}))]));
     let replies = [call, flat, message(2, "done"), message(3, "again")];
-    let mut scripted = Scripted::start(replies, json!({ "dynamicTools": tools })).await;
+    let mut scripted = ScriptedThread::start(replies, json!({ "dynamicTools": tools })).await;
     let input = json!([{ "type": "text", "text": "hi" }]);
     scripted.call("turn/start", json!({ "input": input })).await;
     for (tool, namespace) in [("lookup", json!("crm")), ("flat", Value::Null)] {
@@ -487,7 +487,7 @@ async fn tools_of_the_client_may_be_in_a_namespace() {
 #[tokio::test]
 async fn a_turn_may_begin_with_what_a_tool_answered() {
     let replies = (0..3).map(|number| message(number, "done"));
-    let mut scripted = Scripted::start(replies, json!({})).await;
+    let mut scripted = ScriptedThread::start(replies, json!({})).await;
     scripted.turn(json!({})).await;
     let answered = json!({ "name": "build", "namespace": "ci", "output": "it failed" });
     let params = json!({ "input": [], "toolOutput": answered });

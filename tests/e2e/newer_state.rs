@@ -3,18 +3,18 @@
 use codex_test_support::HttpReply;
 use serde_json::{Value, json};
 
-use crate::newer_requests::Scripted;
+use crate::newer_requests::ScriptedThread;
 use crate::soak::message;
 
 const PINNED: &str = "01984de2-8f74-7c91-a3b2-5c5e937cf318";
 
-async fn call(scripted: &mut Scripted, method: &str, params: Value) -> Value {
+async fn call(scripted: &mut ScriptedThread, method: &str, params: Value) -> Value {
     scripted.server.call(method, params).await.unwrap()
 }
 
 #[tokio::test]
 async fn a_goal_is_set_changed_and_cleared() {
-    let mut scripted = Scripted::start([], json!({})).await;
+    let mut scripted = ScriptedThread::start([], json!({})).await;
     let none = scripted.call("thread/goal/get", json!({})).await;
     assert_eq!(none["result"], json!({ "goal": null }));
     let refused = scripted
@@ -50,7 +50,7 @@ async fn a_goal_is_set_changed_and_cleared() {
 #[tokio::test]
 async fn an_active_goal_starts_turns_until_it_pauses() {
     let replies = (0..5).map(|number| message(number, "thinking"));
-    let mut scripted = Scripted::start(replies, json!({})).await;
+    let mut scripted = ScriptedThread::start(replies, json!({})).await;
     scripted
         .call("thread/goal/set", json!({ "objective": "Ship it" }))
         .await;
@@ -76,7 +76,8 @@ async fn an_active_goal_starts_turns_until_it_pauses() {
 
 #[tokio::test]
 async fn a_queued_message_starts_when_the_thread_is_idle() {
-    let mut scripted = Scripted::start([message(0, "one"), message(1, "two")], json!({})).await;
+    let mut scripted =
+        ScriptedThread::start([message(0, "one"), message(1, "two")], json!({})).await;
     for text in ["first", "second"] {
         let input = json!([{ "type": "text", "text": text }]);
         let params = json!({ "input": input, "clientUserMessageId": text });
@@ -98,7 +99,7 @@ async fn a_queued_message_starts_when_the_thread_is_idle() {
 
 #[tokio::test]
 async fn a_turn_makes_a_thread_unread_for_newer_clients() {
-    let mut scripted = Scripted::start([message(0, "one")], json!({})).await;
+    let mut scripted = ScriptedThread::start([message(0, "one")], json!({})).await;
     scripted
         .turn(json!({ "clientUserMessageId": "mine" }))
         .await;
@@ -117,7 +118,7 @@ async fn a_turn_makes_a_thread_unread_for_newer_clients() {
 #[tokio::test]
 async fn reverted_turns_leave_the_history() {
     let replies = ["one", "two", "three"].into_iter().enumerate();
-    let mut scripted = Scripted::start(
+    let mut scripted = ScriptedThread::start(
         replies.map(|(number, text)| message(number, text)),
         json!({}),
     )
@@ -151,7 +152,7 @@ async fn reverted_turns_leave_the_history() {
 
 #[tokio::test]
 async fn threads_are_filed_in_sections_and_projects() {
-    let mut scripted = Scripted::start([message(0, "one")], json!({})).await;
+    let mut scripted = ScriptedThread::start([message(0, "one")], json!({})).await;
     scripted.turn(json!({})).await;
     let id = scripted.thread["thread"]["id"].clone();
     let moved = scripted
@@ -191,7 +192,7 @@ async fn threads_are_filed_in_sections_and_projects() {
 
 #[tokio::test]
 async fn a_process_runs_and_tells_its_end() {
-    let mut scripted = Scripted::start(Vec::<HttpReply>::new(), json!({})).await;
+    let mut scripted = ScriptedThread::start(Vec::<HttpReply>::new(), json!({})).await;
     let params =
         json!({ "command": ["sh", "-c", "echo out; exit 3"], "processHandle": "p", "cwd": "/" });
     let spawned = call(&mut scripted, "process/spawn", params).await;

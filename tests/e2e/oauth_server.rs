@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// A request as it came: its method and path, its headers in lower case, its body.
 #[derive(Clone, Debug)]
-pub(crate) struct Heard {
+pub(crate) struct OauthRequest {
     pub(crate) target: String,
     pub(crate) headers: String,
     pub(crate) body: String,
@@ -18,12 +18,12 @@ pub(crate) struct Heard {
 
 /// The server. Its tokens are `access-1`, `refresh-1` and so on, one pair for each time it gives some out.
 #[derive(Clone, Default)]
-pub(crate) struct OauthServer(Arc<Mutex<State>>);
+pub(crate) struct OauthServer(Arc<Mutex<OauthServerState>>);
 
 #[derive(Default)]
-struct State {
+struct OauthServerState {
     url: String,
-    heard: Vec<Heard>,
+    heard: Vec<OauthRequest>,
     /// What is answered at some paths in place of the usual.
     instead: BTreeMap<&'static str, (&'static str, String)>,
     given: u32,
@@ -63,7 +63,7 @@ impl OauthServer {
     }
 
     /// The requests at a path.
-    pub(crate) fn heard_at(&self, path: &str) -> Vec<Heard> {
+    pub(crate) fn requests_at(&self, path: &str) -> Vec<OauthRequest> {
         let mut heard = self.0.lock().heard.clone();
         heard.retain(|heard| heard.target.split([' ', '?']).nth(1) == Some(path));
         heard
@@ -86,7 +86,7 @@ impl OauthServer {
             .map_or(0, |length| length.trim().parse().unwrap());
         let mut body = vec![0; length];
         stream.read_exact(&mut body).await.unwrap();
-        let heard = Heard {
+        let heard = OauthRequest {
             target: line.to_owned(),
             headers,
             body: String::from_utf8(body).unwrap(),
@@ -96,7 +96,7 @@ impl OauthServer {
         let _ = stream.write_all(reply.as_bytes()).await;
     }
 
-    fn reply(&self, heard: &Heard) -> String {
+    fn reply(&self, heard: &OauthRequest) -> String {
         let path = heard.target.split([' ', '?']).nth(1).unwrap_or_default();
         let instead = self.0.lock().instead.get(path).cloned();
         if let Some((status, body)) = instead {
@@ -131,7 +131,7 @@ impl OauthServer {
         }
     }
 
-    fn speak(&self, heard: &Heard) -> String {
+    fn speak(&self, heard: &OauthRequest) -> String {
         let authorization = |line: &str| {
             let token = line.strip_prefix("authorization: bearer ")?;
             Some(self.0.lock().good.iter().any(|good| good == token))

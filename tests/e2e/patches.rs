@@ -15,155 +15,155 @@ use crate::setup::{scripted_home, server};
 /// `a.txt` of three lines, `crlf.txt`, `bytes` that are no text, the folder `folder`, and `link` to `a.txt`.
 struct Case {
     body: &'static str,
-    told: Told,
+    output: PatchOutput,
     /// Files and what they hold; nothing if they are gone.
     after: &'static [(&'static str, Option<&'static str>)],
 }
 
-enum Told {
+enum PatchOutput {
     /// It is applied, and this line says to what, below the folder of the patch.
     Applied(&'static str),
     /// It is not, and this is a part of the reason.
     Failed(&'static str),
 }
-use Told::{Applied, Failed};
+use PatchOutput::{Applied, Failed};
 
 const BEFORE: &str = "one\ntwo\nthree\n";
 
 const CASES: [Case; 27] = [
     Case {
         body: "",
-        told: Failed("patch rejected: empty patch"),
+        output: Failed("patch rejected: empty patch"),
         after: &[],
     },
     Case {
         body: "*** Add File: d/e/x.txt\n+x\n",
-        told: Applied("A {}d/e/x.txt"),
+        output: Applied("A {}d/e/x.txt"),
         after: &[("d/e/x.txt", Some("x\n"))],
     },
     Case {
         body: "*** Add File: empty\n",
-        told: Applied("A {}empty"),
+        output: Applied("A {}empty"),
         after: &[("empty", Some(""))],
     },
     Case {
         body: "*** Add File: a.txt\n+new\n",
-        told: Applied("A {}a.txt"),
+        output: Applied("A {}a.txt"),
         after: &[("a.txt", Some("new\n"))],
     },
     Case {
         body: "*** Add File: folder\n+x\n",
-        told: Failed("folder"),
+        output: Failed("folder"),
         after: &[("a.txt", Some(BEFORE))],
     },
     Case {
         body: "*** Add File: n\n\n",
-        told: Failed("is not a valid hunk header"),
+        output: Failed("is not a valid hunk header"),
         after: &[("n", None)],
     },
     Case {
         body: "*** Add File: q/../x.txt\n+x\n",
-        told: Applied("A {}q/../x.txt"),
+        output: Applied("A {}q/../x.txt"),
         after: &[("x.txt", Some("x\n"))],
     },
     Case {
         body: "*** Delete File: nope\n",
-        told: Failed("No such file or directory (os error 2)"),
+        output: Failed("No such file or directory (os error 2)"),
         after: &[],
     },
     Case {
         body: "*** Delete File: folder\n",
-        told: Failed("Is a directory (os error 21)"),
+        output: Failed("Is a directory (os error 21)"),
         after: &[],
     },
     Case {
         body: "*** Delete File: link\n",
-        told: Applied("D {}link"),
+        output: Applied("D {}link"),
         after: &[("link", None), ("a.txt", Some(BEFORE))],
     },
     Case {
         body: "*** Update File: nope\n@@\n-x\n+y\n",
-        told: Failed("Failed to read file to update"),
+        output: Failed("Failed to read file to update"),
         after: &[],
     },
     Case {
         body: "*** Update File: a.txt\n",
-        told: Failed("Update file hunk for path '{}a.txt' is empty"),
+        output: Failed("Update file hunk for path '{}a.txt' is empty"),
         after: &[],
     },
     Case {
         body: "*** Update File: a.txt\n-two\n+2\n",
-        told: Applied("M {}a.txt"),
+        output: Applied("M {}a.txt"),
         after: &[("a.txt", Some("one\n2\nthree\n"))],
     },
     Case {
         body: "*** Update File: a.txt\n@@\n-nothing\n+2\n",
-        told: Failed("Failed to find expected lines in"),
+        output: Failed("Failed to find expected lines in"),
         after: &[("a.txt", Some(BEFORE))],
     },
     Case {
         body: "*** Update File: a.txt\n@@ nowhere\n-two\n+2\n",
-        told: Failed("Failed to find context 'nowhere' in"),
+        output: Failed("Failed to find context 'nowhere' in"),
         after: &[("a.txt", Some(BEFORE))],
     },
     Case {
         body: "*** Update File: a.txt\n@@\n+four\n",
-        told: Applied("M {}a.txt"),
+        output: Applied("M {}a.txt"),
         after: &[("a.txt", Some("one\ntwo\nthree\nfour\n"))],
     },
     Case {
         body: "*** Update File: a.txt\n@@\n-one\n-two\n-three\n",
-        told: Applied("M {}a.txt"),
+        output: Applied("M {}a.txt"),
         after: &[("a.txt", Some(""))],
     },
     Case {
         body: "*** Update File: a.txt\n*** Move to: d/b.txt\n@@\n-two\n+2\n",
-        told: Applied("M {}d/b.txt"),
+        output: Applied("M {}d/b.txt"),
         after: &[("a.txt", None), ("d/b.txt", Some("one\n2\nthree\n"))],
     },
     Case {
         body: "*** Update File: a.txt\n*** Move to: a.txt\n@@\n-two\n+2\n",
-        told: Applied("M {}a.txt"),
+        output: Applied("M {}a.txt"),
         after: &[("a.txt", Some("one\n2\nthree\n"))],
     },
     Case {
         body: "*** Update File: link\n@@\n-two\n+2\n",
-        told: Applied("M {}link"),
+        output: Applied("M {}link"),
         after: &[("a.txt", Some("one\n2\nthree\n"))],
     },
     Case {
         body: "*** Update File: crlf.txt\n@@\n-two\n+2\n",
-        told: Applied("M {}crlf.txt"),
+        output: Applied("M {}crlf.txt"),
         after: &[("crlf.txt", Some("one\r\n2\r\n"))],
     },
     Case {
         body: "*** Update File: bytes\n@@\n-x\n+y\n",
-        told: Failed("stream did not contain valid UTF-8"),
+        output: Failed("stream did not contain valid UTF-8"),
         after: &[],
     },
     Case {
         body: "*** Update File: a.txt\n@@\n-two\n+2\n*** Update File: a.txt\n@@\n-2\n+zwei\n",
-        told: Applied("M {}a.txt"),
+        output: Applied("M {}a.txt"),
         after: &[("a.txt", Some("one\nzwei\nthree\n"))],
     },
     Case {
         body: "*** Add File: n\n+x\n*** Update File: n\n@@\n-x\n+y\n",
-        told: Applied("A {}n"),
+        output: Applied("A {}n"),
         after: &[("n", Some("y\n"))],
     },
     Case {
         body: "*** Add File: n\n+x\n*** Update File: a.txt\n@@\n-nothing\n+2\n",
-        told: Failed("Failed to find expected lines in"),
+        output: Failed("Failed to find expected lines in"),
         after: &[("n", None), ("a.txt", Some(BEFORE))],
     },
     Case {
         body: "*** Update File: a.txt\n@@\n one\n+*** y\n",
-        told: Applied("M {}a.txt"),
+        output: Applied("M {}a.txt"),
         after: &[("a.txt", Some("one\n*** y\ntwo\nthree\n"))],
     },
     Case {
         body: "*** Frobnicate: x\n",
-        told: Failed("is not a valid hunk header"),
+        output: Failed("is not a valid hunk header"),
         after: &[],
     },
 ];
@@ -182,15 +182,15 @@ impl Case {
     }
 
     #[track_caller]
-    fn check(&self, door: &Door, output: &str, folder: &Path) {
-        let place = format!("{}: {}", door.name, self.body);
-        let below = if door.is_there {
+    fn check(&self, caller: &PatchCaller, output: &str, folder: &Path) {
+        let place = format!("{}: {}", caller.name, self.body);
+        let below = if caller.is_there {
             String::new()
         } else {
             format!("{}/", folder.file_name().unwrap().display())
         };
         let said = "Success. Updated the following files:\n";
-        match self.told {
+        match self.output {
             Applied(line) => {
                 let line = line.replace("{}", &below);
                 assert!(
@@ -212,7 +212,7 @@ impl Case {
 }
 
 /// A way to have a patch applied.
-struct Door {
+struct PatchCaller {
     name: &'static str,
     /// Whether it leads into the folder of the patch; the patch names it otherwise.
     is_there: bool,
@@ -234,21 +234,21 @@ fn model_with(patches: Option<&str>) -> Value {
 }
 
 /// Has the model make a call for each case, each in a folder of its own.
-async fn check(door: Door) {
+async fn check(caller: PatchCaller) {
     let places: Vec<String> = (0..CASES.len())
         .map(|number| format!("c{number}"))
         .collect();
     let calls = places
         .iter()
         .zip(&CASES)
-        .map(|(place, case)| (door.call)(place, case));
+        .map(|(place, case)| (caller.call)(place, case));
     let replies = calls.map(|call| sse::items(&[call]));
     let replies = replies.chain([sse::text("done")]);
     let replies: Vec<_> = replies.map(|events| HttpReply::stream(&events)).collect();
     let model = ModelServer::start(replies).await.unwrap();
     let settings = "approval_policy = \"never\"\nmodel_catalog_json = \"models.json\"";
     let home = scripted_home(&model, settings);
-    let models = json!({ "models": [model_with(door.offered)] });
+    let models = json!({ "models": [model_with(caller.offered)] });
     fs::write(home.path().join("models.json"), models.to_string()).unwrap();
     for place in &places {
         Case::prepare(&home.path().join(place));
@@ -262,7 +262,7 @@ async fn check(door: Door) {
     for (place, case) in places.iter().zip(&CASES) {
         let is_it = |item: &&Value| item["call_id"] == **place && item.get("output").is_some();
         let output = &input.iter().find(is_it).unwrap()["output"];
-        case.check(&door, &text_of(output), &home.path().join(place));
+        case.check(&caller, &text_of(output), &home.path().join(place));
         // What was applied is a file change; what could not be is none.
         let items = ended["items"].as_array().unwrap();
         let item = items.iter().find(|item| item["id"] == **place);
@@ -272,19 +272,19 @@ async fn check(door: Door) {
                 item["status"].as_str().unwrap(),
             )
         });
-        match case.told {
+        match case.output {
             Applied(_) => assert_eq!(
                 status,
                 Some(("fileChange", "completed")),
                 "{}: {}",
-                door.name,
+                caller.name,
                 case.body
             ),
             Failed(_) => assert_ne!(
                 status,
                 Some(("fileChange", "completed")),
                 "{}: {}",
-                door.name,
+                caller.name,
                 case.body
             ),
         }
@@ -318,7 +318,7 @@ fn within(place: &str, case: &Case) -> String {
 
 #[tokio::test]
 async fn through_the_function() {
-    check(Door {
+    check(PatchCaller {
         name: "function",
         is_there: false,
         offered: Some("function"),
@@ -332,7 +332,7 @@ async fn through_the_function() {
 
 #[tokio::test]
 async fn through_the_free_form_tool() {
-    check(Door {
+    check(PatchCaller {
         name: "free form",
         is_there: false,
         offered: Some("freeform"),
@@ -343,7 +343,7 @@ async fn through_the_free_form_tool() {
 
 #[tokio::test]
 async fn through_a_shell_command() {
-    check(Door {
+    check(PatchCaller {
         name: "shell",
         is_there: true,
         offered: None,

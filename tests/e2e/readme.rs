@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use codex_test_support::{HttpReply, ModelServer};
 use serde_json::{Value, json};
 
-use crate::exec::Place;
+use crate::exec::ExecFolders;
 use crate::serving::Serving;
 use crate::{repository, stdout_of};
 
@@ -115,7 +115,7 @@ async fn local_servers_are_asked_without_a_key() {
         "Responses.",
     )));
     model.push_for("/chat/completions", chat("Chat."));
-    let place = Place::new();
+    let place = ExecFolders::new();
     let providers = format!(
         "[model_providers.plain]\nname = \"Plain\"\nbase_url = \"{0}\"\n\
          [model_providers.older]\nname = \"Older\"\nbase_url = \"{0}\"\nwire_api = \"chat\"\n",

@@ -11,13 +11,13 @@ use crate::repository;
 use crate::setup::server_in;
 
 /// A server that sends everybody to another one, and that other one.
-struct World {
+struct RedirectServers {
     home: TempDir,
     server: ModelServer,
     other: ModelServer,
 }
 
-impl World {
+impl RedirectServers {
     /// `config` and the login may name the server as `URL`.
     async fn new(status: u16, config: &str) -> Self {
         let home = tempfile::tempdir().unwrap();
@@ -63,8 +63,8 @@ async fn turn(server: &mut AppServer) -> Value {
 #[tokio::test]
 async fn a_turn_goes_to_its_provider_alone() {
     for status in [301, 302, 303, 307, 308] {
-        let world = World::new(status, PROVIDER).await;
-        let mut server = world.app_server().await;
+        let servers = RedirectServers::new(status, PROVIDER).await;
+        let mut server = servers.app_server().await;
         let turn = turn(&mut server).await;
         assert_eq!(turn["status"], "failed", "{turn}");
         let message = turn["error"]["message"].as_str().unwrap();
@@ -72,29 +72,29 @@ async fn a_turn_goes_to_its_provider_alone() {
             message.contains("the server redirects to http://127"),
             "{message}"
         );
-        world.assert_stayed("/v1/responses");
+        servers.assert_stayed("/v1/responses");
         server.finish().await.unwrap();
     }
 }
 
 #[tokio::test]
 async fn a_redirect_to_the_same_server_keeps_the_request() {
-    let world = World::new(307, PROVIDER).await;
+    let servers = RedirectServers::new(307, PROVIDER).await;
     let there = HttpReply::status(307).header("location", "/v1/moved");
-    world.server.push_for("/responses", there);
+    servers.server.push_for("/responses", there);
     let hello = HttpReply::stream(&sse::text("hello"));
-    world.server.push_for("/moved", hello);
-    let mut server = world.app_server().await;
+    servers.server.push_for("/moved", hello);
+    let mut server = servers.app_server().await;
     assert_eq!(turn(&mut server).await["status"], "completed");
-    let moved = world.server.requests().pop().unwrap();
+    let moved = servers.server.requests().pop().unwrap();
     assert_eq!(moved.header("api-key"), Some("secret-key"));
     assert!(moved.json()["input"].is_array());
     // One that leads to itself ends.
     let there = HttpReply::status(307).header("location", "/v1/responses");
-    world.server.always(there);
-    let before = world.server.requests().len();
+    servers.server.always(there);
+    let before = servers.server.requests().len();
     assert_eq!(turn(&mut server).await["status"], "failed");
-    assert!(world.server.requests().len() < before + 10);
+    assert!(servers.server.requests().len() < before + 10);
     server.finish().await.unwrap();
 }
 
@@ -102,29 +102,29 @@ async fn a_redirect_to_the_same_server_keeps_the_request() {
 async fn servers_of_tools_and_their_logins_stay_as_well() {
     let config = "[mcp_servers.tools]\nurl = \"URL/mcp\"\n\
         http_headers = { api-key = \"secret-key\" }\n";
-    let world = World::new(307, &format!("{PROVIDER}{config}")).await;
-    let mut server = world.app_server().await;
+    let servers = RedirectServers::new(307, &format!("{PROVIDER}{config}")).await;
+    let mut server = servers.app_server().await;
     turn(&mut server).await;
-    world.assert_stayed("/v1/mcp");
+    servers.assert_stayed("/v1/mcp");
     let login = json!({ "name": "tools" });
     let reply = server.call("mcpServer/oauth/login", login).await.unwrap();
     assert!(reply["error"].is_object(), "{reply}");
     let status = server.call("mcpServerStatus/list", json!({})).await;
     assert!(status.unwrap()["result"].is_object());
-    world.assert_stayed("/oauth-authorization-server/v1/mcp");
+    servers.assert_stayed("/oauth-authorization-server/v1/mcp");
     server.finish().await.unwrap();
 }
 
 #[tokio::test]
 async fn reports_stay() {
     let config = "[feedback]\nendpoint = \"URL/feedback\"\n";
-    let world = World::new(307, config).await;
-    let mut server = world.app_server().await;
+    let servers = RedirectServers::new(307, config).await;
+    let mut server = servers.app_server().await;
     let report = json!({ "classification": "bug", "includeLogs": false });
     let reply = server.call("feedback/upload", report).await.unwrap();
     let message = reply["error"]["message"].as_str().unwrap();
     assert!(message.contains("redirects to"), "{message}");
-    world.assert_stayed("/v1/feedback");
+    servers.assert_stayed("/v1/feedback");
     server.finish().await.unwrap();
 }
 
@@ -142,19 +142,19 @@ fn login() -> Value {
 #[tokio::test]
 async fn logins_and_the_catalogue_stay() {
     let config = "openai_base_url = \"URL\"\nchatgpt_base_url = \"URL\"\n";
-    let world = World::new(307, config).await;
-    let auth = world.home.path().join("auth.json");
+    let servers = RedirectServers::new(307, config).await;
+    let auth = servers.home.path().join("auth.json");
     fs::write(auth, login().to_string()).unwrap();
-    let mut server = world.app_server().await;
+    let mut server = servers.app_server().await;
     server.call("model/list", json!({})).await.unwrap();
     turn(&mut server).await;
     let limits = server.call("account/rateLimits/read", json!(null)).await;
     assert!(limits.unwrap()["error"].is_object());
-    let before = world.server.requests().len();
+    let before = servers.server.requests().len();
     server.call("account/logout", json!(null)).await.unwrap();
-    world.server.request(before).await;
+    servers.server.request(before).await;
     for path in ["/oauth/token", "/responses", "/models", "/usage", "/revoke"] {
-        world.assert_stayed(path);
+        servers.assert_stayed(path);
     }
     server.finish().await.unwrap();
 }

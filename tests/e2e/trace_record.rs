@@ -67,25 +67,25 @@ impl Traced {
     }
 
     /// Ends the server; its bundles, by thread.
-    pub(crate) async fn finish(self) -> (BTreeMap<String, Bundle>, TempDir) {
+    pub(crate) async fn finish(self) -> (BTreeMap<String, TraceBundle>, TempDir) {
         self.server.finish().await.unwrap();
         (bundles(self.home.path()), self.home)
     }
 }
 
 /// The bundles of a home, by thread.
-pub(crate) fn bundles(home: &Path) -> BTreeMap<String, Bundle> {
+pub(crate) fn bundles(home: &Path) -> BTreeMap<String, TraceBundle> {
     let folders = fs::read_dir(home.join("deep/traces")).unwrap();
     folders
-        .map(|folder| Bundle(folder.unwrap().path()))
+        .map(|folder| TraceBundle(folder.unwrap().path()))
         .map(|bundle| (bundle.manifest()["root_thread_id"].clone(), bundle))
         .map(|(thread, bundle)| (thread.as_str().unwrap().to_owned(), bundle))
         .collect()
 }
 
-pub(crate) struct Bundle(pub(crate) PathBuf);
+pub(crate) struct TraceBundle(pub(crate) PathBuf);
 
-impl Bundle {
+impl TraceBundle {
     pub(crate) fn manifest(&self) -> Value {
         self.json("manifest.json")
     }

@@ -5,14 +5,14 @@ use codex_test_support::{HttpReply, sse};
 use serde_json::{Value, json};
 
 use crate::escapes::wait_until;
-use crate::trace_record::{Bundle, Traced, bundles, response, says};
+use crate::trace_record::{TraceBundle, Traced, bundles, response, says};
 use crate::{codex, stdout_of};
 
 fn count(state: &Value, what: &str) -> usize {
     state[what].as_object().unwrap().len()
 }
 
-fn number_of(bundle: &Bundle, line: &str) -> usize {
+fn number_of(bundle: &TraceBundle, line: &str) -> usize {
     bundle.outline().iter().filter(|told| *told == line).count()
 }
 
@@ -143,7 +143,7 @@ async fn a_killed_server_leaves_a_bundle_that_reduces_as_far_as_it_goes() {
     traced.begin(&thread).await;
     traced.model.request(1).await;
     // The writer needs its moment; nothing tells when it had it.
-    let asked = |bundle: &Bundle| number_of(bundle, "inference_started") == 2;
+    let asked = |bundle: &TraceBundle| number_of(bundle, "inference_started") == 2;
     let home = traced.home.path();
     wait_until("the request is in the bundle", || {
         asked(&bundles(home)[&thread])

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use tokio::sync::{OnceCell, oneshot};
 
 use crate::client_features::ClientFeatures;
-use crate::options::Model;
+use crate::options::ModelChoice;
 use crate::session::AcpSession;
 use crate::{Program, errors};
 
@@ -22,7 +22,7 @@ pub(crate) struct Agent {
     pub(crate) engine: ConnectionHandle,
     pub(crate) peer: Peer,
     pub(crate) program: Program,
-    pub(crate) models: OnceCell<Vec<Model>>,
+    pub(crate) models: OnceCell<Vec<ModelChoice>>,
     /// The home folder of the engine.
     pub(crate) home: Option<String>,
     state: Mutex<AgentState>,

@@ -74,7 +74,7 @@ pub(crate) fn after(agent: &Arc<Agent>, session: &Arc<AcpSession>, item: &Thread
                 .await
                 .is_err()
             {
-                tell_conflict(&agent, &owner, &path).await;
+                notify_conflict(&agent, &owner, &path).await;
             }
         }
     });
@@ -129,7 +129,7 @@ fn merged(buffer: &str, old: &str, new: &str) -> Merged {
     }
 }
 
-async fn tell_conflict(agent: &Agent, session: &AcpSession, path: &Path) {
+async fn notify_conflict(agent: &Agent, session: &AcpSession, path: &Path) {
     let title = format!(
         "{} has changes that are not saved where the agent changed it too; the file on the disk has those of the agent",
         path.display()

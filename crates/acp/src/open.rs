@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::agent::Agent;
-use crate::options::{Model, Settings};
+use crate::options::{ModelChoice, Settings};
 use crate::session::AcpSession;
 use crate::{commands, diffs, errors, mcp_servers, tool_calls, updates};
 use codex_json_rpc::Responder;
@@ -241,11 +241,11 @@ async fn check_login(agent: &Agent) -> Result<(), Error> {
     }
 }
 
-async fn models(agent: &Agent) -> Result<Vec<Model>, Error> {
+async fn models(agent: &Agent) -> Result<Vec<ModelChoice>, Error> {
     let invocation = agent.models.get_or_try_init(|| async {
         let list = agent.call("model/list", &json!({})).await?;
         let entries = list["data"].as_array().into_iter().flatten();
-        Ok::<_, Error>(entries.filter_map(Model::read).collect())
+        Ok::<_, Error>(entries.filter_map(ModelChoice::read).collect())
     });
     invocation.await.cloned()
 }

@@ -43,7 +43,7 @@ const CONFIGURED: (&str, &str, &str) = (
 
 /// A model that the user can choose.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Model {
+pub(crate) struct ModelChoice {
     id: String,
     name: String,
     description: String,
@@ -51,7 +51,7 @@ pub(crate) struct Model {
     default_effort: Option<String>,
 }
 
-impl Model {
+impl ModelChoice {
     /// Reads an entry of `model/list`.
     pub(crate) fn read(entry: &Value) -> Option<Self> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
@@ -80,7 +80,7 @@ pub(crate) struct Settings {
     is_fast: bool,
     /// The sandbox policy of the mode that writes to the workspace.
     workspace: Value,
-    models: Vec<Model>,
+    models: Vec<ModelChoice>,
 }
 
 impl Settings {
@@ -88,7 +88,7 @@ impl Settings {
     /// the additional folders of the workspace.
     pub(crate) fn opened(
         reply: &Value,
-        models: Vec<Model>,
+        models: Vec<ModelChoice>,
         workspace: &Value,
         roots: &[Value],
     ) -> Self {
@@ -137,7 +137,7 @@ impl Settings {
         SessionModeState::new(self.mode_id(), modes.collect())
     }
 
-    fn chosen_model(&self) -> Option<&Model> {
+    fn chosen_model(&self) -> Option<&ModelChoice> {
         self.models.iter().find(|model| model.id == self.model)
     }
 

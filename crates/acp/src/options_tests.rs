@@ -11,7 +11,7 @@ fn model(id: &str, efforts: &[&str]) -> Value {
 
 fn settings(approval: &str, sandbox: &str) -> Settings {
     let models = [model("a", &["low", "medium"]), model("b", &["medium"])];
-    let models = models.iter().filter_map(Model::read).collect();
+    let models = models.iter().filter_map(ModelChoice::read).collect();
     let reply = json!({ "model": "a", "reasoningEffort": "low", "approvalPolicy": approval,
                         "sandbox": { "type": sandbox }, "serviceTier": null });
     let workspace = json!({ "writable_roots": ["/x"], "network_access": true });

@@ -11,5 +11,7 @@ pub mod releases;
 pub mod rpc;
 pub mod v2;
 
-pub use method_table::{Direction, Method, NoParams, ReadError, RequestMethod, TypeReference};
+pub use method_table::{
+    Direction, MessageReadError, Method, NoParams, RequestMethod, TypeReference,
+};
 pub use methods::*;

@@ -104,7 +104,7 @@ impl JsonSchema for NoParams {
 
 /// Why a message could not be read.
 #[derive(Debug, Error)]
-pub enum ReadError {
+pub enum MessageReadError {
     /// No row of the table has this name.
     #[error("unknown method `{method}`")]
     UnknownMethod {
@@ -123,7 +123,9 @@ pub enum ReadError {
 }
 
 /// Reads a result; where nothing was sent, an empty object is read.
-pub(crate) fn read_result<T: DeserializeOwned>(raw: Option<&RawValue>) -> Result<T, ReadError> {
+pub(crate) fn read_result<T: DeserializeOwned>(
+    raw: Option<&RawValue>,
+) -> Result<T, MessageReadError> {
     let text = match raw.map(RawValue::get) {
         None | Some("null") => "{}",
         Some(text) => text,
@@ -134,12 +136,12 @@ pub(crate) fn read_result<T: DeserializeOwned>(raw: Option<&RawValue>) -> Result
 /// Reads params. Only a method that takes none may leave them out, and a list is none.
 pub(crate) fn read_params<P: DeserializeOwned + 'static>(
     raw: Option<&RawValue>,
-) -> Result<P, ReadError> {
+) -> Result<P, MessageReadError> {
     let takes_none = TypeId::of::<P>() == TypeId::of::<NoParams>();
     match raw.map(RawValue::get) {
         None if takes_none => read_result(None),
-        None => Err(ReadError::NoParams),
-        Some(text) if text.starts_with('[') && !takes_none => Err(ReadError::ParamsList),
+        None => Err(MessageReadError::NoParams),
+        Some(text) if text.starts_with('[') && !takes_none => Err(MessageReadError::ParamsList),
         Some(text) => Ok(from_json(text)?),
     }
 }
@@ -253,10 +255,10 @@ macro_rules! method_enum {
             pub fn read(
                 method: &str,
                 result: Option<&::serde_json::value::RawValue>,
-            ) -> Result<Self, $crate::method_table::ReadError> {
+            ) -> Result<Self, $crate::method_table::MessageReadError> {
                 match method {
                     $( $name => $crate::method_table::read_result(result).map(Self::$variant), )*
-                    _ => Err($crate::method_table::ReadError::UnknownMethod {
+                    _ => Err($crate::method_table::MessageReadError::UnknownMethod {
                         method: method.to_owned(),
                     }),
                 }
@@ -349,10 +351,10 @@ macro_rules! method_enum {
             pub fn read(
                 method: &str,
                 params: Option<&::serde_json::value::RawValue>,
-            ) -> Result<Self, $crate::method_table::ReadError> {
+            ) -> Result<Self, $crate::method_table::MessageReadError> {
                 match method {
                     $( $name => $crate::method_table::read_params(params).map(Self::$variant), )*
-                    _ => Err($crate::method_table::ReadError::UnknownMethod {
+                    _ => Err($crate::method_table::MessageReadError::UnknownMethod {
                         method: method.to_owned(),
                     }),
                 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use codex_core::{HostCall, HostTools};
+use codex_core::{HostCall, HostToolError, HostTools};
 use codex_protocol::DynamicToolFunction;
 use codex_thread_state::{Goal, GoalChange, GoalStatus};
 use futures::future::BoxFuture;
@@ -65,14 +65,18 @@ impl HostTools for GoalTools {
         self.are_offered
     }
 
-    fn call(&self, call: HostCall) -> BoxFuture<'static, Result<String, String>> {
+    fn call(&self, call: HostCall) -> BoxFuture<'static, Result<String, HostToolError>> {
         let server = self.server.upgrade();
         Box::pin(async move {
-            let server = server.ok_or("the server has ended")?;
+            let server = server.ok_or_else(|| failed("the server has ended"))?;
             let called = tokio::task::spawn_blocking(move || carry_out(&server, call));
-            called.await.map_err(|error| error.to_string())?
+            called.await.map_err(failed)?
         })
     }
+}
+
+fn failed(reason: impl ToString) -> HostToolError {
+    HostToolError(reason.to_string())
 }
 
 fn function(
@@ -106,20 +110,18 @@ struct UpdateArguments {
     status: GoalStatus,
 }
 
-fn carry_out(server: &AppServer, call: HostCall) -> Result<String, String> {
+fn carry_out(server: &AppServer, call: HostCall) -> Result<String, HostToolError> {
     let state = server.state();
-    let current = state
-        .goal(&call.thread)
-        .map_err(|error| error.to_string())?;
+    let current = state.goal(&call.thread).map_err(failed)?;
     let change = match call.name.as_str() {
         CREATE => {
             let is_finished = |goal: &Goal| goal.status == GoalStatus::Complete;
             if current.as_ref().is_some_and(|goal| !is_finished(goal)) {
                 let refusal = "This thread has an unfinished goal. End it with update_goal first.";
-                return Err(refusal.to_owned());
+                return Err(failed(refusal));
             }
             let read = CreateArguments::deserialize(call.arguments);
-            let wanted = read.map_err(|error| error.to_string())?;
+            let wanted = read.map_err(failed)?;
             GoalChange {
                 objective: Some(wanted.objective),
                 status: Some(GoalStatus::Active),
@@ -128,14 +130,14 @@ fn carry_out(server: &AppServer, call: HostCall) -> Result<String, String> {
         }
         UPDATE => {
             let read = UpdateArguments::deserialize(call.arguments);
-            let status = read.map_err(|error| error.to_string())?.status;
+            let status = read.map_err(failed)?.status;
             let is_allowed = matches!(
                 status,
                 GoalStatus::Complete | GoalStatus::Blocked | GoalStatus::Paused
             );
             if !is_allowed {
                 let refusal = "update_goal takes the statuses complete, blocked and paused.";
-                return Err(refusal.to_owned());
+                return Err(failed(refusal));
             }
             GoalChange {
                 status: Some(status),
@@ -145,7 +147,7 @@ fn carry_out(server: &AppServer, call: HostCall) -> Result<String, String> {
         _ => return Ok(output(&call.thread, current)),
     };
     let changed = state.change_goal(&call.thread, change);
-    let goal = changed.map_err(|error| error.to_string())?;
+    let goal = changed.map_err(failed)?;
     let shown = wire_goal(&call.thread, goal.clone());
     server.broadcast(&goal_updated(shown, Some(call.turn)));
     Ok(output(&call.thread, Some(goal)))

@@ -9,7 +9,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use codex_app_server_protocol::rpc::{self, Message, RequestId};
-use codex_app_server_protocol::{ClientRequest, ReadError, releases};
+use codex_app_server_protocol::{ClientRequest, MessageReadError, releases};
 use codex_protocol::Experimental;
 use futures::FutureExt;
 use serde_json::value::RawValue;
@@ -18,7 +18,7 @@ use tracing::Instrument;
 
 use crate::connection::Connection;
 use crate::failure::Failure;
-use crate::handlers::{self, Order, Queue, RequestContext};
+use crate::handlers::{self, Order, RequestContext, RequestQueue};
 use crate::open_requests::ClientAnswer;
 use crate::server::AppServer;
 use crate::transport::InputLine;
@@ -116,7 +116,7 @@ impl Router {
         let (method, params) = (&*request.method, request.params);
         let read = ClientRequest::read(method, params);
         let request = read.map_err(|error| match error {
-            ReadError::UnknownMethod { method } => Failure::unknown_method(&method),
+            MessageReadError::UnknownMethod { method } => Failure::unknown_method(&method),
             error => Failure::invalid(format!("Invalid request: {error}")),
         })?;
         let is_handshake = matches!(request, ClientRequest::Initialize(_));
@@ -205,7 +205,7 @@ struct Admitted {
 
 /// The queues of one connection, each with the end of its last request.
 #[derive(Debug, Default)]
-struct Queues(HashMap<Queue, oneshot::Receiver<()>>);
+struct Queues(HashMap<RequestQueue, oneshot::Receiver<()>>);
 
 /// A slot in a queue.
 #[derive(Debug)]
@@ -216,7 +216,7 @@ struct QueueSlot {
 }
 
 impl Queues {
-    fn enter(&mut self, queue: Queue) -> QueueSlot {
+    fn enter(&mut self, queue: RequestQueue) -> QueueSlot {
         self.0
             .retain(|_, last| matches!(last.try_recv(), Err(oneshot::error::TryRecvError::Empty)));
         let (done, next) = oneshot::channel();

@@ -12,7 +12,7 @@ use crate::generate;
 use crate::host::{EngineHost, HostPurpose};
 use crate::listen_flags::{ListenFlags, ListenTransport};
 use crate::log::LogWriter;
-use crate::scripted_model::ScriptedModel;
+use crate::scripted_model::ScenarioModel;
 use crate::settings_flags::SettingsFlags;
 use crate::wiring::TraceRecorder;
 
@@ -125,7 +125,7 @@ pub(crate) async fn server(
     let host = match scenario {
         None => EngineHost::new(settings.overrides()?, None, tracing, purpose)?,
         Some(scenario) => {
-            let (below, model) = ScriptedModel::start(scenario).await?;
+            let (below, model) = ScenarioModel::start(scenario).await?;
             EngineHost::new(settings.over(below)?, Some(model), tracing, purpose)?
         }
     };

@@ -30,7 +30,7 @@ use crate::environment::variable;
 use crate::mcp_servers::{self, StoredApprovals};
 use crate::resources::{self, EngineResources};
 use crate::rules::rules;
-use crate::scripted_model::ScriptedModel;
+use crate::scripted_model::ScenarioModel;
 use crate::session_settings::{SessionParts, session_parts};
 use crate::wiring::{self, TraceRecorder};
 use crate::{log, skills};
@@ -55,7 +55,7 @@ pub(crate) struct EngineHost {
     resources: EngineResources,
     configuration: Configuration,
     models: Arc<ModelStore>,
-    scripted: Option<ScriptedModel>,
+    scripted: Option<ScenarioModel>,
     engines: Mutex<HashMap<EngineKey, EngineEntry>>,
     warnings: Vec<ConfigWarning>,
     tracing: TraceRecorder,
@@ -80,7 +80,7 @@ impl EngineHost {
     /// With a scripted model, no request is sent to a configured provider.
     pub(crate) fn new(
         flags: Overrides,
-        scripted: Option<ScriptedModel>,
+        scripted: Option<ScenarioModel>,
         tracing: TraceRecorder,
         purpose: HostPurpose,
     ) -> anyhow::Result<Self> {
@@ -209,7 +209,7 @@ impl EngineHost {
         let client = self.resources.client(key.provider.clone(), identity);
         let model = ProviderModel::new(client, Arc::clone(catalog));
         let ports = resources::ports(
-            model.telling(Arc::clone(&self.models)),
+            model.notifying(Arc::clone(&self.models)),
             self.launcher.clone(),
             self.writer()?,
             self.resources.connector(self.launcher.clone(), config),

@@ -11,7 +11,7 @@ use anyhow::Context;
 use clap::Args;
 use codex_config::{Config, RequestParams};
 use codex_core::{
-    Events, SessionConfig, StartedThread, Thread, ThreadManager, unreadable_submission,
+    EventReceiver, SessionConfig, StartedThread, Thread, ThreadManager, unreadable_submission,
 };
 use codex_model_client::ModelCatalog;
 use codex_protocol::{
@@ -70,7 +70,7 @@ struct ProtoSession {
     tracing: TraceRecorder,
     manager: ThreadManager,
     thread: Thread,
-    events: Events,
+    events: EventReceiver,
     output: Stdout,
 }
 

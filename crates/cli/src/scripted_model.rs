@@ -11,11 +11,11 @@ const PROVIDER: &str = "scenario";
 
 /// A running scripted model. It stops when this is dropped.
 #[derive(Debug)]
-pub(crate) struct ScriptedModel {
+pub(crate) struct ScenarioModel {
     server: ScenarioServer,
 }
 
-impl ScriptedModel {
+impl ScenarioModel {
     /// Starts the model. Also returns the settings for a server that uses it.
     pub(crate) async fn start(scenario: Scenario) -> anyhow::Result<(Overrides, Self)> {
         let mut settings = settings(&scenario);

@@ -22,18 +22,18 @@ async fn next(
     terminate: &mut Option<tokio::signal::unix::Signal>,
     interrupt: &mut Option<tokio::signal::unix::Signal>,
 ) -> i32 {
-    async fn hear(signal: &mut Option<tokio::signal::unix::Signal>) {
-        let heard = match signal {
+    async fn received(signal: &mut Option<tokio::signal::unix::Signal>) {
+        let arrived = match signal {
             Some(signal) => signal.recv().await,
             None => None,
         };
-        if heard.is_none() {
+        if arrived.is_none() {
             std::future::pending::<()>().await;
         }
     }
     tokio::select! {
-        () = hear(terminate) => 143,
-        () = hear(interrupt) => 130,
+        () = received(terminate) => 143,
+        () = received(interrupt) => 130,
     }
 }
 

@@ -6,7 +6,9 @@
 use std::collections::{HashMap, HashSet};
 
 use codex_app_server_protocol::rpc::RequestId as EngineRequestId;
-use codex_app_server_protocol::{ClientNotification, ClientRequest, ReadError, ServerResponse};
+use codex_app_server_protocol::{
+    ClientNotification, ClientRequest, MessageReadError, ServerResponse,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -86,10 +88,10 @@ pub enum SchemaViolation {
     WrongShape(String),
 }
 
-impl From<ReadError> for SchemaViolation {
-    fn from(error: ReadError) -> Self {
+impl From<MessageReadError> for SchemaViolation {
+    fn from(error: MessageReadError) -> Self {
         match error {
-            ReadError::UnknownMethod { .. } => Self::UnknownMethod,
+            MessageReadError::UnknownMethod { .. } => Self::UnknownMethod,
             error => Self::WrongShape(error.to_string()),
         }
     }

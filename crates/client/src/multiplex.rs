@@ -55,7 +55,9 @@ pub struct ConnectionHandle(Arc<ConnectionState>);
 
 impl fmt::Debug for ConnectionHandle {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Caller").finish_non_exhaustive()
+        formatter
+            .debug_struct("ConnectionHandle")
+            .finish_non_exhaustive()
     }
 }
 
@@ -68,7 +70,9 @@ pub struct ServerMessages {
 
 impl fmt::Debug for ServerMessages {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Events").finish_non_exhaustive()
+        formatter
+            .debug_struct("ServerMessages")
+            .finish_non_exhaustive()
     }
 }
 

@@ -63,7 +63,7 @@ pub use layer::Layer;
 pub use locate::{TextPosition, TextRange};
 pub use nesting::parse_table;
 pub use overrides::{OverrideError, Overrides};
-pub use project::Project;
+pub use project::ProjectFolders;
 pub use project_docs::{ProjectDocSettings, ProjectDocs};
 pub use requirements::*;
 pub use source::LayerSource;

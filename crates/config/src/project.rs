@@ -9,7 +9,7 @@ const REPOSITORY: &str = ".git";
 
 /// The project of a working folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Project {
+pub struct ProjectFolders {
     pub cwd: PathBuf,
     /// The nearest ancestor with a root marker, else the working folder.
     pub root: PathBuf,
@@ -17,7 +17,7 @@ pub struct Project {
     pub repository: Option<PathBuf>,
 }
 
-impl Project {
+impl ProjectFolders {
     /// Finds the project of a folder.
     pub fn discover(cwd: &Path, root_markers: &[String]) -> Self {
         let root = marked_root(cwd, root_markers);
@@ -130,18 +130,18 @@ mod tests {
         let deep = top.join("repo/a/b");
         fs::create_dir_all(&deep).unwrap();
         fs::create_dir(top.join("repo/.git")).unwrap();
-        let project = Project::discover(&deep, &markers());
+        let project = ProjectFolders::discover(&deep, &markers());
         assert_eq!(project.root, top.join("repo"));
         assert_eq!(project.repository, Some(top.join("repo")));
         assert_eq!(
             project.folders(),
             [top.join("repo"), top.join("repo/a"), deep.clone()],
         );
-        let other = Project::discover(&deep, &["package.json".to_owned()]);
+        let other = ProjectFolders::discover(&deep, &["package.json".to_owned()]);
         assert_eq!(other.root, deep);
         assert_eq!(other.folders(), [deep.as_path()]);
         assert_eq!(other.trust_key(), top.join("repo"));
-        assert_eq!(Project::discover(&deep, &[]).root, deep);
+        assert_eq!(ProjectFolders::discover(&deep, &[]).root, deep);
     }
 
     /// A worktree `tree` of `main`; `back` is what the main repository says of it.
@@ -163,10 +163,10 @@ mod tests {
     fn a_worktree_belongs_to_its_main_checkout() {
         let (_guard, top) = home();
         let tree = worktree(&top, &top.join("tree/.git"));
-        let project = Project::discover(&tree, &markers());
+        let project = ProjectFolders::discover(&tree, &markers());
         assert_eq!(project.root, tree);
         assert_eq!(project.repository, Some(top.join("main")));
-        assert_eq!(Project::worktrees(&top.join("main")), [tree]);
+        assert_eq!(ProjectFolders::worktrees(&top.join("main")), [tree]);
     }
 
     #[cfg(unix)]
@@ -183,7 +183,7 @@ mod tests {
             find_root(&shared.join("deep"), &markers()),
             shared.join("deep")
         );
-        let repository = |folder: &Path| Project::discover(folder, &markers()).repository;
+        let repository = |folder: &Path| ProjectFolders::discover(folder, &markers()).repository;
         assert_eq!(repository(&shared.join("deep")), None);
     }
 
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(find_root(&sub, &markers()), sub);
         fs::set_permissions(sub.join(".git"), fs::Permissions::from_mode(0o1755)).unwrap();
         assert_eq!(find_root(&sub, &markers()), top.join("repo"));
-        let repository = Project::discover(&sub, &[]).repository;
+        let repository = ProjectFolders::discover(&sub, &[]).repository;
         assert_eq!(repository, Some(top.join("repo")));
         fs::write(sub.join(".git/HEAD"), "").unwrap();
         assert_eq!(find_root(&sub, &markers()), sub);
@@ -209,7 +209,7 @@ mod tests {
         let (_guard, top) = home();
         fs::write(top.join("other"), "").unwrap();
         let tree = worktree(&top, &top.join("other"));
-        let project = Project::discover(&tree, &markers());
+        let project = ProjectFolders::discover(&tree, &markers());
         assert_eq!(project.repository, Some(tree));
     }
 }

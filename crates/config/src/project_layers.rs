@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::environment::Environment;
 use crate::error::ConfigError;
 use crate::layer::Layer;
-use crate::project::Project;
+use crate::project::ProjectFolders;
 use crate::project_scope::SettingScope;
 use crate::source::{CONFIG_FILE, LayerSource};
 use crate::trust::{TrustDecision, TrustLevel, TrustRules};
@@ -15,7 +15,7 @@ use crate::trust::{TrustDecision, TrustLevel, TrustRules};
 /// The layers of a project, from its root down, without the home folder.
 pub(crate) fn project_layers(
     env: &Environment,
-    project: &Project,
+    project: &ProjectFolders,
     rules: &TrustRules,
 ) -> Result<Vec<Layer>, ConfigError> {
     let real_home = LazyCell::new(|| env.codex_home.canonicalize().ok());
@@ -39,7 +39,7 @@ fn project_layer(
     env: &Environment,
     folder: PathBuf,
     decision: Option<TrustDecision>,
-    project: &Project,
+    project: &ProjectFolders,
 ) -> Result<Layer, ConfigError> {
     let source = LayerSource::Project {
         folder: folder.clone(),
@@ -61,7 +61,7 @@ fn project_layer(
 fn disabled_reason(
     env: &Environment,
     decision: Option<TrustDecision>,
-    project: &Project,
+    project: &ProjectFolders,
 ) -> String {
     let file = env.user_config_file();
     let file = file.display();

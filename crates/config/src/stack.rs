@@ -10,7 +10,7 @@ use crate::error::ConfigError;
 use crate::layer::Layer;
 use crate::merge::{merge, origins};
 use crate::overrides::Overrides;
-use crate::project::Project;
+use crate::project::ProjectFolders;
 use crate::project_layers::project_layers;
 use crate::read::read_bounded;
 use crate::requirements;
@@ -25,7 +25,7 @@ pub struct LayerStack {
     /// The layers, lowest precedence first.
     layers: Vec<Layer>,
     requirements: Requirements,
-    project: Option<Project>,
+    project: Option<ProjectFolders>,
     trust: Option<TrustLevel>,
     trusted_folders: Vec<PathBuf>,
 }
@@ -58,7 +58,7 @@ impl LayerStack {
         if let Some(cwd) = cwd {
             let mut decisive = merged(layers.iter());
             merge(&mut decisive, flags.table());
-            let found = Project::discover(cwd, &root_markers(&decisive)?);
+            let found = ProjectFolders::discover(cwd, &root_markers(&decisive)?);
             let rules = TrustRules::from_table(&decisive);
             trust = rules.decide(cwd, &found).map(|decision| decision.level);
             layers.extend(project_layers(env, &found, &rules)?);
@@ -114,7 +114,7 @@ impl LayerStack {
     }
 
     /// The project of the working folder.
-    pub fn project(&self) -> Option<&Project> {
+    pub fn project(&self) -> Option<&ProjectFolders> {
         self.project.as_ref()
     }
 

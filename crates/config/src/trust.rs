@@ -11,7 +11,7 @@ use toml::{Table, Value};
 
 use crate::key_path::KeyPath;
 use crate::paths::normalize;
-use crate::project::Project;
+use crate::project::ProjectFolders;
 
 /// The user's decision about a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,7 +101,7 @@ impl TrustRules {
         let folders = trusted.filter_map(|rule| rule.path.canonicalize().ok());
         folders
             .flat_map(|folder| {
-                let worktrees = Project::worktrees(&folder);
+                let worktrees = ProjectFolders::worktrees(&folder);
                 std::iter::once(folder).chain(worktrees)
             })
             .collect()
@@ -110,7 +110,7 @@ impl TrustRules {
     /// The decision about a folder of a project: for the folder itself, else for the project root, else for the
     /// repository. Distrust also applies to everything below: otherwise a command could create a repository there, which
     /// would be the root of a project without a decision.
-    pub(crate) fn decide(&self, folder: &Path, project: &Project) -> Option<TrustDecision> {
+    pub(crate) fn decide(&self, folder: &Path, project: &ProjectFolders) -> Option<TrustDecision> {
         if self.entries.is_empty() {
             return None;
         }
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn the_nearest_decision_counts() {
-        let project = Project {
+        let project = ProjectFolders {
             cwd: PathBuf::from("/r/a/b"),
             root: PathBuf::from("/r/a"),
             repository: Some(PathBuf::from("/r")),
@@ -223,7 +223,7 @@ mod tests {
         fs::create_dir(&real).unwrap();
         std::os::unix::fs::symlink(&real, &link).unwrap();
         for (written, asked) in [(&real, &link), (&link, &real)] {
-            let project = Project::discover(asked, &[]);
+            let project = ProjectFolders::discover(asked, &[]);
             let decision = rules(&[(written, "trusted")]).decide(asked, &project);
             assert_eq!(decision.unwrap().level, TrustLevel::Trusted);
         }

@@ -239,7 +239,7 @@ impl Bench {
     }
 }
 
-async fn until_over(events: &mut Events) {
+async fn until_over(events: &mut EventReceiver) {
     let mut batch = Vec::new();
     loop {
         batch.clear();

@@ -1,6 +1,6 @@
 //! Layer: engine. Sessions, turns, tools, approvals and context.
 //!
-//! [`ThreadManager`] starts, resumes and forks threads. A [`Thread`] takes operations, and its [`Events`] say
+//! [`ThreadManager`] starts, resumes and forks threads. A [`Thread`] takes operations, and its [`EventReceiver`] reports
 //! what happens. Everything outside is reached through [`Ports`]: the engine uses no network, terminal or
 //! environment variable but through them.
 //!
@@ -35,11 +35,11 @@ mod turn;
 mod turn_settings;
 
 pub use config::{
-    AgentRole, AgentSettings, ApprovalNotStored, EndedTurn, Features, HostCall, HostTools,
-    InstructionFiles, Limits, McpApprovals, McpServer, MessageHistory, NotAllowed, RoleUnavailable,
-    Roles, SessionConfig, Snapshots, ToolApproval, TurnEnded, WebSearch,
+    AgentRole, AgentSettings, ApprovalNotStored, EndedTurn, Features, HostCall, HostToolError,
+    HostTools, InstructionFiles, Limits, McpApprovals, McpServer, MessageHistory, NotAllowed,
+    RoleUnavailable, Roles, SessionConfig, Snapshots, ToolApproval, TurnEnded, WebSearch,
 };
-pub use events::{Events, older_delta};
+pub use events::{EventReceiver, older_delta};
 pub use history::first_user_text;
 pub use input::{ToolOutput, TurnInput};
 pub use launch::{ForkAt, Ports, ThreadManager};
@@ -49,7 +49,8 @@ pub use review::{review_hint, review_text};
 pub use standalone::{StandaloneCommand, StandaloneCommands, StandaloneError};
 pub use stored_thread::StoredThread;
 pub use thread::{
-    BackgroundTerminal, NewTurn, SettingsError, SpawnedAgent, StartError, StartTurnError,
-    StartedThread, SteerError, TaskKind, Thread, ThreadClosed, unreadable_submission,
+    BackgroundTerminal, McpServerUnavailable, NewTurn, SettingsError, SpawnedAgent, StartError,
+    StartTurnError, StartedThread, SteerError, TaskKind, Thread, ThreadClosed,
+    unreadable_submission,
 };
 pub use timeout_pauses::TimeoutPauses;

@@ -31,7 +31,7 @@ pub(crate) enum QuestionKey {
 
 /// An answer of the client.
 #[derive(Debug)]
-pub(crate) enum Answer {
+pub(crate) enum QuestionAnswer {
     UserInput(RequestUserInputResponse),
     DynamicTool(DynamicToolResponse),
     Elicitation(ElicitationReply),
@@ -41,5 +41,5 @@ pub(crate) enum Answer {
 #[derive(Debug)]
 pub(crate) struct QuestionRequest {
     pub(crate) question: Box<Question>,
-    pub(crate) reply: oneshot::Sender<Answer>,
+    pub(crate) reply: oneshot::Sender<QuestionAnswer>,
 }

@@ -13,7 +13,7 @@ use codex_sandbox::{
     ConfinementPolicy, Enforcement, EngineFiles, Grants, LaunchPlanError, NetworkMode,
     PolicyContext, ReadAccess, WorkspaceWrite, has_marker, plan, probe,
 };
-use common::confined::{Project, confine, levels, names, workspace};
+use common::confined::{TestProject, confine, levels, names, workspace};
 use common::{finish, shell, text_of, texts};
 
 #[tokio::test]
@@ -31,7 +31,7 @@ async fn at_least_one_level_is_tried_here() {
 
 #[tokio::test]
 async fn a_workspace_can_be_worked_in() {
-    let project = Project::new();
+    let project = TestProject::new();
     for script in [
         "echo a > new && test \"$(cat new)\" = a && rm new",
         "mkdir d && echo a > d/x && mv d/x src/y && ln src/y z && rm -r src/y z d",
@@ -49,7 +49,7 @@ async fn a_workspace_can_be_worked_in() {
 
 #[tokio::test]
 async fn writing_outside_by_path_fails() {
-    let project = Project::new();
+    let project = TestProject::new();
     for script in [
         "echo x > $OUT/new",
         "echo x > ../outside/new",
@@ -79,7 +79,7 @@ async fn writing_outside_by_path_fails() {
 
 #[tokio::test]
 async fn reading_only_means_not_even_the_working_folder() {
-    let project = Project::new();
+    let project = TestProject::new();
     for script in [
         "echo x > new",
         "echo x > file",
@@ -102,7 +102,7 @@ async fn reading_only_means_not_even_the_working_folder() {
 
 #[tokio::test]
 async fn writing_through_a_link_fails() {
-    let project = Project::new();
+    let project = TestProject::new();
     symlink(&project.outside, project.root.join("old")).unwrap();
     for script in [
         "echo x > old/new",
@@ -121,7 +121,7 @@ async fn writing_through_a_link_fails() {
 
 #[tokio::test]
 async fn hard_links_and_renames_do_not_lead_out_or_in() {
-    let project = Project::new();
+    let project = TestProject::new();
     for script in [
         "ln ../outside/file inside && echo x > inside",
         "ln file ../outside/link",
@@ -140,7 +140,7 @@ async fn hard_links_and_renames_do_not_lead_out_or_in() {
 
 #[tokio::test]
 async fn the_repository_stays_as_it_is() {
-    let project = Project::new();
+    let project = TestProject::new();
     for script in [
         "echo x > .git/hooks/pre-commit",
         "echo x > .git/config",
@@ -161,7 +161,7 @@ async fn the_repository_stays_as_it_is() {
 
 #[tokio::test]
 async fn what_does_not_exist_cannot_be_made() {
-    let project = Project::new();
+    let project = TestProject::new();
     fs::remove_dir_all(project.root.join(".git")).unwrap();
     for name in [".git", ".codex", ".agents"] {
         for script in [
@@ -184,7 +184,7 @@ async fn what_does_not_exist_cannot_be_made() {
 
 #[tokio::test]
 async fn commands_side_by_side_keep_it_absent() {
-    let project = Project::new();
+    let project = TestProject::new();
     fs::remove_dir_all(project.root.join(".git")).unwrap();
     let policy_context = PolicyContext::of(&project.root);
     let script = "for i in 1 2 3 4 5 6 7 8; do mkdir .git/x 2>/dev/null && exit 0; done; exit 1";
@@ -201,7 +201,7 @@ async fn commands_side_by_side_keep_it_absent() {
 
 #[tokio::test]
 async fn renaming_a_parent_does_not_free_the_path() {
-    let project = Project::new();
+    let project = TestProject::new();
     let deep = project.root.join("a/b");
     fs::create_dir_all(deep.join(".git")).unwrap();
     let policy = ConfinementPolicy::WorkspaceWrite(WorkspaceWrite {
@@ -230,7 +230,7 @@ async fn renaming_a_parent_does_not_free_the_path() {
 
 #[tokio::test]
 async fn a_linked_repository_is_protected_where_it_is() {
-    let project = Project::new();
+    let project = TestProject::new();
     let git = project.root.join(".git");
     fs::rename(&git, project.root.join("real")).unwrap();
     symlink("real", &git).unwrap();
@@ -254,7 +254,7 @@ async fn a_linked_repository_is_protected_where_it_is() {
 
 #[tokio::test]
 async fn a_work_trees_repository_is_protected_where_it_is() {
-    let project = Project::new();
+    let project = TestProject::new();
     let tree = project.root.join("tree");
     let git_dir = project.root.join(".git/worktrees/tree");
     fs::create_dir_all(&tree).unwrap();
@@ -293,7 +293,7 @@ async fn a_work_trees_repository_is_protected_where_it_is() {
 
 #[tokio::test]
 async fn the_machine_cannot_be_changed() {
-    let project = Project::new();
+    let project = TestProject::new();
     let disks = fs::read_dir("/sys/block").into_iter().flatten();
     let disks = disks.map(|disk| format!("/dev/{}", disk.unwrap().file_name().display()));
     for disk in disks.take(2) {
@@ -325,7 +325,7 @@ async fn the_machine_cannot_be_changed() {
 
 #[tokio::test]
 async fn no_privilege_is_left() {
-    let project = Project::new();
+    let project = TestProject::new();
     let script = "grep -E '^(Cap(Inh|Prm|Eff|Bnd|Amb)|NoNewPrivs|Seccomp):' /proc/self/status";
     for (_, out, _) in project.attempts(&workspace(), script).await {
         let value = |name: &str| {
@@ -341,7 +341,7 @@ async fn no_privilege_is_left() {
 
 #[tokio::test]
 async fn a_terminal_changes_nothing() {
-    let project = Project::new();
+    let project = TestProject::new();
     let policy_context = PolicyContext::of(&project.root);
     for level in levels() {
         let script = "echo x > .git/config; echo x > ../outside/new; echo here > /dev/stdout; \
@@ -359,7 +359,7 @@ async fn a_terminal_changes_nothing() {
 
 #[tokio::test]
 async fn limited_reading_hides_contents() {
-    let project = Project::new();
+    let project = TestProject::new();
     let policy = ConfinementPolicy::ReadOnly {
         read: ReadAccess::Restricted {
             platform_defaults: true,
@@ -379,7 +379,7 @@ async fn limited_reading_hides_contents() {
 
 #[tokio::test]
 async fn hidden_paths_can_neither_be_read_nor_written() {
-    let project = Project::new();
+    let project = TestProject::new();
     let hidden = project.root.join("src");
     fs::write(hidden.join("secret"), "secret").unwrap();
     let policy_context = PolicyContext {
@@ -408,7 +408,7 @@ async fn hidden_paths_can_neither_be_read_nor_written() {
 
 #[tokio::test]
 async fn a_grant_opens_its_path_and_nothing_else() {
-    let project = Project::new();
+    let project = TestProject::new();
     let policy_context = PolicyContext {
         grants: Grants {
             write: vec![project.root.join("src")],
@@ -428,14 +428,14 @@ async fn a_grant_opens_its_path_and_nothing_else() {
 /// Everything above the working folder may be written, the home folder of the engine and a project that
 /// it trusts among it.
 struct Engine {
-    project: Project,
+    project: TestProject,
     policy_context: PolicyContext,
     policy: ConfinementPolicy,
 }
 
 impl Engine {
     fn new() -> Self {
-        let project = Project::new();
+        let project = TestProject::new();
         for folder in [
             "home/memories",
             "home/rules",
@@ -526,7 +526,7 @@ async fn what_the_engine_goes_by_stays_as_it_is() {
 
 #[tokio::test]
 async fn a_working_folder_that_was_replaced_by_a_link_gives_nothing() {
-    let project = Project::new();
+    let project = TestProject::new();
     let inner = project.root.join("src");
     let policy_context = PolicyContext::of(&inner);
     let plan_now = || plan(&workspace(), &policy_context, probe());
@@ -550,7 +550,7 @@ async fn a_working_folder_that_was_replaced_by_a_link_gives_nothing() {
 
 #[tokio::test]
 async fn a_root_that_a_command_puts_a_link_to_is_not_writable() {
-    let project = Project::new();
+    let project = TestProject::new();
     let policy = ConfinementPolicy::WorkspaceWrite(WorkspaceWrite {
         writable_roots: vec!["later".into()],
         slash_tmp: false,
@@ -586,7 +586,7 @@ async fn a_root_that_a_command_puts_a_link_to_is_not_writable() {
 
 #[tokio::test]
 async fn what_people_make_in_the_place_of_a_placeholder_stays() {
-    let project = Project::new();
+    let project = TestProject::new();
     let git = project.root.join(".git");
     fs::remove_dir_all(&git).unwrap();
     let policy_context = PolicyContext::of(&project.root);
@@ -607,7 +607,7 @@ async fn what_people_make_in_the_place_of_a_placeholder_stays() {
 
 #[tokio::test]
 async fn placeholders_go_with_the_last_command() {
-    let project = Project::new();
+    let project = TestProject::new();
     fs::remove_dir_all(project.root.join(".git")).unwrap();
     let policy_context = PolicyContext::of(&project.root);
     let launcher = common::launcher();
@@ -646,7 +646,7 @@ async fn placeholders_go_with_the_last_command() {
 
 #[tokio::test]
 async fn what_cannot_be_set_up_is_not_run() {
-    let project = Project::new();
+    let project = TestProject::new();
     let policy_context = PolicyContext::of(&project.root);
     let launch = confine(shell("echo ran"), &workspace(), &policy_context, probe()).unwrap();
     // Between plan and launch somebody puts a link in the place of the root.

@@ -21,7 +21,7 @@ use codex_sandbox::{
     ConfinementPolicy, EnforcementLevels, EngineFiles, Namespaces, NetworkMode, PolicyContext,
     ReadAccess, probe,
 };
-use common::confined::{Project, confine, levels, workspace};
+use common::confined::{TestProject, confine, levels, workspace};
 use common::{
     finish, folder, gone, launch, launcher, lives, parent_of, shell, spawn, text_of, texts, words,
 };
@@ -365,7 +365,7 @@ fn attacker() {
 }
 
 /// Everything that there is to attack, and the processes that hold it.
-struct Scene {
+struct AttackTargets {
     target: Target,
     victim: SpawnedProcess,
     _keep: (
@@ -377,7 +377,7 @@ struct Scene {
     ),
 }
 
-impl Scene {
+impl AttackTargets {
     async fn new() -> Self {
         let (guard, path) = folder();
         let victim = spawn(shell("echo $$; exec sleep 1000")).await;
@@ -457,7 +457,7 @@ impl Scene {
 /// The attacks that are attacks anywhere: unconfined they succeed, so the others prove something.
 #[tokio::test]
 async fn the_attacks_are_real() {
-    let scene = Scene::new().await;
+    let scene = AttackTargets::new().await;
     for name in [
         "tcp",
         "listen",
@@ -494,7 +494,7 @@ async fn the_attacks_are_real() {
 
 #[tokio::test]
 async fn no_socket_leads_out() {
-    let scene = Scene::new().await;
+    let scene = AttackTargets::new().await;
     scene.all_fail(NETWORK, &workspace()).await;
     scene
         .all_fail(NETWORK, &ConfinementPolicy::read_only())
@@ -503,7 +503,7 @@ async fn no_socket_leads_out() {
 
 #[tokio::test]
 async fn the_network_can_be_allowed() {
-    let scene = Scene::new().await;
+    let scene = AttackTargets::new().await;
     let policy = ConfinementPolicy::ReadOnly {
         read: ReadAccess::Full,
         network: NetworkMode::Enabled,
@@ -523,7 +523,7 @@ async fn the_network_can_be_allowed() {
 
 #[tokio::test]
 async fn sockets_of_services_are_out_of_reach_with_the_network_on() {
-    let scene = Scene::new().await;
+    let scene = AttackTargets::new().await;
     let policy = ConfinementPolicy::ReadOnly {
         read: ReadAccess::Full,
         network: NetworkMode::Enabled,
@@ -551,7 +551,7 @@ async fn sockets_of_services_are_out_of_reach_with_the_network_on() {
 
 #[tokio::test]
 async fn other_processes_are_out_of_reach() {
-    let scene = Scene::new().await;
+    let scene = AttackTargets::new().await;
     // Without own process ids and without Landlock nothing keeps signals back but the user.
     scene.all_fail(PROCESSES, &workspace()).await;
     scene
@@ -563,7 +563,7 @@ async fn other_processes_are_out_of_reach() {
 
 #[tokio::test]
 async fn the_kernel_is_out_of_reach() {
-    let scene = Scene::new().await;
+    let scene = AttackTargets::new().await;
     scene.all_fail(KERNEL, &workspace()).await;
     scene
         .all_fail(KERNEL, &ConfinementPolicy::read_only())
@@ -572,9 +572,9 @@ async fn the_kernel_is_out_of_reach() {
 
 #[tokio::test]
 async fn no_file_lends_the_rights_of_its_owner() {
-    let scene = Scene::new().await;
+    let scene = AttackTargets::new().await;
     scene.all_fail(LENDING_FILES, &workspace()).await;
-    let project = Project::new();
+    let project = TestProject::new();
     let script = "touch made && chmod 1755 made && chmod u+w,g-s made && mkdir -m 700 folder && \
                   rm -r made folder";
     project.allowed(&workspace(), script).await;
@@ -589,7 +589,7 @@ const STORM: &str = "use strict; my @all;
 #[tokio::test]
 #[ignore = "needs a system where a sandbox can limit processes; .ci/run runs it"]
 async fn a_storm_of_processes_hits_a_limit() {
-    let project = Project::new();
+    let project = TestProject::new();
     let level = probe();
     assert!(codex_sandbox::limits_processes(level), "nothing here does");
     let policy_context = PolicyContext::of(&project.root);
@@ -605,7 +605,7 @@ async fn a_storm_of_processes_hits_a_limit() {
 
 #[tokio::test]
 async fn pairs_of_local_sockets_still_work() {
-    let project = Project::new();
+    let project = TestProject::new();
     // What shells and tools do with their own pipes and pairs.
     project
         .allowed(&workspace(), "echo a | cat | grep -q a")
@@ -614,7 +614,7 @@ async fn pairs_of_local_sockets_still_work() {
 
 #[tokio::test]
 async fn own_processes_are_seen_and_signalled() {
-    let project = Project::new();
+    let project = TestProject::new();
     let script = "sleep 1000 & kill $! && wait $!; test $? -eq 143";
     project.allowed(&workspace(), script).await;
     if probe().namespaces == Namespaces::MountsAndProcesses {
@@ -635,7 +635,7 @@ const RUNAWAYS: [&str; 3] = [
 
 #[tokio::test]
 async fn no_runaway_survives_its_owner() {
-    let project = Project::new();
+    let project = TestProject::new();
     let policy_context = PolicyContext::of(&project.root);
     let launcher = launcher();
     for level in levels() {
@@ -683,7 +683,7 @@ fn owner_to_be_killed() {
 #[tokio::test]
 async fn nothing_survives_the_violent_death_of_the_owner() {
     use tokio::io::AsyncBufReadExt as _;
-    let project = Project::new();
+    let project = TestProject::new();
     std::fs::remove_dir_all(project.root.join(".git")).unwrap();
     for (number, script) in RUNAWAYS.iter().enumerate() {
         let mark = format!("{}-dead-{number}", std::process::id());

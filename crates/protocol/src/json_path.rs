@@ -18,7 +18,7 @@ pub(crate) fn path_at(text: &str, offset: usize) -> String {
 }
 
 /// A step of a path. Names are ranges of the text.
-enum Step {
+enum PathStep {
     Name { start: usize, end: usize },
     Index(usize),
 }
@@ -27,7 +27,7 @@ struct Scanner<'a> {
     bytes: &'a [u8],
     position: usize,
     offset: usize,
-    path: Vec<Step>,
+    path: Vec<PathStep>,
 }
 
 /// Whether the value was found, so that the path is final.
@@ -89,14 +89,14 @@ impl Scanner<'_> {
         }
         self.skip_blanks();
         self.position += usize::from(self.peek() == Some(b':'));
-        self.step(Step::Name { start, end })
+        self.step(PathStep::Name { start, end })
     }
 
     fn item(&mut self, index: usize) -> Found {
-        self.step(Step::Index(index))
+        self.step(PathStep::Index(index))
     }
 
-    fn step(&mut self, step: Step) -> Found {
+    fn step(&mut self, step: PathStep) -> Found {
         self.path.push(step);
         let found = self.value();
         if !found {
@@ -139,13 +139,13 @@ impl Scanner<'_> {
         let mut path = String::new();
         for step in &self.path {
             match step {
-                Step::Name { start, end } => {
+                PathStep::Name { start, end } => {
                     if !path.is_empty() {
                         path.push('.');
                     }
                     path.push_str(text.get(*start..*end).unwrap_or_default());
                 }
-                Step::Index(index) => {
+                PathStep::Index(index) => {
                     // Writing to a string cannot fail.
                     let _ = write!(path, "[{index}]");
                 }

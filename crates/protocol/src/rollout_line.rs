@@ -235,7 +235,7 @@ fn keep(line: &str, problem: Option<JsonError>) -> Result<KeptLine, JsonError> {
 impl Serialize for RolloutLine {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Envelope<'a, P> {
+        struct LineEnvelope<'a, P> {
             timestamp: &'a str,
             r#type: &'a str,
             payload: &'a P,
@@ -248,7 +248,7 @@ impl Serialize for RolloutLine {
             payload: &P,
         ) -> Result<S::Ok, S::Error> {
             let r#type = kind;
-            Envelope {
+            LineEnvelope {
                 timestamp,
                 r#type,
                 payload,

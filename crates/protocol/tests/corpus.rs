@@ -25,7 +25,7 @@ fn everything_writes_back_equal() {
     writes_back_equal::<Submission>(SUBMISSIONS);
     writes_back_equal::<Event>(EVENTS);
     writes_back_equal::<ResponseItem>(RESPONSE_ITEMS);
-    writes_back_equal::<Line>(ROLLOUT);
+    writes_back_equal::<CorpusLine>(ROLLOUT);
 }
 
 /// Every tag of `T` stands in the corpus, at `pointer`.

@@ -180,7 +180,7 @@ proptest! {
 
     #[test]
     fn rollout_lines_survive(line: Index, edits in edits()) {
-        survives::<Line>(ROLLOUT, line, &edits);
+        survives::<CorpusLine>(ROLLOUT, line, &edits);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::GeneratedFile;
 use super::catalogue::{ALWAYS_WRITTEN, Catalogue, REFERENCE};
-use super::layout::{Folder, Layout};
+use super::layout::{Layout, LayoutFolder};
 
 const DIALECT: &str = "http://json-schema.org/draft-07/schema#";
 const BUNDLE: &str = "codex_app_server_protocol.schemas.json";
@@ -86,8 +86,8 @@ fn bundle(catalogue: &Catalogue, layout: &Layout) -> Value {
         let mut schema = clean(catalogue.schema(name));
         name_folders(&mut schema, layout);
         match layout.folder(name) {
-            Folder::Root => root.insert(name.to_owned(), schema),
-            Folder::V2 => v2.insert(name.to_owned(), schema),
+            LayoutFolder::Root => root.insert(name.to_owned(), schema),
+            LayoutFolder::V2 => v2.insert(name.to_owned(), schema),
         };
     }
     root.insert("v2".to_owned(), v2.into());

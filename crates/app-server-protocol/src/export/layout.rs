@@ -11,12 +11,12 @@ use crate::{rpc, v2};
 
 /// The folder of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Folder {
+pub(super) enum LayoutFolder {
     Root,
     V2,
 }
 
-impl Folder {
+impl LayoutFolder {
     /// The start of a path to a file in it.
     pub(super) fn prefix(self) -> &'static str {
         match self {
@@ -47,7 +47,7 @@ impl Layout {
         let typescript = Self::typescript();
         let of_v2 = catalogue
             .names()
-            .filter(|name| typescript.folder(name) == Folder::V2);
+            .filter(|name| typescript.folder(name) == LayoutFolder::V2);
         let needed_by_v2 = catalogue.closure(of_v2);
         let root = catalogue
             .names()
@@ -58,11 +58,11 @@ impl Layout {
         }
     }
 
-    pub(super) fn folder(&self, name: &str) -> Folder {
+    pub(super) fn folder(&self, name: &str) -> LayoutFolder {
         if self.root.contains(name) {
-            Folder::Root
+            LayoutFolder::Root
         } else {
-            Folder::V2
+            LayoutFolder::V2
         }
     }
 }

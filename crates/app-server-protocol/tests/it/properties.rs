@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use codex_app_server_protocol::{
-    ClientNotification, ClientRequest, ClientResponse, Direction, Method, ReadError,
+    ClientNotification, ClientRequest, ClientResponse, Direction, MessageReadError, Method,
     ServerNotification, ServerRequest, ServerResponse, methods,
 };
 use proptest::prelude::*;
@@ -58,7 +58,7 @@ fn check_response(method: &Method, wire: &Value) {
 /// Reads, writes, reads again: both readings are the same value.
 fn survives<T: Serialize + PartialEq + std::fmt::Debug>(
     wire: &Value,
-    read: impl Fn(Option<&RawValue>) -> Result<T, ReadError>,
+    read: impl Fn(Option<&RawValue>) -> Result<T, MessageReadError>,
 ) {
     let first = read(Some(&to_raw_value(wire).unwrap()));
     let first = first.unwrap_or_else(|error| panic!("{error}\n{wire:#}"));

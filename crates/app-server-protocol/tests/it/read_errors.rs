@@ -1,10 +1,10 @@
 //! Reading is strict about types, names the field that is wrong, and lets unknown fields pass.
 
-use codex_app_server_protocol::{ClientRequest, ReadError};
+use codex_app_server_protocol::{ClientRequest, MessageReadError};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
-fn read(method: &str, params: &Value) -> Result<ClientRequest, ReadError> {
+fn read(method: &str, params: &Value) -> Result<ClientRequest, MessageReadError> {
     ClientRequest::read(method, Some(&to_raw_value(params).unwrap()))
 }
 

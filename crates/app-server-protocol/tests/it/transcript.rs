@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use codex_app_server_protocol::rpc::{Message, RequestId};
 use codex_app_server_protocol::{
-    ClientNotification, ClientRequest, ClientResponse, Method, ReadError, ServerNotification,
-    ServerRequest, ServerResponse, methods,
+    ClientNotification, ClientRequest, ClientResponse, MessageReadError, Method,
+    ServerNotification, ServerRequest, ServerResponse, methods,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -151,7 +151,7 @@ fn row(method: &str) -> Method {
         .unwrap()
 }
 
-fn rewrite<T: Serialize>(read: Result<T, ReadError>) -> Result<Value, String> {
+fn rewrite<T: Serialize>(read: Result<T, MessageReadError>) -> Result<Value, String> {
     let value = read.map_err(|error| error.to_string())?;
     serde_json::to_value(value).map_err(|error| error.to_string())
 }

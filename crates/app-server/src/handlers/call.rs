@@ -55,12 +55,12 @@ pub(crate) enum Order {
     /// Concurrently with all others.
     Concurrent,
     /// After the earlier requests of the same queue.
-    Queued(Queue),
+    Queued(RequestQueue),
 }
 
 /// A queue of requests about the same object.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Queue {
+pub(crate) enum RequestQueue {
     /// A thread id.
     Thread(String),
     /// The input of a `command/exec` process, by its process id.

@@ -20,7 +20,7 @@ pub(super) async fn call(
 ) -> Result<McpServerToolCallResponse, Failure> {
     let thread = engine(&server, &params.thread_id).await?;
     let found = thread.mcp_server(&params.server).await;
-    let (mcp_server, connection) = found.map_err(Failure::internal)?;
+    let (mcp_server, connection) = found.map_err(|error| Failure::internal(error.0))?;
     let mut meta = params.meta.unwrap_or_else(|| json!({}));
     if let Some(meta) = meta.as_object_mut() {
         meta.insert("threadId".to_owned(), params.thread_id.into());
@@ -45,7 +45,7 @@ pub(super) async fn read(
         Some(id) => {
             let thread = engine(&server, id).await?;
             let found = thread.mcp_server(&params.server).await;
-            let (mcp_server, connection) = found.map_err(Failure::internal)?;
+            let (mcp_server, connection) = found.map_err(|error| Failure::internal(error.0))?;
             let limit = mcp_server.request_timeout;
             connection.read(&params.uri, limit).await
         }

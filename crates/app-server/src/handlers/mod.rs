@@ -63,7 +63,7 @@ use crate::projection::ItemIds;
 use crate::server::AppServer;
 use crate::thread::{StoredHistory, ThreadHandle, read_history};
 
-pub(crate) use call::{Order, Queue, RequestContext};
+pub(crate) use call::{Order, RequestContext, RequestQueue};
 pub(crate) use environments::check_environments;
 pub(crate) use permissions::built_in_sandbox;
 pub(crate) use table::{handle, order_of};

@@ -11,7 +11,7 @@ use codex_app_server_protocol::rpc::RequestId;
 use codex_app_server_protocol::{ClientRequest, client_method as method};
 use futures::future::BoxFuture;
 
-use super::call::{Order, Queue, RequestContext};
+use super::call::{Order, RequestContext, RequestQueue};
 use super::{
     account, account_extras, command_exec, config, extensions, external_agent, features, feedback,
     fs, fs_watch, fuzzy_search, git, handshake, hooks, mcp_direct, mcp_servers, model_providers,
@@ -68,24 +68,24 @@ macro_rules! order {
         Order::Concurrent
     };
     (thread, $params:ident) => {
-        Order::Queued(Queue::Thread($params.thread_id.clone()))
+        Order::Queued(RequestQueue::Thread($params.thread_id.clone()))
     };
     (process, $params:ident) => {
-        Order::Queued(Queue::Process($params.process_id.clone()))
+        Order::Queued(RequestQueue::Process($params.process_id.clone()))
     };
     (handle, $params:ident) => {
-        Order::Queued(Queue::ProcessHandle($params.process_handle.clone()))
+        Order::Queued(RequestQueue::ProcessHandle($params.process_handle.clone()))
     };
     (search, $params:ident) => {
-        Order::Queued(Queue::Search($params.session_id.clone()))
+        Order::Queued(RequestQueue::Search($params.session_id.clone()))
     };
     (watch, $params:ident) => {
-        Order::Queued(Queue::Watch($params.watch_id.clone()))
+        Order::Queued(RequestQueue::Watch($params.watch_id.clone()))
     };
     // A watch without an id gets a new, unique one.
     (named_watch, $params:ident) => {
         match &$params.watch_id {
-            Some(id) => Order::Queued(Queue::Watch(id.clone())),
+            Some(id) => Order::Queued(RequestQueue::Watch(id.clone())),
             None => Order::Concurrent,
         }
     };

@@ -8,7 +8,7 @@ use codex_app_server_protocol::v2::{
     ThreadStatusChangedNotification, TurnInterruptResponse,
 };
 use codex_app_server_protocol::{ServerNotification, ServerRequest, client_method as method};
-use codex_core::{Events, SpawnedAgent, ThreadManager};
+use codex_core::{EventReceiver, SpawnedAgent, ThreadManager};
 use codex_protocol::{Event, EventMsg};
 use jiff::Timestamp;
 use tokio::sync::mpsc;
@@ -70,7 +70,7 @@ pub(crate) struct Actor {
     pub(super) agents_to_load: mpsc::Receiver<Box<SpawnedAgent>>,
     activity: Activity,
     status: ThreadStatus,
-    events: Events,
+    events: EventReceiver,
     mailbox: mpsc::Receiver<Box<ThreadCommand>>,
 }
 
@@ -80,7 +80,7 @@ impl Actor {
         server: Arc<AppServer>,
         manager: Arc<ThreadManager>,
         thread: codex_core::Thread,
-        events: Events,
+        events: EventReceiver,
         agents_to_load: mpsc::Receiver<Box<SpawnedAgent>>,
         facts: ThreadFacts,
     ) -> Self {

@@ -151,16 +151,16 @@ fn turn_of(line: ScannedLine<'_>) -> Option<&str> {
 
 /// Recently used outlines.
 #[derive(Debug, Default)]
-pub(crate) struct Outlines(Mutex<VecDeque<(FileStamp, Arc<Outline>)>>);
+pub(crate) struct Outlines(Mutex<VecDeque<(OutlineKey, Arc<Outline>)>>);
 
 /// Identifies one state of a file.
 #[derive(Debug, PartialEq, Eq)]
-struct FileStamp {
+struct OutlineKey {
     length: u64,
     modified: Option<SystemTime>,
 }
 
-impl FileStamp {
+impl OutlineKey {
     fn of(metadata: &Metadata) -> Self {
         Self {
             length: metadata.len(),
@@ -175,7 +175,7 @@ impl Outlines {
     /// # Errors
     /// The file cannot be read.
     pub(crate) fn get(&self, path: &Path) -> io::Result<Arc<Outline>> {
-        let stamp = FileStamp::of(&path.metadata()?);
+        let stamp = OutlineKey::of(&path.metadata()?);
         let known = self.take(path).filter(|(known, _)| *known == stamp);
         let outline = match known {
             Some((_, outline)) => outline,
@@ -187,7 +187,7 @@ impl Outlines {
         Ok(outline)
     }
 
-    fn take(&self, path: &Path) -> Option<(FileStamp, Arc<Outline>)> {
+    fn take(&self, path: &Path) -> Option<(OutlineKey, Arc<Outline>)> {
         let mut kept = self.0.lock();
         let known = kept.iter().position(|(_, outline)| outline.file == path)?;
         kept.remove(known)

@@ -7,7 +7,7 @@ use codex_protocol::{AbsolutePathBuf, ReadOnlyAccess, SandboxPolicy};
 use crate::environment::Environment;
 use crate::error::ConfigError;
 use crate::paths::normalize;
-use crate::schema::{ConfigFile, FileAccess, FileRule, NetworkFile};
+use crate::schema::{ConfigFile, FileAccessLevel, FileRule, NetworkFile};
 use crate::warning::ConfigWarning;
 
 /// A named set of permissions. For each path the most specific entry applies.
@@ -24,7 +24,7 @@ pub struct NamedPermissions {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileEntry {
     pub target: FileTarget,
-    pub access: FileAccess,
+    pub access: FileAccessLevel,
 }
 
 /// A path in named permissions.
@@ -158,13 +158,13 @@ impl NamedPermissions {
         let unlimited = self.files
             == [FileEntry {
                 target: FileTarget::Root,
-                access: FileAccess::Write,
+                access: FileAccessLevel::Write,
             }];
         if unlimited && network_access {
             return SandboxPolicy::DangerFullAccess;
         }
         let access = self.read_access();
-        if !self.grants(&FileTarget::ProjectRoots(None), FileAccess::Write)
+        if !self.grants(&FileTarget::ProjectRoots(None), FileAccessLevel::Write)
             || !self.workspace_is_whole()
         {
             return SandboxPolicy::ReadOnly {
@@ -172,22 +172,25 @@ impl NamedPermissions {
                 network_access,
             };
         }
-        let writable = self
-            .entries_with(FileAccess::Write)
-            .filter_map(|target| match target {
-                FileTarget::Path(path) if self.is_whole(path, FileAccess::Write) => absolute(path),
-                _ => None,
-            });
+        let writable =
+            self.entries_with(FileAccessLevel::Write)
+                .filter_map(|target| match target {
+                    FileTarget::Path(path) if self.is_whole(path, FileAccessLevel::Write) => {
+                        absolute(path)
+                    }
+                    _ => None,
+                });
         SandboxPolicy::WorkspaceWrite {
             writable_roots: writable.collect(),
             read_only_access: access,
             network_access,
-            exclude_tmpdir_env_var: !self.grants(&FileTarget::TmpDir, FileAccess::Write),
-            exclude_slash_tmp: !self.grants(&FileTarget::Path("/tmp".into()), FileAccess::Write),
+            exclude_tmpdir_env_var: !self.grants(&FileTarget::TmpDir, FileAccessLevel::Write),
+            exclude_slash_tmp: !self
+                .grants(&FileTarget::Path("/tmp".into()), FileAccessLevel::Write),
         }
     }
 
-    fn entries_with(&self, access: FileAccess) -> impl Iterator<Item = &FileTarget> {
+    fn entries_with(&self, access: FileAccessLevel) -> impl Iterator<Item = &FileTarget> {
         let entries = self
             .files
             .iter()
@@ -196,7 +199,7 @@ impl NamedPermissions {
     }
 
     /// Whether a target is granted by its own entry or by the entry for the root.
-    fn grants(&self, target: &FileTarget, access: FileAccess) -> bool {
+    fn grants(&self, target: &FileTarget, access: FileAccessLevel) -> bool {
         let own = self.files.iter().find(|entry| entry.target == *target);
         let everything = || {
             self.files
@@ -210,18 +213,18 @@ impl NamedPermissions {
     /// Whether the whole workspace is writable.
     fn workspace_is_whole(&self) -> bool {
         self.files.iter().all(|entry| match &entry.target {
-            FileTarget::ProjectRoots(_) => entry.access == FileAccess::Write,
+            FileTarget::ProjectRoots(_) => entry.access == FileAccessLevel::Write,
             // The location of the workspace is not known here.
-            FileTarget::Path(_) => entry.access != FileAccess::None,
+            FileTarget::Path(_) => entry.access != FileAccessLevel::None,
             _ => true,
         })
     }
 
     /// Whether every path below `folder` has at least this access.
-    fn is_whole(&self, folder: &Path, access: FileAccess) -> bool {
+    fn is_whole(&self, folder: &Path, access: FileAccessLevel) -> bool {
         self.files.iter().all(|entry| match &entry.target {
             FileTarget::Path(path) if path.starts_with(folder) => {
-                entry.access == access || entry.access == FileAccess::Write
+                entry.access == access || entry.access == FileAccessLevel::Write
             }
             _ => true,
         })
@@ -231,25 +234,26 @@ impl NamedPermissions {
         let nothing_denied = self
             .files
             .iter()
-            .all(|entry| entry.access != FileAccess::None);
+            .all(|entry| entry.access != FileAccessLevel::None);
         let root = &FileTarget::Root;
         let everything =
-            self.grants(root, FileAccess::Read) || self.grants(root, FileAccess::Write);
+            self.grants(root, FileAccessLevel::Read) || self.grants(root, FileAccessLevel::Write);
         if everything && nothing_denied {
             return ReadOnlyAccess::FullAccess;
         }
         let minimal = FileTarget::Minimal;
         let roots = self.files.iter().filter_map(|entry| match &entry.target {
             FileTarget::Path(path)
-                if entry.access != FileAccess::None && self.is_whole(path, FileAccess::Read) =>
+                if entry.access != FileAccessLevel::None
+                    && self.is_whole(path, FileAccessLevel::Read) =>
             {
                 absolute(path)
             }
             _ => None,
         });
         ReadOnlyAccess::Restricted {
-            include_platform_defaults: self.grants(&minimal, FileAccess::Read)
-                || self.grants(&minimal, FileAccess::Write),
+            include_platform_defaults: self.grants(&minimal, FileAccessLevel::Read)
+                || self.grants(&minimal, FileAccessLevel::Write),
             readable_roots: roots.collect(),
         }
     }
@@ -287,14 +291,14 @@ mod tests {
         assert_eq!(
             permissions.files,
             [
-                entry(FileTarget::Path("/x".into()), FileAccess::Read),
-                entry(FileTarget::ProjectRoots(None), FileAccess::Write),
+                entry(FileTarget::Path("/x".into()), FileAccessLevel::Read),
+                entry(FileTarget::ProjectRoots(None), FileAccessLevel::Write),
                 entry(
                     FileTarget::ProjectRoots(Some("docs/a".into())),
-                    FileAccess::Read
+                    FileAccessLevel::Read
                 ),
-                entry(FileTarget::TmpDir, FileAccess::None),
-                entry(FileTarget::Path("/h/y".into()), FileAccess::Write),
+                entry(FileTarget::TmpDir, FileAccessLevel::None),
+                entry(FileTarget::Path("/h/y".into()), FileAccessLevel::Write),
             ],
         );
         assert_eq!(warnings, 1);

@@ -20,7 +20,7 @@ pub struct PermissionsFile {
 /// Access to files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum FileAccess {
+pub enum FileAccessLevel {
     /// Read only.
     Read,
     /// Read and write.
@@ -33,9 +33,9 @@ pub enum FileAccess {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileRule {
     /// For the path and everything below.
-    Path(FileAccess),
+    Path(FileAccessLevel),
     /// For paths relative to it; `.` is the path itself.
-    Below(BTreeMap<String, FileAccess>),
+    Below(BTreeMap<String, FileAccessLevel>),
 }
 
 /// Rules for the network.
@@ -94,7 +94,7 @@ impl<'de> Visitor<'de> for FileRuleVisitor {
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<FileRule, E> {
-        FileAccess::deserialize(StrDeserializer::new(text)).map(FileRule::Path)
+        FileAccessLevel::deserialize(StrDeserializer::new(text)).map(FileRule::Path)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<FileRule, A::Error> {

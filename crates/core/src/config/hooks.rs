@@ -38,9 +38,14 @@ pub trait HostTools: Debug + Send + Sync {
     /// Whether the model is offered them.
     fn are_offered(&self) -> bool;
 
-    /// Carries a call out. An error is the output of the call too.
-    fn call(&self, call: HostCall) -> BoxFuture<'static, Result<String, String>>;
+    /// Carries a call out.
+    fn call(&self, call: HostCall) -> BoxFuture<'static, Result<String, HostToolError>>;
 }
+
+/// A failed call of a tool of the embedder. The text is the output for the model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct HostToolError(pub String);
 
 /// Limits set by an administrator, checked whenever settings change.
 pub trait Limits: Debug + Send + Sync {

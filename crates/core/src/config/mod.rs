@@ -20,7 +20,9 @@ use codex_skills::SkillLibrary;
 
 pub use agents::{AgentRole, AgentSettings, RoleUnavailable, Roles};
 pub(crate) use agents::{DEFAULT_ROLE, all_roles, find_role};
-pub use hooks::{EndedTurn, HostCall, HostTools, InstructionFiles, Limits, NotAllowed, TurnEnded};
+pub use hooks::{
+    EndedTurn, HostCall, HostToolError, HostTools, InstructionFiles, Limits, NotAllowed, TurnEnded,
+};
 pub use mcp::{ApprovalNotStored, McpApprovals, McpServer, ToolApproval};
 
 /// The configuration of a session.

@@ -75,7 +75,7 @@ impl Emitter {
         detail: PersistedDetail,
         clock: Arc<dyn Clock>,
         observer: Option<Arc<dyn Observer>>,
-    ) -> (Self, Events) {
+    ) -> (Self, EventReceiver) {
         let state = EmitterState {
             queue: VecDeque::new(),
             bytes: 0,
@@ -99,7 +99,7 @@ impl Emitter {
         });
         (
             Self(Arc::clone(&shared), EventSource::Thread),
-            Events(shared),
+            EventReceiver(shared),
         )
     }
 
@@ -356,9 +356,9 @@ impl EmitterState {
 ///
 /// If it is dropped, the thread continues without a subscriber.
 #[derive(Debug)]
-pub struct Events(Arc<EmitterShared>);
+pub struct EventReceiver(Arc<EmitterShared>);
 
-impl Events {
+impl EventReceiver {
     /// The next event; none once the thread is closed.
     pub async fn next(&mut self) -> Option<Event> {
         // There is one reader, and the permit is stored, so no event is missed between the check and the
@@ -403,7 +403,7 @@ impl Events {
     }
 }
 
-impl Drop for Events {
+impl Drop for EventReceiver {
     fn drop(&mut self) {
         let mut state = self.0.state.lock();
         state.abandoned = true;

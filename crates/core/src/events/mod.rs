@@ -5,7 +5,7 @@ mod emitter;
 mod older_deltas;
 mod turn_emitter;
 
-pub use emitter::Events;
+pub use emitter::EventReceiver;
 pub(crate) use emitter::{Emitter, HeldEvents};
 pub use older_deltas::older_delta;
 pub(crate) use turn_emitter::TurnEmitter;

@@ -9,7 +9,7 @@ use codex_shell_command::{
 };
 
 use super::approval_store::{ApprovalKey, ApprovalStore};
-use super::decision::{ApprovalRequest, Confinement, Decision, Permit};
+use super::decision::{ApprovalRequest, Confinement, GateDecision, Permit};
 use super::effect::{CommandEffect, SandboxPermissions};
 use super::programs::CommandPrograms;
 use super::restrictions::{Restriction, restriction};
@@ -17,7 +17,7 @@ use super::turn_policy::{TurnPolicy, grants_of};
 
 /// The requirement of a part of a command, mildest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Verdict {
+enum CommandVerdict {
     /// A rule allows it.
     AllowedByRule,
     Allowed,
@@ -31,10 +31,10 @@ pub(crate) fn decide(
     command: &CommandEffect,
     turn_policy: &TurnPolicy,
     approvals: &ApprovalStore,
-) -> Decision {
+) -> GateDecision {
     let programs = CommandPrograms::new(turn_policy, command, approvals.grants());
     let by_rule = match restriction(command, approvals.rules(), &programs) {
-        Restriction::Forbid(reason) => return Decision::Refuse(reason),
+        Restriction::Forbid(reason) => return GateDecision::Refuse(reason),
         Restriction::Ask(reason) => Some(reason),
         Restriction::None => None,
     };
@@ -46,41 +46,41 @@ pub(crate) fn decide(
     };
     let parts = check.parts();
     let verdicts = check.verdicts(&parts);
-    let asks_by_rule = by_rule.as_ref().map(|_| Verdict::PromptByRule);
+    let asks_by_rule = by_rule.as_ref().map(|_| CommandVerdict::PromptByRule);
     let strictest = verdicts.iter().copied().chain(asks_by_rule).max();
-    let strictest = strictest.unwrap_or(Verdict::Prompt);
+    let strictest = strictest.unwrap_or(CommandVerdict::Prompt);
     let permit = |approved| Permit {
         confinement: confinement(
             command,
             turn_policy,
             approvals,
-            strictest == Verdict::AllowedByRule,
+            strictest == CommandVerdict::AllowedByRule,
         ),
         approved,
     };
     match strictest {
-        Verdict::AllowedByRule | Verdict::Allowed => Decision::Run(permit(false)),
-        Verdict::Forbidden => {
+        CommandVerdict::AllowedByRule | CommandVerdict::Allowed => GateDecision::Run(permit(false)),
+        CommandVerdict::Forbidden => {
             let quoted = quote_command(&command.argv);
-            Decision::Refuse(format!("`{quoted}` rejected: blocked by policy"))
+            GateDecision::Refuse(format!("`{quoted}` rejected: blocked by policy"))
         }
-        Verdict::Prompt | Verdict::PromptByRule => {
+        CommandVerdict::Prompt | CommandVerdict::PromptByRule => {
             if let Some(refusal) = refused_prompt(turn_policy, by_rule.is_some()) {
-                return Decision::Refuse(refusal.to_owned());
+                return GateDecision::Refuse(refusal.to_owned());
             }
             let keys = vec![approval_key(command)];
             if approvals.is_approved(&keys) {
                 // The earlier approval does not cover a second run without sandbox.
-                return Decision::Run(permit(false));
+                return GateDecision::Run(permit(false));
             }
             let asked = verdicts
                 .iter()
-                .position(|verdict| *verdict == Verdict::Prompt);
+                .position(|verdict| *verdict == CommandVerdict::Prompt);
             let derived = asked.and_then(|index| parts.commands.get(index)).cloned();
             let derived =
                 derived.filter(|_| parts.kind != SegmentKind::Heredoc && by_rule.is_none());
             let amendment = proposed(command, &parts, approvals.rules()).or(derived);
-            Decision::Ask(ApprovalRequest {
+            GateDecision::Ask(ApprovalRequest {
                 reason: by_rule.or_else(|| command.justification.clone()),
                 offered: offered(command, amendment.as_ref()),
                 amendment,
@@ -98,7 +98,7 @@ pub(crate) fn decide_retry(
     command: &CommandEffect,
     turn_policy: &TurnPolicy,
     permit: &Permit,
-) -> Option<Decision> {
+) -> Option<GateDecision> {
     let retries = match turn_policy.approval {
         AskForApproval::OnFailure | AskForApproval::UnlessTrusted => true,
         AskForApproval::Granular(granular) => granular.sandbox_approval,
@@ -114,14 +114,14 @@ pub(crate) fn decide_retry(
         approved: true,
     };
     if permit.approved {
-        return Some(Decision::Run(then));
+        return Some(GateDecision::Run(then));
     }
     let programs = CommandPrograms::new(turn_policy, command, Grants::default());
     let amendment = trusted_parts(command, &programs)
         .commands
         .into_iter()
         .next();
-    Some(Decision::Ask(ApprovalRequest {
+    Some(GateDecision::Ask(ApprovalRequest {
         reason: Some("command failed; retry without sandbox?".to_owned()),
         offered: offered(command, amendment.as_ref()),
         amendment,
@@ -162,7 +162,7 @@ impl CommandCheck<'_> {
         }
     }
 
-    fn verdicts(&self, parts: &Segments) -> Vec<Verdict> {
+    fn verdicts(&self, parts: &Segments) -> Vec<CommandVerdict> {
         let untrusted = self.turn_policy.approval == AskForApproval::UnlessTrusted;
         // Otherwise the result does not depend on it.
         let safe = if untrusted {
@@ -179,34 +179,34 @@ impl CommandCheck<'_> {
             .collect()
     }
 
-    fn verdict(&self, part: &[String], known_safe: bool) -> Verdict {
+    fn verdict(&self, part: &[String], known_safe: bool) -> CommandVerdict {
         let allowed = self.allowed_by_rule(part);
-        if allowed == Some(Verdict::AllowedByRule) {
-            return Verdict::AllowedByRule;
+        if allowed == Some(CommandVerdict::AllowedByRule) {
+            return CommandVerdict::AllowedByRule;
         }
         if self.wants_more() {
-            return Verdict::Prompt;
+            return CommandVerdict::Prompt;
         }
         if allowed.is_some() || known_safe {
-            return Verdict::Allowed;
+            return CommandVerdict::Allowed;
         }
         if is_dangerous(part) {
             return match self.turn_policy.approval {
-                AskForApproval::Never if self.turn_policy.is_open() => Verdict::Allowed,
-                AskForApproval::Never => Verdict::Forbidden,
-                _ => Verdict::Prompt,
+                AskForApproval::Never if self.turn_policy.is_open() => CommandVerdict::Allowed,
+                AskForApproval::Never => CommandVerdict::Forbidden,
+                _ => CommandVerdict::Prompt,
             };
         }
         match self.turn_policy.approval {
-            AskForApproval::UnlessTrusted => Verdict::Prompt,
-            _ => Verdict::Allowed,
+            AskForApproval::UnlessTrusted => CommandVerdict::Prompt,
+            _ => CommandVerdict::Allowed,
         }
     }
 
     /// A rule allows the program that a name resolves to on this machine, unless the model could have written
     /// that file. If the rule names a file of the model itself, or comes from the approval of a confined
     /// command, the sandbox stays.
-    fn allowed_by_rule(&self, part: &[String]) -> Option<Verdict> {
+    fn allowed_by_rule(&self, part: &[String]) -> Option<CommandVerdict> {
         let found = self.approvals.rules().check(part, ProgramMatching::ByName);
         if found.decision != Some(RuleDecision::Allow) {
             return None;
@@ -217,18 +217,18 @@ impl CommandCheck<'_> {
         let keeps_sandbox = (found.matched_rules.iter()).all(|found| found.keeps_sandbox());
         if !is_builtin && !self.programs.is_foreign_to_model(program) {
             if keeps_sandbox && self.programs.is_missing(program) {
-                return Some(Verdict::Allowed);
+                return Some(CommandVerdict::Allowed);
             }
             let by_name = found
                 .matched_rules
                 .iter()
                 .any(|found| found.resolved_program.is_some());
-            return (program.contains('/') && !by_name).then_some(Verdict::Allowed);
+            return (program.contains('/') && !by_name).then_some(CommandVerdict::Allowed);
         }
         Some(if keeps_sandbox {
-            Verdict::Allowed
+            CommandVerdict::Allowed
         } else {
-            Verdict::AllowedByRule
+            CommandVerdict::AllowedByRule
         })
     }
 

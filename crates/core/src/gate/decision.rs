@@ -15,7 +15,7 @@ pub(crate) enum Confinement {
 
 /// What the gate decides about an effect.
 #[derive(Clone, Debug)]
-pub(crate) enum Decision {
+pub(crate) enum GateDecision {
     /// Carry it out.
     Run(Permit),
     /// Ask for approval first.

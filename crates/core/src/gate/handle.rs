@@ -7,7 +7,7 @@ use codex_protocol::{RequestPermissionsResponse, ReviewDecision};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::decision::{ApprovalRequest, Decision, Permit};
+use super::decision::{ApprovalRequest, GateDecision, Permit};
 use super::effect::{CommandEffect, Effect, PermissionsRequest};
 use crate::ports::Clock;
 use crate::requests::Requests;
@@ -46,7 +46,7 @@ pub(crate) enum GateRequest {
         call: Box<EffectCall>,
         /// The permit of the first run, if this is about a second one.
         retry_of: Option<Permit>,
-        reply: oneshot::Sender<(Box<EffectCall>, Decision)>,
+        reply: oneshot::Sender<(Box<EffectCall>, GateDecision)>,
     },
     /// Ask for the approval that was decided to be needed.
     Ask {
@@ -105,9 +105,9 @@ impl Gate {
         });
         let (call, decision) = decided.await.ok_or(Denied::Aborted)?;
         let request = match decision {
-            Decision::Run(permit) => return Ok(permit),
-            Decision::Refuse(reason) => return Err(Denied::Refused(reason)),
-            Decision::Ask(request) => Box::new(request),
+            GateDecision::Run(permit) => return Ok(permit),
+            GateDecision::Refuse(reason) => return Err(Denied::Refused(reason)),
+            GateDecision::Ask(request) => Box::new(request),
         };
         tokio::select! {
             biased;

@@ -4,7 +4,7 @@ use codex_protocol::AskForApproval;
 use serde_json::Value;
 
 use super::approval_store::{ApprovalKey, ApprovalStore};
-use super::decision::{ApprovalRequest, Confinement, Decision, Permit};
+use super::decision::{ApprovalRequest, Confinement, GateDecision, Permit};
 use super::effect::McpEffect;
 use super::turn_policy::TurnPolicy;
 use crate::config::ToolApproval;
@@ -14,29 +14,29 @@ pub(crate) fn decide(
     call: &McpEffect,
     turn_policy: &TurnPolicy,
     approvals: &ApprovalStore,
-) -> Decision {
+) -> GateDecision {
     let permit = |approved| Permit {
         confinement: Confinement::None,
         approved,
     };
     let anything_goes = turn_policy.approval == AskForApproval::Never && turn_policy.is_open();
     if anything_goes || call.approval == ToolApproval::Approve {
-        return Decision::Run(permit(false));
+        return GateDecision::Run(permit(false));
     }
     let mut keys = Vec::new();
     if call.approval == ToolApproval::Auto {
         if !needs_approval(&call.annotations) {
-            return Decision::Run(permit(false));
+            return GateDecision::Run(permit(false));
         }
         keys.push(ApprovalKey::McpTool {
             server: call.server.clone(),
             tool: call.tool.clone(),
         });
         if approvals.is_approved(&keys) {
-            return Decision::Run(permit(true));
+            return GateDecision::Run(permit(true));
         }
     }
-    Decision::Ask(ApprovalRequest {
+    GateDecision::Ask(ApprovalRequest {
         reason: None,
         amendment: None,
         lifts_sandbox: false,

@@ -18,7 +18,7 @@ mod turn_policy;
 
 pub(crate) use approval_store::{ApprovalKey, ApprovalStore};
 pub(crate) use command::decide_retry;
-pub(crate) use decision::{ApprovalRequest, Confinement, Decision, Permit};
+pub(crate) use decision::{ApprovalRequest, Confinement, GateDecision, Permit};
 pub(crate) use effect::{
     CommandEffect, Effect, McpEffect, PatchEffect, PermissionsRequest, SandboxPermissions,
 };
@@ -30,7 +30,11 @@ pub(crate) use turn_policy::{TurnPolicy, grants_of, policy_of, prepare_folders};
 mod tests;
 
 /// Decides about an effect.
-pub(crate) fn decide(effect: &Effect, policy: &TurnPolicy, approvals: &ApprovalStore) -> Decision {
+pub(crate) fn decide(
+    effect: &Effect,
+    policy: &TurnPolicy,
+    approvals: &ApprovalStore,
+) -> GateDecision {
     match effect {
         Effect::Command(command) => command::decide(command, policy, approvals),
         Effect::Patch(patch) => patch::decide(patch, policy, approvals),

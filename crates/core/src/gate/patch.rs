@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use codex_protocol::{AskForApproval, ReviewDecision};
 
 use super::approval_store::{ApprovalKey, ApprovalStore};
-use super::decision::{ApprovalRequest, Confinement, Decision, Permit};
+use super::decision::{ApprovalRequest, Confinement, GateDecision, Permit};
 use super::effect::PatchEffect;
 use super::turn_policy::TurnPolicy;
 
@@ -14,9 +14,9 @@ pub(crate) fn decide(
     patch: &PatchEffect,
     turn_policy: &TurnPolicy,
     approvals: &ApprovalStore,
-) -> Decision {
+) -> GateDecision {
     if patch.changes.is_empty() {
-        return Decision::Refuse("patch rejected: empty patch".to_owned());
+        return GateDecision::Refuse("patch rejected: empty patch".to_owned());
     }
     let grants = approvals.grants();
     let permit = |approved| Permit {
@@ -25,7 +25,7 @@ pub(crate) fn decide(
     };
     let granted = |path: &PathBuf| grants.write.iter().any(|root| within(path, root));
     if !grants.write.is_empty() && patch.touched.iter().all(granted) {
-        return Decision::Run(permit(false));
+        return GateDecision::Run(permit(false));
     }
     let keys: Vec<ApprovalKey> = patch
         .touched
@@ -34,19 +34,19 @@ pub(crate) fn decide(
         .map(ApprovalKey::Path)
         .collect();
     if approvals.is_approved(&keys) {
-        return Decision::Run(permit(true));
+        return GateDecision::Run(permit(true));
     }
     let inside = turn_policy.may_write(&patch.touched, grants.clone());
     if inside && turn_policy.approval != AskForApproval::UnlessTrusted {
-        return Decision::Run(permit(false));
+        return GateDecision::Run(permit(false));
     }
     if !turn_policy.may_ask_about_sandbox() {
-        return Decision::Refuse(
+        return GateDecision::Refuse(
             "patch rejected: writing outside of the project; rejected by user approval settings"
                 .to_owned(),
         );
     }
-    Decision::Ask(ApprovalRequest {
+    GateDecision::Ask(ApprovalRequest {
         reason: None,
         amendment: None,
         lifts_sandbox: false,

@@ -9,7 +9,7 @@ use codex_sandbox::{ConfinementPolicy, WorkspaceWrite};
 use super::*;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
+enum ExpectedDecision {
     /// Runs in the sandbox.
     Confined,
     /// Runs without a sandbox.
@@ -21,7 +21,7 @@ enum Outcome {
     Refused,
 }
 
-use Outcome::{AskConfined, AskFree, Confined, Free, Refused};
+use ExpectedDecision::{AskConfined, AskFree, Confined, Free, Refused};
 
 const GRANULAR: AskForApproval = AskForApproval::Granular(GranularApproval {
     sandbox_approval: false,
@@ -61,18 +61,23 @@ fn command(script: &str, permissions: SandboxPermissions) -> CommandEffect {
     }
 }
 
-fn outcome(decision: &Decision) -> Outcome {
+fn outcome(decision: &GateDecision) -> ExpectedDecision {
     let free = |permit: &Permit| permit.confinement == Confinement::None;
     match decision {
-        Decision::Run(permit) if free(permit) => Free,
-        Decision::Run(_) => Confined,
-        Decision::Ask(ask) if free(&ask.then) => AskFree,
-        Decision::Ask(_) => AskConfined,
-        Decision::Refuse(_) => Refused,
+        GateDecision::Run(permit) if free(permit) => Free,
+        GateDecision::Run(_) => Confined,
+        GateDecision::Ask(ask) if free(&ask.then) => AskFree,
+        GateDecision::Ask(_) => AskConfined,
+        GateDecision::Refuse(_) => Refused,
     }
 }
 
-fn check(approval: AskForApproval, policy: ConfinementPolicy, script: &str, expected: Outcome) {
+fn check(
+    approval: AskForApproval,
+    policy: ConfinementPolicy,
+    script: &str,
+    expected: ExpectedDecision,
+) {
     let effect = Effect::Command(command(script, SandboxPermissions::UseDefault));
     let decision = decide(
         &effect,
@@ -136,7 +141,7 @@ fn leaving_the_sandbox_is_asked_about() {
     let on_request = turn_policy(AskForApproval::OnRequest, workspace());
     let decision = decide(&escalated, &on_request, &ApprovalStore::default());
     assert_eq!(outcome(&decision), AskFree);
-    let Decision::Ask(ask) = decision else {
+    let GateDecision::Ask(ask) = decision else {
         panic!("asked")
     };
     assert_eq!(ask.reason.as_deref(), Some("because"));
@@ -193,19 +198,19 @@ fn rules_decide_first_and_the_strictest_counts() {
         "FOO=1 git push",
     ] {
         let decision = decide(on_request, script);
-        let Decision::Refuse(reason) = decision else {
+        let GateDecision::Refuse(reason) = decision else {
             panic!("{script}: {decision:?}")
         };
         assert!(reason.ends_with("rejected: no"), "{reason}");
     }
-    let Decision::Refuse(reason) = decide(AskForApproval::Never, "whoami") else {
+    let GateDecision::Refuse(reason) = decide(AskForApproval::Never, "whoami") else {
         panic!()
     };
     assert_eq!(
         reason,
         "approval required by policy, but AskForApproval is set to Never"
     );
-    let Decision::Refuse(reason) = decide(GRANULAR, "whoami") else {
+    let GateDecision::Refuse(reason) = decide(GRANULAR, "whoami") else {
         panic!()
     };
     assert!(reason.contains("Granular.rules is false"));
@@ -291,7 +296,7 @@ fn what_was_approved_is_remembered_by_what_it_is() {
     let untrusted = turn_policy(AskForApproval::UnlessTrusted, workspace());
     let effect = |script| Effect::Command(command(script, SandboxPermissions::UseDefault));
     let mut approvals = ApprovalStore::default();
-    let Decision::Ask(ask) = decide(&effect("touch x"), &untrusted, &approvals) else {
+    let GateDecision::Ask(ask) = decide(&effect("touch x"), &untrusted, &approvals) else {
         panic!()
     };
     approvals.approve(ask.keys);
@@ -507,12 +512,12 @@ fn what_was_approved_in_the_sandbox_stays_there() {
     let mut approvals = ApprovalStore::default();
     let effect = Effect::Command(command("touch x", usual));
     let turn_policy = turn_policy(untrusted, workspace());
-    let Decision::Ask(ask) = super::decide(&effect, &turn_policy, &approvals) else {
+    let GateDecision::Ask(ask) = super::decide(&effect, &turn_policy, &approvals) else {
         panic!("asked")
     };
     assert!(!ask.lifts_sandbox);
     approvals.approve(ask.keys);
-    let Decision::Run(permit) = super::decide(&effect, &turn_policy, &approvals) else {
+    let GateDecision::Run(permit) = super::decide(&effect, &turn_policy, &approvals) else {
         panic!("remembered")
     };
     let Effect::Command(command) = &effect else {

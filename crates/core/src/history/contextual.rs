@@ -44,7 +44,7 @@ pub fn first_user_text(items: &[ResponseItem]) -> String {
 }
 
 /// Whether a developer message contains settings.
-pub(crate) fn tells_settings(content: &[ContentItem]) -> bool {
+pub(crate) fn contains_settings(content: &[ContentItem]) -> bool {
     texts(content).any(|text| {
         SETTINGS_SECTIONS
             .iter()

@@ -6,7 +6,7 @@ use codex_protocol::{
     ContentItem, FunctionCallOutputBody, FunctionCallOutputContentItem, GhostCommit, ResponseItem,
 };
 
-use super::contextual::{is_contextual, tells_settings};
+use super::contextual::{contains_settings, is_contextual};
 use super::truncate::tokens_of;
 
 /// The bytes that an image counts in an estimate.
@@ -50,7 +50,7 @@ impl EntryKind {
                 "user" => Self::UserTurn,
                 "assistant" => Self::Assistant,
                 "developer" => Self::Developer {
-                    settings: tells_settings(content),
+                    settings: contains_settings(content),
                 },
                 _ => return None,
             },

@@ -67,7 +67,7 @@ pub(crate) fn compacted_history(texts: &[String], summary: &str) -> Vec<Response
 }
 
 /// Whether an item is a message of the user.
-pub(crate) fn is_said(item: &ResponseItem) -> bool {
+pub(crate) fn is_user_message(item: &ResponseItem) -> bool {
     user_text(item).is_some_and(|text| !is_summary(&text))
 }
 

@@ -15,12 +15,12 @@ use tracing::Instrument;
 use super::first_lines::{initial_messages, write_start};
 use crate::agents::{ChildAgents, MAX_WAITING_AGENTS};
 use crate::config::SessionConfig;
-use crate::events::{Emitter, Events};
+use crate::events::{Emitter, EventReceiver};
 use crate::history::Conversation;
 use crate::mcp::McpServers;
 use crate::ports::{Clock, Ids, Model, Observers, Processes, StartingThread};
 use crate::requests::Requests;
-use crate::session::{MAX_QUEUED_REQUESTS, Session, SessionParts, ToolRequest, TurnBase};
+use crate::session::{MAX_QUEUED_REQUESTS, SessionActor, SessionParts, ToolRequest, TurnBase};
 use crate::session_context::SessionContext;
 use crate::thread::{StartError, StartedThread, Thread};
 use crate::thread_origin::{RolloutFile, ThreadLauncher, ThreadOrigin};
@@ -132,7 +132,7 @@ impl Threads {
         id: &ThreadId,
         log: Option<RolloutLog>,
         is_resumed: bool,
-    ) -> (SessionContext, Events) {
+    ) -> (SessionContext, EventReceiver) {
         let path = log.as_ref().map(|log| log.path().to_owned());
         let observer = self.observers.as_ref().and_then(|observers| {
             observers.observe(&StartingThread {
@@ -194,7 +194,7 @@ impl Threads {
     }
 
     /// Runs a session on a task of its own.
-    fn spawn(self: &Arc<Self>, session: Session, id: ThreadId) {
+    fn spawn(self: &Arc<Self>, session: SessionActor, id: ThreadId) {
         let span = tracing::debug_span!(parent: None, "thread", id = %id);
         let threads = Arc::downgrade(self);
         let running = async move {
@@ -275,7 +275,7 @@ impl ThreadLauncher for Threads {
         };
         let servers = context.config.mcp_servers.clone();
         let launcher: Weak<Self> = Arc::downgrade(&self);
-        let session = Session::new(SessionParts {
+        let session = SessionActor::new(SessionParts {
             base: TurnBase {
                 session: Arc::new(context),
                 model: Arc::clone(&self.ports.model),

@@ -28,10 +28,10 @@ pub(crate) use startup::Elicitation;
 
 /// The servers of a thread. They can be replaced as a whole. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct McpServers(Arc<Inner>);
+pub(crate) struct McpServers(Arc<McpServersState>);
 
 #[derive(Debug)]
-struct Inner {
+struct McpServersState {
     /// Without it there are no servers.
     connector: Option<McpConnector>,
     emitter: Emitter,
@@ -46,7 +46,7 @@ impl McpServers {
         emitter: Emitter,
         elicitations: Requests<Elicitation>,
     ) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(McpServersState {
             connector,
             emitter,
             elicitations,

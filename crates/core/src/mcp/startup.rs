@@ -18,7 +18,7 @@ use super::sandbox_state::{SandboxState, SentSandboxState};
 use super::servers::{McpServerSet, ServerProgress, ServerSlot};
 use crate::config::McpServer;
 use crate::events::Emitter;
-use crate::questions::Answer;
+use crate::questions::QuestionAnswer;
 use crate::requests::Requests;
 
 /// Starts these servers.
@@ -165,7 +165,7 @@ pub(crate) struct Elicitation {
     pub(crate) server: String,
     pub(crate) id: RequestId,
     pub(crate) request: Box<ElicitationRequest>,
-    pub(crate) reply: oneshot::Sender<Answer>,
+    pub(crate) reply: oneshot::Sender<QuestionAnswer>,
 }
 
 /// Passes the questions of a server on to the session.
@@ -190,7 +190,7 @@ impl ElicitationHandler for ThreadQuestions {
                 reply,
             });
             match answer.await {
-                Some(Answer::Elicitation(reply)) => reply,
+                Some(QuestionAnswer::Elicitation(reply)) => reply,
                 _ => ElicitationReply::cancelled(),
             }
         })

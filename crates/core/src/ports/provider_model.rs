@@ -39,7 +39,7 @@ impl ProviderModel {
 
     /// Notifies this list of the versions that the provider mentions.
     #[must_use]
-    pub fn telling(mut self, list: Arc<ModelStore>) -> Self {
+    pub fn notifying(mut self, list: Arc<ModelStore>) -> Self {
         self.list = Some(list);
         self
     }

@@ -19,7 +19,7 @@ use futures::FutureExt;
 
 use crate::git::Git;
 use crate::history::{Conversation, user_message};
-use crate::turn::{self, CompletedTurn, Turn, TurnError, TurnScope};
+use crate::turn::{self, CompletedTurn, RunningTurn, TurnError, TurnScope};
 
 pub use findings::{review_hint, review_text};
 
@@ -94,7 +94,7 @@ async fn run_reviewer(
         diff: scope.diff.clone(),
         ..reviewer
     };
-    let turn = Turn {
+    let turn = RunningTurn {
         scope: &scope,
         emitter: &scope.emitter(),
         conversation: &mut Conversation::default(),

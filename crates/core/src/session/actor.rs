@@ -42,7 +42,7 @@ pub(crate) struct SessionParts {
 
 /// The actor.
 #[derive(Debug)]
-pub(crate) struct Session {
+pub(crate) struct SessionActor {
     pub(super) context: Arc<SessionContext>,
     pub(super) base: TurnBase,
     pub(super) launcher: Weak<dyn ThreadLauncher>,
@@ -63,7 +63,7 @@ pub(crate) struct Session {
     pub(super) notices: Vec<ResponseItem>,
 }
 
-impl Session {
+impl SessionActor {
     pub(crate) fn new(parts: SessionParts) -> Self {
         let context = Arc::clone(&parts.base.session);
         Self {
@@ -137,7 +137,7 @@ impl Session {
             }
             ThreadRequest::McpServers(servers) => self.other_servers = Some(servers),
             ThreadRequest::Inject(items) => {
-                items.into_iter().for_each(|item| self.tell_model(item))
+                items.into_iter().for_each(|item| self.add_notice(item))
             }
             ThreadRequest::Terminals(reply) => {
                 let _ = reply.send(self.base.tool_services.terminals.running());

@@ -12,7 +12,7 @@ use codex_protocol::{
 use serde_json::json;
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::actor::Session;
+use super::actor::SessionActor;
 use crate::agents::{
     AgentFork, AgentHandle, AgentRequest, AgentSource, ChildAgent, NewAgent, ResumedAgent,
 };
@@ -21,7 +21,7 @@ use crate::input::Input;
 use crate::thread::{SpawnedAgent, TaskKind, ThreadRequest};
 use crate::thread_origin::ThreadOrigin;
 
-impl Session {
+impl SessionActor {
     pub(super) fn agent_request(&mut self, request: AgentRequest) {
         self.report_agents();
         // If the tool has ended, nobody takes the reply.
@@ -138,12 +138,12 @@ impl Session {
     /// Tells the model which agents are done.
     pub(super) fn report_agents(&mut self) {
         for (id, status) in self.children.report() {
-            self.tell_model(notice(&id, &status));
+            self.add_notice(notice(&id, &status));
         }
     }
 
     /// Records an item that clients are not shown, now or when the running task is over.
-    pub(super) fn tell_model(&mut self, item: ResponseItem) {
+    pub(super) fn add_notice(&mut self, item: ResponseItem) {
         let running = self.running().map(|running| running.kind);
         let mut item = Box::new(item);
         if running == Some(TaskKind::Regular) {

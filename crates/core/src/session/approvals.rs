@@ -12,11 +12,11 @@ use codex_protocol::{
 };
 use tokio::sync::oneshot;
 
-use super::actor::Session;
+use super::actor::SessionActor;
 use super::elicitation;
 use super::open_questions::{PendingApproval, PendingGrant};
 use crate::gate::{
-    self, ApprovalRequest, CommandEffect, Decision, Effect, EffectCall, GateRequest,
+    self, ApprovalRequest, CommandEffect, Effect, EffectCall, GateDecision, GateRequest,
     PermissionsRequest, Permit, TurnPolicy,
 };
 use crate::history::developer_message;
@@ -25,7 +25,7 @@ use crate::questions::QuestionKey;
 use crate::tools::parsed_command;
 use crate::turn_settings::TurnSettings;
 
-impl Session {
+impl SessionActor {
     pub(super) fn gate_request(&mut self, request: GateRequest) {
         match request {
             GateRequest::Decide {
@@ -62,12 +62,12 @@ impl Session {
         }
     }
 
-    fn decide_effect(&self, call: &EffectCall, retry_of: Option<&Permit>) -> Decision {
+    fn decide_effect(&self, call: &EffectCall, retry_of: Option<&Permit>) -> GateDecision {
         let policy = TurnPolicy::of(&call.settings, &self.context.config);
         match (&call.effect, retry_of) {
             (Effect::Command(command), Some(first)) => {
                 let retry = gate::decide_retry(command, &policy, first);
-                retry.unwrap_or_else(|| Decision::Refuse(String::new()))
+                retry.unwrap_or_else(|| GateDecision::Refuse(String::new()))
             }
             (effect, _) => gate::decide(effect, &policy, &self.approvals),
         }

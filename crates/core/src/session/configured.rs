@@ -2,9 +2,9 @@
 
 use codex_protocol::{EventMsg, SessionConfiguredEvent, ThreadId};
 
-use super::actor::Session;
+use super::actor::SessionActor;
 
-impl Session {
+impl SessionActor {
     /// The first event of a session.
     pub(crate) fn emit_configured(
         &self,

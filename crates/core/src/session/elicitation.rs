@@ -8,13 +8,13 @@ use codex_protocol::{
 };
 use serde_json::{Map, Value, json};
 
-use super::actor::Session;
+use super::actor::SessionActor;
 use crate::config::ToolApproval;
 use crate::gate::{ApprovalKey, Denied, McpEffect};
 use crate::mcp::Elicitation;
-use crate::questions::{Answer, QuestionKey};
+use crate::questions::{QuestionAnswer, QuestionKey};
 
-impl Session {
+impl SessionActor {
     /// Asks the user for a server, unless the policy forbids it.
     pub(super) fn elicit(&mut self, question: Elicitation) {
         let Elicitation {
@@ -37,7 +37,7 @@ impl Session {
                 action: ElicitationAction::Decline,
                 content: None,
             };
-            let _ = reply.send(Answer::Elicitation(declined));
+            let _ = reply.send(QuestionAnswer::Elicitation(declined));
             return;
         }
         let turn_id = self
@@ -71,7 +71,7 @@ impl Session {
                 action: decision,
                 content,
             };
-            return self.answer(&key, Answer::Elicitation(reply));
+            return self.answer(&key, QuestionAnswer::Elicitation(reply));
         };
         let persist = meta.as_ref().and_then(|meta| meta["persist"].as_str());
         let remembers = matches!(persist, Some("session" | "always"));

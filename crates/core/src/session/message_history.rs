@@ -4,9 +4,9 @@
 use codex_protocol::{EventMsg, GetHistoryEntryResponseEvent};
 use codex_rollout::{add_message, message_at};
 
-use super::actor::Session;
+use super::actor::SessionActor;
 
-impl Session {
+impl SessionActor {
     /// Adds an input. A failure is only logged.
     pub(super) fn remember(&self, text: String) {
         let config = &self.context.config;

@@ -23,6 +23,6 @@ mod turn_base;
 mod undo;
 mod user_shell;
 
-pub(crate) use actor::{MAX_QUEUED_REQUESTS, Session, SessionParts};
+pub(crate) use actor::{MAX_QUEUED_REQUESTS, SessionActor, SessionParts};
 pub(crate) use tool_requests::ToolRequest;
 pub(crate) use turn_base::TurnBase;

@@ -7,23 +7,30 @@ use codex_protocol::{RequestPermissionProfile, RequestPermissionsResponse};
 use tokio::sync::oneshot;
 
 use crate::gate::{ApprovalRequest, Denied, Permit};
-use crate::questions::{Answer, QuestionKey};
+use crate::questions::{QuestionAnswer, QuestionKey};
 use crate::turn_settings::TurnSettings;
 
 /// The questions that wait for an answer.
 #[derive(Debug, Default)]
 pub(super) struct OpenQuestions {
-    asked: HashMap<QuestionKey, oneshot::Sender<Answer>>,
+    asked: HashMap<QuestionKey, oneshot::Sender<QuestionAnswer>>,
     approvals: HashMap<QuestionKey, PendingApproval>,
     grants: HashMap<QuestionKey, PendingGrant>,
 }
 
 impl OpenQuestions {
-    pub(super) fn take_answer(&mut self, key: &QuestionKey) -> Option<oneshot::Sender<Answer>> {
+    pub(super) fn take_answer(
+        &mut self,
+        key: &QuestionKey,
+    ) -> Option<oneshot::Sender<QuestionAnswer>> {
         self.asked.remove(key)
     }
 
-    pub(super) fn wait_for_answer(&mut self, key: QuestionKey, answer: oneshot::Sender<Answer>) {
+    pub(super) fn wait_for_answer(
+        &mut self,
+        key: QuestionKey,
+        answer: oneshot::Sender<QuestionAnswer>,
+    ) {
         self.asked.insert(key, answer);
     }
 

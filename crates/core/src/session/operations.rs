@@ -9,10 +9,10 @@ use codex_protocol::{
 };
 use codex_rollout::LineKind;
 
-use super::actor::{MAX_QUEUED_REQUESTS, Session};
+use super::actor::{MAX_QUEUED_REQUESTS, SessionActor};
 use super::state::{QueuedTurn, TurnOverrides};
 use crate::input::{Input, TurnInput};
-use crate::questions::{Answer, QuestionKey};
+use crate::questions::{QuestionAnswer, QuestionKey};
 use crate::thread::{
     NewTurn, SettingsError, StartTurnError, SteerError, SteerRequest, TaskKind, TurnReply,
 };
@@ -43,7 +43,7 @@ enum InputPlace {
     NewTurn(Box<(TurnInput, TurnOverrides)>),
 }
 
-impl Session {
+impl SessionActor {
     pub(super) async fn carry_out(&mut self, submission: Submission) {
         let Submission { id, op, .. } = submission;
         if writes(&op)
@@ -73,13 +73,19 @@ impl Session {
                 decision,
             } => self.decide(approval, decision).await,
             Op::UserInputAnswer { id, response } => {
-                self.answer(&QuestionKey::UserInput(id), Answer::UserInput(response));
+                self.answer(
+                    &QuestionKey::UserInput(id),
+                    QuestionAnswer::UserInput(response),
+                );
             }
             Op::RequestPermissionsResponse { id, response } => {
                 self.granted(id, response);
             }
             Op::DynamicToolResponse { id, response } => {
-                self.answer(&QuestionKey::DynamicTool(id), Answer::DynamicTool(response));
+                self.answer(
+                    &QuestionKey::DynamicTool(id),
+                    QuestionAnswer::DynamicTool(response),
+                );
             }
             Op::ResolveElicitation(resolved) => self.resolved(resolved).await,
             Op::SetThreadName { name } => self.set_name(&id, name.trim()),
@@ -167,7 +173,7 @@ impl Session {
             Err(error) => return Err(StartTurnError::Settings(error)),
         };
         for item in turn.context {
-            self.tell_model(item);
+            self.add_notice(item);
         }
         let overrides = TurnOverrides {
             schema: turn.output_schema,

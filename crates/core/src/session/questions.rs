@@ -1,9 +1,9 @@
 //! Questions of tools to the client.
 
-use super::actor::Session;
-use crate::questions::{Answer, QuestionKey, QuestionRequest};
+use super::actor::SessionActor;
+use crate::questions::{QuestionAnswer, QuestionKey, QuestionRequest};
 
-impl Session {
+impl SessionActor {
     /// Asks, if the turn that asks still runs.
     pub(super) fn ask(&mut self, request: QuestionRequest) {
         let QuestionRequest { question, reply } = request;
@@ -15,7 +15,7 @@ impl Session {
     }
 
     /// Passes an answer on. One that nobody waits for is ignored.
-    pub(super) fn answer(&mut self, key: &QuestionKey, answer: Answer) {
+    pub(super) fn answer(&mut self, key: &QuestionKey, answer: QuestionAnswer) {
         if let Some(waiting) = self.questions.take_answer(key) {
             let _ = waiting.send(answer);
         }

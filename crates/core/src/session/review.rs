@@ -7,7 +7,7 @@ use codex_protocol::{
     SubAgentSource,
 };
 
-use super::actor::Session;
+use super::actor::SessionActor;
 use super::state::TurnOverrides;
 use super::turn_base::{ToolCache, TurnBase};
 use crate::config::WebSearch;
@@ -17,7 +17,7 @@ use crate::thread::TaskKind;
 use crate::turn::TurnScope;
 use crate::turn_settings::Instructions;
 
-impl Session {
+impl SessionActor {
     /// Runs a review as a task of its own. A running task is replaced.
     pub(super) async fn review(&mut self, id: String, request: ReviewRequest) {
         if let ReviewTarget::Custom { instructions } = &request.target

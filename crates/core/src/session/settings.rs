@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use codex_protocol::{ThreadSettings, ThreadSettingsPatch};
 
-use super::actor::Session;
+use super::actor::SessionActor;
 use super::state::TurnOverrides;
 use crate::thread::SettingsError;
 use crate::turn::TurnScope;
 
-impl Session {
+impl SessionActor {
     /// The current settings.
     pub(super) fn settings(&self) -> Arc<ThreadSettings> {
         Arc::clone(&self.settings.borrow())

@@ -5,10 +5,10 @@ use std::path::Path;
 use codex_protocol::{EventMsg, ListSkillsResponseEvent, SkillsListEntry};
 use codex_skills::SkillSet;
 
-use super::actor::Session;
+use super::actor::SessionActor;
 use crate::turn::read_skills;
 
-impl Session {
+impl SessionActor {
     /// Lists the skills of folders; by default of the thread's folder.
     pub(super) fn list_skills(&self, id: String, cwds: Vec<String>, reload: bool) {
         let emitter = self.context.emitter.clone();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use codex_protocol::{CodexErrorInfo, TurnAbortReason};
 use tracing::Instrument;
 
-use super::actor::Session;
+use super::actor::SessionActor;
 use super::state::{RunningTask, SessionState};
 use crate::history::Conversation;
 use crate::input::{Input, TurnInput};
@@ -16,7 +16,7 @@ use crate::turn::{TurnScope, run_regular};
 /// conversation is lost.
 const GRACE: Duration = Duration::from_secs(10);
 
-impl Session {
+impl SessionActor {
     /// The running task.
     pub(super) fn running(&self) -> Option<&RunningTask> {
         match &self.state {
@@ -102,7 +102,7 @@ impl Session {
         });
         self.state = SessionState::Idle(Box::new(conversation));
         for notice in std::mem::take(&mut self.notices) {
-            self.tell_model(notice);
+            self.add_notice(notice);
         }
     }
 

@@ -2,14 +2,14 @@
 
 use codex_protocol::{EventMsg, GhostCommit, UndoCompletedEvent, UndoStartedEvent};
 
-use super::actor::Session;
+use super::actor::SessionActor;
 use super::state::TurnOverrides;
 use crate::git::{Git, snapshot};
 use crate::history::Conversation;
 use crate::thread::TaskKind;
 use crate::turn::{CompletedTurn, TurnError, TurnGuard, TurnScope, finish};
 
-impl Session {
+impl SessionActor {
     /// Runs an undo as a task of its own. A running task is replaced.
     pub(super) async fn undo(&mut self, id: &str) {
         let scope = self.new_turn(id, TurnOverrides::default());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::actor::Session;
+use super::actor::SessionActor;
 use super::state::TurnOverrides;
 use crate::git;
 use crate::history::Conversation;
@@ -13,7 +13,7 @@ use crate::thread::TaskKind;
 use crate::tools::{ToolCall, ToolContext, ToolPayload, TypedCommand, run_user_shell};
 use crate::turn::{CompletedTurn, TurnError, TurnGuard, TurnScope, finish};
 
-impl Session {
+impl SessionActor {
     pub(super) async fn user_shell(&mut self, id: String, command: TypedCommand) {
         if let Some(scope) = self.running().map(|running| running.scope.clone()) {
             // The turn continues meanwhile, and its next request contains the result.

@@ -11,8 +11,8 @@ use codex_rollout::{ClaimError, RolloutWriteError};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::requests::{
-    BackgroundTerminal, NewTurn, SettingsError, StartTurnError, SteerError, SteerRequest,
-    ThreadClosed, ThreadRequest,
+    BackgroundTerminal, McpServerUnavailable, NewTurn, SettingsError, StartTurnError, SteerError,
+    SteerRequest, ThreadClosed, ThreadRequest,
 };
 use crate::config::McpServer;
 use crate::events::Emitter;
@@ -65,10 +65,11 @@ impl Thread {
             codex_mcp_client::McpServerConfig,
             codex_mcp_client::McpConnection,
         ),
-        String,
+        McpServerUnavailable,
     > {
         let servers = self.mcp.current();
-        let (server, running) = servers.running(name).await?;
+        let found = servers.running(name).await;
+        let (server, running) = found.map_err(McpServerUnavailable)?;
         Ok((server.clone(), running.connection))
     }
 

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use super::handle::Thread;
 use crate::config::SessionConfig;
-use crate::events::Events;
+use crate::events::EventReceiver;
 
 /// A thread that was just started.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub struct StartedThread {
     /// The thread.
     pub thread: Thread,
     /// Its events. The first is `session_configured`.
-    pub events: Events,
+    pub events: EventReceiver,
     /// The agents that it starts. If this is dropped, it can start none.
     pub agents: mpsc::Receiver<Box<SpawnedAgent>>,
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::arguments::arguments;
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
 use crate::events::TurnEmitter;
-use crate::questions::{Answer, Question, QuestionKey};
+use crate::questions::{Question, QuestionAnswer, QuestionKey};
 
 const CANCELLED: &str = "dynamic tool call was cancelled before receiving a response";
 
@@ -71,7 +71,7 @@ async fn ask_client(context: &ToolContext, namespace: Option<String>, tool: Stri
         }),
     };
     let key = QuestionKey::DynamicTool(call_id);
-    let Some(Answer::DynamicTool(response)) =
+    let Some(QuestionAnswer::DynamicTool(response)) =
         context.ask_client(Question { key, turn, event }).await
     else {
         return Err(ToolFailure::Model(CANCELLED.to_owned()));

@@ -36,7 +36,7 @@ impl Tool for HostTool {
             });
             match called.await {
                 Ok(output) => text(output),
-                Err(reason) => Err(ToolFailure::Model(reason)),
+                Err(error) => Err(ToolFailure::Model(error.0)),
             }
         })
     }

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::arguments::{arguments, function};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
-use crate::questions::{Answer, Question, QuestionKey};
+use crate::questions::{Question, QuestionAnswer, QuestionKey};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestUserInputTool {
@@ -117,7 +117,7 @@ async fn ask(context: &ToolContext) -> ToolResult {
     });
     let key = QuestionKey::UserInput(turn.clone());
     match context.ask_client(Question { key, turn, event }).await {
-        Some(Answer::UserInput(response)) => {
+        Some(QuestionAnswer::UserInput(response)) => {
             text(serde_json::to_string(&response).unwrap_or_default())
         }
         _ => Err(ToolFailure::Model(

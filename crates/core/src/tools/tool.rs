@@ -15,7 +15,7 @@ use super::turn_diff::TurnDiffTracker;
 use crate::events::TurnEmitter;
 use crate::gate::Gate;
 use crate::input::InputQueue;
-use crate::questions::{Answer, Question, QuestionRequest};
+use crate::questions::{Question, QuestionAnswer, QuestionRequest};
 use crate::session_context::SessionContext;
 use crate::turn_settings::TurnSettings;
 
@@ -76,7 +76,7 @@ impl ToolContext {
     }
 
     /// Asks the client. None if the turn ends without an answer.
-    pub(crate) async fn ask_client(&self, question: Question) -> Option<Answer> {
+    pub(crate) async fn ask_client(&self, question: Question) -> Option<QuestionAnswer> {
         let question = Box::new(question);
         let questions = &self.services.requests.questions;
         questions

@@ -6,7 +6,7 @@ use codex_protocol::{EventMsg, TurnAbortReason, WarningEvent};
 
 use super::guard::TurnGuard;
 use super::outcome::{CompletedTurn, TurnError};
-use super::recording::Turn;
+use super::recording::RunningTurn;
 use super::scope::TurnScope;
 use crate::context;
 use crate::events::HeldEvents;
@@ -84,7 +84,7 @@ pub(crate) async fn finish_failed(
 async fn record_leftovers(scope: &TurnScope, conversation: &mut Conversation) {
     let emitter = scope.emitter();
     for input in scope.input_queue.close() {
-        let mut turn = Turn {
+        let mut turn = RunningTurn {
             scope,
             emitter: &emitter,
             conversation,

@@ -7,10 +7,10 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use codex_protocol::{ImageGenerationItem, ResponseItem, TurnItem};
 
-use super::recording::Turn;
+use super::recording::RunningTurn;
 use crate::history::developer_message;
 
-impl Turn<'_> {
+impl RunningTurn<'_> {
     /// An image is complete. If it cannot be written, only the file is missing.
     pub(crate) async fn image_done(&mut self, item: ResponseItem) {
         let ResponseItem::ImageGenerationCall {

@@ -26,7 +26,7 @@ pub(crate) use compact::run_compaction;
 pub(crate) use finish::{finish, finish_failed};
 pub(crate) use guard::TurnGuard;
 pub(crate) use outcome::{CompletedTurn, TurnError, panicked};
-pub(crate) use recording::Turn;
+pub(crate) use recording::RunningTurn;
 pub(crate) use run::run_regular;
 pub(crate) use scope::TurnScope;
 pub(crate) use skills::read_skills;

@@ -10,13 +10,13 @@ use crate::history::{CLIENT_CALL, Conversation};
 use crate::input::{Input, ToolOutput};
 
 /// A running turn.
-pub(crate) struct Turn<'a> {
+pub(crate) struct RunningTurn<'a> {
     pub(crate) scope: &'a TurnScope,
     pub(crate) emitter: &'a TurnEmitter,
     pub(crate) conversation: &'a mut Conversation,
 }
 
-impl Turn<'_> {
+impl RunningTurn<'_> {
     /// Records the context that the model does not have yet.
     pub(crate) fn record_context(&mut self) {
         let settings = &self.scope.settings;

@@ -11,7 +11,7 @@ use super::calls::RunningCalls;
 use super::items::{ActiveItem, ItemOptions, assistant_text};
 use super::outcome::CompletedTurn;
 use super::plan_text::split;
-use super::recording::Turn;
+use super::recording::RunningTurn;
 use super::text_filter::visible;
 use crate::history::user_message;
 use crate::tools::ToolCall;
@@ -31,7 +31,7 @@ impl ActiveResponse {
         self.active = None;
     }
 
-    fn delta(&self, turn: &Turn<'_>, delta: String) -> Option<ItemDeltaEvent> {
+    fn delta(&self, turn: &RunningTurn<'_>, delta: String) -> Option<ItemDeltaEvent> {
         let item_id = self.active.as_ref()?.id().to_owned();
         let thread_id = turn.scope.session.emitter.thread().clone();
         let turn_id = turn.emitter.turn_id().to_owned();
@@ -44,7 +44,7 @@ impl ActiveResponse {
     }
 }
 
-impl Turn<'_> {
+impl RunningTurn<'_> {
     /// Handles one event. Returns the result of the response if it was the last.
     pub(crate) fn take_event(
         &mut self,

@@ -10,7 +10,7 @@ use super::compact::CompactionPhase;
 use super::finish::finish;
 use super::guard::TurnGuard;
 use super::outcome::{CompletedTurn, TurnError, panicked};
-use super::recording::Turn;
+use super::recording::RunningTurn;
 use super::scope::TurnScope;
 use crate::config::EndedTurn;
 use crate::git::{self, Git, snapshot};
@@ -41,7 +41,7 @@ pub(crate) async fn run_regular(
             codex_error_info: Some(CodexErrorInfo::BadRequest),
         }));
     }
-    let body = Turn {
+    let body = RunningTurn {
         scope: &scope,
         emitter: &emitter,
         conversation: &mut conversation,
@@ -77,7 +77,7 @@ fn ended_turn(
     }
 }
 
-impl Turn<'_> {
+impl RunningTurn<'_> {
     /// Runs until the model makes no more calls and no input waits.
     pub(crate) async fn run(mut self, input: TurnInput) -> Result<CompletedTurn, TurnError> {
         self.conversation.usage.reasoning_included = false;

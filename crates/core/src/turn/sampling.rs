@@ -13,7 +13,7 @@ use tracing::Instrument;
 
 use super::calls::RunningCalls;
 use super::outcome::{CompletedTurn, TurnError};
-use super::recording::Turn;
+use super::recording::RunningTurn;
 use super::response::ActiveResponse;
 use super::retry;
 use crate::ports::ModelCall;
@@ -26,7 +26,7 @@ pub(crate) struct SampledResponse {
     pub(crate) follow_up: bool,
 }
 
-impl Turn<'_> {
+impl RunningTurn<'_> {
     /// Sends a request, and repeats it while the failure may be temporary.
     ///
     /// A repeat sends the current history. What a broken response completed stays in it, so clients, the

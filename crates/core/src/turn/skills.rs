@@ -6,13 +6,13 @@ use std::sync::Arc;
 use codex_protocol::{EventMsg, ResponseItem, UserInput, WarningEvent};
 use codex_skills::{SkillLibrary, SkillMention, SkillSet, mentioned};
 
-use super::recording::Turn;
+use super::recording::RunningTurn;
 use crate::history::user_message;
 
 /// The maximum length of the text of a skill.
 const TEXT_LIMIT: usize = 256 * 1024;
 
-impl Turn<'_> {
+impl RunningTurn<'_> {
     /// Finds the skills at the beginning of a turn.
     pub(crate) async fn find_skills(&self) {
         let settings = &self.scope.settings;

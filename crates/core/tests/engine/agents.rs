@@ -21,8 +21,8 @@ fn spawn(id: &str) -> ResponseItem {
 
 /// Runs a turn in which the model makes one call.
 async fn turn_with(driver: &mut Driver, item: ResponseItem) -> Value {
-    driver.model.push(Reply::Events(calls(vec![item])));
-    driver.model.push(Reply::Events(says("done", &[])));
+    driver.model.push(ModelReply::Events(calls(vec![item])));
+    driver.model.push(ModelReply::Events(says("done", &[])));
     driver.say("go").await;
     driver.turn_over().await;
     last_output(driver)
@@ -46,7 +46,7 @@ fn last_input(driver: &Driver) -> Value {
 
 /// Starts an agent whose model does not respond, and takes it.
 async fn start_stalled(driver: &mut Driver) -> Box<SpawnedAgent> {
-    driver.model.push_to_agent(Reply::Silence);
+    driver.model.push_to_agent(ModelReply::Silence);
     let output = turn_with(driver, spawn("spawn")).await;
     let agent = driver.agents.recv().await.unwrap();
     assert_eq!(output["agent_id"], agent.started.thread.id().as_str());
@@ -89,10 +89,10 @@ async fn what_an_agent_says_last_is_what_its_parent_waits_for() {
     driver.model.push_to_agent(fed);
     driver
         .model
-        .push(Reply::Events(calls(vec![spawn("spawn")])));
+        .push(ModelReply::Events(calls(vec![spawn("spawn")])));
     let (parent, answer) = crate::support::fed();
     driver.model.push(answer);
-    driver.model.push(Reply::Events(says("all done", &[])));
+    driver.model.push(ModelReply::Events(says("all done", &[])));
     driver.say("go").await;
     driver
         .until(|msg| matches!(msg, EventMsg::CollabAgentSpawnEnd(_)))
@@ -178,7 +178,7 @@ async fn interrupting_a_turn_leaves_its_agents_at_work() {
     let mut agent = driver.agents.recv().await.unwrap();
     let id = agent.started.thread.id().to_string();
     let wait = call("wait_agent", json!({ "targets": [id] }), "wait");
-    driver.model.push(Reply::Events(calls(vec![wait])));
+    driver.model.push(ModelReply::Events(calls(vec![wait])));
     driver.say("wait").await;
     driver
         .until(|msg| matches!(msg, EventMsg::CollabWaitingBegin(_)))
@@ -219,7 +219,7 @@ async fn there_is_room_for_a_few_until_one_is_closed() {
 #[tokio::test]
 async fn an_agent_goes_on_when_it_is_told_more_and_after_it_was_closed() {
     let mut driver = driver().await;
-    driver.model.push_to_agent(Reply::Events(says("one", &[])));
+    driver.model.push_to_agent(ModelReply::Events(says("one", &[])));
     turn_with(&mut driver, spawn("spawn")).await;
     let mut agent = driver.agents.recv().await.unwrap();
     until(&mut agent, is_over).await;
@@ -230,7 +230,7 @@ async fn an_agent_goes_on_when_it_is_told_more_and_after_it_was_closed() {
         "send",
     );
 
-    driver.model.push_to_agent(Reply::Events(says("two", &[])));
+    driver.model.push_to_agent(ModelReply::Events(says("two", &[])));
     let sent = turn_with(&mut driver, more.clone()).await;
     assert!(sent["submission_id"].is_string());
     until(&mut agent, is_over).await;
@@ -247,7 +247,7 @@ async fn an_agent_goes_on_when_it_is_told_more_and_after_it_was_closed() {
 
     driver
         .model
-        .push_to_agent(Reply::Events(says("three", &[])));
+        .push_to_agent(ModelReply::Events(says("three", &[])));
     turn_with(&mut driver, more).await;
     until(&mut again, is_over).await;
     let requests = driver.model.sent();
@@ -263,10 +263,10 @@ async fn an_agent_goes_on_when_it_is_told_more_and_after_it_was_closed() {
 #[tokio::test]
 async fn an_agent_may_go_on_from_what_its_parent_knows() {
     let mut driver = driver().await;
-    driver.model.push(Reply::Events(says("earlier", &[])));
+    driver.model.push(ModelReply::Events(says("earlier", &[])));
     driver.say("before").await;
     driver.turn_over().await;
-    driver.model.push_to_agent(Reply::Events(says("yes", &[])));
+    driver.model.push_to_agent(ModelReply::Events(says("yes", &[])));
     let fork = json!({ "message": "look", "fork_context": true });
     turn_with(&mut driver, call("spawn_agent", fork, "spawn")).await;
     let mut agent = driver.agents.recv().await.unwrap();
@@ -294,8 +294,8 @@ async fn an_agent_has_the_policies_of_the_turn_that_starts_it_and_asks_for_itsel
         })))
         .await;
     let runs = calls(vec![script("print hi", "run")]);
-    driver.model.push_to_agent(Reply::Events(runs));
-    driver.model.push_to_agent(Reply::Events(says("ran", &[])));
+    driver.model.push_to_agent(ModelReply::Events(runs));
+    driver.model.push_to_agent(ModelReply::Events(says("ran", &[])));
     turn_with(&mut driver, spawn("spawn")).await;
     let mut agent = driver.agents.recv().await.unwrap();
     let asks = |msg: &EventMsg| matches!(msg, EventMsg::ExecApprovalRequest(_));

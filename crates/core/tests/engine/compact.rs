@@ -12,7 +12,9 @@ async fn one_turn(limit: i64, tokens: i64) -> Driver {
         config.stream_max_retries = 1;
     })
     .await;
-    driver.model.push(Reply::Events(says_at("one", tokens)));
+    driver
+        .model
+        .push(ModelReply::Events(says_at("one", tokens)));
     driver.say("say one").await;
     driver.turn_over().await;
     driver.seen.clear();
@@ -28,7 +30,7 @@ async fn turn(driver: &mut Driver, text: &str) -> Event {
 
 /// The next request of a thread.
 async fn next_input(driver: &mut Driver) -> serde_json::Value {
-    driver.model.push(Reply::Events(says("next", &[])));
+    driver.model.push(ModelReply::Events(says("next", &[])));
     turn(driver, "next?").await;
     driver.model.inputs().pop().unwrap()
 }
@@ -36,8 +38,10 @@ async fn next_input(driver: &mut Driver) -> serde_json::Value {
 #[tokio::test]
 async fn a_full_context_is_compacted_before_the_next_turn() {
     let mut driver = one_turn(5_000, 6_000).await;
-    driver.model.push(Reply::Events(says_at("summary", 100)));
-    driver.model.push(Reply::Events(says("two", &[])));
+    driver
+        .model
+        .push(ModelReply::Events(says_at("summary", 100)));
+    driver.model.push(ModelReply::Events(says("two", &[])));
     turn(&mut driver, "say two").await;
     assert_eq!(driver.count("context_compacted"), 1);
     let requests = driver.model.inputs();
@@ -54,12 +58,14 @@ async fn a_full_context_is_compacted_before_the_next_turn() {
 #[tokio::test]
 async fn a_context_that_fills_during_a_turn_is_compacted_and_the_turn_goes_on() {
     let mut driver = one_turn(5_000, 100).await;
-    driver.model.push(Reply::Events(vec![
+    driver.model.push(ModelReply::Events(vec![
         Ok(ModelEvent::ItemDone(plan_call("c1"))),
         Ok(completed_at("full", 6_000)),
     ]));
-    driver.model.push(Reply::Events(says_at("summary", 100)));
-    driver.model.push(Reply::Events(says("done", &[])));
+    driver
+        .model
+        .push(ModelReply::Events(says_at("summary", 100)));
+    driver.model.push(ModelReply::Events(says("done", &[])));
     let over = turn(&mut driver, "go on").await;
     let EventMsg::TurnComplete(complete) = over.msg else {
         panic!("{over:?}")
@@ -85,7 +91,7 @@ async fn a_context_that_fills_during_a_turn_is_compacted_and_the_turn_goes_on() 
 }
 
 /// Nothing of the conversation is lost when no summary comes.
-async fn fails(replies: Vec<Reply>, stop: bool) {
+async fn fails(replies: Vec<ModelReply>, stop: bool) {
     let mut driver = one_turn(1_000_000, 100).await;
     for reply in replies {
         driver.model.push(reply);
@@ -109,27 +115,29 @@ async fn fails(replies: Vec<Reply>, stop: bool) {
 
 #[tokio::test]
 async fn a_compaction_that_fails_leaves_everything_as_it_was() {
-    fails(vec![Reply::Refused(fatal("no such model"))], false).await;
-    let broken = || Reply::Events(vec![Err(broken())]);
+    fails(vec![ModelReply::Refused(fatal("no such model"))], false).await;
+    let broken = || ModelReply::Events(vec![Err(broken())]);
     fails(vec![broken(), broken()], false).await;
     let mut halfway = starts("summ", &["su"]);
     halfway.push(Err(fatal("gone")));
-    fails(vec![Reply::Events(halfway)], false).await;
+    fails(vec![ModelReply::Events(halfway)], false).await;
 }
 
 #[tokio::test]
 async fn a_compaction_that_is_stopped_leaves_everything_as_it_was() {
-    fails(vec![Reply::Silence], true).await;
-    fails(vec![Reply::Stall(starts("summ", &["su"]))], true).await;
+    fails(vec![ModelReply::Silence], true).await;
+    fails(vec![ModelReply::Stall(starts("summ", &["su"]))], true).await;
 }
 
 #[tokio::test]
 async fn a_turn_whose_compaction_fails_keeps_what_was_said() {
     let mut driver = one_turn(5_000, 6_000).await;
-    driver.model.push(Reply::Refused(fatal("gone")));
+    driver.model.push(ModelReply::Refused(fatal("gone")));
     turn(&mut driver, "say two").await;
     assert_eq!(driver.count("error"), 1);
-    driver.model.push(Reply::Events(says_at("summary", 100)));
+    driver
+        .model
+        .push(ModelReply::Events(says_at("summary", 100)));
     let next = next_input(&mut driver).await;
     let said = texts(&next, "user");
     assert!(said.contains(&"say two".to_owned()), "{said:?}");
@@ -138,10 +146,12 @@ async fn a_turn_whose_compaction_fails_keeps_what_was_said() {
 #[tokio::test]
 async fn a_conversation_too_long_to_summarise_loses_its_oldest_items_in_the_request_only() {
     let mut driver = one_turn(1_000_000, 100).await;
-    let full = || Reply::Refused(ModelError::ContextWindowExceeded);
+    let full = || ModelReply::Refused(ModelError::ContextWindowExceeded);
     driver.model.push(full());
     driver.model.push(full());
-    driver.model.push(Reply::Events(says_at("summary", 100)));
+    driver
+        .model
+        .push(ModelReply::Events(says_at("summary", 100)));
     driver.submit(Op::Compact).await;
     driver.turn_over().await;
     driver.assert_ends();
@@ -165,8 +175,10 @@ async fn a_smaller_model_gets_a_summary_by_the_larger_one() {
             ..OverrideTurnContext::default()
         })))
         .await;
-    driver.model.push(Reply::Events(says_at("summary", 100)));
-    driver.model.push(Reply::Events(says("two", &[])));
+    driver
+        .model
+        .push(ModelReply::Events(says_at("summary", 100)));
+    driver.model.push(ModelReply::Events(says("two", &[])));
     turn(&mut driver, "say two").await;
     let sent = driver.model.sent();
     let models: Vec<&str> = sent.iter().map(|sent| sent.model.as_str()).collect();
@@ -176,7 +188,7 @@ async fn a_smaller_model_gets_a_summary_by_the_larger_one() {
 #[tokio::test]
 async fn images_are_not_stored_again() {
     let mut driver = one_turn(1_000_000, 100).await;
-    driver.model.push(Reply::Events(says("two", &[])));
+    driver.model.push(ModelReply::Events(says("two", &[])));
     let image_url = format!("data:image/png;base64,{}", "A".repeat(1_000));
     let image = UserInput::Image { image_url };
     driver
@@ -187,7 +199,9 @@ async fn images_are_not_stored_again() {
         .await;
     driver.turn_over().await;
     for _ in 0..3 {
-        driver.model.push(Reply::Events(says_at("summary", 100)));
+        driver
+            .model
+            .push(ModelReply::Events(says_at("summary", 100)));
         driver.submit(Op::Compact).await;
         driver.turn_over().await;
     }

@@ -8,7 +8,9 @@ use crate::support::*;
 #[tokio::test]
 async fn what_was_shown_of_a_message_is_its_end() {
     let mut driver = Driver::new().await;
-    driver.model.push(Reply::Stall(starts("hello", &["hel"])));
+    driver
+        .model
+        .push(ModelReply::Stall(starts("hello", &["hel"])));
     driver.say("hi").await;
     driver
         .until(|msg| matches!(msg, EventMsg::AgentMessageContentDelta(_)))
@@ -25,7 +27,7 @@ async fn what_was_shown_of_a_message_is_its_end() {
 async fn while_nothing_runs() {
     let mut driver = Driver::new().await;
     driver.submit(Op::Interrupt).await;
-    driver.model.push(Reply::Events(says("ok", &[])));
+    driver.model.push(ModelReply::Events(says("ok", &[])));
     driver.say("hi").await;
     let over = driver.turn_over().await;
     assert!(matches!(over.msg, EventMsg::TurnComplete(_)));
@@ -36,7 +38,9 @@ async fn shutting_down_ends_the_turn_and_then_the_thread() {
     let mut driver = Driver::new().await;
     driver
         .model
-        .push(Reply::Stall(vec![Ok(ModelEvent::ItemAdded(message("x")))]));
+        .push(ModelReply::Stall(vec![Ok(ModelEvent::ItemAdded(message(
+            "x",
+        )))]));
     driver.say("hi").await;
     driver
         .until(|msg| matches!(msg, EventMsg::ItemStarted(item) if item.item.id() == Some("msg_x")))

@@ -7,13 +7,13 @@ use codex_protocol::*;
 
 use crate::support::*;
 
-async fn recovers(replies: Vec<Reply>) -> Driver {
+async fn recovers(replies: Vec<ModelReply>) -> Driver {
     let mut driver = Driver::new().await;
     let repeats = replies.len();
     for reply in replies {
         driver.model.push(reply);
     }
-    driver.model.push(Reply::Events(says("fine", &[])));
+    driver.model.push(ModelReply::Events(says("fine", &[])));
     driver.say("hi").await;
     let over = driver.turn_over().await;
     let EventMsg::TurnComplete(complete) = over.msg else {
@@ -34,8 +34,8 @@ async fn recovers(replies: Vec<Reply>) -> Driver {
 #[tokio::test]
 async fn before_the_first_byte() {
     let driver = recovers(vec![
-        Reply::Refused(broken()),
-        Reply::Events(vec![Err(ModelError::Disconnected {
+        ModelReply::Refused(broken()),
+        ModelReply::Events(vec![Err(ModelError::Disconnected {
             detail: "test".to_owned(),
             retry_after: Some(Duration::from_secs(7)),
         })]),
@@ -47,7 +47,7 @@ async fn before_the_first_byte() {
 
 #[tokio::test]
 async fn at_the_end_of_a_stream_that_was_cut() {
-    let driver = recovers(vec![Reply::Events(starts("hello", &["hel"]))]).await;
+    let driver = recovers(vec![ModelReply::Events(starts("hello", &["hel"]))]).await;
     let notice = driver.seen.iter().find_map(|event| match &event.msg {
         EventMsg::StreamError(notice) => Some(notice.clone()),
         _ => None,
@@ -65,11 +65,11 @@ async fn at_the_end_of_a_stream_that_was_cut() {
 #[tokio::test]
 async fn a_tool_that_ran_before_the_cut_is_not_forgotten() {
     let events = vec![Ok(ModelEvent::ItemDone(plan_call("a"))), Err(broken())];
-    let driver = recovers(vec![Reply::Events(events)]).await;
+    let driver = recovers(vec![ModelReply::Events(events)]).await;
     assert_eq!(outputs(&driver.model.inputs()[1]), ["Plan updated"]);
 }
 
-async fn fails(replies: Vec<Reply>, message: &str) -> Driver {
+async fn fails(replies: Vec<ModelReply>, message: &str) -> Driver {
     let mut driver = Driver::with(|config| config.stream_max_retries = 1).await;
     for reply in replies {
         driver.model.push(reply);
@@ -87,7 +87,7 @@ async fn fails(replies: Vec<Reply>, message: &str) -> Driver {
         .collect();
     assert_eq!(errors, [message]);
     driver.assert_ends();
-    driver.model.push(Reply::Events(says("again", &[])));
+    driver.model.push(ModelReply::Events(says("again", &[])));
     driver.say("again").await;
     driver.turn_over().await;
     driver.assert_ends();
@@ -97,15 +97,15 @@ async fn fails(replies: Vec<Reply>, message: &str) -> Driver {
 #[tokio::test]
 async fn what_would_fail_again_is_told_at_once() {
     let error = fatal("no such model");
-    fails(vec![Reply::Refused(error.clone())], "no such model").await;
+    fails(vec![ModelReply::Refused(error.clone())], "no such model").await;
     let mut events = starts("hello", &["hel"]);
     events.push(Err(error));
-    fails(vec![Reply::Events(events)], "no such model").await;
+    fails(vec![ModelReply::Events(events)], "no such model").await;
 }
 
 #[tokio::test]
 async fn what_fails_too_often_is_told() {
-    let refused = || Reply::Refused(broken());
+    let refused = || ModelReply::Refused(broken());
     fails(
         vec![refused(), refused()],
         "stream disconnected before completion: test",
@@ -117,7 +117,7 @@ async fn what_fails_too_often_is_told() {
 async fn a_full_window_is_counted() {
     let error = ModelError::ContextWindowExceeded;
     let message = error.to_string();
-    let driver = fails(vec![Reply::Refused(error)], &message).await;
+    let driver = fails(vec![ModelReply::Refused(error)], &message).await;
     let counted = driver.seen.iter().find_map(|event| match &event.msg {
         EventMsg::TokenCount(count) => count.info,
         _ => None,

@@ -29,7 +29,7 @@ fn result(driver: &Driver) -> Option<ReviewOutput> {
 #[tokio::test]
 async fn a_review_becomes_part_of_the_conversation_but_not_its_reading() {
     let mut driver = Driver::new().await;
-    driver.model.push(Reply::Events(says("hello", &[])));
+    driver.model.push(ModelReply::Events(says("hello", &[])));
     driver.say("hi").await;
     driver.turn_over().await;
     driver.seen.clear();
@@ -37,11 +37,11 @@ async fn a_review_becomes_part_of_the_conversation_but_not_its_reading() {
     let answer = json!({ "findings": [finding], "overall_explanation": "Not yet." });
     driver
         .model
-        .push(Reply::Events(calls(vec![script("print x", "c1")])));
+        .push(ModelReply::Events(calls(vec![script("print x", "c1")])));
     let answer = answer.to_string();
     driver
         .model
-        .push(Reply::Events(says(&answer, &["{\"findings\""])));
+        .push(ModelReply::Events(says(&answer, &["{\"findings\""])));
     let id = driver.submit(review(" look ")).await;
     let over = driver.turn_over().await;
     assert!(matches!(over.msg, EventMsg::TurnComplete(_)), "{over:?}");
@@ -58,7 +58,7 @@ async fn a_review_becomes_part_of_the_conversation_but_not_its_reading() {
     let own = &driver.model.inputs()[1];
     assert_eq!(texts(own, "user").last().unwrap(), "look");
     assert!(!own.to_string().contains("hello"), "its own history");
-    driver.model.push(Reply::Events(says("more", &[])));
+    driver.model.push(ModelReply::Events(says("more", &[])));
     driver.say("and now?").await;
     driver.turn_over().await;
     let next = driver.model.inputs().pop().unwrap();
@@ -87,8 +87,8 @@ async fn a_reviewer_asks_nobody() {
         script("rm -rf x", "c1"),
         call("request_user_input", question, "c2"),
     ];
-    driver.model.push(Reply::Events(calls(items)));
-    driver.model.push(Reply::Events(says("fine", &[])));
+    driver.model.push(ModelReply::Events(calls(items)));
+    driver.model.push(ModelReply::Events(says("fine", &[])));
     driver.submit(review("look")).await;
     driver.turn_over().await;
     assert_eq!(driver.count("exec_approval_request"), 0);
@@ -101,7 +101,9 @@ async fn a_reviewer_asks_nobody() {
 #[tokio::test]
 async fn a_review_that_is_stopped_says_so() {
     let mut driver = Driver::new().await;
-    driver.model.push(Reply::Stall(starts("hello", &["hel"])));
+    driver
+        .model
+        .push(ModelReply::Stall(starts("hello", &["hel"])));
     driver.submit(review("look")).await;
     driver.model.wait_for_request(1).await;
     driver.submit(Op::Interrupt).await;
@@ -109,7 +111,7 @@ async fn a_review_that_is_stopped_says_so() {
     assert!(matches!(over.msg, EventMsg::TurnAborted(_)), "{over:?}");
     assert_eq!(result(&driver), None);
     driver.assert_ends();
-    driver.model.push(Reply::Events(says("more", &[])));
+    driver.model.push(ModelReply::Events(says("more", &[])));
     driver.say("and now?").await;
     driver.turn_over().await;
     let next = driver.model.inputs().pop().unwrap();
@@ -124,7 +126,9 @@ async fn a_review_that_is_stopped_says_so() {
 #[tokio::test]
 async fn a_review_that_fails_fails_its_turn() {
     let mut driver = Driver::new().await;
-    driver.model.push(Reply::Refused(fatal("no such model")));
+    driver
+        .model
+        .push(ModelReply::Refused(fatal("no such model")));
     driver.submit(review("look")).await;
     let over = driver.turn_over().await;
     assert!(matches!(over.msg, EventMsg::TurnComplete(_)), "{over:?}");
@@ -158,7 +162,7 @@ async fn what_cannot_be_reviewed_is_told() {
 async fn a_review_takes_no_input_and_what_is_said_meanwhile_waits() {
     let mut driver = Driver::new().await;
     driver.clock.hold();
-    driver.model.push(Reply::Refused(broken()));
+    driver.model.push(ModelReply::Refused(broken()));
     driver.submit(review("look")).await;
     driver
         .until(|msg| matches!(msg, EventMsg::StreamError(_)))
@@ -169,7 +173,7 @@ async fn a_review_takes_no_input_and_what_is_said_meanwhile_waits() {
         steered.unwrap_err().to_string(),
         "cannot steer a review turn"
     );
-    driver.model.push(Reply::Events(says("later", &[])));
+    driver.model.push(ModelReply::Events(says("later", &[])));
     driver.say("and this").await;
     driver.submit(Op::Compact).await;
     let over = driver.turn_over().await;

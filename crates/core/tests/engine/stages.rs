@@ -20,36 +20,36 @@ macro_rules! at_every_stage {
 
             #[tokio::test]
             async fn before_the_first_byte() {
-                $check(Scene::at(Stage::FirstByte).await).await;
+                $check(StagedTurn::at(Stage::FirstByte).await).await;
             }
 
             #[tokio::test]
             async fn in_a_text_delta() {
-                $check(Scene::at(Stage::TextDelta).await).await;
+                $check(StagedTurn::at(Stage::TextDelta).await).await;
             }
 
             #[tokio::test]
             async fn during_a_tool() {
-                $check(Scene::at(Stage::Tool).await).await;
+                $check(StagedTurn::at(Stage::Tool).await).await;
             }
 
             #[tokio::test]
             async fn during_an_approval() {
-                $check(Scene::at(Stage::Approval).await).await;
+                $check(StagedTurn::at(Stage::Approval).await).await;
             }
 
             #[tokio::test]
             async fn during_a_retry_wait() {
-                $check(Scene::at(Stage::RetryWait).await).await;
+                $check(StagedTurn::at(Stage::RetryWait).await).await;
             }
         }
     };
 }
 
-at_every_stage!(an_interrupt, Scene::interrupt);
-at_every_stage!(more_input, Scene::steer);
-at_every_stage!(an_error, Scene::fail);
-at_every_stage!(an_error_that_may_pass, Scene::fail_for_now);
+at_every_stage!(an_interrupt, StagedTurn::interrupt);
+at_every_stage!(more_input, StagedTurn::steer);
+at_every_stage!(an_error, StagedTurn::fail);
+at_every_stage!(an_error_that_may_pass, StagedTurn::fail_for_now);
 
 /// It takes milliseconds; the machine that runs the tests may be busy.
 const SOON: Duration = Duration::from_secs(2);
@@ -64,7 +64,7 @@ enum Stage {
 }
 
 /// A turn that stays in a stage until the test continues it.
-struct Scene {
+struct StagedTurn {
     driver: Driver,
     stage: Stage,
     turn: String,
@@ -72,7 +72,7 @@ struct Scene {
     feed: Feed,
 }
 
-impl Scene {
+impl StagedTurn {
     async fn at(stage: Stage) -> Self {
         let driver = Driver::with(|config| {
             if stage == Stage::Approval {
@@ -119,7 +119,7 @@ impl Scene {
     }
 
     fn model_says_next(&self, text: &str) {
-        self.driver.model.push(Reply::Events(says(text, &[])));
+        self.driver.model.push(ModelReply::Events(says(text, &[])));
     }
 
     /// Lets the command or the wait end.
@@ -141,7 +141,7 @@ impl Scene {
     /// The request that is open fails, or the repeat does if none is.
     async fn request_fails(&self, error: ModelError) {
         if self.stage == Stage::RetryWait {
-            self.driver.model.push(Reply::Refused(error));
+            self.driver.model.push(ModelReply::Refused(error));
         } else {
             self.feed(vec![Err(error)]);
             // What it was has been seen once the turn lets go of the answer.

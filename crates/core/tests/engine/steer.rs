@@ -41,7 +41,7 @@ async fn what_no_turn_can_take_is_refused() {
 #[tokio::test]
 async fn plain_input_steers_too() {
     let (mut driver, turn, feed) = running().await;
-    driver.model.push(Reply::Events(says("both", &[])));
+    driver.model.push(ModelReply::Events(says("both", &[])));
     driver.say("also this").await;
     // The session handles requests in order: after this reply it has the input.
     let other = driver
@@ -58,7 +58,7 @@ async fn plain_input_steers_too() {
 #[tokio::test]
 async fn a_message_that_steers_keeps_the_id_of_its_client() {
     let (mut driver, turn, feed) = running().await;
-    driver.model.push(Reply::Events(says("both", &[])));
+    driver.model.push(ModelReply::Events(says("both", &[])));
     let more = TurnInput {
         items: vec![text_input("also this")],
         client_id: Some("mine".to_owned()),
@@ -87,7 +87,7 @@ async fn what_an_interrupt_overtook_is_not_said_later() {
     driver.thread.steer(Some(turn), more).await.unwrap();
     driver.submit(Op::Interrupt).await;
     driver.turn_over().await;
-    driver.model.push(Reply::Events(says("after", &[])));
+    driver.model.push(ModelReply::Events(says("after", &[])));
     driver.say("go on").await;
     driver.turn_over().await;
     let last = driver.model.inputs().pop().unwrap();

@@ -8,7 +8,7 @@ use crate::support::*;
 async fn three_turns() -> Driver {
     let mut driver = Driver::new().await;
     for text in ["one", "two", "three"] {
-        driver.model.push(Reply::Events(says(text, &[])));
+        driver.model.push(ModelReply::Events(says(text, &[])));
         driver.say(&format!("say {text}")).await;
         driver.turn_over().await;
     }
@@ -61,7 +61,7 @@ async fn turns_that_were_taken_back_stay_so() {
 #[tokio::test]
 async fn a_compacted_thread_holds_words_and_summary() {
     let mut driver = three_turns().await;
-    driver.model.push(Reply::Events(says("summary", &[])));
+    driver.model.push(ModelReply::Events(says("summary", &[])));
     driver.submit(Op::Compact).await;
     driver.turn_over().await;
     assert!(driver.names().contains(&"context_compacted".to_owned()));
@@ -155,12 +155,12 @@ async fn what_was_typed_can_be_recalled() {
 async fn the_end_of_a_turn_is_on_disk_when_it_is_told() {
     let mut driver = Driver::new().await;
     for number in 0..20 {
-        driver.model.push(Reply::Events(says("done", &[])));
+        driver.model.push(ModelReply::Events(says("done", &[])));
         driver.say(&format!("say {number}")).await;
         driver.turn_over().await;
         assert_eq!(driver.lines().last().unwrap(), "task_complete");
     }
-    driver.model.push(Reply::Silence);
+    driver.model.push(ModelReply::Silence);
     driver.say("and on").await;
     driver
         .until(|msg| matches!(msg, EventMsg::TurnStarted(_)))

@@ -30,7 +30,7 @@ const TIME_LIMITS: Duration = Duration::from_secs(10);
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// One response of the scripted model.
-pub(crate) enum Reply {
+pub(crate) enum ModelReply {
     /// These events, then the end of the stream.
     Events(Vec<Result<ModelEvent, ModelError>>),
     /// These events, then nothing.
@@ -47,9 +47,9 @@ pub(crate) enum Reply {
 pub(crate) type Feed = mpsc::UnboundedSender<Result<ModelEvent, ModelError>>;
 
 /// A response that the test feeds.
-pub(crate) fn fed() -> (Feed, Reply) {
+pub(crate) fn fed() -> (Feed, ModelReply) {
     let (feed, events) = mpsc::unbounded_channel();
-    (feed, Reply::Fed(events))
+    (feed, ModelReply::Fed(events))
 }
 
 #[derive(Clone, Default)]
@@ -59,9 +59,9 @@ type Compacted = Result<Vec<ResponseItem>, ModelError>;
 
 #[derive(Default)]
 struct Script {
-    replies: Mutex<VecDeque<Reply>>,
+    replies: Mutex<VecDeque<ModelReply>>,
     /// Responses for agents.
-    to_agents: Mutex<VecDeque<Reply>>,
+    to_agents: Mutex<VecDeque<ModelReply>>,
     /// Results of compactions; none if the model cannot compact.
     compactions: Mutex<Option<VecDeque<Compacted>>>,
     requests: Mutex<Vec<Value>>,
@@ -76,12 +76,12 @@ impl fmt::Debug for ScriptedModel {
 }
 
 impl ScriptedModel {
-    pub(crate) fn push(&self, reply: Reply) {
+    pub(crate) fn push(&self, reply: ModelReply) {
         self.0.replies.lock().push_back(reply);
     }
 
     /// Adds a response for an agent.
-    pub(crate) fn push_to_agent(&self, reply: Reply) {
+    pub(crate) fn push_to_agent(&self, reply: ModelReply) {
         self.0.to_agents.lock().push_back(reply);
     }
 
@@ -162,14 +162,14 @@ impl Model for ScriptedModel {
         let reply = replies.lock().pop_front().expect("a scripted reply");
         Box::pin(async move {
             Ok(match reply {
-                Reply::Events(events) => ModelStream::new(futures::stream::iter(events)),
-                Reply::Stall(events) => {
+                ModelReply::Events(events) => ModelStream::new(futures::stream::iter(events)),
+                ModelReply::Stall(events) => {
                     let silence = futures::stream::pending();
                     ModelStream::new(futures::stream::iter(events).chain(silence))
                 }
-                Reply::Refused(error) => return Err(error),
-                Reply::Silence => std::future::pending().await,
-                Reply::Fed(mut events) => {
+                ModelReply::Refused(error) => return Err(error),
+                ModelReply::Silence => std::future::pending().await,
+                ModelReply::Fed(mut events) => {
                     let first = events.recv().await.transpose()?;
                     let rest = futures::stream::unfold(events, |mut events| async {
                         Some((events.recv().await?, events))
@@ -350,7 +350,7 @@ pub(crate) struct Driver {
     pub(crate) manager: ThreadManager,
     pub(crate) config: SessionConfig,
     pub(crate) thread: Thread,
-    pub(crate) events: Events,
+    pub(crate) events: EventReceiver,
     /// The agents of the thread.
     pub(crate) agents: mpsc::Receiver<Box<SpawnedAgent>>,
     pub(crate) home: Arc<TempDir>,
@@ -520,7 +520,7 @@ pub(crate) async fn next_input(driver: &Driver, started: StartedThread) -> Value
     let StartedThread {
         thread, mut events, ..
     } = started;
-    driver.model.push(Reply::Events(says("more", &[])));
+    driver.model.push(ModelReply::Events(says("more", &[])));
     thread.submit(user_input("more?")).await.unwrap();
     loop {
         let event = tokio::time::timeout(PATIENCE, events.next()).await;

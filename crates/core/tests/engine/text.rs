@@ -10,7 +10,7 @@ async fn a_text_turn_tells_its_events_in_order() {
     let mut driver = Driver::new().await;
     driver
         .model
-        .push(Reply::Events(says("hello", &["hel", "lo"])));
+        .push(ModelReply::Events(says("hello", &["hel", "lo"])));
     let id = driver.say("hi").await;
     let over = driver.turn_over().await;
     assert_eq!(over.id, id);
@@ -59,7 +59,7 @@ async fn a_text_turn_tells_its_events_in_order() {
 async fn the_next_turn_carries_the_first() {
     let mut driver = Driver::new().await;
     for text in ["one", "two"] {
-        driver.model.push(Reply::Events(says(text, &[])));
+        driver.model.push(ModelReply::Events(says(text, &[])));
         driver.say(&format!("say {text}")).await;
         driver.turn_over().await;
     }
@@ -78,10 +78,12 @@ async fn calls_are_answered_in_order_and_the_model_is_asked_again() {
     let mut driver = Driver::new().await;
     let bad = call("update_plan", json!({ "plan": 7 }), "b");
     let unknown = call("no_such_tool", json!({}), "c");
-    driver
-        .model
-        .push(Reply::Events(calls(vec![plan_call("a"), bad, unknown])));
-    driver.model.push(Reply::Events(says("done", &[])));
+    driver.model.push(ModelReply::Events(calls(vec![
+        plan_call("a"),
+        bad,
+        unknown,
+    ])));
+    driver.model.push(ModelReply::Events(says("done", &[])));
     driver.say("plan").await;
     driver.turn_over().await;
     let outputs = outputs(&driver.model.inputs()[1]);
@@ -101,7 +103,7 @@ async fn calls_are_answered_in_order_and_the_model_is_asked_again() {
 async fn a_client_can_go_back_to_an_earlier_response() {
     let mut driver = Driver::new().await;
     for text in ["one", "two", "three"] {
-        driver.model.push(Reply::Events(says(text, &[])));
+        driver.model.push(ModelReply::Events(says(text, &[])));
     }
     driver.say("first").await;
     driver.turn_over().await;
@@ -124,7 +126,7 @@ async fn a_client_can_go_back_to_an_earlier_response() {
 async fn changed_settings_are_told_and_nothing_else() {
     let mut driver = Driver::new().await;
     for text in ["one", "two", "three"] {
-        driver.model.push(Reply::Events(says(text, &[])));
+        driver.model.push(ModelReply::Events(says(text, &[])));
     }
     driver.say("first").await;
     driver.turn_over().await;
@@ -153,7 +155,7 @@ async fn what_is_not_there_is_an_error_and_the_thread_goes_on() {
     driver.submit(Op::DropMemories).await;
     let event = driver.until(|msg| matches!(msg, EventMsg::Error(_))).await;
     assert!(format!("{event:?}").contains("`drop_memories` is not supported"));
-    driver.model.push(Reply::Events(says("ok", &[])));
+    driver.model.push(ModelReply::Events(says("ok", &[])));
     driver.say("still there?").await;
     driver.turn_over().await;
     driver.assert_ends();
@@ -168,7 +170,7 @@ async fn an_image_that_the_model_made_is_shown_and_kept() {
         revised_prompt: None,
         result: "aGk=".to_owned(),
     };
-    driver.model.push(Reply::Events(calls(vec![image])));
+    driver.model.push(ModelReply::Events(calls(vec![image])));
     driver.say("draw").await;
     driver.turn_over().await;
     driver.assert_ends();
@@ -205,7 +207,7 @@ async fn a_plan_is_an_item_of_its_own() {
         "ok\n</proposed_plan>",
         "\n",
     ];
-    driver.model.push(Reply::Events(says(text, &deltas)));
+    driver.model.push(ModelReply::Events(says(text, &deltas)));
     let turn = driver.say("plan").await;
     let over = driver.turn_over().await;
     let EventMsg::TurnComplete(complete) = over.msg else {
@@ -258,7 +260,7 @@ async fn a_personality_is_told_once_and_again_when_it_changes() {
         driver
             .submit(Op::OverrideTurnContext(Box::new(change)))
             .await;
-        driver.model.push(Reply::Events(says("ok", &[])));
+        driver.model.push(ModelReply::Events(says("ok", &[])));
         driver.say("hi").await;
         driver.turn_over().await;
         let said = texts(&driver.model.inputs().pop().unwrap(), "developer");
@@ -287,10 +289,10 @@ async fn what_a_turn_overrides_stays_except_the_form_of_its_answer() {
         last_response_id: None,
         approvals_reviewer: None,
     };
-    driver.model.push(Reply::Events(says("one", &[])));
+    driver.model.push(ModelReply::Events(says("one", &[])));
     driver.submit(Op::UserTurn(Box::new(first))).await;
     driver.turn_over().await;
-    driver.model.push(Reply::Events(says("two", &[])));
+    driver.model.push(ModelReply::Events(says("two", &[])));
     driver.say("again").await;
     driver.turn_over().await;
     let sent = driver.model.sent();
@@ -339,7 +341,7 @@ async fn what_the_administrator_forbids_changes_nothing_at_all() {
         .await;
     let refused = driver.until(|msg| matches!(msg, EventMsg::Error(_))).await;
     assert!(format!("{refused:?}").contains("never say never"));
-    driver.model.push(Reply::Events(says("ok", &[])));
+    driver.model.push(ModelReply::Events(says("ok", &[])));
     driver.say("hi").await;
     driver.turn_over().await;
     assert_eq!(driver.model.sent()[0].model, "mock-model");

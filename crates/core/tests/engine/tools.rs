@@ -10,8 +10,8 @@ use crate::support::*;
 
 /// Runs a turn with these calls and returns their outputs.
 async fn outputs_of(driver: &mut Driver, items: Vec<ResponseItem>) -> Vec<serde_json::Value> {
-    driver.model.push(Reply::Events(calls(items)));
-    driver.model.push(Reply::Events(says("done", &[])));
+    driver.model.push(ModelReply::Events(calls(items)));
+    driver.model.push(ModelReply::Events(says("done", &[])));
     driver.say("go").await;
     let over = driver.turn_over().await;
     assert!(matches!(over.msg, EventMsg::TurnComplete(_)), "{over:?}");
@@ -37,7 +37,7 @@ async fn asking() -> Driver {
 async fn asked_about(driver: &mut Driver, command: &str) {
     driver
         .model
-        .push(Reply::Events(calls(vec![script(command, "c1")])));
+        .push(ModelReply::Events(calls(vec![script(command, "c1")])));
     driver.say("go").await;
     driver
         .until(|msg| matches!(msg, EventMsg::ExecApprovalRequest(_)))
@@ -126,7 +126,7 @@ async fn bad_arguments_are_answered() {
 async fn what_is_approved_runs() {
     let mut driver = asking().await;
     asked_about(&mut driver, "print x").await;
-    driver.model.push(Reply::Events(says("done", &[])));
+    driver.model.push(ModelReply::Events(says("done", &[])));
     decide(&driver, ReviewDecision::Approved).await;
     driver.turn_over().await;
     assert_eq!(ends(&driver), [ExecCommandStatus::Completed]);
@@ -137,7 +137,7 @@ async fn what_is_approved_runs() {
 async fn what_is_declined_does_not_run_and_the_turn_goes_on() {
     let mut driver = asking().await;
     asked_about(&mut driver, "print x").await;
-    driver.model.push(Reply::Events(says("done", &[])));
+    driver.model.push(ModelReply::Events(says("done", &[])));
     decide(&driver, ReviewDecision::Denied).await;
     let over = driver.turn_over().await;
     assert!(matches!(over.msg, EventMsg::TurnComplete(_)));
@@ -154,8 +154,8 @@ async fn what_is_approved_for_the_session_is_not_asked_again() {
     asked_about(&mut driver, "print x").await;
     driver
         .model
-        .push(Reply::Events(calls(vec![script("print x", "c2")])));
-    driver.model.push(Reply::Events(says("done", &[])));
+        .push(ModelReply::Events(calls(vec![script("print x", "c2")])));
+    driver.model.push(ModelReply::Events(says("done", &[])));
     decide(&driver, ReviewDecision::ApprovedForSession).await;
     driver.turn_over().await;
     assert_eq!(ends(&driver).len(), 2);
@@ -173,8 +173,8 @@ async fn a_rule_lets_through_what_begins_with_its_words() {
     asked_about(&mut driver, "print x").await;
     driver
         .model
-        .push(Reply::Events(calls(vec![script("print x y", "c2")])));
-    driver.model.push(Reply::Events(says("done", &[])));
+        .push(ModelReply::Events(calls(vec![script("print x y", "c2")])));
+    driver.model.push(ModelReply::Events(says("done", &[])));
     let words = vec!["print".to_owned(), "x".to_owned()];
     decide(
         &driver,
@@ -277,8 +277,8 @@ async fn a_patch_is_applied_inside_and_asked_about_outside() {
         &format!("apply_patch <<'EOF'\n{}\nEOF", patch("../b.txt")),
         "b",
     );
-    driver.model.push(Reply::Events(calls(vec![outside])));
-    driver.model.push(Reply::Events(says("done", &[])));
+    driver.model.push(ModelReply::Events(calls(vec![outside])));
+    driver.model.push(ModelReply::Events(says("done", &[])));
     driver.say("again").await;
     driver
         .until(|msg| matches!(msg, EventMsg::ApplyPatchApprovalRequest(_)))
@@ -321,12 +321,12 @@ async fn the_client_carries_its_tools_out() {
         })];
     })
     .await;
-    driver.model.push(Reply::Events(calls(vec![call(
+    driver.model.push(ModelReply::Events(calls(vec![call(
         "weather",
         json!({ "city": "x" }),
         "w",
     )])));
-    driver.model.push(Reply::Events(says("done", &[])));
+    driver.model.push(ModelReply::Events(says("done", &[])));
     driver.say("go").await;
     driver
         .until(|msg| matches!(msg, EventMsg::DynamicToolCallRequest(_)))
@@ -380,12 +380,12 @@ async fn the_user_is_asked_where_the_mode_allows_it() {
     driver
         .submit(Op::OverrideTurnContext(Box::new(change)))
         .await;
-    driver.model.push(Reply::Events(calls(vec![call(
+    driver.model.push(ModelReply::Events(calls(vec![call(
         "request_user_input",
         question,
         "q2",
     )])));
-    driver.model.push(Reply::Events(says("done", &[])));
+    driver.model.push(ModelReply::Events(says("done", &[])));
     let turn = driver.say("go").await;
     driver
         .until(|msg| matches!(msg, EventMsg::RequestUserInput(_)))
@@ -431,10 +431,12 @@ async fn a_command_that_ends_at_once_keeps_no_session() {
 async fn a_command_that_goes_on_outlives_the_turn_and_ends_with_the_thread() {
     let mut driver = Driver::new().await;
     let slow = json!({ "cmd": "held", "login": false, "yield_time_ms": 250 });
-    driver
-        .model
-        .push(Reply::Events(calls(vec![call("exec_command", slow, "a")])));
-    driver.model.push(Reply::Events(says("done", &[])));
+    driver.model.push(ModelReply::Events(calls(vec![call(
+        "exec_command",
+        slow,
+        "a",
+    )])));
+    driver.model.push(ModelReply::Events(says("done", &[])));
     driver.say("go").await;
     driver.turn_over().await;
     let output = outputs(&driver.model.inputs().pop().unwrap()).remove(0);
@@ -464,7 +466,7 @@ async fn what_a_person_types_is_run_and_told() {
         .await;
     driver.turn_over().await;
     assert_eq!(ends(&driver), [ExecCommandStatus::Completed]);
-    driver.model.push(Reply::Events(says("done", &[])));
+    driver.model.push(ModelReply::Events(says("done", &[])));
     driver.say("what did I do?").await;
     driver.turn_over().await;
     let told = texts(&driver.model.inputs().pop().unwrap(), "user");
@@ -498,8 +500,10 @@ fn guarded(tool: &str) -> ResponseItem {
 async fn what_the_sandbox_denied_runs_again_if_people_agree() {
     for tool in ["shell_command", "exec_command"] {
         let mut driver = on_failure().await;
-        driver.model.push(Reply::Events(calls(vec![guarded(tool)])));
-        driver.model.push(Reply::Events(says("done", &[])));
+        driver
+            .model
+            .push(ModelReply::Events(calls(vec![guarded(tool)])));
+        driver.model.push(ModelReply::Events(says("done", &[])));
         driver.say("go").await;
         let asked = driver
             .until(|msg| matches!(msg, EventMsg::ExecApprovalRequest(_)))
@@ -526,8 +530,10 @@ async fn what_the_sandbox_denied_runs_again_if_people_agree() {
 async fn what_the_sandbox_denied_stays_so_if_people_do_not_agree() {
     for tool in ["shell_command", "exec_command"] {
         let mut driver = on_failure().await;
-        driver.model.push(Reply::Events(calls(vec![guarded(tool)])));
-        driver.model.push(Reply::Events(says("done", &[])));
+        driver
+            .model
+            .push(ModelReply::Events(calls(vec![guarded(tool)])));
+        driver.model.push(ModelReply::Events(says("done", &[])));
         driver.say("go").await;
         driver
             .until(|msg| matches!(msg, EventMsg::ExecApprovalRequest(_)))
@@ -563,7 +569,7 @@ async fn an_interrupt_while_people_are_asked_about_a_second_run() {
     let mut driver = on_failure().await;
     driver
         .model
-        .push(Reply::Events(calls(vec![guarded("exec_command")])));
+        .push(ModelReply::Events(calls(vec![guarded("exec_command")])));
     driver.say("go").await;
     driver
         .until(|msg| matches!(msg, EventMsg::ExecApprovalRequest(_)))

@@ -69,14 +69,14 @@ pub fn confine(
 }
 
 /// A project with a repository in it, and a folder beside it that is none of its business.
-pub struct Project {
+pub struct TestProject {
     _guard: tempfile::TempDir,
     pub base: PathBuf,
     pub root: PathBuf,
     pub outside: PathBuf,
 }
 
-impl Project {
+impl TestProject {
     pub fn new() -> Self {
         let (guard, base) = super::folder();
         let (root, outside) = (base.join("project"), base.join("outside"));

@@ -34,9 +34,9 @@ impl<T: Debug + PartialEq + Serialize + DeserializeOwned> Wire for T {
 /// A rollout line, which has a reader of its own.
 #[derive(Debug, PartialEq, Serialize)]
 #[serde(transparent)]
-pub(crate) struct Line(pub(crate) RolloutLine);
+pub(crate) struct CorpusLine(pub(crate) RolloutLine);
 
-impl<'de> serde::Deserialize<'de> for Line {
+impl<'de> serde::Deserialize<'de> for CorpusLine {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Box::<serde_json::value::RawValue>::deserialize(deserializer)?;
         RolloutLine::read(text.get())

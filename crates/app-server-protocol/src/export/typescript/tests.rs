@@ -45,7 +45,7 @@ enum Words {
     rename_all = "camelCase",
     rename_all_fields = "camelCase"
 )]
-enum Tagged {
+enum TaggedUnion {
     OneThing { the_value: String },
     Nothing,
 }
@@ -106,7 +106,7 @@ fn agrees_with_ts_rs() {
     check::<Plain>();
     check::<Maybe>();
     check::<Words>();
-    check::<Tagged>();
+    check::<TaggedUnion>();
     check::<OuterTag>();
     check::<Either>();
 }

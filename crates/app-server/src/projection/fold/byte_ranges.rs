@@ -10,7 +10,7 @@ use super::turn::FoldedTurn;
 
 /// A position between two lines of a file, and the counts of the fold there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Checkpoint {
+struct FoldPosition {
     offset: u64,
     counters: Counters,
 }
@@ -18,7 +18,7 @@ struct Checkpoint {
 /// The part of a file that makes one turn.
 #[derive(Debug)]
 struct FileRange {
-    begin: Checkpoint,
+    begin: FoldPosition,
     /// The start of the next turn; none if there is no next one.
     end: Option<u64>,
     /// The offsets of later lines that belong to this turn.
@@ -48,9 +48,9 @@ impl TurnRange {
 #[derive(Debug, Default)]
 pub(crate) struct ByteRanges {
     /// The start of the current line.
-    here: Checkpoint,
+    here: FoldPosition,
     /// The start of an announced review whose turn was not added yet.
-    announced: Option<Checkpoint>,
+    announced: Option<FoldPosition>,
     ranges: Vec<FileRange>,
 }
 
@@ -89,7 +89,7 @@ impl Consumer for ByteRanges {
 impl Fold<ByteRanges> {
     /// Applies a line of a stored thread, written at `now` and found at `offset`.
     pub(crate) fn apply_stored_at(&mut self, offset: u64, now: Option<i64>, line: &RolloutItem) {
-        self.consumer.here = Checkpoint {
+        self.consumer.here = FoldPosition {
             offset,
             counters: self.counters,
         };

@@ -94,7 +94,7 @@ fn ending() -> impl Strategy<Value = Ending> {
 }
 
 /// A random conversation in streamed and stored form.
-struct Conversation {
+struct RecordedConversation {
     fold: Fold<Notifications>,
     turns: Vec<Turn>,
     sent: Vec<ServerNotification>,
@@ -103,7 +103,7 @@ struct Conversation {
     calls: usize,
 }
 
-impl Conversation {
+impl RecordedConversation {
     fn new() -> Self {
         Self {
             fold: Fold::live("thread".to_owned()),
@@ -431,7 +431,7 @@ proptest! {
     fn what_was_streamed_is_what_is_read_back(
         turns in prop::collection::vec((prop::collection::vec(step(), 0..6), ending()), 1..4)
     ) {
-        let mut conversation = Conversation::new();
+        let mut conversation = RecordedConversation::new();
         for (number, (steps, ending)) in turns.into_iter().enumerate() {
             conversation.turn(&format!("turn-{number}"), steps, ending);
         }
@@ -444,7 +444,7 @@ proptest! {
     fn what_begins_ends_once_but_for_what_was_declined_or_still_written(
         steps in prop::collection::vec(step(), 0..8), ending in ending()
     ) {
-        let mut conversation = Conversation::new();
+        let mut conversation = RecordedConversation::new();
         conversation.turn("turn", steps, ending);
         let interrupted = matches!(ending, Ending::IsInterruptedAfter(_));
         for (id, (begins, ends, declined)) in ends(&conversation.sent) {

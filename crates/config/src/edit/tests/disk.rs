@@ -6,13 +6,13 @@ use super::*;
 use crate::source::LayerSource;
 
 /// A home folder, and flags.
-struct Home {
+struct TestHome {
     folder: tempfile::TempDir,
     env: Environment,
     flags: Overrides,
 }
 
-impl Home {
+impl TestHome {
     fn new(config: Option<&str>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut env = Environment::with_home(folder.path().join("home"));
@@ -65,7 +65,7 @@ impl Home {
 
 #[test]
 fn the_home_folder_is_made_when_something_is_written() {
-    let home = Home::new(None);
+    let home = TestHome::new(None);
     let outcome = home.edit("model", json!("m")).unwrap();
     assert_eq!(home.text(), "model = \"m\"\n");
     assert_eq!(outcome.file, home.env.user_config_file());
@@ -74,7 +74,7 @@ fn the_home_folder_is_made_when_something_is_written() {
 
 #[test]
 fn a_version_that_is_not_current_is_a_conflict() {
-    let home = Home::new(Some("model = 'a'\n"));
+    let home = TestHome::new(Some("model = 'a'\n"));
     let first = home.edit("model", json!("b")).unwrap();
     let edits = [replace("model", json!("c"))];
     let mut request = home.request(&edits);
@@ -88,7 +88,7 @@ fn a_version_that_is_not_current_is_a_conflict() {
 
 #[test]
 fn a_file_changed_meanwhile_is_a_conflict() {
-    let home = Home::new(Some("model = 'a'\n"));
+    let home = TestHome::new(Some("model = 'a'\n"));
     let target = store::LockedFile::lock(&home.env.user_config_file()).unwrap();
     let error = target
         .replace("model = 'older'\n", "model = 'new'\n")
@@ -100,7 +100,7 @@ fn a_file_changed_meanwhile_is_a_conflict() {
 
 #[test]
 fn only_the_users_file_is_edited() {
-    let home = Home::new(Some(""));
+    let home = TestHome::new(Some(""));
     let edits = [replace("model", json!("c"))];
     let mut request = home.request(&edits);
     let roundabout = home.env.codex_home.join("x/../config.toml");
@@ -120,7 +120,7 @@ fn only_the_users_file_is_edited() {
 #[test]
 fn links_and_modes_stay() {
     use std::os::unix::fs::PermissionsExt;
-    let home = Home::new(Some(""));
+    let home = TestHome::new(Some(""));
     let file = home.env.user_config_file();
     let real = home.folder.path().join("dotfiles.toml");
     fs::rename(&file, &real).unwrap();
@@ -133,7 +133,7 @@ fn links_and_modes_stay() {
         fs::metadata(&real).unwrap().permissions().mode() & 0o777,
         0o640
     );
-    let fresh = Home::new(None);
+    let fresh = TestHome::new(None);
     fresh.edit("model", json!("m")).unwrap();
     let mode = fs::metadata(fresh.env.user_config_file())
         .unwrap()
@@ -144,7 +144,7 @@ fn links_and_modes_stay() {
 
 #[test]
 fn wrong_settings_are_not_written() {
-    let home = Home::new(Some("model = 'm'\n"));
+    let home = TestHome::new(Some("model = 'm'\n"));
     let table = [
         (
             "model",
@@ -183,12 +183,12 @@ fn wrong_settings_are_not_written() {
 
 #[test]
 fn what_was_wrong_before_does_not_block_other_edits() {
-    let home = Home::new(Some("profile = 'gone'\nmodel = 3\n"));
+    let home = TestHome::new(Some("profile = 'gone'\nmodel = 3\n"));
     home.edit("review_model", json!("r")).unwrap();
     home.edit("model", json!("m")).unwrap();
     home.edit("profile", json!(null)).unwrap();
     assert_eq!(home.text(), "model = \"m\"\nreview_model = \"r\"\n");
-    let broken = Home::new(Some("model = = 3"));
+    let broken = TestHome::new(Some("model = = 3"));
     let error = broken.edit("model", json!("m")).unwrap_err();
     assert_eq!(error.kind(), EditErrorKind::Internal);
     assert!(
@@ -200,13 +200,13 @@ fn what_was_wrong_before_does_not_block_other_edits() {
 
 #[test]
 fn a_table_may_be_completed_by_another_layer() {
-    let home = Home::new(None).system("config.toml", "mcp_servers.x.command = 'c'");
+    let home = TestHome::new(None).system("config.toml", "mcp_servers.x.command = 'c'");
     home.edit("mcp_servers.x.enabled", json!(false)).unwrap();
 }
 
 #[test]
 fn pinned_features_cannot_be_switched() {
-    let home = Home::new(None).system("requirements.toml", "features.multi_agent = false");
+    let home = TestHome::new(None).system("requirements.toml", "features.multi_agent = false");
     let expected = "Invalid configuration: invalid value for `features`: `features.collab=true` is \
                     not in the allowed set [multi_agent=false] (set by";
     assert!(
@@ -222,7 +222,7 @@ fn pinned_features_cannot_be_switched() {
 
 #[test]
 fn what_is_overridden_is_told() {
-    let mut home = Home::new(None).system("config.toml", "[tools]\nview_image = true");
+    let mut home = TestHome::new(None).system("config.toml", "[tools]\nview_image = true");
     home.flags.add_flag("model=flag").unwrap();
     let overridden = |path: &str, value: Json| home.edit(path, value).unwrap().overridden;
     let by_flags = overridden("model", json!("m")).unwrap();

@@ -185,7 +185,7 @@ fn a_model_that_cannot_see_gets_words_for_images() {
 }
 
 #[derive(Clone, Debug)]
-enum Step {
+enum HistoryStep {
     Record(ResponseItem),
     RollBack(usize),
     Truncate(usize),
@@ -194,22 +194,22 @@ enum Step {
     Prompt,
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = HistoryStep> {
     let id = "[abc]";
     prop_oneof![
-        id.prop_map(|id| Step::Record(call(&id))),
-        id.prop_map(|id| Step::Record(output(&id))),
-        id.prop_map(|id| Step::Record(custom_call(&id))),
-        Just(Step::Record(message("user", "hi"))),
-        Just(Step::Record(message("assistant", "ho"))),
-        Just(Step::Record(reasoning())),
-        Just(Step::Record(image())),
-        Just(Step::Record(snapshot())),
-        (0usize..3).prop_map(Step::RollBack),
-        (0usize..20).prop_map(Step::Truncate),
-        Just(Step::ForgetSnapshot),
-        Just(Step::DropImages),
-        Just(Step::Prompt),
+        id.prop_map(|id| HistoryStep::Record(call(&id))),
+        id.prop_map(|id| HistoryStep::Record(output(&id))),
+        id.prop_map(|id| HistoryStep::Record(custom_call(&id))),
+        Just(HistoryStep::Record(message("user", "hi"))),
+        Just(HistoryStep::Record(message("assistant", "ho"))),
+        Just(HistoryStep::Record(reasoning())),
+        Just(HistoryStep::Record(image())),
+        Just(HistoryStep::Record(snapshot())),
+        (0usize..3).prop_map(HistoryStep::RollBack),
+        (0usize..20).prop_map(HistoryStep::Truncate),
+        Just(HistoryStep::ForgetSnapshot),
+        Just(HistoryStep::DropImages),
+        Just(HistoryStep::Prompt),
     ]
 }
 
@@ -219,12 +219,12 @@ proptest! {
         let mut history = History::default();
         for step in steps {
             match step {
-                Step::Record(item) => { history.record(item, POLICY); }
-                Step::RollBack(turns) => { history.roll_back(turns); }
-                Step::Truncate(length) => history.truncate(length),
-                Step::ForgetSnapshot => { history.forget_snapshot(); }
-                Step::DropImages => { history.drop_newest_tool_images(); }
-                Step::Prompt => assert_well_formed(&history.prompt(true)),
+                HistoryStep::Record(item) => { history.record(item, POLICY); }
+                HistoryStep::RollBack(turns) => { history.roll_back(turns); }
+                HistoryStep::Truncate(length) => history.truncate(length),
+                HistoryStep::ForgetSnapshot => { history.forget_snapshot(); }
+                HistoryStep::DropImages => { history.drop_newest_tool_images(); }
+                HistoryStep::Prompt => assert_well_formed(&history.prompt(true)),
             }
             assert_kept_up_to_date(&mut history);
         }

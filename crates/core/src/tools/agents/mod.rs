@@ -146,11 +146,11 @@ async fn read_stored(path: std::path::PathBuf) -> Result<AgentSource, String> {
     let reading = tokio::task::spawn_blocking(move || {
         let mut first = None;
         let thread = StoredThread::read(&path, None, |line| {
-            let is_said = || {
+            let is_user_message = || {
                 let (_, payload) = line.kind()?;
                 (payload.as_deref() == Some("user_message")).then_some(())
             };
-            if first.is_none() && is_said().is_some() {
+            if first.is_none() && is_user_message().is_some() {
                 let text = std::str::from_utf8(line.bytes()).unwrap_or_default();
                 if let Ok(RolloutLine {
                     item: RolloutItem::EventMsg(EventMsg::UserMessage(message)),

@@ -9,11 +9,11 @@ use crate::history::summary::{COMPACT_PROMPT, compacted_history, user_texts};
 use crate::history::user_message;
 use crate::turn::items::assistant_text;
 use crate::turn::outcome::TurnError;
-use crate::turn::recording::Turn;
+use crate::turn::recording::RunningTurn;
 use crate::turn::retry;
 use crate::turn::sampling::cut_off;
 
-impl Turn<'_> {
+impl RunningTurn<'_> {
     pub(super) async fn compact_locally(
         &mut self,
         phase: CompactionPhase,

@@ -20,7 +20,7 @@ use crate::history::{Conversation, summary};
 use crate::turn::finish::finish;
 use crate::turn::guard::TurnGuard;
 use crate::turn::outcome::{CompletedTurn, TurnError};
-use crate::turn::recording::Turn;
+use crate::turn::recording::RunningTurn;
 use crate::turn::scope::TurnScope;
 
 /// When a turn compacts.
@@ -39,7 +39,7 @@ pub(crate) async fn run_compaction(
 ) -> Conversation {
     let emitter = scope.emitter();
     let guard = TurnGuard::start(&scope);
-    let mut turn = Turn {
+    let mut turn = RunningTurn {
         scope: &scope,
         emitter: &emitter,
         conversation: &mut conversation,
@@ -74,7 +74,7 @@ impl<'a> CompactionItem<'a> {
     }
 }
 
-impl Turn<'_> {
+impl RunningTurn<'_> {
     /// Compacts if the context has reached the limit.
     pub(crate) async fn compact_if_full(
         &mut self,
@@ -199,7 +199,7 @@ struct Compaction {
 /// the summary.
 fn context_index(items: &[ResponseItem]) -> usize {
     let last = |wanted: &dyn Fn(&ResponseItem) -> bool| items.iter().rposition(wanted);
-    last(&summary::is_said)
+    last(&summary::is_user_message)
         .or_else(|| last(&summary::is_summary_item))
         .or_else(|| last(&|item| matches!(item, ResponseItem::Compaction { .. })))
         .unwrap_or(items.len())

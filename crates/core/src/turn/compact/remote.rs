@@ -7,9 +7,9 @@ use super::{Compaction, CompactionPhase};
 use crate::history::summary::without_images;
 use crate::history::{EntryKind, HistoryEntry};
 use crate::turn::outcome::TurnError;
-use crate::turn::recording::Turn;
+use crate::turn::recording::RunningTurn;
 
-impl Turn<'_> {
+impl RunningTurn<'_> {
     pub(super) async fn compact_remotely(
         &mut self,
         phase: CompactionPhase,

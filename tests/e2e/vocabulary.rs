@@ -1,0 +1,300 @@
+//! Names are plain: no picture words, no type name in many modules, no errors that are mere strings.
+//!
+//! Sources are read as text, line by line, so each failure names a file and a line.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::repository;
+
+/// Words that are pictures. They are not part of the names of files, types, fields and public functions.
+const BANNED: [&str; 30] = [
+    "bond",
+    "brought",
+    "door",
+    "guise",
+    "hear",
+    "heard",
+    "hears",
+    "holds",
+    "leash",
+    "manners",
+    "office",
+    "offers",
+    "parting",
+    "patience",
+    "posture",
+    "said",
+    "say",
+    "says",
+    "stretch",
+    "surroundings",
+    "telling",
+    "tell",
+    "tells",
+    "told",
+    "veil",
+    "voice",
+    "voices",
+    "whisper",
+    "whom",
+    "world",
+];
+
+/// Names with such a word, and why.
+const ALLOWED: [(&str, &str); 8] = [
+    ("Told", "private to tests"),
+    ("World", "private to tests"),
+    ("tell_sandbox_state", "to be renamed"),
+    ("RealtimeVoice", "a name of the protocol"),
+    ("RealtimeVoicesList", "a name of the protocol"),
+    ("ThreadRealtimeListVoicesParams", "a name of the protocol"),
+    ("ThreadRealtimeListVoicesResponse", "a name of the protocol"),
+    (
+        "WindowsWorldWritableWarningNotification",
+        "a name of the protocol",
+    ),
+];
+
+/// Type names that more than two modules define, and why.
+const REPEATED: [(&str, &str); 14] = [
+    ("Body", "to be renamed"),
+    ("Failure", "to be renamed"),
+    ("Index", "to be renamed"),
+    ("Line", "to be renamed"),
+    ("LoadError", "to be renamed"),
+    ("Place", "to be renamed"),
+    ("Prompt", "to be renamed"),
+    ("Responder", "to be renamed"),
+    ("Session", "to be renamed"),
+    ("Shared", "to be renamed"),
+    ("State", "to be renamed"),
+    ("Thread", "in the protocol, in the engine and in traces"),
+    ("ToolCall", "in the engine, in traces and in scenarios"),
+    ("Turn", "in the protocol and in traces"),
+];
+
+/// Public functions whose errors are strings.
+const UNTYPED: [&str; 2] = ["connect", "renew"];
+
+/// Each has a row in the glossary.
+const SUBJECTS: [&str; 17] = [
+    "thread",
+    "turn",
+    "item",
+    "event",
+    "notification",
+    "subscriber",
+    "connection",
+    "session",
+    "submission",
+    "approval",
+    "decision",
+    "policy",
+    "sandbox",
+    "tool call",
+    "rollout",
+    "bundle",
+    "adapter",
+];
+
+/// A line of a source file that defines something.
+struct Definition {
+    place: String,
+    kind: &'static str,
+    name: String,
+    is_public: bool,
+    /// The code from this line to the body or the end of the item.
+    signature: String,
+}
+
+fn sources() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![repository().join("crates"), repository().join("tests/e2e")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn definitions(file: &Path) -> Vec<Definition> {
+    let text = fs::read_to_string(file).unwrap();
+    let shown = file.strip_prefix(repository()).unwrap().display();
+    let mut found = Vec::new();
+    let mut start = 0;
+    let mut in_public_trait = false;
+    for (index, line) in text.lines().enumerate() {
+        let rest = &text[start..];
+        start += line.len() + 1;
+        let code = line.trim_start();
+        let (is_public, code) = match code.strip_prefix("pub ") {
+            Some(code) => (true, code),
+            None => (
+                false,
+                code.split_once("pub(").map_or(code, |(_, code)| {
+                    code.split_once(") ").map_or(code, |(_, code)| code)
+                }),
+            ),
+        };
+        let code = code
+            .trim_start_matches("const ")
+            .trim_start_matches("async ");
+        let code = code.trim_start_matches("unsafe ");
+        let kinds = ["struct", "enum", "union", "trait", "type", "fn"];
+        let defined = kinds.iter().find_map(|kind| {
+            let name = code.strip_prefix(kind)?.strip_prefix(' ')?;
+            let end = name.find(|c: char| !c.is_alphanumeric() && c != '_');
+            Some((*kind, name[..end.unwrap_or(name.len())].to_owned()))
+        });
+        if !line.starts_with([' ', '\t', '}']) && !line.is_empty() {
+            in_public_trait = false;
+        }
+        let Some((kind, name)) = defined else {
+            continue;
+        };
+        let is_associated_type = kind == "type" && line.starts_with(' ');
+        if name.is_empty() || is_associated_type {
+            continue;
+        }
+        if kind == "trait" {
+            in_public_trait = is_public;
+        }
+        let is_public = is_public || (in_public_trait && kind == "fn");
+        let end = rest.find(['{', ';']).unwrap_or(rest.len());
+        found.push(Definition {
+            place: format!("{shown}:{}", index + 1),
+            kind,
+            name,
+            is_public,
+            signature: rest[..end].split_whitespace().collect::<Vec<_>>().join(" "),
+        });
+    }
+    found
+}
+
+/// The words of a name in any case style, in lower case.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut after_lower = false;
+    for character in name.chars() {
+        let starts_word = character.is_uppercase() && after_lower;
+        if starts_word || !character.is_alphanumeric() {
+            words.push(String::new());
+        }
+        if character.is_alphanumeric() {
+            let last = words.last_mut().unwrap();
+            last.extend(character.to_lowercase());
+        }
+        after_lower = character.is_lowercase();
+    }
+    words
+}
+
+fn banned_word(name: &str) -> Option<String> {
+    let is_allowed = ALLOWED.iter().any(|(allowed, _)| *allowed == name);
+    let mut words = words(name).into_iter();
+    let banned = words.find(|word| BANNED.contains(&word.as_str()));
+    banned.filter(|_| !is_allowed)
+}
+
+fn assert_none(problems: &BTreeSet<String>, advice: &str) {
+    let list: Vec<_> = problems.iter().map(String::as_str).collect();
+    assert!(list.is_empty(), "{advice}:\n{}", list.join("\n"));
+}
+
+#[test]
+fn names_have_no_picture_words() {
+    let mut problems = BTreeSet::new();
+    for file in sources() {
+        let stem = file.file_stem().unwrap().to_string_lossy().into_owned();
+        if let Some(word) = banned_word(&stem) {
+            let shown = file.strip_prefix(repository()).unwrap().display();
+            problems.insert(format!("{shown}: `{word}`"));
+        }
+        for found in definitions(&file) {
+            if (found.is_public || found.kind != "fn")
+                && let Some(word) = banned_word(&found.name)
+            {
+                let Definition { place, name, .. } = found;
+                problems.insert(format!("{place}: `{word}` in `{name}`"));
+            }
+        }
+    }
+    assert_none(
+        &problems,
+        "use the terms of docs/glossary.md and of the field",
+    );
+}
+
+#[test]
+fn a_type_name_has_at_most_two_definitions() {
+    let mut places = BTreeMap::<String, Vec<String>>::new();
+    for found in sources().iter().flat_map(|file| definitions(file)) {
+        if found.kind != "fn" {
+            places.entry(found.name).or_default().push(found.place);
+        }
+    }
+    for (name, _) in REPEATED {
+        places.remove(name);
+    }
+    let repeated = places.into_iter().filter(|(_, places)| places.len() > 2);
+    let problems = repeated.map(|(name, places)| format!("`{name}`: {}", places.join(", ")));
+    let advice = "name a type so that it is understood without its module";
+    assert_none(&problems.collect(), advice);
+}
+
+#[test]
+fn public_errors_are_typed() {
+    let mut problems = BTreeSet::new();
+    for found in sources().iter().flat_map(|file| definitions(file)) {
+        let is_item = found.kind == "fn" || found.kind == "type";
+        let has_text = found.signature.contains(", String>") && found.signature.contains("Result<");
+        let is_exception = UNTYPED.contains(&found.name.as_str());
+        if found.is_public && is_item && has_text && !is_exception && string_error(&found.signature)
+        {
+            problems.insert(format!("{}: `{}`", found.place, found.name));
+        }
+    }
+    assert_none(&problems, "define an error type with `thiserror`");
+}
+
+/// Whether the last argument of a `Result` in this code is `String`.
+fn string_error(code: &str) -> bool {
+    code.match_indices("Result<").any(|(at, start)| {
+        let mut depth = 1;
+        let arguments = code[at + start.len()..].char_indices();
+        let mut error = "";
+        for (index, character) in arguments {
+            match character {
+                '<' | '(' | '[' => depth += 1,
+                '>' | ')' | ']' => depth -= 1,
+                ',' if depth == 1 => error = &code[at + start.len() + index + 1..],
+                _ => {}
+            }
+            if depth == 0 {
+                let end = at + start.len() + index;
+                let length = error.len() - (code.len() - end).min(error.len());
+                return error[..length].trim() == "String";
+            }
+        }
+        false
+    })
+}
+
+#[test]
+fn the_glossary_defines_the_subjects() {
+    let glossary = fs::read_to_string(repository().join("docs/glossary.md")).unwrap();
+    for subject in SUBJECTS {
+        let is_defined = glossary.contains(&format!("| **{subject}** |"));
+        assert!(is_defined, "docs/glossary.md does not define `{subject}`");
+    }
+}
