@@ -28,7 +28,7 @@ fn settings_without_effect_are_named_where_users_look() {
     let status = fs::read_to_string(repository().join("docs/status.md")).unwrap();
     let line = status
         .lines()
-        .find_map(|line| line.strip_prefix("Settings that are read and change nothing: "))
+        .find_map(|line| line.strip_prefix("Settings that are accepted without effect: "))
         .unwrap();
     let named: Vec<&str> = line
         .trim_end_matches('.')

@@ -96,7 +96,7 @@ fn unknown_fields_are_ignored() {
     }
     reads_the_same::<ResponseItem>(RESPONSE_ITEMS, "", add);
     for pointer in ["", "/payload"] {
-        reads_the_same::<Line>(ROLLOUT, pointer, add);
+        reads_the_same::<CorpusLine>(ROLLOUT, pointer, add);
     }
 }
 
@@ -111,7 +111,7 @@ fn the_tag_may_come_last() {
     reads_the_same::<Submission>(SUBMISSIONS, "/op", move_tag);
     reads_the_same::<Event>(EVENTS, "/msg", move_tag);
     reads_the_same::<ResponseItem>(RESPONSE_ITEMS, "", move_tag);
-    reads_the_same::<Line>(ROLLOUT, "", move_tag);
+    reads_the_same::<CorpusLine>(ROLLOUT, "", move_tag);
 }
 
 #[test]

@@ -10,7 +10,8 @@
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{ThreadItem, TimedItem, Turn, TurnStatus};
 use codex_protocol::{
-    AgentReasoningEvent, EventMsg, ReasoningItemContent, ResponseItem, RolloutItem, TurnItem,
+    AgentReasoningEvent, EventMsg, ExecCommandEndEvent, ExecCommandStatus, ItemCompletedEvent,
+    ItemStartedEvent, ReasoningItemContent, ResponseItem, RolloutItem, TurnItem,
 };
 
 use super::turn_error::turn_error;
@@ -141,44 +142,15 @@ impl<C: Consumer> Fold<C> {
                 self.start_reviewer_item(context, started);
             }
             EventMsg::ItemCompleted(completed) if self.is_of_reviewer(&completed.item) => {}
-            EventMsg::ItemStarted(started) => {
-                if let Some(turn) = self.turn_mut(&started.turn_id) {
-                    turn.has_item_events = true;
-                }
-                if let Some(item) = turn_item::wire_item(&started.item) {
-                    self.start(context, &started.turn_id, item);
-                }
-            }
-            EventMsg::ItemCompleted(completed) => {
-                if let Some(item) = turn_item::wire_item(&completed.item) {
-                    let hidden = matches!(completed.item, TurnItem::HookPrompt(_));
-                    if !hidden {
-                        self.complete(context, Some(&completed.turn_id), item);
-                    }
-                }
-            }
+            EventMsg::ItemStarted(started) => self.start_item(context, started),
+            EventMsg::ItemCompleted(completed) => self.complete_item(context, completed),
             EventMsg::ExecCommandBegin(begin) => {
                 self.start(context, &begin.turn_id, item::command_begun(begin));
             }
             EventMsg::ExecApprovalRequest(request) if request.approval_id.is_none() => {
                 self.asked_about(&request.turn_id, &request.call_id);
             }
-            EventMsg::ExecCommandEnd(end) => {
-                let item = item::command_ended(end);
-                match end.status {
-                    codex_protocol::ExecCommandStatus::Declined
-                        if self.never_began(context, &end.turn_id, &end.call_id) =>
-                    {
-                        self.complete_unbegun(context, &end.turn_id, item);
-                    }
-                    codex_protocol::ExecCommandStatus::Declined
-                        if !end.aggregated_output.is_empty() =>
-                    {
-                        self.complete_declined(context, &end.turn_id, item);
-                    }
-                    _ => self.complete(context, Some(&end.turn_id), item),
-                }
-            }
+            EventMsg::ExecCommandEnd(end) => self.end_command(context, end),
             EventMsg::ApplyPatchApprovalRequest(request) => {
                 let status = codex_app_server_protocol::v2::PatchApplyStatus::InProgress;
                 let item = item::patch(&request.call_id, &request.changes, status);
@@ -215,6 +187,36 @@ impl<C: Consumer> Fold<C> {
                 let turn = id.unwrap_or_default();
                 self.consumer.other_event(&self.turns, turn, event);
             }
+        }
+    }
+
+    fn start_item(&mut self, context: EventContext<'_>, started: &ItemStartedEvent) {
+        if let Some(turn) = self.turn_mut(&started.turn_id) {
+            turn.has_item_events = true;
+        }
+        if let Some(item) = turn_item::wire_item(&started.item) {
+            self.start(context, &started.turn_id, item);
+        }
+    }
+
+    fn complete_item(&mut self, context: EventContext<'_>, completed: &ItemCompletedEvent) {
+        let is_hidden = matches!(completed.item, TurnItem::HookPrompt(_));
+        if let Some(item) = turn_item::wire_item(&completed.item)
+            && !is_hidden
+        {
+            self.complete(context, Some(&completed.turn_id), item);
+        }
+    }
+
+    fn end_command(&mut self, context: EventContext<'_>, end: &ExecCommandEndEvent) {
+        let item = item::command_ended(end);
+        let is_declined = end.status == ExecCommandStatus::Declined;
+        if is_declined && self.never_began(context, &end.turn_id, &end.call_id) {
+            self.complete_unbegun(context, &end.turn_id, item);
+        } else if is_declined && !end.aggregated_output.is_empty() {
+            self.complete_declined(context, &end.turn_id, item);
+        } else {
+            self.complete(context, Some(&end.turn_id), item);
         }
     }
 
