@@ -10,8 +10,8 @@
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{ThreadItem, TimedItem, Turn, TurnStatus};
 use codex_protocol::{
-    AgentReasoningEvent, EventMsg, ExecCommandEndEvent, ExecCommandStatus, ItemCompletedEvent,
-    ItemStartedEvent, ReasoningItemContent, ResponseItem, RolloutItem, TurnItem,
+    AgentReasoningEvent, EventMsg, ExecCommandEndEvent, ExecCommandStatus, ItemEvent,
+    ReasoningItemContent, ResponseItem, RolloutItem, TurnItem,
 };
 
 use super::turn_error::turn_error;
@@ -190,7 +190,7 @@ impl<C: Consumer> Fold<C> {
         }
     }
 
-    fn start_item(&mut self, context: EventContext<'_>, started: &ItemStartedEvent) {
+    fn start_item(&mut self, context: EventContext<'_>, started: &ItemEvent) {
         if let Some(turn) = self.turn_mut(&started.turn_id) {
             turn.has_item_events = true;
         }
@@ -199,7 +199,7 @@ impl<C: Consumer> Fold<C> {
         }
     }
 
-    fn complete_item(&mut self, context: EventContext<'_>, completed: &ItemCompletedEvent) {
+    fn complete_item(&mut self, context: EventContext<'_>, completed: &ItemEvent) {
         let is_hidden = matches!(completed.item, TurnItem::HookPrompt(_));
         if let Some(item) = turn_item::wire_item(&completed.item)
             && !is_hidden
