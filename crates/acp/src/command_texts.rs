@@ -26,7 +26,7 @@ pub(crate) async fn diff(agent: &Agent, session: &AcpSession) -> Result<String, 
     let run = agent.call("command/exec", &params).await?;
     if run["exitCode"] != 0 {
         let message = run["stderr"].as_str().unwrap_or_default().trim();
-        return Err(errors::failed(format!("git could not tell: {message}")));
+        return Err(errors::failed(format!("git failed: {message}")));
     }
     Ok(match run["stdout"].as_str().unwrap_or_default() {
         "" => "Everything is committed.".to_owned(),

@@ -142,7 +142,11 @@ fn review_target(name: &str, rest: &str) -> Result<Value, Error> {
     Ok(match (name, rest) {
         ("review", "") => json!({ "type": "uncommittedChanges" }),
         ("review", _) => json!({ "type": "custom", "instructions": rest }),
-        (_, "") => return Err(errors::invalid(format!("`/{name}` needs to know which"))),
+        (_, "") => {
+            return Err(errors::invalid(format!(
+                "`/{name}` needs an argument, for example `/{name} main`"
+            )));
+        }
         ("review-branch", _) => json!({ "type": "baseBranch", "branch": rest }),
         _ => json!({ "type": "commit", "sha": rest, "title": null }),
     })

@@ -206,7 +206,7 @@ fn working_folder(options: &ExecOptions) -> anyhow::Result<PathBuf> {
         Some(cwd) => {
             fs::canonicalize(cwd).with_context(|| format!("cannot work in {}", cwd.display()))?
         }
-        None => std::env::current_dir().context("cannot tell the working folder")?,
+        None => std::env::current_dir().context("cannot determine the working folder")?,
     };
     let in_repository = codex_sandbox::marked_folder(&cwd, ".git").is_some();
     let allowed = options.skip_git_repo_check || options.bypass || options.outside_repository;

@@ -88,7 +88,7 @@ impl EngineHost {
             HostPurpose::Clients => (SessionSource::default(), None),
             HostPurpose::Exec { api_key } => (SessionSource::Exec, api_key),
         };
-        let cwd = std::env::current_dir().context("cannot tell the working folder")?;
+        let cwd = std::env::current_dir().context("cannot determine the working folder")?;
         let configuration = Configuration::new(wiring::config_environment()?, flags, cwd)?;
         let mut login = wiring::login_settings(configuration.startup());
         login.api_key = api_key.map(|key| key.trim().into());

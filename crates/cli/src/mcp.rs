@@ -327,7 +327,7 @@ fn log_out(name: &str, flags: &Overrides) -> anyhow::Result<()> {
 
 /// The settings of the working folder.
 fn config(flags: &Overrides) -> anyhow::Result<Config> {
-    let cwd = std::env::current_dir().context("cannot tell the working folder")?;
+    let cwd = std::env::current_dir().context("cannot determine the working folder")?;
     wiring::load_config(Some(&cwd), flags, &RequestParams::default())
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: ProtoArguments, before: SettingsFlags) -> anyhow::R
     let runtime = crate::runtime::beside_output()?;
     let tracing = TraceRecorder::from_environment();
     let served = runtime.block_on(async {
-        let cwd = std::env::current_dir().context("cannot tell the working folder")?;
+        let cwd = std::env::current_dir().context("cannot determine the working folder")?;
         let config = wiring::load_config(Some(&cwd), &overrides, &RequestParams::default())?;
         let skills = skills::library(overrides);
         ProtoSession::start(config, &cwd, tracing.clone(), skills)?
@@ -241,7 +241,9 @@ fn older_provider(given: SessionProvider) -> anyhow::Result<Provider> {
     let wire_api = match given.wire_api.as_deref() {
         None | Some("responses") => WireApi::Responses,
         Some("chat") => WireApi::Chat,
-        Some(other) => anyhow::bail!("the provider is not usable: nothing here speaks `{other}`"),
+        Some(other) => {
+            anyhow::bail!("the provider cannot be used: `wire_api = \"{other}\"` is not supported")
+        }
     };
     Ok(Provider {
         wire_api,

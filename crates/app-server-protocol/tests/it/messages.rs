@@ -8,7 +8,7 @@ use codex_app_server_protocol::{ServerNotification, methods};
 use serde_json::Value;
 
 use crate::schemas::SchemaFiles;
-use crate::transcript::{Sender, Transcript};
+use crate::transcript::{CorpusTranscript, Sender};
 
 /// Set this to a folder of recorded conversations to check them too.
 const GOLDEN_FOLDER: &str = "CODEX_GOLDEN_FOLDER";
@@ -46,7 +46,7 @@ fn entry(line: &Value) -> (Sender, Value) {
 fn corpus_survives() {
     let mut schemas = SchemaFiles::new();
     for (file, messages) in corpus() {
-        let mut transcript = Transcript::new(&mut schemas);
+        let mut transcript = CorpusTranscript::new(&mut schemas);
         for (number, (sender, message)) in messages.iter().enumerate() {
             if let Err(error) = transcript.check(*sender, message) {
                 panic!("{file}:{}: {error}", number + 1);
@@ -126,7 +126,7 @@ fn failures_of(messages: &[(Sender, Value)], schemas: &mut SchemaFiles) -> Vec<S
             .iter()
             .any(|(_, other)| other.get("error").is_some() && other["id"] == *id)
     };
-    let mut transcript = Transcript::of_recording(schemas);
+    let mut transcript = CorpusTranscript::of_recording(schemas);
     let mut failures = Vec::new();
     for (sender, message) in messages {
         if let Err(why) = transcript.check(*sender, &fill_in(message, ""))

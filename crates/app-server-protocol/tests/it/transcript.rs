@@ -22,7 +22,7 @@ pub(crate) enum Sender {
 }
 
 /// The requests of a connection that wait for their replies.
-pub(crate) struct Transcript<'a> {
+pub(crate) struct CorpusTranscript<'a> {
     schemas: &'a mut SchemaFiles,
     from_client: BTreeMap<RequestId, String>,
     from_server: BTreeMap<RequestId, String>,
@@ -30,7 +30,7 @@ pub(crate) struct Transcript<'a> {
     is_recorded: bool,
 }
 
-impl<'a> Transcript<'a> {
+impl<'a> CorpusTranscript<'a> {
     pub(crate) fn new(schemas: &'a mut SchemaFiles) -> Self {
         Self {
             schemas,

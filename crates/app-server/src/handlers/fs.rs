@@ -82,7 +82,7 @@ async fn read_line(params: FsReadFileParams, draft: Bytes) -> Result<Bytes, Fail
         length => u32::try_from(length / 1024 / 3 * 4).unwrap_or(u32::MAX),
     };
     let share = LARGE_READS.acquire_many(kib.min(LARGE_READS_KIB)).await;
-    let share = share.map_err(|_| Failure::internal("no files are read any more"))?;
+    let share = share.map_err(|_| Failure::internal("the server no longer reads files"))?;
     blocking(move || {
         let line = fill(&template, file).map_err(failure)?;
         Ok(Bytes::from_owner(LargeReply {

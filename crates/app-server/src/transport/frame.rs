@@ -15,13 +15,13 @@ const MAX_CONTROL_BYTES: u64 = 125;
 /// Why reading from a client has ended.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FrameError {
-    #[error("the connection is gone: {0}")]
+    #[error("the connection failed: {0}")]
     Io(#[from] io::Error),
     #[error("the client closed the connection")]
     Closed,
-    #[error("what came is no websocket frame that a client may send")]
+    #[error("invalid websocket frame")]
     Protocol,
-    #[error("a text message is no UTF-8")]
+    #[error("a text message is not valid UTF-8")]
     Encoding,
 }
 
