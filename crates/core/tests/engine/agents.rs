@@ -219,7 +219,9 @@ async fn there_is_room_for_a_few_until_one_is_closed() {
 #[tokio::test]
 async fn an_agent_goes_on_when_it_is_told_more_and_after_it_was_closed() {
     let mut driver = driver().await;
-    driver.model.push_to_agent(ModelReply::Events(says("one", &[])));
+    driver
+        .model
+        .push_to_agent(ModelReply::Events(says("one", &[])));
     turn_with(&mut driver, spawn("spawn")).await;
     let mut agent = driver.agents.recv().await.unwrap();
     until(&mut agent, is_over).await;
@@ -230,7 +232,9 @@ async fn an_agent_goes_on_when_it_is_told_more_and_after_it_was_closed() {
         "send",
     );
 
-    driver.model.push_to_agent(ModelReply::Events(says("two", &[])));
+    driver
+        .model
+        .push_to_agent(ModelReply::Events(says("two", &[])));
     let sent = turn_with(&mut driver, more.clone()).await;
     assert!(sent["submission_id"].is_string());
     until(&mut agent, is_over).await;
@@ -266,7 +270,9 @@ async fn an_agent_may_go_on_from_what_its_parent_knows() {
     driver.model.push(ModelReply::Events(says("earlier", &[])));
     driver.say("before").await;
     driver.turn_over().await;
-    driver.model.push_to_agent(ModelReply::Events(says("yes", &[])));
+    driver
+        .model
+        .push_to_agent(ModelReply::Events(says("yes", &[])));
     let fork = json!({ "message": "look", "fork_context": true });
     turn_with(&mut driver, call("spawn_agent", fork, "spawn")).await;
     let mut agent = driver.agents.recv().await.unwrap();
@@ -295,7 +301,9 @@ async fn an_agent_has_the_policies_of_the_turn_that_starts_it_and_asks_for_itsel
         .await;
     let runs = calls(vec![script("print hi", "run")]);
     driver.model.push_to_agent(ModelReply::Events(runs));
-    driver.model.push_to_agent(ModelReply::Events(says("ran", &[])));
+    driver
+        .model
+        .push_to_agent(ModelReply::Events(says("ran", &[])));
     turn_with(&mut driver, spawn("spawn")).await;
     let mut agent = driver.agents.recv().await.unwrap();
     let asks = |msg: &EventMsg| matches!(msg, EventMsg::ExecApprovalRequest(_));
