@@ -39,17 +39,8 @@ const ENGINE: [&str; 23] = [
 /// The top of `core`, which starts threads and uses all of it.
 const TOP: &str = "launch";
 
-/// The crates whose files form no circle of more than two.
-const WITHOUT_KNOTS: [&str; 8] = [
-    "app-server",
-    "cli",
-    "config",
-    "core",
-    "feedback",
-    "login",
-    "mcp-client",
-    "session-trace",
-];
+/// The crates whose files still form circles of more than two.
+const WITH_CIRCLES: [&str; 4] = ["acp", "app-server-protocol", "rollout-trace", "trace-view"];
 
 type ModulePath = Vec<String>;
 
@@ -223,12 +214,14 @@ fn each_module_of_the_engine_uses_only_what_stands_below_it() {
 
 #[test]
 fn files_do_not_import_each_other_in_circles() {
-    for name in WITHOUT_KNOTS {
-        let imports = Modules::read(name).imports();
-        assert!(
-            imports.values().flatten().next().is_some(),
-            "{name} imports nothing"
-        );
+    let crates = fs::read_dir(repository().join("crates")).unwrap();
+    let names = crates.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let without_circles: Vec<String> = names
+        .filter(|name| !WITH_CIRCLES.contains(&name.as_str()))
+        .collect();
+    assert!(without_circles.len() > WITH_CIRCLES.len());
+    for name in without_circles {
+        let imports = Modules::read(&name).imports();
         for file in imports.keys() {
             let reached = reachable(&imports, file);
             let circle: Vec<String> = reached

@@ -1,4 +1,4 @@
-//! Rule files as people write them: what they mean, and what is said about mistakes.
+//! Rules files: their meaning, and the errors about mistakes in them.
 
 // The helpers here are as much part of the tests as the functions that call them.
 #![allow(clippy::expect_used)]

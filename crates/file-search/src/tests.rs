@@ -104,7 +104,7 @@ fn ignore_files_are_respected() {
         "src/x.log",
     ];
     check_all(folder.path(), &kept);
-    // From inside, what stands above counts as well.
+    // Rules of parent folders apply too.
     let kept = [
         ".gitignore",
         ".ignore",
@@ -234,7 +234,7 @@ fn a_session_answers_each_query_and_says_when_it_is_complete() {
     assert_eq!(events.found(""), [""; 0]);
     assert_eq!(events.next(), SearchEvent::Complete);
     drop(session);
-    // It ends, and with it whoever tells.
+    // The session ends, and with it the reports.
     assert!(events.0.recv_timeout(Duration::from_secs(30)).is_err());
 }
 
@@ -249,7 +249,7 @@ fn the_last_query_is_the_one_that_counts() {
     for query in ["f", "f2", "f29", "f299", "f2999"] {
         session.query(query.to_owned());
     }
-    // Whatever came before: this is what it comes to.
+    // Only the result for the last query counts.
     loop {
         let found = events.found("f2999");
         if !found.is_empty() {

@@ -37,7 +37,7 @@ fn a_file_is_read_up_to_the_limit() {
         read_all(&path, 4),
         Err(FileError::TooLarge { limit: 4 })
     ));
-    // What the system makes up says that it is empty.
+    // Virtual files report the length 0.
     assert!(
         !read_all(Path::new("/proc/self/stat"), 4096)
             .unwrap()
@@ -56,7 +56,7 @@ fn a_file_that_grows_is_read_as_long_as_it_was() {
     assert_eq!(reading.fill(&mut buffer).unwrap(), 4);
     assert_eq!(reading.fill(&mut buffer).unwrap(), 1);
     assert_eq!(reading.fill(&mut buffer).unwrap(), 0);
-    // It was empty: its length says nothing, as with virtual files.
+    // A length of 0 is not trusted, as virtual files report it.
     fs::write(&path, "").unwrap();
     let mut reading = open(&path, 5).unwrap();
     fs::write(&path, "1234567").unwrap();

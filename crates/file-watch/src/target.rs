@@ -34,8 +34,7 @@ impl WatchTarget {
         self.path.symlink_metadata().is_ok()
     }
 
-    /// What has to be observed at present: the nearest folder above that exists, and the path itself
-    /// if it does.
+    /// The paths to observe now: the nearest existing parent folder, and the path itself if it exists.
     pub(crate) fn observed_paths(&self) -> Vec<(PathBuf, WatchInterest)> {
         let above = self.path.ancestors().skip(1);
         let nearest = above.filter(|folder| folder.is_dir()).take(1);

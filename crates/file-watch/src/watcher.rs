@@ -244,8 +244,7 @@ impl WatcherState {
         }
     }
 
-    /// Observes the folders as they are now. A path that appeared or disappeared meanwhile has
-    /// changed.
+    /// Updates the observed folders. A path that has appeared or disappeared since is reported.
     fn refresh(&mut self, id: u64) {
         self.stop_observing(id);
         // A path that can no longer be observed stays watched: the folders above may still be.

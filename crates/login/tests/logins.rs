@@ -28,7 +28,7 @@ use tokio::net::TcpStream;
 
 const AUTH: &str = "https://api.openai.com/auth";
 
-/// A token of this account that expires in so many seconds.
+/// A token of this account that expires after this many seconds.
 fn token(account: &str, seconds: i64) -> String {
     let auth = json!({ "chatgpt_account_id": account, "chatgpt_plan_type": "plus" });
     let expiry = jiff::Timestamp::now().as_second() + seconds;
@@ -122,7 +122,7 @@ fn access_token(credential: Option<Credential>) -> String {
     }
 }
 
-/// What a browser gets for an address of this machine, without its head.
+/// Requests a local URL as a browser does. Returns the head and the body of the reply.
 async fn browse(url: &str) -> (String, String) {
     let rest = url.strip_prefix("http://localhost:").unwrap();
     let (port, path) = rest.split_once('/').unwrap();
@@ -136,7 +136,7 @@ async fn browse(url: &str) -> (String, String) {
     (head.to_owned(), body.to_owned())
 }
 
-/// The address that the identity server sends the browser to, with more parameters.
+/// The callback URL of a login with additional parameters.
 fn way_back(auth_url: &str, more: &str) -> String {
     let query = auth_url.split_once('?').unwrap().1;
     let get = |name: &str| {
@@ -247,7 +247,7 @@ async fn a_browser_logs_in() {
     assert_eq!(login.email(), Some("me@here"));
     assert_eq!(login.plan(), Some(PlanType::Plus));
     assert_eq!(test.stored()["tokens"]["account_id"], "w1");
-    // The whole login is one call: no key is asked for.
+    // The login takes a single request, without one for an API key.
     assert_eq!(test.server.requests().len(), 1);
 }
 
@@ -377,7 +377,7 @@ async fn what_another_process_has_renewed_is_used() {
     let reply = HttpReply::status(401).header("content-type", "application/json");
     let reply = reply.wait(&latch).body(reused.to_string());
     test.server.push_for("/oauth/token", reply);
-    // The other process does not lock: it stores its tokens while this one still asks.
+    // The other process takes no lock and stores its tokens while this one sends its request.
     let fresh = token("w1", 3600);
     let theirs = async {
         test.server.request(0).await;
@@ -445,7 +445,7 @@ async fn failures_that_may_pass_are_told() {
     assert!(text.starts_with("Failed to refresh token: "), "{text}");
 }
 
-/// Gives what it was given, and keeps what it was asked.
+/// A refresher with scripted answers. Records the requests.
 #[derive(Debug)]
 struct ScriptedRefresher {
     answers: Mutex<Vec<Result<ExternalTokens, TokenRefreshError>>>,
@@ -632,7 +632,7 @@ async fn who_logs_out_has_the_tokens_revoked_if_the_server_can_be_reached() {
         });
         assert_eq!(request.json(), expected);
     }
-    // Nobody is told of a login that the server does not know of.
+    // An API key is not revoked, as it is no token of the server.
     accounts.log_in_with_api_key("sk").unwrap();
     accounts.revoke(accounts.log_out().unwrap()).await;
     assert_eq!(test.server.requests().len(), 2);

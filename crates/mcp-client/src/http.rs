@@ -23,7 +23,7 @@ const PROTOCOL_VERSION: &str = "mcp-protocol-version";
 const BOTH: &str = "text/event-stream, application/json";
 /// How many bytes of an unexpected reply an error contains.
 const SHOWN: usize = 8192;
-/// The time limit for end_with the session.
+/// The time limit for ending the session.
 const GOODBYE: Duration = Duration::from_secs(2);
 /// The delay between attempts to open the stream of unsolicited messages, and how many attempts may fail.
 const PAUSE: Duration = Duration::from_secs(1);

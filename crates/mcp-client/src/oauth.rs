@@ -1,7 +1,7 @@
-//! McpLogins to servers behind HTTP (OAuth 2.1: authorization code with PKCE, dynamic client registration).
+//! Logins to servers behind HTTP (OAuth 2.1: authorization code with PKCE, dynamic client registration).
 //!
 //! [`McpLogins`] starts and deletes them. They are stored in `.credentials.json` in the home folder, readable for
-//! its owner only, in a format that other programs share. LoginTokens appear in no log and no error.
+//! its owner only, in a format that other programs share. Tokens appear in no log and no error.
 
 mod client;
 mod credentials_file;

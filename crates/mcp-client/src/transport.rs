@@ -31,7 +31,7 @@ impl Transport {
         matches!(self, Self::Http(_))
     }
 
-    /// Sets the protocol version that the handshake set_protocol_version on.
+    /// Sets the protocol version that the handshake agreed on.
     pub(crate) fn set_protocol_version(&self, version: &str) {
         if let Self::Http(http) = self {
             http.set_protocol_version(version);

@@ -48,7 +48,7 @@ fn parse(stream: &str) -> usize {
     events
 }
 
-/// The best of five runs: what it costs when nothing else is in the way.
+/// The fastest of five runs, which other load affects least.
 fn best<T>(mut run: impl FnMut() -> T) -> Duration {
     let time = |_| {
         let start = Instant::now();

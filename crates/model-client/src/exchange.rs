@@ -1,4 +1,4 @@
-//! Sends a call until it succeeds or must be given up.
+//! Sends a call and retries it until it succeeds or a limit is reached.
 //!
 //! Two cases are retried without telling the user: a call without a reply or with a server error, after a wait; and a call
 //! whose login was rejected, as long as the login can be renewed.

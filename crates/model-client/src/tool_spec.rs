@@ -1,4 +1,4 @@
-//! Tools as they are offered to a model.
+//! The tools in a request.
 //!
 //! The engine executes tools; hosted tools are executed by the server.
 

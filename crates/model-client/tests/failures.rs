@@ -1,4 +1,4 @@
-//! What goes wrong on the wire, and what becomes of it.
+//! Failures of connections and servers, and how the client handles them.
 
 mod support;
 
@@ -19,7 +19,7 @@ fn milliseconds(waits: &[u64]) -> Vec<Duration> {
     waits.iter().copied().map(Duration::from_millis).collect()
 }
 
-/// A reply, answered every time, comes to this error after so many requests.
+/// Checks the error and the number of requests if every request gets this reply.
 async fn check(reply: HttpReply, start: &str, info: CodexErrorInfo, retryable: bool, times: usize) {
     let setup = Setup::new([]).await;
     setup.server.always(reply);
@@ -235,7 +235,7 @@ async fn a_torn_stream_gives_what_came_and_an_error() {
     );
 }
 
-/// Time stands still here, and jumps ahead when everybody waits.
+/// With paused time, which advances only when all tasks wait.
 #[tokio::test(start_paused = true)]
 async fn a_stalled_stream_is_cut_at_the_idle_timeout() {
     let reply = HttpReply::stream(&[sse::delta("he")])

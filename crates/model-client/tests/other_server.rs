@@ -1,5 +1,4 @@
-//! The client against an HTTP server that is not ours: what our own scripted server would forgive,
-//! this one does not.
+//! The client against an independent HTTP server, which tolerates less than the scripted one.
 
 #![allow(clippy::unwrap_used)] // The lint does not see that these are tests.
 

@@ -1,4 +1,4 @@
-//! What goes over the wire: URL, headers, body, credentials, connections.
+//! The requests that the client sends: URL, headers, body, credentials, connections.
 #![allow(clippy::unwrap_used)] // The lint does not see that these are tests.
 
 mod support;
@@ -158,7 +158,7 @@ async fn the_login_goes_only_where_it_belongs() {
     assert_eq!(sent[1].header("chatgpt-account-id"), Some("account-1"));
 }
 
-/// A login whose token counts up with every recovery.
+/// A login whose token changes with every recovery.
 #[derive(Debug)]
 struct Renewable {
     steps: u32,
@@ -323,7 +323,7 @@ async fn connections_are_used_again() {
     for _ in 0..10 {
         assert_eq!(setup.ask(&request()).await.1, None);
     }
-    // A second one when a request comes before the rest of the response before it was read.
+    // A second connection is opened if the previous response has not been read to its end.
     let connections = setup.server.connections();
     assert!(connections <= 2, "{connections}");
 }

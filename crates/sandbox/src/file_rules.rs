@@ -1,4 +1,4 @@
-//! An enforced policy as paths: what may be read and written, and what is protected or hidden.
+//! An enforced policy as paths: readable, writable, protected and hidden ones.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ pub enum ReadScope {
 pub enum WhenAbsent {
     /// Commands may create it. For shared folders such as `/tmp`.
     Ignore,
-    /// Commands may not create it. An empty folder is placed there meanwhile, which other programs see too.
+    /// Commands may not create it. An empty folder is placed there while commands run, which other programs see too.
     KeepAbsent,
 }
 

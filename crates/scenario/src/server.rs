@@ -12,7 +12,7 @@ use crate::http_request::ReceivedRequest;
 use crate::http_server::{HttpResponder, HttpServer};
 use crate::player::{ScenarioPlayer, refused};
 
-/// A Responses API that replies as a scenario says. Dropping it stops the server.
+/// A Responses API with scripted replies. Dropping it stops the server.
 #[derive(Debug)]
 pub struct ScenarioServer {
     server: HttpServer,

@@ -1,11 +1,11 @@
-//! Scripts that nest without end are read on a small stack.
+//! Deeply nested scripts need only a small stack.
 
 use codex_shell_command::{
     ProgramCheck, canonical_command, command_actions, is_dangerous, is_known_safe, patch_call,
     reachable_commands, segments,
 };
 
-/// Trusts every program, so that the reading goes as deep as it can.
+/// Trusts every program, so that all nested commands are analyzed.
 struct TrustAll;
 
 impl ProgramCheck for TrustAll {

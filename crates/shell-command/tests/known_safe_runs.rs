@@ -1,7 +1,7 @@
-//! What is known to be safe changes nothing when bash runs it.
+//! Commands that are known to be safe change nothing when bash runs them.
 //!
-//! Scripts are made of safe programs, dangerous options, quotes and expansions. Those that are said to be safe are run
-//! in a folder of their own, which has to stay as it is. `CODEX_SAFE_SCRIPTS` sets how many are made.
+//! Scripts are made of safe programs, dangerous options, quotes and expansions. Those that count as safe are run
+//! in a temporary folder, which must stay unchanged. `CODEX_SAFE_SCRIPTS` sets the number of scripts.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used)]
@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use codex_shell_command::{ProgramCheck, is_known_safe};
 use proptest::prelude::*;
 
-/// A machine on which every program is what its name says, as it is here.
+/// A machine on which every program name means the usual program, as in the environment of this test.
 struct Everything;
 
 impl ProgramCheck for Everything {
@@ -32,7 +32,7 @@ impl ProgramCheck for Everything {
     }
 }
 
-/// None that waits for more, as `tail -f` does.
+/// Leaves out programs that wait for more input, such as `tail -f`.
 const PROGRAMS: [&str; 33] = [
     "cat",
     "cd",
@@ -148,7 +148,7 @@ fn script() -> impl Strategy<Value = String> {
     })
 }
 
-/// All files of a folder with what is in them.
+/// All files of a folder with their contents.
 fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut ahead = vec![folder.to_owned()];

@@ -1,4 +1,4 @@
-//! Any input is read without panic, and quoted words come back as they were.
+//! Properties: no input causes a panic, and quoted words are parsed back unchanged.
 
 use codex_shell_command::{
     ProgramCheck, canonical_command, command_actions, is_dangerous, is_known_safe,
@@ -6,7 +6,7 @@ use codex_shell_command::{
 };
 use proptest::prelude::*;
 
-/// A machine on which every program is what its name says.
+/// A machine on which every program name means the usual program.
 struct Everything;
 
 impl ProgramCheck for Everything {

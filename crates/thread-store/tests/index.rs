@@ -1,4 +1,4 @@
-//! The index over a home folder: lists, look-ups, and what it does when files change behind its back.
+//! The index over a home folder: lists, look-ups, and changes of files by other processes.
 
 #![allow(clippy::unwrap_used)] // A test may panic.
 
@@ -34,7 +34,7 @@ impl Home {
         self.folder.path()
     }
 
-    /// Writes the `number`th thread, which is the newer the greater the number.
+    /// Writes a thread; greater numbers are newer.
     fn thread(&self, number: u32, cwd: &str, text: &str) -> (ThreadId, PathBuf) {
         let at = Timestamp::from_second(1_772_359_200 + i64::from(number) * 3600).unwrap();
         let id = ThreadId::parse(&format!("0195f0a0-7b1c-7000-8000-{number:012x}")).unwrap();
@@ -71,7 +71,7 @@ impl Home {
     }
 }
 
-/// Makes a thread one that another spawned.
+/// Makes a thread a child of another one.
 fn spawned_by(path: &Path, parent: &ThreadId) {
     let spawn = json!({"subagent": {"thread_spawn": {"parent_thread_id": parent, "depth": 1}}});
     let text = fs::read_to_string(path).unwrap();
@@ -118,7 +118,7 @@ async fn pages_come_newest_first_and_every_thread_once() {
         let answer = home.store.list(page.clone()).await.unwrap();
         found.extend(answer.threads.into_iter().map(|thread| thread.id));
         if found.len() == 20 {
-            // One that comes meanwhile does not shift what follows.
+            // A new thread does not shift the following pages.
             home.thread(99, "/w", "new");
         }
         match answer.next {
@@ -133,7 +133,7 @@ async fn pages_come_newest_first_and_every_thread_once() {
 async fn a_list_turns_round_at_its_first_thread() {
     let home = Home::new();
     let all: Vec<ThreadId> = (0..5).map(|n| home.thread(n, "/w", "hi").0).collect();
-    // The page that begins with the third, whichever way, leads back over it to where it came from.
+    // The backwards cursor of a page that begins with the third thread leads back to the page before, in both orders.
     let newer = [&all[2], &all[3], &all[4]];
     let older = [&all[2], &all[1], &all[0]];
     for (is_ascending, back) in [(false, newer), (true, older)] {
@@ -304,7 +304,7 @@ async fn what_was_said_outlives_the_index() {
     }
     check(&ThreadStore::new(home.path())).await;
 
-    // So it does in the log alone.
+    // The same with the name only in the rollout.
     for name in ["session_index.jsonl", "thread_metadata.jsonl", FILE_NAME] {
         let _ = fs::remove_file(home.path().join(name));
     }
@@ -399,7 +399,7 @@ async fn a_list_without_an_index_is_complete_or_goes_on_under_load() {
 async fn a_home_that_cannot_be_written_is_listed_from_memory() {
     let home = Home::new();
     let (id, _) = home.thread(1, "/w", "one");
-    // A folder where the file should be: no permission to change helps the super-user's tests.
+    // A folder in place of the file, because permissions do not restrict tests that run as root.
     fs::create_dir(home.path().join(FILE_NAME)).unwrap();
     assert_eq!(home.ids(&query()).await, [id]);
 }

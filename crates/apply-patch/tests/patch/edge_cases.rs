@@ -1,4 +1,4 @@
-//! What each odd patch does: exit code, text, files.
+//! Unusual patches: exit code, output and resulting files.
 
 use std::ffi::OsString;
 
@@ -12,7 +12,8 @@ const LINE_HELP: &str =
 
 type FileAccess<'a> = &'a [(&'a str, &'a str)];
 
-/// The patch applies: `summary` is the list of files, `after` all there is then. Both doors agree.
+/// Checks that the patch applies through the tool and through the program. `summary` is the list of files, `after` the
+/// resulting content of the folder.
 #[track_caller]
 fn applies(before: FileAccess<'_>, body: &str, summary: &str, after: FileAccess<'_>) {
     let folder = Folder::with(before);
@@ -28,7 +29,7 @@ fn applies(before: FileAccess<'_>, body: &str, summary: &str, after: FileAccess<
     assert_eq!(folder.tree(), tree(after), "{body}");
 }
 
-/// The patch fails with this text of the program, and nothing changes.
+/// Checks that the patch fails with this text of the program, and that nothing changes.
 #[track_caller]
 fn fails(before: FileAccess<'_>, body: &str, text: &str) {
     fails_raw(before, &patch(body), text);

@@ -1,4 +1,4 @@
-//! What a plan shows, which real paths it names, and that it is carried out whole or not at all.
+//! Plans: the changes that they show, the real paths that they name, and that they are applied completely or not at all.
 
 use std::fs;
 use std::path::PathBuf;
@@ -222,7 +222,7 @@ mod links {
         assert_eq!(outside.tree(), tree(&[("a", "x\n")]));
     }
 
-    /// Somebody swaps a folder for a link out of the way all the time: what is applied, is applied in the folder.
+    /// Another thread keeps replacing a folder by a link; patches must only change files in the folder.
     #[test]
     #[cfg(target_os = "linux")]
     fn a_link_that_comes_and_goes_leads_nowhere() {
@@ -247,7 +247,7 @@ mod links {
                         .touched_paths()
                         .all(|touched| touched.starts_with(path("d")))
                 {
-                    // It fails when it comes at the wrong moment.
+                    // Fails if the folder is being replaced.
                     let _ = apply(&plan);
                 }
             }
@@ -341,7 +341,7 @@ fn a_file_changed_after_verifying_stops_the_patch() {
     assert_eq!(folder.tree(), tree(&[("a", "other\n"), ("b", "y\n")]));
 }
 
-/// Whatever stands before a failing hunk is undone, and what comes after is not begun.
+/// The steps before a failing one are undone, and the later ones are not started.
 #[test]
 fn a_late_failure_undoes_everything() {
     let before = [("a", "x\n"), ("c", "c\n"), ("d", "d\n"), ("busy/in", "")];
@@ -369,12 +369,12 @@ fn a_folder_is_never_taken_for_a_file() {
     assert_eq!(folder.tree(), tree(&before));
 }
 
-/// A failure in the middle of putting things in place, when some of them already are.
+/// A failure after some files were already renamed into place.
 #[test]
 fn a_failure_between_two_renames_undoes_the_first() {
     let before = [("a", "x\n"), ("b", "x\n")];
     let folder = Folder::with(&before);
-    // `n` is made a folder for `n/m`, so the file `n` cannot be renamed into place.
+    // `n` becomes a folder for `n/m`, so the file `n` cannot be renamed into place.
     let body = "*** Delete File: b\n*** Update File: a\n-x\n+y\n*** Add File: n\n+n\n*** Add File: n/m\n+m";
     let output = folder.program(body);
     assert_eq!(

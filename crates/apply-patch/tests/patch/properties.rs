@@ -1,9 +1,9 @@
-//! Any edit written down as a patch gives the edited file; any patch that fails leaves every file as it was.
+//! Properties: a patch made from an edit produces the edited file, and a patch that fails changes no file.
 
 use crate::support::{Folder, patch};
 use proptest::prelude::*;
 
-/// Few distinct lines, so that blocks repeat and the wrong place is always near.
+/// Few distinct lines, so that blocks repeat and wrong matches are possible.
 fn line() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => "[ab]",
@@ -15,7 +15,7 @@ fn line() -> impl Strategy<Value = String> {
     ]
 }
 
-/// What happens to each line of a file: kept or not, and what is put before it.
+/// The edit of each line of a file: whether it is kept, and the lines to insert before it.
 fn edits() -> impl Strategy<Value = Vec<(String, bool, Vec<String>)>> {
     let added = prop_oneof![3 => Just(Vec::new()), 1 => prop::collection::vec(line(), 1..3)];
     prop::collection::vec((line(), prop::bool::weighted(0.8), added), 1..20)
@@ -25,7 +25,7 @@ fn text(lines: impl IntoIterator<Item = String>, ending: &str) -> String {
     lines.into_iter().map(|line| line + ending).collect()
 }
 
-/// The whole file as one chunk: every line is named, so the place is certain.
+/// The whole file as one chunk, so that its position is unambiguous.
 fn one_chunk(edits: &[(String, bool, Vec<String>)], tail: &[String]) -> String {
     let mut body = "*** Update File: f\n@@".to_owned();
     for (line, kept, added) in edits {
@@ -53,7 +53,7 @@ fn after(edits: &[(String, bool, Vec<String>)], tail: &[String]) -> Vec<String> 
     lines
 }
 
-/// Distinct lines, edited line by line with one line of context on each side: many chunks, each with one true place.
+/// Distinct lines, edited line by line with one line of context on each side: many chunks, each with one possible position.
 fn many_chunks(count: usize, changed: &[bool]) -> (String, String, String) {
     let mut body = "*** Update File: f".to_owned();
     let (mut old, mut new) = (String::new(), String::new());
@@ -103,8 +103,8 @@ proptest! {
         prop_assert_eq!(content(&folder, "f"), new);
     }
 
-    /// Hunks drawn at random over a handful of files: most patches fail somewhere, and then nothing may have changed.
-    /// What the tool verified is what the program does.
+    /// Random hunks for a few files: most patches fail, and then nothing may have changed.
+    /// The program makes the changes that the tool verified.
     #[test]
     fn a_failing_patch_changes_nothing(hunks in prop::collection::vec(hunk(), 1..7)) {
         let folder = Folder::with(&[("a", "x\ny\n"), ("b", "x\n"), ("d/c", "y\n"), ("e/f/g", "")]);

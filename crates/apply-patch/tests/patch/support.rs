@@ -1,4 +1,4 @@
-//! A folder of files, and a patch played against it through both doors.
+//! A folder of files, and patches applied to it by the tool and by the program.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -10,7 +10,7 @@ use codex_apply_patch::{
 };
 use tempfile::TempDir;
 
-/// Relative path to content; folders have none.
+/// Maps relative paths to contents; folders have none.
 pub(crate) type Tree = BTreeMap<String, Option<Vec<u8>>>;
 
 pub(crate) struct Folder {
@@ -28,7 +28,7 @@ impl Folder {
         folder
     }
 
-    /// The real path, so that it can be compared with resolved ones.
+    /// The path with links resolved, for comparison with resolved paths.
     pub(crate) fn path(&self) -> PathBuf {
         self.dir.path().canonicalize().unwrap()
     }
@@ -45,7 +45,7 @@ impl Folder {
         tree
     }
 
-    /// The program with the body of a patch, markers added.
+    /// Runs the program with a patch; adds the markers to its body.
     pub(crate) fn program(&self, body: &str) -> ProgramOutput {
         self.program_raw(&patch(body))
     }
@@ -55,7 +55,7 @@ impl Folder {
         run_program(arguments, std::io::empty(), &self.path())
     }
 
-    /// What the patch tool verifies.
+    /// Verifies a patch as the tool does.
     pub(crate) fn verify(&self, body: &str) -> Result<PatchPlan, VerifyError> {
         Patch::parse(&patch(body))?.verify(&self.path(), &DiskFiles, PatchCaller::Tool)
     }

@@ -1,4 +1,4 @@
-//! The diff of a turn, from the first touch to what is on disk.
+//! The diff of a turn: from the content before its first patch to the content on disk.
 
 use std::fs;
 

@@ -89,7 +89,7 @@ impl OAuthClient {
     }
 }
 
-/// Metadata requests carry the first protocol version that specified logins, as no version is set_protocol_version yet.
+/// Metadata requests carry the first protocol version that specified logins, as no version is agreed on yet.
 fn metadata_request(request: RequestBuilder) -> RequestBuilder {
     request.header("mcp-protocol-version", "2024-11-05")
 }

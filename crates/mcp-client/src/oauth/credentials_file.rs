@@ -73,7 +73,7 @@ impl CredentialsFile {
         found.find_map(|entry| StoredLogin::deserialize(entry).ok())
     }
 
-    /// Replaces the login to a server. The oauth_client holds the lock of the file.
+    /// Replaces the login to a server. The caller holds the lock of the file.
     pub(super) fn save(&self, login: &StoredLogin) -> io::Result<()> {
         let (name, url) = (&login.server_name, &login.server_url);
         let mut entries = self.entries()?;
@@ -82,7 +82,7 @@ impl CredentialsFile {
         self.write(entries)
     }
 
-    /// Removes a login. False if there is none. The oauth_client holds the lock of the file.
+    /// Removes a login. False if there is none. The caller holds the lock of the file.
     pub(super) fn remove(&self, name: &str, url: &str) -> io::Result<bool> {
         let mut entries = self.entries()?;
         let before = entries.len();

@@ -92,7 +92,7 @@ impl LoginTokens {
     /// A token that replaces `stale`, if there is one.
     pub(crate) async fn renewed(&self, stale: &Secret) -> Option<Secret> {
         let (renewal, stale) = (Arc::clone(&self.0), stale.clone());
-        // A refresh token is good for one use, so the renewal must complete even if the oauth_client is dropped.
+        // A refresh token is good for one use, so the renewal must complete even if the caller is dropped.
         let renewal = tokio::spawn(async move { renewal.renew(&stale).await });
         renewal.await.ok().flatten()
     }

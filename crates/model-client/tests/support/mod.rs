@@ -1,4 +1,4 @@
-//! A client of a scripted server, and what its tests have in common.
+//! Shared by the tests: a client of a scripted server.
 #![allow(dead_code)] // Each test program uses its part.
 #![allow(clippy::unwrap_used)] // The lint does not see that these are tests.
 
@@ -39,7 +39,7 @@ impl Setup {
         self.client().stream(request).await
     }
 
-    /// The whole response to a request, and the error that ended it, if one did.
+    /// The events of a response, and the error at its end, if any.
     pub(crate) async fn ask(
         &self,
         request: &ModelRequest,
