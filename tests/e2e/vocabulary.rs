@@ -43,10 +43,7 @@ const BANNED: [&str; 30] = [
 ];
 
 /// Names with such a word, and why.
-const ALLOWED: [(&str, &str); 8] = [
-    ("Told", "private to tests"),
-    ("World", "private to tests"),
-    ("tell_sandbox_state", "to be renamed"),
+const ALLOWED: [(&str, &str); 5] = [
     ("RealtimeVoice", "a name of the protocol"),
     ("RealtimeVoicesList", "a name of the protocol"),
     ("ThreadRealtimeListVoicesParams", "a name of the protocol"),
@@ -58,25 +55,14 @@ const ALLOWED: [(&str, &str); 8] = [
 ];
 
 /// Type names that more than two modules define, and why.
-const REPEATED: [(&str, &str); 14] = [
-    ("Body", "to be renamed"),
-    ("Failure", "to be renamed"),
-    ("Index", "to be renamed"),
-    ("Line", "to be renamed"),
-    ("LoadError", "to be renamed"),
-    ("Place", "to be renamed"),
-    ("Prompt", "to be renamed"),
-    ("Responder", "to be renamed"),
-    ("Session", "to be renamed"),
-    ("Shared", "to be renamed"),
-    ("State", "to be renamed"),
+const REPEATED: [(&str, &str); 3] = [
     ("Thread", "in the protocol, in the engine and in traces"),
     ("ToolCall", "in the engine, in traces and in scenarios"),
     ("Turn", "in the protocol and in traces"),
 ];
 
 /// Public functions whose errors are strings.
-const UNTYPED: [&str; 2] = ["connect", "renew"];
+const UNTYPED: [&str; 0] = [];
 
 /// Each has a row in the glossary.
 const SUBJECTS: [&str; 17] = [

@@ -44,9 +44,9 @@ impl EncodedMessage {
     }
 
     /// Splits the message into pieces of `size` bytes; the last one may be shorter.
-    pub(crate) fn into_pieces(self, size: usize) -> Pieces {
+    pub(crate) fn into_pieces(self, size: usize) -> MessagePieces {
         let left = self.len();
-        Pieces {
+        MessagePieces {
             message: self,
             part: 0,
             at: 0,
@@ -56,7 +56,7 @@ impl EncodedMessage {
     }
 
     /// Like `into_pieces`, without the line end.
-    pub(crate) fn into_text_pieces(self, size: usize) -> Pieces {
+    pub(crate) fn into_text_pieces(self, size: usize) -> MessagePieces {
         let mut pieces = self.into_pieces(size);
         pieces.left -= usize::from(pieces.left > 0);
         pieces
@@ -65,7 +65,7 @@ impl EncodedMessage {
 
 /// The pieces of a message.
 #[derive(Debug)]
-pub(crate) struct Pieces {
+pub(crate) struct MessagePieces {
     message: EncodedMessage,
     part: usize,
     at: usize,
@@ -73,7 +73,7 @@ pub(crate) struct Pieces {
     size: usize,
 }
 
-impl Iterator for Pieces {
+impl Iterator for MessagePieces {
     type Item = Bytes;
 
     fn next(&mut self) -> Option<Bytes> {

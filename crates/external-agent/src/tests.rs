@@ -6,21 +6,21 @@ use tempfile::TempDir;
 
 use super::*;
 
-struct World {
+struct ImportFolders {
     folder: TempDir,
     homes: HomeFolders,
 }
 
-impl World {
+impl ImportFolders {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let homes = HomeFolders {
             user: Some(folder.path().join("user")),
             ours: folder.path().join("user/.codex"),
         };
-        let world = Self { folder, homes };
-        fs::create_dir_all(&world.homes.ours).unwrap();
-        world
+        let folders = Self { folder, homes };
+        fs::create_dir_all(&folders.homes.ours).unwrap();
+        folders
     }
 
     fn write(&self, name: &str, text: &str) {
@@ -56,17 +56,17 @@ const SETTINGS: &str = r#"{
 
 #[test]
 fn everything_is_offered_once_and_taken_over_once() {
-    let world = World::new();
-    world.write("user/.claude/settings.json", SETTINGS);
-    world.write("user/.claude/skills/one/SKILL.md", "Use Claude Code.");
-    world.write("user/.claude/skills/one/deep/data.txt", "Claude");
-    world.write("user/.claude/CLAUDE.md", "Hello Claude\n");
-    world.write("repo/.git/HEAD", "");
-    world.write("repo/CLAUDE.md", "  \n");
-    world.write("repo/.claude/CLAUDE.md", "See CLAUDE.md\n");
-    world.write("repo/src/x", "");
-    let items = world.detect(&["repo/src", "repo", "missing"]);
-    let repo = world.folder.path().join("repo");
+    let folders = ImportFolders::new();
+    folders.write("user/.claude/settings.json", SETTINGS);
+    folders.write("user/.claude/skills/one/SKILL.md", "Use Claude Code.");
+    folders.write("user/.claude/skills/one/deep/data.txt", "Claude");
+    folders.write("user/.claude/CLAUDE.md", "Hello Claude\n");
+    folders.write("repo/.git/HEAD", "");
+    folders.write("repo/CLAUDE.md", "  \n");
+    folders.write("repo/.claude/CLAUDE.md", "See CLAUDE.md\n");
+    folders.write("repo/src/x", "");
+    let items = folders.detect(&["repo/src", "repo", "missing"]);
+    let repo = folders.folder.path().join("repo");
     let found: Vec<_> = items
         .iter()
         .map(|item| (item.kind, item.repository.as_deref()))
@@ -80,44 +80,47 @@ fn everything_is_offered_once_and_taken_over_once() {
             (MigrationKind::Instructions, Some(repo.as_path())),
         ]
     );
-    let home = world.folder.path().join("user");
+    let home = folders.folder.path().join("user");
     let expected = format!(
         "Migrate {0}/.claude/settings.json into {0}/.codex/config.toml",
         home.display()
     );
     assert_eq!(items[0].description, expected);
-    world.import_all(&["repo/src"]);
-    let settings: toml::Table = world.read("user/.codex/config.toml").parse().unwrap();
+    folders.import_all(&["repo/src"]);
+    let settings: toml::Table = folders.read("user/.codex/config.toml").parse().unwrap();
     let expected: toml::Table = "sandbox_mode = 'workspace-write'\n[shell_environment_policy]\n\
          inherit = 'core'\nset = { A = '1', N = '2', B = 'true' }\n"
         .parse()
         .unwrap();
     assert_eq!(settings, expected);
-    assert_eq!(world.read("user/.agents/skills/one/SKILL.md"), "Use Codex.");
     assert_eq!(
-        world.read("user/.agents/skills/one/deep/data.txt"),
+        folders.read("user/.agents/skills/one/SKILL.md"),
+        "Use Codex."
+    );
+    assert_eq!(
+        folders.read("user/.agents/skills/one/deep/data.txt"),
         "Claude"
     );
-    assert_eq!(world.read("user/.codex/AGENTS.md"), "Hello Codex\n");
-    assert_eq!(world.read("repo/AGENTS.md"), "See AGENTS.md\n");
+    assert_eq!(folders.read("user/.codex/AGENTS.md"), "Hello Codex\n");
+    assert_eq!(folders.read("repo/AGENTS.md"), "See AGENTS.md\n");
 }
 
 #[test]
 fn what_is_there_stays_with_its_comments() {
-    let world = World::new();
-    world.write("user/.claude/settings.json", SETTINGS);
-    world.write(
+    let folders = ImportFolders::new();
+    folders.write("user/.claude/settings.json", SETTINGS);
+    folders.write(
         "user/.codex/config.toml",
         "# mine\nsandbox_mode = \"read-only\" # careful\n[shell_environment_policy.set]\nA = \"own\"\n",
     );
-    world.write("user/.claude/skills/one/SKILL.md", "theirs");
-    world.write("user/.agents/skills/one/SKILL.md", "ours");
-    world.write("user/.claude/CLAUDE.md", "theirs");
-    world.write("user/.codex/AGENTS.md", "ours");
-    let items = world.detect(&[]);
+    folders.write("user/.claude/skills/one/SKILL.md", "theirs");
+    folders.write("user/.agents/skills/one/SKILL.md", "ours");
+    folders.write("user/.claude/CLAUDE.md", "theirs");
+    folders.write("user/.codex/AGENTS.md", "ours");
+    let items = folders.detect(&[]);
     assert_eq!(items.len(), 1);
-    world.import_all(&[]);
-    let text = world.read("user/.codex/config.toml");
+    folders.import_all(&[]);
+    let text = folders.read("user/.codex/config.toml");
     assert!(
         text.starts_with("# mine\nsandbox_mode = \"read-only\" # careful\n"),
         "{text}"
@@ -127,50 +130,50 @@ fn what_is_there_stays_with_its_comments() {
     assert_eq!(policy["set"]["A"].as_str(), Some("own"));
     assert_eq!(policy["set"]["N"].as_str(), Some("2"));
     assert_eq!(policy["inherit"].as_str(), Some("core"));
-    assert_eq!(world.read("user/.agents/skills/one/SKILL.md"), "ours");
+    assert_eq!(folders.read("user/.agents/skills/one/SKILL.md"), "ours");
 }
 
 #[test]
 fn links_are_not_copied() {
-    let world = World::new();
-    world.write("secret", "x");
-    world.write("user/.claude/skills/one/SKILL.md", "a");
-    let skills = world.folder.path().join("user/.claude/skills");
+    let folders = ImportFolders::new();
+    folders.write("secret", "x");
+    folders.write("user/.claude/skills/one/SKILL.md", "a");
+    let skills = folders.folder.path().join("user/.claude/skills");
     std::os::unix::fs::symlink("../../../../secret", skills.join("one/link")).unwrap();
     std::os::unix::fs::symlink("one", skills.join("two")).unwrap();
-    world.import_all(&[]);
-    let ours = world.folder.path().join("user/.agents/skills");
+    folders.import_all(&[]);
+    let ours = folders.folder.path().join("user/.agents/skills");
     assert!(ours.join("one/link").symlink_metadata().is_err());
     assert!(ours.join("two").symlink_metadata().is_err());
 }
 
 #[test]
 fn what_cannot_be_read_says_so() {
-    let world = World::new();
-    let told = || detect(&world.homes, true, &[]).unwrap_err().to_string();
-    world.write("user/.claude/settings.json", "[]");
+    let folders = ImportFolders::new();
+    let told = || detect(&folders.homes, true, &[]).unwrap_err().to_string();
+    folders.write("user/.claude/settings.json", "[]");
     assert_eq!(told(), "external agent settings root must be an object");
-    world.write("user/.claude/settings.json", "{");
+    folders.write("user/.claude/settings.json", "{");
     assert!(told().contains("EOF"), "{}", told());
-    world.write("user/.claude/settings.json", SETTINGS);
-    world.write("user/.codex/config.toml", "= broken");
+    folders.write("user/.claude/settings.json", SETTINGS);
+    folders.write("user/.codex/config.toml", "= broken");
     assert!(
         told().starts_with("invalid existing config.toml: "),
         "{}",
         told()
     );
-    let taken = import(&world.homes, MigrationKind::Settings, None);
+    let taken = import(&folders.homes, MigrationKind::Settings, None);
     assert!(matches!(taken, Err(MigrationError::Ours(_))));
-    assert_eq!(world.read("user/.codex/config.toml"), "= broken");
+    assert_eq!(folders.read("user/.codex/config.toml"), "= broken");
     let nobody = HomeFolders {
         user: None,
-        ours: world.homes.ours.clone(),
+        ours: folders.homes.ours.clone(),
     };
     assert!(matches!(
         detect(&nobody, true, &[]),
         Err(MigrationError::NoHome)
     ));
     assert!(detect(&nobody, false, &[]).unwrap().is_empty());
-    let missing = world.folder.path().join("missing");
-    import(&world.homes, MigrationKind::Skills, Some(&missing)).unwrap();
+    let missing = folders.folder.path().join("missing");
+    import(&folders.homes, MigrationKind::Skills, Some(&missing)).unwrap();
 }

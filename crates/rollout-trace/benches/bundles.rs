@@ -19,24 +19,24 @@ use serde_json::{Value, json};
 
 /// How a client sends its prompt.
 #[derive(Clone, Copy, PartialEq)]
-enum Prompt {
+enum BenchPrompt {
     /// What is new, and the response that it continues.
     Incremental,
     Whole,
 }
 
-struct Session {
+struct BenchSession {
     recorder: Recorder,
     thread: ThreadId,
-    prompt: Prompt,
+    prompt: BenchPrompt,
     history: Vec<Value>,
     sent: usize,
     requests: usize,
     output: String,
 }
 
-impl Session {
-    fn new(root: &Path, prompt: Prompt, output_lines: usize) -> Self {
+impl BenchSession {
+    fn new(root: &Path, prompt: BenchPrompt, output_lines: usize) -> Self {
         let thread = ThreadId::from("00000000-0000-7000-8000-000000000001");
         let recorder = Recorder::start(root, &thread).unwrap();
         let thread_id = thread.clone();
@@ -102,8 +102,8 @@ impl Session {
         self.requests += 1;
         let mut body = json!({"model": "m", "instructions": "", "input": null, "tools": []});
         body["input"] = match self.prompt {
-            Prompt::Whole => self.history.clone().into(),
-            Prompt::Incremental => {
+            BenchPrompt::Whole => self.history.clone().into(),
+            BenchPrompt::Incremental => {
                 if number > 0 {
                     body["previous_response_id"] = format!("response-{}", number - 1).into();
                 }
@@ -178,9 +178,9 @@ fn message(role: &str, text: String) -> Value {
     json!({"type": "message", "role": role, "content": [{"type": "input_text", "text": text}]})
 }
 
-fn record(root: &Path, turns: usize, prompt: Prompt, output_lines: usize) -> PathBuf {
+fn record(root: &Path, turns: usize, prompt: BenchPrompt, output_lines: usize) -> PathBuf {
     let started = Instant::now();
-    let mut session = Session::new(root, prompt, output_lines);
+    let mut session = BenchSession::new(root, prompt, output_lines);
     for number in 0..turns {
         session.turn(number);
     }
@@ -198,7 +198,7 @@ fn size(bundle: &Path) -> u64 {
         .sum()
 }
 
-fn measure(name: &str, turns: usize, prompt: Prompt, output_lines: usize) {
+fn measure(name: &str, turns: usize, prompt: BenchPrompt, output_lines: usize) {
     println!("{name}: {turns} turns");
     let root = tempfile::tempdir().unwrap();
     let bundle = record(root.path(), turns, prompt, output_lines);
@@ -253,6 +253,6 @@ fn main() {
         return;
     }
     measure_recording();
-    measure("small", 1000, Prompt::Incremental, 20);
-    measure("big", 400, Prompt::Whole, 100);
+    measure("small", 1000, BenchPrompt::Incremental, 20);
+    measure("big", 400, BenchPrompt::Whole, 100);
 }

@@ -17,4 +17,4 @@ pub use protocol_observer::ProtocolObserver;
 pub use pseudo_random::PseudoRandom;
 pub use scripted_clock::ScriptedClock;
 pub use scripted_model::{Reply, ScriptedModel, Step};
-pub use web_socket::WebSocket;
+pub use web_socket::{UpgradeRefused, WebSocket};

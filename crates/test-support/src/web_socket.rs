@@ -21,6 +21,12 @@ const TIME_LIMIT: Duration = Duration::from_secs(30);
 /// More bytes than the notifications before a long message have.
 const BEGIN_OF_MESSAGE: usize = 64 * 1024;
 
+/// The server refused to open a websocket.
+#[derive(Debug)]
+pub struct UpgradeRefused {
+    pub status_line: String,
+}
+
 #[derive(Debug)]
 pub struct WebSocket<S> {
     stream: WebSocketStream<S>,
@@ -29,8 +35,8 @@ pub struct WebSocket<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
-    /// Connects over a stream with additional headers. Returns the status line of the reply if the server refuses.
-    pub async fn connect(stream: S, headers: &str) -> io::Result<Result<Self, String>> {
+    /// Connects over a stream with additional headers.
+    pub async fn connect(stream: S, headers: &str) -> io::Result<Result<Self, UpgradeRefused>> {
         let mut request = "ws://localhost/".into_client_request().map_err(failed)?;
         for header in headers.split_terminator("\r\n") {
             let (name, value) = header.split_once(':').ok_or(io::ErrorKind::InvalidInput)?;
@@ -49,7 +55,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
             })),
             Err(Error::Http(reply)) => {
                 let (version, status) = (reply.version(), reply.status());
-                Ok(Err(format!("{version:?} {status}")))
+                let status_line = format!("{version:?} {status}");
+                Ok(Err(UpgradeRefused { status_line }))
             }
             Err(error) => Err(failed(error)),
         }
