@@ -107,6 +107,7 @@ mod repeated_secrets;
 #[cfg(target_os = "linux")]
 mod reviews;
 #[cfg(target_os = "linux")]
+mod samples;
 mod scenarios;
 #[cfg(target_os = "linux")]
 mod serving;

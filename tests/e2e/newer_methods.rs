@@ -173,3 +173,26 @@ async fn settings_change_without_a_turn() {
     assert_eq!(request["model"], "another");
     scripted.server.finish().await.unwrap();
 }
+
+#[tokio::test]
+async fn newer_clients_hear_of_a_fork_without_its_turns() {
+    for is_newer in [false, true] {
+        let mut scripted = ScriptedThread::start([message(0, "one")], json!({})).await;
+        scripted.turn(json!({})).await;
+        if is_newer {
+            scripted.call("thread/goal/get", json!({})).await;
+        }
+        let forked = scripted.call("thread/fork", json!({})).await;
+        let id = &forked["result"]["thread"]["id"];
+        assert_eq!(
+            forked["result"]["thread"]["turns"][0]["status"],
+            "completed"
+        );
+        let mut started = scripted.server.wait_for("thread/started").await.unwrap();
+        while started["params"]["thread"]["id"] != *id {
+            started = scripted.server.wait_for("thread/started").await.unwrap();
+        }
+        let turns = started["params"]["thread"]["turns"].as_array().unwrap();
+        assert_eq!(turns.is_empty(), is_newer);
+    }
+}

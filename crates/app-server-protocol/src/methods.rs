@@ -48,6 +48,17 @@ method_table! {
         /// Runs a command line of the user in a thread, outside its sandbox.
         ThreadShellCommand = "thread/shellCommand":
             ThreadShellCommandParams => ThreadShellCommandResponse;
+        /// Asks the model once with the context of a thread; neither the thread nor its clients notice.
+        #[experimental]
+        ThreadSample = "thread/sample": ThreadSampleParams => ThreadSampleResponse;
+        /// Gives up a `thread/sample` of the same connection.
+        #[experimental]
+        ThreadSampleCancel = "thread/sample/cancel":
+            ThreadSampleCancelParams => ThreadSampleCancelResponse;
+        /// Puts an approved plan into the context of a thread.
+        #[experimental]
+        ThreadPrepareApprovedPlan = "thread/prepareApprovedPlan":
+            ThreadPrepareApprovedPlanParams => ThreadPrepareApprovedPlanResponse;
         /// Ends every terminal that still runs in the background of a thread.
         #[experimental]
         ThreadBackgroundTerminalsClean = "thread/backgroundTerminals/clean":

@@ -36,10 +36,15 @@ impl Clients {
         ready.cloned().collect()
     }
 
-    /// Sends a notification to every client that wants it. The message is encoded at most once.
-    pub(crate) fn broadcast(&self, method: &str, line: impl FnOnce() -> EncodedMessage) {
+    /// Sends a notification to every selected client that wants it. The message is encoded at most once.
+    pub(crate) fn broadcast(
+        &self,
+        method: &str,
+        is_selected: impl Fn(&Connection) -> bool,
+        line: impl FnOnce() -> EncodedMessage,
+    ) {
         let connections = self.connections.lock();
-        let wants = |one: &&Arc<Connection>| one.wants(method);
+        let wants = |one: &&Arc<Connection>| one.wants(method) && is_selected(one);
         let wanting: Vec<_> = connections.values().filter(wants).cloned().collect();
         if !wanting.is_empty() {
             let line = line();

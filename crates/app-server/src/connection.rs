@@ -12,6 +12,7 @@ use codex_app_server_protocol::{RequestMethod, ServerNotification, ServerRequest
 use serde::Serialize;
 
 use crate::background_notifier::NotificationSink;
+use crate::cancellable::CancellableRequests;
 use crate::failure::Failure;
 use crate::message::EncodedMessage;
 use crate::outbox::{Limits, Outbox, OutboxFull};
@@ -33,6 +34,7 @@ pub(crate) struct Connection {
     processes: Arc<Runs>,
     searches: Searches,
     watches: Watches,
+    samples: CancellableRequests,
     knows_newer: AtomicBool,
 }
 
@@ -55,6 +57,7 @@ impl Connection {
             processes: Arc::default(),
             searches: Searches::default(),
             watches: Watches::default(),
+            samples: CancellableRequests::default(),
             knows_newer: AtomicBool::new(false),
         })
     }
@@ -87,11 +90,17 @@ impl Connection {
         &self.watches
     }
 
+    /// The running samples, which are cancelled when the client disconnects.
+    pub(crate) fn samples(&self) -> &CancellableRequests {
+        &self.samples
+    }
+
     /// The client has disconnected: nothing more is sent, and its background work ends.
     pub(crate) fn close(&self) {
         self.outbox.close();
         self.searches.clear();
         self.watches.clear();
+        self.samples.cancel_all();
     }
 
     /// The params of the handshake, once it is complete.
@@ -265,6 +274,11 @@ impl<M> Responder<M> {
             tracing::debug!(%id, ?elapsed, "a request is replied to");
         }
         Some(id)
+    }
+
+    /// The id of the request; none after the reply.
+    pub(crate) fn id(&self) -> Option<&RequestId> {
+        self.id.as_ref()
     }
 
     pub(crate) fn connection(&self) -> &Arc<Connection> {

@@ -12,6 +12,7 @@
 //! `configuration` holds the settings of the server itself, `host` what the program around it provides.
 
 mod background_notifier;
+mod cancellable;
 mod client_tokens;
 mod clients;
 mod configuration;

@@ -16,7 +16,6 @@ use crate::client_tokens::ClientTokens;
 use crate::clients::Clients;
 use crate::connection::{Connection, ConnectionId, encode_notification};
 use crate::host::Host;
-use crate::message::EncodedMessage;
 use crate::open_requests::OpenRequests;
 use crate::outbox::Limits;
 use crate::projection::Turns;
@@ -126,19 +125,22 @@ impl AppServer {
 
     /// Notifies every client that has completed its handshake.
     pub(crate) fn broadcast(&self, notification: &ServerNotification) {
-        self.broadcast_line(notification.method(), || {
-            encode_notification(notification).into()
-        });
+        let line = || encode_notification(notification).into();
+        self.clients
+            .broadcast(notification.method(), |_| true, line);
+        self.broadcasts.notify_waiters();
     }
 
-    /// Like `broadcast`, and inserts `turns` into the thread, which has none yet.
+    /// Broadcasts a notification about a thread. Clients of 0.117 get it with these turns; newer ones read
+    /// the turns page by page.
     pub(crate) fn broadcast_with(&self, notification: &ServerNotification, turns: &Turns) {
+        let method = notification.method();
+        let line = || encode_notification(notification).into();
+        self.clients
+            .broadcast(method, Connection::knows_newer, line);
         let line = || turns.put_into(encode_notification(notification));
-        self.broadcast_line(notification.method(), line);
-    }
-
-    fn broadcast_line(&self, method: &str, line: impl FnOnce() -> EncodedMessage) {
-        self.clients.broadcast(method, line);
+        let is_older = |client: &Connection| !client.knows_newer();
+        self.clients.broadcast(method, is_older, line);
         self.broadcasts.notify_waiters();
     }
 

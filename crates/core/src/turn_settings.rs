@@ -25,6 +25,7 @@ pub(crate) struct Instructions {
 #[derive(Debug)]
 pub(crate) struct TurnSettings {
     pub(crate) id: Arc<str>,
+    pub(crate) root_turn_id: Option<String>,
     pub(crate) cwd: PathBuf,
     pub(crate) approval_policy: AskForApproval,
     pub(crate) sandbox_policy: SandboxPolicy,

@@ -37,6 +37,7 @@ CREATE TABLE IF NOT EXISTS threads (
   problem TEXT,
   cwd TEXT NOT NULL,
   cli_version TEXT NOT NULL,
+  originator TEXT,
   source TEXT NOT NULL,
   nickname TEXT,
   role TEXT,
@@ -58,16 +59,16 @@ CREATE TABLE IF NOT EXISTS progress (name TEXT PRIMARY KEY, inode INTEGER, offse
 ";
 
 const COLUMNS: &str = "t.id, t.folder, t.file, t.size, t.modified, t.scanned, t.problem, \
-     t.created_at, t.cwd, t.cli_version, t.source, t.nickname, t.role, t.forked_from, t.provider, \
+     t.created_at, t.cwd, t.cli_version, t.originator, t.source, t.nickname, t.role, t.forked_from, t.provider, \
      t.model, t.effort, t.git, t.logged_name, t.title, t.preview, s.name AS annotated_name, \
      s.git AS annotated_git";
 
 const INSERT: &str = "INSERT OR REPLACE INTO threads (id, folder, file, archived, created_at, \
      updated_at, size, modified, scanned, kind, provider, workplace, problem, cwd, cli_version, \
-     source, nickname, role, parent, forked_from, model, effort, git, logged_name, title, preview) \
+     originator, source, nickname, role, parent, forked_from, model, effort, git, logged_name, title, preview) \
      VALUES (:id, :folder, :file, :archived, :created_at, :updated_at, :size, :modified, \
-     :scanned, :kind, :provider, :workplace, :problem, :cwd, :cli_version, :source, :nickname, \
-     :role, :parent, :forked_from, :model, :effort, :git, :logged_name, :title, :preview)";
+     :scanned, :kind, :provider, :workplace, :problem, :cwd, :cli_version, :originator, \
+     :source, :nickname, :role, :parent, :forked_from, :model, :effort, :git, :logged_name, :title, :preview)";
 
 /// The name of the progress row that records a complete first pass.
 const COMPLETE: &str = "complete";
@@ -249,6 +250,7 @@ impl Database {
             ":problem": row.problem,
             ":cwd": facts.cwd,
             ":cli_version": facts.cli_version,
+            ":originator": facts.originator,
             ":source": to_json(&facts.source),
             ":nickname": facts.nickname,
             ":role": facts.role,
@@ -486,6 +488,7 @@ fn named_row(row: &SqlRow<'_>) -> rusqlite::Result<NamedRow> {
         created_at: row.get("created_at")?,
         cwd: row.get("cwd")?,
         cli_version: row.get("cli_version")?,
+        originator: row.get("originator")?,
         source: serde_json::from_str(&source).unwrap_or_default(),
         nickname: row.get("nickname")?,
         role: row.get("role")?,

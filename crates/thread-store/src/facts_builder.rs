@@ -16,6 +16,9 @@ use crate::record::ThreadFacts;
 const REQUEST_HEADING: &str = "## My request for Codex:";
 /// The preview of a message without text.
 const IMAGE: &str = "[Image]";
+/// How the ids of calls begin whose output is the objective of a goal. It is the preview of a thread that
+/// nobody has written to.
+pub const GOAL_CALL: &str = "goal_objective_";
 
 /// Reads lines and updates `facts`.
 pub(crate) struct FactsBuilder<'a> {
@@ -37,8 +40,11 @@ impl FactsBuilder<'_> {
             LineType::Context => self.with(line, Self::context),
             LineType::UserMessage if self.wants_message() => self.with(line, Self::user_message),
             LineType::Item if self.wants_message() => self.with(line, Self::item),
+            LineType::CallOutput if self.facts.preview.is_none() => {
+                self.with(line, Self::call_output);
+            }
             LineType::Name => self.with(line, Self::name),
-            LineType::UserMessage | LineType::Item | LineType::Other => {}
+            LineType::UserMessage | LineType::Item | LineType::CallOutput | LineType::Other => {}
         }
     }
 
@@ -62,6 +68,7 @@ impl FactsBuilder<'_> {
         let facts = &mut self.facts;
         facts.created_at = created.map_or(0, Timestamp::as_second);
         facts.cwd = meta.cwd;
+        facts.originator = meta.originator;
         facts.cli_version = meta.cli_version;
         facts.source = match meta.source {
             None => SessionSource::default(),
@@ -89,6 +96,14 @@ impl FactsBuilder<'_> {
         if let TurnItem::UserMessage(message) = completed.item {
             let (text, images) = message.text_and_image_count();
             self.add_message(&text, images);
+        }
+    }
+
+    fn call_output(&mut self, output: CallOutputPayload<'_>) {
+        if output.call_id.starts_with(GOAL_CALL)
+            && let Some(objective) = output.output.as_str()
+        {
+            self.add_message(objective, 0);
         }
     }
 
@@ -139,6 +154,7 @@ struct MetaPayload {
     cwd: String,
     #[serde(default)]
     cli_version: String,
+    originator: Option<String>,
     source: Option<Value>,
     agent_nickname: Option<String>,
     #[serde(alias = "agent_type")]
@@ -169,6 +185,13 @@ struct ItemPayload {
 }
 
 #[derive(Deserialize)]
+struct CallOutputPayload<'a> {
+    #[serde(borrow)]
+    call_id: Cow<'a, str>,
+    output: Value,
+}
+
+#[derive(Deserialize)]
 struct NamePayload {
     thread_id: ThreadId,
     thread_name: Option<String>,
@@ -180,6 +203,7 @@ enum LineType {
     Context,
     UserMessage,
     Item,
+    CallOutput,
     Name,
     Other,
 }
@@ -191,6 +215,7 @@ impl LineType {
             ("turn_context", _) => Self::Context,
             ("event_msg", "user_message") => Self::UserMessage,
             ("event_msg", "item_completed") => Self::Item,
+            ("response_item", "function_call_output") => Self::CallOutput,
             ("event_msg", "thread_name_updated") => Self::Name,
             _ => Self::Other,
         }
@@ -213,7 +238,7 @@ fn usual_kind(line: &[u8]) -> Option<LineType> {
     let start = LineStart::of(line)?;
     match start.kind {
         "event_msg" => Some(LineType::new(start.kind, start.payload_type?)),
-        kind => Some(LineType::new(kind, "")),
+        kind => Some(LineType::new(kind, start.payload_type.unwrap_or_default())),
     }
 }
 
@@ -276,6 +301,19 @@ mod tests {
         ]);
         assert_eq!(facts.preview.as_deref(), Some(IMAGE));
         assert_eq!(facts.title.as_deref(), Some("text"));
+    }
+
+    #[test]
+    fn a_goal_is_the_preview_until_somebody_writes() {
+        let output = |call: &str, text: &str| {
+            let output = json!({"type": "function_call_output", "call_id": call, "output": text});
+            line("response_item", &output)
+        };
+        let goal = output("goal_objective_1", "ship it");
+        let facts = facts_of(&[output("call_1", "listing"), goal.clone()]);
+        assert_eq!(facts.preview.as_deref(), Some("ship it"));
+        let facts = facts_of(&[message("hi", &[]), goal]);
+        assert_eq!(facts.preview.as_deref(), Some("hi"));
     }
 
     #[test]

@@ -23,7 +23,7 @@ mod record;
 mod source_kinds;
 mod store;
 
-pub use facts_builder::preview_of;
+pub use facts_builder::{GOAL_CALL, preview_of};
 pub use file::{RecordError, read_record};
 pub use index::FILE_NAME;
 pub use inspect::{IndexState, Inspection, inspect};

@@ -28,6 +28,8 @@ pub struct ThreadFacts {
     pub cwd: String,
     /// The version of the engine that created the thread.
     pub cli_version: String,
+    /// The client that created the thread; not stored in older files.
+    pub originator: Option<String>,
     /// What started the thread.
     pub source: SessionSource,
     /// The display name of an agent.

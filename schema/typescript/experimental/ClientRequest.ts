@@ -116,6 +116,7 @@ import type { ThreadLoadedListParams } from "./v2/ThreadLoadedListParams";
 import type { ThreadMemoryModeSetParams } from "./v2/ThreadMemoryModeSetParams";
 import type { ThreadMemoryReadParams } from "./v2/ThreadMemoryReadParams";
 import type { ThreadMetadataUpdateParams } from "./v2/ThreadMetadataUpdateParams";
+import type { ThreadPrepareApprovedPlanParams } from "./v2/ThreadPrepareApprovedPlanParams";
 import type { ThreadQueueAddParams } from "./v2/ThreadQueueAddParams";
 import type { ThreadQueueDeleteParams } from "./v2/ThreadQueueDeleteParams";
 import type { ThreadQueueListParams } from "./v2/ThreadQueueListParams";
@@ -132,6 +133,8 @@ import type { ThreadRealtimeStopParams } from "./v2/ThreadRealtimeStopParams";
 import type { ThreadResumeParams } from "./v2/ThreadResumeParams";
 import type { ThreadRevertParams } from "./v2/ThreadRevertParams";
 import type { ThreadRollbackParams } from "./v2/ThreadRollbackParams";
+import type { ThreadSampleCancelParams } from "./v2/ThreadSampleCancelParams";
+import type { ThreadSampleParams } from "./v2/ThreadSampleParams";
 import type { ThreadSectionCreateParams } from "./v2/ThreadSectionCreateParams";
 import type { ThreadSectionDeleteParams } from "./v2/ThreadSectionDeleteParams";
 import type { ThreadSectionListParams } from "./v2/ThreadSectionListParams";
@@ -302,6 +305,36 @@ export type ThreadShellCommandClientRequest = {
   method: "thread/shellCommand";
   /** What the method takes. */
   params: ThreadShellCommandParams;
+};
+
+/** Asks the model once with the context of a thread; neither the thread nor its clients notice. */
+export type ThreadSampleClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/sample";
+  /** What the method takes. */
+  params: ThreadSampleParams;
+};
+
+/** Gives up a `thread/sample` of the same connection. */
+export type ThreadSampleCancelClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/sample/cancel";
+  /** What the method takes. */
+  params: ThreadSampleCancelParams;
+};
+
+/** Puts an approved plan into the context of a thread. */
+export type ThreadPrepareApprovedPlanClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/prepareApprovedPlan";
+  /** What the method takes. */
+  params: ThreadPrepareApprovedPlanParams;
 };
 
 /** Ends every terminal that still runs in the background of a thread. */
@@ -1841,6 +1874,9 @@ export type ClientRequest =
   | ThreadDeleteClientRequest
   | ThreadCompactStartClientRequest
   | ThreadShellCommandClientRequest
+  | ThreadSampleClientRequest
+  | ThreadSampleCancelClientRequest
+  | ThreadPrepareApprovedPlanClientRequest
   | ThreadBackgroundTerminalsCleanClientRequest
   | ThreadBackgroundTerminalsListClientRequest
   | ThreadBackgroundTerminalsTerminateClientRequest

@@ -24,6 +24,10 @@ pub struct CommandExecutionRequestApprovalParams {
     pub turn_id: String,
     /// Id of the `commandExecution` item, or a made-up id for a network connection.
     pub item_id: String,
+    /// What the command is; absent from older servers.
+    pub kind: Option<CommandExecutionApprovalKind>,
+    /// Machine that the command would run on; absent from older servers.
+    pub environment_id: Option<String>,
     /// When it was asked, in Unix milliseconds.
     pub started_at_ms: Option<i64>,
     /// Tells apart several questions of one item; absent if the whole command is in question.
@@ -51,6 +55,18 @@ pub struct CommandExecutionRequestApprovalParams {
     /// Answers to offer, in order; without it a client picks from those it knows.
     #[experimental("item/commandExecution/requestApproval.availableDecisions")]
     pub available_decisions: Option<Vec<CommandExecutionApprovalDecision>>,
+}
+
+/// What a command is that is to be approved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CommandExecutionApprovalKind {
+    /// Command of the agent.
+    Command,
+    /// Command of the user.
+    HumanCommand,
+    /// Input to a command that runs.
+    WriteStdin,
 }
 
 /// Skill that a command stems from.

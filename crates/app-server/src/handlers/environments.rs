@@ -3,15 +3,13 @@
 use codex_app_server_protocol::v2::TurnEnvironmentParams;
 
 use crate::failure::Failure;
-
-/// The id of the local environment.
-const LOCAL: &str = "local";
+use crate::projection::LOCAL_ENVIRONMENT;
 
 /// Refuses unknown and duplicate environments.
 pub(crate) fn check_environments(environments: &[TurnEnvironmentParams]) -> Result<(), Failure> {
     for (at, environment) in environments.iter().enumerate() {
         let id = &environment.environment_id;
-        if id != LOCAL {
+        if id != LOCAL_ENVIRONMENT {
             return Err(Failure::invalid(format!(
                 "unknown turn environment id `{id}`"
             )));

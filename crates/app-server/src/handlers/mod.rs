@@ -47,6 +47,7 @@ mod thread_queue;
 mod thread_read;
 mod thread_read_state;
 mod thread_revert;
+mod thread_sample;
 mod thread_sections;
 mod thread_turns;
 mod turns;

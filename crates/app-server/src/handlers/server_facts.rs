@@ -8,9 +8,7 @@ use codex_app_server_protocol::{NoParams, v2};
 use super::call::RequestContext;
 use super::{blocking, loaded_thread};
 use crate::failure::Failure;
-
-/// The id of the local environment.
-const LOCAL: &str = "local";
+use crate::projection::LOCAL_ENVIRONMENT;
 
 pub(super) async fn diagnostics(
     RequestContext { server, .. }: RequestContext,
@@ -55,7 +53,7 @@ pub(super) async fn environment_info(
     RequestContext { server, .. }: RequestContext,
     params: v2::EnvironmentInfoParams,
 ) -> Result<v2::EnvironmentInfoResponse, Failure> {
-    if params.environment_id != LOCAL {
+    if params.environment_id != LOCAL_ENVIRONMENT {
         return Err(unknown_environment(&params.environment_id));
     }
     let path = std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".to_owned());
@@ -75,7 +73,7 @@ pub(super) async fn environment_status(
     params: v2::EnvironmentStatusParams,
 ) -> Result<v2::EnvironmentStatusResponse, Failure> {
     let id = params.environment_id;
-    Ok(if id == LOCAL {
+    Ok(if id == LOCAL_ENVIRONMENT {
         v2::EnvironmentStatusResponse {
             status: v2::EnvironmentStatusKind::Ready,
             error: None,
@@ -94,7 +92,7 @@ pub(super) async fn add_environment(
     params: v2::EnvironmentAddParams,
 ) -> Failure {
     match params.environment_id.as_str() {
-        LOCAL => Failure::invalid("environment id `local` is reserved"),
+        LOCAL_ENVIRONMENT => Failure::invalid("environment id `local` is reserved"),
         _ => Failure::invalid("remote environments are not supported by this version"),
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn thread(record: ThreadRecord, status: ThreadStatus, provider: &str)
         project_id: None,
         section: None,
         section_entered_at: None,
-        originator: None,
+        originator: facts.originator,
         extra: None,
         daybreak_enabled: None,
         parent_thread_id: parent,

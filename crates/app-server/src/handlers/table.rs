@@ -18,7 +18,7 @@ use super::{
     models, permissions, processes, projects, remote_control, review, server_facts, skills,
     thread_archive, thread_attachments, thread_control, thread_goals, thread_items, thread_list,
     thread_metadata, thread_open, thread_queue, thread_read, thread_read_state, thread_revert,
-    thread_sections, thread_turns, turns, windows,
+    thread_sample, thread_sections, thread_turns, turns, windows,
 };
 use crate::connection::Responder;
 
@@ -174,6 +174,9 @@ handlers! {
     ThreadShellCommand: thread => thread_control::shell_command;
     ThreadIncrementElicitation: thread => thread_control::add_hold;
     ThreadDecrementElicitation: thread => thread_control::take_hold_back;
+    ThreadSample: concurrent early => thread_sample::sample;
+    ThreadSampleCancel: at_once => thread_sample::cancel;
+    ThreadPrepareApprovedPlan: thread => thread_sample::prepare_plan;
     ThreadBackgroundTerminalsClean: thread => thread_control::clean_terminals;
     ThreadBackgroundTerminalsList: thread => thread_control::list_terminals;
     ThreadBackgroundTerminalsTerminate: thread => thread_control::stop_terminal;

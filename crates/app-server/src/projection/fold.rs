@@ -11,7 +11,7 @@ use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{ThreadItem, TimedItem, Turn, TurnStatus};
 use codex_protocol::{
     AgentReasoningEvent, EventMsg, ExecCommandEndEvent, ExecCommandStatus, ItemEvent,
-    ReasoningItemContent, ResponseItem, RolloutItem, TurnItem,
+    ReasoningItemContent, ResponseItem, RolloutItem, TurnItem, TurnStartedEvent,
 };
 
 use super::turn_error::turn_error;
@@ -119,7 +119,7 @@ impl<C: Consumer> Fold<C> {
         let id = context.submission;
         match event {
             EventMsg::TurnStarted(started) => {
-                self.start_turn(context, &started.turn_id, started.started_at);
+                self.start_turn(context, started);
             }
             EventMsg::TurnComplete(complete) => {
                 if let Some(error) = &complete.error {
@@ -375,16 +375,14 @@ impl<C: Consumer> Fold<C> {
         true
     }
 
-    fn start_turn(&mut self, context: EventContext<'_>, id: &str, started_at: Option<i64>) {
+    fn start_turn(&mut self, context: EventContext<'_>, started: &TurnStartedEvent) {
         if !context.is_live() {
             self.close_open_turn();
         }
-        let mut turn = self.review_of(context, id);
-        if let Some((_, root)) = self.root.take_if(|(turn, _)| turn == id) {
-            turn.root = Some(root);
-        }
+        let mut turn = self.review_of(context, &started.turn_id);
+        turn.root.clone_from(&started.root_turn_id);
         turn.begun = context.now;
-        turn.started_at = started_at.or(turn.begun.map(|begun| begun / 1000));
+        turn.started_at = started.started_at.or(turn.begun.map(|begun| begun / 1000));
         self.consumer.turn_started(&turn);
         self.add_turn(turn);
     }

@@ -11,7 +11,7 @@ use codex_protocol::{EventMsg, Op};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::item;
+use super::{LOCAL_ENVIRONMENT, item};
 
 /// A question, with the ids that the engine needs together with the answer.
 #[derive(Debug)]
@@ -427,6 +427,8 @@ fn command_params(
         thread_id,
         turn_id: event.turn_id.clone(),
         item_id: event.call_id.clone(),
+        kind: Some(CommandExecutionApprovalKind::Command),
+        environment_id: Some(LOCAL_ENVIRONMENT.to_owned()),
         started_at_ms: None,
         approval_id: event.approval_id.clone(),
         reason: event.reason.clone(),

@@ -30,11 +30,14 @@ pub(crate) fn wire_settings(settings: &ThreadSettings) -> v2::ThreadSettings {
     }
 }
 
+/// The id of the local environment.
+pub(crate) const LOCAL_ENVIRONMENT: &str = "local";
+
 /// The only environment of a thread: its folder on this machine.
 pub(crate) fn environment(settings: &ThreadSettings) -> ThreadEnvironment {
     let cwd = settings.cwd.display().to_string();
     ThreadEnvironment {
-        environment_id: "local".to_owned(),
+        environment_id: LOCAL_ENVIRONMENT.to_owned(),
         runtime_workspace_roots: vec![cwd.clone()],
         cwd,
     }

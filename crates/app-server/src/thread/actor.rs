@@ -1,6 +1,6 @@
 //! The loop of a loaded thread: handles events of the engine and requests of clients.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{
@@ -56,8 +56,6 @@ pub(crate) struct Actor {
     pub(super) rollback: Option<(String, Responder<method::ThreadRollback>)>,
     pub(super) revert: Option<Revert>,
     pub(super) follow_up: FollowUp,
-    /// The root turns of turns that belong to other turns' work, by turn id.
-    pub(super) roots: HashMap<String, String>,
     /// The running or accepted turn.
     pub(super) turn: Option<String>,
     pub(super) is_closing: bool,
@@ -103,7 +101,6 @@ impl Actor {
             rollback: None,
             revert: None,
             follow_up: FollowUp::default(),
-            roots: HashMap::new(),
             turn: None,
             is_closing: false,
             is_closed_silently: false,
@@ -210,11 +207,6 @@ impl Actor {
         }
         let now = Timestamp::now().as_millisecond();
         self.follow_up.take(now, &event.msg);
-        if let EventMsg::TurnStarted(started) = &event.msg
-            && let Some(root) = self.roots.remove(&started.turn_id)
-        {
-            self.fold.set_root(&started.turn_id, root);
-        }
         let notifications = self.fold.apply(&event.id, now, &event.msg);
         match &event.msg {
             EventMsg::TurnStarted(started) => self.turn = Some(started.turn_id.clone()),

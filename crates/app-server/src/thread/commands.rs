@@ -126,10 +126,10 @@ impl Actor {
         if let Some(environments) = &params.environments {
             check_environments(environments)?;
         }
-        let root = params.root_turn_id.take();
         let besides = params.additional_context.unwrap_or_default();
         let turn = NewTurn {
             id: uuid::Uuid::now_v7().to_string(),
+            root_turn_id: params.root_turn_id,
             settings,
             context: self.additional_context.take(besides),
             input: TurnInput {
@@ -150,9 +150,6 @@ impl Actor {
             StartTurnError::Closed => Failure::internal(error.to_string()),
             _ => Failure::invalid(error.to_string()),
         })?;
-        if let Some(root) = root {
-            self.roots.insert(id.clone(), root);
-        }
         self.turn.get_or_insert_with(|| id.clone());
         Ok(id)
     }

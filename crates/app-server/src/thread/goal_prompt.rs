@@ -2,11 +2,12 @@
 
 use codex_protocol::{ContentItem, FunctionCallOutputBody, ResponseItem};
 use codex_thread_state::Goal;
+use codex_thread_store::GOAL_CALL;
 
 /// The objective, as a tool output because it is text of the user and not an instruction of this program; then the
 /// instruction to continue.
 pub(super) fn items(goal: &Goal) -> Vec<ResponseItem> {
-    let call_id = format!("goal_objective_{}", uuid::Uuid::now_v7());
+    let call_id = format!("{GOAL_CALL}{}", uuid::Uuid::now_v7());
     let call = ResponseItem::FunctionCall {
         id: None,
         name: "goal_objective".to_owned(),

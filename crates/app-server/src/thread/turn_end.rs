@@ -127,6 +127,9 @@ impl Actor {
         match self.thread.start_turn(turn).await {
             Ok(id) => {
                 self.follow_up.is_for_goal = true;
+                if self.facts.preview.is_empty() {
+                    self.facts.preview.clone_from(&goal.objective);
+                }
                 self.turn.get_or_insert(id);
             }
             Err(error) => tracing::warn!(%error, "the goal of a thread cannot go on"),

@@ -21,7 +21,7 @@ use crate::gate::ApprovalStore;
 use crate::history::Conversation;
 use crate::mcp::SandboxState;
 use crate::session_context::SessionContext;
-use crate::thread::ThreadRequest;
+use crate::thread::{SampleRequest, ThreadRequest};
 use crate::thread_origin::ThreadLauncher;
 
 /// How many requests and turns may wait.
@@ -58,6 +58,8 @@ pub(crate) struct SessionActor {
     pub(super) other_servers: Option<Vec<McpServer>>,
     /// Turns that wait for the end of a task that takes no input.
     pub(super) queued_turns: VecDeque<QueuedTurn>,
+    /// Questions that wait for the end of the running task.
+    pub(super) samples: Vec<SampleRequest>,
     pub(super) children: ChildAgents,
     /// Items for the model that wait for the end of the task that has the conversation.
     pub(super) notices: Vec<ResponseItem>,
@@ -80,6 +82,7 @@ impl SessionActor {
             state: SessionState::Idle(Box::new(parts.conversation)),
             other_servers: None,
             queued_turns: VecDeque::new(),
+            samples: Vec::new(),
             children: parts.children,
             notices: Vec::new(),
         }
@@ -115,6 +118,7 @@ impl SessionActor {
             if flow.is_break() {
                 break;
             }
+            self.start_samples();
             if self.running().is_none() && self.queued_turns.is_empty() {
                 self.context.emitter.give_back();
             }
@@ -139,6 +143,7 @@ impl SessionActor {
             ThreadRequest::Inject(items) => {
                 items.into_iter().for_each(|item| self.add_notice(item))
             }
+            ThreadRequest::Sample(request) => self.sample(request),
             ThreadRequest::Terminals(reply) => {
                 let _ = reply.send(self.base.tool_services.terminals.running());
             }

@@ -14,6 +14,7 @@ mod open_questions;
 mod operations;
 mod questions;
 mod review;
+mod sample;
 mod settings;
 mod skills;
 mod state;

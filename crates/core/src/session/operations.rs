@@ -119,7 +119,7 @@ impl SessionActor {
         let overrides = TurnOverrides {
             schema: op.final_output_json_schema,
             service_tier: op.service_tier,
-            refused: None,
+            ..TurnOverrides::default()
         };
         let input = TurnInput {
             items: op.items,
@@ -178,6 +178,7 @@ impl SessionActor {
         let overrides = TurnOverrides {
             schema: turn.output_schema,
             service_tier: turn.service_tier,
+            root_turn_id: turn.root_turn_id,
             refused,
         };
         Ok((turn.input, overrides))

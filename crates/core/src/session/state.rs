@@ -41,6 +41,7 @@ pub(super) struct TurnOverrides {
     /// The JSON Schema of the answer.
     pub(super) schema: Option<Value>,
     pub(super) service_tier: Option<ServiceTier>,
+    pub(super) root_turn_id: Option<String>,
     /// Why the turn fails at once: its settings were refused, or another process writes the thread.
     pub(super) refused: Option<String>,
 }

@@ -69,6 +69,7 @@ impl TurnBase {
                 .service_tier
                 .or_else(|| settings.service_tier.clone()),
             personality: settings.personality,
+            root_turn_id: overrides.root_turn_id,
             output_schema: overrides.schema.map(Arc::new),
             refused: overrides.refused,
             date: now.strftime("%Y-%m-%d").to_string(),

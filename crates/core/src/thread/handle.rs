@@ -4,15 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use codex_protocol::{
-    CodexErrorInfo, ErrorEvent, Event, EventMsg, Op, ResponseItem, Submission, ThreadId,
-    ThreadSettings, ThreadSettingsPatch,
+    CodexErrorInfo, ErrorEvent, Event, EventMsg, Op, ReasoningEffort, ResponseItem, Submission,
+    ThreadId, ThreadSettings, ThreadSettingsPatch,
 };
 use codex_rollout::{ClaimError, RolloutWriteError};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::requests::{
-    BackgroundTerminal, McpServerUnavailable, NewTurn, SettingsError, StartTurnError, SteerError,
-    SteerRequest, ThreadClosed, ThreadRequest,
+    BackgroundTerminal, McpServerUnavailable, NewTurn, Sample, SampleError, SampleRequest,
+    SettingsError, StartTurnError, SteerError, SteerRequest, ThreadClosed, ThreadRequest,
 };
 use crate::config::McpServer;
 use crate::events::Emitter;
@@ -157,6 +157,27 @@ impl Thread {
         let request = ThreadRequest::StopTerminal(id, reply);
         self.send(request).await?;
         answer.await.map_err(|_| ThreadClosed)
+    }
+
+    /// Asks the model once with the context of the thread, at the end of the turn if one runs. Neither the
+    /// history nor the file change. If the future is dropped, the request is cancelled.
+    ///
+    /// # Errors
+    /// The request failed, too many wait already, or the thread is closed.
+    pub async fn sample(
+        &self,
+        prompt: String,
+        effort: Option<ReasoningEffort>,
+    ) -> Result<Sample, SampleError> {
+        let (reply, answer) = oneshot::channel();
+        let request = ThreadRequest::Sample(SampleRequest {
+            prompt,
+            effort,
+            reply,
+        });
+        let sent = self.send(request).await;
+        sent.map_err(|_| SampleError::Closed)?;
+        answer.await.map_err(|_| SampleError::Closed)?
     }
 
     /// Waits until all events so far can be read from the file.

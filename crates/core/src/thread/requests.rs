@@ -3,7 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use codex_protocol::{ResponseItem, ServiceTier, Submission, ThreadSettings, ThreadSettingsPatch};
+use codex_model_client::ModelError;
+use codex_protocol::{
+    ReasoningEffort, ResponseItem, ServiceTier, Submission, ThreadSettings, ThreadSettingsPatch,
+    TokenUsage,
+};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
@@ -29,6 +33,8 @@ pub(crate) enum ThreadRequest {
     Inject(Vec<ResponseItem>),
     /// Lists the commands that run in the background.
     Terminals(oneshot::Sender<Vec<BackgroundTerminal>>),
+    /// Asks the model once, without a turn.
+    Sample(SampleRequest),
     /// Stops one of them. Replies whether it existed.
     StopTerminal(i32, oneshot::Sender<bool>),
 }
@@ -38,6 +44,8 @@ pub(crate) enum ThreadRequest {
 pub struct NewTurn {
     /// The id.
     pub id: String,
+    /// The turn whose work it is part of, if it is not a work of its own.
+    pub root_turn_id: Option<String>,
     /// The settings that change.
     pub settings: ThreadSettingsPatch,
     /// Items for the model before the input. Clients do not see them.
@@ -77,6 +85,41 @@ pub(crate) struct SteerRequest {
     pub(crate) input: TurnInput,
     /// The id of the turn that took it.
     pub(crate) reply: oneshot::Sender<Result<String, SteerError>>,
+}
+
+/// A question to the model with the context of the thread, which leaves no trace in it.
+#[derive(Debug)]
+pub(crate) struct SampleRequest {
+    pub(crate) prompt: String,
+    /// The effort of the model, if not that of the thread.
+    pub(crate) effort: Option<ReasoningEffort>,
+    /// If the receiver is dropped, the model is not asked any further.
+    pub(crate) reply: oneshot::Sender<Result<Sample, SampleError>>,
+}
+
+/// The answer of the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// The server's id of the response.
+    pub response_id: String,
+    /// The last message, if there is one.
+    pub text: Option<String>,
+    /// The token usage, if the server reports it.
+    pub usage: Option<TokenUsage>,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SampleError {
+    /// Too many requests wait for the end of the turn.
+    #[error("too many requests wait for the end of the turn; try again later")]
+    Busy,
+    /// The request failed.
+    #[error(transparent)]
+    Model(ModelError),
+    /// The thread is closed.
+    #[error("internal error; agent loop died unexpectedly")]
+    Closed,
 }
 
 /// What kind of task it is. Only a regular one has a use for more input.

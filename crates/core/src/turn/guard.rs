@@ -27,6 +27,7 @@ impl TurnGuard {
         let guard = Self::unannounced(scope);
         guard.emitter.emit(EventMsg::TurnStarted(TurnStartedEvent {
             turn_id: guard.emitter.turn_id().to_owned(),
+            root_turn_id: scope.settings.root_turn_id.clone(),
             started_at: Some(guard.clock.now().as_second()),
             model_context_window: scope.settings.model.effective_context_window(),
             collaboration_mode_kind: scope.settings.mode.mode,

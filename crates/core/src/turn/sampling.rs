@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use codex_model_client::{ModelError, ModelEvent, ModelRequest, ModelStream, RequestContext};
 use codex_protocol::{
-    CodexErrorInfo, EventMsg, ResponseItem, SessionSource, StreamErrorEvent, SubAgentSource,
+    CodexErrorInfo, EventMsg, ReasoningEffort, ResponseItem, SessionSource, StreamErrorEvent,
+    SubAgentSource,
 };
 use futures::StreamExt;
 use tracing::Instrument;
@@ -143,6 +144,34 @@ impl RunningTurn<'_> {
 
     /// `compaction` is the id of the compaction item, if the request is for a compaction.
     pub(crate) fn request(&mut self, compaction: Option<&str>) -> ModelRequest {
+        let mut request = self.unobserved_request();
+        let observer = self.scope.session.emitter.observer();
+        request.context.observer = observer.and_then(|observer| {
+            observer.model_asked(&ModelCall {
+                turn: &self.scope.settings.id,
+                model: &request.model,
+                compaction,
+            })
+        });
+        request
+    }
+
+    /// A request with one more message at the end, which becomes part of neither the history nor the trace.
+    pub(crate) fn side_request(
+        &mut self,
+        message: &ResponseItem,
+        effort: Option<ReasoningEffort>,
+    ) -> ModelRequest {
+        let mut request = self.unobserved_request();
+        request.input.push(message);
+        if effort.is_some() {
+            let settings = &self.scope.settings;
+            request.reasoning = settings.model.reasoning(effort, Some(settings.summary));
+        }
+        request
+    }
+
+    fn unobserved_request(&mut self) -> ModelRequest {
         let settings = &self.scope.settings;
         let model = &settings.model;
         let session = &self.scope.session;
@@ -160,13 +189,6 @@ impl RunningTurn<'_> {
             context: RequestContext {
                 thread_id: session.emitter.thread().0.clone(),
                 turn_state: settings.turn_state.clone(),
-                observer: session.emitter.observer().and_then(|observer| {
-                    observer.model_asked(&ModelCall {
-                        turn: &settings.id,
-                        model: &model.slug,
-                        compaction,
-                    })
-                }),
                 subagent: subagent(&session.config.source),
                 ..RequestContext::default()
             },

@@ -14,6 +14,9 @@ pub struct TurnStartedEvent {
     /// The turn.
     #[serde(default)]
     pub turn_id: String,
+    /// The turn whose work it is part of; absent if it is a work of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_turn_id: Option<String>,
     /// When, in Unix seconds; older records do not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<i64>,

@@ -2,6 +2,7 @@
 import type { AdditionalPermissionProfile } from "./AdditionalPermissionProfile";
 import type { CommandAction } from "./CommandAction";
 import type { CommandExecutionApprovalDecision } from "./CommandExecutionApprovalDecision";
+import type { CommandExecutionApprovalKind } from "./CommandExecutionApprovalKind";
 import type { CommandExecutionRequestApprovalSkillMetadata } from "./CommandExecutionRequestApprovalSkillMetadata";
 import type { ExecPolicyAmendment } from "./ExecPolicyAmendment";
 import type { NetworkApprovalContext } from "./NetworkApprovalContext";
@@ -15,6 +16,10 @@ export type CommandExecutionRequestApprovalParams = {
   turnId: string;
   /** Id of the `commandExecution` item, or a made-up id for a network connection. */
   itemId: string;
+  /** What the command is; absent from older servers. */
+  kind?: CommandExecutionApprovalKind | null;
+  /** Machine that the command would run on; absent from older servers. */
+  environmentId?: string | null;
   /** When it was asked, in Unix milliseconds. */
   startedAtMs?: number | null;
   /** Tells apart several questions of one item; absent if the whole command is in question. */

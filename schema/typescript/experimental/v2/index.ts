@@ -88,6 +88,7 @@ export type { CommandExecTerminateResponse } from "./CommandExecTerminateRespons
 export type { CommandExecWriteParams } from "./CommandExecWriteParams";
 export type { CommandExecWriteResponse } from "./CommandExecWriteResponse";
 export type { AcceptWithExecpolicyAmendmentCommandExecutionApprovalDecision, ApplyNetworkPolicyAmendmentCommandExecutionApprovalDecision, CommandExecutionApprovalDecision } from "./CommandExecutionApprovalDecision";
+export type { CommandExecutionApprovalKind } from "./CommandExecutionApprovalKind";
 export type { CommandExecutionOutputDeltaNotification } from "./CommandExecutionOutputDeltaNotification";
 export type { CommandExecutionRequestApprovalParams } from "./CommandExecutionRequestApprovalParams";
 export type { CommandExecutionRequestApprovalResponse } from "./CommandExecutionRequestApprovalResponse";
@@ -536,6 +537,8 @@ export type { ThreadMetadataUpdateResponse } from "./ThreadMetadataUpdateRespons
 export type { ThreadNameUpdatedNotification } from "./ThreadNameUpdatedNotification";
 export type { CompletedThreadPredictionResult, FailedThreadPredictionResult, ThreadPredictionResult } from "./ThreadPredictionResult";
 export type { ThreadPredictionUpdatedNotification } from "./ThreadPredictionUpdatedNotification";
+export type { ThreadPrepareApprovedPlanParams } from "./ThreadPrepareApprovedPlanParams";
+export type { ThreadPrepareApprovedPlanResponse } from "./ThreadPrepareApprovedPlanResponse";
 export type { ThreadProjectUpdatedNotification } from "./ThreadProjectUpdatedNotification";
 export type { ThreadQueueAddParams } from "./ThreadQueueAddParams";
 export type { ThreadQueueAddResponse } from "./ThreadQueueAddResponse";
@@ -592,6 +595,10 @@ export type { ThreadRevertResponse } from "./ThreadRevertResponse";
 export type { ThreadRevertedNotification } from "./ThreadRevertedNotification";
 export type { ThreadRollbackParams } from "./ThreadRollbackParams";
 export type { ThreadRollbackResponse } from "./ThreadRollbackResponse";
+export type { ThreadSampleCancelParams } from "./ThreadSampleCancelParams";
+export type { ThreadSampleCancelResponse } from "./ThreadSampleCancelResponse";
+export type { ThreadSampleParams } from "./ThreadSampleParams";
+export type { ThreadSampleResponse } from "./ThreadSampleResponse";
 export type { ThreadSection } from "./ThreadSection";
 export type { ThreadSectionAppearance } from "./ThreadSectionAppearance";
 export type { ThreadSectionChangedNotification } from "./ThreadSectionChangedNotification";

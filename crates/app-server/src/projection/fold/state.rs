@@ -13,8 +13,6 @@ pub(crate) struct Fold<C> {
     pub(super) counters: Counters,
     /// The first item of a stored review whose turn has not started yet.
     pub(super) entered: Option<ThreadItem>,
-    /// A turn that is about to start, and the root turn of its work.
-    pub(super) root: Option<(String, String)>,
     pub(super) ids: ItemIds,
 }
 
@@ -60,18 +58,12 @@ impl<C: Consumer> Fold<C> {
         Self { ids, ..self }
     }
 
-    /// Sets the root turn of the next turn with this id.
-    pub(crate) fn set_root(&mut self, turn: &str, root: String) {
-        self.root = Some((turn.to_owned(), root));
-    }
-
     pub(crate) fn new(consumer: C) -> Self {
         Self {
             consumer,
             turns: Vec::new(),
             counters: Counters::default(),
             entered: None,
-            root: None,
             ids: ItemIds::default(),
         }
     }

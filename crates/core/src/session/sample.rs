@@ -1,0 +1,86 @@
+//! Asking the model once with the context of the thread, without a turn.
+
+use std::sync::Arc;
+
+use codex_model_client::{ModelError, ModelEvent, ModelRequest};
+use codex_protocol::ResponseItem;
+use futures::StreamExt;
+
+use super::actor::{MAX_QUEUED_REQUESTS, SessionActor};
+use super::state::TurnOverrides;
+use crate::history::user_message;
+use crate::ports::Model;
+use crate::thread::{Sample, SampleError, SampleRequest};
+use crate::turn::{RunningTurn, assistant_text, cut_off};
+
+impl SessionActor {
+    /// Asks the model now, or at the end of the running task.
+    pub(super) fn sample(&mut self, request: SampleRequest) {
+        if self.running().is_none() {
+            self.start_sample(request);
+        } else if self.samples.len() < MAX_QUEUED_REQUESTS {
+            self.samples.push(request);
+        } else {
+            let _ = request.reply.send(Err(SampleError::Busy));
+        }
+    }
+
+    /// Asks what waited for the end of a task.
+    pub(super) fn start_samples(&mut self) {
+        if self.running().is_none() {
+            for request in std::mem::take(&mut self.samples) {
+                self.start_sample(request);
+            }
+        }
+    }
+
+    fn start_sample(&mut self, request: SampleRequest) {
+        let SampleRequest {
+            prompt,
+            effort,
+            mut reply,
+        } = request;
+        let scope = self.new_turn("", TurnOverrides::default());
+        let Some(conversation) = self.idle() else {
+            return;
+        };
+        let mut turn = RunningTurn {
+            scope: &scope,
+            emitter: &scope.emitter(),
+            conversation,
+        };
+        let question = turn.side_request(&user_message([prompt]), effort);
+        let model = Arc::clone(&scope.model);
+        tokio::spawn(async move {
+            tokio::select! {
+                () = reply.closed() => {}
+                answer = answer(model, question) => {
+                    let _ = reply.send(answer.map_err(SampleError::Model));
+                }
+            }
+        });
+    }
+}
+
+/// Reads the whole answer. Calls of tools in it are ignored.
+async fn answer(model: Arc<dyn Model>, request: ModelRequest) -> Result<Sample, ModelError> {
+    let mut stream = model.stream(request).await?;
+    let mut text = None;
+    loop {
+        match stream.next().await.unwrap_or_else(|| Err(cut_off()))? {
+            ModelEvent::ItemDone(ResponseItem::Message { role, content, .. })
+                if role == "assistant" =>
+            {
+                text = Some(assistant_text(&content));
+            }
+            ModelEvent::Completed(completion) => {
+                return Ok(Sample {
+                    response_id: completion.response_id,
+                    text,
+                    usage: completion.usage,
+                });
+            }
+            _ => {}
+        }
+    }
+}
