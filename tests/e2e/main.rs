@@ -93,6 +93,8 @@ mod overload;
 #[cfg(target_os = "linux")]
 mod patches;
 #[cfg(target_os = "linux")]
+mod pipes;
+#[cfg(target_os = "linux")]
 mod private_files;
 #[cfg(target_os = "linux")]
 mod proto;

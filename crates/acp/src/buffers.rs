@@ -20,6 +20,8 @@ use crate::{diffs, errors, prompt_blocks, updates};
 
 /// Longer buffers are not added to a prompt.
 const LIMIT: usize = 1024 * 1024;
+/// A file longer than this is taken to differ from its buffer.
+const FILE_LIMIT: u64 = LIMIT as u64;
 
 /// The text of linked files whose buffer differs from the file on disk.
 pub(crate) async fn unsaved(
@@ -35,7 +37,7 @@ pub(crate) async fn unsaved(
         if path.is_dir() {
             continue;
         }
-        let saved = std::fs::read_to_string(&path).ok();
+        let saved = codex_regular_file::read_text(&path, FILE_LIMIT).ok();
         match read(agent, session, &path).await {
             Ok(text) if text.len() <= LIMIT && saved.as_ref() != Some(&text) => {
                 unsaved.insert(uri, text);

@@ -26,11 +26,7 @@ pub(crate) async fn contents(changes: Vec<FileUpdateChange>) -> Vec<ToolCallCont
 }
 
 fn read_text(path: &Path) -> Option<String> {
-    let metadata = std::fs::metadata(path).ok()?;
-    if !metadata.is_file() || metadata.len() > LIMIT {
-        return None;
-    }
-    std::fs::read_to_string(path).ok()
+    codex_regular_file::read_text(path, LIMIT).ok()
 }
 
 /// The diff of one change; `read` gives the text of a file.

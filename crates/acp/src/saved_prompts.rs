@@ -31,21 +31,12 @@ pub(crate) fn list(home: Option<&str>) -> Vec<SavedPrompt> {
             let path = entry.ok()?.path();
             let name = path.file_stem()?.to_str()?.to_owned();
             let is_prompt = path.extension().is_some_and(|extension| extension == "md");
-            Some((name, read(&path)?)).filter(|_| is_prompt)
+            Some((name, codex_regular_file::read_text(&path, LIMIT).ok()?)).filter(|_| is_prompt)
         })
         .map(|(name, text)| described(name, &text))
         .collect();
     saved.sort_by(|one, other| one.name.cmp(&other.name));
     saved
-}
-
-fn read(path: &Path) -> Option<String> {
-    let metadata = fs::metadata(path).ok()?;
-    if metadata.is_file() && metadata.len() <= LIMIT {
-        fs::read_to_string(path).ok()
-    } else {
-        None
-    }
 }
 
 fn described(name: String, text: &str) -> SavedPrompt {
@@ -77,7 +68,7 @@ pub(crate) fn text(home: Option<&str>, name: &str, arguments: &str) -> Result<St
     let path = folder(home)
         .filter(|_| is_name)
         .map(|folder| folder.join(format!("{name}.md")));
-    let text = path.and_then(|path| read(&path));
+    let text = path.and_then(|path| codex_regular_file::read_text(&path, LIMIT).ok());
     let text = text.ok_or_else(|| errors::invalid(format!("there is no prompt `{name}`")))?;
     Ok(filled_in(parts(&text).1, arguments))
 }

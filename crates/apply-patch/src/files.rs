@@ -1,7 +1,7 @@
 //! Access to the files that a patch is verified against, as a trait for layering and tests.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Larger files are refused, because a patch is meant for source text and whole files are held in memory.
@@ -62,25 +62,7 @@ impl FileAccess for DiskFiles {
     }
 
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        let metadata = fs::metadata(path)?;
-        // Opening a pipe would block. For folders the system reports its own error.
-        if !metadata.is_file() && !metadata.is_dir() {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "not a regular file",
-            ));
-        }
-        let mut content = Vec::new();
-        fs::File::open(path)?
-            .take(MAX_FILE_BYTES + 1)
-            .read_to_end(&mut content)?;
-        if content.len() as u64 > MAX_FILE_BYTES {
-            return Err(io::Error::new(
-                io::ErrorKind::FileTooLarge,
-                format!("larger than {MAX_FILE_BYTES} bytes"),
-            ));
-        }
-        Ok(content)
+        codex_regular_file::read(path, MAX_FILE_BYTES)
     }
 }
 

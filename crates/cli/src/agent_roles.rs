@@ -16,6 +16,8 @@ use toml::{Table, Value};
 /// Limits on the depth of role folders and the number of role files.
 const DEPTH: usize = 8;
 const FILES: usize = 256;
+/// Limit on the size of a role file.
+const MAX_BYTES: u64 = 1 << 20;
 
 /// The keys of a role file that describe the role itself.
 const ABOUT: [&str; 3] = ["name", "description", "nickname_candidates"];
@@ -222,7 +224,7 @@ fn take_file(
 }
 
 fn read_table(file: &Path) -> Result<Table, RoleFileError> {
-    let text = fs::read_to_string(file)?;
+    let text = codex_regular_file::read_text(file, MAX_BYTES)?;
     Ok(codex_config::parse_table(&text)?)
 }
 

@@ -40,8 +40,7 @@ fn from_file() -> &'static BTreeMap<String, String> {
     FILE.get_or_init(|| {
         let read = || {
             let path = home().ok()?.join(".env");
-            let small = std::fs::metadata(&path).ok()?.len() <= MAX_BYTES;
-            small.then(|| std::fs::read_to_string(path).ok()).flatten()
+            codex_regular_file::read_text(&path, MAX_BYTES).ok()
         };
         parse_dotenv(&read().unwrap_or_default())
             .into_iter()

@@ -3,9 +3,7 @@
 //! The global file comes first, then the files from the project root down to the working folder. The project files share
 //! a size limit. Files are read on request; they are not watched.
 
-use std::fs::File;
 use std::io;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::project::find_root;
@@ -95,7 +93,7 @@ impl ProjectDocSettings {
             let Some(path) = self.doc_in(folder)? else {
                 continue;
             };
-            let bytes = read_up_to(&path, left)?;
+            let bytes = codex_regular_file::read_start(&path, left)?;
             let text = String::from_utf8_lossy(&bytes);
             if !text.trim().is_empty() {
                 left = left.saturating_sub(bytes.len() as u64);
@@ -123,7 +121,7 @@ impl ProjectDocSettings {
 fn read_global(home: &Path, files: &mut Vec<PathBuf>) -> Option<String> {
     for name in [OVERRIDE_NAME, NAME] {
         let path = home.join(name);
-        let Ok(bytes) = read_up_to(&path, MAX_GLOBAL_BYTES) else {
+        let Ok(bytes) = codex_regular_file::read_start(&path, MAX_GLOBAL_BYTES) else {
             continue;
         };
         let text = String::from_utf8_lossy(&bytes);
@@ -134,16 +132,6 @@ fn read_global(home: &Path, files: &mut Vec<PathBuf>) -> Option<String> {
         }
     }
     None
-}
-
-/// Opens regular files only, because opening a pipe would block.
-fn read_up_to(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
-    let mut bytes = Vec::new();
-    File::open(path)?.take(limit).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Loads the rules files of a folder.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::{RuleError, RulesLoadError};
@@ -17,9 +17,11 @@ impl RuleSet {
     pub fn add_folder(&mut self, folder: &Path) -> Result<Vec<RuleError>, RulesLoadError> {
         let mut mistakes = Vec::new();
         for path in rule_files(folder)? {
-            let text = read(&path).map_err(|source| RulesLoadError {
-                path: path.clone(),
-                source,
+            let text = codex_regular_file::read_text(&path, MAX_FILE_BYTES).map_err(|source| {
+                RulesLoadError {
+                    path: path.clone(),
+                    source,
+                }
             })?;
             mistakes.extend(self.add_file(&path.to_string_lossy(), &text).err());
         }
@@ -50,18 +52,4 @@ fn rule_files(folder: &Path) -> Result<Vec<PathBuf>, RulesLoadError> {
     }
     paths.sort();
     Ok(paths)
-}
-
-fn read(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    fs::File::open(path)?
-        .take(MAX_FILE_BYTES + 1)
-        .read_to_string(&mut text)?;
-    if text.len() as u64 > MAX_FILE_BYTES {
-        return Err(io::Error::new(
-            io::ErrorKind::FileTooLarge,
-            "rule file is too large",
-        ));
-    }
-    Ok(text)
 }

@@ -3,6 +3,9 @@
 use std::io::{self, Write as _};
 use std::path::Path;
 
+/// A longer file is an error.
+const FILE_LIMIT: u64 = 8 * 1024 * 1024;
+
 /// Replaces a file atomically, or creates it with its parent folders.
 pub(crate) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     // Follows links, so that a link stays a link.
@@ -20,7 +23,7 @@ pub(crate) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
 
 /// Reads a file. `None` if it does not exist.
 pub(crate) fn read_existing(path: &Path) -> io::Result<Option<String>> {
-    match std::fs::read_to_string(path) {
+    match codex_regular_file::read_text(path, FILE_LIMIT) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),

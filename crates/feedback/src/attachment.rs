@@ -50,11 +50,7 @@ fn copy(
 
 /// Opens a file at most `MAX_BYTES` before its end.
 fn end_of(from: &Path) -> io::Result<io::Take<File>> {
-    // Opening a pipe would block.
-    if !from.metadata()?.is_file() {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
-    let mut file = File::open(from)?;
+    let mut file = codex_regular_file::open(from)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(MAX_BYTES)))?;
     Ok(file.take(MAX_BYTES))

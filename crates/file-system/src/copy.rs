@@ -8,7 +8,6 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use crate::error::FileError;
-use crate::read::{is_a_directory, open_regular};
 
 /// Copies `source` to the exact path `destination`: a file is replaced, a folder is merged. Folders need `recursive`.
 ///
@@ -104,7 +103,7 @@ fn copy_link(found: &Metadata, source: &Path, destination: &Path) -> Result<(), 
     let target = fs::read_link(source)?;
     if let Ok(existing) = fs::symlink_metadata(destination) {
         if existing.is_dir() {
-            return Err(is_a_directory().into());
+            return Err(codex_regular_file::is_a_directory().into());
         }
         if are_same(found, &existing) {
             return Err(FileError::SameFile);
@@ -123,7 +122,7 @@ fn copy_link(found: &Metadata, source: &Path, destination: &Path) -> Result<(), 
 }
 
 fn copy_file(source: &Path, destination: &Path) -> Result<(), FileError> {
-    let mut from = open_regular(OpenOptions::new().read(true), source)?;
+    let mut from = codex_regular_file::open(source)?;
     let found = from.metadata()?;
     if let Ok(existing) = fs::metadata(destination)
         && are_same(&found, &existing)
@@ -138,7 +137,7 @@ fn copy_file(source: &Path, destination: &Path) -> Result<(), FileError> {
         // The copy must never be readable for users who may not read the original.
         options.mode(found.permissions().mode() & 0o777 | 0o200);
     }
-    let mut to = open_regular(&mut options, destination)?;
+    let mut to = codex_regular_file::open_with(&mut options, destination)?;
     copy_content(&mut from, &mut to, found.len())?;
     to.set_permissions(found.permissions())?;
     Ok(())

@@ -11,9 +11,6 @@ pub enum FileError {
     /// The file is larger than the limit.
     #[error("file is too large to read: limit is {limit} bytes")]
     TooLarge { limit: u64 },
-    /// A pipe, socket or device. Reading or writing it might never end.
-    #[error("not a regular file")]
-    NotRegular,
     /// A folder is copied only on explicit request.
     #[error("a folder is copied only recursively")]
     NeedsRecursive,

@@ -1,6 +1,6 @@
 //! Reads a whole file in chunks.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub struct FileReader {
 /// # Errors
 /// The file does not exist, is not regular, or is too long.
 pub fn open(path: &Path, limit: u64) -> Result<FileReader, FileError> {
-    let file = open_regular(OpenOptions::new().read(true), path)?;
+    let file = codex_regular_file::open(path)?;
     let length = file.metadata()?.len();
     if length > limit {
         return Err(FileError::TooLarge { limit });
@@ -67,34 +67,4 @@ impl FileReader {
         self.left = left.ok_or(FileError::TooLarge { limit })?;
         Ok(filled)
     }
-}
-
-/// Opens a regular file. Never blocks, which opening a pipe would do.
-pub(crate) fn open_regular(options: &mut OpenOptions, path: &Path) -> Result<File, FileError> {
-    // Checked before opening, because opening some devices has side effects.
-    match std::fs::metadata(path) {
-        Ok(found) if found.is_dir() => return Err(is_a_directory().into()),
-        Ok(found) if !found.is_file() => return Err(FileError::NotRegular),
-        _ => {}
-    }
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        // Checked again, because the path may have been replaced.
-        let nonblock = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
-        options.custom_flags(nonblock.bits().cast_signed());
-    }
-    let file = options.open(path)?;
-    if file.metadata()?.is_file() {
-        Ok(file)
-    } else {
-        Err(FileError::NotRegular)
-    }
-}
-
-pub(crate) fn is_a_directory() -> io::Error {
-    #[cfg(unix)]
-    return rustix::io::Errno::ISDIR.into();
-    #[cfg(not(unix))]
-    io::ErrorKind::IsADirectory.into()
 }

@@ -5,7 +5,6 @@ use std::io::Write as _;
 use std::path::Path;
 
 use crate::error::FileError;
-use crate::read::open_regular;
 
 /// Replaces the content of a file, or creates it. Follows links; does not create parents.
 ///
@@ -14,7 +13,7 @@ use crate::read::open_regular;
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
-    open_regular(&mut options, path)?.write_all(bytes)?;
+    codex_regular_file::open_with(&mut options, path)?.write_all(bytes)?;
     Ok(())
 }
 

@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+/// A longer file of settings does not count.
+const SETTINGS_LIMIT: u64 = 1024 * 1024;
+
 /// The ignore file that the user's settings name, or the default one. It may not exist.
 #[must_use]
 pub fn ignore_files(home: Option<&Path>, config_home: Option<&Path>) -> Vec<PathBuf> {
@@ -17,7 +20,7 @@ pub fn ignore_files(home: Option<&Path>, config_home: Option<&Path>) -> Vec<Path
     let named = settings
         .into_iter()
         .flatten()
-        .filter_map(|path| std::fs::read_to_string(path).ok())
+        .filter_map(|path| codex_regular_file::read_text(&path, SETTINGS_LIMIT).ok())
         .find_map(|text| excludes_file(&text));
     match (named, home) {
         (Some(named), Some(home)) => match named.strip_prefix("~/") {

@@ -8,7 +8,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The settings that are copied. None of them names a program or a path to write to.
@@ -143,13 +143,16 @@ impl PrivateGitDir {
         fs::write(at.join("HEAD"), "ref: refs/heads/none\n")?;
         fs::write(at.join("config"), config(repository))?;
         for name in RULES {
-            if let Some(rules) = read_rules(&repository.common_dir.join(name)) {
+            let rules = repository.common_dir.join(name);
+            if let Ok(rules) = codex_regular_file::read_start(&rules, RULES_LIMIT) {
                 fs::write(at.join(name), rules)?;
             }
         }
         if index == InitialIndex::Copy {
-            match fs::copy(repository.git_dir.join("index"), at.join("index")) {
-                Ok(_) => {}
+            match codex_regular_file::open(&repository.git_dir.join("index")) {
+                Ok(mut index) => {
+                    io::copy(&mut index, &mut fs::File::create(at.join("index"))?)?;
+                }
                 // The repository has no files yet.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
@@ -218,17 +221,6 @@ fn config(repository: &Repository) -> String {
 fn escaped(value: &str) -> String {
     let value = value.replace('\\', "\\\\").replace('"', "\\\"");
     value.replace('\n', "\\n")
-}
-
-/// The content of a regular file. Opening a pipe would block.
-fn read_rules(path: &Path) -> Option<Vec<u8>> {
-    if !path.metadata().ok()?.is_file() {
-        return None;
-    }
-    let mut rules = Vec::new();
-    let mut file = fs::File::open(path).ok()?.take(RULES_LIMIT);
-    file.read_to_end(&mut rules).ok()?;
-    Some(rules)
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ pub fn create_dir_all(path: &Path) -> io::Result<()> {
 pub fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    let file = options.open(path)?;
+    let file = codex_regular_file::open_with(options, path)?;
     tighten(path);
     Ok(file)
 }

@@ -18,11 +18,8 @@ const LOCK_PAUSE: Duration = Duration::from_millis(50);
 /// # Errors
 /// The file cannot be read or is too large.
 pub fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match fs::metadata(path) {
-        Ok(metadata) if metadata.len() > MAX_BYTES => {
-            Err(io::Error::new(io::ErrorKind::InvalidData, "too large"))
-        }
-        Ok(_) => fs::read(path).map(Some),
+    match codex_regular_file::read(path, MAX_BYTES) {
+        Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }

@@ -106,7 +106,7 @@ struct ChainBuilder {
 impl ChainBuilder {
     /// Adds a file up to `end`, together with its bases.
     fn add(&mut self, path: &Path, end: u64) -> io::Result<()> {
-        let file = File::open(path)?;
+        let file = codex_regular_file::open(path)?;
         let based = if self.seen.insert(path.to_owned()) && self.seen.len() <= DEPTH {
             base_of(&file)?
         } else {
@@ -148,7 +148,7 @@ impl ChainBuilder {
 impl HistoryBase {
     /// The end offset in the base's file, at most the length of the file.
     fn end(&self, path: &Path) -> io::Result<u64> {
-        let mut file = File::open(path)?;
+        let mut file = codex_regular_file::open(path)?;
         let length = file.metadata()?.len();
         if let Some(offset) = self.end_byte_offset.filter(|offset| *offset <= length) {
             let mut last = [b'\n'];

@@ -4,7 +4,6 @@
 //! Several processes may have a thread loaded, but only one writes it at a time. A process may write again
 //! only if nobody else changed the file in the meantime; otherwise its history would lack turns.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -132,7 +131,7 @@ impl WriteClaim {
 
 /// Whether only metadata lines were added to a file since it had this length.
 fn is_same(path: &Path, length: u64) -> bool {
-    let Ok(mut file) = File::open(path) else {
+    let Ok(mut file) = codex_regular_file::open(path) else {
         return false;
     };
     let now = file.metadata().map_or(0, |metadata| metadata.len());

@@ -1,6 +1,5 @@
 //! Reads a whole rollout.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -74,7 +73,7 @@ pub fn load(path: &Path) -> Result<LoadedRollout, RolloutLoadError> {
 /// # Errors
 /// The file cannot be read.
 pub fn head(path: &Path, thread: &ThreadId) -> io::Result<Option<SessionMeta>> {
-    let mut lines = BufReader::new(File::open(path)?.take(HEAD_LIMIT));
+    let mut lines = BufReader::new(codex_regular_file::open(path)?.take(HEAD_LIMIT));
     let mut line = Vec::new();
     for _ in 0..HEAD_LINES {
         line.clear();

@@ -102,7 +102,7 @@ fn shorten(file: &mut File, most: u64) -> io::Result<()> {
 /// The current state of the message history.
 #[must_use]
 pub fn message_history(home: &Path) -> MessageHistoryState {
-    let Ok(file) = File::open(home.join(FILE)) else {
+    let Ok(file) = codex_regular_file::open(&home.join(FILE)) else {
         return MessageHistoryState::default();
     };
     let log_id = identity(&file);
@@ -125,7 +125,7 @@ pub fn message_history(home: &Path) -> MessageHistoryState {
 /// file.
 #[must_use]
 pub fn message_at(home: &Path, log_id: u64, offset: usize) -> Option<HistoryEntry> {
-    let file = File::open(home.join(FILE)).ok()?;
+    let file = codex_regular_file::open(&home.join(FILE)).ok()?;
     if log_id != 0 && identity(&file) != log_id {
         return None;
     }

@@ -1,7 +1,7 @@
 //! The names that users gave to threads: an append-only JSONL file under the home folder.
 
+use std::io;
 use std::path::Path;
-use std::{fs, io};
 
 use codex_protocol::ThreadId;
 use jiff::Timestamp;
@@ -34,7 +34,7 @@ pub fn set_name(home: &Path, id: &ThreadId, name: &str, at: Timestamp) -> io::Re
 /// The newest name of a thread. Unreadable lines are skipped.
 #[must_use]
 pub fn name_of(home: &Path, id: &ThreadId) -> Option<String> {
-    let text = fs::read_to_string(home.join(FILE)).ok()?;
+    let text = codex_regular_file::read_text(&home.join(FILE), u64::MAX).ok()?;
     let mut lines = text.lines().rev().filter(|line| line.contains(id.as_str()));
     lines.find_map(|line| {
         let line: NameLine = serde_json::from_str(line).ok()?;
@@ -44,6 +44,8 @@ pub fn name_of(home: &Path, id: &ThreadId) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

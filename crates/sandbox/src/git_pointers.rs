@@ -1,6 +1,5 @@
 //! Follows `.git` files, which worktrees and submodules have instead of a `.git` folder.
 
-use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
 /// `.git` and `commondir` files contain one line; larger files are ignored.
@@ -22,14 +21,8 @@ pub(crate) fn git_folders(dot_git: &Path) -> Vec<PathBuf> {
 }
 
 fn first_line(path: &Path) -> Option<String> {
-    if !path.is_file() {
-        return None;
-    }
-    let file = std::fs::File::open(path).ok()?;
-    let mut text = String::new();
-    file.take(POINTER_FILE_LIMIT)
-        .read_to_string(&mut text)
-        .ok()?;
+    let start = codex_regular_file::read_start(path, POINTER_FILE_LIMIT).ok()?;
+    let text = String::from_utf8(start).ok()?;
     text.lines().next().map(str::to_owned)
 }
 

@@ -24,7 +24,7 @@ pub fn install_bundled(folder: &Path, wanted: bool) -> io::Result<()> {
         };
     }
     let marker = folder.join(MARKER);
-    if fs::read_to_string(&marker).is_ok_and(|found| found == fingerprint()) {
+    if codex_regular_file::read(&marker, 64).is_ok_and(|found| found == fingerprint().as_bytes()) {
         return Ok(());
     }
     install_bundled(folder, false)?;

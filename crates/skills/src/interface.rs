@@ -8,6 +8,8 @@ use yaml_rust2::Yaml;
 
 use crate::yaml;
 
+/// A longer file is ignored.
+const FILE_LIMIT: u64 = 1024 * 1024;
 const SHORT: usize = 64;
 const LONG: usize = 1024;
 /// The name of this product in the file.
@@ -38,7 +40,7 @@ impl Default for SkillInterfaceFile {
 /// Reads the file of the skill in `folder`.
 pub(crate) fn read(folder: &Path) -> SkillInterfaceFile {
     let file = folder.join("agents/openai.yaml");
-    let Ok(text) = std::fs::read_to_string(&file) else {
+    let Ok(text) = codex_regular_file::read_text(&file, FILE_LIMIT) else {
         return SkillInterfaceFile::default();
     };
     match yaml::parse(&text) {

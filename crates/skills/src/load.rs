@@ -172,7 +172,7 @@ fn read(file: &Path) -> Result<FrontMatter, SkillError> {
     if length > FILE_LIMIT {
         return Err(SkillError::TooLong(FILE_LIMIT));
     }
-    let text = fs::read_to_string(file)?;
+    let text = codex_regular_file::read_text(file, FILE_LIMIT)?;
     front_matter::parse(&text, file)
 }
 

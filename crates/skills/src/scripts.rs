@@ -1,7 +1,6 @@
 //! Decides whether a skill contains scripts.
 
-use std::fs::{self, DirEntry, File};
-use std::io::Read;
+use std::fs::{self, DirEntry};
 use std::path::Path;
 
 /// A skill with more files is assumed to contain scripts.
@@ -67,12 +66,7 @@ fn is_executable(_: &DirEntry) -> bool {
 }
 
 fn names_interpreter(path: &Path) -> bool {
-    let mut start = [0; 2];
-    match File::open(path).map(|mut file| file.read(&mut start)) {
-        Ok(Ok(2)) => start == *b"#!",
-        Ok(Ok(_)) => false,
-        Ok(Err(_)) | Err(_) => true,
-    }
+    codex_regular_file::read_start(path, 2).map_or(true, |start| start == b"#!")
 }
 
 #[cfg(test)]

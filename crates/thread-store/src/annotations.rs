@@ -110,7 +110,7 @@ fn opened(path: &Path, before: FileProgress) -> Option<(File, i64, i64)> {
     if (inode, size) == (before.inode, before.offset) {
         return None;
     }
-    let mut file = File::open(path).ok()?;
+    let mut file = codex_regular_file::open(path).ok()?;
     if inode == before.inode && size >= before.offset {
         file.seek(SeekFrom::Start(before.offset.unsigned_abs()))
             .ok()?;

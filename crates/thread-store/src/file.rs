@@ -58,7 +58,7 @@ pub(crate) fn read_row(
     folder: String,
     file: String,
 ) -> io::Result<ThreadRow> {
-    let opened = open(path)?;
+    let opened = codex_regular_file::open(path)?;
     let stamp = FileStamp::of(&opened.metadata()?);
     let mut builder = FactsBuilder {
         thread: id,
@@ -97,7 +97,7 @@ pub(crate) fn read_row(
 
 /// Updates a row from what was added to its file. Reads the whole file if it was replaced.
 pub(crate) fn update_row(path: &Path, row: ThreadRow) -> io::Result<ThreadRow> {
-    let mut opened = open(path)?;
+    let mut opened = codex_regular_file::open(path)?;
     let stamp = FileStamp::of(&opened.metadata()?);
     let only_added = row.facts.preview.is_some()
         && stamp.size >= row.scanned
@@ -126,17 +126,6 @@ pub(crate) fn update_row(path: &Path, row: ThreadRow) -> io::Result<ThreadRow> {
         facts,
         ..row
     })
-}
-
-/// Opens a regular file. Opening a pipe would block.
-fn open(path: &Path) -> io::Result<File> {
-    if !path.metadata()?.is_file() {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "it is not a file",
-        ));
-    }
-    File::open(path)
 }
 
 /// Reads the first message from the base of a thread.

@@ -1,6 +1,6 @@
 //! Compares all rollouts with the index, for diagnosis. Changes nothing.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -97,7 +97,7 @@ fn look_at(path: &Path, id: &ThreadId, found: &mut Inspection) -> Option<FileSta
 }
 
 fn is_torn(path: &Path) -> io::Result<bool> {
-    let mut file = File::open(path)?;
+    let mut file = codex_regular_file::open(path)?;
     if file.seek(SeekFrom::End(0))? == 0 {
         return Ok(false);
     }

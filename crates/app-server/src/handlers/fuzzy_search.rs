@@ -30,8 +30,8 @@ pub(super) async fn search(
 ) -> Result<FuzzyFileSearchResponse, Failure> {
     let token = params.cancellation_token;
     let cancelled = connection.searches().begin(token.as_deref());
-    let roots = roots(&server, params.roots);
     blocking(move || {
+        let roots = roots(&server, params.roots);
         let found = codex_file_search::search(&roots, &params.query, MATCHES_LIMIT, &cancelled);
         connection.searches().end(token.as_deref(), &cancelled);
         let files = found.into_iter().map(result).collect();
@@ -59,7 +59,8 @@ pub(super) async fn start_session(
         let (notifier, id) = (Arc::clone(&notifier), params.session_id.clone());
         move |event| notifier.send(&notification(&id, event))
     };
-    let session = SearchSession::start(roots(&server, params.roots), MATCHES_LIMIT, notify)
+    let roots = blocking(move || Ok(roots(&server, params.roots))).await?;
+    let session = SearchSession::start(roots, MATCHES_LIMIT, notify)
         .map_err(|error| not_started(&error.to_string()))?;
     let session = NamedSession { session, notifier };
     Ok(EarlyReply::then(

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use codex_image::{ImageError, prepare};
+use codex_image::prepare;
 
 /// The maximum size of an image file.
 const IMAGE_LIMIT: u64 = 20 * 1024 * 1024;
@@ -38,25 +38,18 @@ pub(crate) enum ImageProblem {
 
 /// Reads an image file as a data URL.
 pub(crate) async fn data_url(path: &Path) -> Result<String, ImageProblem> {
-    let size = tokio::fs::metadata(path).await?.len();
-    if size > IMAGE_LIMIT {
-        let problem = format!("it has {size} bytes");
-        return Err(ImageProblem::Invalid(problem));
-    }
-    let bytes = tokio::fs::read(path).await?;
+    let file = path.to_owned();
     let url = tokio::task::spawn_blocking(move || {
-        let image = prepare(bytes)?;
-        let data = STANDARD.encode(image.bytes);
-        Ok::<_, ImageError>(format!("data:{};base64,{data}", image.mime))
-    });
-    match url.await {
-        Ok(Ok(url)) => Ok(url),
-        Ok(Err(unusable)) => Err(match kind_of(path) {
+        let bytes = codex_regular_file::read(&file, IMAGE_LIMIT)?;
+        let image = prepare(bytes).map_err(|unusable| match kind_of(&file) {
             Some(kind) => ImageProblem::Unsupported(kind),
             None => ImageProblem::Invalid(unusable.to_string()),
-        }),
-        Err(_) => Err(ImageProblem::Invalid("it cannot be decoded".to_owned())),
-    }
+        })?;
+        let data = STANDARD.encode(image.bytes);
+        Ok(format!("data:{};base64,{data}", image.mime))
+    });
+    let undecodable = |_| Err(ImageProblem::Invalid("it cannot be decoded".to_owned()));
+    url.await.unwrap_or_else(undecodable)
 }
 
 fn kind_of(path: &Path) -> Option<&'static str> {

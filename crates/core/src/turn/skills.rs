@@ -1,6 +1,7 @@
 //! Skills in a turn: which there are, and the texts of those that the user mentions.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use codex_protocol::{EventMsg, ResponseItem, UserInput, WarningEvent};
@@ -11,6 +12,8 @@ use crate::history::user_message;
 
 /// The maximum length of the text of a skill.
 const TEXT_LIMIT: usize = 256 * 1024;
+/// A longer file of a skill is not read.
+const FILE_LIMIT: u64 = 1024 * 1024;
 
 impl RunningTurn<'_> {
     /// Finds the skills at the beginning of a turn.
@@ -41,7 +44,7 @@ impl RunningTurn<'_> {
         let mut texts = Vec::new();
         for skill in mentioned(skills, &input) {
             let (name, path) = (&skill.metadata.name, &skill.metadata.path);
-            match tokio::fs::read_to_string(path).await {
+            match read_text(path).await {
                 Ok(text) => {
                     let text = &text[..text.floor_char_boundary(TEXT_LIMIT)];
                     texts.push(user_message([format!(
@@ -74,4 +77,11 @@ pub(crate) async fn read_skills(
     let (library, folder) = (Arc::clone(library), folder.to_path_buf());
     let reading = tokio::task::spawn_blocking(move || library.skills(&folder, &[]));
     reading.await.ok()
+}
+
+async fn read_text(path: &str) -> io::Result<String> {
+    let path = PathBuf::from(path);
+    let reading =
+        tokio::task::spawn_blocking(move || codex_regular_file::read_text(&path, FILE_LIMIT));
+    reading.await.unwrap_or_else(|error| Err(error.into()))
 }

@@ -1,8 +1,6 @@
 //! The rules of one ignore file.
 
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -26,6 +24,7 @@ pub(crate) struct IgnorePatterns(Gitignore);
 impl IgnorePatterns {
     /// Reads the rules; none if no file can be read.
     pub(super) fn read<'p>(paths: impl IntoIterator<Item = &'p Path>) -> Option<Self> {
+        let read = |path| codex_regular_file::read_start(path, SIZE_LIMIT).ok();
         let texts: Vec<_> = paths.into_iter().filter_map(read).collect();
         (!texts.is_empty()).then(|| Self::parse(texts.iter().map(Vec::as_slice)))
     }
@@ -51,17 +50,6 @@ impl IgnorePatterns {
             Match::Whitelist(_) => Some(IgnoreDecision::Include),
         }
     }
-}
-
-fn read(path: &Path) -> Option<Vec<u8>> {
-    // Opening a named pipe would block.
-    if !path.metadata().is_ok_and(|found| found.is_file()) {
-        return None;
-    }
-    let mut text = Vec::new();
-    let file = File::open(path).ok()?;
-    file.take(SIZE_LIMIT).read_to_end(&mut text).ok()?;
-    Some(text)
 }
 
 #[cfg(test)]

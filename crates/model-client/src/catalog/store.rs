@@ -4,7 +4,6 @@
 //! The API's list is cached in a file for five minutes, so that not every start sends a request. A list that cannot be
 //! fetched, parsed or cached is not an error: the next best source is used.
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -205,10 +204,7 @@ fn with(models: Option<Vec<ModelInfo>>) -> ModelCatalog {
 }
 
 fn read(path: &Path) -> Option<ModelsCache> {
-    if fs::metadata(path).ok()?.len() > MAX_CACHE_BYTES {
-        return None;
-    }
-    let text = fs::read(path).ok()?;
+    let text = codex_regular_file::read(path, MAX_CACHE_BYTES).ok()?;
     let value: Value = serde_json::from_slice(&text).ok()?;
     ModelsCache::deserialize(value)
         .inspect_err(|error| tracing::warn!(%error, "ignoring a list of models that was kept"))
@@ -229,6 +225,8 @@ fn write(path: &Path, cache: &ModelsCache) -> io::Result<()> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::fs;
+
     use async_trait::async_trait;
     use jiff::ToSpan;
     use parking_lot::Mutex;

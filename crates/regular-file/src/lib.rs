@@ -1,0 +1,148 @@
+//! Layer: foundation. Reads files that others can replace, in bounded time and memory.
+//!
+//! Opening or reading a named pipe, a socket or a device can block for ever. What a project, a request or a settings
+//! file names is therefore opened here, which takes regular files only, and read up to a limit. The null device counts
+//! as an empty file, because links to it are a usual way to switch a file off.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Read as _};
+use std::path::Path;
+
+/// Opens a regular file for reading. Follows links.
+///
+/// # Errors
+/// It does not exist, is not regular, or cannot be opened.
+pub fn open(path: &Path) -> io::Result<File> {
+    open_with(OpenOptions::new().read(true), path)
+}
+
+/// Opens a regular file with these options, which may create it. Never blocks.
+///
+/// # Errors
+/// It is not regular, or cannot be opened.
+pub fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    // Checked before opening, because opening some devices has side effects.
+    if let Ok(found) = std::fs::metadata(path) {
+        check(&found)?;
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+        options.custom_flags(flags.bits().cast_signed());
+    }
+    let file = options.open(path)?;
+    // Checked again, because the path may have been replaced.
+    check(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// Reads a regular file.
+///
+/// # Errors
+/// It cannot be opened or read, or is longer than `limit`.
+pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let bytes = read_start(path, limit.saturating_add(1))?;
+    if bytes.len() as u64 > limit {
+        let message = format!("larger than {limit} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(bytes)
+}
+
+/// Reads a regular file that is UTF-8.
+///
+/// # Errors
+/// It cannot be opened or read, is longer than `limit`, or is not UTF-8.
+pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
+    String::from_utf8(read(path, limit)?).map_err(|_| {
+        // In the words of `std::fs::read_to_string`.
+        let message = "stream did not contain valid UTF-8";
+        io::Error::new(io::ErrorKind::InvalidData, message)
+    })
+}
+
+/// Reads the first `limit` bytes of a regular file.
+///
+/// # Errors
+/// It cannot be opened or read.
+pub fn read_start(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.take(limit).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn check(found: &Metadata) -> io::Result<()> {
+    if found.is_dir() {
+        return Err(is_a_directory());
+    }
+    if found.is_file() || is_null_device(found) {
+        return Ok(());
+    }
+    let message = "not a regular file";
+    Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+}
+
+#[cfg(unix)]
+fn is_null_device(found: &Metadata) -> bool {
+    use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+    found.file_type().is_char_device()
+        && std::fs::metadata("/dev/null").is_ok_and(|null| null.rdev() == found.rdev())
+}
+
+#[cfg(not(unix))]
+fn is_null_device(_: &Metadata) -> bool {
+    false
+}
+
+/// The error of the system for a folder in place of a file.
+#[must_use]
+pub fn is_a_directory() -> io::Error {
+    #[cfg(unix)]
+    return rustix::io::Errno::ISDIR.into();
+    #[cfg(not(unix))]
+    io::ErrorKind::IsADirectory.into()
+}
+
+#[cfg(all(test, unix))]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_block_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, mode).unwrap();
+        let socket = folder.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        for path in [&pipe, &socket, Path::new("/dev/zero")] {
+            let error = read(path, 10).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                "not a regular file",
+                "{}",
+                path.display()
+            );
+        }
+        assert_eq!(
+            read(folder.path(), 10).unwrap_err().raw_os_error(),
+            is_a_directory().raw_os_error()
+        );
+        assert_eq!(read(Path::new("/dev/null"), 10).unwrap(), b"");
+    }
+
+    #[test]
+    fn the_limit_is_the_longest_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        std::fs::write(&file, "four").unwrap();
+        assert_eq!(read_text(&file, 4).unwrap(), "four");
+        assert_eq!(
+            read(&file, 3).unwrap_err().kind(),
+            io::ErrorKind::FileTooLarge
+        );
+        assert_eq!(read_start(&file, 3).unwrap(), b"fou");
+    }
+}
