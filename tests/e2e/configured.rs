@@ -15,7 +15,12 @@ use crate::threads::said;
 
 /// Runs a turn in a new thread and answers the ids of both.
 async fn turn(server: &mut AppServer) -> (String, String) {
-    let thread = server.start_thread().await;
+    turn_with(server, json!({})).await
+}
+
+/// The same with settings of the thread.
+async fn turn_with(server: &mut AppServer, config: Value) -> (String, String) {
+    let thread = server.start_thread_with(json!({ "config": config })).await;
     let params = json!({ "threadId": thread, "input": [{ "type": "text", "text": "go" }] });
     server.call("turn/start", params).await.unwrap();
     let ended = server.completed_turn().await;
@@ -134,4 +139,23 @@ async fn the_model_is_told_of_the_trailer_of_commits() {
         }
         server.finish().await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn a_thread_has_the_skills_and_tools_that_its_request_sets() {
+    let replies = (0..3).map(|number| said(&format!("message-{number}"), "done"));
+    let model = ModelServer::start(replies).await.unwrap();
+    let home = scripted_home(&model, "");
+    let mut server = experimental_server(&home).await;
+    let own = json!({ "skills.bundled.enabled": false, "features.image_generation": true });
+    for (config, is_own) in [(json!({}), false), (own, true), (json!({}), false)] {
+        turn_with(&mut server, config).await;
+        let request = model.requests().pop().unwrap().json();
+        let has_skill = request["input"].to_string().contains("skill-creator");
+        assert_eq!(has_skill, !is_own);
+        let images = json!({ "type": "image_generation", "output_format": "png" });
+        let has_tool = request["tools"].as_array().unwrap().contains(&images);
+        assert_eq!(has_tool, is_own);
+    }
+    server.finish().await.unwrap();
 }

@@ -4,7 +4,6 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use codex_test_support::{AppServer, ModelServer, ReceivedRequest};
 use serde_json::{Value, json};
@@ -123,28 +122,49 @@ async fn a_relative_folder_of_a_turn_is_told_as_it_is_used() {
     // The server's folder counts, not that of the thread.
     turn(&mut server, &thread, json!({ "cwd": "two" })).await;
     let two = folder.join("two");
-    let resumed = resumed(&mut server, &thread).await;
-    assert_eq!(resumed["cwd"], two.to_str().unwrap());
+    let cwd = resumed(&mut server, &thread).await["cwd"].clone();
+    assert_eq!(cwd, two.to_str().unwrap());
     let input = last_request(&model)["input"].to_string();
     let told = format!("<cwd>{}</cwd>", two.display());
     assert!(input.contains(&told), "{input}");
+    for (asked, told) in [
+        ("./one/../two/", folder.join("two")),
+        ("", folder.clone()),
+        ("..", folder.parent().unwrap().to_owned()),
+        ("~/x", home.path().join("person/x")),
+    ] {
+        let other = start_thread(&mut server, json!({ "cwd": asked })).await;
+        assert_eq!(other["cwd"], told.to_str().unwrap(), "{asked}");
+        turn(&mut server, &thread, json!({ "cwd": asked })).await;
+        let cwd = resumed(&mut server, &thread).await["cwd"].clone();
+        assert_eq!(cwd, told.to_str().unwrap(), "{asked}");
+    }
     server.finish().await.unwrap();
 }
 
 #[tokio::test]
-async fn a_pipe_in_place_of_instructions_holds_nobody_up() {
+async fn the_paths_of_a_sandbox_are_absolute() {
     let model = model().await;
     let home = scripted_home(&model, "");
-    for pipe in ["AGENTS.md", "work/AGENTS.md"] {
-        let pipe = home.path().join(pipe);
-        fs::create_dir_all(pipe.parent().unwrap()).unwrap();
-        let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
-        assert!(made.success());
-    }
     let mut server = experimental_server(&home).await;
-    let thread = start_thread(&mut server, json!({ "cwd": "work" })).await;
-    let ended = turn(&mut server, &thread, json!({})).await;
-    assert_eq!(ended["status"], "completed");
+    let thread = start_thread(&mut server, json!({})).await;
+    let writable = |root: &str| json!({ "type": "workspaceWrite", "writableRoots": [root] });
+    for policy in [
+        writable("sub"),
+        writable("~/sub"),
+        json!({ "type": "readOnly", "access": { "type": "restricted", "readableRoots": ["sub"] } }),
+    ] {
+        for method in ["turn/start", "thread/settings/update"] {
+            let params = json!({ "threadId": thread["thread"]["id"], "sandboxPolicy": policy,
+                "input": [{ "type": "text", "text": "go" }] });
+            let reply = server.call(method, params).await.unwrap();
+            assert_eq!(reply["error"]["code"], -32600, "{reply}");
+        }
+    }
+    let policy = json!({ "sandboxPolicy": writable("/tmp/./x/../y/") });
+    turn(&mut server, &thread, policy).await;
+    let resumed = resumed(&mut server, &thread).await;
+    assert_eq!(resumed["sandbox"]["writableRoots"], json!(["/tmp/y"]));
     server.finish().await.unwrap();
 }
 
@@ -178,7 +198,10 @@ async fn settings_that_are_not_allowed_fail_the_turn_and_are_not_told() {
     let program = limited(&home, limits);
     let mut server = AppServer::start(text(&program), home.path()).unwrap();
     server.initialize_experimental().await;
-    let thread = start_thread(&mut server, json!({})).await;
+    let named = json!({ "permissions": ":danger-full-access" });
+    let thread = start_thread(&mut server, named).await;
+    assert_eq!(thread["sandbox"]["type"], "readOnly");
+    assert_eq!(thread["activePermissionProfile"], Value::Null, "{thread}");
     let forbidden = json!({
         "approvalPolicy": "never",
         "sandboxPolicy": { "type": "dangerFullAccess" },

@@ -81,6 +81,12 @@ impl Configuration {
         &self.cwd
     }
 
+    /// The folder that a request means.
+    #[must_use]
+    pub fn folder(&self, cwd: &str) -> PathBuf {
+        self.environment.lock().absolute(&self.cwd, cwd)
+    }
+
     /// The flags of the process.
     #[must_use]
     pub fn flags(&self) -> &Overrides {

@@ -44,13 +44,11 @@ pub struct Identity {
 #[derive(Clone, Debug)]
 pub struct RequestedSettings {
     /// The working folder; by default that of the server.
-    pub cwd: Option<PathBuf>,
+    pub cwd: Option<String>,
     /// Explicit params of the request.
     pub params: RequestParams,
     /// Configuration overrides by key.
     pub overrides: Map<String, Value>,
-    /// The name of the permission profile, if one is given.
-    pub permission_profile: Option<String>,
     pub client: ClientName,
 }
 

@@ -22,7 +22,7 @@ use codex_skills::{SkillLibrary, SkillToggle};
 use codex_thread_store::ThreadStore;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use crate::agent_roles::ConfiguredRoles;
 use crate::engine_files::engine_files;
@@ -131,9 +131,9 @@ impl EngineHost {
     }
 
     fn try_prepare(&self, settings: &RequestedSettings) -> anyhow::Result<PreparedThread> {
-        let own = self.configuration.cwd();
-        let cwd = settings.cwd.as_ref();
-        let cwd = cwd.map_or_else(|| own.to_owned(), |cwd| own.join(cwd));
+        let cwd = self
+            .configuration
+            .folder(settings.cwd.as_deref().unwrap_or_default());
         let (config, layers) =
             self.configuration
                 .load(&cwd, &settings.overrides, &settings.params)?;
@@ -165,7 +165,7 @@ impl EngineHost {
         );
         session.originator = originator(&settings.client);
         session.source = self.source.clone();
-        session.skills = Some(Arc::clone(&self.skills));
+        session.skills = Some(self.skills_of(&settings.overrides)?);
         if let (Some(agents), Some((roles, odd))) = (&mut session.agents, roles) {
             agents.roles = Some(Arc::new(roles));
             warnings.extend(odd);
@@ -179,6 +179,17 @@ impl EngineHost {
             warnings,
             deprecations,
         })
+    }
+
+    /// The skills of a thread: those of all threads, unless its request has settings about skills.
+    fn skills_of(&self, overrides: &Map<String, Value>) -> anyhow::Result<Arc<SkillLibrary>> {
+        let is_about_skills = |key: &String| key == "skills" || key.starts_with("skills.");
+        if !overrides.keys().any(is_about_skills) {
+            return Ok(Arc::clone(&self.skills));
+        }
+        let mut flags = self.configuration.flags().clone();
+        flags.add_json(overrides)?;
+        Ok(skills::library_of_thread(flags))
     }
 
     /// The engine for a provider and client. If the model catalogue has changed, new threads get a new engine; running

@@ -106,8 +106,7 @@ pub(crate) fn session_parts(
         approval_policy,
         approvals_reviewer,
         sandbox_policy,
-        permissions: _,
-        workspace_write: _,
+        permissions,
         allow_login_shell,
         zsh_path: _,
         background_terminal_max_timeout,
@@ -146,6 +145,7 @@ pub(crate) fn session_parts(
             approval_policy,
             approvals_reviewer,
             sandbox_policy,
+            permission_profile: permissions,
             ..ThreadSettings::new(cwd, model)
         },
         review_model,
@@ -272,6 +272,7 @@ fn features(set: FeatureSet) -> Features {
         request_permissions: on(Feature::RequestPermissionsTool),
         exec_permissions: on(Feature::ExecPermissionApprovals),
         default_mode_questions: on(Feature::DefaultModeRequestUserInput),
+        image_generation: on(Feature::ImageGeneration),
     }
 }
 

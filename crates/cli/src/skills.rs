@@ -20,11 +20,25 @@ use crate::wiring;
 /// The skill library for the configuration with these flags.
 pub(crate) fn library(flags: Overrides) -> Arc<SkillLibrary> {
     SkillLibrary::new(move |cwd| {
-        sources(cwd, &flags).map_err(|error| SourceError(format!("{error:#}")))
+        let (sources, config) = sources(cwd, &flags)?;
+        if let Err(error) = install_bundled(&system_root(&config.home), config.tools.bundled_skills)
+        {
+            tracing::warn!("the bundled skills are not there: {error}");
+        }
+        Ok(sources)
     })
 }
 
-fn sources(cwd: &Path, flags: &Overrides) -> anyhow::Result<SkillSources> {
+/// The skill library of a thread with flags of its own, which has no say about the files of bundled skills.
+pub(crate) fn library_of_thread(flags: Overrides) -> Arc<SkillLibrary> {
+    SkillLibrary::new(move |cwd| Ok(sources(cwd, &flags)?.0))
+}
+
+fn sources(cwd: &Path, flags: &Overrides) -> Result<(SkillSources, Config), SourceError> {
+    read_sources(cwd, flags).map_err(|error| SourceError(format!("{error:#}")))
+}
+
+fn read_sources(cwd: &Path, flags: &Overrides) -> anyhow::Result<(SkillSources, Config)> {
     let env = wiring::config_environment()?;
     let stack = LayerStack::load(&env, Some(cwd), flags)?;
     let params = RequestParams::default();
@@ -36,18 +50,15 @@ fn sources(cwd: &Path, flags: &Overrides) -> anyhow::Result<SkillSources> {
         host_features: &BTreeMap::new(),
     };
     let config = Config::from_stack(&stack, request)?;
-    let bundled = config.tools.bundled_skills;
-    if let Err(error) = install_bundled(&system_root(&env), bundled) {
-        tracing::warn!("the bundled skills are not there: {error}");
-    }
-    Ok(SkillSources {
-        roots: roots(&stack, &env, bundled),
+    let sources = SkillSources {
+        roots: roots(&stack, &env, config.tools.bundled_skills),
         rules: config.tools.skill_rules.iter().filter_map(rule).collect(),
-    })
+    };
+    Ok((sources, config))
 }
 
-fn system_root(env: &Environment) -> PathBuf {
-    env.codex_home.join("skills/.system")
+fn system_root(home: &Path) -> PathBuf {
+    home.join("skills/.system")
 }
 
 /// The roots, the nearest first.
@@ -75,7 +86,7 @@ fn roots(stack: &LayerStack, env: &Environment, bundled: bool) -> Vec<SkillRoot>
                     roots.push(root(home.join(".agents/skills"), SkillScope::User));
                 }
                 if bundled {
-                    roots.push(root(system_root(env), SkillScope::System));
+                    roots.push(root(system_root(&env.codex_home), SkillScope::System));
                 }
             }
             LayerSource::System { file } => {

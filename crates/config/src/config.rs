@@ -24,7 +24,6 @@ pub use agents::{AgentRole, AgentSettings};
 pub(crate) use decode_file::decode_file;
 pub use instructions::Instructions;
 pub use model::{ModelCatalog, ModelSettings};
-pub use permissions::{FileEntry, FileTarget, NamedPermissions};
 pub use policy::PolicySettings;
 pub use request::{LoadRequest, RequestParams};
 pub use services::{

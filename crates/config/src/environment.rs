@@ -82,6 +82,12 @@ impl Environment {
         self.codex_home.join(CONFIG_FILE)
     }
 
+    /// The absolute form of a path that starts at `folder`, or with `~` in the user's home.
+    #[must_use]
+    pub fn absolute(&self, folder: &Path, path: &str) -> PathBuf {
+        self.path_base(folder).absolute(path)
+    }
+
     /// How to resolve paths of a layer in `folder`.
     pub(crate) fn path_base<'a>(&'a self, folder: &'a Path) -> PathBase<'a> {
         PathBase {

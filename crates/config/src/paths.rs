@@ -1,6 +1,8 @@
 //! Makes paths absolute without following links.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
+
+use codex_protocol::normalize_path;
 
 /// The base for relative paths and `~` in one layer.
 #[derive(Clone, Copy, Debug)]
@@ -19,29 +21,8 @@ impl PathBase<'_> {
             }
             _ => self.folder.join(text),
         };
-        normalize(&path)
+        normalize_path(&path)
     }
-}
-
-/// Takes `.` and `..` out of a path by text alone.
-pub(crate) fn normalize(path: &Path) -> PathBuf {
-    let mut result = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                if !matches!(
-                    result.components().next_back(),
-                    Some(Component::RootDir | Component::Prefix(_))
-                ) && !result.pop()
-                {
-                    result.push("..");
-                }
-            }
-            other => result.push(other),
-        }
-    }
-    result
 }
 
 #[cfg(test)]

@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
+use codex_protocol::normalize_path;
+
 use crate::key_path::KeyPath;
-use crate::paths::normalize;
 use crate::project::ProjectFolders;
 
 /// The user's decision about a project.
@@ -82,7 +83,7 @@ impl TrustRules {
             .filter_map(|(path, project)| {
                 let level = TrustLevel::parse(project.get("trust_level")?)?;
                 Some(TrustRule {
-                    path: normalize(Path::new(path)),
+                    path: normalize_path(Path::new(path)),
                     real: OnceCell::new(),
                     level,
                 })
@@ -147,7 +148,7 @@ impl TrustRules {
     }
 
     fn level_of(&self, folder: &Path) -> Option<TrustLevel> {
-        let plain = normalize(folder);
+        let plain = normalize_path(folder);
         if let Some(rule) = self.entries.iter().find(|rule| rule.path == plain) {
             return Some(rule.level);
         }

@@ -13,6 +13,12 @@ use uuid::Uuid;
 #[serde(transparent)]
 pub struct AbsolutePathBuf(pub String);
 
+impl AsRef<str> for AbsolutePathBuf {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
 /// The place of an agent in the tree of agents, for example `/root/tests`.
 #[derive(
     Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,

@@ -96,6 +96,26 @@ pub enum SandboxPolicy {
     },
 }
 
+impl SandboxPolicy {
+    /// All paths that it names.
+    pub fn paths_mut(&mut self) -> impl Iterator<Item = &mut AbsolutePathBuf> {
+        let (writable, access) = match self {
+            Self::WorkspaceWrite {
+                writable_roots,
+                read_only_access,
+                ..
+            } => (Some(writable_roots), Some(read_only_access)),
+            Self::ReadOnly { access, .. } => (None, Some(access)),
+            Self::DangerFullAccess | Self::ExternalSandbox { .. } => (None, None),
+        };
+        let readable = match access {
+            Some(ReadOnlyAccess::Restricted { readable_roots, .. }) => Some(readable_roots),
+            Some(ReadOnlyAccess::FullAccess) | None => None,
+        };
+        writable.into_iter().chain(readable).flatten()
+    }
+}
+
 /// What a sandbox lets be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Tagged)]
 #[serde(tag = "type", rename_all = "kebab-case")]

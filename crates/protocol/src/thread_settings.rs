@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::configure_session::ConfigureSession;
 use crate::op::{OverrideTurnContext, UserTurn};
+use crate::path::normalize_path;
 use crate::policy::{ApprovalsReviewer, AskForApproval, SandboxPolicy};
 use crate::settings::{
     CollaborationMode, ModeKind, Personality, ReasoningEffort, ReasoningSummary, ServiceTier,
@@ -107,7 +108,7 @@ impl ThreadSettings {
         } = patch;
         let mut new = self.clone();
         if let Some(cwd) = cwd {
-            new.cwd = base.join(cwd);
+            new.cwd = normalize_path(&base.join(cwd));
         }
         match collaboration_mode {
             Some(CollaborationMode { mode, settings }) => {
@@ -236,6 +237,8 @@ mod tests {
             .cwd
         };
         assert_eq!(cwd("sub"), Path::new("/base/sub"));
+        assert_eq!(cwd("./sub/../../x/").as_os_str(), "/x");
+        assert_eq!(cwd("").as_os_str(), "/base");
         assert_eq!(cwd("/other"), Path::new("/other"));
     }
 

@@ -148,9 +148,6 @@ impl SkillLibrary {
             }],
             ..SkillSet::default()
         };
-        if !folder.is_absolute() {
-            return failed("the folder must be an absolute path".to_owned());
-        }
         let mut sources = match (self.source)(folder) {
             Ok(sources) => sources,
             Err(error) => return failed(error.to_string()),

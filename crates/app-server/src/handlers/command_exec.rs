@@ -16,13 +16,11 @@ use codex_exec::{
     CaptureLimits, CapturedOutput, RunEnd, RunLimits, RunOutcome, SpawnError, StreamSetup,
     TerminalSize,
 };
-use codex_protocol::SandboxPolicy;
 
 use super::call::{EarlyReply, RequestContext};
-use super::fs::absolute;
+use super::permissions::requested_sandbox;
 use crate::connection::Connection;
 use crate::failure::Failure;
-use crate::projection::engine_sandbox;
 use crate::run_output::RunOutput;
 use crate::runs::{Reservation, Run, RunEnded};
 use crate::server::AppServer;
@@ -144,10 +142,7 @@ impl CommandExecRequest {
         check(&params)?;
         let timeout = timeout(&params)?;
         let size = params.size.as_ref().map(terminal_size).transpose()?;
-        let policy = params.sandbox_policy.map(engine_sandbox);
-        if let Some(policy) = &policy {
-            check_paths(policy)?;
-        }
+        let policy = params.sandbox_policy.map(requested_sandbox).transpose()?;
         let takes_input = params.tty || params.stream_stdin;
         let is_streamed = params.tty || params.stream_stdout_stderr;
         let reservation = match &params.process_id {
@@ -275,26 +270,6 @@ fn timeout(params: &CommandExecParams) -> Result<Option<Duration>, Failure> {
         Failure::over_limit(message)
     })?;
     Ok(Some(Duration::from_millis(milliseconds)))
-}
-
-/// A relative path would have different meanings for client and server.
-fn check_paths(policy: &SandboxPolicy) -> Result<(), Failure> {
-    use codex_protocol::ReadOnlyAccess;
-    let (writable, access) = match policy {
-        SandboxPolicy::WorkspaceWrite {
-            writable_roots,
-            read_only_access,
-            ..
-        } => (writable_roots.as_slice(), read_only_access),
-        SandboxPolicy::ReadOnly { access, .. } => (&[][..], access),
-        _ => return Ok(()),
-    };
-    let readable = match access {
-        ReadOnlyAccess::Restricted { readable_roots, .. } => readable_roots.as_slice(),
-        ReadOnlyAccess::FullAccess => &[],
-    };
-    let mut paths = writable.iter().chain(readable);
-    paths.try_for_each(|path| absolute(path).map(drop))
 }
 
 fn not_started(error: StandaloneError) -> Failure {

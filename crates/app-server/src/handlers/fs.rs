@@ -15,7 +15,6 @@ use codex_app_server_protocol::v2::{
     FsRemoveResponse, FsWriteFileParams, FsWriteFileResponse,
 };
 use codex_file_system::{self as files, FileError};
-use codex_protocol::AbsolutePathBuf;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::blocking;
@@ -216,8 +215,8 @@ pub(super) async fn copy(
 }
 
 /// The path of a request. A relative path fails with the error of an unreadable file.
-pub(super) fn absolute(path: &AbsolutePathBuf) -> Result<PathBuf, Failure> {
-    files::absolute(&path.0).ok_or_else(|| {
+pub(super) fn absolute(path: impl AsRef<str>) -> Result<PathBuf, Failure> {
+    files::absolute(path.as_ref()).ok_or_else(|| {
         Failure::invalid("Invalid request: AbsolutePathBuf deserialized without a base path")
     })
 }

@@ -66,7 +66,7 @@ use crate::thread::{StoredHistory, ThreadHandle, read_history};
 
 pub(crate) use call::{Order, RequestContext, RequestQueue};
 pub(crate) use environments::check_environments;
-pub(crate) use permissions::built_in_sandbox;
+pub(crate) use permissions::{built_in_sandbox, requested_sandbox};
 pub(crate) use table::{handle, order_of};
 pub(crate) use thread_queue::{queue_changed, take as take_queued};
 pub(crate) use thread_revert::newest_cursors;

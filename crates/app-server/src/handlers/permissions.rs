@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::blocking;
 use super::call::RequestContext;
+use super::fs::absolute;
 use super::paging::page;
 use crate::failure::Failure;
 use crate::projection::engine_sandbox;
@@ -27,6 +28,17 @@ pub(crate) fn built_in_sandbox(name: &str) -> Result<codex_protocol::SandboxPoli
     let policy: Result<SandboxPolicy, _> = serde_json::from_value(json!({ "type": kind }));
     let policy = policy.map_err(|error| Failure::internal(error.to_string()))?;
     Ok(engine_sandbox(policy))
+}
+
+/// The sandbox policy that a request names. A relative path would mean one thing here and another to whoever wrote it.
+pub(crate) fn requested_sandbox(
+    policy: SandboxPolicy,
+) -> Result<codex_protocol::SandboxPolicy, Failure> {
+    let mut policy = engine_sandbox(policy);
+    for path in policy.paths_mut() {
+        path.0 = absolute(&path.0)?.display().to_string();
+    }
+    Ok(policy)
 }
 
 pub(super) async fn list(

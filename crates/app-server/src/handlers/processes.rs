@@ -1,6 +1,6 @@
 //! `process/*`: programs that a client runs outside of any sandbox. They end with their connection.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +21,7 @@ use codex_exec::{
 use codex_protocol::{SandboxPolicy, Update};
 
 use super::call::{EarlyReply, RequestContext};
+use super::fs::absolute;
 use crate::background_notifier::NotificationSink;
 use crate::connection::Connection;
 use crate::failure::Failure;
@@ -269,10 +270,7 @@ fn check(params: &ProcessSpawnParams) -> Result<(), Failure> {
     if params.process_handle.is_empty() {
         return Err(Failure::invalid("processHandle must not be empty"));
     }
-    if !Path::new(&params.cwd).is_absolute() {
-        let message = "Invalid request: AbsolutePathBuf deserialized without a base path";
-        return Err(Failure::invalid(message));
-    }
+    absolute(&params.cwd)?;
     if params.size.is_some() && !params.tty {
         return Err(Failure::over_limit("process/spawn size requires tty: true"));
     }

@@ -1,7 +1,6 @@
 //! The settings from the params of the three requests that open a thread.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use codex_app_server_protocol::v2::{
     SandboxMode, ThreadForkParams, ThreadResumeParams, ThreadStartParams,
@@ -26,22 +25,24 @@ macro_rules! settings_of {
             model_provider: params.model_provider.clone(),
             approval_policy: params.approval_policy.clone().map(engine_approval),
             approvals_reviewer: params.approvals_reviewer.map(engine_reviewer),
-            sandbox_mode: asked_sandbox(params.sandbox, params.permissions.as_deref())?,
+            sandbox_mode: params.sandbox.map(sandbox_mode),
+            permissions: params.permissions.clone(),
             service_tier: tier(&params.service_tier),
             personality: $personality,
             base_instructions: params.base_instructions.clone(),
             developer_instructions: params.developer_instructions.clone(),
             compact_prompt: None,
         };
-        let mut settings = settings(params.cwd.clone(), request, &params.config, $connection);
-        settings.permission_profile.clone_from(&params.permissions);
-        if let Some(name) = configured(params.permissions.as_deref()) {
-            let name = Value::from(name);
-            settings
-                .overrides
-                .insert("default_permissions".to_owned(), name);
+        if params.sandbox.is_some() && params.permissions.is_some() {
+            let message = "`permissions` cannot be combined with `sandbox`";
+            return Err(Failure::invalid(message));
         }
-        Ok(settings)
+        Ok(settings(
+            params.cwd.clone(),
+            request,
+            &params.config,
+            $connection,
+        ))
     }};
 }
 
@@ -102,33 +103,14 @@ fn settings(
         client.map(text).cloned().unwrap_or_default()
     };
     RequestedSettings {
-        cwd: cwd.map(PathBuf::from),
+        cwd,
         params,
         overrides: config.clone().into_iter().flatten().collect::<Map<_, _>>(),
-        permission_profile: None,
         client: ClientName {
             name: name(|client| &client.name),
             version: name(|client| &client.version),
         },
     }
-}
-
-/// The requested sandbox mode, given directly or as a built-in profile.
-fn asked_sandbox(
-    mode: Option<SandboxMode>,
-    permissions: Option<&str>,
-) -> Result<Option<ConfigMode>, Failure> {
-    if mode.is_some() && permissions.is_some() {
-        let message = "`permissions` cannot be combined with `sandbox`";
-        return Err(Failure::invalid(message));
-    }
-    let built_in = permissions.and_then(ConfigMode::of_permissions);
-    Ok(mode.map(sandbox_mode).or(built_in))
-}
-
-/// The name of a profile that the configuration must define.
-fn configured(permissions: Option<&str>) -> Option<&str> {
-    permissions.filter(|name| ConfigMode::of_permissions(name).is_none())
 }
 
 fn tier(tier: &Update<ServiceTier>) -> Option<ServiceTier> {

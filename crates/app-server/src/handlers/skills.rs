@@ -38,7 +38,7 @@ pub(super) async fn list(
         let entry = |cwd: String| {
             let none = Vec::new();
             let roots = further.get(&cwd).unwrap_or(&none);
-            let skills = library.skills(Path::new(&cwd), roots);
+            let skills = library.skills(&host.configuration().cwd().join(&cwd), roots);
             entry(cwd, &skills)
         };
         Ok(SkillsListResponse {

@@ -20,8 +20,8 @@ use super::fork_cut::ForkEnd;
 use super::stored::add_metadata;
 use super::thread_turns::first_page;
 use super::{
-    account_requirements, blocking, dynamic_tools, newest_cursors, projects, settings, thread_id,
-    unreadable,
+    account_requirements, blocking, dynamic_tools, fs, newest_cursors, projects, settings,
+    thread_id, unreadable,
 };
 use crate::background_notifier::NotificationSink;
 use crate::connection::Connection;
@@ -103,9 +103,8 @@ fn workspace_roots(
     let Some(roots) = roots.or(of_environment) else {
         return Ok(None);
     };
-    if roots.iter().any(|root| !PathBuf::from(root).is_absolute()) {
-        let message = "Invalid request: AbsolutePathBuf deserialized without a base path";
-        return Err(Failure::invalid(message));
+    for root in roots {
+        fs::absolute(root)?;
     }
     Ok(Some(roots.clone()))
 }
@@ -290,7 +289,7 @@ async fn open_stored(
         history,
         stored,
     } = source;
-    let stored_cwd = || PathBuf::from(&history.meta.cwd);
+    let stored_cwd = || history.meta.cwd.clone();
     settings.cwd.get_or_insert_with(stored_cwd);
     let mut prepared = prepare(server, settings).await?;
     prepared.config.host_tools = goal_tools(server, newer);
@@ -384,7 +383,7 @@ async fn fork_stored(
         history,
         stored,
     } = source;
-    let stored_cwd = || PathBuf::from(&history.meta.cwd);
+    let stored_cwd = || history.meta.cwd.clone();
     settings.cwd.get_or_insert_with(stored_cwd);
     let mut prepared = prepare(server, settings).await?;
     prepared.config.ephemeral = params.ephemeral;
@@ -489,12 +488,6 @@ async fn prepare(
         // Stored turns must equal streamed ones.
         prepared.config.detail = PersistedDetail::Extended;
         prepared.config.replay_events = false;
-        let profile = &settings.permission_profile;
-        prepared
-            .config
-            .settings
-            .permission_profile
-            .clone_from(profile);
         Ok(prepared)
     })
     .await?;

@@ -22,10 +22,11 @@ use super::{Actor, Snapshot, StoredHistory, ThreadCommand, stored_thread};
 use crate::connection::{ConnectionId, Responder};
 use crate::failure::Failure;
 use crate::handlers::stored::add_metadata;
-use crate::handlers::{built_in_sandbox, check_environments, first_page, newest_cursors};
+use crate::handlers::{
+    built_in_sandbox, check_environments, first_page, newest_cursors, requested_sandbox,
+};
 use crate::projection::{
-    ItemIds, engine_approval, engine_input, engine_reviewer, engine_sandbox, turn_error,
-    wire_settings,
+    ItemIds, engine_approval, engine_input, engine_reviewer, turn_error, wire_settings,
 };
 
 impl Actor {
@@ -203,11 +204,11 @@ impl Actor {
                 return Err(Failure::invalid(message));
             }
             (None, Some(name)) => Some(built_in_sandbox(name)?),
-            (policy, None) => policy.map(engine_sandbox),
+            (policy, None) => policy.map(requested_sandbox).transpose()?,
         };
-        let folder = self.server.host().working_folder();
+        let configuration = self.server.host().configuration();
         Ok(ThreadSettingsPatch {
-            cwd: params.cwd.take().map(|cwd| folder.join(cwd)),
+            cwd: params.cwd.take().map(|cwd| configuration.folder(&cwd)),
             model: params.model.take(),
             effort: params.effort.take().map_or(Update::Leave, Update::Set),
             summary: params.summary.take(),

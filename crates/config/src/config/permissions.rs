@@ -2,18 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use codex_protocol::{AbsolutePathBuf, ReadOnlyAccess, SandboxPolicy};
+use codex_protocol::{AbsolutePathBuf, ReadOnlyAccess, SandboxPolicy, normalize_path};
 
 use crate::environment::Environment;
 use crate::error::ConfigError;
-use crate::paths::normalize;
 use crate::schema::{ConfigFile, FileAccessLevel, FileRule, NetworkFile};
 use crate::warning::ConfigWarning;
 
-/// A named set of permissions. For each path the most specific entry applies.
+/// Permissions that have a name. For each path the most specific entry applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NamedPermissions {
-    pub name: String,
+pub(super) struct NamedPermissions {
     /// File access. Paths without an entry may not be accessed.
     pub files: Vec<FileEntry>,
     /// Network access.
@@ -22,14 +20,14 @@ pub struct NamedPermissions {
 
 /// The access to a path and everything below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileEntry {
+pub(super) struct FileEntry {
     pub target: FileTarget,
     pub access: FileAccessLevel,
 }
 
 /// A path in named permissions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FileTarget {
+pub(super) enum FileTarget {
     /// An absolute path.
     Path(PathBuf),
     /// The whole file system.
@@ -71,7 +69,6 @@ pub(super) fn named_permissions(
         )));
     }
     Ok(NamedPermissions {
-        name: name.to_owned(),
         files,
         network: permissions.network.clone().unwrap_or_default(),
     })
@@ -133,13 +130,13 @@ fn below_target(target: &FileTarget, path: &str, below: &str) -> Result<FileTarg
         return Ok(target.clone());
     }
     let relative = Path::new(below);
-    let inside = relative.is_relative() && !normalize(relative).starts_with("..");
+    let inside = relative.is_relative() && !normalize_path(relative).starts_with("..");
     match target {
         _ if !inside => Err(ConfigError::setting(format!(
             "filesystem path `{below}` below `{path}` must be relative and stay below it"
         ))),
-        FileTarget::ProjectRoots(_) => Ok(FileTarget::ProjectRoots(Some(normalize(relative)))),
-        FileTarget::Path(folder) => Ok(FileTarget::Path(normalize(&folder.join(relative)))),
+        FileTarget::ProjectRoots(_) => Ok(FileTarget::ProjectRoots(Some(normalize_path(relative)))),
+        FileTarget::Path(folder) => Ok(FileTarget::Path(normalize_path(&folder.join(relative)))),
         _ => Err(ConfigError::setting(format!(
             "filesystem path `{path}` does not support nested entries"
         ))),
@@ -148,12 +145,12 @@ fn below_target(target: &FileTarget, path: &str, below: &str) -> Result<FileTarg
 
 impl NamedPermissions {
     /// Whether commands may use the network.
-    pub fn network_access(&self) -> bool {
+    fn network_access(&self) -> bool {
         self.network.enabled == Some(true)
     }
 
     /// The closest sandbox policy that allows no more than these permissions.
-    pub fn as_sandbox_policy(&self) -> SandboxPolicy {
+    pub(super) fn as_sandbox_policy(&self) -> SandboxPolicy {
         let network_access = self.network_access();
         let unlimited = self.files
             == [FileEntry {

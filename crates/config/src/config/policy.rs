@@ -8,8 +8,8 @@ use codex_protocol::{
     WebSearchToolConfig,
 };
 
+use crate::config::LoadRequest;
 use crate::config::permissions::{absolute, named_permissions};
-use crate::config::{LoadRequest, NamedPermissions};
 use crate::error::ConfigError;
 use crate::features::{Feature, FeatureSet};
 use crate::requirements::RequirementViolation;
@@ -29,10 +29,8 @@ pub struct PolicySettings {
     pub approvals_reviewer: ApprovalsReviewer,
     /// The sandbox policy. With named permissions it allows no more than they do.
     pub sandbox_policy: SandboxPolicy,
-    /// The named permissions, if chosen.
-    pub permissions: Option<NamedPermissions>,
-    /// The policy of the workspace-write mode, for switching to it at run time.
-    pub workspace_write: SandboxPolicy,
+    /// The name of the permissions that `sandbox_policy` was made of, if they were chosen by name.
+    pub permissions: Option<String>,
     /// Whether tools may run a login shell.
     pub allow_login_shell: bool,
     /// A zsh that supports interception of each command.
@@ -81,38 +79,22 @@ pub(super) fn resolve(
     let params = request.params;
     let approval = params.approval_policy.or(file.approval_policy);
     let approval = ExplicitChoice::new(approval, || default_approval(stack.trust()));
-    let workspace_write = workspace_write(file, request.env.codex_home.as_path());
-    let syntax = chosen_syntax(stack, tables, file, request)?;
-    let built_in = syntax.built_in();
-    let permissions = match syntax {
-        SandboxSyntax::Named(name) => Some(named_permissions(file, &name, request.env, warnings)?),
-        SandboxSyntax::Mode | SandboxSyntax::BuiltIn(_) => None,
+    let permissions = chosen_permissions(stack, tables, file, request)?;
+    let of_mode = |mode| match mode {
+        SandboxMode::ReadOnly => read_only(),
+        SandboxMode::WorkspaceWrite => workspace_write(file, request.env.codex_home.as_path()),
+        SandboxMode::DangerFullAccess => SandboxPolicy::DangerFullAccess,
     };
-    let (sandbox, permissions) = match permissions {
-        Some(named) => {
-            let policy = named.as_sandbox_policy();
-            (ExplicitChoice::new(Some(policy), read_only), Some(named))
-        }
-        None => {
-            let mode = params.sandbox_mode.or(built_in).or(file.sandbox_mode);
-            let mode = ExplicitChoice::new(mode, || default_mode(stack.trust()));
-            let policy = match mode.value {
-                SandboxMode::ReadOnly => read_only(),
-                SandboxMode::WorkspaceWrite => workspace_write.clone(),
-                SandboxMode::DangerFullAccess => SandboxPolicy::DangerFullAccess,
-            };
-            let explicit = mode.explicit;
-            (
-                ExplicitChoice {
-                    value: policy,
-                    explicit,
-                },
-                None,
-            )
-        }
+    let sandbox = match &permissions {
+        Some(name) => Some(match SandboxMode::of_permissions(name) {
+            Some(mode) => of_mode(mode),
+            None => named_permissions(file, name, request.env, warnings)?.as_sandbox_policy(),
+        }),
+        None => params.sandbox_mode.or(file.sandbox_mode).map(of_mode),
     };
+    let sandbox = ExplicitChoice::new(sandbox, || of_mode(default_mode(stack.trust())));
     let sandbox_checked = limits.check_sandbox_policy(&sandbox.value);
-    // Permissions that are not allowed are dropped together with the policy derived from them.
+    // Permissions that are not allowed are not in force.
     let permissions = permissions.filter(|_| sandbox_checked.is_ok());
     let search = ExplicitChoice::new(explicit_search(file, features), || WebSearchMode::Cached);
     let search_checked = limits.check_web_search(search.value);
@@ -130,7 +112,6 @@ pub(super) fn resolve(
             .unwrap_or_default(),
         sandbox_policy: enforce(sandbox, sandbox_checked, read_only, warnings),
         permissions,
-        workspace_write,
         allow_login_shell: file.allow_login_shell.unwrap_or(true),
         zsh_path: file.zsh_path.clone(),
         background_terminal_max_timeout: Duration::from_millis(
@@ -221,43 +202,27 @@ fn explicit_search(file: &ConfigFile, features: FeatureSet) -> Option<WebSearchM
     file.web_search.or(older.map(|(_, mode)| mode))
 }
 
-/// The setting that chooses the sandbox.
-enum SandboxSyntax {
-    Mode,
-    /// A built-in permission name.
-    BuiltIn(SandboxMode),
-    Named(String),
-}
-
-impl SandboxSyntax {
-    fn built_in(&self) -> Option<SandboxMode> {
-        match self {
-            Self::BuiltIn(mode) => Some(*mode),
-            Self::Mode | Self::Named(_) => None,
-        }
-    }
-}
-
-/// A sandbox mode in the request or the profile takes precedence. Otherwise the highest layer decides; within one layer a
-/// permission name takes precedence over a mode.
-fn chosen_syntax(
+/// The name of the permissions that choose the sandbox, unless a mode does. What the request says takes precedence, then
+/// a mode in the profile. Otherwise the highest layer decides; within one layer a name takes precedence over a mode.
+fn chosen_permissions(
     stack: &LayerStack,
     tables: &MergedTables,
     file: &ConfigFile,
     request: LoadRequest<'_>,
-) -> Result<SandboxSyntax, ConfigError> {
+) -> Result<Option<String>, ConfigError> {
+    if let Some(name) = &request.params.permissions {
+        return Ok(Some(name.clone()));
+    }
     if request.params.sandbox_mode.is_some() || tables.profile.contains_key("sandbox_mode") {
-        return Ok(SandboxSyntax::Mode);
+        return Ok(None);
     }
     for layer in stack.enabled().rev() {
         let table = layer.effective_table();
         if table.contains_key("default_permissions") {
-            let name = file.default_permissions.clone().unwrap_or_default();
-            let built_in = SandboxMode::of_permissions(&name);
-            return Ok(built_in.map_or(SandboxSyntax::Named(name), SandboxSyntax::BuiltIn));
+            return Ok(Some(file.default_permissions.clone().unwrap_or_default()));
         }
         if table.contains_key("sandbox_mode") {
-            return Ok(SandboxSyntax::Mode);
+            return Ok(None);
         }
     }
     if file.permissions.as_ref().is_some_and(|all| !all.is_empty()) {
@@ -265,5 +230,5 @@ fn chosen_syntax(
             "config defines `[permissions]` profiles but does not set `default_permissions`",
         ));
     }
-    Ok(SandboxSyntax::Mode)
+    Ok(None)
 }

@@ -23,6 +23,8 @@ pub struct RequestParams {
     pub approvals_reviewer: Option<ApprovalsReviewer>,
     /// The sandbox mode.
     pub sandbox_mode: Option<SandboxMode>,
+    /// The name of permissions, built-in or configured. Takes precedence over a mode.
+    pub permissions: Option<String>,
     /// The service tier.
     pub service_tier: Option<ServiceTier>,
     /// The personality of the model.

@@ -9,7 +9,8 @@ use std::{fs, io};
 use tempfile::NamedTempFile;
 
 use super::error::EditError;
-use crate::paths::normalize;
+use codex_protocol::normalize_path;
+
 use crate::read::read_bounded;
 
 /// Limit on consecutive links.
@@ -21,7 +22,7 @@ const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// Whether a path refers to the file.
 pub(super) fn same_file(asked: &Path, file: &Path) -> bool {
-    if normalize(asked) == normalize(file) {
+    if normalize_path(asked) == normalize_path(file) {
         return true;
     }
     // Neither file must exist, but their folders must.

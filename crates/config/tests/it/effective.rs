@@ -172,6 +172,13 @@ fn the_older_form_of_managed_settings_limits_too() {
     assert_eq!(sandbox(&environment), "read-only");
     environment.params.sandbox_mode = None;
     assert_eq!(sandbox(&environment), "workspace-write");
+    // A name that is not allowed is not in force.
+    environment.params.permissions = Some(":danger-full-access".to_owned());
+    assert_eq!(sandbox(&environment), "read-only");
+    assert_eq!(environment.config().policy.permissions, None);
+    environment.params.permissions = Some(":workspace".to_owned());
+    assert_eq!(sandbox(&environment), "workspace-write");
+    assert!(environment.config().policy.permissions.is_some());
 }
 
 #[test]
@@ -179,7 +186,7 @@ fn named_permissions_or_a_mode() {
     const NAMED: &str = "[permissions.p.filesystem]\n':root' = 'read'\n':project_roots' = 'write'";
     let permissions = |text: &str| TestEnvironment::user(&format!("{text}\n{NAMED}"));
     let by_name = permissions("default_permissions = 'p'");
-    assert_eq!(by_name.config().policy.permissions.unwrap().name, "p");
+    assert_eq!(by_name.config().policy.permissions.unwrap(), "p");
     assert_eq!(sandbox(&by_name), "workspace-write");
     let by_flag = permissions("default_permissions = 'p'").flag("sandbox_mode=read-only");
     assert_eq!(by_flag.config().policy.permissions, None);

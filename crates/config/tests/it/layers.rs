@@ -61,7 +61,8 @@ fn paths_start_from_the_folder_of_their_layer() {
         ),
     ])
     .in_folder("repo/sub")
-    .flag("js_repl_node_path=node");
+    .flag("js_repl_node_path=node")
+    .flag("sandbox_mode=workspace-write");
     let config = environment.config();
     assert_eq!(
         environment.short_path(config.storage.log_dir.as_deref().unwrap()),
@@ -75,7 +76,7 @@ fn paths_start_from_the_folder_of_their_layer() {
         environment.short_path(&config.tools.js_repl_node_path.unwrap()),
         "@/repo/sub/node"
     );
-    let policy = serde_json::to_string(&config.policy.workspace_write).unwrap();
+    let policy = serde_json::to_string(&config.policy.sandbox_policy).unwrap();
     assert!(
         environment
             .shorten(&policy)

@@ -240,6 +240,8 @@ pub struct Features {
     pub exec_permissions: bool,
     /// Questions to the user outside of plan mode.
     pub default_mode_questions: bool,
+    /// Images that the provider makes.
+    pub image_generation: bool,
 }
 
 impl Default for Features {
@@ -251,6 +253,7 @@ impl Default for Features {
             request_permissions: false,
             exec_permissions: false,
             default_mode_questions: false,
+            image_generation: false,
         }
     }
 }

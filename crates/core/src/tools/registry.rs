@@ -90,6 +90,11 @@ impl ToolSet {
         }
         let search = web_search(&config.web_search, model, policy);
         builder.specs.extend(search);
+        if config.features.image_generation && model.takes_images() {
+            builder.specs.push(ToolSpec::ImageGeneration {
+                output_format: "png".to_owned(),
+            });
+        }
         builder.offer(ViewImageTool);
         if let Some(agents) = &config.agents {
             let make = || SpawnAgentTool::make_spec(agents, &services.model.choices());
