@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use codex_model_client::{ModelInfo, TurnState};
 use codex_protocol::{
-    AskForApproval, CollaborationMode, Personality, ReasoningSummary, SandboxPolicy, ServiceTier,
-    Verbosity,
+    ApprovalsReviewer, AskForApproval, CollaborationMode, Personality, ReasoningSummary,
+    SandboxPolicy, ServiceTier, Verbosity,
 };
 use codex_skills::SkillSet;
 use serde_json::Value;
@@ -19,6 +19,8 @@ pub(crate) struct Instructions {
     /// From the instruction files of the working folder.
     pub(crate) user: Option<Arc<str>>,
     pub(crate) developer: Option<Arc<str>>,
+    /// The commands that rules allow, as a list.
+    pub(crate) allowed_commands: Arc<str>,
 }
 
 /// The settings of one turn.
@@ -29,6 +31,8 @@ pub(crate) struct TurnSettings {
     pub(crate) cwd: PathBuf,
     pub(crate) approval_policy: AskForApproval,
     pub(crate) sandbox_policy: SandboxPolicy,
+    pub(crate) permission_profile: Option<String>,
+    pub(crate) approvals_reviewer: ApprovalsReviewer,
     pub(crate) model: Arc<ModelInfo>,
     /// Whether the facts about the model are assumed.
     pub(crate) is_model_unknown: bool,

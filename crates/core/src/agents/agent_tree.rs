@@ -70,9 +70,14 @@ pub(crate) fn config_of_agent(
 
 /// Takes over what a role must not loosen: the working folder and the policies.
 pub(crate) fn take_policies(config: &mut SessionConfig, turn: &TurnSettings) {
-    config.settings.cwd.clone_from(&turn.cwd);
-    config.settings.approval_policy = turn.approval_policy;
-    config.settings.sandbox_policy = turn.sandbox_policy.clone();
+    let settings = &mut config.settings;
+    settings.cwd.clone_from(&turn.cwd);
+    settings.approval_policy = turn.approval_policy;
+    settings.approvals_reviewer = turn.approvals_reviewer;
+    settings.sandbox_policy = turn.sandbox_policy.clone();
+    settings
+        .permission_profile
+        .clone_from(&turn.permission_profile);
 }
 
 /// Whether a configuration is that of an agent.

@@ -12,6 +12,13 @@ pub(crate) fn text(turn: &TurnSettings) -> String {
     text.push_str(&sandbox(&turn.sandbox_policy));
     text.push('\n');
     text.push_str(&approval(turn.approval_policy));
+    let allowed = &turn.instructions.allowed_commands;
+    if turn.approval_policy == AskForApproval::OnRequest && !allowed.is_empty() {
+        let _ = write!(
+            text,
+            "\nCommands that begin with these words are allowed already:\n{allowed}"
+        );
+    }
     if let SandboxPolicy::WorkspaceWrite { writable_roots, .. } = &turn.sandbox_policy {
         let _ = write!(text, "\nWritable folders: `{}`", turn.cwd.display());
         for root in writable_roots {

@@ -166,6 +166,7 @@ impl Threads {
                 .unwrap_or_else(context::base_instructions),
             user: config.user_instructions.take(),
             developer: config.developer_instructions.take().map(Arc::from),
+            allowed_commands: config.rules.allowed_prefixes_text().into(),
         }
     }
 

@@ -177,7 +177,7 @@ impl SessionActor {
 
     /// Starts these MCP servers in place of the current ones.
     pub(crate) fn start_mcp_servers(&self, servers: Vec<McpServer>) {
-        let settings = &self.context.config.settings;
+        let settings = self.settings();
         let sandbox = SandboxState::of(&settings.sandbox_policy, &settings.cwd);
         self.base.tool_services.mcp.start(servers, &sandbox);
     }

@@ -60,6 +60,8 @@ impl TurnBase {
             cwd: settings.cwd.clone(),
             approval_policy: settings.approval_policy,
             sandbox_policy: settings.sandbox_policy.clone(),
+            permission_profile: settings.permission_profile.clone(),
+            approvals_reviewer: settings.approvals_reviewer,
             summary: (settings.summary).unwrap_or(model.info.default_reasoning_summary),
             verbosity: model.info.verbosity(config.verbosity),
             is_model_unknown: model.is_fallback,

@@ -83,6 +83,22 @@ fn notices(input: &Value) -> Vec<String> {
 }
 
 #[tokio::test]
+async fn an_agent_has_the_permissions_of_the_turn_that_starts_it() {
+    let mut driver = driver().await;
+    let patch = ThreadSettingsPatch {
+        sandbox_policy: Some(SandboxPolicy::DangerFullAccess),
+        permission_profile: Some(":danger-full-access".to_owned()),
+        approvals_reviewer: Some(ApprovalsReviewer::GuardianSubagent),
+        ..ThreadSettingsPatch::default()
+    };
+    let own = driver.thread.update_settings(patch).await.unwrap();
+    let agent = start_stalled(&mut driver).await;
+    let given = agent.started.thread.settings();
+    assert_eq!(given.permission_profile, own.permission_profile);
+    assert_eq!(given.approvals_reviewer, own.approvals_reviewer);
+}
+
+#[tokio::test]
 async fn what_an_agent_says_last_is_what_its_parent_waits_for() {
     let mut driver = driver().await;
     let (feed, fed) = fed();

@@ -150,6 +150,30 @@ async fn changed_settings_are_told_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn the_model_is_told_which_commands_rules_allow() {
+    let rules = "prefix_rule(['cargo', 'test'])\nprefix_rule(['rm'], 'forbidden')";
+    for (policy, is_told) in [
+        (AskForApproval::OnRequest, true),
+        (AskForApproval::Never, false),
+    ] {
+        let mut driver = Driver::with(|config| {
+            config.settings.approval_policy = policy;
+            config.rules.add_file("mine.rules", rules).unwrap();
+        })
+        .await;
+        driver.model.push(ModelReply::Events(says("hello", &[])));
+        driver.say("hi").await;
+        driver.turn_over().await;
+        let told = texts(&driver.model.inputs()[0], "developer").concat();
+        assert_eq!(
+            told.contains("\n- [\"cargo\", \"test\"]\n"),
+            is_told,
+            "{told}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn what_is_not_there_is_an_error_and_the_thread_goes_on() {
     let mut driver = Driver::new().await;
     driver.submit(Op::DropMemories).await;
