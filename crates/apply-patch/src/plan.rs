@@ -1,6 +1,5 @@
 //! The result of verification: changes to show, real paths for the gate, steps to apply.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use crate::files::FileEntry;
@@ -113,22 +112,5 @@ impl PatchPlan {
             text.push('\n');
         }
         text
-    }
-}
-
-impl PatchChange {
-    /// The change as the diff text of a file change item.
-    pub fn item_diff(&self) -> Cow<'_, str> {
-        match &self.kind {
-            ChangeKind::Add { content } | ChangeKind::Delete { content } => content.into(),
-            ChangeKind::Update {
-                unified_diff,
-                move_path: None,
-            } => unified_diff.into(),
-            ChangeKind::Update {
-                unified_diff,
-                move_path: Some(path),
-            } => format!("{unified_diff}\n\nMoved to: {}", path.display()).into(),
-        }
     }
 }

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::decision::Decision;
-use crate::network::NetworkRule;
 use crate::prefix::quote_string;
 
 /// The result of appending a rule.
@@ -48,29 +47,12 @@ pub fn append_prefix_rule<S: AsRef<str>>(
         words.join(","),
         decision.as_str()
     );
-    append_justification(&mut line, justification);
-    append(file, &line)
-}
-
-/// Appends a rule about a host. Creates the file and its folder if needed.
-pub fn append_network_rule(file: &Path, rule: &NetworkRule) -> Result<AppendOutcome, AmendError> {
-    let mut line = format!(
-        "network_rule(host={}, protocol=\"{}\", decision=\"{}\"",
-        quote_string(rule.host()),
-        rule.protocol().as_str(),
-        rule.decision().as_str()
-    );
-    append_justification(&mut line, rule.justification());
-    append(file, &line)
-}
-
-/// Writes the optional last argument and closes the call.
-fn append_justification(line: &mut String, justification: Option<&str>) {
     if let Some(justification) = justification {
         line.push_str(", justification=");
         line.push_str(&quote_string(justification));
     }
     line.push(')');
+    append(file, &line)
 }
 
 fn append(path: &Path, line: &str) -> Result<AppendOutcome, AmendError> {

@@ -87,10 +87,6 @@ impl RuleSet {
         self.prefix_rules.push(rule);
     }
 
-    pub fn add_network_rule(&mut self, rule: NetworkRule) {
-        self.network_rules.push(rule);
-    }
-
     pub fn network_rules(&self) -> &[NetworkRule] {
         &self.network_rules
     }

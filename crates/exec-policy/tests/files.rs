@@ -2,10 +2,7 @@
 
 use std::{fs, thread};
 
-use codex_exec_policy::{
-    AppendOutcome, Decision, NetworkDecision, NetworkProtocol, NetworkRule, ProgramMatching,
-    RuleSet, append_network_rule, append_prefix_rule,
-};
+use codex_exec_policy::{AppendOutcome, Decision, ProgramMatching, RuleSet, append_prefix_rule};
 use proptest::prelude::*;
 
 #[test]
@@ -60,23 +57,10 @@ fn rules_are_appended_once() {
     assert_eq!(add(&["touch", "x"]), AppendOutcome::Added);
     assert_eq!(add(&["touch", "x"]), AppendOutcome::AlreadyPresent);
     assert_eq!(add(&["a \"b\"\\", "c\n"]), AppendOutcome::Added);
-    let rule = NetworkRule::new(
-        "Example.com",
-        NetworkProtocol::Https,
-        NetworkDecision::Deny,
-        Some("Deny https_connect access to example.com".to_owned()),
-    )
-    .expect("a rule");
-    assert_eq!(
-        append_network_rule(&file, &rule).expect("appended"),
-        AppendOutcome::Added
-    );
     assert_eq!(
         fs::read_to_string(&file).expect("text"),
         "prefix_rule(pattern=[\"touch\",\"x\"], decision=\"allow\")\n\
-         prefix_rule(pattern=[\"a \\\"b\\\"\\\\\",\"c\\n\"], decision=\"allow\")\n\
-         network_rule(host=\"example.com\", protocol=\"https\", decision=\"deny\", \
-         justification=\"Deny https_connect access to example.com\")\n"
+         prefix_rule(pattern=[\"a \\\"b\\\"\\\\\",\"c\\n\"], decision=\"allow\")\n"
     );
     assert!(append_prefix_rule::<&str>(&file, &[], Decision::Allow, None).is_err());
 }

@@ -91,12 +91,6 @@ impl ConfinementPolicy {
             Self::WorkspaceWrite(options) => options.network,
         }
     }
-
-    /// Whether this crate enforces the policy.
-    #[must_use]
-    pub fn is_enforced(&self) -> bool {
-        matches!(self, Self::ReadOnly { .. } | Self::WorkspaceWrite(_))
-    }
 }
 
 /// Additional permissions for a command, a turn or a session. They extend an enforced policy by exactly these paths and

@@ -63,9 +63,6 @@ fn changes_are_sorted_and_complete() {
         },
     ];
     assert_eq!(changes, expected);
-    assert_eq!(changes[0].item_diff(), "new\n");
-    let moved_to = format!("@@ -1 +1 @@\n-x\n+y\n\n\nMoved to: {}", at("d/m").display());
-    assert_eq!(changes[3].item_diff(), moved_to);
     assert_eq!(
         touched(&folder, body),
         ["a", "b", "c", "d", "d/m", "m"].map(at)

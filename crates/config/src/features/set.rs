@@ -1,6 +1,5 @@
 //! The set of enabled features.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use super::Feature;
@@ -34,12 +33,6 @@ impl FeatureSet {
         } else {
             self.0 &= !Self::bit(feature);
         }
-    }
-
-    /// Every feature with its state, by key.
-    pub fn to_map(self) -> BTreeMap<&'static str, bool> {
-        let entry = |feature: &Feature| (feature.key(), self.enabled(*feature));
-        Feature::ALL.iter().map(entry).collect()
     }
 
     fn bit(feature: Feature) -> u64 {

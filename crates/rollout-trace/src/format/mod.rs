@@ -37,12 +37,6 @@ pub const ROOT_VARIABLE: &str = "CODEX_ROLLOUT_TRACE_ROOT";
 /// The environment variable that holds the schema version to write.
 pub const SCHEMA_VARIABLE: &str = "CODEX_ROLLOUT_TRACE_SCHEMA";
 
-/// The HTTP header that carries the inference call id, on requests that are traced.
-pub const INFERENCE_CALL_HEADER: &str = "x-codex-inference-call-id";
-
-/// The member of an MCP call's `_meta` that carries the MCP call id, on calls that are traced.
-pub const MCP_CALL_META_KEY: &str = "codex_bridge_mcp_call_id";
-
 pub(crate) const MANIFEST_FILE: &str = "manifest.json";
 pub(crate) const LOG_FILE: &str = "trace.jsonl";
 pub(crate) const PAYLOADS_DIR: &str = "payloads";
