@@ -62,12 +62,10 @@ pub(crate) fn session_parts(
         project_docs,
         policy,
         shell_environment: _,
-        // Skills are handled by the skill library. Plugins, apps, suggestions and the JavaScript session are not
-        // implemented.
+        // Skills are handled by the skill library.
         tools: _,
         mcp: _,
         agents,
-        realtime: _,
         account: _,
         storage,
         telemetry: _,
@@ -79,7 +77,6 @@ pub(crate) fn session_parts(
         requirements,
         notify,
         show_raw_reasoning,
-        hide_reasoning: _,
         deprecations,
         warnings: own_warnings,
     } = config;
@@ -108,9 +105,7 @@ pub(crate) fn session_parts(
         sandbox_policy,
         permissions,
         allow_login_shell,
-        zsh_path: _,
         background_terminal_max_timeout,
-        windows: _,
         web_search,
         web_search_options,
     } = policy;
@@ -124,7 +119,6 @@ pub(crate) fn session_parts(
         history,
         sqlite_home: _,
         log_dir: _,
-        memories: _,
         ghost_snapshot,
     } = storage;
     let preset = catalog.default_model(chatgpt);

@@ -26,10 +26,7 @@ pub use instructions::Instructions;
 pub use model::{ModelCatalog, ModelSettings};
 pub use policy::PolicySettings;
 pub use request::{LoadRequest, RequestParams};
-pub use services::{
-    AccountSettings, GhostSnapshotSettings, MemorySettings, OtelSettings, RealtimeSettings,
-    StorageSettings, TelemetrySettings,
-};
+pub use services::{AccountSettings, GhostSnapshotSettings, StorageSettings, TelemetrySettings};
 pub use shell_environment::ShellEnvironmentPolicy;
 pub use tools::{McpSettings, ToolSettings};
 
@@ -59,18 +56,16 @@ pub struct Config {
     pub policy: PolicySettings,
     /// The environment variables of commands.
     pub shell_environment: ShellEnvironmentPolicy,
-    /// Built-in tools, skills, plugins, apps.
+    /// Settings of skills.
     pub tools: ToolSettings,
     pub mcp: McpSettings,
     /// Limits and roles of agents.
     pub agents: AgentSettings,
-    /// Settings of voice conversations.
-    pub realtime: RealtimeSettings,
     /// Settings of logins and the backend.
     pub account: AccountSettings,
     /// Settings of files on disk.
     pub storage: StorageSettings,
-    /// Settings of telemetry and feedback.
+    /// Settings of feedback.
     pub telemetry: TelemetrySettings,
     /// The enabled features.
     pub features: FeatureSet,
@@ -88,8 +83,6 @@ pub struct Config {
     pub notify: Option<Vec<String>>,
     /// Whether raw reasoning is sent to clients.
     pub show_raw_reasoning: bool,
-    /// Whether reasoning summaries are withheld from clients.
-    pub hide_reasoning: bool,
     /// Deprecated settings in use, reported for each new thread.
     pub deprecations: Vec<DeprecationNotice>,
     /// Problems in the settings that do not prevent loading.
@@ -140,10 +133,9 @@ impl Config {
             instructions: Instructions::resolve(&file, request.params)?,
             project_docs: ProjectDocSettings::from_file(&file),
             shell_environment: ShellEnvironmentPolicy::from_file(&file.shell_environment_policy),
-            tools: ToolSettings::resolve(stack, &file, request.env),
+            tools: ToolSettings::resolve(stack, &file),
             mcp: tools::mcp_settings(&file, stack.requirements()),
             agents: AgentSettings::resolve(&file, roles)?,
-            realtime: services::realtime(&file),
             account: services::account(&file),
             storage: services::storage(&file, request),
             telemetry: services::telemetry(&file),
@@ -157,7 +149,6 @@ impl Config {
             requirements: stack.requirements().clone(),
             notify: file.notify.clone().filter(|command| !command.is_empty()),
             show_raw_reasoning: file.show_raw_agent_reasoning.unwrap_or(false),
-            hide_reasoning: file.hide_agent_reasoning.unwrap_or(false),
             deprecations: deprecation_notices(&merged),
             model,
             providers,

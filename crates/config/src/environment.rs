@@ -47,8 +47,6 @@ pub struct EnvironmentVariables {
     pub oss_base_url: Option<String>,
     /// `CODEX_OSS_PORT`.
     pub oss_port: Option<String>,
-    /// `CODEX_JS_REPL_NODE_PATH`.
-    pub js_repl_node_path: Option<String>,
 }
 
 impl EnvironmentVariables {
@@ -63,7 +61,6 @@ impl EnvironmentVariables {
             sqlite_home: get("CODEX_SQLITE_HOME"),
             oss_base_url: get("CODEX_OSS_BASE_URL"),
             oss_port: get("CODEX_OSS_PORT"),
-            js_repl_node_path: get("CODEX_JS_REPL_NODE_PATH"),
         }
     }
 }

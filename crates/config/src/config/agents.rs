@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::time::Duration;
 
 use crate::error::ConfigError;
 use crate::schema::{AgentRoleFile, ConfigFile};
@@ -18,8 +17,6 @@ pub struct AgentSettings {
     pub max_threads: u32,
     /// Maximum depth of agents that start agents.
     pub max_depth: u32,
-    /// Maximum run time of a job.
-    pub job_max_runtime: Option<Duration>,
     /// Roles by name, without those from files in `agents` folders.
     pub roles: BTreeMap<String, AgentRole>,
 }
@@ -44,11 +41,11 @@ impl AgentSettings {
         let threads = agents.and_then(|agents| agents.max_threads);
         let depth = agents.and_then(|agents| agents.max_depth);
         let runtime = agents.and_then(|agents| agents.job_max_runtime_seconds);
-        let runtime = runtime.map(|value| at_least_one("job_max_runtime_seconds", value));
+        // It has no effect, but is checked.
+        limit("job_max_runtime_seconds", runtime, 1)?;
         Ok(Self {
             max_threads: limit("max_threads", threads, MAX_THREADS)?,
             max_depth: limit("max_depth", depth, MAX_DEPTH)?,
-            job_max_runtime: runtime.transpose()?.map(Duration::from_secs),
             roles,
         })
     }
@@ -159,14 +156,7 @@ mod tests {
     #[test]
     fn limits_are_at_least_one() {
         let (default, _) = settings("").unwrap();
-        assert_eq!(
-            (
-                default.max_threads,
-                default.max_depth,
-                default.job_max_runtime
-            ),
-            (6, 1, None)
-        );
+        assert_eq!((default.max_threads, default.max_depth), (6, 1));
         for key in ["max_threads", "max_depth", "job_max_runtime_seconds"] {
             let error = settings(&format!("agents.{key} = 0")).unwrap_err();
             assert_eq!(error, format!("agents.{key} must be at least 1"));

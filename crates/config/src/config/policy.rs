@@ -13,7 +13,7 @@ use crate::config::permissions::{absolute, named_permissions};
 use crate::error::ConfigError;
 use crate::features::{Feature, FeatureSet};
 use crate::requirements::RequirementViolation;
-use crate::schema::{ConfigFile, SandboxMode, WindowsFile, WorkspaceWriteFile};
+use crate::schema::{ConfigFile, SandboxMode, WorkspaceWriteFile};
 use crate::stack::{LayerStack, MergedTables};
 use crate::trust::TrustLevel;
 use crate::warning::ConfigWarning;
@@ -33,12 +33,8 @@ pub struct PolicySettings {
     pub permissions: Option<String>,
     /// Whether tools may run a login shell.
     pub allow_login_shell: bool,
-    /// A zsh that supports interception of each command.
-    pub zsh_path: Option<PathBuf>,
     /// The longest wait for a background terminal.
     pub background_terminal_max_timeout: Duration,
-    /// The sandbox on Windows.
-    pub windows: WindowsFile,
     /// Whether the model may search the web. If requirements allow it, cached results become live ones for turns with
     /// full access to everything else.
     pub web_search: WebSearchMode,
@@ -113,13 +109,11 @@ pub(super) fn resolve(
         sandbox_policy: enforce(sandbox, sandbox_checked, read_only, warnings),
         permissions,
         allow_login_shell: file.allow_login_shell.unwrap_or(true),
-        zsh_path: file.zsh_path.clone(),
         background_terminal_max_timeout: Duration::from_millis(
             file.background_terminal_max_timeout
                 .unwrap_or(MAX_POLL_MS)
                 .max(LEAST_MAX_POLL_MS),
         ),
-        windows: file.windows.unwrap_or_default(),
         web_search: enforce(
             search,
             search_checked,

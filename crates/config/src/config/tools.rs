@@ -1,37 +1,23 @@
-//! Settings of built-in tools, skills, plugins, apps and MCP servers.
+//! Settings of skills and MCP servers.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU16;
-use std::path::PathBuf;
 
 use toml::Value;
 
 use crate::decode::decode;
-use crate::environment::Environment;
 use crate::requirements::{RequirementSource, Requirements};
-use crate::schema::{
-    AppsFile, ConfigFile, Discoverable, McpCredentialsStore, McpServer, SkillRule, SkillsFile,
-};
+use crate::schema::{ConfigFile, McpCredentialsStore, McpServer, SkillRule, SkillsFile};
 use crate::source::LayerSource;
 use crate::stack::LayerStack;
 
-/// Settings of built-in tools, skills, plugins and apps.
+/// Settings of skills.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolSettings {
     /// Whether bundled skills are available.
     pub bundled_skills: bool,
     /// Rules for individual skills, in the order in which they apply.
     pub skill_rules: Vec<SkillRule>,
-    /// Whether each plugin is enabled, by id.
-    pub plugins: BTreeMap<String, bool>,
-    /// Settings of apps, with requirements applied.
-    pub apps: AppsFile,
-    /// What may be suggested for installation.
-    pub discoverables: Vec<Discoverable>,
-    /// The Node.js program of the JavaScript session.
-    pub js_repl_node_path: Option<PathBuf>,
-    /// Where the JavaScript session finds modules.
-    pub js_repl_node_module_dirs: Vec<PathBuf>,
 }
 
 /// Settings of MCP servers.
@@ -50,24 +36,11 @@ pub struct McpSettings {
 }
 
 impl ToolSettings {
-    pub(super) fn resolve(stack: &LayerStack, file: &ConfigFile, env: &Environment) -> Self {
+    pub(super) fn resolve(stack: &LayerStack, file: &ConfigFile) -> Self {
         let bundled = file.skills.as_ref().and_then(|skills| skills.bundled);
-        let plugins = file.plugins.iter();
-        let suggest = file.tool_suggest.clone().unwrap_or_default();
-        let node_from_variable = env.variables.js_repl_node_path.as_deref();
         Self {
             bundled_skills: bundled.unwrap_or_default().enabled,
             skill_rules: skill_rules(stack),
-            plugins: plugins
-                .map(|(id, plugin)| (id.clone(), plugin.enabled))
-                .collect(),
-            apps: apps(file, stack.requirements()),
-            discoverables: suggest.discoverables,
-            js_repl_node_path: file
-                .js_repl_node_path
-                .clone()
-                .or_else(|| node_from_variable.map(PathBuf::from)),
-            js_repl_node_module_dirs: file.js_repl_node_module_dirs.clone().unwrap_or_default(),
         }
     }
 }
@@ -95,14 +68,6 @@ fn skill_rules(stack: &LayerStack) -> Vec<SkillRule> {
         }
     }
     rules
-}
-
-fn apps(file: &ConfigFile, requirements: &Requirements) -> AppsFile {
-    let mut apps = file.apps.clone().unwrap_or_default();
-    for id in requirements.disabled_apps.keys() {
-        apps.apps.entry(id.clone()).or_default().enabled = false;
-    }
-    apps
 }
 
 pub(super) fn mcp_settings(file: &ConfigFile, requirements: &Requirements) -> McpSettings {

@@ -120,7 +120,6 @@ fn what_is_not_allowed_falls_back() {
     assert_eq!(config.policy.web_search, WebSearchMode::Cached);
     assert_eq!(sandbox(&environment), "read-only");
     assert!(!config.features.enabled(Feature::MultiAgent));
-    assert!(!config.tools.apps.apps["a"].enabled);
     assert!(config.mcp.servers["good"].enabled);
     assert!(!config.mcp.servers["bad"].enabled);
     assert_eq!(config.mcp.disallowed.len(), 1);

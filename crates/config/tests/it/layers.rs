@@ -57,11 +57,11 @@ fn paths_start_from_the_folder_of_their_layer() {
         ),
         (
             "repo/.codex/config.toml",
-            "zsh_path = 'bin/zsh'\n[sandbox_workspace_write]\nwritable_roots = ['../x']",
+            "[sandbox_workspace_write]\nwritable_roots = ['../x']",
         ),
     ])
     .in_folder("repo/sub")
-    .flag("js_repl_node_path=node")
+    .flag("sqlite_home=db")
     .flag("sandbox_mode=workspace-write");
     let config = environment.config();
     assert_eq!(
@@ -69,12 +69,8 @@ fn paths_start_from_the_folder_of_their_layer() {
         "@/user/logs"
     );
     assert_eq!(
-        environment.short_path(&config.policy.zsh_path.unwrap()),
-        "@/repo/.codex/bin/zsh"
-    );
-    assert_eq!(
-        environment.short_path(&config.tools.js_repl_node_path.unwrap()),
-        "@/repo/sub/node"
+        environment.short_path(&config.storage.sqlite_home),
+        "@/repo/sub/db"
     );
     let policy = serde_json::to_string(&config.policy.sandbox_policy).unwrap();
     assert!(
