@@ -187,6 +187,10 @@ async fn threads_are_filed_in_sections_and_projects() {
     )
     .await;
     assert_eq!(page["result"]["data"][0]["id"], id);
+    let params = json!({ "name": "I", "roots": [], "threads": [id], "idempotencyKey": "i" });
+    let imported = call(&mut scripted, "project/import", params).await;
+    let project = &imported["result"]["project"];
+    assert!(project["recencyAt"].is_i64(), "{imported}");
     scripted.server.finish().await.unwrap();
 }
 

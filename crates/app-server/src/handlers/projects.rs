@@ -31,6 +31,7 @@ pub(super) async fn create(
     };
     let (project, is_new) = make(&server, new).await?;
     let id = project.id.clone();
+    let project = wire(&server, project).await?;
     Ok(EarlyReply::then(
         ProjectCreateResponse { project },
         move || {
@@ -61,6 +62,8 @@ pub(super) async fn import(
             }
         }
     }
+    // Its threads say when it last changed.
+    let project = wire(&server, project).await?;
     Ok(EarlyReply::then(
         ProjectImportResponse { project },
         move || {
@@ -74,10 +77,13 @@ pub(super) async fn import(
     ))
 }
 
-async fn make(server: &Arc<AppServer>, new: NewProject) -> Result<(Project, bool), Failure> {
+/// Creates a project. Tells whether it is new.
+async fn make(
+    server: &Arc<AppServer>,
+    new: NewProject,
+) -> Result<(stored::Project, bool), Failure> {
     let state = Arc::clone(server.state());
-    let made = blocking(move || state.create_project(new).map_err(refused)).await?;
-    Ok((wire(server, made.0).await?, made.1))
+    blocking(move || state.create_project(new).map_err(refused)).await
 }
 
 pub(super) async fn read(
