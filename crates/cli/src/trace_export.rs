@@ -8,7 +8,7 @@ use codex_rollout_trace::replay_bundle;
 use codex_trace_view::{write_otlp, write_perfetto};
 
 use crate::output::write_output;
-use crate::trace_problems::{DAMAGED, report_damage};
+use crate::trace_problems::{exit_with, report_damage};
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum ExportFormat {
@@ -57,11 +57,5 @@ pub(crate) fn run(arguments: TraceExportArguments) -> anyhow::Result<ExitCode> {
     })?;
     report_damage(&reduction.problems, None);
     let is_damaged = reduction.problems.is_damaged();
-    // The process exits here; dropping the graph piece by piece would only take time.
-    std::mem::forget(reduction);
-    Ok(if is_damaged {
-        ExitCode::from(DAMAGED)
-    } else {
-        ExitCode::SUCCESS
-    })
+    Ok(exit_with(reduction, is_damaged))
 }

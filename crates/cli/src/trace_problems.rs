@@ -1,9 +1,22 @@
 //! Prints problems of a bundle, for commands that read one.
 
-use codex_rollout_trace::{Problem, Problems, Severity};
+use std::process::ExitCode;
+
+use codex_rollout_trace::{Problem, Problems, Reduction, Severity};
 
 /// The exit status of a command that succeeded although the bundle is damaged.
 pub(crate) const DAMAGED: u8 = 3;
+
+/// The exit status of a command that has finished with a reduced bundle.
+pub(crate) fn exit_with(reduction: Reduction, is_damaged: bool) -> ExitCode {
+    // The process exits next; dropping the graph piece by piece would only take time.
+    std::mem::forget(reduction);
+    if is_damaged {
+        ExitCode::from(DAMAGED)
+    } else {
+        ExitCode::SUCCESS
+    }
+}
 
 /// Prints every problem to standard error, each line prefixed with `name` if there are several bundles.
 pub(crate) fn report_all(problems: &Problems, name: Option<&str>) {

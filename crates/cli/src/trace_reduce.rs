@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::Args;
 use codex_rollout_trace::{Strictness, replay_bundle_with, state_path, write_state};
 
-use crate::trace_problems::{DAMAGED, report_all};
+use crate::trace_problems::{exit_with, report_all};
 
 #[derive(Debug, Args)]
 #[command(
@@ -46,11 +46,5 @@ pub(crate) fn run(arguments: TraceReduceArguments) -> anyhow::Result<ExitCode> {
         println!("{}", output.display());
     }
     let is_damaged = !arguments.strict && reduction.problems.is_damaged();
-    // The process exits here; dropping the graph piece by piece would only take time.
-    std::mem::forget(reduction);
-    Ok(if is_damaged {
-        ExitCode::from(DAMAGED)
-    } else {
-        ExitCode::SUCCESS
-    })
+    Ok(exit_with(reduction, is_damaged))
 }

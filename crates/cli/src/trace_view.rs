@@ -8,7 +8,7 @@ use codex_rollout_trace::replay_bundle;
 use codex_trace_view::{Budget, write_view};
 
 use crate::output::write_output;
-use crate::trace_problems::{DAMAGED, report_damage};
+use crate::trace_problems::{exit_with, report_damage};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -34,11 +34,5 @@ pub(crate) fn run(arguments: TraceViewArguments) -> anyhow::Result<ExitCode> {
     })?;
     report_damage(&reduction.problems, None);
     let is_damaged = reduction.problems.is_damaged();
-    // The process exits here; dropping the graph piece by piece would only take time.
-    std::mem::forget(reduction);
-    Ok(if is_damaged {
-        ExitCode::from(DAMAGED)
-    } else {
-        ExitCode::SUCCESS
-    })
+    Ok(exit_with(reduction, is_damaged))
 }
