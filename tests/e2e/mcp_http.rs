@@ -1,122 +1,83 @@
 //! MCP servers behind HTTP: answers as JSON and as events, sessions that expire, tokens.
 
 use std::fs;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
-use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::{TcpListener, TcpStream};
+use wiremock::matchers::any;
+use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 use crate::setup::{server_in, untrusted_home};
 
-/// A request as it came: its method, its headers in lower case, its body.
-#[derive(Clone, Debug)]
-struct HttpRequest {
-    method: String,
-    headers: String,
-    body: Value,
+/// Speaks for a server that has one tool and forgets its first session at the first call.
+#[derive(Default)]
+struct McpReplies {
+    sessions: AtomicUsize,
 }
 
-/// A server that knows one tool and forgets its first session at the first call.
-#[derive(Clone, Default)]
-struct HttpServer(Arc<Mutex<Vec<HttpRequest>>>);
+/// A server that listens.
+async fn http_server() -> (MockServer, String) {
+    let server = MockServer::start().await;
+    Mock::given(any())
+        .respond_with(McpReplies::default())
+        .mount(&server)
+        .await;
+    let url = format!("{}/mcp", server.uri());
+    (server, url)
+}
 
-impl HttpServer {
-    async fn start() -> (Self, String) {
-        let server = Self::default();
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-        let own = server.clone();
-        tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                let server = own.clone();
-                tokio::spawn(async move { server.serve(stream).await });
-            }
-        });
-        (server, url)
-    }
+/// The requests so far that call this method.
+async fn requests_for(server: &MockServer, method: &str) -> Vec<Request> {
+    let mut requests = server.received_requests().await.unwrap();
+    requests.retain(|request| message_of(request)["method"] == method);
+    requests
+}
 
-    fn requests(&self) -> Vec<HttpRequest> {
-        self.0.lock().clone()
-    }
+fn message_of(request: &Request) -> Value {
+    serde_json::from_slice(&request.body).unwrap_or_default()
+}
 
-    fn asked(&self, method: &str) -> Vec<HttpRequest> {
-        let mut requests = self.requests();
-        requests.retain(|requests| requests.body["method"] == method);
-        requests
-    }
-
-    /// One request for each connection.
-    async fn serve(&self, stream: TcpStream) {
-        let mut stream = BufReader::new(stream);
-        let mut head = String::new();
-        while !head.ends_with("\r\n\r\n") {
-            if stream.read_line(&mut head).await.unwrap_or(0) == 0 {
-                return;
-            }
+impl Respond for McpReplies {
+    fn respond(&self, request: &Request) -> ResponseTemplate {
+        if request.method != "POST" {
+            return ResponseTemplate::new(405);
         }
-        let headers = head.to_lowercase();
-        let length = headers
-            .lines()
-            .find_map(|line| line.strip_prefix("content-length: "))
-            .map_or(0, |length| length.trim().parse().unwrap());
-        let mut body = vec![0; length];
-        stream.read_exact(&mut body).await.unwrap();
-        let requests = HttpRequest {
-            method: head.split(' ').next().unwrap().to_owned(),
-            headers,
-            body: serde_json::from_slice(&body).unwrap_or_default(),
+        let header = |name: &str| {
+            request
+                .headers
+                .get(name)
+                .map_or("", |value| value.to_str().unwrap())
         };
-        let reply = self.reply(&requests);
-        self.0.lock().push(requests);
-        let _ = stream.write_all(reply.as_bytes()).await;
-    }
-
-    fn reply(&self, requests: &HttpRequest) -> String {
-        let plain = |status: &str| {
-            format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
-        };
-        if requests.method != "POST" {
-            return plain("405 Method Not Allowed");
+        if header("authorization") != "Bearer secret" {
+            return ResponseTemplate::new(401).insert_header("www-authenticate", "Bearer");
         }
-        if !requests.headers.contains("authorization: bearer secret") {
-            return plain("401 Unauthorized\r\nwww-authenticate: Bearer");
-        }
-        let id = &requests.body["id"];
-        let answer = |result: Value| json!({ "jsonrpc": "2.0", "id": id, "result": result });
-        let with = |kind: &str, body: &str, more: &str| {
-            let length = body.len();
-            format!(
-                "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n{more}\
-                 connection: close\r\n\r\n{body}"
-            )
-        };
-        let events = |answer: Value| format!("event: message\ndata: {answer}\n\n");
-        match requests.body["method"].as_str().unwrap() {
+        let message = message_of(request);
+        let answer =
+            |result: Value| json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
+        let event = |message: &Value| format!("event: message\ndata: {message}\n\n");
+        match message["method"].as_str().unwrap() {
             "initialize" => {
-                let number = self.asked("initialize").len() + 1;
+                let number = self.sessions.fetch_add(1, Ordering::Relaxed) + 1;
                 let result = json!({ "protocolVersion": "2025-03-26", "capabilities": {} });
-                let session = format!("mcp-session-id: session-{number}\r\n");
-                with("application/json", &answer(result).to_string(), &session)
+                ResponseTemplate::new(200)
+                    .set_body_json(answer(result))
+                    .insert_header("mcp-session-id", format!("session-{number}"))
             }
             "tools/list" => {
                 let tool = json!({ "name": "echo", "inputSchema": { "type": "object" },
                     "annotations": { "readOnlyHint": true } });
-                let events = events(answer(json!({ "tools": [tool] })));
-                with("text/event-stream; charset=utf-8", &events, "")
+                let events = event(&answer(json!({ "tools": [tool] })));
+                ResponseTemplate::new(200).set_body_raw(events, "text/event-stream; charset=utf-8")
             }
-            "tools/call" if requests.headers.contains("mcp-session-id: session-1") => {
-                plain("404 Not Found")
-            }
+            "tools/call" if header("mcp-session-id") == "session-1" => ResponseTemplate::new(404),
             "tools/call" => {
                 let text = json!({ "type": "text", "text": "heard you" });
-                let told = json!({ "jsonrpc": "2.0", "method": "notifications/message" });
-                let events = events(told) + &events(answer(json!({ "content": [text] })));
-                with("text/event-stream", &events, "")
+                let notification = json!({ "jsonrpc": "2.0", "method": "notifications/message" });
+                let events = event(&notification) + &event(&answer(json!({ "content": [text] })));
+                ResponseTemplate::new(200).set_body_raw(events, "text/event-stream")
             }
-            _ => plain("202 Accepted"),
+            _ => ResponseTemplate::new(202),
         }
     }
 }
@@ -151,34 +112,33 @@ async fn turn(url: &str, token: &str) -> (AppServer, ModelServer, Value, tempfil
 
 #[tokio::test]
 async fn a_server_behind_http_is_called_again_when_its_session_has_expired() {
-    let (web, url) = HttpServer::start().await;
+    let (web, url) = http_server().await;
     let (mut server, model, status, _home) = turn(&url, "secret").await;
     assert_eq!(status["status"], "ready");
     let body = model.request(1).await.json();
     let output = &body["input"].as_array().unwrap().last().unwrap()["output"];
-    assert_eq!(output, r#"[{"type":"text","text":"requests you"}]"#);
+    assert_eq!(output, r#"[{"type":"text","text":"heard you"}]"#);
     let listed = server
         .call("mcpServerStatus/list", json!({}))
         .await
         .unwrap();
     assert_eq!(listed["result"]["data"][0]["authStatus"], "bearerToken");
     server.finish().await.unwrap();
-    assert_eq!(web.asked("tools/call").len(), 2);
-    for requests in web.asked("tools/list") {
-        assert!(requests.headers.contains("x-own: mine"));
-        assert!(
-            requests
-                .headers
-                .contains("mcp-protocol-version: 2025-03-26")
-        );
-        let accepts = "accept: text/event-stream, application/json";
-        assert!(requests.headers.contains(accepts));
+    assert_eq!(requests_for(&web, "tools/call").await.len(), 2);
+    for request in requests_for(&web, "tools/list").await {
+        for (name, value) in [
+            ("x-own", "mine"),
+            ("mcp-protocol-version", "2025-03-26"),
+            ("accept", "text/event-stream, application/json"),
+        ] {
+            assert_eq!(request.headers[name], value);
+        }
     }
 }
 
 #[tokio::test]
 async fn a_server_that_wants_a_login_is_told_of() {
-    let (_web, url) = HttpServer::start().await;
+    let (_web, url) = http_server().await;
     let (server, _model, status, _home) = turn(&url, "wrong").await;
     assert_eq!(status["status"], "failed");
     let error = status["error"].as_str().unwrap();

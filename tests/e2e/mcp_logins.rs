@@ -7,8 +7,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use codex_test_support::AppServer;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use wiremock::Request;
 
-use crate::oauth_server::{OauthServer, browse, parameter};
+use crate::oauth_server::{OauthServer, body_of, browse, parameter};
 use crate::setup::server;
 
 const COMPLETED: &str = "mcpServer/oauthLogin/completed";
@@ -114,7 +115,8 @@ async fn a_login_leads_to_tokens_that_are_kept_and_used() {
     }
     let back = back(&url);
     assert!(back.starts_with("http://127.0.0.1:"), "{back}");
-    let told: Value = serde_json::from_str(&test.web.requests_at("/register")[0].body).unwrap();
+    let registrations = test.web.requests_at("/register").await;
+    let told: Value = serde_json::from_slice(&registrations[0].body).unwrap();
     assert_eq!(told["redirect_uris"], json!([back]));
     let (status, page) = come_back(&url).await;
     assert!(
@@ -125,8 +127,11 @@ async fn a_login_leads_to_tokens_that_are_kept_and_used() {
         test.completed().await,
         json!({ "name": "web", "success": true })
     );
-    let asked = test.web.requests_at("/token")[0].body.clone();
-    assert!(asked.contains("grant_type=authorization_code&code=the-code&code_verifier="));
+    let exchanges = test.web.requests_at("/token").await;
+    assert!(
+        body_of(&exchanges[0])
+            .contains("grant_type=authorization_code&code=the-code&code_verifier=")
+    );
     let kept = test.kept();
     let (key, entry) = kept.as_object().unwrap().iter().next().unwrap();
     assert!(key.starts_with("web|") && key.len() == 20, "{key}");
@@ -164,7 +169,7 @@ async fn only_the_browser_that_was_sent_ends_a_login() {
         let (status, _) = browse(&strange).await;
         assert!(status.contains(" 400 "), "{strange}: {status}");
     }
-    assert!(test.web.requests_at("/token").is_empty());
+    assert!(test.web.requests_at("/token").await.is_empty());
     come_back(&url).await;
     assert_eq!(test.completed().await["success"], true);
     test.server.finish().await.unwrap();
@@ -209,22 +214,19 @@ async fn the_last_of_several_logins_counts() {
 #[tokio::test]
 async fn nonsense_of_an_authorisation_server_is_named() {
     let mut test = McpLoginTest::new("").await;
-    test.web.answer(
-        "/register",
-        "400 Bad Request",
-        r#"{"error":"invalid_redirect_uri"}"#,
-    );
+    test.web
+        .answer("/register", 400, r#"{"error":"invalid_redirect_uri"}"#);
     let refusal = test.refusal().await;
     assert!(
         refusal.ends_with("400 Bad Request: invalid_redirect_uri"),
         "{refusal}"
     );
-    test.web.answer("/register", "200 OK", "<html>");
+    test.web.answer("/register", 200, "<html>");
     let refusal = test.refusal().await;
     assert!(refusal.ends_with("does not reply with JSON"), "{refusal}");
     test.web
-        .answer("/register", "200 OK", r#"{"client_id":"client"}"#);
-    test.web.answer("/token", "200 OK", "access-secret");
+        .answer("/register", 200, r#"{"client_id":"client"}"#);
+    test.web.answer("/token", 200, "access-secret");
     let url = test.begin(json!({})).await;
     let (status, page) = come_back(&url).await;
     assert!(
@@ -240,7 +242,7 @@ async fn nonsense_of_an_authorisation_server_is_named() {
         r#"{"authorization_endpoint":"URL/authorize"}"#,
         r#"{"authorization_endpoint":"file:///etc/passwd","token_endpoint":"URL/token"}"#,
     ] {
-        test.web.answer(description, "200 OK", nonsense);
+        test.web.answer(description, 200, nonsense);
         let refusal = test.refusal().await;
         assert!(
             refusal.ends_with("No authorization support detected"),
@@ -254,19 +256,16 @@ async fn nonsense_of_an_authorisation_server_is_named() {
 #[tokio::test]
 async fn a_server_may_name_another_one_for_logins() {
     let mut test = McpLoginTest::new("").await;
-    test.web.answer(
-        "/.well-known/oauth-authorization-server",
-        "404 Not Found",
-        "",
-    );
+    test.web
+        .answer("/.well-known/oauth-authorization-server", 404, "");
     let named = r#"{"authorization_servers":["URL/elsewhere"]}"#;
     test.web
-        .answer("/.well-known/oauth-protected-resource/mcp", "200 OK", named);
+        .answer("/.well-known/oauth-protected-resource/mcp", 200, named);
     let description = r#"{"authorization_endpoint":"URL/authorize?tenant=1",
         "token_endpoint":"URL/token","registration_endpoint":"URL/register"}"#;
     test.web.answer(
         "/.well-known/openid-configuration/elsewhere",
-        "200 OK",
+        200,
         description,
     );
     let url = test.begin(json!({})).await;
@@ -297,10 +296,10 @@ async fn tokens_are_renewed_before_they_expire_and_when_they_are_refused() {
             test.status().await,
             ("oAuth".into(), vec!["echo".to_owned()])
         );
-        let asked = test.web.requests_at("/token");
+        let renewals = test.web.requests_at("/token").await;
         let expected = "grant_type=refresh_token&refresh_token=refresh-0&client_id=client";
-        assert_eq!(asked.len(), 1);
-        assert_eq!(asked[0].body, expected);
+        assert_eq!(renewals.len(), 1);
+        assert_eq!(body_of(&renewals[0]), expected);
         let kept = test.kept();
         assert_eq!(kept["other|0"]["later"], 1);
         let mut entries = kept.as_object().unwrap().values();
@@ -320,12 +319,12 @@ async fn a_refresh_token_that_is_refused_is_not_sent_again() {
     let mut test = McpLoginTest::with("", prepare).await;
     test.web.takes_only("access-0");
     test.web
-        .answer("/token", "400 Bad Request", r#"{"error":"invalid_grant"}"#);
+        .answer("/token", 400, r#"{"error":"invalid_grant"}"#);
     assert_eq!(
         test.status().await,
         ("oAuth".into(), vec!["echo".to_owned()])
     );
-    assert_eq!(test.web.requests_at("/token").len(), 1);
+    assert_eq!(test.web.requests_at("/token").await.len(), 1);
     test.server.finish().await.unwrap();
 }
 
@@ -338,14 +337,11 @@ async fn what_is_configured_for_a_server_is_told_to_no_other() {
     let keys = "http_headers = { X-Key = \"secret\" }\noauth_resource = \"https://resource\"\n";
     let text = fs::read_to_string(&config).unwrap() + keys;
     fs::write(&config, text).unwrap();
-    test.web.answer(
-        "/.well-known/oauth-authorization-server",
-        "404 Not Found",
-        "",
-    );
+    test.web
+        .answer("/.well-known/oauth-authorization-server", 404, "");
     let named = json!({ "authorization_servers": [other_url] }).to_string();
     test.web
-        .answer("/.well-known/oauth-protected-resource", "200 OK", &named);
+        .answer("/.well-known/oauth-protected-resource", 200, &named);
     let url = test.begin(json!({})).await;
     assert_eq!(
         parameter(&url, "resource").as_deref(),
@@ -353,17 +349,17 @@ async fn what_is_configured_for_a_server_is_told_to_no_other() {
     );
     come_back(&url).await;
     assert_eq!(test.completed().await["success"], true);
-    let own = test
-        .web
-        .requests_at("/.well-known/oauth-protected-resource");
-    assert!(own[0].headers.contains("x-key: secret"));
+    let path = "/.well-known/oauth-protected-resource";
+    let own = test.web.requests_at(path).await;
+    assert_eq!(own[0].headers["x-key"], "secret");
     for path in [
         "/.well-known/oauth-authorization-server",
         "/register",
         "/token",
     ] {
-        let heard = other.requests_at(path);
-        assert!(!heard.is_empty() && heard.iter().all(|heard| !heard.headers.contains("x-key")));
+        let requests = other.requests_at(path).await;
+        let has_key = |request: &Request| request.headers.contains_key("x-key");
+        assert!(!requests.is_empty() && !requests.iter().any(has_key));
     }
     test.server.finish().await.unwrap();
 }
@@ -379,7 +375,7 @@ async fn a_keyring_is_refused_before_anybody_is_asked() {
     let params = json!({ "name": "nobody" });
     let reply = test.call("mcpServer/oauth/login", params).await;
     assert_eq!(reply["error"]["code"], -32600);
-    assert!(test.web.requests_at("/register").is_empty());
+    assert!(test.web.requests_at("/register").await.is_empty());
     test.server.finish().await.unwrap();
 }
 
@@ -409,16 +405,16 @@ async fn newer_clients_ask_for_a_thread_and_for_less() {
         .call("mcpServerStatus/list", json!({ "detail": "full" }))
         .await;
     assert_eq!(names(reply), ["web"]);
-    let asked = |web: &OauthServer| {
-        let mut asked = web.requests_at("/mcp");
-        asked.retain(|heard| heard.body.contains("resources/list"));
-        asked.len()
+    let lists = async |web: &OauthServer| {
+        let requests = web.requests_at("/mcp").await;
+        let is_list = |request: &&Request| body_of(request).contains("resources/list");
+        requests.iter().filter(is_list).count()
     };
-    assert_eq!(asked(&test.web), 1);
+    assert_eq!(lists(&test.web).await, 1);
     let params = json!({ "detail": "toolsAndAuthOnly", "threadId": thread });
     let reply = test.call("mcpServerStatus/list", params).await;
     assert_eq!(names(reply), ["own", "web"]);
-    assert_eq!(asked(&test.web), 1);
+    assert_eq!(lists(&test.web).await, 1);
     let params = json!({ "threadId": thread, "serverName": "own" });
     let reply = test.call("mcpServerStatus/list", params).await;
     assert_eq!(names(reply), ["own"]);

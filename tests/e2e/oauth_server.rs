@@ -5,27 +5,25 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::{TcpListener, TcpStream};
-
-/// A request as it came: its method and path, its headers in lower case, its body.
-#[derive(Clone, Debug)]
-pub(crate) struct OauthRequest {
-    pub(crate) target: String,
-    pub(crate) headers: String,
-    pub(crate) body: String,
-}
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use wiremock::matchers::any;
+use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 /// The server. Its tokens are `access-1`, `refresh-1` and so on, one pair for each time it gives some out.
+pub(crate) struct OauthServer {
+    server: MockServer,
+    replies: OauthReplies,
+}
+
 #[derive(Clone, Default)]
-pub(crate) struct OauthServer(Arc<Mutex<OauthServerState>>);
+struct OauthReplies(Arc<Mutex<OauthReplyState>>);
 
 #[derive(Default)]
-struct OauthServerState {
+struct OauthReplyState {
     url: String,
-    heard: Vec<OauthRequest>,
     /// What is answered at some paths in place of the usual.
-    instead: BTreeMap<&'static str, (&'static str, String)>,
+    instead: BTreeMap<&'static str, ResponseTemplate>,
     given: u32,
     /// The tokens that are good.
     good: Vec<String>,
@@ -33,120 +31,92 @@ struct OauthServerState {
 
 impl OauthServer {
     pub(crate) async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let server = Self::default();
-        server.0.lock().url = format!("http://{}", listener.local_addr().unwrap());
-        let own = server.clone();
-        tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                let server = own.clone();
-                tokio::spawn(async move { server.serve(stream).await });
-            }
-        });
-        server
+        let (server, replies) = (MockServer::start().await, OauthReplies::default());
+        replies.0.lock().url = server.uri();
+        Mock::given(any())
+            .respond_with(replies.clone())
+            .mount(&server)
+            .await;
+        Self { server, replies }
     }
 
     /// The address of the MCP server.
     pub(crate) fn url(&self) -> String {
-        format!("{}/mcp", self.0.lock().url)
+        format!("{}/mcp", self.server.uri())
     }
 
     /// From now on, answers this at a path.
-    pub(crate) fn answer(&self, path: &'static str, status: &'static str, body: &str) {
-        let body = body.replace("URL", &self.0.lock().url.clone());
-        self.0.lock().instead.insert(path, (status, body));
+    pub(crate) fn answer(&self, path: &'static str, status: u16, body: &str) {
+        let body = body.replace("URL", &self.server.uri());
+        let reply = ResponseTemplate::new(status).set_body_raw(body, "application/json");
+        self.replies.0.lock().instead.insert(path, reply);
     }
 
     /// From now on, takes no token that was given out so far, and this one.
     pub(crate) fn takes_only(&self, token: &str) {
-        self.0.lock().good = vec![token.to_owned()];
+        self.replies.0.lock().good = vec![token.to_owned()];
     }
 
     /// The requests at a path.
-    pub(crate) fn requests_at(&self, path: &str) -> Vec<OauthRequest> {
-        let mut heard = self.0.lock().heard.clone();
-        heard.retain(|heard| heard.target.split([' ', '?']).nth(1) == Some(path));
-        heard
+    pub(crate) async fn requests_at(&self, path: &str) -> Vec<Request> {
+        let mut requests = self.server.received_requests().await.unwrap();
+        requests.retain(|request| request.url.path() == path);
+        requests
     }
+}
 
-    /// One request for each connection.
-    async fn serve(&self, stream: TcpStream) {
-        let mut stream = BufReader::new(stream);
-        let mut head = String::new();
-        while !head.ends_with("\r\n\r\n") {
-            if stream.read_line(&mut head).await.unwrap_or(0) == 0 {
-                return;
-            }
-        }
-        let (line, headers) = head.split_once("\r\n").unwrap();
-        let headers = headers.to_lowercase();
-        let length = headers
-            .lines()
-            .find_map(|line| line.strip_prefix("content-length: "))
-            .map_or(0, |length| length.trim().parse().unwrap());
-        let mut body = vec![0; length];
-        stream.read_exact(&mut body).await.unwrap();
-        let heard = OauthRequest {
-            target: line.to_owned(),
-            headers,
-            body: String::from_utf8(body).unwrap(),
-        };
-        let reply = self.reply(&heard);
-        self.0.lock().heard.push(heard);
-        let _ = stream.write_all(reply.as_bytes()).await;
-    }
+/// The body of a request, as text.
+pub(crate) fn body_of(request: &Request) -> &str {
+    std::str::from_utf8(&request.body).unwrap()
+}
 
-    fn reply(&self, heard: &OauthRequest) -> String {
-        let path = heard.target.split([' ', '?']).nth(1).unwrap_or_default();
-        let instead = self.0.lock().instead.get(path).cloned();
-        if let Some((status, body)) = instead {
-            return reply(status, &body);
+impl Respond for OauthReplies {
+    fn respond(&self, request: &Request) -> ResponseTemplate {
+        let path = request.url.path();
+        if let Some(reply) = self.0.lock().instead.get(path) {
+            return reply.clone();
         }
         let url = self.0.lock().url.clone();
         match path {
-            "/.well-known/oauth-authorization-server" => {
-                let description = json!({
-                    "issuer": url,
-                    "authorization_endpoint": format!("{url}/authorize"),
-                    "token_endpoint": format!("{url}/token"),
-                    "registration_endpoint": format!("{url}/register"),
-                    "scopes_supported": ["read", "write"],
-                });
-                reply("200 OK", &description.to_string())
+            "/.well-known/oauth-authorization-server" => json_reply(json!({
+                "issuer": url,
+                "authorization_endpoint": format!("{url}/authorize"),
+                "token_endpoint": format!("{url}/token"),
+                "registration_endpoint": format!("{url}/register"),
+                "scopes_supported": ["read", "write"],
+            })),
+            "/register" => {
+                ResponseTemplate::new(201).set_body_json(json!({ "client_id": "client" }))
             }
-            "/register" => reply("201 Created", r#"{"client_id":"client"}"#),
-            "/token" => {
-                let mut state = self.0.lock();
-                state.given += 1;
-                let number = state.given;
-                state.good.push(format!("access-{number}"));
-                let tokens = json!({
-                    "access_token": format!("access-{number}"), "token_type": "Bearer",
-                    "refresh_token": format!("refresh-{number}"), "expires_in": 3600,
-                });
-                reply("200 OK", &tokens.to_string())
-            }
-            "/mcp" => self.speak(heard),
-            _ => reply("404 Not Found", ""),
+            "/token" => self.tokens(),
+            "/mcp" => self.speak(request),
+            _ => ResponseTemplate::new(404),
         }
     }
+}
 
-    fn speak(&self, heard: &OauthRequest) -> String {
-        let authorization = |line: &str| {
-            let token = line.strip_prefix("authorization: bearer ")?;
-            Some(self.0.lock().good.iter().any(|good| good == token))
-        };
-        if !heard
-            .headers
-            .lines()
-            .any(|line| authorization(line) == Some(true))
-        {
-            return reply("401 Unauthorized\r\nwww-authenticate: Bearer", "");
+impl OauthReplies {
+    fn tokens(&self) -> ResponseTemplate {
+        let mut state = self.0.lock();
+        state.given += 1;
+        let number = state.given;
+        state.good.push(format!("access-{number}"));
+        json_reply(json!({
+            "access_token": format!("access-{number}"), "token_type": "Bearer",
+            "refresh_token": format!("refresh-{number}"), "expires_in": 3600,
+        }))
+    }
+
+    fn speak(&self, request: &Request) -> ResponseTemplate {
+        let authorization = request.headers.get("authorization");
+        let token = authorization.and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
+        let is_good = |token: &str| self.0.lock().good.iter().any(|good| good == token);
+        if !token.is_some_and(is_good) {
+            return ResponseTemplate::new(401).insert_header("www-authenticate", "Bearer");
         }
-        let message: Value = serde_json::from_str(&heard.body).unwrap_or_default();
+        let message: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         let answer = |result: Value| {
-            let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
-            reply("200 OK", &answer.to_string())
+            json_reply(json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }))
         };
         match message["method"].as_str() {
             Some("initialize") => {
@@ -156,18 +126,14 @@ impl OauthServer {
                 let tool = json!({ "name": "echo", "inputSchema": { "type": "object" } });
                 answer(json!({ "tools": [tool] }))
             }
-            None => reply("405 Method Not Allowed", ""),
-            _ => reply("202 Accepted", ""),
+            None => ResponseTemplate::new(405),
+            _ => ResponseTemplate::new(202),
         }
     }
 }
 
-fn reply(status: &str, body: &str) -> String {
-    let length = body.len();
-    format!(
-        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\
-         connection: close\r\n\r\n{body}"
-    )
+fn json_reply(body: Value) -> ResponseTemplate {
+    ResponseTemplate::new(200).set_body_json(body)
 }
 
 /// What a browser finds at an address on this machine: the first line and the body.
