@@ -20,6 +20,8 @@ mod broken_stores;
 #[cfg(target_os = "linux")]
 mod client_check;
 #[cfg(target_os = "linux")]
+mod client_hooks;
+#[cfg(target_os = "linux")]
 mod command_exec;
 mod command_line;
 #[cfg(target_os = "linux")]
@@ -46,6 +48,10 @@ mod filesystem;
 mod fuzzy_search;
 mod generate;
 mod git;
+#[cfg(target_os = "linux")]
+mod hook_trust;
+#[cfg(target_os = "linux")]
+mod hooks;
 #[cfg(target_os = "linux")]
 mod images;
 mod item_ends;

@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::repository;
 
 /// The modules of `core`, from the bottom to the top. Each uses only modules that stand before it.
-const ENGINE: [&str; 23] = [
+const ENGINE: [&str; 24] = [
     "config",
     "ports",
     "timeout_pauses",
@@ -21,6 +21,7 @@ const ENGINE: [&str; 23] = [
     "turn_settings",
     "context",
     "session_context",
+    "hooks",
     "git",
     "requests",
     "questions",

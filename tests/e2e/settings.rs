@@ -209,7 +209,7 @@ async fn features_are_switched_for_the_process_unless_settings_say_otherwise() {
     let reply = server.call("experimentalFeature/list", page).await.unwrap();
     assert_eq!(
         reply["error"]["message"],
-        "cursor 99 exceeds total feature flags 53"
+        "cursor 99 exceeds total feature flags 54"
     );
     server.finish().await.unwrap();
 }

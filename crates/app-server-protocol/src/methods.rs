@@ -98,6 +98,12 @@ method_table! {
         PluginRead = "plugin/read": PluginReadParams => PluginReadResponse;
         /// Lists the hooks found for one or more folders.
         HooksList = "hooks/list": HooksListParams => HooksListResponse;
+        /// Registers this connection for a hook: it is asked with `hook/run`.
+        #[experimental]
+        HooksRegister = "hooks/register": HooksRegisterParams => HooksRegisterResponse;
+        /// Takes a registration for a hook back.
+        #[experimental]
+        HooksUnregister = "hooks/unregister": HooksUnregisterParams => HooksUnregisterResponse;
         /// Pages through the permissions that a thread can be given by name.
         PermissionProfileList = "permissionProfile/list":
             PermissionProfileListParams => PermissionProfileListResponse;
@@ -520,6 +526,8 @@ method_table! {
             PermissionsRequestApprovalParams => PermissionsRequestApprovalResponse;
         /// Has the client run one of the tools that it brought along.
         DynamicToolCall = "item/tool/call": DynamicToolCallParams => DynamicToolCallResponse;
+        /// Runs a hook that the client has registered.
+        HookRun = "hook/run": HookRunParams => HookRunResponse;
         /// Asks the client, who holds the login, for new tokens.
         ChatgptAuthTokensRefresh = "account/chatgptAuthTokens/refresh":
             ChatgptAuthTokensRefreshParams => ChatgptAuthTokensRefreshResponse;

@@ -9,6 +9,7 @@ use codex_config::{
 };
 use codex_core::{McpServer, SessionConfig, StandaloneCommands, ThreadManager};
 use codex_external_agent::HomeFolders;
+use codex_hooks::HookCatalog;
 use codex_http::PostError;
 use codex_login::Accounts;
 use codex_mcp_client::{McpConnector, McpServerConfig};
@@ -138,6 +139,12 @@ pub trait Host: Debug + Send + Sync + 'static {
     /// # Errors
     /// The configuration cannot be used.
     fn mcp_servers(&self, cwd: &Path) -> Result<McpSettings, HostError>;
+
+    /// The configured hooks of a folder. Reads files.
+    ///
+    /// # Errors
+    /// The configuration cannot be used.
+    fn hooks(&self, cwd: &Path) -> Result<HookCatalog, HostError>;
 
     /// The settings of feedback reports.
     fn feedback(&self) -> FeedbackSettings;

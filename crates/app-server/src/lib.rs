@@ -13,6 +13,7 @@
 
 mod background_notifier;
 mod cancellable;
+mod client_hooks;
 mod client_tokens;
 mod clients;
 mod configuration;

@@ -12,6 +12,7 @@ use codex_thread_state::ThreadState;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
+use crate::client_hooks::ClientHookRegistry;
 use crate::client_tokens::ClientTokens;
 use crate::clients::Clients;
 use crate::connection::{Connection, ConnectionId, encode_notification};
@@ -29,6 +30,7 @@ pub struct AppServer {
     threads: Mutex<HashMap<String, ThreadHandle>>,
     questions: Mutex<HashMap<i64, ThreadHandle>>,
     own_requests: Arc<OpenRequests>,
+    client_hooks: Arc<ClientHookRegistry>,
     watcher: Mutex<Option<Arc<Watcher>>>,
     /// Notified after each broadcast: the status of a thread may have changed.
     broadcasts: Notify,
@@ -44,11 +46,13 @@ impl AppServer {
     #[must_use]
     pub fn new(host: Arc<dyn Host>) -> Arc<Self> {
         let state = Arc::new(ThreadState::of_home(host.store().home()));
+        let own_requests = Arc::<OpenRequests>::default();
         let server = Arc::new(Self {
+            client_hooks: Arc::new(ClientHookRegistry::new(Arc::clone(&own_requests))),
             host,
             state,
             assumes_newer: AtomicBool::new(false),
-            own_requests: Arc::default(),
+            own_requests,
             clients: Arc::default(),
             threads: Mutex::default(),
             questions: Mutex::default(),
@@ -118,6 +122,7 @@ impl AppServer {
         if let Some(connection) = self.clients.remove(id) {
             connection.close();
         }
+        self.client_hooks.disconnect(id);
         for thread in self.threads() {
             thread.leave(id).await;
         }
@@ -164,6 +169,11 @@ impl AppServer {
 
     pub(crate) fn remove_thread(&self, id: &str) {
         self.threads.lock().remove(id);
+    }
+
+    /// The hooks that clients have registered.
+    pub(crate) fn client_hooks(&self) -> &Arc<ClientHookRegistry> {
+        &self.client_hooks
     }
 
     /// Requests of the server that belong to no thread.

@@ -13,6 +13,7 @@ use codex_config::{Config, ConfigWarning, Feature, Overrides, RequestParams};
 use codex_core::{ProviderModel, StandaloneCommands, ThreadManager};
 use codex_exec::Launcher;
 use codex_external_agent::HomeFolders;
+use codex_hooks::HookCatalog;
 use codex_login::Accounts;
 use codex_mcp_client::McpLoginSettings;
 use codex_model_client::{ModelCatalog, ModelStore};
@@ -33,7 +34,7 @@ use crate::rules::rules;
 use crate::scripted_model::ScenarioModel;
 use crate::session_settings::{SessionParts, session_parts};
 use crate::wiring::{self, TraceRecorder};
-use crate::{log, skills};
+use crate::{hooks, log, skills};
 
 /// An engine and its model catalogue.
 type EngineEntry = (Arc<ThreadManager>, Arc<ModelCatalog>);
@@ -151,6 +152,7 @@ impl EngineHost {
         } else {
             Arc::new(wiring::command_environment(&config))
         };
+        let features = config.features;
         let SessionParts {
             config: mut session,
             mut warnings,
@@ -166,6 +168,7 @@ impl EngineHost {
         session.originator = originator(&settings.client);
         session.source = self.source.clone();
         session.skills = Some(self.skills_of(&settings.overrides)?);
+        hooks::configure(&mut session, hooks::catalog(&layers, features), features);
         if let (Some(agents), Some((roles, odd))) = (&mut session.agents, roles) {
             agents.roles = Some(Arc::new(roles));
             warnings.extend(odd);
@@ -287,6 +290,12 @@ impl Host for EngineHost {
             enabled: mcp_servers::enabled(&config),
             disabled: mcp_servers::disabled(&config),
         })
+    }
+
+    fn hooks(&self, cwd: &Path) -> Result<HookCatalog, HostError> {
+        let params = RequestParams::default();
+        let (config, layers) = self.configuration.load(cwd, &Map::new(), &params)?;
+        Ok(hooks::catalog(&layers, config.features))
     }
 
     fn feedback(&self) -> FeedbackSettings {

@@ -14,6 +14,7 @@ mod exec;
 mod features;
 mod generate;
 mod global_flags;
+mod hooks;
 mod host;
 mod in_process;
 mod listen_flags;

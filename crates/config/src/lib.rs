@@ -21,6 +21,7 @@ mod environment;
 mod error;
 mod features;
 mod home;
+mod hook_layers;
 mod key_path;
 mod layer;
 mod locate;
@@ -58,6 +59,7 @@ pub use features::{
     HostFeatureError,
 };
 pub use home::{HomeError, resolve_home};
+pub use hook_layers::HookLayer;
 pub use key_path::{KeyPath, KeyPathError};
 pub use layer::Layer;
 pub use locate::{TextPosition, TextRange};

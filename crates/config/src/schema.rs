@@ -118,6 +118,9 @@ pub struct ConfigFile {
     pub js_repl_node_path: Option<PathBuf>,
     pub js_repl_node_module_dirs: Option<Vec<PathBuf>>,
     pub notify: Option<Vec<String>>,
+    /// Hooks and the user's decisions about them; read for each layer by itself.
+    #[serde(skip_serializing)]
+    pub hooks: Option<toml::Table>,
     pub audio: Option<AudioFile>,
     pub realtime: Option<RealtimeFile>,
     pub experimental_realtime_ws_base_url: Option<String>,

@@ -16,6 +16,7 @@ mod events;
 mod gate;
 mod git;
 mod history;
+mod hooks;
 mod input;
 mod launch;
 mod mcp;
@@ -35,9 +36,10 @@ mod turn;
 mod turn_settings;
 
 pub use config::{
-    AgentRole, AgentSettings, ApprovalNotStored, EndedTurn, Features, HostCall, HostToolError,
-    HostTools, InstructionFiles, Limits, McpApprovals, McpServer, MessageHistory, NotAllowed,
-    RoleUnavailable, Roles, SessionConfig, Snapshots, ToolApproval, TurnEnded, WebSearch,
+    AgentRole, AgentSettings, ApprovalNotStored, ClientHook, ClientHookCall, ClientHookError,
+    ClientHooks, EndedTurn, Features, HostCall, HostToolError, HostTools, InstructionFiles, Limits,
+    McpApprovals, McpServer, MessageHistory, NotAllowed, RoleUnavailable, Roles, SessionConfig,
+    Snapshots, ToolApproval, TurnEnded, WebSearch,
 };
 pub use events::{EventReceiver, older_delta};
 pub use history::first_user_text;

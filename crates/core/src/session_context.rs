@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use parking_lot::Mutex;
+use tokio::task::JoinSet;
+
 use crate::config::SessionConfig;
 use crate::events::Emitter;
 use crate::ports::{Clock, Ids, Processes};
@@ -14,4 +17,25 @@ pub(crate) struct SessionContext {
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) processes: Arc<dyn Processes>,
     pub(crate) emitter: Emitter,
+    /// How the session came about, until its first turn.
+    pub(crate) beginning: Mutex<Option<SessionBeginning>>,
+    /// Work that nobody waits for. It ends with the session.
+    pub(crate) background: Mutex<JoinSet<()>>,
+}
+
+/// How a session came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SessionBeginning {
+    Startup,
+    Resume,
+    Fork,
+}
+
+impl SessionContext {
+    /// Does work that nobody waits for.
+    pub(crate) fn in_background(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let mut background = self.background.lock();
+        while background.try_join_next().is_some() {}
+        background.spawn(work);
+    }
 }

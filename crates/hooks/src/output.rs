@@ -6,7 +6,7 @@ use codex_protocol::{HookEventName, HookOutputEntry, HookOutputEntryKind, HookRu
 use serde_json::Value;
 
 use crate::hook::OnError;
-use form::{CommonOutput, Decision, ParsedOutput};
+use form::{CommonOutput, OutputDecision, ParsedOutput};
 
 /// The exit code of a hook that objects. The reason is in its error output.
 const OBJECTS: i32 = 2;
@@ -38,6 +38,18 @@ pub struct RunResult {
     pub stdout: String,
     /// The error output.
     pub stderr: String,
+}
+
+impl RunResult {
+    /// The end of a run that returned nothing.
+    #[must_use]
+    pub fn of(end: RunEnd) -> Self {
+        Self {
+            end,
+            stdout: String::new(),
+            stderr: String::new(),
+        }
+    }
 }
 
 /// The outcome of a run.
@@ -78,7 +90,7 @@ pub enum PermissionVerdict {
 /// Interprets what a run returned.
 #[must_use]
 pub fn interpret(event: HookEventName, on_error: OnError, result: &RunResult) -> HookOutcome {
-    let mut outcome = Outcome::new(event);
+    let mut outcome = OutcomeBuilder::new(event);
     if let Err(problem) = outcome.read(result) {
         outcome.fail(problem, on_error);
     }
@@ -86,14 +98,14 @@ pub fn interpret(event: HookEventName, on_error: OnError, result: &RunResult) ->
 }
 
 /// An outcome that is being worked out.
-struct Outcome {
+struct OutcomeBuilder {
     event: HookEventName,
     status: HookRunStatus,
     entries: Vec<HookOutputEntry>,
     effects: HookEffects,
 }
 
-impl Outcome {
+impl OutcomeBuilder {
     fn new(event: HookEventName) -> Self {
         Self {
             event,
@@ -204,27 +216,27 @@ impl Outcome {
     fn apply_pre_tool_use(&mut self, output: ParsedOutput) -> Result<(), String> {
         self.refuse_common(&output.common)?;
         let specific = output.specific;
-        let wants_allow = specific.permission_decision == Some(Decision::Allow);
+        let wants_allow = specific.permission_decision == Some(OutputDecision::Allow);
         if specific.updated_input.is_some() && !wants_allow {
             return Err(self.text("updatedInput without permissionDecision:allow"));
         }
-        let denies = specific.permission_decision == Some(Decision::Deny);
+        let denies = specific.permission_decision == Some(OutputDecision::Deny);
         let reason = match specific.permission_decision {
-            Some(Decision::Deny) => {
+            Some(OutputDecision::Deny) => {
                 let reason = non_blank(specific.permission_decision_reason);
                 let missing =
                     "permissionDecision:deny without a non-empty permissionDecisionReason";
                 Some(reason.ok_or_else(|| self.text(missing))?)
             }
-            Some(Decision::Ask) => return Err(self.unsupported("permissionDecision:ask")),
-            Some(Decision::Allow) if specific.updated_input.is_none() => {
+            Some(OutputDecision::Ask) => return Err(self.unsupported("permissionDecision:ask")),
+            Some(OutputDecision::Allow) if specific.updated_input.is_none() => {
                 return Err(self.unsupported("permissionDecision:allow"));
             }
             _ => None,
         };
         let reason = match output.decision {
             _ if denies => reason,
-            Some(Decision::Approve) => return Err(self.unsupported("decision:approve")),
+            Some(OutputDecision::Approve) => return Err(self.unsupported("decision:approve")),
             Some(_) => Some(self.reason(output.reason)?),
             None if output.reason.is_some() => return Err(self.text("reason without decision")),
             None => None,
@@ -255,7 +267,7 @@ impl Outcome {
             return Err(self.unsupported("interrupt:true"));
         }
         match decision.behavior {
-            Decision::Allow => self.effects.permission = Some(PermissionVerdict::Allow),
+            OutputDecision::Allow => self.effects.permission = Some(PermissionVerdict::Allow),
             _ => {
                 let default = || "PermissionRequest hook denied approval".to_owned();
                 let reason = non_blank(decision.message).unwrap_or_else(default);

@@ -35,7 +35,10 @@ pub fn is_persisted(event: &EventMsg, detail: PersistedDetail) -> bool {
         | EventMsg::ImageGenerationEnd(_) => true,
         EventMsg::ItemCompleted(completed) => matches!(
             completed.item,
-            TurnItem::Plan(_) | TurnItem::FunctionCallOutput(_) | TurnItem::ContextCompaction(_)
+            TurnItem::Plan(_)
+                | TurnItem::FunctionCallOutput(_)
+                | TurnItem::ContextCompaction(_)
+                | TurnItem::HookPrompt(_)
         ),
         EventMsg::Error(_)
         | EventMsg::GuardianAssessment(_)

@@ -187,6 +187,8 @@ fn wrapped(msg: &EventMsg) -> Option<&'static str> {
         EventMsg::ThreadRolledBack(_) => "thread_rolled_back",
         EventMsg::Error(_) => "error",
         EventMsg::Warning(_) => "warning",
+        EventMsg::HookStarted(_) => "hook_started",
+        EventMsg::HookCompleted(_) => "hook_completed",
         EventMsg::ShutdownComplete => "shutdown_complete",
         _ => return None,
     })

@@ -47,6 +47,8 @@ import type { GetAuthStatusParams } from "./GetAuthStatusParams";
 import type { GetConversationSummaryParams } from "./GetConversationSummaryParams";
 import type { GitDiffToRemoteParams } from "./GitDiffToRemoteParams";
 import type { HooksListParams } from "./v2/HooksListParams";
+import type { HooksRegisterParams } from "./v2/HooksRegisterParams";
+import type { HooksUnregisterParams } from "./v2/HooksUnregisterParams";
 import type { InitializeParams } from "./InitializeParams";
 import type { ListMcpServerStatusParams } from "./v2/ListMcpServerStatusParams";
 import type { LoginAccountParams } from "./v2/LoginAccountParams";
@@ -495,6 +497,26 @@ export type HooksListClientRequest = {
   method: "hooks/list";
   /** What the method takes. */
   params: HooksListParams;
+};
+
+/** Registers this connection for a hook: it is asked with `hook/run`. */
+export type HooksRegisterClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "hooks/register";
+  /** What the method takes. */
+  params: HooksRegisterParams;
+};
+
+/** Takes a registration for a hook back. */
+export type HooksUnregisterClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "hooks/unregister";
+  /** What the method takes. */
+  params: HooksUnregisterParams;
 };
 
 /** Pages through the permissions that a thread can be given by name. */
@@ -1893,6 +1915,8 @@ export type ClientRequest =
   | PluginInstalledClientRequest
   | PluginReadClientRequest
   | HooksListClientRequest
+  | HooksRegisterClientRequest
+  | HooksUnregisterClientRequest
   | PermissionProfileListClientRequest
   | AppsListClientRequest
   | FsReadFileClientRequest

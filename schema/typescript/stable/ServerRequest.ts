@@ -6,6 +6,7 @@ import type { CommandExecutionRequestApprovalParams } from "./v2/CommandExecutio
 import type { DynamicToolCallParams } from "./v2/DynamicToolCallParams";
 import type { ExecCommandApprovalParams } from "./ExecCommandApprovalParams";
 import type { FileChangeRequestApprovalParams } from "./v2/FileChangeRequestApprovalParams";
+import type { HookRunParams } from "./v2/HookRunParams";
 import type { McpServerElicitationRequestParams } from "./v2/McpServerElicitationRequestParams";
 import type { PermissionsRequestApprovalParams } from "./v2/PermissionsRequestApprovalParams";
 import type { RequestId } from "./RequestId";
@@ -71,6 +72,16 @@ export type DynamicToolCallServerRequest = {
   params: DynamicToolCallParams;
 };
 
+/** Runs a hook that the client has registered. */
+export type HookRunServerRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "hook/run";
+  /** What the method takes. */
+  params: HookRunParams;
+};
+
 /** Asks the client, who holds the login, for new tokens. */
 export type ChatgptAuthTokensRefreshServerRequest = {
   /** Repeated in the reply. */
@@ -119,6 +130,7 @@ export type ServerRequest =
   | McpServerElicitationRequestServerRequest
   | PermissionsRequestApprovalServerRequest
   | DynamicToolCallServerRequest
+  | HookRunServerRequest
   | ChatgptAuthTokensRefreshServerRequest
   | ApplyPatchApprovalServerRequest
   | ExecCommandApprovalServerRequest

@@ -43,8 +43,11 @@ pub struct HookRunSummary {
     pub execution_mode: HookExecutionMode,
     /// What the hook's event concerns.
     pub scope: HookScope,
-    /// Path of the `hooks.json` that defines the hook.
+    /// Path of the file that configures the hook; the name of a client that registered it.
     pub source_path: String,
+    /// Where that file belongs.
+    #[serde(default)]
+    pub source: HookSource,
     /// Place among all configured hooks, from 0.
     pub display_order: i64,
     /// Whether the hook runs, or how it ended.
@@ -65,16 +68,63 @@ pub struct HookRunSummary {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum HookEventName {
-    /// The agent is about to run a command.
+    /// A request is about to be sent to the model.
+    PreModelRequest,
+    /// A response of the model has ended.
+    PostModelRequest,
+    /// The agent is about to use a tool.
     PreToolUse,
-    /// A command of the agent has ended successfully.
+    /// The user is about to be asked for an approval.
+    PermissionRequest,
+    /// The agent has used a tool.
     PostToolUse,
+    /// The history is about to be compacted.
+    PreCompact,
+    /// The history was compacted.
+    PostCompact,
     /// The first turn of a started or resumed thread begins.
     SessionStart,
+    /// A thread is unloaded.
+    SessionEnd,
     /// A user message is about to be recorded.
     UserPromptSubmit,
+    /// The first turn of an agent begins.
+    SubagentStart,
+    /// A turn of an agent is about to end normally.
+    SubagentStop,
     /// A turn is about to end normally.
     Stop,
+    /// A turn was interrupted.
+    Interrupt,
+}
+
+/// The layer of the settings that configures a hook.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum HookSource {
+    /// Machine-wide settings.
+    System,
+    /// The user's settings.
+    User,
+    /// Settings of a project.
+    Project,
+    /// Managed settings of a device.
+    Mdm,
+    /// Command line flags.
+    SessionFlags,
+    /// A plugin.
+    Plugin,
+    /// Requirements of an administrator.
+    CloudRequirements,
+    /// Managed settings of an account.
+    CloudManagedConfig,
+    /// The older file of managed settings.
+    LegacyManagedConfigFile,
+    /// The older managed settings of a device.
+    LegacyManagedConfigMdm,
+    /// Another source, as a client that registered the hook.
+    #[default]
+    Unknown,
 }
 
 /// What kind of thing a hook runs.
@@ -83,6 +133,8 @@ pub enum HookEventName {
 pub enum HookHandlerType {
     /// A shell command, run outside the sandbox.
     Command,
+    /// A tool of an MCP server; not run in this version.
+    McpTool,
     /// A prompt to a model; not run in this version.
     Prompt,
     /// An agent; not run in this version.
@@ -156,9 +208,12 @@ pub enum HookOutputEntryKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
 pub struct HooksListParams {
-    /// The folders; the server's own if there are none.
+    /// The folders; that of the thread, or the server's own, if there are none.
     #[serde(default)]
     pub cwds: Vec<String>,
+    /// A loaded thread whose folder is looked at.
+    #[serde(default)]
+    pub thread_id: Option<String>,
 }
 
 /// Reply to `hooks/list`.
@@ -175,12 +230,81 @@ pub struct HooksListResponse {
 pub struct HooksListEntry {
     /// The folder.
     pub cwd: String,
-    /// Hooks that run: none, as this version runs no hooks.
-    pub hooks: Vec<Value>,
-    /// Sentences for people: which files ask for hooks that are not run.
+    /// The hooks, whether they may run or not.
+    pub hooks: Vec<HookMetadata>,
+    /// Sentences for people: what in the files cannot be used.
     pub warnings: Vec<String>,
-    /// Files that cannot be read; none, as they are not.
+    /// Files that cannot be read.
     pub errors: Vec<HookErrorInfo>,
+}
+
+/// A configured hook.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HookMetadata {
+    /// Identifies the hook in `hooks.state` of the user's settings.
+    pub key: String,
+    /// What the hook reacts to.
+    pub event_name: HookEventName,
+    /// What kind of thing is run: a command.
+    pub handler_type: HookHandlerType,
+    /// The command line.
+    pub command: String,
+    /// Whether nobody waits for the hook, which then decides nothing.
+    pub r#async: bool,
+    /// Restricts the occasions; null if there is no restriction.
+    pub matcher: Option<String>,
+    /// After this many seconds a run is killed.
+    pub timeout_sec: u64,
+    /// Text to show while the hook runs; null if none is configured.
+    pub status_message: Option<String>,
+    /// The most tokens of context that the hook may add; null for the usual limit.
+    pub additional_context_limit: Option<u64>,
+    /// Whether a run that fails counts as an objection.
+    pub on_error: HookErrorEffect,
+    /// Path of the file that configures the hook.
+    pub source_path: String,
+    /// Where that file belongs.
+    pub source: HookSource,
+    /// The plugin that brings the hook; null if none does.
+    pub plugin_id: Option<String>,
+    /// The environment that the hook runs in; null for the server's own.
+    pub environment_id: Option<String>,
+    /// Place among all configured hooks, from 0.
+    pub display_order: i64,
+    /// Whether the user left the hook switched on.
+    pub enabled: bool,
+    /// Whether an administrator configured the hook.
+    pub is_managed: bool,
+    /// Hash of what the hook does, to be stored as `trusted_hash`.
+    pub current_hash: String,
+    /// Whether the user trusts the hook as it is.
+    pub trust_status: HookTrustStatus,
+}
+
+/// What a run of a hook does that crashes, takes too long or answers what cannot be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum HookErrorEffect {
+    /// Nothing: what the hook was asked about goes on.
+    #[default]
+    Ignore,
+    /// The same as an objection.
+    Block,
+}
+
+/// Whether the user trusts a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum HookTrustStatus {
+    /// An administrator configured it.
+    Managed,
+    /// The user has not decided; it does not run unless the feature `codex_hooks` is on.
+    Untrusted,
+    /// It runs.
+    Trusted,
+    /// It was changed after the user trusted it; it does not run.
+    Modified,
 }
 
 /// A file of hooks that cannot be read.
@@ -191,4 +315,75 @@ pub struct HookErrorInfo {
     pub path: String,
     /// What is wrong with it.
     pub message: String,
+}
+
+/// Params of `hooks/register`: the client wants to be asked on certain occasions.
+#[sparse]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct HooksRegisterParams {
+    /// What the hook reacts to.
+    pub event_name: HookEventName,
+    /// The thread; every thread if absent.
+    #[serde(default)]
+    pub thread_id: Option<String>,
+    /// A regular expression that restricts the occasions, as in `hooks.json`.
+    #[serde(default)]
+    pub matcher: Option<String>,
+    /// How many seconds to wait for an answer: from 1 to 600, 60 if absent.
+    #[serde(default)]
+    pub timeout_sec: Option<u64>,
+    /// What no answer does, or one that cannot be read: nothing if absent.
+    #[serde(default)]
+    pub on_error: Option<HookErrorEffect>,
+    /// Text for other clients to show while an answer is awaited.
+    #[serde(default)]
+    pub status_message: Option<String>,
+}
+
+/// Reply to `hooks/register`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HooksRegisterResponse {
+    /// The id of the registration. It lasts as long as the connection.
+    pub hook_id: String,
+}
+
+/// Params of `hooks/unregister`: the client no longer wants to be asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct HooksUnregisterParams {
+    /// The id of the registration.
+    pub hook_id: String,
+}
+
+/// Reply to `hooks/unregister`: nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HooksUnregisterResponse {}
+
+/// Params of `hook/run`: an occasion that the client has registered for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct HookRunParams {
+    /// The id of the registration.
+    pub hook_id: String,
+    /// The thread.
+    pub thread_id: String,
+    /// The turn; null outside of turns.
+    pub turn_id: Option<String>,
+    /// What the hook reacts to.
+    pub event_name: HookEventName,
+    /// What a command would be given as its input.
+    pub input: Value,
+}
+
+/// Reply to `hook/run`.
+#[sparse]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HookRunResponse {
+    /// What a command would print: an object, or a text for additional context. Nothing has no effect.
+    #[serde(default)]
+    pub output: Option<Value>,
 }

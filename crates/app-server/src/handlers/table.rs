@@ -213,6 +213,8 @@ handlers! {
     SkillsExtraRootsSet: concurrent => skills::set_extra_roots;
     SkillsConfigWrite: concurrent => skills::config_write;
     HooksList: concurrent => hooks::list;
+    HooksRegister: at_once => hooks::register;
+    HooksUnregister: at_once => hooks::unregister;
 
     // MCP servers, and programs of other vendors.
     ListMcpServerStatus: concurrent => mcp_servers::list;

@@ -481,6 +481,7 @@ async fn prepare(
 ) -> Result<PreparedThread, Failure> {
     account_requirements::load(server).await?;
     let host = Arc::clone(server.host());
+    let client_hooks = Arc::clone(server.client_hooks());
     let prepared = blocking(move || {
         let mut prepared = host.prepare(&settings).map_err(|reason| {
             Failure::invalid(format!("failed to load configuration: {reason}"))
@@ -488,6 +489,7 @@ async fn prepare(
         // Stored turns must equal streamed ones.
         prepared.config.detail = PersistedDetail::Extended;
         prepared.config.replay_events = false;
+        prepared.config.client_hooks = Some(client_hooks);
         Ok(prepared)
     })
     .await?;

@@ -11,7 +11,7 @@ use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{ThreadItem, TimedItem, Turn, TurnStatus};
 use codex_protocol::{
     AgentReasoningEvent, EventMsg, ExecCommandEndEvent, ExecCommandStatus, ItemEvent,
-    ReasoningItemContent, ResponseItem, RolloutItem, TurnItem, TurnStartedEvent,
+    ReasoningItemContent, ResponseItem, RolloutItem, TurnStartedEvent,
 };
 
 use super::turn_error::turn_error;
@@ -200,10 +200,7 @@ impl<C: Consumer> Fold<C> {
     }
 
     fn complete_item(&mut self, context: EventContext<'_>, completed: &ItemEvent) {
-        let is_hidden = matches!(completed.item, TurnItem::HookPrompt(_));
-        if let Some(item) = turn_item::wire_item(&completed.item)
-            && !is_hidden
-        {
+        if let Some(item) = turn_item::wire_item(&completed.item) {
             self.complete(context, Some(&completed.turn_id), item);
         }
     }

@@ -5,6 +5,7 @@
 
 mod collab;
 mod fold;
+mod hook;
 mod item;
 mod limits;
 mod newer_item;
@@ -21,6 +22,7 @@ pub(crate) use fold::{
     ByteRanges, FilePart, Fold, ItemIds, Notifications, PackTurns, TurnRange, Turns,
     lines_of_others, parts, wire_usage,
 };
+pub(crate) use hook::{engine_hook_event, hook_metadata, wire_hook_event};
 pub(crate) use item::{engine_input, id_of, preview_of_message};
 pub(crate) use limits::wire_limits;
 pub(crate) use policy::{

@@ -111,6 +111,7 @@ features! {
     PreventIdleSleep "prevent_idle_sleep" Beta false
     ResponsesWebsockets "responses_websockets" Removed false
     ResponsesWebsocketsV2 "responses_websockets_v2" Removed false
+    Hooks "hooks" Stable true
 }
 
 /// Keys from earlier releases in `[features]`.

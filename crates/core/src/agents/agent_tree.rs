@@ -61,6 +61,7 @@ pub(crate) fn config_of_agent(
     config.features.default_mode_questions = false;
     config.raw_items = false;
     config.turn_ended = None;
+    config.hook_warnings = Vec::new();
     config.replay_events = false;
     take_policies(&mut config, turn);
     let depth = depth.saturating_add(1);

@@ -1,6 +1,7 @@
 //! The configuration of a session, as values. Reading it from files is not part of the engine.
 
 mod agents;
+mod client_hooks;
 mod hooks;
 mod mcp;
 
@@ -11,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codex_exec_policy::RuleSet;
+use codex_hooks::Hook;
 use codex_protocol::{
     DynamicToolSpec, SessionSource, ThreadSettings, Verbosity, WebSearchMode, WebSearchToolConfig,
 };
@@ -20,6 +22,7 @@ use codex_skills::SkillLibrary;
 
 pub use agents::{AgentRole, AgentSettings, RoleUnavailable, Roles};
 pub(crate) use agents::{DEFAULT_ROLE, all_roles, find_role};
+pub use client_hooks::{ClientHook, ClientHookCall, ClientHookError, ClientHooks};
 pub use hooks::{
     EndedTurn, HostCall, HostToolError, HostTools, InstructionFiles, Limits, NotAllowed, TurnEnded,
 };
@@ -104,6 +107,12 @@ pub struct SessionConfig {
     pub reasoning_summaries: bool,
     /// The longest wait for a background command.
     pub longest_poll: Duration,
+    /// The hooks that may run, in the order in which they are listed.
+    pub hooks: Arc<[Hook]>,
+    /// What is wrong with configured hooks, in sentences for the user.
+    pub hook_warnings: Vec<String>,
+    /// The hooks of connected clients.
+    pub client_hooks: Option<Arc<dyn ClientHooks>>,
     /// Is notified of turns that have ended.
     pub turn_ended: Option<Arc<dyn TurnEnded>>,
     /// The files that control the engine. Commands cannot change them.
@@ -162,6 +171,9 @@ impl SessionConfig {
             show_raw_reasoning: false,
             reasoning_summaries: false,
             longest_poll: Duration::from_secs(300),
+            hooks: Arc::from([]),
+            hook_warnings: Vec::new(),
+            client_hooks: None,
             turn_ended: None,
         }
     }

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use codex_hooks::{EventInput, PermissionVerdict, ToolUse};
 use codex_protocol::{RequestPermissionsResponse, ReviewDecision};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::decision::{ApprovalRequest, GateDecision, Permit};
 use super::effect::{CommandEffect, Effect, PermissionsRequest};
-use crate::ports::Clock;
+use crate::hooks::HookOccasion;
 use crate::requests::Requests;
+use crate::session_context::SessionContext;
 use crate::turn_settings::TurnSettings;
 
 /// How long an approval waits for the end of the response that its call is part of. Clients see the
@@ -71,7 +73,9 @@ pub(crate) struct Gate {
     pub(crate) call_id: String,
     /// Cancelled when the response that the call is part of has ended.
     pub(crate) response_ended: CancellationToken,
-    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) session: Arc<SessionContext>,
+    /// The call, if there are hooks to ask for permission.
+    pub(crate) tool: Option<ToolUse>,
 }
 
 impl Gate {
@@ -109,10 +113,15 @@ impl Gate {
             GateDecision::Refuse(reason) => return Err(Denied::Refused(reason)),
             GateDecision::Ask(request) => Box::new(request),
         };
+        match self.ask_hooks(&call.effect).await {
+            Some(PermissionVerdict::Allow) => return Ok(request.then),
+            Some(PermissionVerdict::Deny(reason)) => return Err(Denied::Refused(reason)),
+            None => {}
+        }
         tokio::select! {
             biased;
             () = self.response_ended.cancelled() => {}
-            () = self.clock.sleep(RESPONSE_WAIT) => {}
+            () = self.session.clock.sleep(RESPONSE_WAIT) => {}
         }
         let answer = self.requests.ask(|reply| GateRequest::Ask {
             call,
@@ -120,6 +129,22 @@ impl Gate {
             reply,
         });
         answer.await.unwrap_or(Err(Denied::Aborted))
+    }
+
+    /// Asks the hooks that may answer in place of a person.
+    async fn ask_hooks(&self, effect: &Effect) -> Option<PermissionVerdict> {
+        let mut tool = self.tool.clone()?;
+        if let Effect::Command(command) = effect
+            && let Some(justification) = &command.justification
+            && tool.input.is_object()
+        {
+            tool.input["description"] = justification.as_str().into();
+        }
+        let occasion = HookOccasion::of_turn(&self.session, &self.settings);
+        let results = occasion
+            .run_hooks(&EventInput::PermissionRequest(&tool))
+            .await;
+        results.permission().cloned()
     }
 
     /// Asks for permissions and waits for what was granted.

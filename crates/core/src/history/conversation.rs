@@ -160,6 +160,11 @@ impl ThreadUsage {
         info.model_context_window = Some(window);
     }
 
+    /// The usage of the last response.
+    pub(crate) fn last(&self) -> Option<&TokenUsage> {
+        self.info.as_ref().map(|info| &info.last_token_usage)
+    }
+
     /// Takes a newer snapshot of the rate limits. Missing values are kept.
     pub(crate) fn limit(&mut self, mut newer: RateLimitSnapshot) {
         let older = self.limits.take().unwrap_or_default();

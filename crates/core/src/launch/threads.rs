@@ -21,7 +21,7 @@ use crate::mcp::McpServers;
 use crate::ports::{Clock, Ids, Model, Observers, Processes, StartingThread};
 use crate::requests::Requests;
 use crate::session::{MAX_QUEUED_REQUESTS, SessionActor, SessionParts, ToolRequest, TurnBase};
-use crate::session_context::SessionContext;
+use crate::session_context::{SessionBeginning, SessionContext};
 use crate::thread::{StartError, StartedThread, Thread};
 use crate::thread_origin::{RolloutFile, ThreadLauncher, ThreadOrigin};
 use crate::timeout_pauses::TimeoutPauses;
@@ -131,7 +131,7 @@ impl Threads {
         config: SessionConfig,
         id: &ThreadId,
         log: Option<RolloutLog>,
-        is_resumed: bool,
+        beginning: SessionBeginning,
     ) -> (SessionContext, EventReceiver) {
         let path = log.as_ref().map(|log| log.path().to_owned());
         let observer = self.observers.as_ref().and_then(|observers| {
@@ -139,7 +139,7 @@ impl Threads {
                 thread: id,
                 config: &config,
                 rollout_path: path.as_deref(),
-                is_resumed,
+                is_resumed: beginning == SessionBeginning::Resume,
             })
         });
         let clock = Arc::clone(&self.ports.clock);
@@ -151,6 +151,8 @@ impl Threads {
             ids: Arc::clone(&self.ports.ids),
             processes: Arc::clone(&self.ports.processes),
             emitter,
+            beginning: Mutex::new(Some(beginning)),
+            background: Mutex::default(),
         };
         (context, events)
     }
@@ -229,7 +231,12 @@ impl ThreadLauncher for Threads {
         let is_resumed = matches!(file, RolloutFile::Existing { .. });
         let instructions = self.instructions(&mut config);
         let dynamic_tools = std::mem::take(&mut config.dynamic_tools);
-        let (context, events) = self.context(config, &id, log, is_resumed);
+        let beginning = match file {
+            RolloutFile::New => SessionBeginning::Startup,
+            RolloutFile::Existing { .. } => SessionBeginning::Resume,
+            RolloutFile::Copy { .. } => SessionBeginning::Fork,
+        };
+        let (context, events) = self.context(config, &id, log, beginning);
         if !is_resumed {
             let (base, forked_from) = (&instructions.base, forked_from.as_ref());
             write_start(
@@ -292,6 +299,7 @@ impl ThreadLauncher for Threads {
             children: ChildAgents::new(publish),
         });
         session.emit_configured(forked_from, initial, name);
+        session.warn_about_hooks();
         session.start_mcp_servers(servers);
         self.spawn(session, id.clone());
         self.running.lock().insert(id, thread.clone());

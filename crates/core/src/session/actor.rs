@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Weak};
 
+use codex_hooks::EventInput;
 use codex_protocol::{
     CodexErrorInfo, ErrorEvent, EventMsg, Op, ResponseItem, ThreadSettings, TurnAbortReason,
     WarningEvent,
@@ -14,11 +15,12 @@ use super::open_questions::OpenQuestions;
 use super::state::{QueuedTurn, SessionState};
 use super::tool_requests::ToolRequest;
 use super::turn_base::{ToolCache, TurnBase};
-use crate::agents::{AgentTree, ChildAgents};
+use crate::agents::{AgentTree, ChildAgents, is_agent};
 use crate::config::McpServer;
 use crate::events::Emitter;
 use crate::gate::ApprovalStore;
 use crate::history::Conversation;
+use crate::hooks::HookOccasion;
 use crate::mcp::SandboxState;
 use crate::session_context::SessionContext;
 use crate::thread::{SampleRequest, ThreadRequest};
@@ -169,10 +171,28 @@ impl SessionActor {
         self.children.close_all().await;
         self.base.tool_services.mcp.stop();
         self.base.tool_services.terminals.stop_all().await;
+        self.run_end_hooks().await;
         if let Err(error) = self.context.emitter.flush().await {
             self.warn("", format!("The conversation could not be saved: {error}"));
         }
         self.context.emitter.emit("", EventMsg::ShutdownComplete);
+    }
+
+    /// Runs the hooks for the end of the session, if those for its beginning were run.
+    async fn run_end_hooks(&self) {
+        if is_agent(&self.context.config) || self.context.beginning.lock().is_some() {
+            return;
+        }
+        let settings = self.settings();
+        let occasion = HookOccasion {
+            session: &self.context,
+            turn: "",
+            cwd: &settings.cwd,
+            model: &settings.model,
+            approval_policy: settings.approval_policy,
+        };
+        let event = EventInput::SessionEnd { reason: "other" };
+        occasion.run_hooks(&event).await;
     }
 
     /// Starts these MCP servers in place of the current ones.

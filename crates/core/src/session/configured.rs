@@ -22,6 +22,13 @@ impl SessionActor {
             .emit("", EventMsg::SessionConfigured(configured));
     }
 
+    /// Warns about hooks that cannot be used.
+    pub(crate) fn warn_about_hooks(&self) {
+        for warning in &self.context.config.hook_warnings {
+            self.warn("", warning.clone());
+        }
+    }
+
     pub(super) fn configured(&self, initial_messages: Option<Vec<EventMsg>>) -> EventMsg {
         let (config, settings) = (&self.context.config, self.settings());
         let path = self.context.emitter.log_path();

@@ -8,6 +8,7 @@ mod actor;
 mod agents;
 mod approvals;
 mod configured;
+mod custom_prompts;
 mod elicitation;
 mod message_history;
 mod open_questions;

@@ -103,6 +103,7 @@ impl SessionActor {
             Op::AddToHistory { text } => self.remember(text),
             Op::GetHistoryEntryRequest { offset, log_id } => self.recall(id, log_id, offset),
             Op::ListSkills { cwds, force_reload } => self.list_skills(id, cwds, force_reload),
+            Op::ListCustomPrompts => self.list_custom_prompts(id),
             Op::Undo => self.undo(&id).await,
             Op::Review { review_request } => self.review(id, review_request).await,
             Op::CleanBackgroundTerminals => {

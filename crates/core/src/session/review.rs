@@ -7,6 +7,8 @@ use codex_protocol::{
     SubAgentSource,
 };
 
+use parking_lot::Mutex;
+
 use super::actor::SessionActor;
 use super::state::TurnOverrides;
 use super::turn_base::{ToolCache, TurnBase};
@@ -54,6 +56,8 @@ impl SessionActor {
                 ids: Arc::clone(&context.ids),
                 processes: Arc::clone(&context.processes),
                 emitter: context.emitter.for_reviewer(),
+                beginning: Mutex::default(),
+                background: Mutex::default(),
             }),
             model: Arc::clone(&self.base.model),
             tool_services: Arc::new(tools.for_reviewer()),

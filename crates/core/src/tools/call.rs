@@ -107,3 +107,21 @@ impl ToolCall {
         }
     }
 }
+
+/// The name of a tool without a namespace apart from it.
+pub(super) fn full_name(name: &str) -> String {
+    mcp_name(name).unwrap_or_else(|| name.to_owned())
+}
+
+/// The full name of an MCP tool that a model called with its first part as a namespace.
+pub(super) fn mcp_name(name: &str) -> Option<String> {
+    let (namespace, name) = name.split_once(':')?;
+    if !namespace.starts_with("mcp__") {
+        return None;
+    }
+    Some(if name.starts_with(namespace) {
+        name.to_owned()
+    } else {
+        format!("{namespace}{name}")
+    })
+}

@@ -10,7 +10,7 @@ use super::agents::{
     CloseAgentTool, ResumeAgentTool, SendInputTool, SpawnAgentTool, WaitAgentTool,
 };
 use super::apply_patch::ApplyPatchTool;
-use super::call::{ToolCall, ToolPayload};
+use super::call::{ToolCall, ToolPayload, mcp_name};
 use super::command::OutputLayout;
 use super::dynamic::DynamicTool;
 use super::host::HostTool;
@@ -274,19 +274,6 @@ impl ToolSetBuilder {
             tools: self.tools,
         }
     }
-}
-
-/// The full name of an MCP tool that a model called with its first part as a namespace.
-fn mcp_name(name: &str) -> Option<String> {
-    let (namespace, name) = name.split_once(':')?;
-    if !namespace.starts_with("mcp__") {
-        return None;
-    }
-    Some(if name.starts_with(namespace) {
-        name.to_owned()
-    } else {
-        format!("{namespace}{name}")
-    })
 }
 
 fn name_of(spec: &ToolSpec) -> &str {

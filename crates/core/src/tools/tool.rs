@@ -1,15 +1,16 @@
 //! The interface of a tool.
 
 use std::fmt::Debug;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use codex_model_client::ToolSpec;
-use codex_protocol::{FunctionCallOutputBody, RawText};
+use codex_protocol::{FunctionCallOutputBody, HookEventName, RawText};
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use super::call::ToolCall;
 use super::command::OutputLayout;
+use super::hook_input::tool_use;
 use super::services::ToolServices;
 use super::turn_diff::TurnDiffTracker;
 use crate::events::TurnEmitter;
@@ -61,6 +62,8 @@ pub(crate) struct ToolContext {
     pub(crate) diff: TurnDiffTracker,
     /// Cancelled when the response that the call is part of has ended.
     pub(crate) response_ended: CancellationToken,
+    /// Takes the output of a command that has ended, if hooks want it.
+    pub(crate) command_output: Option<Arc<OnceLock<String>>>,
 }
 
 impl ToolContext {
@@ -71,7 +74,16 @@ impl ToolContext {
             settings: Arc::clone(&self.settings),
             call_id: self.call.id.clone(),
             response_ended: self.response_ended.clone(),
-            clock: Arc::clone(&self.session.clock),
+            session: Arc::clone(&self.session),
+            tool: (self.session.has_hooks(HookEventName::PermissionRequest))
+                .then(|| tool_use(&self.call)),
+        }
+    }
+
+    /// Hands the output of a command that has ended to the hooks that want it.
+    pub(crate) fn command_ended(&self, output: impl FnOnce() -> String) {
+        if let Some(wanted) = &self.command_output {
+            wanted.get_or_init(output);
         }
     }
 

@@ -13,14 +13,23 @@ use tokio::sync::{Mutex, RwLock};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
+use super::call_hooks::run_with_hooks;
 use super::scope::TurnScope;
-use crate::tools::{ToolCall, ToolFailure, ToolPayload};
+use crate::tools::{ToolCall, ToolFailure, ToolPayload, ToolResult};
+
+/// A call that has ended.
+#[derive(Debug)]
+pub(crate) struct FinishedCall {
+    pub(crate) output: ResponseItem,
+    /// What hooks add to the context.
+    pub(crate) contexts: Vec<ResponseItem>,
+}
 
 /// The running calls of one response.
 #[derive(Default)]
 pub(crate) struct RunningCalls {
-    running: FuturesOrdered<BoxFuture<'static, ResponseItem>>,
-    finished: VecDeque<ResponseItem>,
+    running: FuturesOrdered<BoxFuture<'static, FinishedCall>>,
+    finished: VecDeque<FinishedCall>,
     /// Parallel tools take it shared, the others exclusively, in order of arrival.
     exclusive: Arc<RwLock<()>>,
     /// Cancelled when the response has ended.
@@ -55,7 +64,7 @@ impl RunningCalls {
     }
 
     /// Ends the response and waits for all outputs.
-    pub(crate) async fn finish(mut self) -> VecDeque<ResponseItem> {
+    pub(crate) async fn finish(mut self) -> VecDeque<FinishedCall> {
         self.response_ended.cancel();
         while let Some(output) = self.running.next().await {
             self.finished.push_back(output);
@@ -71,12 +80,25 @@ async fn run(
     item: ResponseItem,
     exclusive: &RwLock<()>,
     response_ended: CancellationToken,
+) -> FinishedCall {
+    let mut contexts = Vec::new();
+    let output = output_of(scope, call, item, exclusive, response_ended, &mut contexts).await;
+    FinishedCall { output, contexts }
+}
+
+async fn output_of(
+    scope: &TurnScope,
+    call: &ToolCall,
+    item: ResponseItem,
+    exclusive: &RwLock<()>,
+    response_ended: CancellationToken,
+    contexts: &mut Vec<ResponseItem>,
 ) -> ResponseItem {
     let started = scope.session.clock.elapsed();
     let ran = tokio::select! {
         biased;
         () = scope.stop.stopped() => Err(ToolFailure::Aborted),
-        ran = AssertUnwindSafe(dispatch(scope, call, item, exclusive, response_ended)).catch_unwind() => {
+        ran = AssertUnwindSafe(dispatch(scope, call, item, exclusive, response_ended, contexts)).catch_unwind() => {
             ran.unwrap_or_else(|_| Err(ToolFailure::Model(format!("tool {} crashed", call.name))))
         }
     };
@@ -106,7 +128,8 @@ async fn dispatch(
     item: ResponseItem,
     exclusive: &RwLock<()>,
     response_ended: CancellationToken,
-) -> Result<FunctionCallOutputBody, ToolFailure> {
+    contexts: &mut Vec<ResponseItem>,
+) -> ToolResult {
     let notify_observer = || {
         if let Some(observer) = scope.session.emitter.observer() {
             observer.tool_dispatched(&scope.settings.id, &item);
@@ -120,14 +143,13 @@ async fn dispatch(
         };
         return Err(ToolFailure::Model(format!("{kind}: {}", call.name)));
     };
-    let context = scope.tool_context(call.clone(), response_ended);
     if scope.tools.is_parallel(&call.name) {
         let _shared = exclusive.read().await;
         notify_observer();
-        tool.call(context).await
+        run_with_hooks(scope, tool.as_ref(), call, response_ended, contexts).await
     } else {
         let _alone = exclusive.write().await;
         notify_observer();
-        tool.call(context).await
+        run_with_hooks(scope, tool.as_ref(), call, response_ended, contexts).await
     }
 }

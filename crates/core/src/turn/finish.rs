@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use codex_hooks::EventInput;
 use codex_protocol::{EventMsg, TurnAbortReason, WarningEvent};
 
 use super::guard::TurnGuard;
@@ -35,6 +36,7 @@ pub(crate) async fn finish(
             let left = scope.input_queue.close();
             let reason = scope.stop.reason();
             if reason == TurnAbortReason::Interrupted {
+                scope.occasion().run_hooks(&EventInput::Interrupt).await;
                 let recorder = Recorder {
                     raw_items: false,
                     ..scope.recorder()
@@ -89,7 +91,7 @@ async fn record_leftovers(scope: &TurnScope, conversation: &mut Conversation) {
             emitter: &emitter,
             conversation,
         };
-        turn.record_input(input).await;
+        turn.record_input(input, Vec::new()).await;
     }
 }
 

@@ -4,10 +4,12 @@
 //! because each change is made between two waits. The conversation is returned and the end is emitted
 //! whatever happens.
 
+mod call_hooks;
 mod calls;
 mod compact;
 mod finish;
 mod guard;
+mod hooks;
 mod image;
 mod items;
 mod message;

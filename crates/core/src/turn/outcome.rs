@@ -37,6 +37,18 @@ impl TurnError {
 pub(crate) struct CompletedTurn {
     pub(crate) last_agent_message: Option<String>,
     pub(crate) response_id: Option<String>,
+    /// Whether a hook ended the turn.
+    pub(crate) stopped_by_hook: bool,
+}
+
+impl CompletedTurn {
+    /// The result of a turn that a hook ended before the model was asked.
+    pub(crate) fn stopped_by_hook() -> Self {
+        Self {
+            stopped_by_hook: true,
+            ..Self::default()
+        }
+    }
 }
 
 /// The error of a task that panicked.

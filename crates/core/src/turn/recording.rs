@@ -37,7 +37,8 @@ impl RunningTurn<'_> {
         self.conversation.previous_model = Some(settings.model.slug.clone());
     }
 
-    pub(crate) async fn record_input(&mut self, input: Input) {
+    /// `contexts` of hooks are recorded after the message of the user.
+    pub(crate) async fn record_input(&mut self, input: Input, contexts: Vec<ResponseItem>) {
         match input {
             Input::User(mut input) => {
                 for item in std::mem::take(&mut input.hidden) {
@@ -54,7 +55,7 @@ impl RunningTurn<'_> {
                 let skills = self.texts_of_skills(&input.items).await;
                 self.emitter
                     .user_message(self.scope.session.ids.item(), *input);
-                for text in skills {
+                for text in contexts.into_iter().chain(skills) {
                     self.record(text);
                 }
             }

@@ -91,6 +91,7 @@ impl RunningTurn<'_> {
                 return Some(CompletedTurn {
                     last_agent_message: response.last_message.take(),
                     response_id: Some(completion.response_id),
+                    stopped_by_hook: false,
                 });
             }
         }

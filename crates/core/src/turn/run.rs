@@ -9,6 +9,7 @@ use futures::FutureExt;
 use super::compact::CompactionPhase;
 use super::finish::finish;
 use super::guard::TurnGuard;
+use super::hooks::{HookVerdict, TurnEndVerdict};
 use super::outcome::{CompletedTurn, TurnError, panicked};
 use super::recording::RunningTurn;
 use super::scope::TurnScope;
@@ -49,7 +50,7 @@ pub(crate) async fn run_regular(
     let ended = AssertUnwindSafe(body.run(input)).catch_unwind().await;
     let ended = ended.unwrap_or_else(|_| Err(panicked()));
     let notice = match (&scope.session.config.turn_ended, &ended) {
-        (Some(listener), Ok(completed)) => Some((
+        (Some(listener), Ok(completed)) if !completed.stopped_by_hook => Some((
             Arc::clone(listener),
             ended_turn(&scope, &conversation, completed),
         )),
@@ -84,22 +85,34 @@ impl RunningTurn<'_> {
         self.find_skills().await;
         let compacted = self.compact_if_full(CompactionPhase::BeforeTurn).await;
         self.record_context();
-        self.record_input(Input::User(Box::new(input))).await;
+        let mut verdict = self.begin_session().await?;
+        if verdict == HookVerdict::Accepted {
+            verdict = self.submit(Input::User(Box::new(input))).await?;
+        }
+        if verdict == HookVerdict::Refused && self.scope.input_queue.close_if_empty() {
+            return Ok(CompletedTurn::stopped_by_hook());
+        }
         git::materialise(&self.scope.session);
         compacted?;
         self.take_snapshot().await?;
         self.wait_for_servers().await?;
+        let mut continuations = 0;
         loop {
-            for input in self.scope.input_queue.take() {
-                self.record_input(input).await;
+            let verdict = self.submit_waiting().await?;
+            if verdict == HookVerdict::Refused && self.scope.input_queue.close_if_empty() {
+                return Ok(CompletedTurn::stopped_by_hook());
             }
             let sampled = self.sample().await?;
             if sampled.follow_up {
                 self.compact_if_full(CompactionPhase::MidTurn).await?;
                 continue;
             }
-            if self.scope.input_queue.close_if_empty() {
-                return Ok(sampled.completed);
+            let verdict = self.may_end(&sampled.completed, &mut continuations).await?;
+            if verdict != TurnEndVerdict::GoOn && self.scope.input_queue.close_if_empty() {
+                return Ok(CompletedTurn {
+                    stopped_by_hook: verdict == TurnEndVerdict::Stop,
+                    ..sampled.completed
+                });
             }
         }
     }

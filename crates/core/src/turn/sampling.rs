@@ -76,17 +76,25 @@ impl RunningTurn<'_> {
     }
 
     async fn attempt(&mut self) -> Result<SampledResponse, TurnError> {
+        self.before_request().await?;
         let request = self.request(None);
         let mut calls = RunningCalls::default();
         let mut response = ActiveResponse::default();
         let read = self.read_response(request, &mut response, &mut calls).await;
         response.end();
         let had_calls = !calls.is_empty();
+        let hooks = self.after_response(&read).await;
         // Also after a failure: the effects of the tools have happened, and the model must know.
-        for output in calls.finish().await {
-            self.record(output);
+        let mut contexts = Vec::new();
+        for call in calls.finish().await {
+            self.record(call.output);
+            contexts.extend(call.contexts);
+        }
+        for context in contexts {
+            self.record(context);
         }
         let completed = read?;
+        hooks?;
         tracing::debug!(response = completed.response_id, "the model has answered");
         if self.scope.stop.is_stopped() {
             return Err(TurnError::Stopped);

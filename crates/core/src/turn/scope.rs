@@ -56,6 +56,7 @@ impl TurnScope {
             input_queue: Arc::clone(&self.input_queue),
             diff: self.diff.clone(),
             response_ended,
+            command_output: None,
         }
     }
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 #[derive(Debug, Default)]
 pub(super) struct ParsedOutput {
     pub(super) common: CommonOutput,
-    pub(super) decision: Option<Decision>,
+    pub(super) decision: Option<OutputDecision>,
     pub(super) reason: Option<String>,
     pub(super) specific: SpecificOutput,
 }
@@ -36,7 +36,7 @@ impl Default for CommonOutput {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Decision {
+pub(super) enum OutputDecision {
     Approve,
     Block,
     Allow,
@@ -48,7 +48,7 @@ pub(super) enum Decision {
 #[derive(Debug, Default)]
 pub(super) struct SpecificOutput {
     pub(super) additional_context: Option<String>,
-    pub(super) permission_decision: Option<Decision>,
+    pub(super) permission_decision: Option<OutputDecision>,
     pub(super) permission_decision_reason: Option<String>,
     pub(super) updated_input: Option<Value>,
     pub(super) updated_mcp_tool_output: Option<Value>,
@@ -58,7 +58,7 @@ pub(super) struct SpecificOutput {
 /// The answer to a request for permission.
 #[derive(Debug)]
 pub(super) struct PermissionDecision {
-    pub(super) behavior: Decision,
+    pub(super) behavior: OutputDecision,
     pub(super) message: Option<String>,
     pub(super) updated_input: Option<Value>,
     pub(super) updated_permissions: Option<Value>,
@@ -256,9 +256,9 @@ impl From<PreToolUse> for ParsedOutput {
         let specific = form.specific.map(|specific| SpecificOutput {
             additional_context: specific.additional_context,
             permission_decision: specific.permission_decision.map(|decision| match decision {
-                AllowDenyOrAsk::Allow => Decision::Allow,
-                AllowDenyOrAsk::Deny => Decision::Deny,
-                AllowDenyOrAsk::Ask => Decision::Ask,
+                AllowDenyOrAsk::Allow => OutputDecision::Allow,
+                AllowDenyOrAsk::Deny => OutputDecision::Deny,
+                AllowDenyOrAsk::Ask => OutputDecision::Ask,
             }),
             permission_decision_reason: specific.permission_decision_reason,
             updated_input: specific.updated_input,
@@ -267,8 +267,8 @@ impl From<PreToolUse> for ParsedOutput {
         Self {
             common,
             decision: form.decision.map(|decision| match decision {
-                ApproveOrBlock::Approve => Decision::Approve,
-                ApproveOrBlock::Block => Decision::Block,
+                ApproveOrBlock::Approve => OutputDecision::Approve,
+                ApproveOrBlock::Block => OutputDecision::Block,
             }),
             reason: form.reason,
             specific: specific.unwrap_or_default(),
@@ -282,8 +282,8 @@ impl From<PermissionRequest> for ParsedOutput {
         let decision = form.specific.and_then(|specific| specific.decision);
         let decision = decision.map(|form| PermissionDecision {
             behavior: match form.behavior {
-                AllowOrDeny::Allow => Decision::Allow,
-                AllowOrDeny::Deny => Decision::Deny,
+                AllowOrDeny::Allow => OutputDecision::Allow,
+                AllowOrDeny::Deny => OutputDecision::Deny,
             },
             message: form.message,
             updated_input: form.updated_input,
@@ -311,7 +311,7 @@ impl From<PostToolUse> for ParsedOutput {
         });
         Self {
             common,
-            decision: form.decision.map(|Block::Block| Decision::Block),
+            decision: form.decision.map(|Block::Block| OutputDecision::Block),
             reason: form.reason,
             specific: specific.unwrap_or_default(),
         }
@@ -331,7 +331,7 @@ impl From<Prompt> for ParsedOutput {
     fn from(mut form: Prompt) -> Self {
         Self {
             common: form.common(),
-            decision: form.decision.map(|Block::Block| Decision::Block),
+            decision: form.decision.map(|Block::Block| OutputDecision::Block),
             reason: form.reason,
             specific: form.specific.map(Into::into).unwrap_or_default(),
         }
@@ -352,7 +352,7 @@ impl From<Stop> for ParsedOutput {
     fn from(mut form: Stop) -> Self {
         Self {
             common: form.common(),
-            decision: form.decision.map(|Block::Block| Decision::Block),
+            decision: form.decision.map(|Block::Block| OutputDecision::Block),
             reason: form.reason,
             ..Self::default()
         }

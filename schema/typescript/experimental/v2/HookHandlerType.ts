@@ -4,6 +4,8 @@
 export type HookHandlerType =
   /** A shell command, run outside the sandbox. */
   | "command"
+  /** A tool of an MCP server; not run in this version. */
+  | "mcpTool"
   /** A prompt to a model; not run in this version. */
   | "prompt"
   /** An agent; not run in this version. */

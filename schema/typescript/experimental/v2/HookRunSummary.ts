@@ -5,6 +5,7 @@ import type { HookHandlerType } from "./HookHandlerType";
 import type { HookOutputEntry } from "./HookOutputEntry";
 import type { HookRunStatus } from "./HookRunStatus";
 import type { HookScope } from "./HookScope";
+import type { HookSource } from "./HookSource";
 
 /** One run of one hook. */
 export type HookRunSummary = {
@@ -18,8 +19,10 @@ export type HookRunSummary = {
   executionMode: HookExecutionMode;
   /** What the hook's event concerns. */
   scope: HookScope;
-  /** Path of the `hooks.json` that defines the hook. */
+  /** Path of the file that configures the hook; the name of a client that registered it. */
   sourcePath: string;
+  /** Where that file belongs. */
+  source: HookSource;
   /** Place among all configured hooks, from 0. */
   displayOrder: number;
   /** Whether the hook runs, or how it ended. */

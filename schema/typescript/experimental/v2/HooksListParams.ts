@@ -2,6 +2,8 @@
 
 /** Params of `hooks/list`: which hooks there are for some folders. */
 export type HooksListParams = {
-  /** The folders; the server's own if there are none. */
+  /** The folders; that of the thread, or the server's own, if there are none. */
   cwds?: Array<string>;
+  /** A loaded thread whose folder is looked at. */
+  threadId?: string | null;
 };

@@ -2,13 +2,31 @@
 
 /** What a hook reacts to. */
 export type HookEventName =
-  /** The agent is about to run a command. */
+  /** A request is about to be sent to the model. */
+  | "preModelRequest"
+  /** A response of the model has ended. */
+  | "postModelRequest"
+  /** The agent is about to use a tool. */
   | "preToolUse"
-  /** A command of the agent has ended successfully. */
+  /** The user is about to be asked for an approval. */
+  | "permissionRequest"
+  /** The agent has used a tool. */
   | "postToolUse"
+  /** The history is about to be compacted. */
+  | "preCompact"
+  /** The history was compacted. */
+  | "postCompact"
   /** The first turn of a started or resumed thread begins. */
   | "sessionStart"
+  /** A thread is unloaded. */
+  | "sessionEnd"
   /** A user message is about to be recorded. */
   | "userPromptSubmit"
+  /** The first turn of an agent begins. */
+  | "subagentStart"
+  /** A turn of an agent is about to end normally. */
+  | "subagentStop"
   /** A turn is about to end normally. */
-  | "stop";
+  | "stop"
+  /** A turn was interrupted. */
+  | "interrupt";

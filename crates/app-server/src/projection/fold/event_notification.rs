@@ -5,6 +5,8 @@ use codex_app_server_protocol::v2::*;
 use codex_protocol as v1;
 use codex_protocol::EventMsg;
 
+use crate::projection::hook::hook_run;
+
 /// The notification for an event. `id` is the turn for events without a turn id.
 pub(super) fn notification_of(
     thread: &str,
@@ -88,6 +90,18 @@ fn state(thread: &str, id: &str, event: &EventMsg) -> Option<ServerNotification>
                 thread_id: thread_id(),
                 turn_id: turn_id(),
                 diff: diff.unified_diff.clone(),
+            })
+        }
+        EventMsg::HookStarted(hook) => ServerNotification::HookStarted(HookStartedNotification {
+            thread_id: thread_id(),
+            turn_id: hook.turn_id.clone(),
+            run: hook_run(&hook.run),
+        }),
+        EventMsg::HookCompleted(hook) => {
+            ServerNotification::HookCompleted(HookCompletedNotification {
+                thread_id: thread_id(),
+                turn_id: hook.turn_id.clone(),
+                run: hook_run(&hook.run),
             })
         }
         EventMsg::ContextCompacted => {

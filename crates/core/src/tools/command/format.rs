@@ -95,7 +95,7 @@ impl CommandOutcome {
     }
 
     /// Both streams, one after the other, as clients see them.
-    fn output(&self) -> String {
+    pub(crate) fn output(&self) -> String {
         [self.stdout.as_str(), self.stderr.as_str()].concat()
     }
 

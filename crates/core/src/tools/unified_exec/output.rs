@@ -41,6 +41,9 @@ pub(super) fn read(
         context.services.terminals.remove(terminal.id);
     }
     let text = String::from_utf8_lossy(&bytes);
+    if status.is_some() && !terminal.tty {
+        context.command_ended(|| text.to_string());
+    }
     let chunk = uuid::Uuid::new_v4().simple().to_string();
     let state = match status {
         Some(status) => format!("Process exited with code {}", status.code()),

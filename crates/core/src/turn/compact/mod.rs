@@ -8,6 +8,7 @@ mod remote;
 
 use std::sync::Arc;
 
+use codex_hooks::{CompactionTrigger, EventInput};
 use codex_model_client::{ModelInfo, ModelRequest};
 use codex_protocol::{
     Compacted, ContextCompactionItem, EventMsg, ResponseItem, TurnItem, WarningEvent,
@@ -45,7 +46,7 @@ pub(crate) async fn run_compaction(
         conversation: &mut conversation,
     };
     let ended = turn
-        .compact(CompactionPhase::BeforeTurn)
+        .compact(CompactionPhase::BeforeTurn, CompactionTrigger::Manual)
         .await
         .map(|()| CompletedTurn::default());
     finish(&scope, &mut conversation, guard, ended).await;
@@ -86,7 +87,7 @@ impl RunningTurn<'_> {
         if self.context_tokens() < limit {
             return Ok(());
         }
-        self.compact(phase).await
+        self.compact(phase, CompactionTrigger::Auto).await
     }
 
     /// The estimated tokens of the next request.
@@ -103,7 +104,13 @@ impl RunningTurn<'_> {
             .saturating_add(i64::try_from(estimated).unwrap_or(i64::MAX))
     }
 
-    pub(crate) async fn compact(&mut self, phase: CompactionPhase) -> Result<(), TurnError> {
+    pub(crate) async fn compact(
+        &mut self,
+        phase: CompactionPhase,
+        trigger: CompactionTrigger,
+    ) -> Result<(), TurnError> {
+        self.around_compaction(EventInput::PreCompact, trigger)
+            .await?;
         let item = CompactionItem::start(self.emitter, self.scope.session.ids.item());
         let Compaction { mut items, message } = if self.scope.model.compacts() {
             self.compact_remotely(phase, item.id()).await?
@@ -124,7 +131,8 @@ impl RunningTurn<'_> {
             .to_owned();
         self.emitter
             .emit(EventMsg::Warning(WarningEvent { message }));
-        Ok(())
+        self.around_compaction(EventInput::PostCompact, trigger)
+            .await
     }
 
     /// The request with the whole conversation. Before a turn with a smaller model it goes to the previous

@@ -1,0 +1,197 @@
+//! Calls of tools as hooks see them: commands under one name, whatever tool runs them.
+
+use codex_hooks::ToolUse;
+use codex_protocol::LocalShellAction;
+use codex_shell_command::quote_command;
+use serde_json::{Value, json};
+
+use super::call::{ToolCall, ToolPayload, full_name};
+
+/// The name of all tools that run a command.
+pub(crate) const COMMAND_TOOL: &str = "Bash";
+/// The name of the patch tool.
+const PATCH_TOOL: &str = "apply_patch";
+/// The names by which hooks for other agents know tools that write files.
+const PATCH_ALIASES: &[&str] = &["Edit", "Write"];
+
+/// The member of the arguments that has the command.
+fn command_member(call: &ToolCall) -> Option<&'static str> {
+    match call.name.as_str() {
+        "exec_command" => Some("cmd"),
+        "shell_command" | "shell" | "container.exec" | "local_shell" => Some("command"),
+        _ => None,
+    }
+}
+
+/// Describes a call for hooks.
+pub(crate) fn tool_use(call: &ToolCall) -> ToolUse {
+    let arguments = arguments_of(call);
+    let (name, aliases, input) = if let Some(member) = command_member(call) {
+        let command = match &arguments[member] {
+            Value::Array(words) => {
+                let words = words.iter().map(|word| word.as_str().unwrap_or_default());
+                quote_command(&words.map(str::to_owned).collect::<Vec<_>>())
+            }
+            command => command.as_str().unwrap_or_default().to_owned(),
+        };
+        let input = json!({ "command": command });
+        (COMMAND_TOOL.to_owned(), &[][..], input)
+    } else if call.name == PATCH_TOOL {
+        let patch = match &arguments {
+            Value::String(patch) => patch.as_str(),
+            arguments => arguments["input"].as_str().unwrap_or_default(),
+        };
+        let input = json!({ "command": patch });
+        (PATCH_TOOL.to_owned(), PATCH_ALIASES, input)
+    } else {
+        (full_name(&call.name), &[][..], arguments)
+    };
+    ToolUse {
+        call_id: call.id.clone(),
+        name,
+        aliases,
+        input,
+    }
+}
+
+/// The call with other arguments, in the form in which hooks see them.
+///
+/// # Errors
+/// The arguments do not have this form; the text is for the model.
+pub(crate) fn with_updated_input(call: &ToolCall, input: Value) -> Result<ToolCall, String> {
+    let command = || {
+        let command = input["command"].as_str().map(str::to_owned);
+        command.ok_or("hook returned updatedInput without string field `command`")
+    };
+    let payload = if let Some(member) = command_member(call) {
+        let command = command()?;
+        let mut arguments = arguments_of(call);
+        arguments[member] = match &arguments[member] {
+            // The program of the model is replaced by a script.
+            Value::Array(_) => json!(["/bin/sh", "-c", command]),
+            _ => json!(command),
+        };
+        match &call.payload {
+            ToolPayload::LocalShell(LocalShellAction::Exec(action)) => {
+                let mut action = action.clone();
+                action.command = vec!["/bin/sh".to_owned(), "-c".to_owned(), command];
+                ToolPayload::LocalShell(LocalShellAction::Exec(action))
+            }
+            _ => ToolPayload::Function(arguments.to_string()),
+        }
+    } else if call.name == PATCH_TOOL {
+        let patch = command()?;
+        match call.payload {
+            ToolPayload::Custom(_) => ToolPayload::Custom(patch),
+            _ => ToolPayload::Function(json!({ "input": patch }).to_string()),
+        }
+    } else {
+        match &call.payload {
+            ToolPayload::Custom(_) => {
+                let text = input.as_str();
+                let text = text.ok_or("hook returned updatedInput that is no string")?;
+                ToolPayload::Custom(text.to_owned())
+            }
+            _ => ToolPayload::Function(input.to_string()),
+        }
+    };
+    Ok(ToolCall {
+        payload,
+        ..call.clone()
+    })
+}
+
+/// The arguments; what is no JSON is a string.
+fn arguments_of(call: &ToolCall) -> Value {
+    match &call.payload {
+        ToolPayload::Function(text) if text.trim().is_empty() => json!({}),
+        ToolPayload::Function(text) => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
+        ToolPayload::Custom(text) => json!(text),
+        ToolPayload::LocalShell(LocalShellAction::Exec(action)) => {
+            json!({ "command": action.command })
+        }
+        _ => json!({}),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn call(name: &str, payload: ToolPayload) -> ToolCall {
+        ToolCall {
+            id: "c".to_owned(),
+            name: name.to_owned(),
+            payload,
+        }
+    }
+
+    fn function(name: &str, arguments: Value) -> ToolCall {
+        call(name, ToolPayload::Function(arguments.to_string()))
+    }
+
+    fn check(call: &ToolCall, name: &str, input: Value) {
+        let tool_use = tool_use(call);
+        assert_eq!((tool_use.name.as_str(), tool_use.input), (name, input));
+    }
+
+    #[test]
+    fn all_tools_are_described() {
+        let ls = json!({ "command": "ls" });
+        check(
+            &function("exec_command", json!({ "cmd": "ls" })),
+            "Bash",
+            ls.clone(),
+        );
+        check(
+            &function("shell_command", json!({ "command": "ls" })),
+            "Bash",
+            ls,
+        );
+        let words = json!({ "command": ["bash", "-lc", "a b"] });
+        check(
+            &function("shell", words),
+            "Bash",
+            json!({ "command": "bash -lc 'a b'" }),
+        );
+        let patch = call("apply_patch", ToolPayload::Custom("*** x".to_owned()));
+        check(&patch, "apply_patch", json!({ "command": "*** x" }));
+        assert_eq!(tool_use(&patch).aliases, ["Edit", "Write"]);
+        check(
+            &function("mcp__files__:read", json!({ "path": "a" })),
+            "mcp__files__read",
+            json!({ "path": "a" }),
+        );
+        check(
+            &function("spawn_agent", json!({ "message": "m" })),
+            "spawn_agent",
+            json!({ "message": "m" }),
+        );
+        let broken = call("update_plan", ToolPayload::Function("{".to_owned()));
+        check(&broken, "update_plan", json!("{"));
+    }
+
+    #[test]
+    fn arguments_are_replaced_in_the_form_of_the_tool() {
+        let updated =
+            |call: &ToolCall, input| match with_updated_input(call, input).unwrap().payload {
+                ToolPayload::Function(text) | ToolPayload::Custom(text) => text,
+                other => format!("{other:?}"),
+            };
+        let exec = function("exec_command", json!({ "cmd": "ls", "tty": true }));
+        assert_eq!(
+            updated(&exec, json!({ "command": "pwd" })),
+            r#"{"cmd":"pwd","tty":true}"#
+        );
+        let error = with_updated_input(&exec, json!({ "cmd": "pwd" })).unwrap_err();
+        assert_eq!(
+            error,
+            "hook returned updatedInput without string field `command`"
+        );
+        let patch = call("apply_patch", ToolPayload::Custom("a".to_owned()));
+        assert_eq!(updated(&patch, json!({ "command": "b" })), "b");
+        let plan = function("update_plan", json!({ "plan": [] }));
+        assert_eq!(updated(&plan, json!({ "plan": [1] })), r#"{"plan":[1]}"#);
+    }
+}

@@ -1,0 +1,106 @@
+//! The hooks around a call of a tool.
+
+use std::sync::{Arc, OnceLock};
+
+use codex_hooks::{EventInput, ToolUse};
+use codex_protocol::{FunctionCallOutputBody, HookEventName, ResponseItem};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::scope::TurnScope;
+use crate::tools::{
+    COMMAND_TOOL, Tool, ToolCall, ToolFailure, ToolResult, text, tool_use, with_updated_input,
+};
+
+/// Carries a call out between its hooks. What they add to the context is put into `contexts`.
+pub(super) async fn run_with_hooks(
+    scope: &TurnScope,
+    tool: &dyn Tool,
+    call: &ToolCall,
+    response_ended: CancellationToken,
+    contexts: &mut Vec<ResponseItem>,
+) -> ToolResult {
+    let has_hooks = |event| scope.session.has_hooks(event);
+    let (before, after) = (
+        has_hooks(HookEventName::PreToolUse),
+        has_hooks(HookEventName::PostToolUse),
+    );
+    if !before && !after {
+        return tool
+            .call(scope.tool_context(call.clone(), response_ended))
+            .await;
+    }
+    let mut call = call.clone();
+    let mut tool_use = tool_use(&call);
+    if before && let Some(updated) = ask_before(scope, &tool_use, contexts).await? {
+        call = with_updated_input(&call, updated).map_err(ToolFailure::Model)?;
+        tool_use = crate::tools::tool_use(&call);
+    }
+    let mut context = scope.tool_context(call, response_ended);
+    let response = Arc::new(OnceLock::new());
+    context.command_output = Some(Arc::clone(&response));
+    let output = tool.call(context).await?;
+    if !after {
+        return Ok(output);
+    }
+    let response = match response.get() {
+        Some(output) => Value::String(String::clone(output)),
+        // The command still runs, or was no command.
+        None if tool_use.name == COMMAND_TOOL => return Ok(output),
+        None => response_of(&output),
+    };
+    ask_after(scope, &tool_use, &response, output, contexts).await
+}
+
+/// Runs the hooks before the call. Returns arguments in place of the model's, if there are any.
+async fn ask_before(
+    scope: &TurnScope,
+    tool_use: &ToolUse,
+    contexts: &mut Vec<ResponseItem>,
+) -> Result<Option<Value>, ToolFailure> {
+    let event = EventInput::PreToolUse(tool_use);
+    let mut results = scope.occasion().run_hooks(&event).await;
+    contexts.extend(results.contexts());
+    if let Some((_, reason)) = results.objections().next() {
+        let command = tool_use.input["command"].as_str();
+        return Err(ToolFailure::Model(match command {
+            Some(command) if tool_use.name == COMMAND_TOOL => {
+                format!("Command blocked by PreToolUse hook: {reason}. Command: {command}")
+            }
+            _ => format!(
+                "Tool call blocked by PreToolUse hook: {reason}. Tool: {}",
+                tool_use.name
+            ),
+        }));
+    }
+    Ok(results.take_updated_input())
+}
+
+/// Runs the hooks after the call. What they object with replaces the output.
+async fn ask_after(
+    scope: &TurnScope,
+    tool_use: &ToolUse,
+    response: &Value,
+    output: FunctionCallOutputBody,
+    contexts: &mut Vec<ResponseItem>,
+) -> ToolResult {
+    let event = EventInput::PostToolUse {
+        tool: tool_use,
+        response,
+    };
+    let results = scope.occasion().run_hooks(&event).await;
+    contexts.extend(results.contexts());
+    let reasons: Vec<&str> = results.objections().map(|(_, reason)| reason).collect();
+    if reasons.is_empty() {
+        return Ok(output);
+    }
+    text(reasons.join("\n\n"))
+}
+
+/// The output of a tool, as hooks are told.
+fn response_of(output: &FunctionCallOutputBody) -> Value {
+    match output {
+        FunctionCallOutputBody::Text(text) => Value::String(text.as_str().into_owned()),
+        other => serde_json::to_value(other).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,733 @@
+//! Hooks through the built server, as real scripts: which run, when, what they are told and what they decide.
+
+use std::fs;
+use std::path::Path;
+
+use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::setup::{server, untrusted_home};
+
+/// A home with hooks, a server and a thread.
+pub(crate) struct Hooked {
+    pub(crate) model: ModelServer,
+    pub(crate) home: TempDir,
+    pub(crate) server: AppServer,
+    pub(crate) thread: String,
+}
+
+/// What clients were told of a turn.
+#[derive(Debug, Default)]
+pub(crate) struct TurnMessages {
+    pub(crate) messages: Vec<Value>,
+}
+
+impl TurnMessages {
+    /// The ends of runs: event, status, and entries as `kind:text`.
+    pub(crate) fn runs(&self) -> Vec<String> {
+        let ends = self.params("hook/completed");
+        ends.map(|params| shown(&params["run"])).collect()
+    }
+
+    pub(crate) fn params<'a>(&'a self, method: &'a str) -> impl Iterator<Item = &'a Value> {
+        let of_method = self.messages.iter().filter(move |m| m["method"] == method);
+        of_method.map(|message| &message["params"])
+    }
+
+    pub(crate) fn items(&self) -> Vec<&str> {
+        let ends = self.params("item/completed");
+        ends.map(|params| params["item"]["type"].as_str().unwrap())
+            .collect()
+    }
+}
+
+fn shown(run: &Value) -> String {
+    let word = |value: &Value| value.as_str().unwrap().to_owned();
+    let mut shown = format!("{} {}", word(&run["eventName"]), word(&run["status"]));
+    for entry in run["entries"].as_array().unwrap() {
+        shown.push_str(&format!(
+            " {}:{}",
+            word(&entry["kind"]),
+            word(&entry["text"])
+        ));
+    }
+    shown
+}
+
+/// A hook for all occasions of an event.
+pub(crate) fn hook(command: &str) -> Value {
+    json!([{ "hooks": [{ "type": "command", "command": command }] }])
+}
+
+/// A command that prints this JSON.
+fn prints(output: &Value) -> String {
+    format!("cat > /dev/null; echo '{output}'")
+}
+
+/// A message whose id is its text.
+pub(crate) fn answer_with(text: &str) -> HttpReply {
+    let mut message = sse::message(text);
+    message["id"] = text.into();
+    HttpReply::stream(&sse::items(&[message]))
+}
+
+pub(crate) fn calls(tool: &str, arguments: &Value) -> HttpReply {
+    HttpReply::stream(&sse::items(&[sse::function_call("c1", tool, arguments)]))
+}
+
+pub(crate) fn runs_command(command: &str) -> HttpReply {
+    calls("shell_command", &json!({ "command": command }))
+}
+
+/// A home with hooks that need no trust.
+pub(crate) fn home_with(model: &ModelServer, hooks: &Value) -> TempDir {
+    let home = untrusted_home(model);
+    fs::write(
+        home.path().join("hooks.json"),
+        json!({ "hooks": hooks }).to_string(),
+    )
+    .unwrap();
+    add(&home, "[features]\ncodex_hooks = true\n");
+    home
+}
+
+fn add(home: &TempDir, settings: &str) {
+    let file = home.path().join("config.toml");
+    let config = fs::read_to_string(&file).unwrap() + settings;
+    fs::write(file, config).unwrap();
+}
+
+impl Hooked {
+    pub(crate) async fn with(hooks: Value, replies: impl IntoIterator<Item = HttpReply>) -> Self {
+        let model = ModelServer::start(replies).await.unwrap();
+        let home = home_with(&model, &hooks);
+        Self::start(model, home).await
+    }
+
+    pub(crate) async fn start(model: ModelServer, home: TempDir) -> Self {
+        let mut server = server(&home).await;
+        let thread = server.start_thread().await;
+        Self {
+            model,
+            home,
+            server,
+            thread,
+        }
+    }
+
+    /// A whole turn.
+    pub(crate) async fn turn(&mut self, text: &str) -> TurnMessages {
+        self.server.start_turn(&self.thread, text).await;
+        self.until("turn/completed").await
+    }
+
+    pub(crate) async fn until(&mut self, method: &str) -> TurnMessages {
+        let mut told = TurnMessages::default();
+        loop {
+            let message = self.server.receive().await.unwrap();
+            let ends = message["method"] == method;
+            told.messages.push(message);
+            if ends {
+                return told;
+            }
+        }
+    }
+
+    /// What the model was sent in a request.
+    pub(crate) fn sent(&self, request: usize) -> String {
+        self.model.requests()[request].json()["input"].to_string()
+    }
+
+    pub(crate) fn file(&self, name: &str) -> String {
+        fs::read_to_string(self.home.path().join(name)).unwrap_or_default()
+    }
+
+    async fn finish(self) {
+        self.server.finish().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn hooks_are_told_of_a_turn_in_order() {
+    let log = hook("cat >> told; echo >> told");
+    let events = [
+        "SessionStart",
+        "UserPromptSubmit",
+        "PreModelRequest",
+        "PostModelRequest",
+        "PreToolUse",
+        "PostToolUse",
+        "Stop",
+        "SessionEnd",
+    ];
+    let hooks: Value = events
+        .map(|event| (event.to_owned(), log.clone()))
+        .into_iter()
+        .collect();
+    let mut hooked = Hooked::with(hooks, [runs_command("echo hi"), answer_with("done")]).await;
+    let told = hooked.turn("hello").await;
+    assert!(
+        told.runs().iter().all(|run| run.ends_with(" completed")),
+        "{:?}",
+        told.runs()
+    );
+    let ids: Vec<&Value> = told
+        .params("hook/started")
+        .map(|params| &params["run"]["id"])
+        .collect();
+    let path = hooked.home.path().join("hooks.json");
+    assert_eq!(
+        ids[0],
+        &json!(format!("session-start:4:{}", path.display()))
+    );
+    assert!(
+        ids.contains(&&json!(format!("pre-tool-use:2:{}:c1", path.display()))),
+        "{ids:?}"
+    );
+    let home = hooked.home.path().to_owned();
+    let (thread, server) = (hooked.thread, hooked.server);
+    server.finish().await.unwrap();
+    let text = fs::read_to_string(home.join("told")).unwrap();
+    let inputs: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let names: Vec<&str> = inputs
+        .iter()
+        .map(|input| input["hook_event_name"].as_str().unwrap())
+        .collect();
+    let expected = [
+        "SessionStart",
+        "UserPromptSubmit",
+        "PreModelRequest",
+        "PostModelRequest",
+        "PreToolUse",
+        "PostToolUse",
+        "PreModelRequest",
+        "PostModelRequest",
+        "Stop",
+        "SessionEnd",
+    ];
+    assert_eq!(names, expected);
+    for input in &inputs {
+        assert_eq!(input["session_id"], thread);
+        assert_eq!(input["model"], "scripted");
+        assert!(
+            input["transcript_path"]
+                .as_str()
+                .unwrap()
+                .ends_with(".jsonl")
+        );
+        assert_eq!(input["cwd"], json!(home));
+    }
+    assert_eq!(inputs[0]["source"], "startup");
+    assert_eq!(inputs[0].get("turn_id"), None);
+    assert_eq!(inputs[1]["prompt"], "hello");
+    assert_eq!(inputs[1]["permission_mode"], "default");
+    assert_eq!(inputs[3]["token_usage"]["total_tokens"].is_i64(), true);
+    assert_eq!(inputs[4]["tool_name"], "Bash");
+    assert_eq!(inputs[4]["tool_input"], json!({ "command": "echo hi" }));
+    assert_eq!(inputs[4]["tool_use_id"], "c1");
+    assert_eq!(inputs[5]["tool_response"], "hi\n");
+    assert_eq!(inputs[8]["last_assistant_message"], "done");
+    assert_eq!(inputs[8]["stop_hook_active"], false);
+    assert_eq!(inputs[9]["reason"], "other");
+}
+
+#[tokio::test]
+async fn context_of_hooks_reaches_the_model() {
+    let hooks = json!({
+        "SessionStart": hook("echo FROM-START"),
+        "UserPromptSubmit": hook("echo FROM-PROMPT"),
+    });
+    let mut hooked = Hooked::with(hooks, [answer_with("one"), answer_with("two")]).await;
+    let told = hooked.turn("hello").await;
+    let expected = [
+        "sessionStart completed context:FROM-START",
+        "userPromptSubmit completed context:FROM-PROMPT",
+    ];
+    assert_eq!(told.runs(), expected);
+    let input = hooked.sent(0);
+    let at = |text: &str| {
+        input
+            .find(text)
+            .unwrap_or_else(|| panic!("{text} in {input}"))
+    };
+    assert!(at("FROM-START") < at("hello") && at("hello") < at("FROM-PROMPT"));
+    let again = hooked.turn("again").await;
+    assert_eq!(
+        again.runs(),
+        ["userPromptSubmit completed context:FROM-PROMPT"]
+    );
+    hooked.finish().await;
+}
+
+#[tokio::test]
+async fn long_context_is_cut() {
+    let long = "yes abcdefghi | head -c 100000";
+    let hooks = json!({ "UserPromptSubmit": [{ "hooks": [
+        { "type": "command", "command": long },
+        { "type": "command", "command": long, "additionalContextLimit": 100 },
+    ] }] });
+    let mut hooked = Hooked::with(hooks, [answer_with("done")]).await;
+    hooked.turn("hello").await;
+    let input = hooked.model.requests()[0].json()["input"].clone();
+    let lengths: Vec<usize> = input
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|item| item["content"][0]["text"].as_str())
+        .filter(|text| text.contains("abcdefghi"))
+        .map(str::len)
+        .collect();
+    assert_eq!(lengths.len(), 2);
+    assert!((9_000..11_500).contains(&lengths[0]), "{lengths:?}");
+    assert!((300..700).contains(&lengths[1]), "{lengths:?}");
+    hooked.finish().await;
+}
+
+#[tokio::test]
+async fn a_prompt_can_be_refused() {
+    for (command, expected) in [
+        (
+            "echo why >&2; exit 2",
+            "userPromptSubmit blocked feedback:why",
+        ),
+        (
+            r#"echo '{"continue":false,"stopReason":"enough"}'"#,
+            "userPromptSubmit stopped stop:enough",
+        ),
+    ] {
+        let hooks = json!({ "UserPromptSubmit": hook(command) });
+        let mut hooked = Hooked::with(hooks, []).await;
+        let told = hooked.turn("hello").await;
+        assert_eq!(told.runs(), [expected]);
+        assert_eq!(told.items(), Vec::<&str>::new());
+        assert_eq!(
+            told.params("turn/completed").next().unwrap()["turn"]["status"],
+            "completed"
+        );
+        assert!(hooked.model.requests().is_empty());
+        hooked.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn a_session_can_be_refused() {
+    let stop = json!({ "continue": false, "stopReason": "closed" });
+    let hooks = json!({ "SessionStart": hook(&prints(&stop)) });
+    let mut hooked = Hooked::with(hooks, []).await;
+    let told = hooked.turn("hello").await;
+    assert_eq!(told.runs(), ["sessionStart stopped stop:closed"]);
+    assert!(hooked.model.requests().is_empty());
+    hooked.finish().await;
+}
+
+#[tokio::test]
+async fn a_command_can_be_refused() {
+    let hooks = json!({ "PreToolUse": hook("echo no touching >&2; exit 2") });
+    let mut hooked = Hooked::with(hooks, [runs_command("touch made"), answer_with("done")]).await;
+    let told = hooked.turn("hello").await;
+    assert_eq!(told.runs(), ["preToolUse blocked feedback:no touching"]);
+    assert_eq!(told.items(), ["userMessage", "agentMessage"]);
+    let expected = "Command blocked by PreToolUse hook: no touching. Command: touch made";
+    assert!(hooked.sent(1).contains(expected), "{}", hooked.sent(1));
+    assert!(!hooked.home.path().join("made").exists());
+    hooked.finish().await;
+}
+
+#[tokio::test]
+async fn every_tool_can_be_refused() {
+    let plan = json!({ "plan": [{ "step": "a", "status": "pending" }] });
+    let agent = json!({ "message": "go" });
+    for (tool, arguments) in [("update_plan", plan), ("spawn_agent", agent)] {
+        let hooks = json!({ "PreToolUse": [{
+            "matcher": format!("^{tool}$"),
+            "hooks": [{ "type": "command", "command": "echo no >&2; exit 2" }],
+        }] });
+        let mut hooked = Hooked::with(hooks, [calls(tool, &arguments), answer_with("done")]).await;
+        hooked.turn("hello").await;
+        let expected = format!("Tool call blocked by PreToolUse hook: no. Tool: {tool}");
+        assert!(hooked.sent(1).contains(&expected), "{}", hooked.sent(1));
+        hooked.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn a_patch_can_be_refused_under_the_names_of_others() {
+    let patch = "*** Begin Patch\n*** Add File: made\n+x\n*** End Patch\n";
+    let call = sse::custom_call("c1", "apply_patch", patch);
+    let replies = [HttpReply::stream(&sse::items(&[call])), answer_with("done")];
+    let model = ModelServer::start(replies).await.unwrap();
+    let hooks = json!({ "PreToolUse": [{
+        "matcher": "Edit|Write",
+        "hooks": [{ "type": "command", "command": "cat > told; echo no >&2; exit 2" }],
+    }] });
+    let home = home_with(&model, &hooks);
+    add(&home, "apply_patch_freeform = true\n");
+    let mut hooked = Hooked::start(model, home).await;
+    hooked.turn("hello").await;
+    let expected = "Tool call blocked by PreToolUse hook: no. Tool: apply_patch";
+    assert!(hooked.sent(1).contains(expected), "{}", hooked.sent(1));
+    let input: Value = serde_json::from_str(&hooked.file("told")).unwrap();
+    assert_eq!(input["tool_input"]["command"], patch);
+    assert!(!hooked.home.path().join("made").exists());
+    hooked.finish().await;
+}
+
+#[tokio::test]
+async fn arguments_can_be_replaced() {
+    let output = json!({ "hookSpecificOutput": {
+        "hookEventName": "PreToolUse",
+        "permissionDecision": "allow",
+        "updatedInput": { "command": "echo replaced" },
+        "additionalContext": "NOTE",
+    } });
+    let hooks = json!({ "PreToolUse": hook(&prints(&output)) });
+    let mut hooked = Hooked::with(hooks, [runs_command("echo asked"), answer_with("done")]).await;
+    let told = hooked.turn("hello").await;
+    assert_eq!(told.runs(), ["preToolUse completed context:NOTE"]);
+    let command = told
+        .params("item/completed")
+        .find(|params| params["item"]["type"] == "commandExecution");
+    assert_eq!(command.unwrap()["item"]["aggregatedOutput"], "replaced\n");
+    assert!(hooked.sent(1).contains("NOTE"));
+    hooked.finish().await;
+}
+
+#[tokio::test]
+async fn an_output_can_be_replaced() {
+    let hooks = json!({ "PostToolUse": [{ "hooks": [
+        { "type": "command", "command": "echo first >&2; exit 2" },
+        { "type": "command", "command": "echo second >&2; exit 2" },
+    ] }] });
+    let mut hooked = Hooked::with(hooks, [runs_command("echo SECRET"), answer_with("done")]).await;
+    let told = hooked.turn("hello").await;
+    let expected = [
+        "postToolUse blocked feedback:first",
+        "postToolUse blocked feedback:second",
+    ];
+    assert_eq!(told.runs(), expected);
+    let input = hooked.model.requests()[1].json()["input"].clone();
+    let output = input
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|item| item["type"] == "function_call_output");
+    assert_eq!(output.unwrap()["output"], "first\n\nsecond");
+    hooked.finish().await;
+}
+
+#[tokio::test]
+async fn a_turn_goes_on_when_a_hook_objects_to_its_end() {
+    let command =
+        "if grep -q '\"stop_hook_active\":true'; then exit 0; fi; echo 'go <on>' >&2; exit 2";
+    let hooks = json!({ "Stop": hook(command) });
+    let mut hooked = Hooked::with(hooks, [answer_with("one"), answer_with("two")]).await;
+    let told = hooked.turn("hello").await;
+    assert_eq!(
+        told.runs(),
+        ["stop blocked feedback:go <on>", "stop completed"]
+    );
+    assert_eq!(
+        told.items(),
+        ["userMessage", "agentMessage", "hookPrompt", "agentMessage"]
+    );
+    let path = hooked.home.path().join("hooks.json");
+    let run = format!("stop:0:{}", path.display());
+    let expected = format!("<hook_prompt hook_run_id=\\\"{run}\\\">go &lt;on&gt;</hook_prompt>");
+    assert!(hooked.sent(1).contains(&expected), "{}", hooked.sent(1));
+    let params = json!({ "threadId": hooked.thread, "includeTurns": true });
+    let read = hooked.server.call("thread/read", params).await.unwrap();
+    let items = read["result"]["thread"]["turns"][0]["items"].clone();
+    let prompt = items
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|item| item["type"] == "hookPrompt");
+    let fragments = json!([{ "text": "go <on>", "hookRunId": run }]);
+    assert_eq!(prompt.unwrap()["fragments"], fragments);
+    hooked.finish().await;
+}
+
+#[tokio::test]
+async fn a_hook_that_always_objects_does_not_keep_a_turn_forever() {
+    let hooks = json!({ "Stop": hook("echo more >&2; exit 2") });
+    let mut hooked = Hooked::with(hooks, []).await;
+    hooked.model.always(answer_with("done"));
+    let told = hooked.turn("hello").await;
+    assert_eq!(hooked.model.requests().len(), 11);
+    let warning = told.params("warning").next().unwrap()["message"]
+        .as_str()
+        .unwrap();
+    assert!(warning.contains("10 times"), "{warning}");
+    hooked.finish().await;
+}
+
+#[tokio::test]
+async fn hooks_answer_in_place_of_a_person() {
+    let decision = |decision: Value| {
+        prints(&json!({ "hookSpecificOutput": {
+            "hookEventName": "PermissionRequest", "decision": decision,
+        } }))
+    };
+    for (decision, made) in [
+        (decision(json!({ "behavior": "allow" })), true),
+        (
+            decision(json!({ "behavior": "deny", "message": "NOT-TODAY" })),
+            false,
+        ),
+    ] {
+        let hooks = json!({ "PermissionRequest": hook(&decision) });
+        let mut hooked =
+            Hooked::with(hooks, [runs_command("touch made"), answer_with("done")]).await;
+        let told = hooked.turn("hello").await;
+        assert!(
+            told.params("item/commandExecution/requestApproval")
+                .next()
+                .is_none()
+        );
+        assert_eq!(hooked.home.path().join("made").exists(), made);
+        assert_eq!(hooked.sent(1).contains("NOT-TODAY"), !made);
+        hooked.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn a_failed_hook_changes_nothing_unless_it_is_required() {
+    let fails = "exit 3";
+    let hooks = json!({ "PreToolUse": hook(fails) });
+    let mut hooked = Hooked::with(hooks, [runs_command("echo hi"), answer_with("done")]).await;
+    let told = hooked.turn("hello").await;
+    assert_eq!(
+        told.runs(),
+        ["preToolUse failed error:hook exited with code 3"]
+    );
+    assert_eq!(
+        told.items(),
+        ["userMessage", "commandExecution", "agentMessage"]
+    );
+    hooked.finish().await;
+    for (command, problem) in [
+        ("exit 3", "hook exited with code 3"),
+        ("/no/such/script", "hook exited with code 127"),
+        (
+            ": > not-executable; ./not-executable",
+            "hook exited with code 126",
+        ),
+        (
+            "echo '{bad'",
+            "hook returned invalid pre-tool-use JSON output",
+        ),
+        ("kill -9 $$", "hook exited without a status code"),
+        ("sleep 60", "hook timed out after 1s"),
+        (
+            "yes | head -c 1000000000",
+            "hook wrote more than 1048576 bytes",
+        ),
+    ] {
+        let required = json!({ "PreToolUse": [{ "hooks": [{
+            "type": "command", "command": command, "onError": "block", "timeout": 1,
+        }] }] });
+        let mut hooked =
+            Hooked::with(required, [runs_command("touch made"), answer_with("done")]).await;
+        let told = hooked.turn("hello").await;
+        // A machine with much to do may take its time.
+        let late = "preToolUse blocked error:hook timed out after 1s";
+        let runs = told.runs();
+        assert!(
+            runs == [format!("preToolUse blocked error:{problem}")] || runs == [late],
+            "{runs:?}"
+        );
+        assert!(hooked.sent(1).contains("a required hook failed: "));
+        assert!(!hooked.home.path().join("made").exists());
+        hooked.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn nothing_of_a_hook_is_left() {
+    for (command, expected) in [
+        (
+            "sleep 1000 & echo $! > pid; wait",
+            "hook timed out after 1s",
+        ),
+        (
+            "setsid sleep 1000 & echo $! > pid; exit 3",
+            "hook exited with code 3",
+        ),
+    ] {
+        let hooks = json!({ "UserPromptSubmit": [{ "hooks": [
+            { "type": "command", "command": command, "timeout": 1 },
+        ] }] });
+        let mut hooked = Hooked::with(hooks, [answer_with("done")]).await;
+        let told = hooked.turn("hello").await;
+        let runs = told.runs();
+        let late = "userPromptSubmit failed error:hook timed out after 1s";
+        assert!(
+            runs == [format!("userPromptSubmit failed error:{expected}")] || runs == [late],
+            "{runs:?}"
+        );
+        let pid = hooked.file("pid");
+        assert!(!pid.trim().is_empty());
+        assert!(!Path::new("/proc").join(pid.trim()).exists(), "{command}");
+        hooked.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn a_hook_need_not_read_its_input() {
+    let long = "x".repeat(1_000_000);
+    let hooks = json!({ "UserPromptSubmit": hook("echo ignored you") });
+    let mut hooked = Hooked::with(hooks, [answer_with("done")]).await;
+    let told = hooked.turn(&long).await;
+    assert_eq!(
+        told.runs(),
+        ["userPromptSubmit completed context:ignored you"]
+    );
+    hooked.finish().await;
+}
+
+#[tokio::test]
+async fn nobody_waits_for_an_async_hook() {
+    let hooks = json!({ "UserPromptSubmit": [{ "hooks": [
+        { "type": "command", "command": "cat fifo; echo CONTEXT", "async": true },
+    ] }] });
+    let model = ModelServer::start([answer_with("done")]).await.unwrap();
+    let home = home_with(&model, &hooks);
+    let fifo = home.path().join("fifo");
+    assert!(
+        std::process::Command::new("mkfifo")
+            .arg(fifo)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let mut hooked = Hooked::start(model, home).await;
+    let told = hooked.turn("hello").await;
+    assert_eq!(told.runs(), Vec::<String>::new());
+    assert!(!hooked.sent(0).contains("CONTEXT"));
+    hooked.finish().await;
+}
+
+#[tokio::test]
+async fn an_interrupted_turn_ends_its_hooks() {
+    let hooks = json!({
+        "UserPromptSubmit": hook("sleep 1000"),
+        "Interrupt": hook("cat > told"),
+    });
+    let mut hooked = Hooked::with(hooks, []).await;
+    let started = hooked.server.start_turn(&hooked.thread, "hello").await;
+    hooked.until("hook/started").await;
+    let params = json!({ "threadId": hooked.thread, "turnId": started["id"] });
+    hooked.server.begin("turn/interrupt", params).await.unwrap();
+    let told = hooked.until("turn/completed").await;
+    let expected = [
+        "userPromptSubmit failed error:hook was interrupted",
+        "interrupt completed",
+    ];
+    assert_eq!(told.runs(), expected);
+    let input: Value = serde_json::from_str(&hooked.file("told")).unwrap();
+    assert_eq!(input["hook_event_name"], "Interrupt");
+    hooked.finish().await;
+}
+
+#[tokio::test]
+async fn a_compaction_can_be_stopped() {
+    let stop = json!({ "continue": false, "stopReason": "keep it" });
+    let command = format!("cat > told; echo '{stop}'");
+    let hooks = json!({ "PreCompact": [{
+        "matcher": "manual", "hooks": [{ "type": "command", "command": command }],
+    }] });
+    let mut hooked = Hooked::with(hooks, [answer_with("done")]).await;
+    hooked.turn("hello").await;
+    let params = json!({ "threadId": hooked.thread });
+    hooked
+        .server
+        .begin("thread/compact/start", params)
+        .await
+        .unwrap();
+    let told = hooked.until("turn/completed").await;
+    assert_eq!(told.runs(), ["preCompact stopped stop:keep it"]);
+    assert_eq!(
+        told.params("turn/completed").next().unwrap()["turn"]["status"],
+        "interrupted"
+    );
+    assert_eq!(hooked.model.requests().len(), 1);
+    assert!(hooked.file("told").contains("\"trigger\":\"manual\""));
+    hooked.finish().await;
+}
+
+#[tokio::test]
+async fn input_of_a_running_turn_is_asked_about_too() {
+    let command = "if grep -q bad; then echo no >&2; exit 2; fi";
+    let hooks = json!({ "UserPromptSubmit": hook(command) });
+    let mut hooked =
+        Hooked::with(hooks, [runs_command("read x < fifo"), answer_with("done")]).await;
+    let fifo = hooked.home.path().join("fifo");
+    assert!(
+        std::process::Command::new("mkfifo")
+            .arg(&fifo)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let started = hooked.server.start_turn(&hooked.thread, "good").await;
+    let asked = hooked.until("item/commandExecution/requestApproval").await;
+    let id = asked.messages.last().unwrap()["id"].clone();
+    let turn = started["id"].clone();
+    let input = json!([{ "type": "text", "text": "bad" }]);
+    let params = json!({ "threadId": hooked.thread, "expectedTurnId": turn, "input": input });
+    hooked.server.call("turn/steer", params).await.unwrap();
+    let answer = json!({ "id": id, "result": { "decision": "decline" } });
+    hooked.server.send(&answer).await.unwrap();
+    let told = hooked.until("turn/completed").await;
+    assert_eq!(told.runs(), ["userPromptSubmit blocked feedback:no"]);
+    assert_eq!(hooked.model.requests().len(), 1);
+    hooked.finish().await;
+}
+
+#[tokio::test]
+async fn agents_have_hooks_of_their_own() {
+    let log = hook("cat >> told; echo >> told");
+    let events = [
+        "SessionStart",
+        "UserPromptSubmit",
+        "SubagentStart",
+        "SubagentStop",
+        "Stop",
+    ];
+    let hooks: Value = events
+        .map(|event| (event.to_owned(), log.clone()))
+        .into_iter()
+        .collect();
+    let task = json!({ "message": "make it", "agent_type": "worker" });
+    let replies = [calls("spawn_agent", &task), answer_with("started")];
+    let mut hooked = Hooked::with(hooks, replies).await;
+    hooked.model.push_for_agent(answer_with("made"));
+    hooked.server.start_turn(&hooked.thread, "hello").await;
+    hooked.until("turn/completed").await;
+    hooked.until("turn/completed").await;
+    let text = hooked.file("told");
+    let inputs: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let of = |event: &str| -> Vec<&Value> {
+        let of_event = inputs
+            .iter()
+            .filter(|input| input["hook_event_name"] == event);
+        of_event.collect()
+    };
+    assert_eq!(events.map(|event| of(event).len()), [1; 5]);
+    for input in &inputs {
+        assert_eq!(input["session_id"], hooked.thread);
+    }
+    let (start, stop) = (of("SubagentStart")[0], of("SubagentStop")[0]);
+    assert_eq!(start["agent_type"], "worker");
+    assert_eq!(start["agent_id"], stop["agent_id"]);
+    assert_ne!(start["agent_id"], hooked.thread);
+    assert_eq!(stop["last_assistant_message"], "made");
+    hooked.finish().await;
+}
