@@ -141,6 +141,8 @@ mod threads;
 mod trace_record;
 mod trace_reduce;
 #[cfg(target_os = "linux")]
+mod trace_replay;
+#[cfg(target_os = "linux")]
 mod trace_scenario;
 #[cfg(target_os = "linux")]
 mod trace_unusual;

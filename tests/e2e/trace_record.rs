@@ -118,11 +118,26 @@ impl TraceBundle {
             words.extend(keys.iter().filter_map(|key| payload[key].as_str()));
             words.join(" ")
         };
-        self.events().iter().map(words).collect()
+        let is_for_replay = |words: &String| {
+            words.ends_with(" session_settings") || words.ends_with(" session_input")
+        };
+        let mut outline: Vec<String> = self.events().iter().map(words).collect();
+        outline.retain(|words| !is_for_replay(words));
+        outline
     }
 
-    /// Reduces the bundle, where nothing may be amiss.
+    /// Replays the bundle. Each request must be as recorded, or the thread continues a stored one.
+    pub(crate) fn replay(&self) {
+        let replayed = codex(&["debug", "trace-replay", self.0.to_str().unwrap()]);
+        let printed = String::from_utf8(replayed.stdout).unwrap();
+        let is_continued = printed.contains("it continues a stored thread");
+        let expected = if is_continued { 4 } else { 0 };
+        assert_eq!(replayed.status.code(), Some(expected), "{printed}");
+    }
+
+    /// Replays and reduces the bundle, where nothing may be amiss.
     pub(crate) fn reduce(&self) -> Value {
+        self.replay();
         let bundle = self.0.to_str().unwrap();
         stdout_of(&codex(&["debug", "trace-reduce", bundle, "--strict"]));
         self.json("state.json")

@@ -42,6 +42,7 @@ mod trace_export;
 mod trace_problems;
 mod trace_redact;
 mod trace_reduce;
+mod trace_replay;
 mod trace_to_scenario;
 mod trace_view;
 mod wiring;
@@ -144,6 +145,9 @@ enum DebugCommand {
     /// Copy a trace bundle without its secrets, or without all text.
     #[command(name = "trace-redact")]
     Redact(trace_redact::TraceRedactArguments),
+    /// Run recorded sessions again and show the first request that differs.
+    #[command(name = "trace-replay")]
+    Replay(trace_replay::TraceReplayArguments),
     /// Convert a trace bundle to a scenario for tests of clients.
     #[command(name = "trace-to-scenario")]
     ToScenario(trace_to_scenario::TraceToScenarioArguments),
@@ -227,6 +231,7 @@ fn debug(
         DebugCommand::View(arguments) => trace_view::run(arguments),
         DebugCommand::Export(arguments) => trace_export::run(arguments),
         DebugCommand::Redact(arguments) => trace_redact::run(arguments),
+        DebugCommand::Replay(arguments) => trace_replay::run(&arguments, settings),
         DebugCommand::ToScenario(arguments) => trace_to_scenario::run(&arguments),
         DebugCommand::Convert(arguments) => trace_convert::run(&arguments),
         DebugCommand::Diff(arguments) => Ok(trace_diff::run(&arguments)),

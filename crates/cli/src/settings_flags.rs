@@ -25,6 +25,11 @@ impl SettingsFlags {
         self
     }
 
+    /// Whether no flag was given.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.config.is_empty() && self.enable.is_empty() && self.disable.is_empty()
+    }
+
     pub(crate) fn overrides(&self) -> anyhow::Result<Overrides> {
         self.over(Overrides::default())
     }

@@ -38,8 +38,8 @@ mod turn_settings;
 pub use config::{
     AgentRole, AgentSettings, ApprovalNotStored, ClientHook, ClientHookCall, ClientHookError,
     ClientHooks, EndedTurn, Features, HostCall, HostToolError, HostTools, InstructionFiles, Limits,
-    McpApprovals, McpServer, MessageHistory, NotAllowed, RoleUnavailable, Roles, SessionConfig,
-    Snapshots, ToolApproval, TurnEnded, WebSearch,
+    McpApprovals, McpServer, MessageHistory, NotAllowed, RecordedAnswer, ReplaySource,
+    RoleUnavailable, Roles, SessionConfig, Snapshots, ToolApproval, TurnEnded, WebSearch,
 };
 pub use events::{EventReceiver, older_delta};
 pub use history::first_user_text;

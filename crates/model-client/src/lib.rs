@@ -43,6 +43,7 @@ pub use http_client::{ClientDependencies, HttpModelClient};
 pub use identity::{ClientIdentity, Platform};
 pub use prompt::{Prompt, PromptItem};
 pub use request::{AttemptObserver, ModelRequest, Reasoning, RequestContext, TurnState};
+pub use responses::{compact_body, stream_body};
 pub use retry::RetryPolicy;
 pub use stream::ModelStream;
 pub use tool_spec::{CustomToolFormat, ToolSpec, WebSearchFilters};

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use crate::configure_session::ConfigureSession;
 use crate::op::{OverrideTurnContext, UserTurn};
 use crate::path::normalize_path;
@@ -13,7 +15,7 @@ use crate::settings::{
 use crate::update::Update;
 
 /// The settings of a thread that can change while it is loaded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadSettings {
     /// The absolute working folder.
     pub cwd: PathBuf,
@@ -42,27 +44,39 @@ pub struct ThreadSettings {
 }
 
 /// Changes to the settings of a thread. Absent fields do not change.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ThreadSettingsPatch {
     /// The working folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The reasoning effort.
+    #[serde(skip_serializing_if = "Update::is_leave")]
     pub effort: Update<ReasoningEffort>,
     /// The form of reasoning summaries.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<ReasoningSummary>,
     /// The service tier.
+    #[serde(skip_serializing_if = "Update::is_leave")]
     pub service_tier: Update<ServiceTier>,
     /// The personality of the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub personality: Option<Personality>,
     /// The collaboration mode. Takes precedence over `model` and `effort`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub collaboration_mode: Option<CollaborationMode>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub approval_policy: Option<AskForApproval>,
     /// Who reviews approvals.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub approvals_reviewer: Option<ApprovalsReviewer>,
     /// The sandbox policy.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox_policy: Option<SandboxPolicy>,
     /// The permission name of `sandbox_policy`; ignored without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub permission_profile: Option<String>,
 }
 

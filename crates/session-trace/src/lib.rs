@@ -6,18 +6,23 @@
 //!
 //! Code map: `traces` (assigns bundles to sessions), `session` (events), `tools` (tool calls and commands),
 //! `thread_recorder` (used by both), `inference` and `compaction` (model requests), `requests` (keeps only the
-//! differences between requests until they are written), `payloads` (the formats of payload files).
+//! differences between requests until they are written), `payloads` (the formats of payload files),
+//! `settings` and `inputs` (what a replay of the session needs).
 
 mod agents;
 mod clock;
 mod compaction;
 mod inference;
+mod inputs;
 mod payloads;
 mod process_state;
 mod requests;
 mod session;
+mod settings;
 mod thread_recorder;
 mod tools;
 mod traces;
 
+pub use inputs::{INPUT_EVENT, RecordedInput};
+pub use settings::{SETTINGS_EVENT, SessionSettings, SettingsChange};
 pub use traces::Traces;

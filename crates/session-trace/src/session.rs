@@ -2,19 +2,22 @@
 
 use std::sync::Arc;
 
-use codex_core::{ModelCall, Observer};
+use codex_core::{ModelCall, Observer, SessionInput};
 use codex_model_client::{AttemptObserver, Prompt};
 use codex_protocol::{Event as EngineEvent, EventMsg, ResponseItem};
 use codex_rollout_trace::format::{Event, ExecutionStatus, PayloadKind, RolloutStatus};
 use codex_rollout_trace::ids::ThreadId;
 use codex_rollout_trace::{Recorder, Scope};
 use parking_lot::Mutex;
+use serde::Serialize;
 
 use crate::compaction::{CompactionTrace, installed};
 use crate::inference::InferenceTrace;
+use crate::inputs::{INPUT_EVENT, RecordedInput};
 use crate::payloads::SessionMetadata;
 use crate::process_state::SharedTraceState;
 use crate::requests::RequestHistory;
+use crate::settings::{SETTINGS_EVENT, SessionSettings};
 use crate::thread_recorder::ThreadRecorder;
 use crate::tools::OpenCalls;
 
@@ -35,7 +38,7 @@ pub(crate) struct SessionTrace {
 impl SessionTrace {
     pub(crate) fn begin(
         recorder: Recorder,
-        is_root: bool,
+        settings: Option<SessionSettings>,
         metadata: SessionMetadata,
         process: Arc<SharedTraceState>,
     ) -> Self {
@@ -46,6 +49,10 @@ impl SessionTrace {
             metadata_payload: Some(payloads.add(PayloadKind::SessionMetadata, &metadata)),
             agent_path: metadata.agent_path,
         });
+        let is_root = settings.is_some();
+        if let Some(settings) = settings {
+            record_protocol_event(&recorder, SETTINGS_EVENT, settings);
+        }
         Self {
             thread: ThreadRecorder::new(recorder, thread),
             is_root,
@@ -88,13 +95,7 @@ impl SessionTrace {
         let Some(event_type) = wrapped(msg) else {
             return;
         };
-        let msg = msg.clone();
-        self.recorder().record(None, EVENT_WEIGHT, move |payloads| {
-            Event::ProtocolEventObserved {
-                event_type: event_type.to_owned(),
-                event_payload: payloads.add(PayloadKind::ProtocolEvent, &msg),
-            }
-        });
+        record_protocol_event(self.recorder(), event_type, msg.clone());
     }
 
     fn ended(&self) {
@@ -109,7 +110,28 @@ impl SessionTrace {
     }
 }
 
+fn record_protocol_event<P: Serialize + Send + 'static>(
+    recorder: &Recorder,
+    event_type: &'static str,
+    payload: P,
+) {
+    recorder.record(None, EVENT_WEIGHT, move |payloads| {
+        Event::ProtocolEventObserved {
+            event_type: event_type.to_owned(),
+            event_payload: payloads.add(PayloadKind::ProtocolEvent, &payload),
+        }
+    });
+}
+
 impl Observer for SessionTrace {
+    fn input(&self, input: &SessionInput) {
+        let input = RecordedInput {
+            thread_id: self.thread.id().as_str().to_owned(),
+            input: input.clone(),
+        };
+        record_protocol_event(self.recorder(), INPUT_EVENT, input);
+    }
+
     fn event(&self, event: &EngineEvent) {
         let turn = event.id.as_str();
         match &event.msg {

@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use crate::payloads::SessionMetadata;
 use crate::process_state::SharedTraceState;
 use crate::session::SessionTrace;
+use crate::settings::SessionSettings;
 
 /// The traces of a process.
 #[derive(Debug)]
@@ -87,7 +88,8 @@ impl Observers for Traces {
         let (recorder, is_root) = self.recorder(thread)?;
         let metadata = SessionMetadata::of(thread);
         let process = Arc::clone(&self.process);
-        let session = Arc::new(SessionTrace::begin(recorder, is_root, metadata, process));
+        let settings = is_root.then(|| SessionSettings::of(thread));
+        let session = Arc::new(SessionTrace::begin(recorder, settings, metadata, process));
         let mut sessions = self.sessions.lock();
         sessions.retain(|_, session| session.strong_count() > 0);
         sessions.insert(thread.thread.clone(), Arc::downgrade(&session));

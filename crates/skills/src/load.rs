@@ -52,6 +52,18 @@ pub struct Skill {
     withheld: bool,
 }
 
+impl Skill {
+    /// A skill that was read elsewhere.
+    #[must_use]
+    pub fn new(metadata: SkillMetadata, is_implicit: bool) -> Self {
+        Self {
+            metadata,
+            is_implicit,
+            withheld: false,
+        }
+    }
+}
+
 #[cfg(test)]
 impl Skill {
     pub(crate) fn for_tests(metadata: SkillMetadata) -> Self {

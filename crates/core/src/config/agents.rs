@@ -3,6 +3,8 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::SessionConfig;
 
 /// The settings for agents.
@@ -44,7 +46,7 @@ pub trait Roles: Debug + Send + Sync {
 pub struct RoleUnavailable(pub String);
 
 /// A role.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentRole {
     /// The name.
     pub name: String,

@@ -4,6 +4,7 @@ mod agents;
 mod client_hooks;
 mod hooks;
 mod mcp;
+mod replay;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -19,6 +20,7 @@ use codex_protocol::{
 use codex_rollout::PersistedDetail;
 use codex_sandbox::EngineFiles;
 use codex_skills::SkillLibrary;
+use serde::{Deserialize, Serialize};
 
 pub use agents::{AgentRole, AgentSettings, RoleUnavailable, Roles};
 pub(crate) use agents::{DEFAULT_ROLE, all_roles, find_role};
@@ -27,6 +29,7 @@ pub use hooks::{
     EndedTurn, HostCall, HostToolError, HostTools, InstructionFiles, Limits, NotAllowed, TurnEnded,
 };
 pub use mcp::{ApprovalNotStored, McpApprovals, McpServer, ToolApproval};
+pub use replay::{RecordedAnswer, ReplaySource};
 
 /// The configuration of a session.
 #[derive(Clone, Debug)]
@@ -117,6 +120,8 @@ pub struct SessionConfig {
     pub turn_ended: Option<Arc<dyn TurnEnded>>,
     /// The files that control the engine. Commands cannot change them.
     pub engine_files: Arc<EngineFiles>,
+    /// Provides what was recorded, when a recorded session runs again.
+    pub replay: Option<Arc<dyn ReplaySource>>,
 }
 
 impl SessionConfig {
@@ -175,6 +180,7 @@ impl SessionConfig {
             hook_warnings: Vec::new(),
             client_hooks: None,
             turn_ended: None,
+            replay: None,
         }
     }
 }
@@ -206,7 +212,7 @@ impl Default for MessageHistory {
 }
 
 /// Whether the model may search the web. The provider does the search.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WebSearch {
     /// Whether it may, and in what.
     pub mode: WebSearchMode,
@@ -238,7 +244,8 @@ pub struct Snapshots {
 }
 
 /// The features that are enabled.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Features {
     /// Any shell tool.
     pub shell_tool: bool,

@@ -2,6 +2,8 @@
 
 use codex_protocol::{FunctionCallOutputBody, ResponseItem, UserInput};
 
+use crate::ports::{ObservedToolOutput, ObservedTurnInput};
+
 /// What a turn starts with, or is given while it runs.
 #[derive(Clone, Debug, Default)]
 pub struct TurnInput {
@@ -29,6 +31,48 @@ pub struct ToolOutput {
 impl TurnInput {
     pub(crate) fn is_empty(&self) -> bool {
         self.items.is_empty() && self.tool_output.is_none() && self.hidden.is_empty()
+    }
+}
+
+impl From<&TurnInput> for ObservedTurnInput {
+    fn from(input: &TurnInput) -> Self {
+        let TurnInput {
+            items,
+            client_id,
+            tool_output,
+            hidden,
+        } = input.clone();
+        Self {
+            items,
+            client_id,
+            tool_output: tool_output.map(|tool| ObservedToolOutput {
+                name: tool.name,
+                namespace: tool.namespace,
+                output: tool.output,
+            }),
+            hidden,
+        }
+    }
+}
+
+impl From<ObservedTurnInput> for TurnInput {
+    fn from(input: ObservedTurnInput) -> Self {
+        let ObservedTurnInput {
+            items,
+            client_id,
+            tool_output,
+            hidden,
+        } = input;
+        Self {
+            items,
+            client_id,
+            tool_output: tool_output.map(|tool| ToolOutput {
+                name: tool.name,
+                namespace: tool.namespace,
+                output: tool.output,
+            }),
+            hidden,
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Makes sessions, and knows all running threads.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 
 use codex_mcp_client::McpConnector;
@@ -18,7 +19,7 @@ use crate::config::SessionConfig;
 use crate::events::{Emitter, EventReceiver};
 use crate::history::Conversation;
 use crate::mcp::McpServers;
-use crate::ports::{Clock, Ids, Model, Observers, Processes, StartingThread};
+use crate::ports::{Clock, Ids, Model, Observer, Observers, Processes, StartingThread};
 use crate::requests::Requests;
 use crate::session::{MAX_QUEUED_REQUESTS, SessionActor, SessionParts, ToolRequest, TurnBase};
 use crate::session_context::{SessionBeginning, SessionContext};
@@ -126,22 +127,34 @@ impl Threads {
         })
     }
 
+    fn observer(
+        &self,
+        config: &SessionConfig,
+        id: &ThreadId,
+        rollout_path: Option<&Path>,
+        is_resumed: bool,
+        has_history: bool,
+    ) -> Option<Arc<dyn Observer>> {
+        let observers = self.observers.as_ref()?;
+        let zone = self.ports.clock.zone();
+        observers.observe(&StartingThread {
+            thread: id,
+            config,
+            rollout_path,
+            is_resumed,
+            has_history,
+            time_zone: zone.iana_name().unwrap_or("UTC"),
+        })
+    }
+
     fn context(
         &self,
         config: SessionConfig,
         id: &ThreadId,
         log: Option<RolloutLog>,
+        observer: Option<Arc<dyn Observer>>,
         beginning: SessionBeginning,
     ) -> (SessionContext, EventReceiver) {
-        let path = log.as_ref().map(|log| log.path().to_owned());
-        let observer = self.observers.as_ref().and_then(|observers| {
-            observers.observe(&StartingThread {
-                thread: id,
-                config: &config,
-                rollout_path: path.as_deref(),
-                is_resumed: beginning == SessionBeginning::Resume,
-            })
-        });
         let clock = Arc::clone(&self.ports.clock);
         let (emitter, events) =
             Emitter::new(id.clone(), log, config.detail, Arc::clone(&clock), observer);
@@ -229,6 +242,8 @@ impl ThreadLauncher for Threads {
         let path = log.as_ref().map(|log| Arc::from(log.path()));
         gate::prepare_folders(&config);
         let is_resumed = matches!(file, RolloutFile::Existing { .. });
+        let has_history = !matches!(file, RolloutFile::New) || !lines.read().is_empty();
+        let observer = self.observer(&config, &id, path.as_deref(), is_resumed, has_history);
         let instructions = self.instructions(&mut config);
         let dynamic_tools = std::mem::take(&mut config.dynamic_tools);
         let beginning = match file {
@@ -236,7 +251,7 @@ impl ThreadLauncher for Threads {
             RolloutFile::Existing { .. } => SessionBeginning::Resume,
             RolloutFile::Copy { .. } => SessionBeginning::Fork,
         };
-        let (context, events) = self.context(config, &id, log, beginning);
+        let (context, events) = self.context(config, &id, log, observer, beginning);
         if !is_resumed {
             let (base, forked_from) = (&instructions.base, forked_from.as_ref());
             write_start(

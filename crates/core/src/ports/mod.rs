@@ -8,6 +8,7 @@ mod model;
 mod observer;
 mod processes;
 mod provider_model;
+mod session_input;
 
 pub use clock::{Clock, SystemClock};
 pub use ids::{Ids, RandomIds};
@@ -15,3 +16,4 @@ pub use model::Model;
 pub use observer::{ModelCall, Observer, Observers, StartingThread};
 pub use processes::{ProcessInput, ProcessOwner, Processes, RunningProcess, SystemProcesses};
 pub use provider_model::ProviderModel;
+pub use session_input::{ObservedToolOutput, ObservedTurn, ObservedTurnInput, SessionInput};

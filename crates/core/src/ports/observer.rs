@@ -10,6 +10,7 @@ use std::sync::Arc;
 use codex_model_client::{AttemptObserver, Prompt};
 use codex_protocol::{Event, ResponseItem, ThreadId};
 
+use super::session_input::SessionInput;
 use crate::config::SessionConfig;
 
 /// Chooses the threads to observe.
@@ -29,10 +30,17 @@ pub struct StartingThread<'a> {
     pub rollout_path: Option<&'a Path>,
     /// Whether it continues the thread in that file.
     pub is_resumed: bool,
+    /// Whether its history has items already.
+    pub has_history: bool,
+    /// The name of the time zone, as in requests.
+    pub time_zone: &'a str,
 }
 
 /// Observes a thread. Methods are called in the order of events and must return at once.
 pub trait Observer: Debug + Send + Sync {
+    /// The session is about to take an input.
+    fn input(&self, _input: &SessionInput) {}
+
     /// An event is about to be emitted.
     fn event(&self, _event: &Event) {}
 

@@ -11,6 +11,7 @@ use codex_protocol::{
 };
 use tokio::sync::{mpsc, watch};
 
+use super::observed_input::observed_input;
 use super::open_questions::OpenQuestions;
 use super::state::{QueuedTurn, SessionState};
 use super::tool_requests::ToolRequest;
@@ -129,6 +130,11 @@ impl SessionActor {
     }
 
     async fn thread_request(&mut self, request: ThreadRequest) -> ControlFlow<()> {
+        if let Some(observer) = self.context.emitter.observer()
+            && let Some(input) = observed_input(&request)
+        {
+            observer.input(&input);
+        }
         match request {
             ThreadRequest::Submission(submission) => {
                 if let Op::Shutdown = submission.op {

@@ -11,6 +11,7 @@ mod configured;
 mod custom_prompts;
 mod elicitation;
 mod message_history;
+mod observed_input;
 mod open_questions;
 mod operations;
 mod questions;

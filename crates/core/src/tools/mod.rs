@@ -27,6 +27,7 @@ mod user_shell;
 mod view_image;
 mod web_search;
 
+pub(crate) use agents::manages_agents;
 pub(crate) use call::{ToolCall, ToolPayload};
 pub(crate) use command::parsed_command;
 pub(crate) use hook_input::{COMMAND_TOOL, tool_use, with_updated_input};

@@ -43,6 +43,8 @@ pub(crate) struct McpTools {
     /// Whether there are servers, with tools or without.
     pub(crate) has_servers: bool,
     pub(crate) tools: Vec<OfferedTool>,
+    /// Tools of a recorded session, which are offered and answered from the record.
+    pub(crate) recorded: Vec<ToolSpec>,
 }
 
 #[derive(Debug)]
@@ -108,6 +110,7 @@ impl ToolSet {
         for tool in &mcp.tools {
             builder.offer(McpTool(tool.clone()));
         }
+        builder.specs.extend(mcp.recorded.iter().cloned());
         for tool in &services.dynamic_tools {
             builder.dynamic(tool);
         }

@@ -15,7 +15,7 @@ use tracing::Instrument;
 
 use super::call_hooks::run_with_hooks;
 use super::scope::TurnScope;
-use crate::tools::{ToolCall, ToolFailure, ToolPayload, ToolResult};
+use crate::tools::{ToolCall, ToolFailure, ToolPayload, ToolResult, manages_agents};
 
 /// A call that has ended.
 #[derive(Debug)]
@@ -135,6 +135,21 @@ async fn dispatch(
             observer.tool_dispatched(&scope.settings.id, &item);
         }
     };
+    if let Some(replay) = &scope.session.config.replay {
+        if manages_agents(&call.name)
+            && let Some(tool) = scope.tools.find(call)
+        {
+            let _alone = exclusive.write().await;
+            notify_observer();
+            let context = scope.tool_context(call.clone(), response_ended);
+            let _ = tool.call(context).await;
+        } else {
+            // The replay puts answers in order.
+            notify_observer();
+        }
+        let answer = replay.answer(scope.session.emitter.thread(), &call.id);
+        return answer.await.map_err(ToolFailure::Model);
+    }
     let Some(tool) = scope.tools.find(call) else {
         notify_observer();
         let kind = match call.payload {

@@ -125,6 +125,16 @@ impl RunningTurn<'_> {
             settings,
             ..
         } = self.scope;
+        let replay = session.config.replay.as_ref();
+        if let Some(recorded) = replay.and_then(|replay| replay.mcp_tools(session.emitter.thread()))
+        {
+            self.complete_tools(&McpTools {
+                has_servers: true,
+                recorded,
+                ..McpTools::default()
+            });
+            return Ok(());
+        }
         let servers = tool_services.mcp.current();
         if servers.is_empty() {
             return Ok(());
@@ -140,19 +150,29 @@ impl RunningTurn<'_> {
             () = self.scope.stop.stopped() => return Err(TurnError::Stopped),
             tools = settled => tools,
         };
-        let mcp = McpTools {
+        self.complete_tools(&McpTools {
             has_servers: true,
             tools,
-        };
+            ..McpTools::default()
+        });
+        Ok(())
+    }
+
+    fn complete_tools(&self, mcp: &McpTools) {
+        let TurnScope {
+            session,
+            tool_services,
+            settings,
+            ..
+        } = self.scope;
         let all = ToolSet::new(
             &session.config,
             tool_services,
-            &mcp,
+            mcp,
             &settings.model,
             &settings.sandbox_policy,
         );
         self.scope.tools.complete(Arc::new(all));
-        Ok(())
     }
 
     /// Takes a snapshot of the working tree for undo, if git can.

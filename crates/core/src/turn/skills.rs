@@ -19,6 +19,11 @@ impl RunningTurn<'_> {
     /// Finds the skills at the beginning of a turn.
     pub(crate) async fn find_skills(&self) {
         let settings = &self.scope.settings;
+        if let Some(replay) = &self.scope.session.config.replay {
+            let recorded = replay.skills(self.scope.session.emitter.thread());
+            let _ = settings.skills.set(recorded);
+            return;
+        }
         let Some(library) = &self.scope.session.config.skills else {
             return;
         };
@@ -44,7 +49,7 @@ impl RunningTurn<'_> {
         let mut texts = Vec::new();
         for skill in mentioned(skills, &input) {
             let (name, path) = (&skill.metadata.name, &skill.metadata.path);
-            match read_text(path).await {
+            match self.text_of_skill(path).await {
                 Ok(text) => {
                     let text = &text[..text.floor_char_boundary(TEXT_LIMIT)];
                     texts.push(user_message([format!(
@@ -59,6 +64,16 @@ impl RunningTurn<'_> {
             }
         }
         texts
+    }
+}
+
+impl RunningTurn<'_> {
+    async fn text_of_skill(&self, path: &str) -> std::io::Result<String> {
+        let Some(replay) = &self.scope.session.config.replay else {
+            return read_text(path).await;
+        };
+        let recorded = replay.skill_text(self.scope.session.emitter.thread(), path);
+        recorded.ok_or_else(|| std::io::ErrorKind::NotFound.into())
     }
 }
 

@@ -72,7 +72,7 @@ struct TextFormat<'a> {
 }
 
 /// The body of a streaming request.
-pub(crate) fn stream_body(
+pub fn stream_body(
     request: &ModelRequest,
     provider: &Provider,
 ) -> Result<Vec<u8>, serde_json::Error> {
@@ -104,7 +104,7 @@ pub(crate) fn stream_body(
 }
 
 /// The body of a compaction request.
-pub(crate) fn compact_body(
+pub fn compact_body(
     request: &ModelRequest,
     provider: &Provider,
 ) -> Result<Vec<u8>, serde_json::Error> {

@@ -23,6 +23,14 @@ pub(crate) use send_input::SendInputTool;
 pub(crate) use spawn_agent::SpawnAgentTool;
 pub(crate) use wait_agent::WaitAgentTool;
 
+/// Whether a tool starts, changes or ends agents.
+pub(crate) fn manages_agents(tool: &str) -> bool {
+    matches!(
+        tool,
+        "spawn_agent" | "send_input" | "resume_agent" | "close_agent"
+    )
+}
+
 /// The end of a call, emitted exactly once.
 struct EndEvent {
     emitter: TurnEmitter,

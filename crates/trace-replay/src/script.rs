@@ -1,0 +1,423 @@
+//! What a bundle says about a session, in the form that a replay needs.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::path::Path;
+
+use codex_core::SessionInput;
+use codex_protocol::{Op, UserInput};
+use codex_rollout_trace::Recording;
+use codex_rollout_trace::format::{Event, ExecutionStatus, GAP_EVENT, LogLine, PayloadRef};
+use codex_session_trace::{INPUT_EVENT, RecordedInput, SETTINGS_EVENT, SessionSettings};
+
+use crate::timeline::Moment;
+
+/// A recorded session.
+#[derive(Debug)]
+pub(crate) struct Script {
+    pub(crate) settings: Option<SessionSettings>,
+    pub(crate) provider: String,
+    /// In the order in which they were started; the first is the root.
+    pub(crate) thread_ids: Vec<String>,
+    pub(crate) threads: HashMap<String, ThreadScript>,
+    pub(crate) inputs: VecDeque<ScriptedInput>,
+    /// The events that the engine must bring about.
+    pub(crate) milestones: BTreeSet<u64>,
+    pub(crate) started_unix_ms: i64,
+    /// Why the session cannot be replayed.
+    pub(crate) limits: Vec<String>,
+    pub(crate) is_damaged: bool,
+    /// Whether the session needs its rollout: to go back in it, or to fork it for an agent.
+    pub(crate) needs_file: bool,
+}
+
+/// The recorded part of one thread.
+#[derive(Debug, Default)]
+pub(crate) struct ThreadScript {
+    pub(crate) agent_path: String,
+    pub(crate) requests: VecDeque<RecordedRequest>,
+    pub(crate) turn_ends: VecDeque<Moment>,
+    pub(crate) tool_starts: HashMap<String, VecDeque<Moment>>,
+    pub(crate) tool_answers: HashMap<String, VecDeque<RecordedAnswer>>,
+    turns: BTreeMap<String, RecordedTurn>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct RecordedTurn {
+    number: usize,
+    status: Option<ExecutionStatus>,
+}
+
+/// An attempt at a request.
+#[derive(Debug, Clone)]
+pub(crate) struct RecordedRequest {
+    id: String,
+    pub(crate) started: Moment,
+    pub(crate) payload: PayloadRef,
+    /// The number of its turn in the thread, from 1.
+    pub(crate) turn: usize,
+    pub(crate) is_turn_stopped: bool,
+    pub(crate) end: RecordedEnd,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum RecordedEnd {
+    Completed {
+        at: Moment,
+        response_id: Option<String>,
+        response: PayloadRef,
+    },
+    Failed {
+        at: Moment,
+        error: String,
+        partial: Option<PayloadRef>,
+    },
+    /// The session gave it up, or the recording ends before it.
+    Open { partial: Option<PayloadRef> },
+}
+
+/// The end of a tool call.
+#[derive(Debug, Clone)]
+pub(crate) struct RecordedAnswer {
+    pub(crate) at: Moment,
+    pub(crate) result: Option<PayloadRef>,
+}
+
+/// An input of a session.
+#[derive(Debug)]
+pub(crate) struct ScriptedInput {
+    pub(crate) at: Moment,
+    pub(crate) thread: String,
+    pub(crate) input: SessionInput,
+}
+
+impl Script {
+    pub(crate) fn of(recording: &Recording) -> Self {
+        let mut script = Self {
+            settings: None,
+            provider: String::new(),
+            thread_ids: Vec::new(),
+            threads: HashMap::new(),
+            inputs: VecDeque::new(),
+            milestones: BTreeSet::new(),
+            started_unix_ms: recording.manifest().started_at_unix_ms,
+            limits: Vec::new(),
+            is_damaged: recording.unreadable_lines() > 0,
+            needs_file: false,
+        };
+        for line in recording.events() {
+            script.event(recording, line);
+        }
+        script.find_limits();
+        for thread in script.threads.values_mut() {
+            thread.note_stopped_turns();
+        }
+        script
+    }
+
+    /// Leaves out what comes after the end of this turn of the root. Returns false if there is no such turn.
+    pub(crate) fn cut_after(&mut self, turn: usize) -> bool {
+        let root = self.thread_ids.first().and_then(|id| self.threads.get(id));
+        let end = root.and_then(|root| root.turn_ends.get(turn.checked_sub(1)?));
+        let Some(end) = end.copied() else {
+            return false;
+        };
+        self.inputs.retain(|input| input.at < end);
+        self.milestones.retain(|seq| *seq <= end.seq);
+        true
+    }
+
+    fn event(&mut self, recording: &Recording, line: &LogLine) {
+        let at = Moment {
+            seq: line.seq,
+            unix_ms: line.wall_time_unix_ms,
+        };
+        let thread = line.thread_id.as_ref().map_or("", |id| id.as_str());
+        let turn = line.codex_turn_id.as_ref().map_or("", |id| id.as_str());
+        match &line.payload {
+            Event::ThreadStarted {
+                thread_id,
+                agent_path,
+                ..
+            } => {
+                self.thread_ids.push(thread_id.as_str().to_owned());
+                self.thread(thread_id.as_str())
+                    .agent_path
+                    .clone_from(agent_path);
+            }
+            Event::ProtocolEventObserved {
+                event_type,
+                event_payload,
+            } => self.protocol_event(recording, at, event_type, event_payload),
+            Event::CodexTurnStarted { codex_turn_id, .. } => {
+                let turns = &mut self.thread(thread).turns;
+                let number = turns.len() + 1;
+                let status = None;
+                turns.insert(
+                    codex_turn_id.as_str().to_owned(),
+                    RecordedTurn { number, status },
+                );
+            }
+            Event::CodexTurnEnded {
+                codex_turn_id,
+                status,
+            } => {
+                let script = self.thread(thread);
+                script.turn_ends.push_back(at);
+                if let Some(turn) = script.turns.get_mut(codex_turn_id.as_str()) {
+                    turn.status = Some(*status);
+                }
+                self.milestones.insert(at.seq);
+            }
+            Event::ToolCallStarted { tool_call_id, .. } => {
+                let starts = &mut self.thread(thread).tool_starts;
+                let starts = starts.entry(tool_call_id.as_str().to_owned()).or_default();
+                starts.push_back(at);
+                self.milestones.insert(at.seq);
+            }
+            Event::ToolCallEnded {
+                tool_call_id,
+                result_payload,
+                ..
+            } => {
+                let answers = &mut self.thread(thread).tool_answers;
+                let answers = answers.entry(tool_call_id.as_str().to_owned()).or_default();
+                answers.push_back(RecordedAnswer {
+                    at,
+                    result: result_payload.clone(),
+                });
+            }
+            Event::CodeCellStarted { .. } => {
+                self.limit("it ran code cells, which this engine has not")
+            }
+            event => self.request_event(at, thread, turn, event),
+        }
+    }
+
+    fn request_event(&mut self, at: Moment, thread: &str, turn: &str, event: &Event) {
+        match event {
+            Event::InferenceStarted {
+                inference_call_id: id,
+                provider_name,
+                request_payload,
+                ..
+            } => {
+                self.provider.clone_from(provider_name);
+                self.request(at, thread, turn, id.as_str(), request_payload);
+            }
+            Event::CompactionRequestStarted {
+                compaction_request_id: id,
+                provider_name,
+                request_payload,
+                ..
+            } => {
+                self.provider.clone_from(provider_name);
+                self.request(at, thread, turn, id.as_str(), request_payload);
+            }
+            Event::InferenceCompleted {
+                inference_call_id: id,
+                response_id,
+                response_payload,
+                ..
+            } => {
+                let response_id = response_id.as_ref().map(ToString::to_string);
+                let response = response_payload.clone();
+                self.end(
+                    thread,
+                    id.as_str(),
+                    RecordedEnd::Completed {
+                        at,
+                        response_id,
+                        response,
+                    },
+                );
+            }
+            Event::CompactionRequestCompleted {
+                compaction_request_id: id,
+                response_payload,
+                ..
+            } => {
+                let (response_id, response) = (None, response_payload.clone());
+                self.end(
+                    thread,
+                    id.as_str(),
+                    RecordedEnd::Completed {
+                        at,
+                        response_id,
+                        response,
+                    },
+                );
+            }
+            Event::InferenceFailed {
+                inference_call_id: id,
+                error,
+                partial_response_payload,
+                ..
+            } => {
+                let (error, partial) = (error.clone(), partial_response_payload.clone());
+                self.end(
+                    thread,
+                    id.as_str(),
+                    RecordedEnd::Failed { at, error, partial },
+                );
+            }
+            Event::CompactionRequestFailed {
+                compaction_request_id: id,
+                error,
+                ..
+            } => {
+                let (error, partial) = (error.clone(), None);
+                self.end(
+                    thread,
+                    id.as_str(),
+                    RecordedEnd::Failed { at, error, partial },
+                );
+            }
+            Event::InferenceCancelled {
+                inference_call_id: id,
+                partial_response_payload,
+                ..
+            } => {
+                let partial = partial_response_payload.clone();
+                self.end(thread, id.as_str(), RecordedEnd::Open { partial });
+            }
+            _ => {}
+        }
+    }
+
+    fn protocol_event(
+        &mut self,
+        recording: &Recording,
+        at: Moment,
+        event_type: &str,
+        payload: &PayloadRef,
+    ) {
+        match event_type {
+            SETTINGS_EVENT => match recording.json(payload) {
+                Ok(settings) => self.settings = Some(settings),
+                Err(fault) => self.limit(format!("its settings cannot be read: {fault}")),
+            },
+            INPUT_EVENT => match recording.json::<RecordedInput>(payload) {
+                Ok(input) => self.inputs.push_back(ScriptedInput {
+                    at,
+                    thread: input.thread_id,
+                    input: input.input,
+                }),
+                Err(fault) => self.limit(format!("an input cannot be read: {fault}")),
+            },
+            GAP_EVENT => self.is_damaged = true,
+            _ => {}
+        }
+    }
+
+    fn thread(&mut self, id: &str) -> &mut ThreadScript {
+        self.threads.entry(id.to_owned()).or_default()
+    }
+
+    fn request(&mut self, at: Moment, thread: &str, turn: &str, id: &str, payload: &PayloadRef) {
+        self.milestones.insert(at.seq);
+        let thread = self.thread(thread);
+        let turn = thread
+            .turns
+            .get(turn)
+            .map_or(thread.turns.len(), |turn| turn.number);
+        thread.requests.push_back(RecordedRequest {
+            id: id.to_owned(),
+            started: at,
+            payload: payload.clone(),
+            turn,
+            is_turn_stopped: false,
+            end: RecordedEnd::Open { partial: None },
+        });
+    }
+
+    fn end(&mut self, thread: &str, id: &str, end: RecordedEnd) {
+        let mut requests = self.thread(thread).requests.iter_mut().rev();
+        match requests.find(|request| request.id == id) {
+            Some(request) => request.end = end,
+            None => self.is_damaged = true,
+        }
+    }
+
+    fn limit(&mut self, limit: impl Into<String>) {
+        let limit = limit.into();
+        if !self.limits.contains(&limit) {
+            self.limits.push(limit);
+        }
+    }
+
+    /// Inputs of agents that their parent's tools give are made again by these tools.
+    fn find_limits(&mut self) {
+        match &self.settings {
+            None => self.limit(
+                "the bundle has neither settings nor inputs of the session: it was recorded by another program or an \
+                 older version",
+            ),
+            Some(settings) if settings.has_history => {
+                self.limit("it continues a stored thread, whose history is not in the bundle");
+            }
+            Some(settings) if settings.has_hooks => {
+                self.limit("it ran hooks, whose results are not in the bundle");
+            }
+            Some(_) => {}
+        }
+        let root = self.thread_ids.first().cloned().unwrap_or_default();
+        self.inputs
+            .retain(|input| input.thread == root || !is_input_of_tool(&input.input));
+        let mut limits = Vec::new();
+        for input in &self.inputs {
+            self.needs_file |= matches!(
+                &input.input,
+                SessionInput::Submission(submission) if matches!(submission.op, Op::ThreadRollback { .. })
+            );
+            limits.extend(limit_of(&input.input));
+        }
+        for limit in limits {
+            self.limit(limit);
+        }
+    }
+}
+
+impl ThreadScript {
+    fn note_stopped_turns(&mut self) {
+        let stopped = self
+            .turns
+            .values()
+            .filter(|turn| turn.status == Some(ExecutionStatus::Cancelled));
+        let stopped: BTreeSet<usize> = stopped.map(|turn| turn.number).collect();
+        for request in &mut self.requests {
+            request.is_turn_stopped = stopped.contains(&request.turn);
+        }
+    }
+}
+
+fn is_input_of_tool(input: &SessionInput) -> bool {
+    let SessionInput::Submission(submission) = input else {
+        return false;
+    };
+    matches!(submission.op, Op::UserInput(_) | Op::Interrupt)
+}
+
+fn limit_of(input: &SessionInput) -> Option<String> {
+    let items = match input {
+        SessionInput::Submission(submission) => match &submission.op {
+            Op::RunUserShellCommand { .. } => {
+                return Some(
+                    "a person ran a command, whose output is not in the bundle".to_owned(),
+                );
+            }
+            Op::Undo => return Some("files were set back to a snapshot".to_owned()),
+            Op::UserInput(input) => &input.items,
+            Op::UserTurn(turn) => &turn.items,
+            _ => return None,
+        },
+        SessionInput::Turn(turn) => &turn.input.items,
+        SessionInput::Steer(input) => &input.items,
+        _ => return None,
+    };
+    items.iter().find_map(|item| match item {
+        UserInput::LocalImage { path, .. } if !Path::new(path).is_file() => {
+            Some(format!("the image {} is gone", Path::new(path).display()))
+        }
+        _ => None,
+    })
+}

@@ -1,0 +1,289 @@
+//! The state of a replay, which its model, its tools and its observer share.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use codex_rollout_trace::Recording;
+use codex_rollout_trace::format::PayloadRef;
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::difference::{Difference, DifferenceKind, compare};
+use crate::script::{RecordedAnswer, RecordedRequest, ThreadScript};
+use crate::timeline::{Moment, Timeline};
+
+/// Texts that contain a measured duration: the words before and after the number.
+const DURATIONS: [(&str, &str); 2] = [("aborted by user after ", "s"), ("Wall time: ", " seconds")];
+
+#[derive(Debug)]
+pub(crate) struct ReplayState {
+    pub(crate) recording: Recording,
+    pub(crate) timeline: Arc<Timeline>,
+    threads: Mutex<HashMap<String, ThreadProgress>>,
+    /// Why the replay has ended early.
+    end: Mutex<Option<EarlyEnd>>,
+    pub(crate) ended: CancellationToken,
+    compared: AtomicUsize,
+    /// Whether a payload file was changed after it was written.
+    is_damaged: AtomicBool,
+}
+
+/// Why a replay ends before the recording does.
+#[derive(Debug)]
+pub(crate) enum EarlyEnd {
+    Difference(Box<Difference>),
+    /// Something of the bundle cannot be read.
+    Unreadable(String),
+}
+
+#[derive(Debug)]
+struct ThreadProgress {
+    script: ThreadScript,
+    /// The turns that have ended.
+    turns: usize,
+    /// The requests that were sent.
+    requests: usize,
+}
+
+impl ReplayState {
+    pub(crate) fn new(
+        recording: Recording,
+        timeline: Arc<Timeline>,
+        threads: HashMap<String, ThreadScript>,
+    ) -> Self {
+        let progress = |script| ThreadProgress {
+            script,
+            turns: 0,
+            requests: 0,
+        };
+        let threads = threads
+            .into_iter()
+            .map(|(id, script)| (id, progress(script)));
+        Self {
+            recording,
+            timeline,
+            threads: Mutex::new(threads.collect()),
+            end: Mutex::default(),
+            ended: CancellationToken::new(),
+            compared: AtomicUsize::new(0),
+            is_damaged: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn compared(&self) -> usize {
+        self.compared.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.is_damaged.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn take_end(&self) -> Option<EarlyEnd> {
+        self.end.lock().take()
+    }
+
+    pub(crate) fn finish(&self, end: EarlyEnd) {
+        self.end.lock().get_or_insert(end);
+        self.ended.cancel();
+    }
+
+    /// The recorded request that this one is; none if it differs, which ends the replay.
+    pub(crate) fn match_request(&self, thread: &str, body: &[u8]) -> Option<RecordedRequest> {
+        let (recorded, place) = {
+            let mut threads = self.threads.lock();
+            let progress = threads.get_mut(thread);
+            let place = progress
+                .as_ref()
+                .map_or_else(Difference::unknown, |progress| Difference {
+                    agent: progress.script.agent_path.clone(),
+                    turn: progress.turns + 1,
+                    request: progress.requests + 1,
+                    kind: DifferenceKind::Additional,
+                });
+            let recorded = progress.and_then(|progress| {
+                let next = progress.script.requests.front()?;
+                if next.turn > progress.turns + 1 {
+                    return None;
+                }
+                progress.requests += 1;
+                progress.script.requests.pop_front()
+            });
+            (recorded, place)
+        };
+        let Some(recorded) = recorded else {
+            self.finish(EarlyEnd::Difference(Box::new(place)));
+            return None;
+        };
+        let bytes = self.bytes(&recorded.payload)?;
+        if bytes != body {
+            let fields = differing_fields(&bytes, body);
+            if !fields.is_empty() {
+                self.finish(EarlyEnd::Difference(Box::new(Difference {
+                    kind: DifferenceKind::Contents(fields),
+                    ..place
+                })));
+                return None;
+            }
+        }
+        self.compared.fetch_add(1, Ordering::Relaxed);
+        self.timeline.reach(recorded.started);
+        Some(recorded)
+    }
+
+    /// Whether the thread sends another request in the same turn.
+    pub(crate) fn is_followed(&self, thread: &str, turn: usize) -> bool {
+        self.next_payload(thread, turn).is_some()
+    }
+
+    /// Whether the next request of the thread has this body and belongs to the same turn: a repeat.
+    pub(crate) fn is_repeated(&self, thread: &str, turn: usize, body: &[u8]) -> bool {
+        let next = self.next_payload(thread, turn);
+        next.is_some_and(|next| self.recording.bytes(&next).is_ok_and(|next| next == body))
+    }
+
+    fn next_payload(&self, thread: &str, turn: usize) -> Option<PayloadRef> {
+        let threads = self.threads.lock();
+        let next = threads.get(thread)?.script.requests.front()?;
+        (next.turn == turn).then(|| next.payload.clone())
+    }
+
+    /// The request that the thread sends next, to look at it.
+    pub(crate) fn peek_request(&self, thread: &str) -> Option<PayloadRef> {
+        let threads = self.threads.lock();
+        let next = threads.get(thread)?.script.requests.front()?;
+        Some(next.payload.clone())
+    }
+
+    /// The bytes of a payload file; an unreadable one ends the replay.
+    pub(crate) fn bytes(&self, payload: &PayloadRef) -> Option<Vec<u8>> {
+        match self.recording.bytes(payload) {
+            Ok(bytes) => {
+                if !self.recording.is_intact(payload, &bytes) {
+                    self.is_damaged.store(true, Ordering::Relaxed);
+                }
+                Some(bytes)
+            }
+            Err(fault) => {
+                self.finish(EarlyEnd::Unreadable(fault.to_string()));
+                None
+            }
+        }
+    }
+
+    pub(crate) fn turn_ended(&self, thread: &str) {
+        let (moment, missing) = {
+            let mut threads = self.threads.lock();
+            let Some(progress) = threads.get_mut(thread) else {
+                return;
+            };
+            progress.turns += 1;
+            let next = progress.script.requests.front();
+            let missing = next
+                .filter(|next| next.turn <= progress.turns)
+                .map(|next| Difference {
+                    agent: progress.script.agent_path.clone(),
+                    turn: next.turn,
+                    request: progress.requests + 1,
+                    kind: DifferenceKind::Missing,
+                });
+            (progress.script.turn_ends.pop_front(), missing)
+        };
+        if let Some(missing) = missing {
+            self.finish(EarlyEnd::Difference(Box::new(missing)));
+        } else if let Some(moment) = moment {
+            self.timeline.reach(moment);
+        }
+    }
+
+    pub(crate) fn tool_started(&self, thread: &str, call: &str) {
+        let started = self.with_thread(thread, |script| {
+            script.tool_starts.get_mut(call)?.pop_front()
+        });
+        if let Some(moment) = started {
+            self.timeline.reach(moment);
+        }
+    }
+
+    /// The recorded answer to a call; none if it was stopped.
+    pub(crate) fn answer(&self, thread: &str, call: &str) -> Option<RecordedAnswer> {
+        self.with_thread(thread, |script| {
+            script.tool_answers.get_mut(call)?.pop_front()
+        })
+    }
+
+    fn with_thread<T>(
+        &self,
+        thread: &str,
+        take: impl FnOnce(&mut ThreadScript) -> Option<T>,
+    ) -> Option<T> {
+        take(&mut self.threads.lock().get_mut(thread)?.script)
+    }
+
+    pub(crate) async fn wait(&self, moment: Moment) {
+        self.timeline.wait(moment).await;
+    }
+}
+
+impl Difference {
+    /// A request of a thread that the recording does not have.
+    fn unknown() -> Self {
+        Self {
+            agent: "an agent that the recording does not have".to_owned(),
+            turn: 1,
+            request: 1,
+            kind: DifferenceKind::Additional,
+        }
+    }
+}
+
+/// How two bodies differ, apart from measured durations and from ids that only a recording of schema 2 adds.
+fn differing_fields(recorded: &[u8], replayed: &[u8]) -> Vec<crate::FieldDifference> {
+    let parse = |body: &[u8]| serde_json::from_slice::<Value>(body).unwrap_or_default();
+    let (mut recorded, mut replayed) = (parse(recorded), parse(replayed));
+    drop_added_ids(&mut recorded, &replayed);
+    for value in [&mut recorded, &mut replayed] {
+        blank_durations(value);
+    }
+    compare(&recorded, &replayed)
+}
+
+fn drop_added_ids(recorded: &mut Value, replayed: &Value) {
+    let (Some(recorded), Some(replayed)) = (
+        recorded["input"].as_array_mut(),
+        replayed["input"].as_array(),
+    ) else {
+        return;
+    };
+    for (recorded, replayed) in recorded.iter_mut().zip(replayed) {
+        if replayed.get("id").is_none()
+            && let Some(members) = recorded.as_object_mut()
+        {
+            members.remove("id");
+        }
+    }
+}
+
+fn blank_durations(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            for (before, after) in DURATIONS {
+                if let Some(blank) = without_number(text, before, after) {
+                    *text = blank;
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(blank_durations),
+        Value::Object(members) => members.values_mut().for_each(blank_durations),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// The text without the number between two words, if it is there.
+fn without_number(text: &str, before: &str, after: &str) -> Option<String> {
+    let (head, rest) = text.split_once(before)?;
+    let (number, tail) = rest.split_once(after)?;
+    let is_number = number.chars().all(|c| c.is_ascii_digit() || c == '.');
+    is_number.then(|| format!("{head}{before}{after}{tail}"))
+}

@@ -1,0 +1,101 @@
+//! The order of what was recorded.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+/// How often other tasks may run before the next recorded thing happens. What follows from an event, such as the notice
+/// that an agent is done, passes through a few tasks.
+const TURNS_OF_OTHERS: usize = 16;
+
+/// When something was recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Moment {
+    pub(crate) seq: u64,
+    pub(crate) unix_ms: i64,
+}
+
+/// The recorded events that the engine must bring about, and how far it is.
+#[derive(Debug)]
+pub(crate) struct Timeline {
+    pending: Mutex<BTreeSet<u64>>,
+    changed: Notify,
+    now: AtomicI64,
+    started: i64,
+    progress: AtomicU64,
+}
+
+impl Timeline {
+    pub(crate) fn new(pending: BTreeSet<u64>, started: i64) -> Self {
+        Self {
+            pending: Mutex::new(pending),
+            changed: Notify::new(),
+            now: AtomicI64::new(started),
+            started,
+            progress: AtomicU64::new(0),
+        }
+    }
+
+    /// The engine has brought an event about.
+    pub(crate) fn reach(&self, moment: Moment) {
+        self.pending.lock().remove(&moment.seq);
+        self.pass(moment);
+        self.changed.notify_waiters();
+    }
+
+    /// Waits until everything that was recorded before a moment has come about.
+    pub(crate) async fn wait(&self, moment: Moment) {
+        self.wait_before(moment.seq).await;
+        self.pass(moment);
+    }
+
+    /// Waits until everything has come about.
+    pub(crate) async fn wait_for_all(&self) {
+        self.wait_before(u64::MAX).await;
+    }
+
+    async fn wait_before(&self, seq: u64) {
+        loop {
+            let changed = self.changed.notified();
+            if self
+                .pending
+                .lock()
+                .first()
+                .is_none_or(|first| *first >= seq)
+            {
+                break;
+            }
+            changed.await;
+        }
+        for _ in 0..TURNS_OF_OTHERS {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn pass(&self, moment: Moment) {
+        self.now.fetch_max(moment.unix_ms, Ordering::Relaxed);
+        self.progress.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The recorded time of what happened last.
+    pub(crate) fn now(&self) -> i64 {
+        self.now.load(Ordering::Relaxed)
+    }
+
+    /// When the recording began.
+    pub(crate) fn started(&self) -> i64 {
+        self.started
+    }
+
+    /// A number that changes whenever something happens.
+    pub(crate) fn progress(&self) -> u64 {
+        self.progress.load(Ordering::Relaxed)
+    }
+
+    /// The first event that has not come about.
+    pub(crate) fn first_pending(&self) -> Option<u64> {
+        self.pending.lock().first().copied()
+    }
+}

@@ -1,0 +1,133 @@
+//! Tools, MCP servers and skills as they were recorded.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use codex_core::{RecordedAnswer, ReplaySource};
+use codex_model_client::ToolSpec;
+use codex_protocol::{FunctionCallOutputBody, ResponseItem, ThreadId};
+use codex_skills::SkillSet;
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::skills::{skills_of, text_of_skill};
+use crate::state::{EarlyEnd, ReplayState};
+
+#[derive(Debug)]
+pub(crate) struct RecordedTools {
+    state: Arc<ReplayState>,
+    has_mcp_servers: bool,
+    /// The tools of MCP servers, by thread.
+    mcp: Mutex<HashMap<ThreadId, Vec<ToolSpec>>>,
+    /// The skills, by thread.
+    skills: Mutex<HashMap<ThreadId, Arc<SkillSet>>>,
+}
+
+impl RecordedTools {
+    pub(crate) fn new(state: Arc<ReplayState>, has_mcp_servers: bool) -> Self {
+        Self {
+            state,
+            has_mcp_servers,
+            mcp: Mutex::default(),
+            skills: Mutex::default(),
+        }
+    }
+}
+
+impl RecordedTools {
+    /// The request that the thread sends next.
+    fn next_request(&self, thread: &ThreadId) -> Value {
+        let request = self.state.peek_request(thread.as_str());
+        let request = request.and_then(|request| self.state.recording.json(&request).ok());
+        request.unwrap_or_default()
+    }
+}
+
+/// The payload of the end of a call.
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum RecordedResult {
+    DirectResponse { response_item: Value },
+    Error { error: String },
+}
+
+impl ReplaySource for RecordedTools {
+    fn answer(&self, thread: &ThreadId, call: &str) -> BoxFuture<'static, RecordedAnswer> {
+        let state = Arc::clone(&self.state);
+        let recorded = state.answer(thread.as_str(), call);
+        Box::pin(async move {
+            let Some(recorded) = recorded else {
+                return std::future::pending().await;
+            };
+            state.wait(recorded.at).await;
+            let result = recorded.result.as_ref();
+            let Some(result) = result.and_then(|result| state.bytes(result)) else {
+                return Ok(FunctionCallOutputBody::Text(String::new().into()));
+            };
+            match answer_of(&result) {
+                Ok(answer) => answer,
+                Err(error) => {
+                    state.finish(EarlyEnd::Unreadable(error.to_string()));
+                    std::future::pending().await
+                }
+            }
+        })
+    }
+
+    fn mcp_tools(&self, thread: &ThreadId) -> Option<Vec<ToolSpec>> {
+        if !self.has_mcp_servers {
+            return None;
+        }
+        let mut known = self.mcp.lock();
+        if let Some(tools) = known.get(thread) {
+            return Some(tools.clone());
+        }
+        let tools = mcp_tools_of(&self.next_request(thread));
+        known.insert(thread.clone(), tools.clone());
+        Some(tools)
+    }
+
+    fn skills(&self, thread: &ThreadId) -> Arc<SkillSet> {
+        let mut known = self.skills.lock();
+        let skills = known.entry(thread.clone());
+        Arc::clone(skills.or_insert_with(|| Arc::new(skills_of(&self.next_request(thread)))))
+    }
+
+    fn skill_text(&self, thread: &ThreadId, path: &str) -> Option<String> {
+        text_of_skill(&self.next_request(thread), path)
+    }
+}
+
+fn answer_of(result: &[u8]) -> serde_json::Result<RecordedAnswer> {
+    let item = match serde_json::from_slice(result)? {
+        RecordedResult::Error { error } => return Ok(Err(error)),
+        RecordedResult::DirectResponse { response_item } => response_item,
+    };
+    // Text of a tool is kept as raw JSON, which needs a parser of its own.
+    Ok(Ok(match serde_json::from_str(&item.to_string())? {
+        ResponseItem::FunctionCallOutput { output, .. }
+        | ResponseItem::CustomToolCallOutput { output, .. } => output,
+        _ => FunctionCallOutputBody::Text(String::new().into()),
+    }))
+}
+
+fn mcp_tools_of(request: &Value) -> Vec<ToolSpec> {
+    let tools = request["tools"].as_array().into_iter().flatten();
+    let of_servers = tools.filter(|tool| {
+        tool["name"]
+            .as_str()
+            .is_some_and(|name| name.starts_with("mcp__"))
+    });
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    of_servers
+        .map(|tool| ToolSpec::Function {
+            name: text(&tool["name"]),
+            description: text(&tool["description"]),
+            strict: tool["strict"] == true,
+            defer_loading: tool["defer_loading"].as_bool(),
+            parameters: tool["parameters"].clone(),
+        })
+        .collect()
+}
