@@ -87,6 +87,7 @@ pub(crate) struct Journal {
     id: String,
     thread: String,
     label: String,
+    restored: String,
     at: i64,
     steps: Vec<RestoreStep>,
     not_kept: Vec<NotKept>,
@@ -110,6 +111,7 @@ impl Journal {
             id: uuid::Uuid::now_v7().to_string(),
             thread: thread.to_owned(),
             label: format!("Restore: {}", to.label),
+            restored: to.id.clone(),
             at,
             not_kept: not_kept.collect(),
             steps,
@@ -251,6 +253,7 @@ impl Journal {
                 id: self.id.clone(),
                 kind: CheckpointKind::Restore,
                 turn: None,
+                restored: Some(self.restored.clone()),
                 at: self.at,
                 label: self.label.clone(),
             }))?;

@@ -58,6 +58,9 @@ pub(crate) struct CheckpointStart {
     pub(crate) kind: CheckpointKind,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) turn: Option<String>,
+    /// The checkpoint that a restore went back to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) restored: Option<String>,
     /// In seconds since 1970.
     pub(crate) at: i64,
     pub(crate) label: String,
@@ -99,6 +102,8 @@ pub struct Checkpoint {
     pub kind: CheckpointKind,
     /// The turn, if a turn made it.
     pub turn: Option<String>,
+    /// The checkpoint that was gone back to, if a restore made it.
+    pub restored: Option<String>,
     /// In seconds since 1970.
     pub at: i64,
     /// What it is known by: the beginning of what the user asked for.
@@ -192,6 +197,7 @@ impl Manifest {
                     id: start.id,
                     kind: start.kind,
                     turn: start.turn,
+                    restored: start.restored,
                     at: start.at,
                     label: start.label,
                     coverage: Coverage::Partial,
@@ -257,6 +263,7 @@ mod tests {
             id: id.to_owned(),
             kind: CheckpointKind::Turn,
             turn: Some("t".to_owned()),
+            restored: None,
             at: 1,
             label: "l".to_owned(),
         })

@@ -392,6 +392,7 @@ impl State {
             id: end.id,
             kind: CheckpointKind::Turn,
             turn: Some(current.mark.turn.to_string()),
+            restored: None,
             at: current.mark.at,
             label: current.mark.label.to_string(),
             coverage: end.coverage,
@@ -417,6 +418,7 @@ fn append_changes(
             id: current.id.clone(),
             kind: CheckpointKind::Turn,
             turn: Some(current.mark.turn.to_string()),
+            restored: None,
             at: current.mark.at,
             label: current.mark.label.to_string(),
         }))?;

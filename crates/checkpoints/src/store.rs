@@ -132,6 +132,24 @@ impl CheckpointStore {
         Ok(found)
     }
 
+    /// The checkpoint of the last turn whose changes were not taken back.
+    ///
+    /// # Errors
+    /// The manifest cannot be read, or is of a newer version.
+    pub fn last_turn(&self, thread: &str) -> io::Result<Option<Checkpoint>> {
+        let mut checkpoints = self.checkpoints(thread)?;
+        while let Some(last) = checkpoints.pop() {
+            let Some(restored) = &last.restored else {
+                return Ok(Some(last));
+            };
+            // All since then is as it was before.
+            if let Some(at) = checkpoints.iter().position(|it| it.id == *restored) {
+                checkpoints.truncate(at);
+            }
+        }
+        Ok(None)
+    }
+
     /// Forgets a thread. Its contents are removed by the next sweep.
     ///
     /// # Errors

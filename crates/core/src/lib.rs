@@ -36,10 +36,10 @@ mod turn;
 mod turn_settings;
 
 pub use config::{
-    AgentRole, AgentSettings, ApprovalNotStored, ClientHook, ClientHookCall, ClientHookError,
-    ClientHooks, EndedTurn, Features, HostCall, HostToolError, HostTools, InstructionFiles, Limits,
-    McpApprovals, McpServer, MessageHistory, NotAllowed, RecordedAnswer, ReplaySource,
-    RoleUnavailable, Roles, SessionConfig, Snapshots, ToolApproval, TurnEnded, WebSearch,
+    AgentRole, AgentSettings, ApprovalNotStored, CheckpointSettings, ClientHook, ClientHookCall,
+    ClientHookError, ClientHooks, EndedTurn, Features, HostCall, HostToolError, HostTools,
+    InstructionFiles, Limits, McpApprovals, McpServer, MessageHistory, NotAllowed, RecordedAnswer,
+    ReplaySource, RoleUnavailable, Roles, SessionConfig, ToolApproval, TurnEnded, WebSearch,
 };
 pub use events::{EventReceiver, older_delta};
 pub use history::first_user_text;

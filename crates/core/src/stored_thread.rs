@@ -258,7 +258,6 @@ mod tests {
             Conversation::rebuilt(stored.lines, policy),
         );
         assert_eq!(all.history.len(), few.history.len());
-        assert_eq!(all.latest_snapshot(), few.latest_snapshot());
         assert_eq!(all.reference, few.reference);
         assert_eq!(all.previous_model, few.previous_model);
         assert_eq!(all.previous_model.as_deref(), Some("new"));

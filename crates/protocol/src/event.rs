@@ -99,6 +99,8 @@ pub enum EventMsg {
     UndoStarted(UndoStartedEvent),
     /// An undo ended.
     UndoCompleted(UndoCompletedEvent),
+    /// What files were before this turn changed them is kept.
+    CheckpointCreated(CheckpointCreatedEvent),
     /// What the patches of this turn have changed so far.
     TurnDiff(TurnDiffEvent),
     /// The model changed its checklist.

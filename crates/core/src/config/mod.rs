@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use codex_checkpoints::CheckpointStore;
 use codex_exec_policy::RuleSet;
 use codex_hooks::Hook;
 use codex_protocol::{
@@ -72,8 +73,8 @@ pub struct SessionConfig {
     pub message_history: MessageHistory,
     /// The features that are enabled.
     pub features: Features,
-    /// Snapshots of the working tree before each turn, for undo.
-    pub snapshots: Option<Snapshots>,
+    /// Keeps what files were before turns change them.
+    pub checkpoints: Option<CheckpointSettings>,
     /// The token limit for the output of a tool, in place of the model's.
     pub tool_output_tokens: Option<u64>,
     /// The size of the context window, in place of the model's.
@@ -157,7 +158,7 @@ impl SessionConfig {
             skills: None,
             message_history: MessageHistory::default(),
             features: Features::default(),
-            snapshots: None,
+            checkpoints: None,
             tool_output_tokens: None,
             context_window: None,
             auto_compact_limit: None,
@@ -232,15 +233,13 @@ impl Default for WebSearch {
     }
 }
 
-/// What is left out of snapshots; nothing without limits.
-#[derive(Clone, Copy, Debug)]
-pub struct Snapshots {
-    /// The maximum size of an untracked file.
-    pub max_file_bytes: Option<u64>,
-    /// The maximum number of files in an untracked folder.
-    pub max_folder_files: Option<u64>,
-    /// Whether to emit no warnings about them.
-    pub quiet: bool,
+/// How what files were before turns change them is kept.
+#[derive(Clone, Debug)]
+pub struct CheckpointSettings {
+    /// Where.
+    pub store: Arc<CheckpointStore>,
+    /// Whether the effects of commands are watched.
+    pub commands: bool,
 }
 
 /// The features that are enabled.

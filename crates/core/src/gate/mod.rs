@@ -15,6 +15,7 @@ mod patch;
 mod programs;
 mod restrictions;
 mod turn_policy;
+mod written_roots;
 
 pub(crate) use approval_store::{ApprovalKey, ApprovalStore};
 pub(crate) use command::decide_retry;
@@ -25,6 +26,7 @@ pub(crate) use effect::{
 pub(crate) use guards::check_arguments;
 pub(crate) use handle::{Denied, EffectCall, Gate, GateRequest, verdict};
 pub(crate) use turn_policy::{TurnPolicy, grants_of, policy_of, prepare_folders};
+pub(crate) use written_roots::written_roots;
 
 #[cfg(test)]
 mod tests;

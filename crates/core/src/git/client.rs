@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codex_exec::{ExitStatus, Launch, OutputStream, StreamSetup};
-use codex_git::private_git_dir::{self, InitialIndex, PrivateGitDir, Repository};
 use codex_git::safe_command;
 use codex_sandbox::LaunchPlan;
 use futures::StreamExt;
@@ -14,7 +13,7 @@ use futures::StreamExt;
 use crate::ports::{Clock, Processes};
 use crate::session_context::SessionContext;
 
-/// The default time limit of a command.
+/// The time limit of a command.
 const WAIT_LIMIT: Duration = Duration::from_secs(20);
 /// The maximum size of an output.
 const LIMIT: usize = 16 * 1024 * 1024;
@@ -26,9 +25,6 @@ pub(crate) struct Git {
     clock: Arc<dyn Clock>,
     environment: Vec<(OsString, OsString)>,
     folder: PathBuf,
-    /// For private git folders.
-    scratch: PathBuf,
-    wait_limit: Duration,
 }
 
 impl Git {
@@ -40,44 +36,7 @@ impl Git {
             clock: Arc::clone(&session.clock),
             environment: safe_command::environment(given).collect(),
             folder: folder.to_owned(),
-            scratch: session.config.home.clone(),
-            wait_limit: WAIT_LIMIT,
         }
-    }
-
-    /// The same with another time limit.
-    pub(crate) fn with_wait_limit(mut self, wait_limit: Duration) -> Self {
-        self.wait_limit = wait_limit;
-        self
-    }
-
-    /// Git in the same folder with a private git folder, which must outlive it. The configuration of the
-    /// repository does not apply. For commands that change files.
-    pub(crate) async fn private(&self, index: InitialIndex) -> Option<(Self, PrivateGitDir)> {
-        let places = self.run(&private_git_dir::LOCATION_COMMAND).await?;
-        let settings = self.run(&private_git_dir::SETTINGS_COMMAND).await;
-        let repository = Repository::read(&self.folder, &places, &settings.unwrap_or_default())?;
-        let git_dir = PrivateGitDir::create(&repository, &self.scratch, index);
-        let git_dir = git_dir
-            .inspect_err(|error| tracing::warn!(%error, "no folder for git to work with"))
-            .ok()?;
-        let git = Self {
-            environment: git_dir.environment(&self.environment),
-            ..self.clone()
-        };
-        Some((git, git_dir))
-    }
-
-    /// The same in another folder.
-    pub(crate) fn at(self, folder: &Path) -> Self {
-        let folder = folder.to_owned();
-        Self { folder, ..self }
-    }
-
-    /// Git with one more environment variable.
-    pub(crate) fn with(mut self, name: &str, value: impl Into<OsString>) -> Self {
-        self.environment.push((name.into(), value.into()));
-        self
     }
 
     pub(crate) fn folder(&self) -> &Path {
@@ -116,16 +75,6 @@ impl Git {
         (!line.is_empty() && !line.contains('\n')).then(|| line.to_owned())
     }
 
-    /// The output of a command that separates names by zero bytes. Names that are not UTF-8 are left out.
-    pub(crate) async fn names(&self, arguments: &[&str]) -> Option<Vec<String>> {
-        let answer = self.run(arguments).await?;
-        let names = answer
-            .split(|byte| *byte == 0)
-            .filter(|name| !name.is_empty());
-        let texts = names.filter_map(|name| std::str::from_utf8(name).ok());
-        Some(texts.map(str::to_owned).collect())
-    }
-
     fn program(&self) -> PathBuf {
         let path = self.environment.iter().find(|(name, _)| name == "PATH");
         safe_command::program(path.map(|(_, path)| path.as_os_str()), &self.folder)
@@ -157,7 +106,7 @@ impl Git {
         tokio::select! {
             biased;
             answer = asked => answer,
-            () = self.clock.sleep(self.wait_limit) => None,
+            () = self.clock.sleep(WAIT_LIMIT) => None,
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use codex_protocol::{
-    EventMsg, GhostCommit, RateLimitSnapshot, RawResponseItemEvent, ResponseItem, RolloutItem,
-    TokenCountEvent, TokenUsage, TokenUsageInfo, TruncationPolicy, TurnContext,
+    EventMsg, RateLimitSnapshot, RawResponseItemEvent, ResponseItem, RolloutItem, TokenCountEvent,
+    TokenUsage, TokenUsageInfo, TruncationPolicy, TurnContext,
 };
 use codex_rollout::LineKind;
 
@@ -68,21 +68,6 @@ impl Conversation {
     pub(crate) fn estimate(&mut self, instructions: &str, window: Option<i64>) {
         let tokens = tokens_of(instructions.len()) + self.history.tokens();
         self.usage.estimate(tokens, window);
-    }
-
-    /// The latest snapshot for undo.
-    pub(crate) fn latest_snapshot(&self) -> Option<GhostCommit> {
-        self.history.latest_snapshot()
-    }
-
-    /// Removes the snapshot after an undo.
-    pub(crate) fn forget_snapshot(&mut self) {
-        let Some(index) = self.history.forget_snapshot() else {
-            return;
-        };
-        for (_, length) in &mut self.response_marks {
-            *length -= usize::from(*length > index);
-        }
     }
 
     /// Remembers the end of a response.

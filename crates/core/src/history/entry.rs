@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use codex_protocol::{
-    ContentItem, FunctionCallOutputBody, FunctionCallOutputContentItem, GhostCommit, ResponseItem,
+    ContentItem, FunctionCallOutputBody, FunctionCallOutputContentItem, ResponseItem,
 };
 
 use super::contextual::{contains_settings, is_contextual};
@@ -31,8 +31,6 @@ pub(crate) enum EntryKind {
     Output(CallLink),
     /// Work of the provider: searches, images.
     Hosted,
-    /// A snapshot, which is never sent.
-    Snapshot,
     /// The result of a compaction by the provider.
     Compaction,
 }
@@ -85,7 +83,6 @@ impl EntryKind {
             | ResponseItem::ToolSearchOutput { .. }
             | ResponseItem::WebSearchCall { .. }
             | ResponseItem::ImageGenerationCall { .. } => Self::Hosted,
-            ResponseItem::GhostSnapshot { .. } => Self::Snapshot,
             ResponseItem::Compaction { .. } => Self::Compaction,
             _ => return None,
         })
@@ -111,8 +108,6 @@ pub(crate) enum CallFamily {
 #[derive(Clone, Debug)]
 pub(crate) struct HistoryEntry {
     pub(crate) kind: EntryKind,
-    /// The snapshot of a snapshot entry. All other items are in the prompt.
-    pub(crate) snapshot: Option<Box<GhostCommit>>,
     /// The estimated tokens.
     pub(crate) tokens: usize,
     pub(crate) has_images: bool,
@@ -120,28 +115,18 @@ pub(crate) struct HistoryEntry {
 
 impl HistoryEntry {
     /// The entry of an item with JSON of this length.
-    pub(crate) fn new(kind: EntryKind, item: ResponseItem, length: usize) -> Self {
-        let (images, image_bytes) = images_of(&item);
+    pub(crate) fn new(kind: EntryKind, item: &ResponseItem, length: usize) -> Self {
+        let (images, image_bytes) = images_of(item);
         let bytes = length.saturating_sub(image_bytes) + images * IMAGE_BYTES;
         let tokens = match &kind {
-            EntryKind::Snapshot => 0,
-            EntryKind::Reasoning | EntryKind::Compaction => tokens_of(encrypted_bytes(&item)),
+            EntryKind::Reasoning | EntryKind::Compaction => tokens_of(encrypted_bytes(item)),
             _ => tokens_of(bytes),
         };
         Self {
             kind,
-            snapshot: match item {
-                ResponseItem::GhostSnapshot { ghost_commit } => Some(Box::new(ghost_commit)),
-                _ => None,
-            },
             tokens,
             has_images: images > 0,
         }
-    }
-
-    /// Whether requests carry it.
-    pub(crate) fn is_sent(&self) -> bool {
-        self.snapshot.is_none()
     }
 
     /// Whether the model made it, or the engine at its request.

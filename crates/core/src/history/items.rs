@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use codex_model_client::{Prompt, PromptItem};
-use codex_protocol::{GhostCommit, ResponseItem, TruncationPolicy};
+use codex_protocol::{ResponseItem, TruncationPolicy};
 use serde_json::Value;
 
 use super::entry::{CallLink, EntryKind, HistoryEntry, aborted_output};
@@ -19,7 +19,7 @@ pub(crate) struct History {
     entries: Vec<HistoryEntry>,
     /// Calls without an output, and how many: models repeat ids.
     open: HashMap<CallLink, usize>,
-    /// The items of a request: all but the snapshots.
+    /// The items of a request.
     prompt: Prompt,
     sums: TokenSums,
 }
@@ -58,11 +58,8 @@ impl History {
     fn push(&mut self, item: ResponseItem) -> Option<String> {
         let kind = EntryKind::of(&item)?;
         self.pair(&kind)?;
-        let json = match kind {
-            EntryKind::Snapshot => serde_json::to_string(&item).ok()?,
-            _ => self.prompt.push(&item)?,
-        };
-        let entry = HistoryEntry::new(kind, item, json.len());
+        let json = self.prompt.push(&item)?;
+        let entry = HistoryEntry::new(kind, &item, json.len());
         self.sums.add(&entry);
         self.entries.push(entry);
         Some(json)
@@ -97,17 +94,8 @@ impl History {
     }
 
     fn items_from(&self, start: usize) -> Vec<ResponseItem> {
-        let sent = self.entries[..start].iter().filter(|entry| entry.is_sent());
-        let before = sent.count();
-        let mut sent = self.prompt.items().skip(before).map(PromptItem::read);
-        let items = self.entries[start..].iter().filter_map(|entry| {
-            let Some(snapshot) = &entry.snapshot else {
-                return sent.next();
-            };
-            let ghost_commit = GhostCommit::clone(snapshot);
-            Some(ResponseItem::GhostSnapshot { ghost_commit })
-        });
-        items.collect()
+        let items = self.prompt.items().skip(start);
+        items.map(PromptItem::read).collect()
     }
 
     /// Removes the items from an index on.
@@ -162,23 +150,6 @@ impl History {
         prompt
     }
 
-    pub(crate) fn latest_snapshot(&self) -> Option<GhostCommit> {
-        let snapshot = self.entries[self.index_of_snapshot()?].snapshot.as_deref();
-        snapshot.cloned()
-    }
-
-    /// Removes the latest snapshot. Returns its index.
-    pub(crate) fn forget_snapshot(&mut self) -> Option<usize> {
-        let index = self.index_of_snapshot()?;
-        self.entries.remove(index);
-        Some(index)
-    }
-
-    fn index_of_snapshot(&self) -> Option<usize> {
-        let is_snapshot = |entry: &HistoryEntry| entry.snapshot.is_some();
-        self.entries.iter().rposition(is_snapshot)
-    }
-
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
@@ -189,8 +160,7 @@ impl History {
 
     /// The entries that requests contain, with their items.
     pub(crate) fn sent(&self) -> impl Iterator<Item = (&HistoryEntry, PromptItem<'_>)> {
-        let entries = self.entries.iter().filter(|entry| entry.is_sent());
-        entries.zip(self.prompt.items())
+        self.entries.iter().zip(self.prompt.items())
     }
 
     /// Truncates to an earlier length.
@@ -198,14 +168,12 @@ impl History {
         self.entries.truncate(length);
         self.open.clear();
         self.sums = TokenSums::default();
-        let mut sent = 0;
         for entry in std::mem::take(&mut self.entries) {
             self.pair(&entry.kind);
             self.sums.add(&entry);
-            sent += usize::from(entry.is_sent());
             self.entries.push(entry);
         }
-        self.prompt.truncate(sent);
+        self.prompt.truncate(self.entries.len());
     }
 
     /// The estimated tokens of the history.

@@ -46,9 +46,6 @@ pub(crate) fn rebuild(
                     rebuilt.reference = None;
                 }
             }
-            RolloutItem::EventMsg(EventMsg::UndoCompleted(undo)) if undo.success => {
-                rebuilt.history.forget_snapshot();
-            }
             RolloutItem::EventMsg(EventMsg::TokenCount(count)) => {
                 rebuilt.tokens = count.info.or(rebuilt.tokens);
             }

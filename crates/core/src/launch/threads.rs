@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 
+use codex_checkpoints::ThreadRecorder;
 use codex_mcp_client::McpConnector;
 use codex_protocol::{DynamicToolSpec, RolloutItem, ThreadId};
 use codex_rollout::{
@@ -190,6 +191,7 @@ impl Threads {
         emitter: &Emitter,
         dynamic_tools: Vec<DynamicToolSpec>,
         agent_depth: i32,
+        recorder: Option<ThreadRecorder>,
         requests: mpsc::Sender<Box<ToolRequest>>,
     ) -> ToolServices {
         let elicitations = Requests::new(requests.clone());
@@ -205,6 +207,7 @@ impl Threads {
             },
             dynamic_tools,
             agent_depth,
+            recorder,
             spawn_tool: OnceLock::new(),
         }
     }
@@ -280,7 +283,14 @@ impl ThreadLauncher for Threads {
         let (publish, agents) = mpsc::channel(MAX_WAITING_AGENTS);
         let (settings, watched) = watch::channel(Arc::new(context.config.settings.clone()));
         let depth = agent_tree.depth;
-        let tools = self.tool_services(&context.emitter, dynamic_tools, depth, tool_requests);
+        let recorder = recorder(&context.config, &id);
+        let tools = self.tool_services(
+            &context.emitter,
+            dynamic_tools,
+            depth,
+            recorder,
+            tool_requests,
+        );
         let thread = Thread {
             id: id.clone(),
             path,
@@ -328,4 +338,15 @@ impl ThreadLauncher for Threads {
     fn is_loaded(&self, id: &ThreadId) -> bool {
         self.get(id).is_some()
     }
+}
+
+/// The recorder of what turns of a thread change. A thread without a file has none.
+fn recorder(config: &SessionConfig, thread: &ThreadId) -> Option<ThreadRecorder> {
+    let settings = config.checkpoints.as_ref().filter(|_| !config.ephemeral)?;
+    let store = Arc::clone(&settings.store);
+    Some(ThreadRecorder::new(
+        store,
+        thread.as_str(),
+        settings.commands,
+    ))
 }

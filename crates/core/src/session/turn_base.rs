@@ -10,7 +10,7 @@ use crate::config::SessionConfig;
 use crate::input::StopSignal;
 use crate::ports::Model;
 use crate::session_context::SessionContext;
-use crate::tools::{McpTools, ToolServices, ToolSet, TurnDiffTracker, TurnTools};
+use crate::tools::{McpTools, ToolServices, ToolSet, TurnCheckpoint, TurnDiffTracker, TurnTools};
 use crate::turn::TurnScope;
 use crate::turn_settings::{Instructions, TurnSettings};
 
@@ -35,6 +35,11 @@ impl TurnBase {
         let (model, tools) = cache.get(&settings.model, &settings.sandbox_policy, self);
         TurnScope {
             diff: TurnDiffTracker::new(&settings.cwd),
+            checkpoint: TurnCheckpoint::new(
+                self.tool_services.recorder.clone(),
+                id,
+                self.session.clock.now().as_second(),
+            ),
             settings: Arc::new(self.turn_settings(settings, id, overrides, model)),
             session: Arc::clone(&self.session),
             model: Arc::clone(&self.model),

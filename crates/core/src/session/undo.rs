@@ -1,13 +1,16 @@
-//! Undo: restores the files to the latest snapshot.
+//! Undo: files become what they were before the last turn that changed any.
 
-use codex_protocol::{EventMsg, GhostCommit, UndoCompletedEvent, UndoStartedEvent};
+use codex_checkpoints::{CheckpointStore, RestoreReport, RestoreRequest};
+use codex_protocol::{EventMsg, UndoCompletedEvent, UndoStartedEvent};
 
 use super::actor::SessionActor;
 use super::state::TurnOverrides;
-use crate::git::{Git, snapshot};
 use crate::history::Conversation;
 use crate::thread::TaskKind;
-use crate::turn::{CompletedTurn, TurnError, TurnGuard, TurnScope, finish};
+use crate::turn::{CompletedTurn, TurnGuard, TurnScope, finish};
+
+/// How many conflicts are named.
+const NAMED_CONFLICTS: usize = 3;
 
 impl SessionActor {
     /// Runs an undo as a task of its own. A running task is replaced.
@@ -23,38 +26,58 @@ async fn run(scope: TurnScope, mut conversation: Conversation) -> Conversation {
     emitter.emit(EventMsg::UndoStarted(UndoStartedEvent {
         message: Some("Undo in progress...".to_owned()),
     }));
-    let done = tokio::select! {
-        biased;
-        () = scope.stop.stopped() => None,
-        done = go_back(&scope, conversation.latest_snapshot()) => Some(done),
+    // A restore is done as a whole or not at all, so it is not stopped.
+    let (success, message) = match go_back(&scope).await {
+        Ok(message) => (true, message),
+        Err(message) => (false, message),
     };
-    let ended = done.is_some();
-    let (success, message) = match done {
-        Some(Ok(message)) => (true, message),
-        Some(Err(message)) => (false, message),
-        None => (
-            false,
-            "Undo was stopped; files may be changed in part.".to_owned(),
-        ),
-    };
-    if success {
-        conversation.forget_snapshot();
-    }
     emitter.emit(EventMsg::UndoCompleted(UndoCompletedEvent {
         success,
         message: Some(message),
     }));
-    let ended = ended.then(CompletedTurn::default).ok_or(TurnError::Stopped);
+    let ended = Ok(CompletedTurn::default());
     finish(&scope, &mut conversation, guard, ended).await;
     conversation
 }
 
-async fn go_back(scope: &TurnScope, to: Option<GhostCommit>) -> Result<String, String> {
-    let to = to.ok_or("No ghost snapshot available to undo.")?;
-    let git = Git::new(&scope.session, &scope.settings.cwd);
-    let restored = snapshot::restore(&git, &to).await;
-    let short: String = to.id.chars().take(7).collect();
-    restored
-        .map(|()| format!("Undo restored snapshot {short}."))
-        .map_err(|reason| format!("Failed to restore snapshot {}: {reason}", to.id))
+async fn go_back(scope: &TurnScope) -> Result<String, String> {
+    let nothing = "No ghost snapshot available to undo.";
+    let settings = scope.session.config.checkpoints.clone().ok_or(nothing)?;
+    let thread = scope.session.emitter.thread().to_string();
+    let at = scope.session.clock.now().as_second();
+    let done = tokio::task::spawn_blocking(move || restore(&settings.store, &thread, at));
+    let done = done.await.map_err(|_| "The undo crashed.".to_owned())?;
+    match done.map_err(|error| format!("Failed to restore the files: {error}"))? {
+        None => Err(nothing.to_owned()),
+        Some(report) if !report.conflicts.is_empty() => Err(conflicts(&report)),
+        Some(report) => Ok(format!("Undo restored {} files.", report.changed.len())),
+    }
+}
+
+fn restore(
+    store: &CheckpointStore,
+    thread: &str,
+    at: i64,
+) -> Result<Option<RestoreReport>, codex_checkpoints::RestoreError> {
+    let Some(checkpoint) = store.last_turn(thread)? else {
+        return Ok(None);
+    };
+    let request = RestoreRequest {
+        checkpoint: checkpoint.id,
+        at,
+        ..RestoreRequest::default()
+    };
+    store.restore(thread, &request).map(Some)
+}
+
+fn conflicts(report: &RestoreReport) -> String {
+    let conflicts = report.conflicts.iter().take(NAMED_CONFLICTS);
+    let names: Vec<String> = conflicts
+        .map(|conflict| conflict.path.display().to_string())
+        .collect();
+    format!(
+        "Nothing was undone, because {} files were changed by somebody else: {}",
+        report.conflicts.len(),
+        names.join(", ")
+    )
 }

@@ -176,8 +176,15 @@ async fn apply(context: &ToolContext, patch: InterceptedPatch, layout: OutputLay
         !permit.approved,
     );
     let started = context.session.clock.elapsed();
+    let recorded = context
+        .checkpoint
+        .before_patch(&context.call.id, plan.touched_paths())
+        .await;
     let diff = context.diff.clone();
     let applied = blocking(move || diff.apply(&plan).map(|()| plan.success_text())).await;
+    if let Some(recorded) = recorded {
+        recorded.end().await;
+    }
     let elapsed = context.session.clock.elapsed().saturating_sub(started);
     let (output, exit_code) = match applied {
         Ok(output) => {

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use codex_checkpoints::ThreadRecorder;
 use codex_model_client::ToolSpec;
 use codex_protocol::DynamicToolSpec;
 
@@ -25,6 +26,8 @@ pub(crate) struct ToolServices {
     pub(crate) dynamic_tools: Vec<DynamicToolSpec>,
     /// The depth of the thread in its tree of agents.
     pub(crate) agent_depth: i32,
+    /// Records what files were before turns change them.
+    pub(crate) recorder: Option<ThreadRecorder>,
     /// The entry of the tool that starts agents, once it is made.
     pub(crate) spawn_tool: OnceLock<Arc<ToolSpec>>,
 }
@@ -48,6 +51,7 @@ impl ToolServices {
             requests: self.requests.clone(),
             dynamic_tools: Vec::new(),
             agent_depth: self.agent_depth,
+            recorder: self.recorder.clone(),
             spawn_tool: OnceLock::new(),
         }
     }

@@ -12,6 +12,7 @@ use super::call::ToolCall;
 use super::command::OutputLayout;
 use super::hook_input::tool_use;
 use super::services::ToolServices;
+use super::turn_checkpoints::TurnCheckpoint;
 use super::turn_diff::TurnDiffTracker;
 use crate::events::TurnEmitter;
 use crate::gate::Gate;
@@ -60,6 +61,7 @@ pub(crate) struct ToolContext {
     pub(crate) emitter: TurnEmitter,
     pub(crate) input_queue: Arc<InputQueue>,
     pub(crate) diff: TurnDiffTracker,
+    pub(crate) checkpoint: TurnCheckpoint,
     /// Cancelled when the response that the call is part of has ended.
     pub(crate) response_ended: CancellationToken,
     /// Takes the output of a command that has ended, if hooks want it.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use codex_hooks::EventInput;
-use codex_protocol::{EventMsg, TurnAbortReason, WarningEvent};
+use codex_protocol::{CheckpointCreatedEvent, EventMsg, TurnAbortReason, WarningEvent};
 
 use super::guard::TurnGuard;
 use super::outcome::{CompletedTurn, TurnError};
@@ -17,6 +17,9 @@ use crate::input::Input;
 /// How long an abort waits for the disk.
 const ABORT_FLUSH: Duration = Duration::from_millis(100);
 
+/// How long an abort waits for the last look at the files.
+const ABORT_CHECKPOINT: Duration = Duration::from_millis(500);
+
 /// Ends a turn. Its end is emitted once it is on disk, so a turn that a client saw complete is complete after a
 /// crash. By then other processes may write the thread, so a client of another one can go on at once.
 pub(crate) async fn finish(
@@ -27,6 +30,7 @@ pub(crate) async fn finish(
 ) {
     match ended {
         Ok(completed) => {
+            emit_checkpoint(scope).await;
             let held = scope.session.emitter.hold_events();
             guard.complete(completed);
             scope.session.emitter.give_back();
@@ -48,6 +52,10 @@ pub(crate) async fn finish(
                 if let Input::Hidden(item) = input {
                     conversation.record(*item, &scope.recorder());
                 }
+            }
+            tokio::select! {
+                () = emit_checkpoint(scope) => {}
+                () = scope.session.clock.sleep(ABORT_CHECKPOINT) => {}
             }
             let held = scope.session.emitter.hold_events();
             guard.abort(reason);
@@ -76,10 +84,23 @@ pub(crate) async fn finish_failed(
     guard: TurnGuard,
 ) {
     record_leftovers(scope, conversation).await;
+    emit_checkpoint(scope).await;
     let held = scope.session.emitter.hold_events();
     guard.complete(CompletedTurn::default());
     scope.session.emitter.give_back();
     saved(scope, held).await;
+}
+
+/// Ends the checkpoint of the turn, and emits it if files were changed.
+async fn emit_checkpoint(scope: &TurnScope) {
+    let Some(checkpoint) = scope.checkpoint.end().await else {
+        return;
+    };
+    let created = CheckpointCreatedEvent {
+        turn_id: scope.settings.id.to_string(),
+        checkpoint_id: checkpoint.id,
+    };
+    scope.emitter().emit(EventMsg::CheckpointCreated(created));
 }
 
 /// Records input that came too late for the model.

@@ -3,7 +3,7 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use codex_protocol::{CodexErrorInfo, ErrorEvent, EventMsg, ResponseItem, WarningEvent};
+use codex_protocol::{CodexErrorInfo, ErrorEvent, EventMsg, UserInput, WarningEvent};
 use futures::FutureExt;
 
 use super::compact::CompactionPhase;
@@ -14,7 +14,7 @@ use super::outcome::{CompletedTurn, TurnError, panicked};
 use super::recording::RunningTurn;
 use super::scope::TurnScope;
 use crate::config::EndedTurn;
-use crate::git::{self, Git, snapshot};
+use crate::git;
 use crate::history::{Conversation, summary};
 use crate::input::{Input, TurnInput};
 use crate::mcp::SandboxState;
@@ -42,6 +42,7 @@ pub(crate) async fn run_regular(
             codex_error_info: Some(CodexErrorInfo::BadRequest),
         }));
     }
+    scope.checkpoint.set_label(&label_of(&input));
     let body = RunningTurn {
         scope: &scope,
         emitter: &emitter,
@@ -61,6 +62,15 @@ pub(crate) async fn run_regular(
         listener.ended(turn);
     }
     conversation
+}
+
+/// What the user asked for, for the checkpoint of the turn.
+fn label_of(input: &TurnInput) -> String {
+    let texts = input.items.iter().filter_map(|item| match item {
+        UserInput::Text { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join(" ")
 }
 
 fn ended_turn(
@@ -94,7 +104,6 @@ impl RunningTurn<'_> {
         }
         git::materialise(&self.scope.session);
         compacted?;
-        self.take_snapshot().await?;
         self.wait_for_servers().await?;
         let mut continuations = 0;
         loop {
@@ -173,46 +182,5 @@ impl RunningTurn<'_> {
             &settings.sandbox_policy,
         );
         self.scope.tools.complete(Arc::new(all));
-    }
-
-    /// Takes a snapshot of the working tree for undo, if git can.
-    async fn take_snapshot(&mut self) -> Result<(), TurnError> {
-        let session = &self.scope.session;
-        let Some(limits) = session.config.snapshots else {
-            return Ok(());
-        };
-        let git = Git::new(session, &self.scope.settings.cwd);
-        if !git.is_repository() {
-            return Ok(());
-        }
-        let capturing = snapshot::capture(&git, limits);
-        let capturing = snapshot::warn_if_slow(capturing, session.clock.as_ref(), |message| {
-            if !limits.quiet {
-                self.emitter
-                    .emit(EventMsg::Warning(WarningEvent { message }));
-            }
-        });
-        let taken = tokio::select! {
-            biased;
-            () = self.scope.stop.stopped() => return Err(TurnError::Stopped),
-            taken = capturing => taken,
-        };
-        let Some(snapshot::TreeSnapshot { commit, left_out }) = taken else {
-            tracing::warn!("no snapshot of the working tree was taken");
-            return Ok(());
-        };
-        if !left_out.is_empty() && !limits.quiet {
-            let first = left_out.iter().take(3).cloned().collect::<Vec<_>>();
-            let message = format!(
-                "{} untracked files or folders are too large to be undone: {}",
-                left_out.len(),
-                first.join(", ")
-            );
-            self.emitter
-                .emit(EventMsg::Warning(WarningEvent { message }));
-        }
-        let ghost_commit = commit;
-        self.record(ResponseItem::GhostSnapshot { ghost_commit });
-        Ok(())
     }
 }

@@ -9,7 +9,9 @@ use crate::history::Recorder;
 use crate::input::{InputQueue, StopSignal};
 use crate::ports::Model;
 use crate::session_context::SessionContext;
-use crate::tools::{ToolCall, ToolContext, ToolServices, TurnDiffTracker, TurnTools};
+use crate::tools::{
+    ToolCall, ToolContext, ToolServices, TurnCheckpoint, TurnDiffTracker, TurnTools,
+};
 use crate::turn_settings::TurnSettings;
 
 /// Everything that a turn works with, except the conversation. Cheap to clone.
@@ -23,6 +25,7 @@ pub(crate) struct TurnScope {
     pub(crate) input_queue: Arc<InputQueue>,
     pub(crate) stop: StopSignal,
     pub(crate) diff: TurnDiffTracker,
+    pub(crate) checkpoint: TurnCheckpoint,
 }
 
 impl TurnScope {
@@ -55,6 +58,7 @@ impl TurnScope {
             emitter: self.emitter(),
             input_queue: Arc::clone(&self.input_queue),
             diff: self.diff.clone(),
+            checkpoint: self.checkpoint.clone(),
             response_ended,
             command_output: None,
         }

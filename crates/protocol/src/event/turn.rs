@@ -161,6 +161,15 @@ pub struct UndoCompletedEvent {
     pub message: Option<String>,
 }
 
+/// What files were before a turn changed them is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckpointCreatedEvent {
+    /// The turn.
+    pub turn_id: String,
+    /// The name of what is kept.
+    pub checkpoint_id: String,
+}
+
 /// What the patches of a turn have changed so far.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnDiffEvent {

@@ -189,7 +189,6 @@ enum HistoryStep {
     Record(ResponseItem),
     RollBack(usize),
     Truncate(usize),
-    ForgetSnapshot,
     DropImages,
     Prompt,
 }
@@ -207,7 +206,6 @@ fn step() -> impl Strategy<Value = HistoryStep> {
         Just(HistoryStep::Record(snapshot())),
         (0usize..3).prop_map(HistoryStep::RollBack),
         (0usize..20).prop_map(HistoryStep::Truncate),
-        Just(HistoryStep::ForgetSnapshot),
         Just(HistoryStep::DropImages),
         Just(HistoryStep::Prompt),
     ]
@@ -222,7 +220,6 @@ proptest! {
                 HistoryStep::Record(item) => { history.record(item, POLICY); }
                 HistoryStep::RollBack(turns) => { history.roll_back(turns); }
                 HistoryStep::Truncate(length) => history.truncate(length),
-                HistoryStep::ForgetSnapshot => { history.forget_snapshot(); }
                 HistoryStep::DropImages => { history.drop_newest_tool_images(); }
                 HistoryStep::Prompt => assert_well_formed(&history.prompt(true)),
             }

@@ -74,15 +74,15 @@ pub(crate) async fn run_command(context: &ToolContext, request: CommandRequest) 
         Err(stopped) => return Err(decline(item, stopped)),
     };
     item.set_running();
-    let first = match attempt(context, &request, &permit, &mut item).await {
+    let first = match watched_attempt(context, &request, &effect, &permit, &mut item).await {
         Ok(outcome) => outcome,
         Err(problem) => {
             item.fail(&problem);
             return Err(ToolFailure::Model(problem));
         }
     };
-    let outcome = match retry_unconfined(context, &request, effect, permit, &first, &mut item).await
-    {
+    let retried = retry_unconfined(context, &request, effect, permit, &first, &mut item);
+    let outcome = match retried.await {
         Ok(second) => second.unwrap_or(first),
         Err(stopped) => return Err(decline(item, stopped)),
     };
@@ -157,11 +157,32 @@ async fn retry_unconfined(
     if !denied {
         return Ok(None);
     }
-    let Some(permit) = context.gate().permit_retry(effect, permit).await? else {
+    let Some(permit) = context.gate().permit_retry(effect.clone(), permit).await? else {
         return Ok(None);
     };
-    let second = attempt(context, request, &permit, item).await;
+    let second = watched_attempt(context, request, &effect, &permit, item).await;
     second.map(Some).map_err(Denied::Refused)
+}
+
+/// Runs the command once. What it changes is recorded.
+async fn watched_attempt(
+    context: &ToolContext,
+    request: &CommandRequest,
+    effect: &CommandEffect,
+    permit: &Permit,
+    item: &mut CommandItem,
+) -> Result<CommandOutcome, String> {
+    let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
+    let checkpoint = &context.checkpoint;
+    let watched = checkpoint
+        .before_command(effect, &turn_policy, permit)
+        .await;
+    let outcome = attempt(context, request, permit, item).await;
+    if let Some(watched) = watched {
+        drop(watched);
+        checkpoint.after_command(&context.call.id).await;
+    }
+    outcome
 }
 
 /// Runs the command once.

@@ -217,17 +217,22 @@ impl ExecCommandCall<'_> {
             )
         };
         let tell = confined.then_some(tell);
-        let first = self.start(id, &permit, tell, begin).await?;
-        let elapsed = wait(self.context, first.until_reported(), self.wait_limit).await;
+        let first = self.start(id, &effect, &permit, tell, begin).await?;
+        let elapsed = self.wait_for(&first).await;
         denied.close();
         let Ok(DeniedCommand { item, end }) = denied.try_recv() else {
             return Ok(self.read(&first, elapsed));
         };
-        match self.context.gate().permit_retry(effect, permit).await {
+        match self
+            .context
+            .gate()
+            .permit_retry(effect.clone(), permit)
+            .await
+        {
             Ok(Some(permit)) => {
                 self.context.services.terminals.remove(id);
-                let second = self.start(id, &permit, None, || item).await?;
-                let elapsed = wait(self.context, second.until_reported(), self.wait_limit).await;
+                let second = self.start(id, &effect, &permit, None, || item).await?;
+                let elapsed = self.wait_for(&second).await;
                 Ok(self.read(&second, elapsed))
             }
             Ok(None) => {
@@ -254,6 +259,16 @@ impl ExecCommandCall<'_> {
         }
     }
 
+    /// Waits for the end of the command or of the wait, and records what has changed.
+    async fn wait_for(&self, terminal: &Terminal) -> Duration {
+        let elapsed = wait(self.context, terminal.until_reported(), self.wait_limit).await;
+        if !terminal.roots.is_empty() {
+            let call = &self.context.call;
+            self.context.checkpoint.after_command(&call.id).await;
+        }
+        elapsed
+    }
+
     fn read(&self, terminal: &Terminal, elapsed: Duration) -> String {
         read(self.context, terminal, elapsed, self.max_tokens)
     }
@@ -261,6 +276,7 @@ impl ExecCommandCall<'_> {
     async fn start(
         &self,
         id: i32,
+        effect: &CommandEffect,
         permit: &Permit,
         denied: Option<oneshot::Sender<DeniedCommand>>,
         begin: impl FnOnce() -> CommandItem,
@@ -278,6 +294,11 @@ impl ExecCommandCall<'_> {
             &VARIABLES,
         );
         let launch = launch.map_err(ExecFailure::Reason)?;
+        let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
+        let checkpoint = &context.checkpoint;
+        let watched = checkpoint
+            .before_command(effect, &turn_policy, permit)
+            .await;
         let process = context.session.processes.start(launch).await;
         let process = process.map_err(|error| ExecFailure::Reason(spawn_problem(&error)))?;
         let mut item = begin();
@@ -286,6 +307,7 @@ impl ExecCommandCall<'_> {
             process,
             item,
             denied,
+            watched,
         };
         let (argv, clock) = (self.argv.clone(), context.session.clock.clone());
         let terminal = Terminal::watch(id, argv, cwd, self.tty, &context.call.id, started, clock);

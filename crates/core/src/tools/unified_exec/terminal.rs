@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use codex_checkpoints::RunningCommand;
 use codex_exec::{CaptureLimits, CapturedOutput, ExitStatus, OutputCapture};
 use futures::StreamExt;
 use futures::future::BoxFuture;
@@ -14,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::ports::{Clock, RunningProcess};
 use crate::thread::BackgroundTerminal;
 use crate::tools::command::{CommandEnd, CommandItem};
+use crate::tools::turn_checkpoints::WatchedCommand;
 
 /// The bytes that are kept of the output between two calls, and of the whole output.
 const OUTPUT: usize = 1024 * 1024;
@@ -36,6 +38,8 @@ pub(crate) struct Terminal {
     pub(crate) command: Vec<String>,
     cwd: PathBuf,
     pub(crate) tty: bool,
+    /// Where it may write, if that is watched.
+    pub(super) roots: Vec<PathBuf>,
     /// The output since the last call.
     new_output: Mutex<OutputCapture>,
     ended: watch::Receiver<Option<ExitStatus>>,
@@ -60,12 +64,20 @@ impl Terminal {
     ) -> Arc<Self> {
         let (exit_sender, ended) = watch::channel(None);
         let (input, inputs) = mpsc::channel(MAX_QUEUED_INPUTS);
+        let StartedCommand {
+            process,
+            item,
+            denied,
+            watched,
+        } = started;
+        let (running, roots) = watched.map(WatchedCommand::split).unzip();
         let terminal = Arc::new(Self {
             id,
             call_id: call_id.to_owned(),
             command,
             cwd,
             tty,
+            roots: roots.unwrap_or_default(),
             new_output: Mutex::new(OutputCapture::new(CaptureLimits::both_ends(OUTPUT))),
             ended,
             input,
@@ -73,17 +85,13 @@ impl Terminal {
             end_lock: tokio::sync::Mutex::new(()),
             reported: CancellationToken::new(),
         });
-        let StartedCommand {
-            process,
-            item,
-            denied,
-        } = started;
         let watcher = TerminalWatcher {
             terminal: Arc::clone(&terminal),
             process,
             item,
             clock,
             denied,
+            running,
         };
         tokio::spawn(watcher.run(inputs, exit_sender));
         terminal
@@ -143,6 +151,8 @@ pub(crate) struct StartedCommand {
     pub(crate) item: CommandItem,
     /// Receives the command if the sandbox seems to have stopped it.
     pub(crate) denied: Option<oneshot::Sender<DeniedCommand>>,
+    /// If what it changes is recorded.
+    pub(crate) watched: Option<WatchedCommand>,
 }
 
 /// A command that its sandbox seems to have stopped, for the call that may run it again. Its item is still
@@ -160,6 +170,8 @@ struct TerminalWatcher {
     clock: Arc<dyn Clock>,
     /// Receives the command if the sandbox seems to have stopped it.
     denied: Option<oneshot::Sender<DeniedCommand>>,
+    /// Until the process has ended, for the recorder of checkpoints.
+    running: Option<RunningCommand>,
 }
 
 impl TerminalWatcher {
@@ -232,6 +244,7 @@ impl TerminalWatcher {
             }
         }
         self.process.owner.kill().await;
+        self.running = None;
         let text = String::from_utf8_lossy(&all.take().into_bytes()).into_owned();
         let duration = self.clock.elapsed().saturating_sub(started);
         self.report(text, status, duration, exit_sender).await;

@@ -64,6 +64,8 @@ async fn write(context: &ToolContext) -> ToolResult {
     let terminal = context.services.terminals.get(id);
     let terminal = terminal.ok_or_else(|| failed(format!("Unknown process id {id}")))?;
     let input = !arguments.chars.is_empty();
+    let watched = context.checkpoint.before_writing(terminal.roots.clone());
+    let watched = watched.await;
     let before_end = terminal.before_end().await;
     if input {
         if !terminal.tty {
@@ -98,6 +100,10 @@ async fn write(context: &ToolContext) -> ToolResult {
     drop(before_end);
     if terminal.status().is_some() {
         terminal.until_reported().await;
+    }
+    if let Some(watched) = watched {
+        drop(watched);
+        context.checkpoint.after_command(&context.call.id).await;
     }
     text(read)
 }

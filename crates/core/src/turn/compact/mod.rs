@@ -163,17 +163,12 @@ impl RunningTurn<'_> {
         }
     }
 
-    fn replace_history(&mut self, mut items: Vec<ResponseItem>, message: String, id: &str) {
+    fn replace_history(&mut self, items: Vec<ResponseItem>, message: String, id: &str) {
         if let Some(observer) = self.scope.session.emitter.observer() {
             let images = self.scope.settings.model.takes_images();
             let before = self.conversation.history.prompt(images);
             observer.compacted(self.emitter.turn_id(), id, before, &items);
         }
-        let old = self.conversation.history.entries();
-        let snapshots = old.iter().filter_map(|entry| entry.snapshot.as_deref());
-        items.extend(snapshots.map(|snapshot| ResponseItem::GhostSnapshot {
-            ghost_commit: snapshot.clone(),
-        }));
         let replacement = items.iter().cloned();
         self.conversation.history.replace(replacement);
         let emitter = &self.scope.session.emitter;

@@ -49,11 +49,10 @@ impl RunningTurn<'_> {
         let history = &self.conversation.history;
         let mut tokens = history.tokens();
         let mut dropped = Vec::new();
-        let sent = history.entries().iter();
-        let sent: Vec<_> = sent.filter(|entry| entry.is_sent()).collect();
+        let sent = history.entries();
         let mut length = sent.len();
         while tokens > window
-            && let Some(last) = length.checked_sub(1).map(|at| sent[at])
+            && let Some(last) = length.checked_sub(1).map(|at| &sent[at])
         {
             match &last.kind {
                 EntryKind::Output(link) => dropped.push(link.clone()),
