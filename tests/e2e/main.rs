@@ -18,6 +18,8 @@ mod approvals;
 #[cfg(target_os = "linux")]
 mod broken_stores;
 #[cfg(target_os = "linux")]
+mod checkpoints;
+#[cfg(target_os = "linux")]
 mod client_check;
 #[cfg(target_os = "linux")]
 mod client_hooks;

@@ -15,10 +15,7 @@ model_provider = "scripted"
 approval_policy = "never"
 sandbox_mode = "danger-full-access"
 [features]
-undo = true
 unified_exec = false
-[ghost_snapshot]
-ignore_large_untracked_files = 10
 "#;
 
 /// What the model does to the files.
@@ -49,9 +46,6 @@ fn an_undo_puts_the_files_back_once() {
     let call = sse::function_call("c", "shell_command", &json!({ "command": SCRIPT }));
     let mut proto = Proto::start(SETTINGS, &[sse::items(&[call])], repository);
     proto.say("1", "go");
-    let warning = proto.wait_for("warning");
-    let said = "1 untracked files or folders are too large to be undone: large";
-    assert_eq!(warning["msg"]["message"], said);
     proto.wait_for("task_complete");
     assert!(!proto.model_request(1).contains("ghost"));
     let cwd = proto.cwd();
@@ -64,12 +58,12 @@ fn an_undo_puts_the_files_back_once() {
     let done = undo(&mut proto);
     assert_eq!(done["success"], true, "{done}");
     let message = done["message"].as_str().unwrap();
-    assert!(message.starts_with("Undo restored snapshot "), "{message}");
+    assert_eq!(message, "Undo restored 6 files.");
     let expected = [
         ("tracked", "old\n"),
         ("removed", "old\n"),
         ("untracked", "mine\n"),
-        ("large", "new\n"),
+        ("large", "more than ten bytes\n"),
     ];
     for (name, content) in expected {
         assert_eq!(text(name), content, "{name}");

@@ -312,6 +312,18 @@ method_table! {
         #[experimental]
         ThreadReadStateUpdate = "thread/readState/update":
             ThreadReadStateUpdateParams => ThreadReadStateUpdateResponse;
+        /// Lists what files were before turns of a thread changed them.
+        #[experimental]
+        ThreadCheckpointList = "thread/checkpoint/list":
+            ThreadCheckpointListParams => ThreadCheckpointListResponse;
+        /// Shows what differs between a checkpoint and another one, or now.
+        #[experimental]
+        ThreadCheckpointDiff = "thread/checkpoint/diff":
+            ThreadCheckpointDiffParams => ThreadCheckpointDiffResponse;
+        /// Makes files, the conversation or both what they were before a checkpoint.
+        #[experimental]
+        ThreadCheckpointRestore = "thread/checkpoint/restore":
+            ThreadCheckpointRestoreParams => ThreadCheckpointRestoreResponse;
         /// Takes a turn and all after it out of a thread's history.
         ThreadRevert = "thread/revert": ThreadRevertParams => ThreadRevertResponse;
         /// Moves a thread to a section, or out of it.
@@ -748,6 +760,14 @@ method_table! {
         /// The text of what was spoken.
         ThreadRealtimeTranscriptDone = "thread/realtime/transcript/done":
             ThreadRealtimeTranscriptDoneNotification;
+        /// A turn has changed files, and what they were before is kept.
+        #[experimental]
+        ThreadCheckpointCreated = "thread/checkpoint/created":
+            ThreadCheckpointCreatedNotification;
+        /// Files of a thread became what they were before a checkpoint.
+        #[experimental]
+        ThreadCheckpointRestored = "thread/checkpoint/restored":
+            ThreadCheckpointRestoredNotification;
         /// Turns were taken out of a thread's history.
         ThreadReverted = "thread/reverted": ThreadRevertedNotification;
         /// A thread was moved to another section.

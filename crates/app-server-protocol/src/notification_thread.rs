@@ -59,6 +59,8 @@ impl ServerNotification {
             N::ThreadRealtimeTranscriptDelta(it) => &it.thread_id,
             N::ThreadRealtimeTranscriptDone(it) => &it.thread_id,
             N::ThreadRealtimeTranscriptUpdated(it) => &it.thread_id,
+            N::ThreadCheckpointCreated(it) => &it.thread_id,
+            N::ThreadCheckpointRestored(it) => &it.thread_id,
             N::ThreadReverted(it) => &it.thread_id,
             N::ThreadSectionChanged(it) => &it.thread_id,
             N::ThreadSettingsUpdated(it) => &it.thread_id,

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use codex_checkpoints::CheckpointStore;
 use codex_config::{
     ConfigError, ConfigWarning, DeprecationNotice, RequestParams, RequirementViolation,
 };
@@ -115,6 +116,9 @@ pub trait Host: Debug + Send + Sync + 'static {
 
     /// Warnings about the configuration at the start of the server.
     fn warnings(&self) -> &[ConfigWarning];
+
+    /// What files were before turns changed them.
+    fn checkpoints(&self) -> &Arc<CheckpointStore>;
 
     /// The login.
     fn accounts(&self) -> &Arc<Accounts>;

@@ -34,15 +34,18 @@ pub(crate) struct BlobStore {
 }
 
 impl BlobStore {
-    pub(crate) fn create(root: &Path, room: u64) -> io::Result<Self> {
-        let (folder, scratch) = (root.join("blobs"), root.join("tmp"));
-        codex_private_files::create_dir_all(&folder)?;
-        codex_private_files::create_dir_all(&scratch)?;
-        Ok(Self {
-            folder,
-            scratch,
+    pub(crate) fn new(root: &Path, room: u64) -> Self {
+        Self {
+            folder: root.join("blobs"),
+            scratch: root.join("tmp"),
             room: AtomicU64::new(room),
-        })
+        }
+    }
+
+    /// Makes the folders.
+    pub(crate) fn prepare(&self) -> io::Result<()> {
+        codex_private_files::create_dir_all(&self.folder)?;
+        codex_private_files::create_dir_all(&self.scratch)
     }
 
     pub(crate) fn folder(&self) -> &Path {
@@ -222,7 +225,8 @@ mod tests {
     #[test]
     fn a_content_is_stored_once_within_the_limits() {
         let folder = tempfile::tempdir().unwrap();
-        let store = BlobStore::create(folder.path(), 3_000_000).unwrap();
+        let store = BlobStore::new(folder.path(), 3_000_000);
+        store.prepare().unwrap();
         let hash = store.put(b"abc").unwrap();
         assert_eq!(store.put(b"abc").unwrap(), hash);
         assert_eq!(store.read(hash).unwrap(), b"abc");

@@ -199,6 +199,9 @@ impl State {
             .as_ref()
             .is_some_and(|it| it.mark.turn == mark.turn);
         if !is_current {
+            if let Err(error) = self.store.prepare() {
+                tracing::warn!(%error, "there is no place for checkpoints");
+            }
             let _ = self.conclude();
         }
         self.current.get_or_insert_with(|| CurrentTurn {

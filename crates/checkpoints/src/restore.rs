@@ -133,6 +133,7 @@ impl CheckpointStore {
 
     /// One restore runs at a time, of all processes.
     pub(crate) fn lock_restores(&self) -> Result<File, RestoreError> {
+        self.prepare()?;
         let mut options = File::options();
         options.write(true).create(true);
         let lock = codex_private_files::open(&self.restore_lock(), &mut options)?;

@@ -162,6 +162,26 @@ pub enum NotKeptReason {
     Gone,
 }
 
+impl NotKeptReason {
+    /// The reason as a word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::TooLarge => "tooLarge",
+            Self::Limit => "limit",
+            Self::StoreFull => "storeFull",
+            Self::Unreadable => "unreadable",
+            Self::Special => "special",
+            Self::HardLink => "hardLink",
+            Self::IgnoredFolder => "ignoredFolder",
+            Self::OtherFileSystem => "otherFileSystem",
+            Self::TooManyFiles => "tooManyFiles",
+            Self::Converted => "converted",
+            Self::Gone => "gone",
+        }
+    }
+}
+
 /// Something that a checkpoint cannot bring back.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct NotKept {

@@ -66,29 +66,30 @@ fn bad_thread() -> io::Error {
 }
 
 impl CheckpointStore {
-    /// Opens the store of a home folder. It is made if there is none.
-    ///
-    /// # Errors
-    /// A folder cannot be made.
-    pub fn open(home: &Path, limits: CheckpointLimits) -> io::Result<Self> {
+    /// The store of a home folder. Nothing is made before there is something to keep.
+    #[must_use]
+    pub fn new(home: &Path, limits: CheckpointLimits) -> Self {
         let root = home.join("checkpoints");
-        for name in ["threads", "journal"] {
-            codex_private_files::create_dir_all(&root.join(name))?;
-        }
-        let blobs = BlobStore::create(&root, limits.max_total_bytes)?;
-        let home = home.canonicalize()?;
-        Ok(Self {
+        Self {
+            blobs: BlobStore::new(&root, limits.max_total_bytes),
             root,
-            home,
-            blobs,
+            home: home.canonicalize().unwrap_or_else(|_| home.to_owned()),
             limits,
-        })
+        }
     }
 
-    /// Whether a home folder has a store.
+    /// Makes the folders.
+    pub(crate) fn prepare(&self) -> io::Result<()> {
+        for folder in [&self.threads(), &self.journals()] {
+            codex_private_files::create_dir_all(folder)?;
+        }
+        self.blobs.prepare()
+    }
+
+    /// Whether anything was ever kept.
     #[must_use]
-    pub fn exists(home: &Path) -> bool {
-        home.join("checkpoints/threads").is_dir()
+    pub fn exists(&self) -> bool {
+        self.threads().is_dir()
     }
 
     /// The limits.
@@ -166,6 +167,7 @@ impl CheckpointStore {
     /// # Errors
     /// A folder cannot be read.
     pub fn sweep(&self, now: SystemTime) -> io::Result<()> {
+        self.prepare()?;
         let mut options = File::options();
         options.write(true).create(true);
         let lock = codex_private_files::open(&self.root.join("sweep.lock"), &mut options)?;

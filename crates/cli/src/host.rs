@@ -9,6 +9,7 @@ use codex_app_server::{
     ClientName, Configuration, FeedbackSettings, Host, HostError, Identity, McpSettings,
     PreparedThread, RequestedSettings,
 };
+use codex_checkpoints::CheckpointStore;
 use codex_config::{Config, ConfigWarning, Feature, Overrides, RequestParams};
 use codex_core::{ProviderModel, StandaloneCommands, ThreadManager};
 use codex_exec::Launcher;
@@ -34,7 +35,7 @@ use crate::rules::rules;
 use crate::scripted_model::ScenarioModel;
 use crate::session_settings::{SessionParts, session_parts};
 use crate::wiring::{self, TraceRecorder};
-use crate::{hooks, log, skills};
+use crate::{checkpoints, hooks, log, skills};
 
 /// An engine and its model catalogue.
 type EngineEntry = (Arc<ThreadManager>, Arc<ModelCatalog>);
@@ -65,6 +66,7 @@ pub(crate) struct EngineHost {
     store: ThreadStore,
     writer: OnceLock<RolloutWriter>,
     skills: Arc<SkillLibrary>,
+    checkpoints: Arc<CheckpointStore>,
     source: SessionSource,
 }
 
@@ -111,6 +113,8 @@ impl EngineHost {
             engine_files: Arc::new(engine_files(config)),
         };
         let store = ThreadStore::kept_in(&config.home, &config.storage.sqlite_home);
+        let checkpoints = checkpoints::store(config);
+        checkpoints::maintain(&checkpoints);
         if let Some(folder) = &config.storage.log_dir {
             log::keep_in(folder);
         }
@@ -127,6 +131,7 @@ impl EngineHost {
             commands: Arc::new(commands),
             store,
             writer: OnceLock::new(),
+            checkpoints,
             source,
         })
     }
@@ -164,6 +169,7 @@ impl EngineHost {
             &catalog,
             chatgpt,
             &self.commands.engine_files,
+            &self.checkpoints,
         );
         session.originator = originator(&settings.client);
         session.source = self.source.clone();
@@ -338,6 +344,10 @@ impl Host for EngineHost {
     fn check_sandbox_policy(&self, policy: &SandboxPolicy) -> Result<(), HostError> {
         let requirements = &self.configuration.startup().requirements;
         Ok(requirements.check_sandbox_policy(policy)?)
+    }
+
+    fn checkpoints(&self) -> &Arc<CheckpointStore> {
+        &self.checkpoints
     }
 
     fn store(&self) -> &ThreadStore {

@@ -3,6 +3,8 @@
 mod acp;
 mod agent_roles;
 mod app_server;
+mod checkpoint;
+mod checkpoints;
 mod client_check;
 mod completion;
 mod debug_app_server;
@@ -99,6 +101,9 @@ enum Command {
     /// List features and whether they are enabled.
     #[command(subcommand)]
     Features(features::FeaturesCommand),
+    /// Go back to what files were before turns changed them.
+    #[command(subcommand)]
+    Checkpoint(checkpoint::CheckpointCommand),
     /// Serve IDE extensions over JSON-RPC, or describe the protocol.
     AppServer(Box<app_server::AppServerArguments>),
     /// Serve an editor over the Agent Client Protocol.
@@ -195,6 +200,7 @@ fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
     match command {
         Command::Exec(_) | Command::Review(_) => Ok(ExitCode::SUCCESS),
         Command::Demo(arguments) => demo::run(arguments),
+        Command::Checkpoint(command) => checkpoint::run(command, &settings),
         Command::Features(command) => features::run(&command, &settings).map(success),
         Command::AppServer(arguments) => app_server::run(*arguments, settings).map(success),
         Command::Acp(arguments) => acp::run(*arguments, settings),

@@ -25,8 +25,8 @@ use crate::engine_files::engine_files;
 use crate::resources::EngineResources;
 use crate::session_settings::session_parts;
 use crate::settings_flags::SettingsFlags;
-use crate::skills;
 use crate::wiring::{self, TraceRecorder};
+use crate::{checkpoints, skills};
 
 /// A longer line is an error.
 const LINE_LIMIT: usize = 64 * 1024 * 1024;
@@ -86,7 +86,16 @@ impl ProtoSession {
         let chatgpt = resources.has_chatgpt_login();
         let engine = engine_files(&config);
         let environment = Arc::new(wiring::command_environment(&config));
-        let parts = session_parts(config.clone(), environment, cwd, &catalog, chatgpt, &engine);
+        let store = checkpoints::store(&config);
+        let parts = session_parts(
+            config.clone(),
+            environment,
+            cwd,
+            &catalog,
+            chatgpt,
+            &engine,
+            &store,
+        );
         let mut session = parts.config;
         session.skills = Some(skills);
         // Agents are disabled, because only the events of one thread are printed.

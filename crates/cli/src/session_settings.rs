@@ -8,15 +8,16 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use codex_checkpoints::CheckpointStore;
 use codex_config::schema::HistoryPersistence;
 use codex_config::{
     AgentSettings as ConfiguredAgents, Config, ConfigWarning, DeprecationNotice, Feature,
-    FeatureSet, GhostSnapshotSettings, Instructions, ModelSettings, PolicySettings,
-    ProjectDocSettings, Requirements, StorageSettings,
+    FeatureSet, Instructions, ModelSettings, PolicySettings, ProjectDocSettings, Requirements,
+    StorageSettings,
 };
 use codex_core::{
     AgentSettings, Features, InstructionFiles, Limits, MessageHistory, NotAllowed, SessionConfig,
-    Snapshots, WebSearch,
+    WebSearch,
 };
 use codex_model_client::ModelCatalog;
 use codex_protocol::{AskForApproval, SandboxPolicy, ThreadSettings, WebSearchMode};
@@ -26,7 +27,7 @@ use crate::environment::variable;
 use crate::notify::NotifyProgram;
 use crate::rules::rules;
 use crate::wiring::ORIGINATOR;
-use crate::{engine_files, mcp_servers};
+use crate::{checkpoints, engine_files, mcp_servers};
 
 /// The default trailer of commits.
 const COMMIT_AUTHOR: &str = "Codex <noreply@openai.com>";
@@ -42,7 +43,7 @@ pub(crate) struct SessionParts {
 }
 
 /// Converts a configuration; reads files. `environment` is that of commands; `chatgpt` says whether there is a ChatGPT login, which some models require;
-/// `engine_files` are those of the process.
+/// `engine_files` and `checkpoints` are those of the process.
 pub(crate) fn session_parts(
     config: Config,
     environment: Arc<BTreeMap<OsString, OsString>>,
@@ -50,7 +51,9 @@ pub(crate) fn session_parts(
     catalog: &ModelCatalog,
     chatgpt: bool,
     engine_files: &EngineFiles,
+    checkpoints: &Arc<CheckpointStore>,
 ) -> SessionParts {
+    let checkpoints = checkpoints::settings(&config, checkpoints);
     let (rules, mut warnings) = rules(&config);
     let mcp_servers = mcp_servers::enabled(&config);
     let engine_files = Arc::new(engine_files::of_session(engine_files, &config));
@@ -119,7 +122,7 @@ pub(crate) fn session_parts(
         history,
         sqlite_home: _,
         log_dir: _,
-        ghost_snapshot,
+        checkpoints: _,
     } = storage;
     let preset = catalog.default_model(chatgpt);
     let preset = preset.map(|model| model.slug.clone());
@@ -166,9 +169,7 @@ pub(crate) fn session_parts(
         agents: features
             .enabled(Feature::MultiAgent)
             .then(|| self::agents(&agents)),
-        snapshots: features
-            .enabled(Feature::Undo)
-            .then(|| snapshots(ghost_snapshot)),
+        checkpoints,
         features: self::features(features),
         environment,
         engine_files,
@@ -210,15 +211,6 @@ fn agents(settings: &ConfiguredAgents) -> AgentSettings {
         max_threads: usize::try_from(settings.max_threads).unwrap_or(usize::MAX),
         max_depth: i32::try_from(settings.max_depth).unwrap_or(i32::MAX),
         roles: None,
-    }
-}
-
-/// The settings for undo snapshots.
-fn snapshots(settings: GhostSnapshotSettings) -> Snapshots {
-    Snapshots {
-        max_file_bytes: settings.max_untracked_file_bytes,
-        max_folder_files: settings.max_untracked_dir_files,
-        quiet: settings.disable_warnings,
     }
 }
 

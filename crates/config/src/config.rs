@@ -26,7 +26,7 @@ pub use instructions::Instructions;
 pub use model::{ModelCatalog, ModelSettings};
 pub use policy::PolicySettings;
 pub use request::{LoadRequest, RequestParams};
-pub use services::{AccountSettings, GhostSnapshotSettings, StorageSettings, TelemetrySettings};
+pub use services::{AccountSettings, StorageSettings, TelemetrySettings};
 pub use shell_environment::ShellEnvironmentPolicy;
 pub use tools::{McpSettings, ToolSettings};
 

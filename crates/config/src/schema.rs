@@ -39,7 +39,9 @@ pub use sandbox::{
     WorkspaceWriteFile,
 };
 pub use services::{AudioFile, CredentialsStore, McpCredentialsStore, RealtimeFile, RealtimeKind};
-pub use storage::{GhostSnapshotFile, HistoryFile, HistoryPersistence, MemoriesFile};
+pub use storage::{
+    CheckpointsFile, GhostSnapshotFile, HistoryFile, HistoryPersistence, MemoriesFile,
+};
 pub use telemetry::{Exporter, FeedbackFile, OtelFile, OtlpProtocol, SwitchFile, TlsFile};
 pub use tools::{
     BundledSkills, Discoverable, DiscoverableKind, PluginFile, SkillRule, SkillsFile,
@@ -115,6 +117,7 @@ pub struct ConfigFile {
     pub tool_suggest: Option<ToolSuggestFile>,
     pub memories: Option<MemoriesFile>,
     pub ghost_snapshot: Option<GhostSnapshotFile>,
+    pub checkpoints: CheckpointsFile,
     pub js_repl_node_path: Option<PathBuf>,
     pub js_repl_node_module_dirs: Option<Vec<PathBuf>>,
     pub notify: Option<Vec<String>>,

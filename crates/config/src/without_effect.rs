@@ -10,6 +10,7 @@ pub const WITHOUT_EFFECT: &[&str] = &[
     "experimental_realtime_ws_base_url",
     "experimental_realtime_ws_model",
     "experimental_realtime_ws_startup_context",
+    "ghost_snapshot",
     "js_repl_node_module_dirs",
     "js_repl_node_path",
     "memories",

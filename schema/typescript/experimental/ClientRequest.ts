@@ -102,6 +102,9 @@ import type { ThreadAttachmentRemoveParams } from "./v2/ThreadAttachmentRemovePa
 import type { ThreadBackgroundTerminalsCleanParams } from "./v2/ThreadBackgroundTerminalsCleanParams";
 import type { ThreadBackgroundTerminalsListParams } from "./v2/ThreadBackgroundTerminalsListParams";
 import type { ThreadBackgroundTerminalsTerminateParams } from "./v2/ThreadBackgroundTerminalsTerminateParams";
+import type { ThreadCheckpointDiffParams } from "./v2/ThreadCheckpointDiffParams";
+import type { ThreadCheckpointListParams } from "./v2/ThreadCheckpointListParams";
+import type { ThreadCheckpointRestoreParams } from "./v2/ThreadCheckpointRestoreParams";
 import type { ThreadCompactStartParams } from "./v2/ThreadCompactStartParams";
 import type { ThreadDecrementElicitationParams } from "./v2/ThreadDecrementElicitationParams";
 import type { ThreadDeleteParams } from "./v2/ThreadDeleteParams";
@@ -1279,6 +1282,36 @@ export type ThreadReadStateUpdateClientRequest = {
   params: ThreadReadStateUpdateParams;
 };
 
+/** Lists what files were before turns of a thread changed them. */
+export type ThreadCheckpointListClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/checkpoint/list";
+  /** What the method takes. */
+  params: ThreadCheckpointListParams;
+};
+
+/** Shows what differs between a checkpoint and another one, or now. */
+export type ThreadCheckpointDiffClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/checkpoint/diff";
+  /** What the method takes. */
+  params: ThreadCheckpointDiffParams;
+};
+
+/** Makes files, the conversation or both what they were before a checkpoint. */
+export type ThreadCheckpointRestoreClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/checkpoint/restore";
+  /** What the method takes. */
+  params: ThreadCheckpointRestoreParams;
+};
+
 /** Takes a turn and all after it out of a thread's history. */
 export type ThreadRevertClientRequest = {
   /** Repeated in the reply. */
@@ -1993,6 +2026,9 @@ export type ClientRequest =
   | ThreadQueueStartClientRequest
   | ThreadQueueUpdateClientRequest
   | ThreadReadStateUpdateClientRequest
+  | ThreadCheckpointListClientRequest
+  | ThreadCheckpointDiffClientRequest
+  | ThreadCheckpointRestoreClientRequest
   | ThreadRevertClientRequest
   | ThreadSectionMoveClientRequest
   | ThreadSectionCreateClientRequest

@@ -1,6 +1,8 @@
 //! Notifications about a turn as a whole: begin, end, accumulated diff and plan. All go to the
 //! thread's subscribers.
 
+use codex_app_server_protocol_macros::{Experimental, sparse};
+use codex_protocol::mark_experimental;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,13 +19,18 @@ pub struct TurnStartedNotification {
 }
 
 /// Payload of `turn/completed`: the turn is over, however it ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[sparse]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_experimental::<Self>)]
 pub struct TurnCompletedNotification {
     /// Thread that the turn belongs to.
     pub thread_id: String,
     /// The turn with its final status and error, but without items.
     pub turn: Turn,
+    /// Checkpoint of the files that it has changed; absent if it has changed none.
+    #[experimental("turn/completed.checkpointId")]
+    pub checkpoint_id: Option<String>,
 }
 
 /// Payload of `turn/diff/updated`: what the turn has changed in files so far.

@@ -16,9 +16,9 @@ use super::{
     account, account_extras, command_exec, config, extensions, external_agent, features, feedback,
     fs, fs_watch, fuzzy_search, git, handshake, hooks, mcp_direct, mcp_servers, model_providers,
     models, permissions, processes, projects, remote_control, review, server_facts, skills,
-    thread_archive, thread_attachments, thread_control, thread_goals, thread_items, thread_list,
-    thread_metadata, thread_open, thread_queue, thread_read, thread_read_state, thread_revert,
-    thread_sample, thread_sections, thread_turns, turns, windows,
+    thread_archive, thread_attachments, thread_checkpoints, thread_control, thread_goals,
+    thread_items, thread_list, thread_metadata, thread_open, thread_queue, thread_read,
+    thread_read_state, thread_revert, thread_sample, thread_sections, thread_turns, turns, windows,
 };
 use crate::connection::Responder;
 
@@ -133,6 +133,9 @@ handlers! {
     ThreadGoalSet: thread early => thread_goals::set;
     ThreadGoalClear: thread early => thread_goals::clear;
     ThreadReadStateUpdate: thread early => thread_read_state::update;
+    ThreadCheckpointList: thread => thread_checkpoints::list;
+    ThreadCheckpointDiff: thread => thread_checkpoints::diff;
+    ThreadCheckpointRestore: thread early => thread_checkpoints::restore;
     ThreadRevert: thread early => thread_revert::revert;
     ThreadQueueAdd: thread early => thread_queue::add;
     ThreadQueueList: thread => thread_queue::list;

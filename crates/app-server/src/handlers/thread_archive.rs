@@ -116,7 +116,14 @@ async fn try_delete(server: &Arc<AppServer>, id: &str) -> Result<ThreadId, Failu
     });
     removed.await?;
     let (state, thread) = (Arc::clone(server.state()), id.clone());
-    blocking(move || state.forget_thread(thread.as_str()).map_err(state_failed)).await?;
+    let checkpoints = Arc::clone(server.host().checkpoints());
+    let forget = move || {
+        if let Err(error) = checkpoints.delete_thread(thread.as_str()) {
+            tracing::warn!(%error, "the checkpoints of a deleted thread stay");
+        }
+        state.forget_thread(thread.as_str()).map_err(state_failed)
+    };
+    blocking(forget).await?;
     touched(server, [record.path]);
     Ok(id)
 }

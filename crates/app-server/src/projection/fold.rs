@@ -134,6 +134,10 @@ impl<C: Consumer> Fold<C> {
                 let status = TurnStatus::Interrupted;
                 self.end_turn(context, aborted.turn_id.as_deref(), status, end);
             }
+            EventMsg::CheckpointCreated(created) => {
+                self.consumer
+                    .checkpoint_created(&created.turn_id, &created.checkpoint_id);
+            }
             EventMsg::Error(error) => self.fail(id, error),
             EventMsg::ThreadRolledBack(back) => self.roll_back(back.num_turns),
             EventMsg::EnteredReviewMode(request) => self.enter_review(context, request),

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use codex_checkpoints::CheckpointStore;
 use codex_config::{ConfigWarning, Environment, Overrides};
 use codex_http::{HttpPool, HttpSettings};
 use codex_login::{Accounts, LoginSettings, StoreKind};
@@ -42,6 +43,7 @@ struct NoEngine {
     skills: Arc<SkillLibrary>,
     configuration: Configuration,
     accounts: Arc<Accounts>,
+    checkpoints: Arc<CheckpointStore>,
     models: ModelStore,
 }
 
@@ -75,6 +77,10 @@ impl NoEngine {
             skills: SkillLibrary::new(|_| Ok(Default::default())),
             configuration: configuration.unwrap(),
             accounts: nobody(),
+            checkpoints: Arc::new(CheckpointStore::new(
+                Path::new("/nowhere"),
+                Default::default(),
+            )),
             models: ModelStore::fixed(&Value::Null, Arc::new(FixedCredential::default())),
         }
     }
@@ -94,6 +100,10 @@ impl Host for NoEngine {
 
     fn warnings(&self) -> &[ConfigWarning] {
         &[]
+    }
+
+    fn checkpoints(&self) -> &Arc<CheckpointStore> {
+        &self.checkpoints
     }
 
     fn accounts(&self) -> &Arc<Accounts> {

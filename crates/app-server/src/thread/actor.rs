@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{
-    DeprecationNoticeNotification, ThreadClosedNotification, ThreadStatus,
-    ThreadStatusChangedNotification, TurnInterruptResponse,
+    DeprecationNoticeNotification, ThreadCheckpointRestoreResponse, ThreadClosedNotification,
+    ThreadStatus, ThreadStatusChangedNotification, TurnInterruptResponse,
 };
 use codex_app_server_protocol::{ServerNotification, ServerRequest, client_method as method};
 use codex_core::{EventReceiver, SpawnedAgent, ThreadManager};
@@ -34,7 +34,18 @@ pub(super) struct Revert {
     pub(super) submission: String,
     /// The ids of the removed turns.
     pub(super) removed: Vec<String>,
-    pub(super) reply: Responder<method::ThreadRevert>,
+    pub(super) reply: RevertReply,
+}
+
+/// Who waits for a revert.
+#[derive(Debug)]
+pub(super) enum RevertReply {
+    Revert(Responder<method::ThreadRevert>),
+    /// Files went back already.
+    Restore {
+        reply: Responder<method::ThreadCheckpointRestore>,
+        restored: Box<ThreadCheckpointRestoreResponse>,
+    },
 }
 
 /// The actor of a loaded thread.
@@ -221,7 +232,7 @@ impl Actor {
             }
             EventMsg::Error(error) => {
                 self.rollback_refused(&event.id, &error.message);
-                self.revert_refused(&event.id, &error.message);
+                self.revert_refused(&event.id, &error.message).await;
             }
             EventMsg::McpStartupUpdate(update) => {
                 let (server, status) = (update.server.clone(), update.status.clone());

@@ -39,6 +39,7 @@ impl Actor {
             ThreadCommand::Rollback(turns, reply) => self.roll_back(turns, reply).await,
             ThreadCommand::Review(target, reply) => self.review(target, reply).await,
             ThreadCommand::Revert(before, reply) => self.revert(&before, reply).await,
+            ThreadCommand::Restore(params, reply) => self.restore(*params, reply).await,
             ThreadCommand::StartQueued(id, reply) => self.start_queued(id, reply).await,
             ThreadCommand::StartNext => self.start_next_turn().await,
             ThreadCommand::Notify(notification) => self.notify(&notification),

@@ -13,6 +13,7 @@ mod goal_prompt;
 mod history;
 mod outline;
 mod questions;
+mod restore;
 mod revert;
 mod review;
 mod status;
@@ -22,8 +23,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{
-    Thread, ThreadResumeParams, ThreadSettingsUpdateParams, ThreadUnsubscribeStatus, Turn,
-    TurnInterruptParams, TurnItemsView, TurnStartParams, TurnStatus, TurnSteerParams,
+    Thread, ThreadCheckpointRestoreParams, ThreadResumeParams, ThreadSettingsUpdateParams,
+    ThreadUnsubscribeStatus, Turn, TurnInterruptParams, TurnItemsView, TurnStartParams, TurnStatus,
+    TurnSteerParams,
 };
 use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_core::{McpServer, TimeoutPauses};
@@ -59,6 +61,10 @@ enum ThreadCommand {
     Rollback(u32, Responder<method::ThreadRollback>),
     Review(ReviewTarget, Responder<method::ReviewStart>),
     Revert(String, Responder<method::ThreadRevert>),
+    Restore(
+        Box<ThreadCheckpointRestoreParams>,
+        Responder<method::ThreadCheckpointRestore>,
+    ),
     StartQueued(Option<String>, Responder<method::ThreadQueueStart>),
     StartNext,
     Notify(Box<ServerNotification>),
@@ -143,6 +149,15 @@ impl ThreadHandle {
 
     pub(crate) async fn revert(&self, before: String, reply: Responder<method::ThreadRevert>) {
         self.send(ThreadCommand::Revert(before, reply)).await;
+    }
+
+    pub(crate) async fn restore(
+        &self,
+        params: ThreadCheckpointRestoreParams,
+        reply: Responder<method::ThreadCheckpointRestore>,
+    ) {
+        self.send(ThreadCommand::Restore(Box::new(params), reply))
+            .await;
     }
 
     pub(crate) async fn start_queued(

@@ -6,7 +6,7 @@ use codex_app_server_protocol::v2::{
 use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_protocol::Op;
 
-use super::actor::{Actor, Revert};
+use super::actor::{Actor, Revert, RevertReply};
 use super::facts::stored_thread;
 use crate::connection::Responder;
 use crate::failure::Failure;
@@ -21,9 +21,20 @@ impl Actor {
             let message = "a turn is running; interrupt it before the thread is reverted";
             return reply.refuse(Failure::invalid(message));
         }
+        if let Err((reply, failure)) = self.begin_revert(before, RevertReply::Revert(reply)).await {
+            self.refuse_revert(reply, failure).await;
+        }
+    }
+
+    /// Asks the engine to remove a turn and all later ones.
+    pub(super) async fn begin_revert(
+        &mut self,
+        before: &str,
+        reply: RevertReply,
+    ) -> Result<(), (RevertReply, Failure)> {
         let removed = match self.turns_from(before).await {
             Ok(removed) => removed,
-            Err(failure) => return reply.refuse(failure),
+            Err(failure) => return Err((reply, failure)),
         };
         let num_turns = u32::try_from(removed.len()).unwrap_or(u32::MAX);
         match self.thread.submit(Op::ThreadRollback { num_turns }).await {
@@ -33,8 +44,20 @@ impl Actor {
                     removed,
                     reply,
                 });
+                Ok(())
             }
-            Err(error) => reply.refuse(Failure::internal(error.to_string())),
+            Err(error) => Err((reply, Failure::internal(error.to_string()))),
+        }
+    }
+
+    /// Refuses a revert. Files that went back already are taken back.
+    pub(super) async fn refuse_revert(&mut self, reply: RevertReply, failure: Failure) {
+        match reply {
+            RevertReply::Revert(reply) => reply.refuse(failure),
+            RevertReply::Restore { reply, restored } => {
+                let failure = self.take_files_back(&restored, failure).await;
+                reply.refuse(failure);
+            }
         }
     }
 
@@ -56,9 +79,10 @@ impl Actor {
     }
 
     /// The engine refused the revert with this error.
-    pub(super) fn revert_refused(&mut self, id: &str, message: &str) {
+    pub(super) async fn revert_refused(&mut self, id: &str, message: &str) {
         if let Some(revert) = self.revert.take_if(|revert| revert.submission == id) {
-            revert.reply.refuse(Failure::invalid(message));
+            self.refuse_revert(revert.reply, Failure::invalid(message))
+                .await;
         }
     }
 
@@ -66,19 +90,10 @@ impl Actor {
         let Some(revert) = self.revert.take_if(|revert| revert.submission == id) else {
             return;
         };
-        let (path, loaded) = match self.read_file(revert.reply.connection().item_ids()).await {
-            Ok(read) => read,
-            Err(failure) => return revert.reply.refuse(failure),
-        };
-        let cursors = newest_cursors(&self.server, path.clone()).await;
-        let (mut thread, _) = stored_thread(&path, loaded, self.status());
-        add_metadata(&self.server, &mut thread).await;
-        let (turns_backwards_cursor, items_backwards_cursor) = cursors.unwrap_or_default();
-        revert.reply.accept(&ThreadRevertResponse {
-            thread: self.facts.with_live(thread),
-            turns_backwards_cursor,
-            items_backwards_cursor,
-        });
+        match revert.reply {
+            RevertReply::Revert(reply) => self.answer_revert(reply).await,
+            RevertReply::Restore { reply, restored } => reply.accept(&restored),
+        }
         let thread_id = self.thread.id().to_string();
         let reverted = ThreadRevertedNotification {
             thread_id: thread_id.clone(),
@@ -95,5 +110,21 @@ impl Actor {
             )),
             Err(error) => tracing::warn!(%error, "the read state of a thread is not kept"),
         }
+    }
+
+    async fn answer_revert(&mut self, reply: Responder<method::ThreadRevert>) {
+        let (path, loaded) = match self.read_file(reply.connection().item_ids()).await {
+            Ok(read) => read,
+            Err(failure) => return reply.refuse(failure),
+        };
+        let cursors = newest_cursors(&self.server, path.clone()).await;
+        let (mut thread, _) = stored_thread(&path, loaded, self.status());
+        add_metadata(&self.server, &mut thread).await;
+        let (turns_backwards_cursor, items_backwards_cursor) = cursors.unwrap_or_default();
+        reply.accept(&ThreadRevertResponse {
+            thread: self.facts.with_live(thread),
+            turns_backwards_cursor,
+            items_backwards_cursor,
+        });
     }
 }

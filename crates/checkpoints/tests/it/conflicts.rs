@@ -115,7 +115,7 @@ async fn two_threads_in_one_folder_take_back_what_is_theirs() {
     let work = Work::new();
     work.write("a", "1\n");
     work.write("b", "1\n");
-    let store = CheckpointStore::open(&work.home, *work.store.limits()).unwrap();
+    let store = CheckpointStore::new(&work.home, *work.store.limits());
     let store = std::sync::Arc::new(store);
     let other = ThreadRecorder::new(std::sync::Arc::clone(&store), "other", true);
     let roots = [work.folder.clone()];

@@ -19,7 +19,7 @@ fn restores() {
     let Some(home) = std::env::var_os(HOME).map(PathBuf::from) else {
         return;
     };
-    let store = CheckpointStore::open(&home, CheckpointLimits::default()).unwrap();
+    let store = CheckpointStore::new(&home, CheckpointLimits::default());
     let checkpoint = store.checkpoints(THREAD).unwrap().pop().unwrap().id;
     let request = RestoreRequest {
         checkpoint,

@@ -74,7 +74,7 @@ async fn of_too_much_the_oldest_threads_are_forgotten() {
         max_total_bytes: 2_500,
         ..*work.store.limits()
     };
-    let other = CheckpointStore::open(&work.home, smaller).unwrap();
+    let other = CheckpointStore::new(&work.home, smaller);
     other.sweep(SystemTime::now()).unwrap();
     assert!(other.checkpoints("first").unwrap().is_empty());
     assert_eq!(other.checkpoints("second").unwrap().len(), 1);
@@ -110,7 +110,7 @@ async fn a_turn_that_was_killed_goes_back_as_far_as_it_came() {
     work.write("a", "1\n");
     work.run("t", "echo 2 > a").await;
     // The turn never ends; another process looks.
-    let other = CheckpointStore::open(&work.home, *work.store.limits()).unwrap();
+    let other = CheckpointStore::new(&work.home, *work.store.limits());
     let found = other.checkpoints(THREAD).unwrap();
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].coverage, codex_checkpoints::Coverage::Partial);

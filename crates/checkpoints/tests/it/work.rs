@@ -37,7 +37,7 @@ impl Work {
         let (home, folder) = (top.join("home"), top.join("work"));
         fs::create_dir(&home).unwrap();
         fs::create_dir(&folder).unwrap();
-        let store = Arc::new(CheckpointStore::open(&home, limits).unwrap());
+        let store = Arc::new(CheckpointStore::new(&home, limits));
         let recorder = ThreadRecorder::new(Arc::clone(&store), THREAD, true);
         Self {
             _base: base,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use codex_protocol::ForcedLoginMethod;
 
 use crate::config::LoadRequest;
-use crate::schema::{ConfigFile, CredentialsStore, HistoryFile};
+use crate::schema::{CheckpointsFile, ConfigFile, CredentialsStore, HistoryFile};
 
 const CHATGPT_BASE_URL: &str = "https://chatgpt.com/backend-api/";
 
@@ -43,19 +43,8 @@ pub struct StorageSettings {
     pub sqlite_home: PathBuf,
     /// The folder of log files, if logs are written.
     pub log_dir: Option<PathBuf>,
-    /// Snapshots for undo.
-    pub ghost_snapshot: GhostSnapshotSettings,
-}
-
-/// Snapshots for undo. An absent limit is not applied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GhostSnapshotSettings {
-    /// Larger untracked files are left out.
-    pub max_untracked_file_bytes: Option<u64>,
-    /// Untracked folders with more files are left out.
-    pub max_untracked_dir_files: Option<u64>,
-    /// Whether warnings about left-out files are suppressed.
-    pub disable_warnings: bool,
+    /// Checkpoints of files.
+    pub checkpoints: CheckpointsFile,
 }
 
 pub(super) fn storage(file: &ConfigFile, request: LoadRequest<'_>) -> StorageSettings {
@@ -69,20 +58,7 @@ pub(super) fn storage(file: &ConfigFile, request: LoadRequest<'_>) -> StorageSet
         history: file.history.unwrap_or_default(),
         sqlite_home: databases.unwrap_or_else(|| home.clone()),
         log_dir: file.log_dir.clone(),
-        ghost_snapshot: ghost_snapshot(file),
-    }
-}
-
-fn ghost_snapshot(file: &ConfigFile) -> GhostSnapshotSettings {
-    let file = file.ghost_snapshot.unwrap_or_default();
-    let positive = |value: Option<i64>, default: u64| match value {
-        None => Some(default),
-        Some(value) => u64::try_from(value).ok().filter(|value| *value > 0),
-    };
-    GhostSnapshotSettings {
-        max_untracked_file_bytes: positive(file.ignore_large_untracked_files, 10 << 20),
-        max_untracked_dir_files: positive(file.ignore_large_untracked_dirs, 200),
-        disable_warnings: file.disable_warnings.unwrap_or(false),
+        checkpoints: file.checkpoints,
     }
 }
 
@@ -106,17 +82,6 @@ pub(super) fn telemetry(file: &ConfigFile) -> TelemetrySettings {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_stay_within_their_limits() {
-        let file: ConfigFile = toml::from_str(
-            "[ghost_snapshot]\nignore_untracked_files_over_bytes = 0\nignore_large_untracked_dirs = 5",
-        )
-        .unwrap();
-        let snapshot = ghost_snapshot(&file);
-        assert_eq!(snapshot.max_untracked_file_bytes, None);
-        assert_eq!(snapshot.max_untracked_dir_files, Some(5));
-    }
 
     #[test]
     fn a_blank_workspace_is_none() {

@@ -53,3 +53,19 @@ pub struct GhostSnapshotFile {
     /// Whether warnings about left-out files are suppressed.
     pub disable_warnings: Option<bool>,
 }
+
+/// `[checkpoints]`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CheckpointsFile {
+    /// Whether what files were before turns change them is kept.
+    pub enabled: Option<bool>,
+    /// Whether that is so for what commands change.
+    pub commands: Option<bool>,
+    /// The maximum size of a file that is kept.
+    pub max_file_bytes: Option<u64>,
+    /// The maximum size of all that is kept.
+    pub max_total_bytes: Option<u64>,
+    /// After how many days a thread is forgotten; never if 0.
+    pub keep_days: Option<u64>,
+}

@@ -7,4 +7,6 @@ export type TurnCompletedNotification = {
   threadId: string;
   /** The turn with its final status and error, but without items. */
   turn: Turn;
+  /** Checkpoint of the files that it has changed; absent if it has changed none. */
+  checkpointId?: string | null;
 };

@@ -22,6 +22,9 @@ pub(crate) trait Consumer {
     /// A turn ends.
     fn turn_completed(&mut self, _turn: &FoldedTurn) {}
 
+    /// What files were before a turn changed them is kept. The turn is about to end.
+    fn checkpoint_created(&mut self, _turn: &str, _checkpoint: &str) {}
+
     /// The turns from this length on were removed.
     fn turns_cut(&mut self, _length: usize) {}
 

@@ -17,6 +17,8 @@ use crate::projection::turn_error::turn_error;
 pub(crate) struct Notifications {
     thread: String,
     pending: Vec<ServerNotification>,
+    /// The checkpoint of the turn that is about to end.
+    checkpoint: Option<String>,
 }
 
 impl Notifications {
@@ -24,6 +26,7 @@ impl Notifications {
         Self {
             thread,
             pending: Vec::new(),
+            checkpoint: None,
         }
     }
 
@@ -50,10 +53,23 @@ impl Consumer for Notifications {
     }
 
     fn turn_completed(&mut self, turn: &FoldedTurn) {
+        let checkpoint_id = self.checkpoint.take();
         self.push(ServerNotification::TurnCompleted(
             TurnCompletedNotification {
                 thread_id: self.thread.clone(),
                 turn: turn.to_turn(),
+                checkpoint_id,
+            },
+        ));
+    }
+
+    fn checkpoint_created(&mut self, turn: &str, checkpoint: &str) {
+        self.checkpoint = Some(checkpoint.to_owned());
+        self.push(ServerNotification::ThreadCheckpointCreated(
+            ThreadCheckpointCreatedNotification {
+                thread_id: self.thread.clone(),
+                turn_id: turn.to_owned(),
+                checkpoint_id: checkpoint.to_owned(),
             },
         ));
     }

@@ -1,0 +1,62 @@
+//! The store of checkpoints: opened with the limits of the settings, and kept in order.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use codex_checkpoints::{CheckpointLimits, CheckpointStore};
+use codex_config::Config;
+use codex_core::CheckpointSettings;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The store of the home folder.
+pub(crate) fn store(config: &Config) -> Arc<CheckpointStore> {
+    let settings = &config.storage.checkpoints;
+    let defaults = CheckpointLimits::default();
+    let keep = settings.keep_days.map_or(defaults.keep, |days| {
+        let days = u32::try_from(days).ok().filter(|days| *days > 0)?;
+        Some(DAY * days)
+    });
+    let limits = CheckpointLimits {
+        max_file_bytes: settings.max_file_bytes.unwrap_or(defaults.max_file_bytes),
+        max_total_bytes: settings.max_total_bytes.unwrap_or(defaults.max_total_bytes),
+        keep,
+        ..defaults
+    };
+    Arc::new(CheckpointStore::new(&config.home, limits))
+}
+
+/// What sessions with this configuration record.
+pub(crate) fn settings(
+    config: &Config,
+    store: &Arc<CheckpointStore>,
+) -> Option<CheckpointSettings> {
+    let settings = &config.storage.checkpoints;
+    settings
+        .enabled
+        .unwrap_or(true)
+        .then(|| CheckpointSettings {
+            store: Arc::clone(store),
+            commands: settings.commands.unwrap_or(true),
+        })
+}
+
+/// Finishes restores of processes that were killed, and removes what is too old or too much. On a thread of its own.
+pub(crate) fn maintain(store: &Arc<CheckpointStore>) {
+    if !store.exists() {
+        return;
+    }
+    let store = Arc::clone(store);
+    let maintain = move || {
+        if let Err(error) = store.finish_restores() {
+            tracing::warn!(%error, "an interrupted restore is not finished");
+        }
+        if let Err(error) = store.sweep(SystemTime::now()) {
+            tracing::warn!(%error, "the store of checkpoints is not swept");
+        }
+    };
+    let thread = std::thread::Builder::new().name("checkpoints".to_owned());
+    if let Err(error) = thread.spawn(maintain) {
+        tracing::warn!(%error, "the store of checkpoints is not swept");
+    }
+}

@@ -1,0 +1,202 @@
+//! Checkpoints over JSON-RPC and from a shell: listed, compared, restored, and gone with their thread.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::git::git;
+use crate::setup::scripted_home;
+use crate::threads::said;
+
+const SETTINGS: &str = "approval_policy = \"never\"\n[features]\nunified_exec = false";
+
+fn runs(id: &str, script: &str) -> HttpReply {
+    let call = sse::function_call(id, "shell_command", &json!({ "command": script }));
+    HttpReply::stream(&sse::items(&[call]))
+}
+
+async fn started(home: &TempDir) -> AppServer {
+    let mut server = AppServer::start(env!("CARGO_BIN_EXE_codex"), home.path()).unwrap();
+    let params = json!({ "clientInfo": { "name": "tests", "version": "1" },
+        "capabilities": { "experimentalApi": true } });
+    server.call("initialize", params).await.unwrap();
+    server
+}
+
+async fn thread(server: &mut AppServer, cwd: &Path) -> String {
+    let reply = server.call("thread/start", json!({ "cwd": cwd })).await;
+    reply.unwrap()["result"]["thread"]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned()
+}
+
+/// Runs a turn and answers its end.
+async fn turn(server: &mut AppServer, thread: &str, text: &str) -> Value {
+    let params = json!({ "threadId": thread, "input": [{ "type": "text", "text": text }] });
+    server.call("turn/start", params).await.unwrap();
+    server.wait_for("turn/completed").await.unwrap()["params"].clone()
+}
+
+async fn restore(server: &mut AppServer, thread: &str, checkpoint: &Value, more: Value) -> Value {
+    let mut params = json!({ "threadId": thread, "checkpointId": checkpoint });
+    for (name, value) in more.as_object().unwrap() {
+        params[name] = value.clone();
+    }
+    server
+        .call("thread/checkpoint/restore", params)
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn files_and_conversation_go_back() {
+    let edit = "sed -i s/one/two/ a; echo new > b";
+    let replies = [
+        runs("1", "cat a"),
+        said("m1", "read"),
+        runs("2", edit),
+        said("m2", "written"),
+        runs("3", "echo three > a"),
+        said("m3", "again"),
+        said("m4", "fine"),
+    ];
+    let model = ModelServer::start(replies).await.unwrap();
+    let home = scripted_home(&model, SETTINGS);
+    let folder = tempfile::tempdir().unwrap();
+    let cwd = folder.path().canonicalize().unwrap();
+    fs::write(cwd.join("a"), "one\n").unwrap();
+    git(&cwd, &["init", "--quiet"]);
+    git(&cwd, &["add", "."]);
+    git(&cwd, &["commit", "--quiet", "-m", "first"]);
+    let index = fs::read(cwd.join(".git/index")).unwrap();
+    let mut server = started(&home).await;
+    let thread = thread(&mut server, &cwd).await;
+    let read = turn(&mut server, &thread, "look at it").await;
+    assert_eq!(read["checkpointId"], Value::Null);
+    assert!(!home.path().join("checkpoints").exists());
+    let written = turn(&mut server, &thread, "change it\nplease").await;
+    let first = &written["checkpointId"];
+    assert!(first.is_string(), "{written}");
+    let second = turn(&mut server, &thread, "more").await["checkpointId"].clone();
+
+    let list = json!({ "threadId": thread, "limit": 1, "sortDirection": "asc" });
+    let listed = server.call("thread/checkpoint/list", list).await.unwrap();
+    let page = &listed["result"];
+    assert_eq!(page["nextCursor"], "1");
+    let shown = &page["data"][0];
+    assert_eq!(shown["id"], *first);
+    assert_eq!(shown["turnId"], written["turn"]["id"]);
+    assert_eq!(shown["label"], "change it");
+    let counts = ["files", "insertions", "deletions"].map(|name| shown[name].as_u64().unwrap());
+    assert_eq!(counts, [2, 2, 1]);
+    assert_eq!(shown["coverage"], "complete");
+
+    let diff = json!({ "threadId": thread, "checkpointId": first, "to": second });
+    let diff = server.call("thread/checkpoint/diff", diff).await.unwrap();
+    let text = diff["result"]["diff"].as_str().unwrap();
+    assert!(text.contains("-one\n+two\n"), "{text}");
+
+    // What a person did is not lost.
+    fs::write(cwd.join("a"), "mine\n").unwrap();
+    let refused = restore(&mut server, &thread, first, json!({ "restore": "both" })).await;
+    let refused = &refused["result"];
+    assert_eq!(refused["conflicts"][0]["reason"], "changedSince");
+    assert_eq!(refused["changed"], json!([]));
+    fs::write(cwd.join("a"), "three\n").unwrap();
+    let dry = restore(&mut server, &thread, first, json!({ "dryRun": true })).await;
+    assert_eq!(dry["result"]["changed"].as_array().unwrap().len(), 2);
+    assert_eq!(fs::read_to_string(cwd.join("a")).unwrap(), "three\n");
+
+    let done = restore(&mut server, &thread, first, json!({ "restore": "both" })).await;
+    let undo = &done["result"]["undoCheckpointId"];
+    assert!(undo.is_string(), "{done}");
+    assert_eq!(fs::read_to_string(cwd.join("a")).unwrap(), "one\n");
+    assert!(!cwd.join("b").exists());
+    assert!(fs::read(cwd.join(".git/index")).unwrap() == index);
+    let turns = json!({ "threadId": thread, "includeTurns": true });
+    let turns = server.call("thread/read", turns).await.unwrap();
+    let turns = turns["result"]["thread"]["turns"].as_array().unwrap().len();
+    assert_eq!(turns, 1);
+
+    // The restore is undone, and the model is told.
+    let undone = restore(&mut server, &thread, undo, json!({})).await;
+    assert_eq!(undone["result"]["changed"].as_array().unwrap().len(), 2);
+    assert_eq!(fs::read_to_string(cwd.join("a")).unwrap(), "three\n");
+    turn(&mut server, &thread, "and now?").await;
+    let request = model.requests().pop().unwrap();
+    let told = String::from_utf8_lossy(&request.body).into_owned();
+    assert!(
+        told.contains("restored files to an earlier state"),
+        "{told}"
+    );
+
+    let unknown = restore(&mut server, &thread, &json!("none"), json!({})).await;
+    assert_eq!(unknown["error"]["code"], -32600, "{unknown}");
+    let params = json!({ "threadId": thread });
+    server.call("thread/delete", params).await.unwrap();
+    let manifest = format!("checkpoints/threads/{thread}.jsonl");
+    assert!(!home.path().join(manifest).exists());
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_shell_lists_compares_and_restores() {
+    let patch =
+        "*** Begin Patch\n*** Update File: a\n@@\n-one\n+two\n*** Add File: d/b\n+b\n*** End Patch";
+    let call = sse::function_call(
+        "1",
+        "shell_command",
+        &json!({ "command": format!("apply_patch <<'E'\n{patch}\nE") }),
+    );
+    let replies = [HttpReply::stream(&sse::items(&[call])), said("m", "done")];
+    let model = ModelServer::start(replies).await.unwrap();
+    let home = scripted_home(&model, SETTINGS);
+    let folder = tempfile::tempdir().unwrap();
+    let cwd = folder.path().canonicalize().unwrap();
+    fs::write(cwd.join("a"), "one\n").unwrap();
+    let mut server = started(&home).await;
+    let thread = thread(&mut server, &cwd).await;
+    let ended = turn(&mut server, &thread, "patch it").await;
+    let checkpoint = ended["checkpointId"].as_str().unwrap().to_owned();
+    server.finish().await.unwrap();
+
+    let codex = |arguments: &[&str]| {
+        let done = Command::new(env!("CARGO_BIN_EXE_codex"))
+            .arg("checkpoint")
+            .args(arguments)
+            .current_dir(&cwd)
+            .env("CODEX_HOME", home.path())
+            .output()
+            .unwrap();
+        let text = String::from_utf8(done.stdout).unwrap();
+        (done.status.success(), text)
+    };
+    let (_, list) = codex(&["list", &thread]);
+    assert!(
+        list.contains(&checkpoint) && list.contains("2 files, +2 -1"),
+        "{list}"
+    );
+    let (_, diff) = codex(&["diff", &thread, &checkpoint, "a"]);
+    assert!(
+        diff.contains("-one\n+two\n") && !diff.contains("d/b"),
+        "{diff}"
+    );
+    fs::write(cwd.join("a"), "mine\n").unwrap();
+    let (ok, text) = codex(&["restore", &thread, &checkpoint]);
+    assert!(!ok && text.contains("conflict"), "{text}");
+    let (ok, text) = codex(&[
+        "restore",
+        "--on-conflict",
+        "overwrite",
+        &thread,
+        &checkpoint,
+    ]);
+    assert!(ok && text.contains("undo with checkpoint"), "{text}");
+    assert_eq!(fs::read_to_string(cwd.join("a")).unwrap(), "one\n");
+    assert!(!cwd.join("d").exists());
+}
