@@ -225,7 +225,7 @@ async fn hooks_are_told_of_a_turn_in_order() {
     assert_eq!(inputs[0].get("turn_id"), None);
     assert_eq!(inputs[1]["prompt"], "hello");
     assert_eq!(inputs[1]["permission_mode"], "default");
-    assert_eq!(inputs[3]["token_usage"]["total_tokens"].is_i64(), true);
+    assert!(inputs[3]["token_usage"]["total_tokens"].is_i64());
     assert_eq!(inputs[4]["tool_name"], "Bash");
     assert_eq!(inputs[4]["tool_input"], json!({ "command": "echo hi" }));
     assert_eq!(inputs[4]["tool_use_id"], "c1");
