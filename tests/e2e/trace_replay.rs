@@ -9,7 +9,7 @@ use codex_test_support::sse;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::trace_record::{Bundle, Traced, response};
+use crate::trace_record::{TraceBundle, Traced, response};
 use crate::trace_reduce::unpack;
 use crate::{codex, repository};
 
@@ -135,7 +135,7 @@ async fn traced(replies: &[Vec<Value>]) -> (Traced, String) {
     (traced, thread)
 }
 
-async fn bundle_of(traced: Traced, thread: &str) -> (Bundle, TempDir) {
+async fn bundle_of(traced: Traced, thread: &str) -> (TraceBundle, TempDir) {
     let (mut bundles, home) = traced.finish().await;
     (bundles.remove(thread).unwrap(), home)
 }

@@ -15,7 +15,7 @@ use crate::engine_files::engine_files;
 use crate::session_settings::session_parts;
 use crate::settings_flags::SettingsFlags;
 use crate::trace_problems::DAMAGED;
-use crate::wiring;
+use crate::{checkpoints, wiring};
 
 /// The exit status if a request differs.
 const DIFFERENT: u8 = 1;
@@ -71,7 +71,8 @@ fn settings_change(flags: &SettingsFlags) -> anyhow::Result<SettingsChange> {
         let files = engine_files(&config);
         let catalog = ModelCatalog::bundled();
         let environment = Arc::default();
-        Ok(session_parts(config, environment, &cwd, &catalog, false, &files).config)
+        let store = checkpoints::store(&config);
+        Ok(session_parts(config, environment, &cwd, &catalog, false, &files, &store).config)
     };
     let [before, after] = [
         session(&Overrides::default())?,

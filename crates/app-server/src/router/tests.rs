@@ -126,6 +126,10 @@ impl Host for NoEngine {
         Err(HostError::Other("there are no servers here".to_owned()))
     }
 
+    fn hooks(&self, _: &Path) -> Result<codex_hooks::HookCatalog, HostError> {
+        Ok(codex_hooks::HookCatalog::default())
+    }
+
     fn feedback(&self) -> crate::host::FeedbackSettings {
         crate::host::FeedbackSettings {
             enabled: false,
