@@ -39,7 +39,8 @@ pub use config::{
     AgentRole, AgentSettings, ApprovalNotStored, CheckpointSettings, ClientHook, ClientHookCall,
     ClientHookError, ClientHooks, EndedTurn, Features, HostCall, HostToolError, HostTools,
     InstructionFiles, Limits, McpApprovals, McpServer, MessageHistory, NotAllowed, RecordedAnswer,
-    ReplaySource, RoleUnavailable, Roles, SessionConfig, ToolApproval, TurnEnded, WebSearch,
+    RecordedFailure, ReplaySource, RoleUnavailable, Roles, SessionConfig, ToolApproval, TurnEnded,
+    WebSearch,
 };
 pub use events::{EventReceiver, older_delta};
 pub use history::first_user_text;

@@ -297,9 +297,7 @@ mod tests {
     fn a_folder_that_cannot_be_told_about_is_an_error() {
         let root = tempfile::tempdir().unwrap();
         let library = library(root.path());
-        for folder in ["relative", "/bad"] {
-            let skills = library.skills(Path::new(folder), &[]);
-            assert_eq!(skills.errors[0].path, folder);
-        }
+        let skills = library.skills(Path::new("/bad"), &[]);
+        assert_eq!(skills.errors[0].path, "/bad");
     }
 }

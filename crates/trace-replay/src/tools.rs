@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use codex_core::{RecordedAnswer, ReplaySource};
+use codex_core::{RecordedAnswer, RecordedFailure, ReplaySource};
 use codex_model_client::ToolSpec;
 use codex_protocol::{FunctionCallOutputBody, ResponseItem, ThreadId};
 use codex_skills::SkillSet;
@@ -102,7 +102,7 @@ impl ReplaySource for RecordedTools {
 
 fn answer_of(result: &[u8]) -> serde_json::Result<RecordedAnswer> {
     let item = match serde_json::from_slice(result)? {
-        RecordedResult::Error { error } => return Ok(Err(error)),
+        RecordedResult::Error { error } => return Ok(Err(RecordedFailure(error))),
         RecordedResult::DirectResponse { response_item } => response_item,
     };
     // Text of a tool is kept as raw JSON, which needs a parser of its own.

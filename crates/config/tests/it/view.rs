@@ -14,6 +14,7 @@ fn every_known_key_is_shown() {
         .map(|(key, _)| key.as_str())
         .collect();
     let mut expected = [
+        "checkpoints",
         "profiles",
         "mcp_servers",
         "plugins",
@@ -25,7 +26,7 @@ fn every_known_key_is_shown() {
     let mut sorted = set.clone();
     sorted.sort_unstable();
     assert_eq!(sorted, expected);
-    assert_eq!(config.len(), 86);
+    assert_eq!(config.len(), 87);
     assert_eq!(
         config["features"],
         json!({

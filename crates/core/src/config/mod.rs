@@ -30,7 +30,7 @@ pub use hooks::{
     EndedTurn, HostCall, HostToolError, HostTools, InstructionFiles, Limits, NotAllowed, TurnEnded,
 };
 pub use mcp::{ApprovalNotStored, McpApprovals, McpServer, ToolApproval};
-pub use replay::{RecordedAnswer, ReplaySource};
+pub use replay::{RecordedAnswer, RecordedFailure, ReplaySource};
 
 /// The configuration of a session.
 #[derive(Clone, Debug)]

@@ -8,8 +8,13 @@ use codex_protocol::{FunctionCallOutputBody, ThreadId};
 use codex_skills::SkillSet;
 use futures::future::BoxFuture;
 
-/// The answer to a call; an error is the text for the model.
-pub type RecordedAnswer = Result<FunctionCallOutputBody, String>;
+/// A recorded call that failed, with the text for the model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct RecordedFailure(pub String);
+
+/// The recorded answer to a call.
+pub type RecordedAnswer = Result<FunctionCallOutputBody, RecordedFailure>;
 
 /// Provides what was recorded. Tools that start and end agents are called too, and their own answers are dropped.
 pub trait ReplaySource: Debug + Send + Sync {

@@ -148,7 +148,9 @@ async fn dispatch(
             notify_observer();
         }
         let answer = replay.answer(scope.session.emitter.thread(), &call.id);
-        return answer.await.map_err(ToolFailure::Model);
+        return answer
+            .await
+            .map_err(|failure| ToolFailure::Model(failure.0));
     }
     let Some(tool) = scope.tools.find(call) else {
         notify_observer();
