@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use crate::diff::position;
 use crate::error::RestoreError;
@@ -15,6 +16,10 @@ use crate::observe::{is_state, look, not_kept, observe};
 use crate::place::Found;
 use crate::state::{FileState, NotKept, NotKeptReason};
 use crate::store::CheckpointStore;
+
+/// How long to wait for the lock of restores. A child process holds a copy of it from its fork until it runs its program.
+const LOCK_WAIT: Duration = Duration::from_secs(1);
+const LOCK_POLL: Duration = Duration::from_millis(5);
 
 /// What a restore replaces is kept up to this size.
 const MAX_REPLACED_BYTES: u64 = 256 * 1024 * 1024;
@@ -137,7 +142,13 @@ impl CheckpointStore {
         let mut options = File::options();
         options.write(true).create(true);
         let lock = codex_private_files::open(&self.restore_lock(), &mut options)?;
-        lock.try_lock().map_err(|_| RestoreError::Busy)?;
+        let until = Instant::now() + LOCK_WAIT;
+        while lock.try_lock().is_err() {
+            if Instant::now() >= until {
+                return Err(RestoreError::Busy);
+            }
+            std::thread::sleep(LOCK_POLL);
+        }
         Ok(lock)
     }
 

@@ -242,7 +242,10 @@ impl Actor {
         }
         self.notify_status();
         for notification in &notifications {
-            self.notify(notification);
+            match notification {
+                ServerNotification::ThreadCheckpointCreated(_) => self.notify_newer(notification),
+                _ => self.notify(notification),
+            }
         }
         self.ask(now, &event.msg);
         if let Some(op) = projection::unaskable(&event.msg) {
