@@ -82,6 +82,8 @@ export function family(method: ServerNotification["method"]): string {
     case "project/changed":
     case "remoteControl/status/changed":
     case "thread/attachment/updated":
+    case "thread/checkpoint/created":
+    case "thread/checkpoint/restored":
     case "thread/environment/connected":
     case "thread/environment/disconnected":
     case "thread/goal/cleared":

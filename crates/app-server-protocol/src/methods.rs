@@ -761,11 +761,9 @@ method_table! {
         ThreadRealtimeTranscriptDone = "thread/realtime/transcript/done":
             ThreadRealtimeTranscriptDoneNotification;
         /// A turn has changed files, and what they were before is kept.
-        #[experimental]
         ThreadCheckpointCreated = "thread/checkpoint/created":
             ThreadCheckpointCreatedNotification;
         /// Files of a thread became what they were before a checkpoint.
-        #[experimental]
         ThreadCheckpointRestored = "thread/checkpoint/restored":
             ThreadCheckpointRestoredNotification;
         /// Turns were taken out of a thread's history.

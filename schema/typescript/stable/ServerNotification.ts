@@ -49,6 +49,8 @@ import type { StrictReviewRequiredNotification } from "./v2/StrictReviewRequired
 import type { TerminalInteractionNotification } from "./v2/TerminalInteractionNotification";
 import type { ThreadArchivedNotification } from "./v2/ThreadArchivedNotification";
 import type { ThreadAttachmentUpdatedNotification } from "./v2/ThreadAttachmentUpdatedNotification";
+import type { ThreadCheckpointCreatedNotification } from "./v2/ThreadCheckpointCreatedNotification";
+import type { ThreadCheckpointRestoredNotification } from "./v2/ThreadCheckpointRestoredNotification";
 import type { ThreadClosedNotification } from "./v2/ThreadClosedNotification";
 import type { ThreadDeletedNotification } from "./v2/ThreadDeletedNotification";
 import type { ThreadGoalClearedNotification } from "./v2/ThreadGoalClearedNotification";
@@ -766,6 +768,22 @@ export type ThreadRealtimeTranscriptDoneServerNotification = {
   params: ThreadRealtimeTranscriptDoneNotification;
 };
 
+/** A turn has changed files, and what they were before is kept. */
+export type ThreadCheckpointCreatedServerNotification = {
+  /** The name of the method. */
+  method: "thread/checkpoint/created";
+  /** What the method takes. */
+  params: ThreadCheckpointCreatedNotification;
+};
+
+/** Files of a thread became what they were before a checkpoint. */
+export type ThreadCheckpointRestoredServerNotification = {
+  /** The name of the method. */
+  method: "thread/checkpoint/restored";
+  /** What the method takes. */
+  params: ThreadCheckpointRestoredNotification;
+};
+
 /** Turns were taken out of a thread's history. */
 export type ThreadRevertedServerNotification = {
   /** The name of the method. */
@@ -877,6 +895,8 @@ export type ServerNotification =
   | ThreadRealtimeSdpServerNotification
   | ThreadRealtimeTranscriptDeltaServerNotification
   | ThreadRealtimeTranscriptDoneServerNotification
+  | ThreadCheckpointCreatedServerNotification
+  | ThreadCheckpointRestoredServerNotification
   | ThreadRevertedServerNotification
   | ThreadSectionChangedServerNotification
   | TurnModerationMetadataServerNotification;

@@ -396,6 +396,8 @@ export type { ThreadAttachmentOwnerListResponse } from "./ThreadAttachmentOwnerL
 export type { ThreadAttachmentRemoveParams } from "./ThreadAttachmentRemoveParams";
 export type { ThreadAttachmentRemoveResponse } from "./ThreadAttachmentRemoveResponse";
 export type { ThreadAttachmentUpdatedNotification } from "./ThreadAttachmentUpdatedNotification";
+export type { ThreadCheckpointCreatedNotification } from "./ThreadCheckpointCreatedNotification";
+export type { ThreadCheckpointRestoredNotification } from "./ThreadCheckpointRestoredNotification";
 export type { ThreadClosedNotification } from "./ThreadClosedNotification";
 export type { ThreadCompactStartParams } from "./ThreadCompactStartParams";
 export type { ThreadCompactStartResponse } from "./ThreadCompactStartResponse";
