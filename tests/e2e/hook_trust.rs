@@ -6,7 +6,7 @@ use codex_test_support::{AppServer, ModelServer};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::hooks::{Hooked, answer_with, home_with, hook};
+use crate::hooks::{Hooked, answer_with, home_with, hook, runs_command};
 use crate::setup::{server, untrusted_home};
 
 fn write(home: &TempDir, path: &str, text: &str) {
@@ -24,7 +24,7 @@ async fn list(server: &mut AppServer) -> Value {
     reply["result"]["data"][0].clone()
 }
 
-/// Trusts all hooks as they are, or does with them what `state` answer_with.
+/// Trusts all hooks as they are, or writes what `state` returns.
 async fn decide(server: &mut AppServer, state: impl Fn(&Value) -> Value) {
     let listed = list(server).await;
     let hooks = listed["hooks"].as_array().unwrap().iter();
@@ -213,4 +213,26 @@ async fn the_feature_switches_all_hooks_off() {
     assert_eq!(list(&mut hooked.server).await["hooks"], json!([]));
     assert_eq!(runs(&mut hooked).await, 0);
     hooked.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn replaced_arguments_need_the_approval_that_they_need_anyway() {
+    let output = json!({ "hookSpecificOutput": {
+        "hookEventName": "PreToolUse",
+        "permissionDecision": "allow",
+        "updatedInput": { "command": "touch made" },
+    } });
+    let hooks = json!({ "PreToolUse": hook(&format!("cat > /dev/null; echo '{output}'")) });
+    let replies = [runs_command("echo asked"), answer_with("done")];
+    let mut hooked = Hooked::with(hooks, replies).await;
+    hooked.server.start_turn(&hooked.thread, "hello").await;
+    let messages = hooked.until("item/commandExecution/requestApproval").await;
+    let question = messages.messages.last().unwrap();
+    let command = question["params"]["command"].as_str().unwrap();
+    assert!(command.contains("touch made"), "{command}");
+    let answer = json!({ "id": question["id"], "result": { "decision": "decline" } });
+    hooked.server.send(&answer).await.unwrap();
+    hooked.until("turn/completed").await;
+    assert!(!hooked.home.path().join("made").exists());
+    hooked.finish().await;
 }

@@ -51,6 +51,7 @@ mod fuzzy_search;
 mod generate;
 mod git;
 #[cfg(target_os = "linux")]
+mod hook_runs;
 mod hook_trust;
 #[cfg(target_os = "linux")]
 mod hooks;

@@ -110,3 +110,20 @@ async fn an_approved_plan_is_shown_to_the_model() {
     let is_plan = |text: &String| text.contains("# Plan\n- one") && text.contains("/plans/one.md");
     assert!(shown.iter().any(is_plan), "{shown:?}");
 }
+
+#[tokio::test]
+async fn a_sample_has_the_effort_that_was_asked_for() {
+    let replies = [message(0, "one"), message(1, "A title")];
+    let mut scripted = ScriptedThread::start(replies, json!({ "model": "gpt-5.4" })).await;
+    scripted.turn(json!({})).await;
+    let turn = newest_turn(&mut scripted).await;
+    let question = json!({ "expectedTurnId": turn, "prompt": "title?", "effort": "high" });
+    scripted.call("thread/sample", question).await;
+    let requests = scripted.model.requests();
+    let efforts = requests
+        .iter()
+        .map(|sent| sent.json()["reasoning"]["effort"].clone());
+    let efforts: Vec<Value> = efforts.collect();
+    assert_ne!(efforts[0], "high");
+    assert_eq!(efforts[1], "high");
+}

@@ -1,4 +1,4 @@
-//! What approval requests show to a person, and what can be decided on them.
+//! The content of approval requests, and the decisions on them.
 
 use codex_app_server_protocol_macros::Tagged;
 use schemars::JsonSchema;
@@ -83,7 +83,7 @@ pub enum NetworkPolicyRuleAction {
     Deny,
 }
 
-/// What one part of a command does, as far as it can be told by reading it. For display only.
+/// The kind of one command of a script, derived from its text. For display only.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Tagged, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ParsedCommand {

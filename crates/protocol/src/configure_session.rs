@@ -23,9 +23,9 @@ pub struct ConfigureSession {
     pub model_reasoning_summary: Option<ReasoningSummary>,
     /// Instructions for the model.
     pub instructions: Option<String>,
-    /// When a person is asked.
+    /// The approval policy.
     pub approval_policy: Option<AskForApproval>,
-    /// What the sandbox lets through.
+    /// The sandbox policy.
     pub sandbox_policy: Option<SandboxPolicy>,
     /// Whether the server should keep no responses.
     #[serde(default)]

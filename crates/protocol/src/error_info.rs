@@ -1,4 +1,4 @@
-//! What kind of failure an error event is about, for clients that act on it.
+//! The kind of an error, for clients that handle kinds differently.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
-//! What the engine tells: the event queue.
+//! The events of the engine.
 //!
 //! An event carries the id of the submission that caused it, which is also the id of the turn that
-//! the submission started. What happened is told by [`EventMsg`], whose families have a file each. An
+//! the submission started. [`EventMsg`] is its content; each group of events has a file. An
 //! event of a type that is not known is kept whole and written back as it was.
 
 mod approval;
@@ -35,16 +35,16 @@ pub use session::*;
 pub use tool::*;
 pub use turn::*;
 
-/// Something that happened.
+/// An event of a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    /// The submission that caused it; empty for what happens at the start of a session.
+    /// The id of the submission that caused the event; empty at the start of a session.
     pub id: String,
-    /// What happened.
+    /// The content of an event.
     pub msg: EventMsg,
 }
 
-/// What happened.
+/// The content of an event.
 ///
 /// `TurnStarted` and `TurnComplete` are written under their older names, `task_started` and
 /// `task_complete`, and read under both.
@@ -53,23 +53,23 @@ pub struct Event {
 #[non_exhaustive]
 pub enum EventMsg {
     // Session.
-    /// The session is there; always the first event.
+    /// The session is configured. Always the first event.
     SessionConfigured(Box<SessionConfiguredEvent>),
-    /// The thread has another name.
+    /// The name of the thread changed.
     ThreadNameUpdated(ThreadNameUpdatedEvent),
-    /// The session is over; always the last event.
+    /// The session has ended. Always the last event.
     ShutdownComplete,
-    /// An entry of the message history that was asked for.
+    /// A requested entry of the message history.
     GetHistoryEntryResponse(GetHistoryEntryResponseEvent),
-    /// The custom prompts that were asked for.
+    /// The requested custom prompts.
     ListCustomPromptsResponse(ListCustomPromptsResponseEvent),
-    /// The skills that were asked for.
+    /// The requested skills.
     ListSkillsResponse(ListSkillsResponseEvent),
-    /// The skills have changed; ask again.
+    /// The skills changed. Clients should list them again.
     SkillsUpdateAvailable,
-    /// Something in the configuration will go away.
+    /// A notice that a setting is deprecated.
     DeprecationNotice(DeprecationNoticeEvent),
-    /// Something happened in the background.
+    /// A message about background work.
     BackgroundEvent(BackgroundEventEvent),
 
     // Turn.
@@ -81,27 +81,27 @@ pub enum EventMsg {
     TurnComplete(TurnCompleteEvent),
     /// A turn was aborted.
     TurnAborted(TurnAbortedEvent),
-    /// Something failed; a turn that was running ends.
+    /// An error. It ends a running turn.
     Error(ErrorEvent),
-    /// Something that people should know; nothing ends.
+    /// A warning. It ends nothing.
     Warning(WarningEvent),
     /// A request to the model failed and is about to be repeated.
     StreamError(StreamErrorEvent),
-    /// The server used another model than the one asked for.
+    /// The server used a model other than the requested one.
     ModelReroute(ModelRerouteEvent),
-    /// Tokens were used, or limits have changed.
+    /// The token usage or the rate limits changed.
     TokenCount(TokenCountEvent),
     /// The history was compacted.
     ContextCompacted,
-    /// Turns were taken back.
+    /// Turns were removed from the end of the thread.
     ThreadRolledBack(ThreadRolledBackEvent),
     /// An undo started.
     UndoStarted(UndoStartedEvent),
     /// An undo ended.
     UndoCompleted(UndoCompletedEvent),
-    /// What files were before this turn changed them is kept.
+    /// A checkpoint of the files that this turn changes was created.
     CheckpointCreated(CheckpointCreatedEvent),
-    /// What the patches of this turn have changed so far.
+    /// The changes of all patches of this turn so far.
     TurnDiff(TurnDiffEvent),
     /// The model changed its checklist.
     PlanUpdate(UpdatePlan),
@@ -111,29 +111,29 @@ pub enum EventMsg {
     ExitedReviewMode(ExitedReviewModeEvent),
 
     // Messages, reasoning and other items.
-    /// The user said something.
+    /// A message of the user.
     UserMessage(UserMessageEvent),
-    /// The model said something.
+    /// A message of the model.
     AgentMessage(AgentMessageEvent),
-    /// The model is saying something.
+    /// A delta of a message of the model.
     AgentMessageDelta(DeltaEvent),
-    /// The model thought something.
+    /// Reasoning of the model.
     AgentReasoning(AgentReasoningEvent),
-    /// The model is summarising its reasoning.
+    /// A delta of a reasoning summary.
     AgentReasoningDelta(DeltaEvent),
-    /// What the model thought, unabridged.
+    /// Unabridged reasoning of the model.
     AgentReasoningRawContent(AgentReasoningEvent),
-    /// What the model is thinking, unabridged.
+    /// A delta of unabridged reasoning.
     AgentReasoningRawContentDelta(DeltaEvent),
-    /// A new part of the summary starts.
+    /// A new part of the reasoning summary starts.
     AgentReasoningSectionBreak(AgentReasoningSectionBreakEvent),
-    /// Text of an agent message.
+    /// A delta of an agent message.
     AgentMessageContentDelta(ItemDeltaEvent),
-    /// Text of a plan.
+    /// A delta of a plan.
     PlanDelta(ItemDeltaEvent),
-    /// Text of a summary of reasoning.
+    /// A delta of a reasoning summary.
     ReasoningContentDelta(ReasoningContentDeltaEvent),
-    /// Text of the reasoning itself.
+    /// A delta of the unabridged reasoning.
     ReasoningRawContentDelta(ReasoningRawContentDeltaEvent),
     /// An item of the turn started.
     ItemStarted(ItemEvent),
@@ -145,55 +145,55 @@ pub enum EventMsg {
     // Commands and patches.
     /// A command started.
     ExecCommandBegin(ExecCommandBeginEvent),
-    /// A command printed something.
+    /// Output of a command.
     ExecCommandOutputDelta(ExecCommandOutputDeltaEvent),
-    /// Something was typed into a terminal.
+    /// Input was written to a terminal.
     TerminalInteraction(TerminalInteractionEvent),
     /// A command ended.
     ExecCommandEnd(Box<ExecCommandEndEvent>),
-    /// A patch is being applied.
+    /// The application of a patch started.
     PatchApplyBegin(PatchApplyBeginEvent),
-    /// A patch was applied, or not.
+    /// The application of a patch ended.
     PatchApplyEnd(PatchApplyEndEvent),
 
     // Questions.
-    /// May this command run?
+    /// A request for approval of a command.
     ExecApprovalRequest(Box<ExecApprovalRequestEvent>),
-    /// May this patch be applied?
+    /// A request for approval of a patch.
     ApplyPatchApprovalRequest(ApplyPatchApprovalRequestEvent),
-    /// May the model have these permissions?
+    /// A request of the model for permissions.
     RequestPermissions(RequestPermissionsEvent),
-    /// The model asks the user.
+    /// The model asks the user questions.
     RequestUserInput(RequestUserInputEvent),
-    /// An MCP server asks the user.
+    /// An elicitation request of an MCP server.
     ElicitationRequest(ElicitationRequestEvent),
-    /// How the automatic review of an approval request goes.
+    /// Progress of the automatic review of an approval request.
     GuardianAssessment(GuardianAssessmentEvent),
 
     // Tools.
-    /// How far an MCP server has come with starting.
+    /// The startup status of an MCP server.
     McpStartupUpdate(McpStartupUpdateEvent),
-    /// Every MCP server has started, or failed to.
+    /// The startup of all MCP servers has ended.
     McpStartupComplete(McpStartupCompleteEvent),
     /// A call of an MCP tool started.
     McpToolCallBegin(McpToolCallBeginEvent),
     /// A call of an MCP tool ended.
     McpToolCallEnd(McpToolCallEndEvent),
-    /// What the MCP servers offer, as was asked for.
+    /// The requested tools and resources of all MCP servers.
     McpListToolsResponse(McpListToolsResponseEvent),
-    /// The client is to carry out a tool call.
+    /// A call of a tool that the client runs.
     DynamicToolCallRequest(DynamicToolCallRequestEvent),
-    /// A tool call that the client carried out is over.
+    /// The result of a tool that the client ran.
     DynamicToolCallResponse(DynamicToolCallResponseEvent),
-    /// A search of the web started.
+    /// A web search started.
     WebSearchBegin(WebSearchBeginEvent),
-    /// A search of the web ended.
+    /// A web search ended.
     WebSearchEnd(WebSearchEndEvent),
-    /// An image is being made.
+    /// The generation of an image started.
     ImageGenerationBegin(ImageGenerationBeginEvent),
-    /// An image was made.
+    /// The generation of an image ended.
     ImageGenerationEnd(ImageGenerationEndEvent),
-    /// The model looks at an image file.
+    /// The model views an image file.
     ViewImageToolCall(ViewImageToolCallEvent),
     /// A hook started.
     HookStarted(HookEvent),
@@ -201,36 +201,36 @@ pub enum EventMsg {
     HookCompleted(HookEvent),
 
     // Agents.
-    /// An agent is being spawned.
+    /// The spawn of an agent started.
     CollabAgentSpawnBegin(CollabAgentSpawnBeginEvent),
-    /// An agent was spawned, or not.
+    /// The spawn of an agent ended.
     CollabAgentSpawnEnd(CollabAgentSpawnEndEvent),
-    /// Something is being said to an agent.
+    /// A message to an agent started.
     CollabAgentInteractionBegin(CollabAgentInteractionBeginEvent),
-    /// Something was said to an agent.
+    /// A message to an agent was delivered, or could not be.
     CollabAgentInteractionEnd(CollabAgentInteractionEndEvent),
-    /// The model waits for agents.
+    /// A wait for agents started.
     CollabWaitingBegin(CollabWaitingBeginEvent),
-    /// The model waits for agents no more.
+    /// A wait for agents ended.
     CollabWaitingEnd(CollabWaitingEndEvent),
-    /// An agent is being closed.
+    /// The closing of an agent started.
     CollabCloseBegin(CollabCloseBeginEvent),
-    /// An agent was closed.
+    /// The closing of an agent ended.
     CollabCloseEnd(CollabCloseEndEvent),
-    /// An agent is being resumed.
+    /// The resumption of an agent started.
     CollabResumeBegin(CollabResumeBeginEvent),
-    /// An agent was resumed.
+    /// The resumption of an agent ended.
     CollabResumeEnd(CollabResumeEndEvent),
 
     // Realtime.
     /// A realtime conversation started.
     RealtimeConversationStarted(RealtimeConversationStartedEvent),
-    /// Something happened in a realtime conversation.
+    /// An event of a realtime conversation.
     RealtimeConversationRealtime(RealtimeConversationRealtimeEvent),
     /// A realtime conversation ended.
     RealtimeConversationClosed(RealtimeConversationClosedEvent),
 
-    /// An event of a type that is not known.
+    /// An event of an unknown type.
     #[tagged(unknown)]
     #[serde(untagged)]
     Unknown(Value),

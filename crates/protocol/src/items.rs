@@ -1,4 +1,4 @@
-//! The items of a turn as the engine reports them: what people are shown, made from the model's items.
+//! The items of a turn as the engine reports them to clients, derived from the model's items.
 //!
 //! Commands, patches and tool calls are not among them: they have begin and end events of their own.
 
@@ -15,25 +15,25 @@ use crate::user_input::UserInput;
 #[serde(tag = "type")]
 #[non_exhaustive]
 pub enum TurnItem {
-    /// What the user said.
+    /// A message of the user.
     UserMessage(UserMessageItem),
-    /// What hooks put into the conversation.
+    /// Text that hooks added to the conversation.
     HookPrompt(HookPromptItem),
-    /// What the model said.
+    /// A message of the model.
     AgentMessage(AgentMessageItem),
     /// A plan that the model proposes.
     Plan(PlanItem),
-    /// What the model thought.
+    /// Reasoning of the model.
     Reasoning(ReasoningItem),
-    /// A search of the web.
+    /// A web search.
     WebSearch(WebSearchItem),
     /// An image that the model made.
     ImageGeneration(ImageGenerationItem),
-    /// What a tool answered outside of the model's calls.
+    /// The output of a client tool that the model did not call.
     FunctionCallOutput(FunctionCallOutputItem),
     /// The history was compacted.
     ContextCompaction(ContextCompactionItem),
-    /// An item of a kind that is not known.
+    /// An item of an unknown kind.
     #[tagged(unknown)]
     #[serde(untagged)]
     Unknown(Value),
@@ -57,7 +57,7 @@ impl TurnItem {
     }
 }
 
-/// What a tool of the client answered without having been called by the model.
+/// The output of a client tool that the model did not call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FunctionCallOutputItem {
     /// The id of the item.
@@ -71,15 +71,15 @@ pub struct FunctionCallOutputItem {
     pub output: FunctionCallOutputBody,
 }
 
-/// What the user said.
+/// A message of the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserMessageItem {
     /// The id of the item.
     pub id: String,
-    /// What the client calls it.
+    /// The client's id of the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
-    /// What was said, piece by piece.
+    /// The parts of the message.
     pub content: Vec<UserInput>,
 }
 
@@ -101,41 +101,41 @@ impl UserMessageItem {
     }
 }
 
-/// What hooks put into the conversation.
+/// Text that hooks added to the conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookPromptItem {
     /// The id of the item.
     pub id: String,
-    /// One piece for each hook that spoke.
+    /// One fragment for each hook with output.
     pub fragments: Vec<HookPromptFragment>,
 }
 
-/// What one hook said.
+/// The output of one hook.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HookPromptFragment {
     /// The text.
     pub text: String,
-    /// The run of the hook that said it.
+    /// The run of the hook.
     pub hook_run_id: String,
 }
 
-/// What the model said.
+/// A message of the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentMessageItem {
     /// The id of the item.
     pub id: String,
-    /// What was said, piece by piece.
+    /// The parts of the message.
     pub content: Vec<AgentMessageContent>,
-    /// The part that the message plays in the turn.
+    /// Whether the message is commentary or the final answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<MessagePhase>,
-    /// Which memories the message draws on.
+    /// The memories that the message cites.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_citation: Option<MemoryCitation>,
 }
 
-/// A piece of what the model said.
+/// A part of a message of the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Tagged)]
 #[serde(tag = "type")]
 pub enum AgentMessageContent {
@@ -146,7 +146,7 @@ pub enum AgentMessageContent {
     },
 }
 
-/// Which memories a message draws on.
+/// The memories that a message cites.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryCitation {
@@ -179,26 +179,26 @@ pub struct PlanItem {
     pub text: String,
 }
 
-/// What the model thought.
+/// Reasoning of the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReasoningItem {
     /// The id of the item.
     pub id: String,
-    /// A summary, part by part.
+    /// The parts of the summary.
     pub summary_text: Vec<String>,
-    /// The reasoning itself, part by part, where the model shows it.
+    /// The parts of the unabridged reasoning, if the model exposes it.
     #[serde(default)]
     pub raw_content: Vec<String>,
 }
 
-/// A search of the web.
+/// A web search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WebSearchItem {
     /// The id of the item.
     pub id: String,
-    /// What was looked for, in words.
+    /// The query as a text.
     pub query: String,
-    /// What was done.
+    /// The action of the search tool.
     pub action: WebSearchAction,
 }
 
@@ -207,7 +207,7 @@ pub struct WebSearchItem {
 pub struct ImageGenerationItem {
     /// The id of the item.
     pub id: String,
-    /// How far it has come.
+    /// The status.
     pub status: String,
     /// The prompt that the image was made from.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -25,7 +25,7 @@ use crate::settings::{
 use crate::update::Update;
 use crate::user_input::UserInput;
 
-/// Something for the engine to do.
+/// A submission.
 #[derive(Clone, Debug, PartialEq, Serialize, Tagged)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -139,7 +139,7 @@ pub enum Op {
     GetHistoryEntryRequest {
         /// Which, counted from the oldest.
         offset: usize,
-        /// In which file.
+        /// The id of the file.
         log_id: u64,
     },
     /// List what the MCP servers offer.
@@ -169,7 +169,7 @@ pub enum Op {
     },
     /// Say something in a realtime conversation.
     RealtimeConversationAudio {
-        /// A piece of sound.
+        /// A chunk of audio.
         frame: RealtimeAudioFrame,
     },
     /// Write something in a realtime conversation.
@@ -210,11 +210,11 @@ pub struct UserTurn {
     pub items: Vec<UserInput>,
     /// The working directory.
     pub cwd: String,
-    /// When a person is asked.
+    /// The approval policy.
     pub approval_policy: AskForApproval,
     /// Who answers approval requests.
     pub approvals_reviewer: Option<ApprovalsReviewer>,
-    /// What the sandbox lets through.
+    /// The sandbox policy.
     pub sandbox_policy: SandboxPolicy,
     /// The model.
     pub model: String,
@@ -242,11 +242,11 @@ pub struct UserTurn {
 pub struct OverrideTurnContext {
     /// The working directory.
     pub cwd: Option<String>,
-    /// When a person is asked.
+    /// The approval policy.
     pub approval_policy: Option<AskForApproval>,
     /// Who answers approval requests.
     pub approvals_reviewer: Option<ApprovalsReviewer>,
-    /// What the sandbox lets through.
+    /// The sandbox policy.
     pub sandbox_policy: Option<SandboxPolicy>,
     /// How strongly commands are confined on Windows.
     pub windows_sandbox_level: Option<WindowsSandboxLevel>,

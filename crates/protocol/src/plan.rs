@@ -17,7 +17,7 @@ pub struct UpdatePlan {
 pub struct PlanStep {
     /// What is to be done.
     pub step: String,
-    /// How far it has come.
+    /// The status.
     pub status: StepStatus,
 }
 
@@ -29,6 +29,6 @@ pub enum StepStatus {
     Pending,
     /// It is being done.
     InProgress,
-    /// It is done.
+    /// Completed.
     Completed,
 }

@@ -55,7 +55,7 @@ pub enum ApprovalsReviewer {
     GuardianSubagent,
 }
 
-/// What the sandbox lets through.
+/// The sandbox policy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Tagged)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum SandboxPolicy {

@@ -1,5 +1,5 @@
-//! The items of the Responses API: what a model is sent and what it answers, which is also what the
-//! history of a thread is made of.
+//! The items of the Responses API: the input and output of a model. The history of a thread consists
+//! of them.
 //!
 //! The ids that the model gives to messages, reasoning and calls are read, for those who need them,
 //! and never written: neither requests nor rollout files carry them. A provider that wants them back
@@ -64,7 +64,7 @@ pub enum ImageDetail {
     Original,
 }
 
-/// What a local shell call asks for.
+/// The action of a local shell call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Tagged, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum LocalShellAction {
@@ -87,19 +87,19 @@ pub struct LocalShellExecAction {
     pub working_directory: Option<String>,
 }
 
-/// How far a local shell call has come.
+/// The status of a local shell call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LocalShellStatus {
-    /// It is done.
+    /// Completed.
     Completed,
     /// It is being written.
     InProgress,
-    /// It was cut off.
+    /// Incomplete.
     Incomplete,
 }
 
-/// The part that a message plays in its turn.
+/// Whether a message is commentary or the final answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MessagePhase {
@@ -144,14 +144,14 @@ pub enum ReasoningItemReasoningSummary {
 pub enum ResponseItem {
     /// A message of any role.
     Message {
-        /// Who speaks: `user`, `assistant`, `developer` or `system`.
+        /// The role: `user`, `assistant`, `developer` or `system`.
         role: String,
-        /// What is said.
+        /// The content.
         content: Vec<ContentItem>,
         /// Whether the model means to end its turn with it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         end_turn: Option<bool>,
-        /// The part it plays in the turn.
+        /// Whether the message is commentary or the final answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         phase: Option<MessagePhase>,
         /// The id that the model gave it.
@@ -172,11 +172,11 @@ pub enum ResponseItem {
         #[schemars(skip)]
         id: Option<String>,
     },
-    /// The model asks for a program to be run, by its built-in shell tool.
+    /// A call of the built-in local shell tool.
     LocalShellCall {
         /// The id that the output refers to.
         call_id: Option<String>,
-        /// How far the call has come.
+        /// The status of the call.
         status: LocalShellStatus,
         /// What to run.
         action: LocalShellAction,
@@ -184,7 +184,7 @@ pub enum ResponseItem {
         #[serde(default, skip_serializing)]
         id: Option<String>,
     },
-    /// The model calls a function tool.
+    /// A call of a function tool.
     FunctionCall {
         /// The name of the tool.
         name: String,
@@ -199,14 +199,14 @@ pub enum ResponseItem {
         #[serde(default, skip_serializing)]
         id: Option<String>,
     },
-    /// The model looks for tools.
+    /// A search for tools.
     ToolSearchCall {
         /// The id that the output refers to.
         call_id: Option<String>,
-        /// How far the call has come.
+        /// The status of the call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         status: Option<String>,
-        /// Who carries it out: `client` or `server`.
+        /// The executor: `client` or `server`.
         execution: String,
         /// What to look for.
         arguments: Value,
@@ -214,16 +214,16 @@ pub enum ResponseItem {
         #[serde(default, skip_serializing)]
         id: Option<String>,
     },
-    /// What a function tool or a shell call answered.
+    /// The output of a function tool or a shell call.
     FunctionCallOutput {
         /// The call that it answers.
         call_id: String,
         /// The answer.
         output: FunctionCallOutputBody,
     },
-    /// The model calls a tool that takes free text.
+    /// A call of a custom tool, whose input is free text.
     CustomToolCall {
-        /// How far the call has come.
+        /// The status of the call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         status: Option<String>,
         /// The id that the output refers to.
@@ -236,7 +236,7 @@ pub enum ResponseItem {
         #[serde(default, skip_serializing)]
         id: Option<String>,
     },
-    /// What a tool that takes free text answered.
+    /// The output of a custom tool.
     CustomToolCallOutput {
         /// The call that it answers.
         call_id: String,
@@ -252,28 +252,28 @@ pub enum ResponseItem {
         call_id: Option<String>,
         /// How the search ended.
         status: String,
-        /// Who carried it out: `client` or `server`.
+        /// The executor: `client` or `server`.
         execution: String,
         /// The tools, as they would stand in a request.
         tools: Vec<Value>,
     },
-    /// The model searched the web.
+    /// A web search.
     WebSearchCall {
-        /// How far the call has come.
+        /// The status of the call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         status: Option<String>,
-        /// What it did.
+        /// The action.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         action: Option<WebSearchAction>,
         /// The id that the model gave the item.
         #[serde(default, skip_serializing)]
         id: Option<String>,
     },
-    /// The model made an image.
+    /// The generation of an image.
     ImageGenerationCall {
         /// The id that the model gave it.
         id: String,
-        /// How far the call has come.
+        /// The status of the call.
         status: String,
         /// The prompt that the image was made from.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -286,13 +286,13 @@ pub enum ResponseItem {
         /// The commit that holds it.
         ghost_commit: GhostCommit,
     },
-    /// What a server's compaction made of the history before it.
+    /// A history that the server compacted.
     #[serde(alias = "compaction_summary")]
     Compaction {
         /// The compacted history, in a form that only the model's server can read.
         encrypted_content: String,
     },
-    /// An item of a type that is not known.
+    /// An item of an unknown type.
     #[tagged(unknown)]
     #[serde(untagged)]
     #[schemars(with = "OtherSchema")]
@@ -341,38 +341,38 @@ impl ResponseItem {
     }
 }
 
-/// What the model did on the web.
+/// The action of a web search tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[schemars(transform = tagged::exactly_one)]
 #[non_exhaustive]
 #[schemars(rename = "ResponsesApiWebSearchAction")]
 pub enum WebSearchAction {
-    /// It searched.
+    /// A search.
     Search {
-        /// What for.
+        /// The query.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         query: Option<String>,
-        /// What for, when it searched for several things at once.
+        /// The queries, if there are several.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         queries: Option<Vec<String>>,
     },
-    /// It opened a page.
+    /// A page was opened.
     OpenPage {
         /// Which.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         url: Option<String>,
     },
-    /// It looked for text in a page.
+    /// A search inside a page.
     FindInPage {
-        /// Which page.
+        /// The address of the page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         url: Option<String>,
-        /// Which text.
+        /// The text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pattern: Option<String>,
     },
-    /// Something that is not known.
+    /// An unknown action.
     #[tagged(unknown)]
     #[serde(untagged)]
     #[schemars(with = "OtherSchema")]

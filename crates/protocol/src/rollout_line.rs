@@ -135,11 +135,11 @@ pub struct RolloutLine {
     pub item: RolloutItem,
 }
 
-/// What a line says.
+/// The content of a line.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum RolloutItem {
-    /// What the thread is. The first line; a fork has that of its source as the second.
+    /// The metadata of the thread. The first line; a fork has that of its source as the second.
     SessionMeta(Box<SessionMeta>),
     /// An item was added to the history.
     ResponseItem(ResponseItem),

@@ -1,4 +1,4 @@
-//! What a rollout file says of its thread at the start.
+//! The first line of a rollout: the metadata of its thread.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use crate::dynamic_tool::DynamicToolSpec;
 use crate::ids::{AgentPath, ThreadId};
 use crate::session::{GitInfo, SessionSource};
 
-/// What a thread is.
+/// The metadata of a thread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionMeta {
     /// The thread.
@@ -23,7 +23,7 @@ pub struct SessionMeta {
     pub originator: String,
     /// The version of the engine that created it.
     pub cli_version: String,
-    /// What started it.
+    /// The origin of the thread.
     #[serde(default)]
     pub source: SessionSource,
     /// The name that it is shown under, if it is an agent.
@@ -35,18 +35,18 @@ pub struct SessionMeta {
     /// Its place in the tree of agents, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_path: Option<AgentPath>,
-    /// The provider of its model; older records do not tell.
+    /// The model provider; absent in older records.
     pub model_provider: Option<String>,
-    /// The instructions that every request carries; older records do not tell.
+    /// The base instructions of every request; absent in older records.
     pub base_instructions: Option<BaseInstructions>,
-    /// The tools that the client carries out; those in a form that is not known are left out.
+    /// The tools that the client runs, without those in an unknown form.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         deserialize_with = "known_tools"
     )]
     pub dynamic_tools: Option<Vec<DynamicToolSpec>>,
-    /// What memories may do with it; absent if anything.
+    /// The permitted use for memories; absent if unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_mode: Option<String>,
     /// The repository that it was started in.
@@ -54,7 +54,7 @@ pub struct SessionMeta {
     pub git: Option<GitInfo>,
 }
 
-/// The instructions that every request carries.
+/// The base instructions of every request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BaseInstructions {
     /// The text.

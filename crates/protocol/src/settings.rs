@@ -50,7 +50,7 @@ impl ServiceTier {
     }
 }
 
-/// How model and person work together, with the settings that come with it.
+/// The collaboration mode and its settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CollaborationMode {
@@ -60,7 +60,7 @@ pub struct CollaborationMode {
     pub settings: Settings,
 }
 
-/// A way in which model and person work together.
+/// A collaboration mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ModeKind {

@@ -1,15 +1,15 @@
-//! What the engine is told: the submission queue.
+//! The submissions of clients to the engine.
 
 use serde::{Deserialize, Serialize};
 
 use crate::op::Op;
 
-/// Something for the engine to do.
+/// A submission.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Submission {
     /// The id that events caused by it carry. Also the id of the turn that it starts.
     pub id: String,
-    /// What to do.
+    /// The operation.
     pub op: Op,
     /// The trace that it belongs to.
     #[serde(

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::account::PlanType;
 
-/// How many tokens were used.
+/// A number of used tokens by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenUsage {
     /// Tokens sent.
@@ -44,7 +44,7 @@ impl TokenUsage {
     }
 }
 
-/// What a thread has used so far.
+/// The token usage of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenUsageInfo {
     /// All requests together.
@@ -55,7 +55,7 @@ pub struct TokenUsageInfo {
     pub model_context_window: Option<i64>,
 }
 
-/// Where an account stands with the limits on its use.
+/// The rate limits of an account.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RateLimitSnapshot {
     /// Which family of limits it is.

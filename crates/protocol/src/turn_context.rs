@@ -1,4 +1,4 @@
-//! What a rollout file says of the settings of a turn.
+//! The line of a rollout with the settings of a turn.
 
 use codex_app_server_protocol_macros::sparse;
 use serde::{Deserialize, Serialize};
@@ -21,9 +21,9 @@ pub struct TurnContext {
     pub current_date: Option<String>,
     /// The local time zone, by its IANA name.
     pub timezone: Option<String>,
-    /// When a person is asked.
+    /// The approval policy.
     pub approval_policy: AskForApproval,
-    /// What the sandbox lets through.
+    /// The sandbox policy.
     pub sandbox_policy: SandboxPolicy,
     /// The domains that managed requirements name.
     pub network: Option<TurnContextNetwork>,
@@ -31,7 +31,7 @@ pub struct TurnContext {
     pub model: String,
     /// The style in which the model writes.
     pub personality: Option<Personality>,
-    /// How model and person work together.
+    /// The collaboration mode.
     pub collaboration_mode: Option<CollaborationMode>,
     /// Whether there is a realtime conversation.
     pub realtime_active: Option<bool>,
@@ -46,7 +46,7 @@ pub struct TurnContext {
     pub developer_instructions: Option<String>,
     /// The JSON Schema that the answer should follow.
     pub final_output_json_schema: Option<Value>,
-    /// How long outputs are cut.
+    /// The limit for outputs of tools.
     pub truncation_policy: Option<TruncationPolicy>,
 }
 
@@ -59,16 +59,16 @@ pub struct TurnContextNetwork {
     pub denied_domains: Vec<String>,
 }
 
-/// How long outputs are cut.
+/// The limit for outputs of tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TruncationPolicy {
-    /// What is counted.
+    /// The unit of the limit.
     pub mode: TruncationMode,
-    /// How much is left.
+    /// The limit.
     pub limit: u64,
 }
 
-/// What is counted when an output is cut.
+/// The unit of an output limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TruncationMode {

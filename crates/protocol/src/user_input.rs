@@ -1,4 +1,4 @@
-//! What a user puts into a turn.
+//! The input of a turn.
 
 use codex_app_server_protocol_macros::Tagged;
 use serde::{Deserialize, Serialize};

@@ -29,8 +29,8 @@ use crate::state::{EarlyEnd, ReplayState};
 use crate::timeline::Timeline;
 use crate::tools::RecordedTools;
 
-/// A replay in which nothing happens for this long has stopped.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// A replay without progress for this long has stalled.
+const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How to replay.
 #[derive(Debug, Clone, Default)]
@@ -174,7 +174,7 @@ fn provider(script: &Script, recording: &Recording) -> Provider {
 async fn stalled(timeline: &Timeline) {
     loop {
         let before = timeline.progress();
-        tokio::time::sleep(PATIENCE).await;
+        tokio::time::sleep(STALL_TIMEOUT).await;
         if timeline.progress() == before {
             return;
         }

@@ -37,7 +37,7 @@ pub(crate) struct ThreadScript {
     pub(crate) requests: VecDeque<RecordedRequest>,
     pub(crate) turn_ends: VecDeque<Moment>,
     pub(crate) tool_starts: HashMap<String, VecDeque<Moment>>,
-    pub(crate) tool_answers: HashMap<String, VecDeque<RecordedAnswer>>,
+    pub(crate) tool_ends: HashMap<String, VecDeque<RecordedToolEnd>>,
     turns: BTreeMap<String, RecordedTurn>,
 }
 
@@ -77,7 +77,7 @@ pub(crate) enum RecordedEnd {
 
 /// The end of a tool call.
 #[derive(Debug, Clone)]
-pub(crate) struct RecordedAnswer {
+pub(crate) struct RecordedToolEnd {
     pub(crate) at: Moment,
     pub(crate) result: Option<PayloadRef>,
 }
@@ -179,9 +179,9 @@ impl Script {
                 result_payload,
                 ..
             } => {
-                let answers = &mut self.thread(thread).tool_answers;
+                let answers = &mut self.thread(thread).tool_ends;
                 let answers = answers.entry(tool_call_id.as_str().to_owned()).or_default();
-                answers.push_back(RecordedAnswer {
+                answers.push_back(RecordedToolEnd {
                     at,
                     result: result_payload.clone(),
                 });

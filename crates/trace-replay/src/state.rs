@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::difference::{Difference, DifferenceKind, compare};
-use crate::script::{RecordedAnswer, RecordedRequest, ThreadScript};
+use crate::script::{RecordedRequest, RecordedToolEnd, ThreadScript};
 use crate::timeline::{Moment, Timeline};
 
 /// Texts that contain a measured duration: the words before and after the number.
@@ -207,10 +207,8 @@ impl ReplayState {
     }
 
     /// The recorded answer to a call; none if it was stopped.
-    pub(crate) fn answer(&self, thread: &str, call: &str) -> Option<RecordedAnswer> {
-        self.with_thread(thread, |script| {
-            script.tool_answers.get_mut(call)?.pop_front()
-        })
+    pub(crate) fn answer(&self, thread: &str, call: &str) -> Option<RecordedToolEnd> {
+        self.with_thread(thread, |script| script.tool_ends.get_mut(call)?.pop_front())
     }
 
     fn with_thread<T>(

@@ -42,7 +42,7 @@ export type UnknownParsedCommand = {
   cmd: string;
 };
 
-/** What one part of a command does, as far as it can be told by reading it. For display only. */
+/** The kind of one command of a script, derived from its text. For display only. */
 export type ParsedCommand =
   | ReadParsedCommand
   | ListFilesParsedCommand

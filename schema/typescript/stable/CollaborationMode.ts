@@ -2,7 +2,7 @@
 import type { ModeKind } from "./ModeKind";
 import type { Settings } from "./Settings";
 
-/** How model and person work together, with the settings that come with it. */
+/** The collaboration mode and its settings. */
 export type CollaborationMode = {
   /** The mode. */
   mode: ModeKind;

@@ -7,5 +7,5 @@ export type ExecLocalShellAction = LocalShellExecAction & {
   type: "exec";
 };
 
-/** What a local shell call asks for. */
+/** The action of a local shell call. */
 export type LocalShellAction = ExecLocalShellAction;

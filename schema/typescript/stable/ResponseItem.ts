@@ -14,13 +14,13 @@ import type { JsonValue } from "./serde_json/JsonValue";
 export type MessageResponseItem = {
   /** Tells which variant this is. */
   type: "message";
-  /** Who speaks: `user`, `assistant`, `developer` or `system`. */
+  /** The role: `user`, `assistant`, `developer` or `system`. */
   role: string;
-  /** What is said. */
+  /** The content. */
   content: Array<ContentItem>;
   /** Whether the model means to end its turn with it. */
   end_turn?: boolean | null;
-  /** The part it plays in the turn. */
+  /** Whether the message is commentary or the final answer. */
   phase?: MessagePhase | null;
   /** The id that the model gave it. */
   id?: string | null;
@@ -38,13 +38,13 @@ export type ReasoningResponseItem = {
   encrypted_content: string | null;
 };
 
-/** The model asks for a program to be run, by its built-in shell tool. */
+/** A call of the built-in local shell tool. */
 export type LocalShellCallResponseItem = {
   /** Tells which variant this is. */
   type: "local_shell_call";
   /** The id that the output refers to. */
   call_id: string | null;
-  /** How far the call has come. */
+  /** The status of the call. */
   status: LocalShellStatus;
   /** What to run. */
   action: LocalShellAction;
@@ -52,7 +52,7 @@ export type LocalShellCallResponseItem = {
   id?: string | null;
 };
 
-/** The model calls a function tool. */
+/** A call of a function tool. */
 export type FunctionCallResponseItem = {
   /** Tells which variant this is. */
   type: "function_call";
@@ -68,15 +68,15 @@ export type FunctionCallResponseItem = {
   id?: string | null;
 };
 
-/** The model looks for tools. */
+/** A search for tools. */
 export type ToolSearchCallResponseItem = {
   /** Tells which variant this is. */
   type: "tool_search_call";
   /** The id that the output refers to. */
   call_id: string | null;
-  /** How far the call has come. */
+  /** The status of the call. */
   status?: string | null;
-  /** Who carries it out: `client` or `server`. */
+  /** The executor: `client` or `server`. */
   execution: string;
   /** What to look for. */
   arguments: JsonValue;
@@ -84,7 +84,7 @@ export type ToolSearchCallResponseItem = {
   id?: string | null;
 };
 
-/** What a function tool or a shell call answered. */
+/** The output of a function tool or a shell call. */
 export type FunctionCallOutputResponseItem = {
   /** Tells which variant this is. */
   type: "function_call_output";
@@ -94,11 +94,11 @@ export type FunctionCallOutputResponseItem = {
   output: FunctionCallOutputBody;
 };
 
-/** The model calls a tool that takes free text. */
+/** A call of a custom tool, whose input is free text. */
 export type CustomToolCallResponseItem = {
   /** Tells which variant this is. */
   type: "custom_tool_call";
-  /** How far the call has come. */
+  /** The status of the call. */
   status?: string | null;
   /** The id that the output refers to. */
   call_id: string;
@@ -110,7 +110,7 @@ export type CustomToolCallResponseItem = {
   id?: string | null;
 };
 
-/** What a tool that takes free text answered. */
+/** The output of a custom tool. */
 export type CustomToolCallOutputResponseItem = {
   /** Tells which variant this is. */
   type: "custom_tool_call_output";
@@ -130,31 +130,31 @@ export type ToolSearchOutputResponseItem = {
   call_id: string | null;
   /** How the search ended. */
   status: string;
-  /** Who carried it out: `client` or `server`. */
+  /** The executor: `client` or `server`. */
   execution: string;
   /** The tools, as they would stand in a request. */
   tools: Array<JsonValue>;
 };
 
-/** The model searched the web. */
+/** A web search. */
 export type WebSearchCallResponseItem = {
   /** Tells which variant this is. */
   type: "web_search_call";
-  /** How far the call has come. */
+  /** The status of the call. */
   status?: string | null;
-  /** What it did. */
+  /** The action. */
   action?: WebSearchAction | null;
   /** The id that the model gave the item. */
   id?: string | null;
 };
 
-/** The model made an image. */
+/** The generation of an image. */
 export type ImageGenerationCallResponseItem = {
   /** Tells which variant this is. */
   type: "image_generation_call";
   /** The id that the model gave it. */
   id: string;
-  /** How far the call has come. */
+  /** The status of the call. */
   status: string;
   /** The prompt that the image was made from. */
   revised_prompt?: string | null;
@@ -170,7 +170,7 @@ export type GhostSnapshotResponseItem = {
   ghost_commit: GhostCommit;
 };
 
-/** What a server's compaction made of the history before it. */
+/** A history that the server compacted. */
 export type CompactionResponseItem = {
   /** Tells which variant this is. */
   type: "compaction";
@@ -178,7 +178,7 @@ export type CompactionResponseItem = {
   encrypted_content: string;
 };
 
-/** An item of a type that is not known. */
+/** An item of an unknown type. */
 export type OtherResponseItem = {
   /** Tells which variant this is. */
   type: "other";

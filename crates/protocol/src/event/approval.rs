@@ -12,52 +12,48 @@ use crate::approval::{
 use crate::policy::{PermissionProfile, RequestPermissionProfile};
 use crate::session::RequestId;
 
-/// May this command run?
+/// A request for approval of a command.
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExecApprovalRequestEvent {
-    /// The call.
     pub call_id: String,
-    /// What to name in the answer, where it is not the call.
+    /// The id for the answer, if it differs from the call id.
     pub approval_id: Option<String>,
-    /// The turn.
     #[serde(default)]
     pub turn_id: String,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// The folder that it would run in.
+    /// The working folder of the command.
     pub cwd: String,
-    /// Why it is asked.
+    /// The reason to show to the user.
     pub reason: Option<String>,
-    /// The connection that is asked about, where it is not the command.
+    /// The connection, if the request is about network access and not about the command.
     pub network_approval_context: Option<NetworkApprovalContext>,
-    /// The words that a new rule could allow.
+    /// The command prefix that a new rule would allow.
     pub proposed_execpolicy_amendment: Option<ExecPolicyAmendment>,
-    /// The network rules that could be added.
+    /// Network rules to offer.
     pub proposed_network_policy_amendments: Option<Vec<NetworkPolicyAmendment>>,
-    /// The permissions that the command would have beyond the sandbox.
+    /// The permissions that the command would get beyond those of the sandbox.
     pub additional_permissions: Option<PermissionProfile>,
-    /// The skill that the command belongs to.
+    /// The skill that contains the command.
     pub skill_metadata: Option<ExecApprovalSkillMetadata>,
-    /// The answers to offer, in this order.
+    /// The decisions to offer, in order of display.
     pub available_decisions: Option<Vec<ReviewDecision>>,
-    /// What the parts of the command do.
+    /// The commands in the script, parsed for display.
     pub parsed_cmd: Vec<ParsedCommand>,
 }
 
-/// The skill that a command belongs to.
+/// The skill that contains a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecApprovalSkillMetadata {
     /// The path of its `SKILL.md`.
     pub path_to_skills_md: String,
 }
 
-/// A connection that approval is asked for.
+/// A network connection that needs an approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetworkApprovalContext {
-    /// The host.
     pub host: String,
-    /// The protocol.
     pub protocol: NetworkApprovalProtocol,
 }
 
@@ -65,174 +61,156 @@ pub struct NetworkApprovalContext {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NetworkApprovalProtocol {
-    /// HTTP.
     Http,
-    /// HTTP over TLS.
+    /// HTTPS.
     Https,
-    /// TCP by way of SOCKS.
+    /// TCP through SOCKS 5.
     Socks5Tcp,
-    /// UDP by way of SOCKS.
+    /// UDP through SOCKS 5.
     Socks5Udp,
 }
 
-/// May this patch be applied?
+/// A request for approval of a patch.
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApplyPatchApprovalRequestEvent {
-    /// The call.
     pub call_id: String,
-    /// The turn.
     #[serde(default)]
     pub turn_id: String,
-    /// What it does, by the path of the file.
+    /// The changes by file path.
     pub changes: BTreeMap<String, FileChange>,
-    /// Why it is asked.
+    /// The reason to show to the user.
     pub reason: Option<String>,
-    /// A folder that could be opened for writing until the session ends.
+    /// A folder to make writable for the rest of the session.
     pub grant_root: Option<String>,
 }
 
-/// May the model have these permissions?
+/// A request of the model for permissions.
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestPermissionsEvent {
-    /// The call.
     pub call_id: String,
-    /// The turn.
     #[serde(default)]
     pub turn_id: String,
-    /// What for.
+    /// The purpose that the model states.
     pub reason: Option<String>,
-    /// Which.
     pub permissions: RequestPermissionProfile,
 }
 
-/// The model asks the user.
+/// The model asks the user questions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestUserInputEvent {
-    /// The call.
     pub call_id: String,
-    /// The turn, which is what the answer names.
+    /// The id of the turn. The answer contains it.
     #[serde(default)]
     pub turn_id: String,
-    /// The questions.
     pub questions: Vec<RequestUserInputQuestion>,
 }
 
 /// A question to the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestUserInputQuestion {
-    /// The name that the answer goes under.
+    /// The key of the answer.
     pub id: String,
-    /// A few words to stand above it.
+    /// A short title.
     pub header: String,
-    /// The question.
     pub question: String,
-    /// Whether an answer of the user's own is possible besides the options.
+    /// Whether the user may enter an answer that is not among the options.
     #[serde(default, rename = "isOther")]
     pub is_other: bool,
-    /// Whether the answer should not be shown while it is typed.
+    /// Whether to hide the answer during input.
     #[serde(default, rename = "isSecret")]
     pub is_secret: bool,
-    /// Answers to choose from.
+    /// The options; absent for a free answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub options: Option<Vec<RequestUserInputOption>>,
 }
 
-/// An answer to choose.
+/// An option of a question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestUserInputOption {
-    /// The answer.
+    /// The text of the option, which is also the answer.
     pub label: String,
-    /// What it would mean.
+    /// The consequences of this choice.
     pub description: String,
 }
 
-/// An MCP server asks the user.
+/// An elicitation request of an MCP server.
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ElicitationRequestEvent {
-    /// The turn that was running.
+    /// The active turn, if any.
     pub turn_id: Option<String>,
-    /// The server.
     pub server_name: String,
-    /// The server's request, which the answer names.
+    /// The id of the server's request. The answer contains it.
     pub id: RequestId,
-    /// What is asked.
+    /// The content of the request.
     pub request: ElicitationRequest,
 }
 
-/// What an MCP server asks.
+/// The content of an elicitation request.
 #[derive(Clone, Debug, PartialEq, Serialize, Tagged)]
 #[serde(tag = "mode", rename_all = "snake_case")]
 pub enum ElicitationRequest {
-    /// To fill in a form.
+    /// The user fills in a form.
     Form {
-        /// What the server adds for clients that know it.
+        /// The `_meta` object of the server.
         #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
         meta: Option<Value>,
-        /// What to say to the user.
+        /// The message to the user.
         message: String,
         /// The fields of the form, as a JSON Schema.
         requested_schema: Value,
     },
-    /// To visit a page.
+    /// The user visits a page.
     Url {
-        /// What the server adds for clients that know it.
+        /// The `_meta` object of the server.
         #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
         meta: Option<Value>,
-        /// What to say to the user.
+        /// The message to the user.
         message: String,
-        /// The page.
+        /// The address of the page.
         url: String,
-        /// What the server knows the visit by.
+        /// The server's id of this elicitation.
         elicitation_id: String,
     },
 }
 
-/// How the automatic review of an approval request goes.
+/// Progress of the automatic review of an approval request.
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GuardianAssessmentEvent {
-    /// What is reviewed: a call.
+    /// The id of the reviewed tool call.
     pub id: String,
-    /// The turn.
     #[serde(default)]
     pub turn_id: String,
-    /// How far the review has come.
+    /// The status of the review.
     pub status: GuardianAssessmentStatus,
-    /// The risk, from 0 to 100.
     pub risk_score: Option<u8>,
-    /// The risk, roughly.
+    /// The risk as a category.
     pub risk_level: Option<GuardianRiskLevel>,
-    /// Why.
     pub rationale: Option<String>,
-    /// What is to be done if it is approved, in short.
+    /// A summary of the action under review.
     pub action: Option<Value>,
 }
 
-/// How far an automatic review has come.
+/// The status of an automatic review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GuardianAssessmentStatus {
-    /// It is under way.
+    /// The review is running.
     InProgress,
-    /// The action was approved.
     Approved,
-    /// The action was denied.
     Denied,
-    /// The review did not end.
+    /// The review was aborted before a decision.
     Aborted,
 }
 
-/// How risky an action is.
+/// The risk category of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GuardianRiskLevel {
-    /// Hardly.
     Low,
-    /// Somewhat.
     Medium,
-    /// Very.
     High,
 }

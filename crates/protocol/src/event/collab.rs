@@ -8,228 +8,217 @@ use serde::{Deserialize, Serialize};
 use crate::ids::ThreadId;
 use crate::settings::ReasoningEffort;
 
-/// How an agent is doing.
+/// The status of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentStatus {
-    /// It is starting.
     PendingInit,
-    /// It works.
+    /// A turn is running.
     Running,
-    /// It was interrupted, and can go on.
+    /// The turn was interrupted. The agent accepts more input.
     Interrupted,
-    /// It is done; this was the last thing that it said.
+    /// The turn completed, with the last message.
     Completed(Option<String>),
-    /// It failed; this is why.
+    /// The turn failed, with the error message.
     Errored(String),
-    /// It was closed.
+    /// The agent was closed.
     Shutdown,
-    /// There is no such agent.
+    /// No agent has this id.
     NotFound,
 }
 
 impl AgentStatus {
-    /// Whether nothing more is to be expected of the agent unless it is told something.
+    /// Whether the agent does nothing more without new input.
     pub fn is_final(&self) -> bool {
         !matches!(self, Self::PendingInit | Self::Running | Self::Interrupted)
     }
 }
 
-/// An agent, and what it is called.
+/// The thread and the names of an agent.
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollabAgentRef {
-    /// Its thread.
+    /// The thread of the agent.
     pub thread_id: ThreadId,
-    /// The name it is shown under.
+    /// The display name.
     pub agent_nickname: Option<String>,
-    /// The role it was given.
+    /// The role.
     #[serde(alias = "agent_type")]
     pub agent_role: Option<String>,
 }
 
-/// An agent, what it is called, and how it is doing.
+/// The thread, the names and the status of an agent.
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollabAgentStatusEntry {
-    /// Its thread.
+    /// The thread of the agent.
     pub thread_id: ThreadId,
-    /// The name it is shown under.
+    /// The display name.
     pub agent_nickname: Option<String>,
-    /// The role it was given.
+    /// The role.
     #[serde(alias = "agent_type")]
     pub agent_role: Option<String>,
-    /// How it is doing.
+    /// The current status.
     pub status: AgentStatus,
 }
 
-/// An agent is being spawned.
+/// The spawn of an agent started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollabAgentSpawnBeginEvent {
-    /// The call.
     pub call_id: String,
-    /// The thread that spawns it.
+    /// The thread of the caller.
     pub sender_thread_id: ThreadId,
-    /// What it is told.
+    /// The first message to the agent.
     pub prompt: String,
-    /// The model that was asked for; empty for none in particular.
+    /// The requested model; empty if none was requested.
     #[serde(default)]
     pub model: String,
-    /// The reasoning effort that was asked for.
+    /// The requested reasoning effort.
     #[serde(default = "medium")]
     pub reasoning_effort: ReasoningEffort,
 }
 
-/// An agent was spawned, or not.
+/// The spawn of an agent ended.
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollabAgentSpawnEndEvent {
-    /// The call.
     pub call_id: String,
-    /// The thread that spawned it.
+    /// The thread of the caller.
     pub sender_thread_id: ThreadId,
-    /// Its thread; null if it could not be spawned.
+    /// The thread of the agent; null if the spawn failed.
     #[serde(default, skip_serializing_if = "never")]
     pub new_thread_id: Option<ThreadId>,
-    /// The name it is shown under.
+    /// The display name.
     pub new_agent_nickname: Option<String>,
-    /// The role it was given.
+    /// The role.
     pub new_agent_role: Option<String>,
-    /// What it was told.
+    /// The first message to the agent.
     pub prompt: String,
-    /// The model that it uses.
+    /// The model of the agent.
     #[serde(default)]
     pub model: String,
-    /// The reasoning effort that it uses.
+    /// The reasoning effort of the agent.
     #[serde(default = "medium")]
     pub reasoning_effort: ReasoningEffort,
-    /// How it is doing.
+    /// The current status.
     pub status: AgentStatus,
 }
 
-/// Something is being said to an agent.
+/// A message to an agent started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollabAgentInteractionBeginEvent {
-    /// The call.
     pub call_id: String,
-    /// The thread that speaks.
+    /// The thread of the sender.
     pub sender_thread_id: ThreadId,
-    /// The thread that is spoken to.
+    /// The thread of the receiver.
     pub receiver_thread_id: ThreadId,
-    /// What is said.
+    /// The message.
     pub prompt: String,
 }
 
-/// Something was said to an agent.
+/// A message to an agent was delivered, or could not be.
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollabAgentInteractionEndEvent {
-    /// The call.
     pub call_id: String,
-    /// The thread that spoke.
+    /// The thread of the sender.
     pub sender_thread_id: ThreadId,
-    /// The thread that was spoken to.
+    /// The thread of the receiver.
     pub receiver_thread_id: ThreadId,
-    /// The name that the receiver is shown under.
+    /// The display name of the receiver.
     pub receiver_agent_nickname: Option<String>,
-    /// The role that the receiver was given.
+    /// The role of the receiver.
     pub receiver_agent_role: Option<String>,
-    /// What was said.
+    /// The message.
     pub prompt: String,
-    /// How the receiver is doing.
+    /// The current status of the receiver.
     pub status: AgentStatus,
 }
 
-/// The model waits for agents.
+/// A wait for agents started.
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollabWaitingBeginEvent {
-    /// The thread that waits.
+    /// The waiting thread.
     pub sender_thread_id: ThreadId,
-    /// The threads that it waits for.
+    /// The awaited threads.
     pub receiver_thread_ids: Vec<ThreadId>,
-    /// The same, and what they are called.
+    /// The awaited threads with their names.
     #[serde(default)]
     pub receiver_agents: Vec<CollabAgentRef>,
-    /// The call.
     pub call_id: String,
 }
 
-/// The model waits for agents no more.
+/// A wait for agents ended.
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollabWaitingEndEvent {
-    /// The thread that waited.
+    /// The waiting thread.
     pub sender_thread_id: ThreadId,
-    /// The call.
     pub call_id: String,
-    /// The agents that are done, and what they are called.
+    /// The agents with a final status, with their names.
     #[serde(default)]
     pub agent_statuses: Vec<CollabAgentStatusEntry>,
-    /// The agents that are done.
+    /// The final statuses by thread.
     pub statuses: BTreeMap<ThreadId, AgentStatus>,
 }
 
-/// An agent is being closed.
+/// The closing of an agent started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollabCloseBeginEvent {
-    /// The call.
     pub call_id: String,
-    /// The thread that closes it.
+    /// The thread of the caller.
     pub sender_thread_id: ThreadId,
-    /// The thread that is closed.
+    /// The thread of the agent.
     pub receiver_thread_id: ThreadId,
 }
 
-/// An agent was closed.
+/// The closing of an agent ended.
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollabCloseEndEvent {
-    /// The call.
     pub call_id: String,
-    /// The thread that closed it.
+    /// The thread of the caller.
     pub sender_thread_id: ThreadId,
-    /// The thread that was closed.
+    /// The thread of the agent.
     pub receiver_thread_id: ThreadId,
-    /// The name that it was shown under.
+    /// The display name.
     pub receiver_agent_nickname: Option<String>,
-    /// The role that it was given.
+    /// The role.
     pub receiver_agent_role: Option<String>,
-    /// How it was doing before.
+    /// The status before it was closed.
     pub status: AgentStatus,
 }
 
-/// An agent is being resumed.
+/// The resumption of an agent started.
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollabResumeBeginEvent {
-    /// The call.
     pub call_id: String,
-    /// The thread that resumes it.
+    /// The thread of the caller.
     pub sender_thread_id: ThreadId,
-    /// The thread that is resumed.
+    /// The thread of the agent.
     pub receiver_thread_id: ThreadId,
-    /// The name that it is shown under.
+    /// The display name.
     pub receiver_agent_nickname: Option<String>,
-    /// The role that it was given.
+    /// The role.
     pub receiver_agent_role: Option<String>,
 }
 
-/// An agent was resumed.
+/// The resumption of an agent ended.
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollabResumeEndEvent {
-    /// The call.
     pub call_id: String,
-    /// The thread that resumed it.
+    /// The thread of the caller.
     pub sender_thread_id: ThreadId,
-    /// The thread that was resumed.
+    /// The thread of the agent.
     pub receiver_thread_id: ThreadId,
-    /// The name that it is shown under.
+    /// The display name.
     pub receiver_agent_nickname: Option<String>,
-    /// The role that it was given.
+    /// The role.
     pub receiver_agent_role: Option<String>,
-    /// How it is doing now.
+    /// The status after the resumption.
     pub status: AgentStatus,
 }
 
@@ -237,7 +226,7 @@ fn medium() -> ReasoningEffort {
     ReasoningEffort::Medium
 }
 
-/// For the one field of a sparse event that is written also when it is null.
+/// For a field of a sparse event that is written even if it is null.
 fn never<T>(_: &Option<T>) -> bool {
     false
 }

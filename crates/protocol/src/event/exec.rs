@@ -9,30 +9,27 @@ use crate::approval::ParsedCommand;
 use crate::base64_bytes::Base64Bytes;
 use crate::raw_text::RawText;
 
-/// Who had a command run.
+/// The origin of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExecCommandSource {
-    /// The model.
     #[default]
     Agent,
-    /// The user.
+    /// A shell command of the user.
     UserShell,
-    /// The model, in a terminal that may outlive the call.
+    /// The model, in a new terminal that can outlive the call.
     UnifiedExecStartup,
-    /// The model, in a terminal that was there already.
+    /// The model, in an existing terminal.
     UnifiedExecInteraction,
 }
 
-/// How a command ended.
+/// The result of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExecCommandStatus {
-    /// Well.
     Completed,
-    /// Badly.
     Failed,
-    /// It was not run, because it was not approved.
+    /// The command was not approved and did not run.
     Declined,
 }
 
@@ -40,54 +37,48 @@ pub enum ExecCommandStatus {
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecCommandBeginEvent {
-    /// The call.
     pub call_id: String,
-    /// The terminal that it runs in.
+    /// The terminal, if there is one.
     pub process_id: Option<String>,
-    /// The turn.
     pub turn_id: String,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// The folder that it runs in.
+    /// The working folder.
     pub cwd: String,
-    /// What its parts do.
+    /// The commands in the script, parsed for display.
     pub parsed_cmd: Vec<ParsedCommand>,
-    /// Who had it run.
+    /// The origin of the command.
     #[serde(default)]
     pub source: ExecCommandSource,
-    /// What was typed into the terminal.
+    /// The input to an existing terminal.
     pub interaction_input: Option<String>,
 }
 
-/// A stream that a command prints to.
+/// An output stream of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExecOutputStream {
-    /// Standard output.
     Stdout,
-    /// Standard error.
     Stderr,
 }
 
-/// A command printed something.
+/// Output of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecCommandOutputDeltaEvent {
-    /// The call.
     pub call_id: String,
-    /// To which stream.
+    /// The output stream.
     pub stream: ExecOutputStream,
-    /// What; it may end in the middle of a character.
+    /// The bytes, which may end in the middle of a UTF-8 character.
     pub chunk: Base64Bytes,
 }
 
-/// Something was typed into a terminal.
+/// Input was written to a terminal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TerminalInteractionEvent {
     /// The call that started the terminal.
     pub call_id: String,
-    /// The terminal.
     pub process_id: String,
-    /// What was typed.
+    /// The input.
     pub stdin: String,
 }
 
@@ -95,35 +86,32 @@ pub struct TerminalInteractionEvent {
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecCommandEndEvent {
-    /// The call.
     pub call_id: String,
-    /// The terminal that it ran in.
+    /// The terminal, if there was one.
     pub process_id: Option<String>,
-    /// The turn.
     pub turn_id: String,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// The folder that it ran in.
+    /// The working folder.
     pub cwd: String,
-    /// What its parts do.
+    /// The commands in the script, parsed for display.
     pub parsed_cmd: Vec<ParsedCommand>,
-    /// Who had it run.
+    /// The origin of the command.
     #[serde(default)]
     pub source: ExecCommandSource,
-    /// What was typed into the terminal.
+    /// The input to an existing terminal.
     pub interaction_input: Option<String>,
-    /// What it printed to standard output.
+    /// The standard output.
     pub stdout: String,
-    /// What it printed to standard error.
+    /// The standard error.
     pub stderr: String,
-    /// What it printed, in the order in which it came.
+    /// Both streams in order of arrival.
     pub aggregated_output: RawText,
-    /// Its exit code; -1 if it has none.
+    /// The exit code; -1 if there is none.
     pub exit_code: i32,
-    /// How long it ran.
+    /// The running time.
     pub duration: Duration,
-    /// What the model was given.
+    /// The output as the model receives it.
     pub formatted_output: String,
-    /// How it ended.
     pub status: ExecCommandStatus,
 }

@@ -1,13 +1,12 @@
-//! Events about hooks: programs of the user that the engine runs at certain moments.
+//! Events about hooks: programs of the user that the engine runs on certain events.
 
 use serde::{Deserialize, Serialize};
 
-/// A hook started, or ended.
+/// The start or the end of a hook run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookEvent {
-    /// The turn, if there was one.
+    /// The turn, if any.
     pub turn_id: Option<String>,
-    /// The run, as it is now.
     pub run: HookRunSummary,
 }
 
@@ -16,32 +15,32 @@ pub struct HookEvent {
 pub struct HookRunSummary {
     /// The id of the run.
     pub id: String,
-    /// What it was run for.
+    /// The event that the hook handles.
     pub event_name: HookEventName,
-    /// What kind of thing the hook is.
+    /// The kind of the hook.
     pub handler_type: HookHandlerType,
-    /// Whether it is waited for.
+    /// Whether the engine waits for the hook.
     pub execution_mode: HookExecutionMode,
-    /// What it concerns.
+    /// Whether the event concerns the thread or one turn.
     pub scope: HookScope,
-    /// The file that names the hook.
+    /// The file that defines the hook.
     pub source_path: String,
-    /// Where that file belongs. Absent in events of releases that do not say.
+    /// The configuration layer of that file; absent in events of older releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<HookSource>,
-    /// Its place among all hooks.
+    /// The position among all hooks, for display.
     pub display_order: i64,
-    /// How far it has come.
+    /// The status.
     pub status: HookRunStatus,
-    /// What to show while it runs.
+    /// The text to show during the run.
     pub status_message: Option<String>,
-    /// When it started, in Unix seconds.
+    /// The start time in Unix seconds.
     pub started_at: i64,
-    /// When it ended, in Unix seconds.
+    /// The end time in Unix seconds.
     pub completed_at: Option<i64>,
-    /// How long it took, in milliseconds.
+    /// The running time in milliseconds.
     pub duration_ms: Option<i64>,
-    /// What it said.
+    /// The output of the hook.
     pub entries: Vec<HookOutputEntry>,
 }
 
@@ -49,19 +48,16 @@ pub struct HookRunSummary {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HookSource {
-    /// Machine-wide settings.
     System,
-    /// The user's settings.
     User,
-    /// A project.
     Project,
-    /// Command line flags.
+    /// Command line options.
     SessionFlags,
     /// A connected client.
     Client,
 }
 
-/// The occasion that a hook is run for, in the order in which hooks are listed.
+/// The events that hooks handle, in the order in which hooks are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HookEventName {
@@ -69,11 +65,11 @@ pub enum HookEventName {
     PreModelRequest,
     /// A response of the model has ended.
     PostModelRequest,
-    /// A tool is about to be used.
+    /// A tool call is about to run.
     PreToolUse,
     /// A person is about to be asked for an approval.
     PermissionRequest,
-    /// A tool was used.
+    /// A tool call has run.
     PostToolUse,
     /// The history is about to be compacted.
     PreCompact,
@@ -83,7 +79,7 @@ pub enum HookEventName {
     SessionStart,
     /// A session ends.
     SessionEnd,
-    /// The user says something.
+    /// The user submitted input.
     UserPromptSubmit,
     /// An agent starts.
     SubagentStart,
@@ -139,75 +135,68 @@ hook_event_names! {
     Interrupt "Interrupt" "interrupt" "interrupt"
 }
 
-/// What kind of thing a hook is.
+/// The kind of a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HookHandlerType {
-    /// A program.
     Command,
     /// A prompt for a model.
     Prompt,
-    /// An agent.
     Agent,
 }
 
-/// Whether a hook is waited for.
+/// Whether the engine waits for a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HookExecutionMode {
-    /// It is.
     Sync,
-    /// It is not.
     Async,
 }
 
-/// What a hook concerns.
+/// Whether the event of a hook concerns the thread or one turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HookScope {
-    /// The whole thread.
     Thread,
-    /// One turn.
     Turn,
 }
 
-/// How far a hook has come.
+/// The status of a hook run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HookRunStatus {
-    /// It runs.
     Running,
-    /// It ended well.
+    /// The hook succeeded.
     Completed,
-    /// It ended badly, which has no effect.
+    /// The hook failed, which has no effect.
     Failed,
-    /// It holds up what it was run for.
+    /// The hook refused the action of its event.
     Blocked,
-    /// It ends the turn.
+    /// The hook ended the turn.
     Stopped,
 }
 
-/// Something that a hook said.
+/// A part of the output of a hook.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookOutputEntry {
-    /// What it is for.
+    /// The purpose.
     pub kind: HookOutputEntryKind,
-    /// What was said.
+    /// The message.
     pub text: String,
 }
 
-/// What something that a hook said is for.
+/// The purpose of a part of the output of a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HookOutputEntryKind {
-    /// A warning for people.
+    /// A warning for the user.
     Warning,
-    /// The reason for ending the turn.
+    /// The reason for the end of the turn.
     Stop,
-    /// The reason for holding something up, for the model.
+    /// The reason for a refusal, for the model.
     Feedback,
-    /// More context, for the model.
+    /// Additional context for the model.
     Context,
-    /// What went wrong with the hook.
+    /// An error of the hook itself.
     Error,
 }

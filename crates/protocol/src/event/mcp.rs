@@ -9,60 +9,52 @@ use serde_json::Value;
 
 use crate::mcp::{Resource, ResourceTemplate, Tool};
 
-/// How far an MCP server has come with starting.
+/// The startup status of an MCP server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpStartupUpdateEvent {
-    /// The server.
     pub server: String,
-    /// How far it has come.
+    /// The status.
     pub status: McpStartupStatus,
 }
 
-/// How far an MCP server has come with starting.
+/// The startup status of an MCP server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Tagged)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum McpStartupStatus {
-    /// It is starting.
     Starting,
-    /// It can be used.
+    /// The server is ready.
     Ready,
-    /// It did not start.
+    /// The server did not start.
     Failed {
-        /// Why.
         error: String,
     },
-    /// Nobody waits for it any more.
+    /// The startup was cancelled.
     Cancelled,
 }
 
-/// Every MCP server has started, or failed to.
+/// The startup of all MCP servers has ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpStartupCompleteEvent {
-    /// The servers that can be used.
+    /// The servers that are ready.
     pub ready: Vec<String>,
-    /// The servers that did not start.
+    /// The servers that failed.
     pub failed: Vec<McpStartupFailure>,
-    /// The servers that were not waited for.
+    /// The servers whose startup was cancelled.
     pub cancelled: Vec<String>,
 }
 
-/// An MCP server that did not start.
+/// An MCP server that failed to start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpStartupFailure {
-    /// The server.
     pub server: String,
-    /// Why.
     pub error: String,
 }
 
-/// A call of an MCP tool, as the server gets it.
+/// A call of an MCP tool, as sent to the server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct McpInvocation {
-    /// The server.
     pub server: String,
-    /// The tool.
     pub tool: String,
-    /// The arguments.
     #[serde(default)]
     pub arguments: Option<Value>,
 }
@@ -70,27 +62,25 @@ pub struct McpInvocation {
 /// A call of an MCP tool started.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct McpToolCallBeginEvent {
-    /// The call.
     pub call_id: String,
-    /// What is called.
+    /// The server, the tool and the arguments.
     pub invocation: McpInvocation,
 }
 
 /// A call of an MCP tool ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct McpToolCallEndEvent {
-    /// The call.
     pub call_id: String,
-    /// What was called.
+    /// The server, the tool and the arguments.
     pub invocation: McpInvocation,
-    /// How long it took.
+    /// The duration.
     pub duration: Duration,
-    /// What the server answered, or why it did not.
+    /// The result of the server, or the error message.
     pub result: Result<CallToolResult, String>,
 }
 
 impl McpToolCallEndEvent {
-    /// Whether the server answered, and not with an error.
+    /// Whether the call succeeded.
     pub fn is_success(&self) -> bool {
         self.result
             .as_ref()
@@ -98,46 +88,46 @@ impl McpToolCallEndEvent {
     }
 }
 
-/// What an MCP server answered to a call, as the MCP specification spells it.
+/// The result of a call of an MCP tool, in the spelling of the MCP specification.
 #[sparse]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallToolResult {
-    /// The answer in parts.
+    /// The content blocks.
     pub content: Vec<Value>,
-    /// The answer as data.
+    /// The structured result.
     pub structured_content: Option<Value>,
-    /// Whether the answer tells of a failure.
+    /// Whether the tool reports a failure.
     pub is_error: Option<bool>,
-    /// What the server adds for clients that know it.
+    /// The `_meta` object of the server.
     #[serde(rename = "_meta")]
     pub meta: Option<Value>,
 }
 
-/// What the MCP servers offer.
+/// The tools and resources of all MCP servers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct McpListToolsResponseEvent {
-    /// Tools, by the name under which the model calls them.
+    /// Tools by the name that the model uses.
     pub tools: BTreeMap<String, Tool>,
-    /// Resources, by server.
+    /// Resources by server.
     pub resources: BTreeMap<String, Vec<Resource>>,
-    /// Families of resources, by server.
+    /// Resource templates by server.
     pub resource_templates: BTreeMap<String, Vec<ResourceTemplate>>,
-    /// Whether there is a login, by server.
+    /// The login status by server.
     pub auth_statuses: BTreeMap<String, McpAuthStatus>,
 }
 
-/// Whether there is a login for an MCP server.
+/// The login status of an MCP server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum McpAuthStatus {
-    /// It has no way of logging in.
+    /// The server does not support logins.
     Unsupported,
-    /// There is none.
+    /// There is no login.
     NotLoggedIn,
-    /// A token from the configuration.
+    /// The configuration contains a token.
     BearerToken,
-    /// An OAuth login.
+    /// There is an OAuth login.
     #[serde(rename = "o_auth", alias = "oauth")]
     OAuth,
 }

@@ -1,6 +1,6 @@
-//! Events about messages, reasoning and the other items of a turn, whole and piece by piece.
+//! Events about messages, reasoning and the other items of a turn, complete and as deltas.
 //!
-//! Most things are told twice: by the item events, and right after by an event in the older form.
+//! Most items cause two events: an item event, followed by an event in the older form.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,10 +10,10 @@ use crate::raw_text::RawText;
 use crate::response_item::{MessagePhase, ResponseItem};
 use crate::user_input::TextElement;
 
-/// The user said something.
+/// A message of the user.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserMessageEvent {
-    /// What the client calls it.
+    /// The client's id of the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
     /// The texts, joined.
@@ -24,43 +24,41 @@ pub struct UserMessageEvent {
     /// Images by path.
     #[serde(default)]
     pub local_images: Vec<String>,
-    /// Spans of the text that the client shows in a way of its own.
+    /// Spans of the text that the client displays in its own way.
     #[serde(default)]
     pub text_elements: Vec<TextElement>,
-    /// The item that says the same.
+    /// The item with the same content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item_id: Option<String>,
 }
 
-/// The model said something.
+/// A message of the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentMessageEvent {
-    /// What.
     pub message: RawText,
-    /// The part that the message plays in the turn.
+    /// Whether the message is commentary or the final answer.
     #[serde(default)]
     pub phase: Option<MessagePhase>,
-    /// Which memories the message draws on.
+    /// The memories that the message cites.
     #[serde(default)]
     pub memory_citation: Option<MemoryCitation>,
-    /// The item that says the same.
+    /// The item with the same content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item_id: Option<String>,
 }
 
-/// A piece of text, in the older form that does not tell of which item.
+/// A text delta in the older form, without an item id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeltaEvent {
-    /// The text that is added.
+    /// The added text.
     pub delta: String,
 }
 
-/// The model thought something.
+/// Reasoning of the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentReasoningEvent {
-    /// What.
     pub text: String,
-    /// The item that says the same.
+    /// The item with the same content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item_id: Option<String>,
 }
@@ -68,73 +66,60 @@ pub struct AgentReasoningEvent {
 /// A new part of a summary of reasoning starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentReasoningSectionBreakEvent {
-    /// The reasoning item.
     #[serde(default)]
     pub item_id: String,
-    /// Which part starts.
+    /// The index of the new part.
     #[serde(default)]
     pub summary_index: i64,
 }
 
-/// A piece of text of an item.
+/// A text delta of an item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ItemDeltaEvent {
-    /// The thread.
     pub thread_id: ThreadId,
-    /// The turn.
     pub turn_id: String,
-    /// The item.
     pub item_id: String,
-    /// The text that is added.
+    /// The added text.
     pub delta: String,
 }
 
-/// A piece of text of a summary of reasoning.
+/// A text delta of a reasoning summary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReasoningContentDeltaEvent {
-    /// The thread.
     pub thread_id: ThreadId,
-    /// The turn.
     pub turn_id: String,
-    /// The reasoning item.
     pub item_id: String,
-    /// The text that is added.
+    /// The added text.
     pub delta: String,
-    /// To which part of the summary.
+    /// The index of the part of the summary.
     #[serde(default)]
     pub summary_index: i64,
 }
 
-/// A piece of text of the reasoning itself.
+/// A text delta of the unabridged reasoning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReasoningRawContentDeltaEvent {
-    /// The thread.
     pub thread_id: ThreadId,
-    /// The turn.
     pub turn_id: String,
-    /// The reasoning item.
     pub item_id: String,
-    /// The text that is added.
+    /// The added text.
     pub delta: String,
-    /// To which part of the reasoning.
+    /// The index of the part of the reasoning.
     #[serde(default)]
     pub content_index: i64,
 }
 
-/// An item of a turn started, or is complete.
+/// The start or the completion of an item.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ItemEvent {
-    /// The thread.
     pub thread_id: ThreadId,
-    /// The turn.
     pub turn_id: String,
-    /// The item, as it is now.
+    /// The current state of the item.
     pub item: TurnItem,
 }
 
 /// An item was recorded in the history.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RawResponseItemEvent {
-    /// The item.
     pub item: ResponseItem,
 }

@@ -6,49 +6,44 @@ use serde::{Deserialize, Serialize};
 
 use crate::approval::FileChange;
 
-/// A patch is being applied.
+/// The application of a patch started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PatchApplyBeginEvent {
-    /// The call.
     pub call_id: String,
-    /// The turn.
     #[serde(default)]
     pub turn_id: String,
-    /// Whether nobody was asked.
+    /// Whether no approval was needed.
     pub auto_approved: bool,
-    /// What it does, by the path of the file.
+    /// The changes by file path.
     pub changes: BTreeMap<String, FileChange>,
 }
 
-/// How a patch ended.
+/// The result of a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PatchApplyStatus {
-    /// It was applied.
+    /// The patch was applied.
     Completed,
-    /// It could not be applied.
+    /// The patch could not be applied.
     Failed,
-    /// It was not applied, because it was not approved.
+    /// The patch was not approved.
     Declined,
 }
 
-/// A patch was applied, or not.
+/// The application of a patch ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PatchApplyEndEvent {
-    /// The call.
     pub call_id: String,
-    /// The turn.
     #[serde(default)]
     pub turn_id: String,
-    /// What was done, in words.
+    /// A text about the changes.
     pub stdout: String,
-    /// What went wrong, in words.
+    /// A text about the failure.
     pub stderr: String,
     /// Whether it was applied.
     pub success: bool,
-    /// What it does, by the path of the file.
+    /// The changes by file path.
     #[serde(default)]
     pub changes: BTreeMap<String, FileChange>,
-    /// How it ended.
     pub status: PatchApplyStatus,
 }

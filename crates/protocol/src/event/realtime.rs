@@ -9,16 +9,15 @@ use crate::settings::RealtimeConversationVersion;
 /// A realtime conversation started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RealtimeConversationStartedEvent {
-    /// The id that its server knows it by.
+    /// The server's id of the conversation.
     pub session_id: Option<String>,
     /// The version of its protocol.
     pub version: RealtimeConversationVersion,
 }
 
-/// Something happened in a realtime conversation.
+/// An event of a realtime conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RealtimeConversationRealtimeEvent {
-    /// What.
     pub payload: RealtimeEvent,
 }
 
@@ -26,96 +25,92 @@ pub struct RealtimeConversationRealtimeEvent {
 #[sparse]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RealtimeConversationClosedEvent {
-    /// Why: `requested`, `transport_closed` or `error`.
+    /// The reason: `requested`, `transport_closed` or `error`.
     pub reason: Option<String>,
 }
 
-/// Something that happened in a realtime conversation.
+/// An event of a realtime conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum RealtimeEvent {
-    /// The server took over the settings.
+    /// The server applied the settings.
     SessionUpdated {
-        /// The id that the server knows the conversation by.
+        /// The server's id of the conversation.
         session_id: String,
         /// The instructions in force.
         instructions: Option<String>,
     },
-    /// The user began to speak.
+    /// Speech of the user started.
     InputAudioSpeechStarted {
-        /// The item that the speech becomes.
+        /// The item for the speech.
         item_id: Option<String>,
     },
-    /// More of what the user says, in writing.
+    /// A delta of the transcript of the user.
     InputTranscriptDelta {
-        /// The text that is added.
+        /// The added text.
         delta: String,
     },
-    /// More of what the model says, in writing.
+    /// A delta of the transcript of the model.
     OutputTranscriptDelta {
-        /// The text that is added.
+        /// The added text.
         delta: String,
     },
-    /// More of what the model says, as sound.
+    /// A chunk of audio of the model.
     AudioOut(RealtimeAudioFrame),
-    /// The model starts to answer.
+    /// A response started.
     ResponseCreated {
-        /// The id of the answer.
+        /// The id of the response.
         response_id: Option<String>,
     },
-    /// The model has answered.
+    /// A response ended.
     ResponseDone {
-        /// The id of the answer.
+        /// The id of the response.
         response_id: Option<String>,
     },
-    /// The model was cut short.
+    /// A response was cancelled.
     ResponseCancelled {
-        /// The id of the answer.
+        /// The id of the response.
         response_id: Option<String>,
     },
-    /// Something was added to the conversation, as the server tells it.
+    /// An item was added to the conversation, as received from the server.
     ConversationItemAdded(Value),
-    /// Something in the conversation is complete.
-    ConversationItemDone {
-        /// What.
-        item_id: String,
-    },
-    /// The model hands work over to the thread.
+    /// An item of the conversation is complete.
+    ConversationItemDone { item_id: String },
+    /// The model delegates work to the thread.
     HandoffRequested(RealtimeHandoffRequested),
-    /// Something failed.
+    /// An error.
     Error(String),
 }
 
-/// Work that is handed over to the thread.
+/// Work that the model delegates to the thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RealtimeHandoffRequested {
-    /// What the result is to name.
+    /// The id to use in the result.
     pub handoff_id: String,
-    /// The item that asks for it.
+    /// The item of the request.
     pub item_id: String,
-    /// What is asked for.
+    /// The request.
     pub input_transcript: String,
-    /// What was said since the last time.
+    /// The transcript since the last delegation.
     #[serde(default)]
     pub active_transcript: Vec<RealtimeTranscriptEntry>,
 }
 
-/// Something that was said.
+/// An entry of the transcript.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RealtimeTranscriptEntry {
-    /// By whom.
+    /// The role of the speaker.
     pub role: String,
-    /// What.
     pub text: String,
 }
 
-/// A piece of sound.
+/// A chunk of audio.
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RealtimeAudioFrame {
     /// The samples, in base64.
     pub data: String,
-    /// Samples in a second.
+    /// The sample rate per second.
     pub sample_rate: u32,
     /// Channels.
     pub num_channels: u16,

@@ -1,4 +1,4 @@
-//! Events about a session as a whole, and answers to questions about its surroundings.
+//! Events about a session, and replies to requests for lists.
 
 use codex_app_server_protocol_macros::sparse;
 use serde::{Deserialize, Serialize};
@@ -8,125 +8,121 @@ use crate::ids::ThreadId;
 use crate::policy::{ApprovalsReviewer, AskForApproval, SandboxPolicy};
 use crate::settings::{ReasoningEffort, ServiceTier};
 
-/// The session is there.
+/// The session is configured.
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionConfiguredEvent {
-    /// The thread.
     pub session_id: ThreadId,
     /// The thread that it was forked from.
     pub forked_from_id: Option<ThreadId>,
-    /// Its name, if it has one.
+    /// The name, if any.
     pub thread_name: Option<String>,
-    /// The model.
     pub model: String,
     /// The provider of the model.
     pub model_provider_id: String,
-    /// The class of service that requests ask for.
+    /// The service tier of requests.
     pub service_tier: Option<ServiceTier>,
-    /// When a person is asked.
+    /// The approval policy.
     pub approval_policy: AskForApproval,
-    /// Who answers approval requests.
+    /// The reviewer of approvals.
     #[serde(default)]
     pub approvals_reviewer: ApprovalsReviewer,
-    /// What the sandbox lets through.
+    /// The sandbox policy.
     pub sandbox_policy: SandboxPolicy,
     /// The working directory.
     pub cwd: String,
     /// The reasoning effort.
     pub reasoning_effort: Option<ReasoningEffort>,
-    /// Which message history file there is.
+    /// The id of the message history file.
     pub history_log_id: u64,
-    /// How many entries it has.
+    /// The number of entries.
     pub history_entry_count: usize,
-    /// What was persisted of a thread that is resumed or forked.
+    /// The stored events of a resumed or forked thread.
     pub initial_messages: Option<Vec<EventMsg>>,
-    /// Where the managed network proxy listens.
+    /// The addresses of the managed network proxy.
     pub network_proxy: Option<SessionNetworkProxy>,
-    /// The file that the thread is recorded in; absent if it is not recorded.
+    /// The rollout file; absent if the thread is not recorded.
     pub rollout_path: Option<String>,
 }
 
-/// Where the managed network proxy listens.
+/// The addresses of the managed network proxy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionNetworkProxy {
-    /// For HTTP.
+    /// The address for HTTP.
     pub http_addr: String,
-    /// For SOCKS.
+    /// The address for SOCKS.
     pub socks_addr: String,
 }
 
-/// The thread has another name.
+/// The name of the thread changed.
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadNameUpdatedEvent {
-    /// The thread.
     pub thread_id: ThreadId,
-    /// Its name now.
+    /// The new name.
     pub thread_name: Option<String>,
 }
 
-/// An entry of the message history that was asked for.
+/// A requested entry of the message history.
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GetHistoryEntryResponseEvent {
-    /// Which entry, counted from the oldest.
+    /// The index of the entry, from the oldest one.
     pub offset: usize,
-    /// In which file.
+    /// The id of the file.
     pub log_id: u64,
-    /// The entry, if it is there.
+    /// The entry; absent if there is none.
     pub entry: Option<HistoryEntry>,
 }
 
 /// An entry of the message history.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HistoryEntry {
-    /// The thread that it was typed into.
+    /// The thread that received the input.
     #[serde(alias = "session_id")]
     pub conversation_id: String,
-    /// When, in Unix seconds.
+    /// The time in Unix seconds.
     pub ts: u64,
-    /// What was typed.
+    /// The input.
     pub text: String,
 }
 
-/// The custom prompts that were asked for.
+/// The requested custom prompts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListCustomPromptsResponseEvent {
     /// The prompts.
     pub custom_prompts: Vec<CustomPrompt>,
 }
 
-/// A prompt that a user has stored.
+/// A custom prompt of the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CustomPrompt {
-    /// Its name.
     pub name: String,
     /// The path of its file.
     pub path: String,
     /// Its text, without the front matter.
     pub content: String,
-    /// What it is for.
+    /// The purpose.
     pub description: Option<String>,
-    /// Which arguments it takes.
+    /// A hint about the arguments.
     pub argument_hint: Option<String>,
 }
 
-/// The skills that were asked for.
+/// The requested skills.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListSkillsResponseEvent {
-    /// An entry for each folder that was asked about.
+    /// An entry for each requested folder.
     pub skills: Vec<SkillsListEntry>,
 }
 
-/// The skills that hold in a folder.
+/// The skills that apply in a folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkillsListEntry {
     /// The folder.
     pub cwd: String,
     /// The skills.
     pub skills: Vec<SkillMetadata>,
-    /// What could not be read.
+    /// Skill files that could not be read.
     pub errors: Vec<SkillErrorInfo>,
 }
 
@@ -135,39 +131,38 @@ pub struct SkillsListEntry {
 pub struct SkillErrorInfo {
     /// The path of the file.
     pub path: String,
-    /// What is wrong with it.
+    /// The error message.
     pub message: String,
 }
 
-/// What is known about a skill without reading its body.
+/// The metadata of a skill, without its body.
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkillMetadata {
-    /// Its name.
     pub name: String,
-    /// What it is for.
+    /// The purpose.
     pub description: String,
-    /// What it is for, in a few words.
+    /// A short description.
     pub short_description: Option<String>,
-    /// How it is shown.
+    /// The display of the skill.
     pub interface: Option<SkillInterface>,
-    /// What it needs.
+    /// The dependencies of the skill.
     pub dependencies: Option<SkillDependencies>,
     /// The path of its `SKILL.md`.
     pub path: String,
-    /// Whose it is.
+    /// The scope.
     pub scope: SkillScope,
-    /// Whether it may be used.
+    /// Whether it is enabled.
     pub enabled: bool,
 }
 
-/// How a skill is shown.
+/// The display of a skill.
 #[sparse]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkillInterface {
     /// Its name for display.
     pub display_name: Option<String>,
-    /// What it is for, in a few words.
+    /// A short description.
     pub short_description: Option<String>,
     /// The path of a small icon.
     pub icon_small: Option<String>,
@@ -179,7 +174,7 @@ pub struct SkillInterface {
     pub default_prompt: Option<String>,
 }
 
-/// What a skill needs.
+/// The dependencies of a skill.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkillDependencies {
     /// The tools that it needs.
@@ -190,13 +185,12 @@ pub struct SkillDependencies {
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkillToolDependency {
-    /// What kind of thing it is, for example `mcp`.
+    /// The kind of the dependency, for example `mcp`.
     pub r#type: String,
-    /// Its name.
     pub value: String,
-    /// What it is for.
+    /// The purpose.
     pub description: Option<String>,
-    /// How it is reached.
+    /// The transport.
     pub transport: Option<String>,
     /// The command that starts it.
     pub command: Option<String>,
@@ -204,7 +198,7 @@ pub struct SkillToolDependency {
     pub url: Option<String>,
 }
 
-/// Whose a skill is.
+/// The origin of a skill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SkillScope {
@@ -218,19 +212,18 @@ pub enum SkillScope {
     Admin,
 }
 
-/// Something in the configuration will go away.
+/// A notice that a setting is deprecated.
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeprecationNoticeEvent {
-    /// What, in a sentence.
+    /// A one-sentence summary.
     pub summary: String,
-    /// What to do about it.
+    /// Instructions for the user.
     pub details: Option<String>,
 }
 
-/// Something happened in the background.
+/// A message about background work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackgroundEventEvent {
-    /// What.
     pub message: String,
 }

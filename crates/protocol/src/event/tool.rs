@@ -1,4 +1,4 @@
-//! Events about the smaller tools: those that the client carries out, web search, images.
+//! Events about client tools, web searches and images.
 
 use std::time::Duration;
 
@@ -8,48 +8,40 @@ use serde_json::Value;
 
 use crate::response_item::WebSearchAction;
 
-/// The client is to carry out a tool call.
+/// A call of a tool that the client runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DynamicToolCallRequestEvent {
-    /// The call.
     pub call_id: String,
-    /// The turn.
     pub turn_id: String,
-    /// The namespace of the tool, if it is in one.
+    /// The namespace of the tool, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// The tool.
     pub tool: String,
-    /// The arguments.
     pub arguments: Value,
 }
 
-/// A tool call that the client carried out is over.
+/// The result of a tool that the client ran.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DynamicToolCallResponseEvent {
-    /// The call.
     pub call_id: String,
-    /// The turn.
     pub turn_id: String,
-    /// The namespace of the tool, if it is in one.
+    /// The namespace of the tool, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// The tool.
     pub tool: String,
-    /// The arguments.
     pub arguments: Value,
-    /// What the tool answered.
+    /// The output of the tool.
     pub content_items: Vec<DynamicToolContentItem>,
     /// Whether it succeeded.
     pub success: bool,
-    /// What went wrong, if something did.
+    /// The error message of a failed call.
     pub error: Option<String>,
-    /// How long it took.
+    /// The duration.
     pub duration: Duration,
 }
 
-/// A part of what a client's tool answered.
+/// A part of the output of a client tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Tagged)]
 #[serde(
     tag = "type",
@@ -57,64 +49,55 @@ pub struct DynamicToolCallResponseEvent {
     rename_all_fields = "camelCase"
 )]
 pub enum DynamicToolContentItem {
-    /// Text.
     InputText {
-        /// The text.
         text: String,
     },
-    /// An image.
     InputImage {
-        /// Where the image is: a URL, often a `data:` one.
+        /// The URL of the image, often a `data:` URL.
         image_url: String,
     },
 }
 
-/// A search of the web started.
+/// A web search started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebSearchBeginEvent {
-    /// The search.
     pub call_id: String,
 }
 
-/// A search of the web ended.
+/// A web search ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WebSearchEndEvent {
-    /// The search.
     pub call_id: String,
-    /// What was looked for, in words.
+    /// The query as a text.
     pub query: String,
-    /// What was done.
+    /// The action of the search tool.
     pub action: WebSearchAction,
 }
 
-/// An image is being made.
+/// The generation of an image started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImageGenerationBeginEvent {
-    /// The image.
     pub call_id: String,
 }
 
-/// An image was made.
+/// The generation of an image ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImageGenerationEndEvent {
-    /// The image.
     pub call_id: String,
-    /// How it ended.
     pub status: String,
-    /// The prompt that it was made from.
+    /// The prompt that the generator used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revised_prompt: Option<String>,
-    /// The image, in base64.
+    /// The image in base64.
     pub result: String,
-    /// The file that it was saved to.
+    /// The file that contains the image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved_path: Option<String>,
 }
 
-/// The model looks at an image file.
+/// The model views an image file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ViewImageToolCallEvent {
-    /// The call.
     pub call_id: String,
     /// The path of the file.
     pub path: String,

@@ -11,18 +11,17 @@ use crate::tokens::{RateLimitSnapshot, TokenUsageInfo};
 /// A turn started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnStartedEvent {
-    /// The turn.
     #[serde(default)]
     pub turn_id: String,
-    /// The turn whose work it is part of; absent if it is a work of its own.
+    /// The first turn of the same work; absent if this turn is the first one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_turn_id: Option<String>,
-    /// When, in Unix seconds; older records do not tell.
+    /// The time in Unix seconds; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<i64>,
-    /// How many tokens the model can take in, as far as it is used; null if not known.
+    /// The usable context window of the model in tokens; null if unknown.
     pub model_context_window: Option<i64>,
-    /// How model and person work together in this turn.
+    /// The collaboration mode of the turn.
     #[serde(default)]
     pub collaboration_mode_kind: ModeKind,
 }
@@ -30,21 +29,20 @@ pub struct TurnStartedEvent {
 /// A turn ended without being aborted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnCompleteEvent {
-    /// The turn.
     #[serde(default)]
     pub turn_id: String,
-    /// The last thing that the model said in it.
+    /// The last message of the model.
     pub last_agent_message: Option<String>,
-    /// Why it failed, where that is no event of its own: newer programs say it here.
+    /// The error of a failed turn. Newer releases write it here instead of in an error event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Box<ErrorEvent>>,
-    /// The id of the last response, by which the conversation can be continued from here.
+    /// The id of the last response, from which the conversation can be continued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_id: Option<String>,
-    /// When, in Unix seconds; older records do not tell.
+    /// The time in Unix seconds; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<i64>,
-    /// How long it took; older records do not tell.
+    /// The duration; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<i64>,
 }
@@ -52,15 +50,14 @@ pub struct TurnCompleteEvent {
 /// A turn was aborted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnAbortedEvent {
-    /// The turn; older records do not tell.
+    /// The turn; absent in older records.
     #[serde(default)]
     pub turn_id: Option<String>,
-    /// Why.
     pub reason: TurnAbortReason,
-    /// When, in Unix seconds; older records do not tell.
+    /// The time in Unix seconds; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<i64>,
-    /// How long it took; older records do not tell.
+    /// The duration; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<i64>,
 }
@@ -71,50 +68,48 @@ pub struct TurnAbortedEvent {
 pub enum TurnAbortReason {
     /// The user stopped it, or the session ended.
     Interrupted,
-    /// Another turn took its place.
+    /// Another turn replaced it.
     Replaced,
-    /// The review that it was part of ended.
+    /// The review that contained it ended.
     ReviewEnded,
 }
 
-/// Something failed.
+/// An error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorEvent {
-    /// What, for people.
+    /// The message for the user.
     pub message: String,
-    /// What, for clients.
+    /// The kind of the error, for clients.
     #[serde(default)]
     pub codex_error_info: Option<CodexErrorInfo>,
 }
 
-/// Something that people should know.
+/// A warning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WarningEvent {
-    /// What.
     pub message: String,
 }
 
 /// A request to the model failed and is about to be repeated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamErrorEvent {
-    /// Which try comes next, for people.
+    /// The number of the next attempt, as a text for the user.
     pub message: String,
-    /// What failed, for clients.
+    /// The kind of the error, for clients.
     #[serde(default)]
     pub codex_error_info: Option<CodexErrorInfo>,
-    /// What failed, for people.
+    /// The error message for the user.
     #[serde(default)]
     pub additional_details: Option<String>,
 }
 
-/// The server used another model than the one asked for.
+/// The server used a model other than the requested one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelRerouteEvent {
-    /// The model that was asked for.
+    /// The requested model.
     pub from_model: String,
-    /// The model that was used.
+    /// The used model.
     pub to_model: String,
-    /// Why.
     pub reason: ModelRerouteReason,
 }
 
@@ -127,19 +122,19 @@ pub enum ModelRerouteReason {
     HighRiskCyberActivity,
 }
 
-/// Tokens were used, or limits have changed.
+/// The token usage or the rate limits changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TokenCountEvent {
-    /// What the thread has used; null before the first response.
+    /// The token usage of the thread; null before the first response.
     pub info: Option<TokenUsageInfo>,
-    /// Where the account stands with its limits.
+    /// The rate limits of the account.
     pub rate_limits: Option<RateLimitSnapshot>,
 }
 
-/// Turns were taken back.
+/// Turns were removed from the end of the thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadRolledBackEvent {
-    /// How many.
+    /// The number of turns.
     pub num_turns: u32,
 }
 
@@ -147,7 +142,7 @@ pub struct ThreadRolledBackEvent {
 #[sparse]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UndoStartedEvent {
-    /// What is being done, for people.
+    /// A progress message for the user.
     pub message: Option<String>,
 }
 
@@ -155,31 +150,30 @@ pub struct UndoStartedEvent {
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UndoCompletedEvent {
-    /// Whether the files are back as they were.
+    /// Whether the files were restored.
     pub success: bool,
-    /// What was done, or why not, for people.
+    /// The result for the user.
     pub message: Option<String>,
 }
 
-/// What files were before a turn changed them is kept.
+/// A checkpoint of the files that a turn changes was created.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckpointCreatedEvent {
-    /// The turn.
     pub turn_id: String,
-    /// The name of what is kept.
+    /// The id of the checkpoint.
     pub checkpoint_id: String,
 }
 
-/// What the patches of a turn have changed so far.
+/// The changes of all patches of a turn so far.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnDiffEvent {
-    /// The changes as one diff.
+    /// The changes as one unified diff.
     pub unified_diff: String,
 }
 
 /// A review ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExitedReviewModeEvent {
-    /// What the reviewer found; null if the review did not get that far.
+    /// The findings of the review; null if it ended early.
     pub review_output: Option<ReviewOutput>,
 }
