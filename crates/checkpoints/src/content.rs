@@ -27,7 +27,7 @@ pub(crate) struct CopyBudget {
     files: usize,
     bytes: u64,
     /// What may still be read to compare it with what git has.
-    pub(crate) compared: u64,
+    compared: u64,
 }
 
 impl CopyBudget {
@@ -46,6 +46,13 @@ impl CopyBudget {
         self.files -= 1;
         self.bytes -= bytes;
         true
+    }
+
+    /// Whether a file of this size may be read to compare it.
+    pub(crate) fn take_compared(&mut self, bytes: u64) -> bool {
+        let rest = self.compared.checked_sub(bytes);
+        self.compared = rest.unwrap_or(self.compared);
+        rest.is_some()
     }
 }
 

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use similar::{ChangeTag, TextDiff};
 
+use crate::anchored_path::FsNode;
 use crate::blobs::BlobStore;
 use crate::error::RestoreError;
 use crate::history::{histories, is_wanted};
 use crate::manifest::{Checkpoint, FileChange};
-use crate::observe::{look, not_kept};
-use crate::place::Found;
+use crate::observe::{node_at, not_kept};
 use crate::state::{ContentHash, FileState, NotKeptReason};
 use crate::store::CheckpointStore;
 
@@ -117,12 +117,12 @@ fn last_states(checkpoints: &[Checkpoint]) -> BTreeMap<PathBuf, FileState> {
 
 /// What is at a path now, with its content if it is not large.
 fn current(path: &Path) -> (FileState, Option<Vec<u8>>) {
-    match look(path) {
-        Ok(Found::Missing) => (FileState::Missing, None),
-        Ok(Found::Link(target)) => (FileState::Link { target }, None),
-        Ok(Found::Folder(facts)) => (FileState::Folder { mode: facts.mode }, None),
-        Ok(Found::Special) | Err(_) => (FileState::Special, None),
-        Ok(Found::File(file, facts)) => {
+    match node_at(path) {
+        Ok(FsNode::Missing) => (FileState::Missing, None),
+        Ok(FsNode::Link(target)) => (FileState::Link { target }, None),
+        Ok(FsNode::Folder(facts)) => (FileState::Folder { mode: facts.mode }, None),
+        Ok(FsNode::Special) | Err(_) => (FileState::Special, None),
+        Ok(FsNode::File(file, facts)) => {
             let mut content = Vec::new();
             let read = file
                 .take(MAX_TEXT_BYTES as u64 + 1)

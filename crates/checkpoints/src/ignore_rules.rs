@@ -108,7 +108,7 @@ fn read_rules(folder: &Path, files: &[PathBuf]) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new(folder);
     let mut is_empty = true;
     for file in files {
-        // A pipe in its place must not keep us waiting.
+        // Opening a pipe in its place would block.
         let metadata = file.symlink_metadata();
         if metadata.is_ok_and(|found| found.is_file() && found.len() <= MAX_RULES_BYTES) {
             is_empty = false;

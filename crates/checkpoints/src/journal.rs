@@ -1,7 +1,7 @@
-//! The journal of a restore: what is to be done, written down before any of it is.
+//! The journal of a restore: all its steps, on disk before the first one runs.
 //!
-//! If the process is killed, the next one that opens the store finishes the work. A step can be repeated: it looks at
-//! what is there, and what is there already is left.
+//! If the process is killed, the next one that opens the store finishes the work. A step can be
+//! repeated: it compares what is there, and leaves what is already as it should be.
 
 use std::ffi::OsString;
 use std::io;
@@ -9,13 +9,13 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::anchored_path::{AnchoredPath, FsNode, TEMPORARY_PREFIX};
 use crate::diff::{DifferenceKind, line_counts};
 use crate::error::RestoreError;
 use crate::manifest::{
     Checkpoint, CheckpointEnd, CheckpointKind, CheckpointStart, Coverage, FileChange, Line,
 };
-use crate::observe::{is_state, look};
-use crate::place::{Found, Place, TEMPORARY_PREFIX};
+use crate::observe::{is_state, node_at};
 use crate::state::{FileState, NotKept, stored_path};
 use crate::store::CheckpointStore;
 
@@ -93,7 +93,7 @@ pub(crate) struct Journal {
     not_kept: Vec<NotKept>,
 }
 
-/// Whether a step that finds something unexpected is an error, or left.
+/// What happens to a path whose state is neither the old nor the new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unexpected {
     Fail,
@@ -130,7 +130,7 @@ impl Journal {
         format!("{}{}", TEMPORARY_PREFIX, self.id).into()
     }
 
-    /// From now on the restore will be finished, by whoever.
+    /// Writes the journal. From now on the restore will be finished, by this process or a later one.
     pub(crate) fn write(&self, store: &CheckpointStore) -> io::Result<()> {
         let path = self.path(store);
         let unfinished = path.with_extension("new");
@@ -143,7 +143,7 @@ impl Journal {
         std::fs::remove_file(self.path(store))
     }
 
-    /// Does everything. If a step fails, everything is taken back.
+    /// Runs all steps. If one fails, those before it are undone.
     pub(crate) fn carry_out(&self, store: &CheckpointStore) -> Result<(), RestoreError> {
         let mut done = Vec::new();
         for (phase, step) in ordered(&self.steps) {
@@ -179,7 +179,7 @@ impl Journal {
         }
     }
 
-    /// Does what was left of the restore of a process that was killed.
+    /// Runs the steps that a killed process has left.
     fn finish(&self, store: &CheckpointStore) {
         for (phase, step) in ordered(&self.steps) {
             if let Err(error) = self.act(store, phase, step, Unexpected::Leave) {
@@ -196,7 +196,7 @@ impl Journal {
         step: &RestoreStep,
         unexpected: Unexpected,
     ) -> io::Result<()> {
-        let Some(place) = Place::open(&step.path)? else {
+        let Some(path) = AnchoredPath::open(&step.path)? else {
             // Without its folder, a file is gone already.
             return match (phase, unexpected) {
                 (Phase::RemoveFile | Phase::RemoveFolder, _) => Ok(()),
@@ -205,15 +205,15 @@ impl Journal {
         };
         let temporary = self.temporary_name();
         if unexpected == Unexpected::Leave && phase == Phase::Put {
-            place.remove_name(&temporary)?;
+            path.remove_name(&temporary)?;
         }
-        let found = place.look()?;
+        let found = path.node()?;
         if is_state(&found, &step.to) {
             return Ok(());
         }
-        let is_folder = matches!(found, Found::Folder(_));
+        let is_folder = matches!(found, FsNode::Folder(_));
         let is_expected = is_state(&found, &step.from)
-            || matches!(found, Found::Missing)
+            || matches!(found, FsNode::Missing)
             || (is_folder && matches!(step.from, FileState::Folder { .. }))
             || (is_folder && matches!(step.to, FileState::Folder { .. }));
         if !is_expected {
@@ -223,22 +223,22 @@ impl Journal {
             };
         }
         match (phase, &step.to) {
-            (Phase::RemoveFile, _) if !is_folder => place.remove_file(),
+            (Phase::RemoveFile, _) if !is_folder => path.remove_file(),
             (Phase::RemoveFolder, _) if is_folder => {
-                let is_gone = place.remove_folder()?;
+                let is_gone = path.remove_folder()?;
                 if !is_gone && step.to != FileState::Missing {
                     return Err(io::ErrorKind::DirectoryNotEmpty.into());
                 }
                 Ok(())
             }
             (Phase::MakeFolder, FileState::Folder { mode }) if is_folder => {
-                place.set_folder_mode(*mode)
+                path.set_folder_mode(*mode)
             }
-            (Phase::MakeFolder, FileState::Folder { mode }) => place.make_folder(*mode),
+            (Phase::MakeFolder, FileState::Folder { mode }) => path.make_folder(*mode),
             (Phase::Put, FileState::File { hash, mode, .. }) => {
-                place.put_file(&store.blobs.read(*hash)?, *mode, &temporary)
+                path.put_file(&store.blobs.read(*hash)?, *mode, &temporary)
             }
-            (Phase::Put, FileState::Link { target }) => place.put_link(target, &temporary),
+            (Phase::Put, FileState::Link { target }) => path.put_link(target, &temporary),
             _ => Ok(()),
         }
     }
@@ -286,7 +286,7 @@ impl Journal {
     fn changes(&self) -> Vec<FileChange> {
         let is_done = |step: &&RestoreStep| {
             step.to != FileState::Missing
-                || look(&step.path).is_ok_and(|found| matches!(found, Found::Missing))
+                || node_at(&step.path).is_ok_and(|found| matches!(found, FsNode::Missing))
         };
         let steps = self.steps.iter().filter(is_done).cloned();
         let change = |step: RestoreStep| FileChange {

@@ -1,4 +1,4 @@
-//! A repository as a source of what its files were: git has the content of tracked files that are as they were added.
+//! A repository as a source of old contents: git has those of tracked files that were not changed since they were added.
 
 use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt as _;
@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use codex_git::{ObjectId, TrackedFile, TrackedFiles, WorkingTree};
 use tokio::runtime::Handle;
 
-use crate::place::FileFacts;
+use crate::anchored_path::FileFacts;
 
 /// How much git is asked for at once.
 const MAX_ANSWER_BYTES: u64 = 32 * 1024 * 1024;
 const MAX_ANSWER_OBJECTS: usize = 2_000;
 
-/// Larger files are not looked into for attributes.
+/// Larger attribute files are not read.
 const MAX_ATTRIBUTES_BYTES: u64 = 1024 * 1024;
 
 /// A repository whose index was read.
@@ -28,7 +28,7 @@ pub(crate) struct KnownRepository {
 }
 
 impl KnownRepository {
-    /// The repository around a folder. None if git or its index are of no help.
+    /// The repository around a folder. None if there is none, or its index cannot be read.
     pub(crate) fn around(folder: &Path, attributes: &[PathBuf], scratch: &Path) -> Option<Self> {
         let found = Handle::current().block_on(WorkingTree::around(folder));
         let working_tree = found
@@ -128,8 +128,8 @@ impl KnownRepository {
         (is_named_by_sha1 && file.size == cut(size)).then_some(file.object)
     }
 
-    /// Hands on the contents of objects whose files have these sizes, in their order. None for one that git cannot
-    /// give.
+    /// Calls `take` with the content of each object, in their order, or with None if git cannot give the content of
+    /// a file of that size.
     pub(crate) fn contents(
         &self,
         objects: &[(ObjectId, u64)],
@@ -166,7 +166,7 @@ impl KnownRepository {
     }
 }
 
-/// Whether this content, which is of a file as it lies there, has that name in git.
+/// Whether git would store this content under that object id.
 pub(crate) fn is_object(content: &[u8], object: ObjectId) -> bool {
     let mut hash = sha1_smol::Sha1::new();
     hash.update(format!("blob {}\0", content.len()).as_bytes());

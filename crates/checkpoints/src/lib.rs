@@ -1,19 +1,20 @@
 //! Layer: capability. What files were before the turns of a thread changed them, and going back to it.
 //!
-//! [`ThreadRecorder`] is told of patches and commands and keeps what was there before. [`CheckpointStore`] holds it for
+//! [`ThreadRecorder`] is called before and after patches and commands, and keeps what was there before. [`CheckpointStore`] holds it for
 //! all threads below the home folder, lists and compares it, and restores it. A restore is a checkpoint itself.
 //!
 //! Nothing is ever written into a repository, and git is only asked for what it has. What cannot be brought back is
 //! listed. Owners, times, and extended attributes of files are not kept: with old times, builds would take what was
 //! restored for what they have built already.
 //!
-//! Code map: `state` (what is at a path), `blobs`, `manifest` and `store` (what is kept), `place` (a path without links),
+//! Code map: `state` (what is at a path), `blobs`, `manifest` and `store` (what is kept), `anchored_path` (a path without links),
 //! `walk` and `ignore_rules` (what is in a folder), `known_repository` (contents that git has), `watched_folder` and
 //! `content` (what a command has changed), `observe` and `recorder` (one thread), `history` and `diff` (comparing), `restore`, `journal`
 //! and `error` (going back).
 
 #![cfg(unix)]
 
+mod anchored_path;
 mod blobs;
 mod content;
 mod diff;
@@ -24,7 +25,6 @@ mod journal;
 mod known_repository;
 mod manifest;
 mod observe;
-mod place;
 mod recorder;
 mod restore;
 mod state;

@@ -106,7 +106,7 @@ pub struct Checkpoint {
     pub restored: Option<String>,
     /// In seconds since 1970.
     pub at: i64,
-    /// What it is known by: the beginning of what the user asked for.
+    /// The beginning of what the user asked for.
     pub label: String,
     pub coverage: Coverage,
     pub not_kept: Vec<NotKept>,

@@ -1,4 +1,4 @@
-//! Looking at one path, with its content stored.
+//! The state of one path, with its content stored.
 
 use std::fs::File;
 use std::io;
@@ -6,13 +6,13 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
+use crate::anchored_path::{AnchoredPath, FileFacts, FsNode};
 use crate::blobs::{BlobStore, PutError};
-use crate::place::{FileFacts, Found, Place};
 use crate::state::{ContentHash, FileState, NotKeptReason};
 
-/// What is at a path. What cannot be looked at is special, so that it is left alone.
-pub(crate) fn observe(path: &Path, blobs: &BlobStore, limit: u64) -> (FileState, Found) {
-    match look(path) {
+/// The state of a path. What cannot be opened is special, so that nothing changes it.
+pub(crate) fn observe(path: &Path, blobs: &BlobStore, limit: u64) -> (FileState, FsNode) {
+    match node_at(path) {
         Ok(found) => {
             let state = state_of(&found, |file, facts| match blobs.put_file(file, limit) {
                 Ok((hash, size)) => file_state(hash, &FileFacts { size, ..*facts }),
@@ -21,18 +21,18 @@ pub(crate) fn observe(path: &Path, blobs: &BlobStore, limit: u64) -> (FileState,
             (state, found)
         }
         Err(error) => {
-            tracing::debug!(path = %path.display(), %error, "a file cannot be looked at");
-            (FileState::Special, Found::Special)
+            tracing::debug!(path = %path.display(), %error, "the state of a file cannot be read");
+            (FileState::Special, FsNode::Special)
         }
     }
 }
 
-pub(crate) fn look(path: &Path) -> io::Result<Found> {
-    match Place::open(path) {
-        Ok(Some(place)) => place.look(),
-        Ok(None) => Ok(Found::Missing),
+pub(crate) fn node_at(path: &Path) -> io::Result<FsNode> {
+    match AnchoredPath::open(path) {
+        Ok(Some(place)) => place.node(),
+        Ok(None) => Ok(FsNode::Missing),
         Err(error) if error.kind() == io::ErrorKind::NotADirectory && is_below_file(path) => {
-            Ok(Found::Missing)
+            Ok(FsNode::Missing)
         }
         Err(error) => Err(error),
     }
@@ -48,34 +48,34 @@ fn is_below_file(path: &Path) -> bool {
     existing.next().is_some_and(|metadata| metadata.is_file())
 }
 
-fn state_of(found: &Found, content: impl FnOnce(&mut File, &FileFacts) -> FileState) -> FileState {
+fn state_of(found: &FsNode, content: impl FnOnce(&mut File, &FileFacts) -> FileState) -> FileState {
     match found {
-        Found::Missing => FileState::Missing,
-        Found::File(file, facts) => match file.try_clone() {
+        FsNode::Missing => FileState::Missing,
+        FsNode::File(file, facts) => match file.try_clone() {
             Ok(mut file) => content(&mut file, facts),
             Err(_) => not_kept(facts, NotKeptReason::Unreadable),
         },
-        Found::Link(target) => FileState::Link {
+        FsNode::Link(target) => FileState::Link {
             target: target.clone(),
         },
-        Found::Folder(facts) => FileState::Folder { mode: facts.mode },
-        Found::Special => FileState::Special,
+        FsNode::Folder(facts) => FileState::Folder { mode: facts.mode },
+        FsNode::Special => FileState::Special,
     }
 }
 
 /// Whether what was found is in this state.
-pub(crate) fn is_state(found: &Found, state: &FileState) -> bool {
+pub(crate) fn is_state(found: &FsNode, state: &FileState) -> bool {
     match (found, state) {
-        (Found::Missing, FileState::Missing) | (Found::Special, FileState::Special) => true,
-        (Found::Link(target), FileState::Link { target: known }) => target == known,
-        (Found::Folder(facts), FileState::Folder { mode }) => facts.mode == *mode,
+        (FsNode::Missing, FileState::Missing) | (FsNode::Special, FileState::Special) => true,
+        (FsNode::Link(target), FileState::Link { target: known }) => target == known,
+        (FsNode::Folder(facts), FileState::Folder { mode }) => facts.mode == *mode,
         (
-            Found::File(_, facts),
+            FsNode::File(_, facts),
             FileState::NotKept {
                 size, mode, stamp, ..
             },
         ) => facts.size == *size && facts.mode == *mode && facts.stamp == *stamp,
-        (Found::File(file, facts), FileState::File { hash, size, mode }) => {
+        (FsNode::File(file, facts), FileState::File { hash, size, mode }) => {
             facts.size == *size && facts.mode == *mode && hash_of(file).is_ok_and(|it| it == *hash)
         }
         _ => false,

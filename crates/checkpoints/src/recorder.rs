@@ -1,7 +1,7 @@
 //! Records what the turns of one thread change.
 //!
-//! A patch names its files: they are looked at before and after it. A command does not: the folders that it may write to
-//! are looked at as a whole, before the first one that runs and after each. What changed while no command of the thread
+//! A patch names its files: their states are recorded before and after it. A command does not: the folders that it may
+//! write to are walked before the first one that runs and after each. What changed while no command of the thread
 //! ran was changed by somebody else. Everything that blocks runs on threads for blocking work.
 
 use std::collections::BTreeSet;
@@ -30,7 +30,7 @@ const MAX_PATCHED_BYTES: u64 = 64 * 1024 * 1024;
 pub struct TurnMark {
     /// Its id.
     pub turn: Arc<str>,
-    /// What its checkpoint is known by.
+    /// The label of its checkpoint.
     pub label: Arc<str>,
     /// When, in seconds since 1970.
     pub at: i64,
@@ -47,7 +47,7 @@ pub struct ThreadRecorder {
 #[derive(Debug, Default)]
 struct Commands {
     running: AtomicUsize,
-    /// Whether one has run since the folders were last looked at.
+    /// Whether one has run since the folders were last walked.
     unseen: AtomicBool,
 }
 
@@ -88,9 +88,9 @@ struct CurrentTurn {
     changes: Vec<FileChange>,
     roots: BTreeSet<PathBuf>,
     not_kept: BTreeSet<NotKept>,
-    /// Whether the effects of a command are not known.
+    /// Whether a command ran whose effects are not known.
     missed_commands: bool,
-    /// Whether something that should be there could not be written.
+    /// Whether the manifest could not be written.
     failed: bool,
 }
 
@@ -153,7 +153,7 @@ impl ThreadRecorder {
         let commands = Arc::clone(&self.commands);
         blocking(move || {
             state.turn(&mark);
-            state.look_again(&commands, Some(&item));
+            state.record_changes(&commands, Some(&item));
         })
         .await;
     }
@@ -249,11 +249,11 @@ impl State {
             self.turn(mark).missed_commands = true;
             return;
         }
-        // What has changed since a command of this turn began is of this turn. It is looked at now, or together with
-        // what the others change that still run.
+        // What has changed since a command of this turn began is of this turn. It is recorded now, or
+        // together with the changes of those that still run.
         let is_unseen = !self.turn(mark).roots.is_empty() && commands.unseen.load(Ordering::SeqCst);
         if is_unseen && commands.running.load(Ordering::SeqCst) == 0 {
-            self.look_again(commands, None);
+            self.record_changes(commands, None);
         }
         for root in distinct(roots) {
             let Ok(root) = root.canonicalize() else {
@@ -266,14 +266,14 @@ impl State {
             let around = |known: &Path| root.starts_with(known);
             let is_of_turn = self.turn(mark).roots.iter().any(|known| around(known));
             let watched = self.folders.iter().position(|it| around(it.root()));
-            let looked = match watched {
+            let walked = match watched {
                 Some(_) if is_of_turn && is_unseen => Ok(()),
                 Some(at) => self.folders[at].catch_up(&self.store),
                 None => self.begin(&root),
             };
             let watched = watched.and_then(|at| self.folders.get(at));
             let root = watched.map_or(root.clone(), |watched| watched.root().to_owned());
-            match looked {
+            match walked {
                 Ok(()) => drop(self.turn(mark).roots.insert(root)),
                 Err(error) => self.give_up(&root, &error),
             }
@@ -308,8 +308,8 @@ impl State {
         }
     }
 
-    /// Looks at the folders of the turn again, and records what has changed.
-    fn look_again(&mut self, commands: &Commands, item: Option<&str>) {
+    /// Walks the folders of the turn again, and records what has changed.
+    fn record_changes(&mut self, commands: &Commands, item: Option<&str>) {
         let Some(current) = &self.current else {
             return;
         };
@@ -354,7 +354,7 @@ impl State {
     fn end_turn(&mut self, commands: &Commands) -> Option<Checkpoint> {
         let is_watching = self.current.as_ref().is_some_and(|it| !it.roots.is_empty());
         if is_watching && commands.unseen.load(Ordering::SeqCst) {
-            self.look_again(commands, None);
+            self.record_changes(commands, None);
         }
         self.conclude()
     }

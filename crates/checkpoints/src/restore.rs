@@ -8,12 +8,12 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::anchored_path::FsNode;
 use crate::diff::position;
 use crate::error::RestoreError;
 use crate::history::{PathHistory, histories, is_wanted};
 use crate::journal::{Journal, RestoreStep, RestoredFile};
-use crate::observe::{is_state, look, not_kept, observe};
-use crate::place::Found;
+use crate::observe::{is_state, node_at, not_kept, observe};
 use crate::state::{FileState, NotKept, NotKeptReason};
 use crate::store::CheckpointStore;
 
@@ -159,7 +159,7 @@ impl CheckpointStore {
         request: &RestoreRequest,
         plan: &mut RestorePlan,
     ) {
-        let found = match look(path) {
+        let found = match node_at(path) {
             Ok(found) => found,
             Err(_) => {
                 plan.conflicts.push(RestoreConflict {
@@ -232,14 +232,14 @@ fn add_parents(steps: &mut Vec<RestoreStep>) {
 }
 
 /// The state of what was found, with nothing stored.
-fn hashed(found: &Found) -> FileState {
+fn hashed(found: &FsNode) -> FileState {
     match found {
-        Found::Missing => FileState::Missing,
-        Found::Link(target) => FileState::Link {
+        FsNode::Missing => FileState::Missing,
+        FsNode::Link(target) => FileState::Link {
             target: target.clone(),
         },
-        Found::Folder(facts) => FileState::Folder { mode: facts.mode },
-        Found::Special => FileState::Special,
-        Found::File(_, facts) => not_kept(facts, NotKeptReason::Limit),
+        FsNode::Folder(facts) => FileState::Folder { mode: facts.mode },
+        FsNode::Special => FileState::Special,
+        FsNode::File(_, facts) => not_kept(facts, NotKeptReason::Limit),
     }
 }

@@ -75,7 +75,7 @@ pub(crate) fn from_hex(text: &str) -> Option<Vec<u8>> {
         .collect()
 }
 
-/// What tells two states of a file apart without reading it.
+/// The times and inode of a file. They differ after any change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileStamp {
@@ -117,13 +117,13 @@ pub enum FileState {
 }
 
 impl FileState {
-    /// Whether it can be brought about again.
+    /// Whether a restore can make it.
     #[must_use]
     pub fn is_restorable(&self) -> bool {
         !matches!(self, Self::NotKept { .. } | Self::Special)
     }
 
-    /// Why it cannot be brought about again.
+    /// Why a restore cannot make it.
     #[must_use]
     pub fn not_kept_reason(&self) -> Option<NotKeptReason> {
         match self {

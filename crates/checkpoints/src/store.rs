@@ -237,7 +237,7 @@ impl CheckpointStore {
                 let name = file.path.file_name().and_then(|name| name.to_str());
                 let hash = name.and_then(|name| format!("{prefix}{name}").parse().ok());
                 let is_kept = hash.is_some_and(|hash: ContentHash| kept.contains_key(&hash));
-                // Looked at again, since somebody may have needed it meanwhile.
+                // Its time is read again, since somebody may have needed it meanwhile.
                 let is_old = || {
                     StoredFile::of(file.path.clone()).is_some_and(|f| f.is_older(now, UNREFERENCED))
                 };

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant, SystemTime};
 use parking_lot::{Condvar, Mutex};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 
+use crate::anchored_path::{FileFacts, TEMPORARY_PREFIX};
 use crate::ignore_rules::IgnoreRules;
-use crate::place::{FileFacts, TEMPORARY_PREFIX};
 use crate::state::{NotKept, NotKeptReason};
 
 /// The maximum number of entries of an ignored folder that is watched.
@@ -23,7 +23,7 @@ const MAX_IGNORED_ENTRIES: usize = 5_000;
 /// File times are less precise than the clock.
 const CLOCK_STEP: Duration = Duration::from_millis(20);
 
-/// What something in a folder is.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EntryKind {
     File,
@@ -32,7 +32,7 @@ pub(crate) enum EntryKind {
     Special,
 }
 
-/// Something in a folder.
+/// An entry of a folder, without its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) name: Box<OsStr>,
@@ -43,7 +43,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Whether it is as another one is, as far as can be told without reading.
+    /// Whether another entry has the same attributes.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         self.kind == other.kind
             && self.facts.mode == other.facts.mode
@@ -63,7 +63,7 @@ pub(crate) struct Tree {
     pub(crate) repositories: Vec<PathBuf>,
     /// The files that say how git treats other files.
     pub(crate) attributes: Vec<PathBuf>,
-    /// A file that was changed since cannot be told from one that was not. In nanoseconds since 1970.
+    /// A file that was changed after this moment may have the same times as before. In nanoseconds since 1970.
     pub(crate) uncertain_since: i64,
 }
 

@@ -3,15 +3,17 @@
 //! Files that git can give back are not copied. Others are, within limits, before a command can change them.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 
 use codex_git::ObjectId;
 
+use crate::anchored_path::{FileFacts, FsNode};
 use crate::content::{Content, CopyBudget, stored};
 use crate::known_repository::{KnownRepository, is_object};
 use crate::manifest::FileChange;
-use crate::observe::{file_state, not_kept, reason_of};
-use crate::place::{FileFacts, Found, Place};
+use crate::observe::{file_state, node_at, not_kept, reason_of};
 use crate::state::{ContentHash, FileState, NotKept, NotKeptReason};
 use crate::store::CheckpointStore;
 use crate::walk::{Entry, EntryKind, Tree, WalkError, WalkLimits, walk};
@@ -20,10 +22,10 @@ use crate::walk::{Entry, EntryKind, Tree, WalkError, WalkLimits, walk};
 const MAX_REPOSITORIES: usize = 16;
 /// How much git is asked for after a command.
 const MAX_FETCHED_BYTES: u64 = 256 * 1024 * 1024;
-/// How many files are looked into that may have changed in the moment in which they were looked at.
+/// How many files are read again that may have changed while the folder was walked.
 const MAX_UNCERTAIN: usize = 2_000;
 
-/// The folder.
+/// A folder, what was in it when it was last walked, and the known contents of its files by path.
 #[derive(Debug)]
 pub(crate) struct WatchedFolder {
     root: PathBuf,
@@ -55,7 +57,7 @@ impl WatchedFolder {
     pub(crate) fn begin(root: &Path, store: &CheckpointStore) -> Result<Self, WalkError> {
         let mut watched = Self {
             root: root.to_owned(),
-            tree: look(root, store)?,
+            tree: walk_root(root, store)?,
             contents: HashMap::new(),
             repositories: Vec::new(),
         };
@@ -121,29 +123,18 @@ impl WatchedFolder {
     fn copy(&mut self, mut candidates: Vec<(PathBuf, Entry)>, store: &CheckpointStore) {
         candidates.sort_by_key(|(_, entry)| (entry.ignored, entry.facts.size));
         let mut budget = CopyBudget::of(store);
-        for (path, entry) in candidates {
-            let content = self.content_of(&path, &entry, &mut budget, store);
+        for (path, _) in candidates {
+            let content = self.content_of(&path, &mut budget, store);
             self.contents.insert(path, content);
         }
     }
 
-    fn content_of(
-        &self,
-        path: &Path,
-        entry: &Entry,
-        budget: &mut CopyBudget,
-        store: &CheckpointStore,
-    ) -> Content {
-        let found = Place::open(path).and_then(|place| match place {
-            Some(place) => place.look(),
-            None => Ok(Found::Missing),
-        });
-        let mut file = match found {
-            Ok(Found::Link(target)) => return Content::Link(target),
-            Ok(Found::File(file, _)) => file,
-            Ok(_) | Err(_) => return Content::NotKept(NotKeptReason::Unreadable),
+    /// Where the content of a file or link can be had. It is copied, unless git has it.
+    fn content_of(&self, path: &Path, budget: &mut CopyBudget, store: &CheckpointStore) -> Content {
+        let (mut file, size) = match open_regular(path) {
+            Ok(opened) => opened,
+            Err(content) => return content,
         };
-        let size = entry.facts.size;
         let repository = path.parent().and_then(|folder| self.repository_of(folder));
         let likely = repository.and_then(|at| {
             let object = self.repositories[at].likely(path, size)?;
@@ -151,33 +142,24 @@ impl WatchedFolder {
         });
         if let Some((repository, object)) = likely
             && size <= store.limits().max_file_bytes
-            && budget.compared >= size
+            && budget.take_compared(size)
         {
-            budget.compared -= size;
-            match read(&mut file) {
-                Ok(bytes) if is_object(&bytes, object) => {
-                    return Content::Tracked { repository, object };
-                }
-                Ok(bytes) if budget.take(size) => return stored(store.blobs.put(&bytes)),
-                Ok(_) => return Content::NotKept(NotKeptReason::Limit),
+            let compared = read(&mut file, size).and_then(|bytes| {
+                file.rewind()?;
+                Ok(bytes.is_some_and(|bytes| is_object(&bytes, object)))
+            });
+            match compared {
+                Ok(true) => return Content::Tracked { repository, object },
+                Ok(false) => {}
                 Err(_) => return Content::NotKept(NotKeptReason::Unreadable),
             }
         }
-        if size > store.limits().max_file_bytes {
-            return Content::NotKept(NotKeptReason::TooLarge);
-        }
-        if !budget.take(size) {
-            return Content::NotKept(NotKeptReason::Limit);
-        }
-        let put = store
-            .blobs
-            .put_file(&mut file, store.limits().max_file_bytes);
-        stored(put.map(|(hash, _)| hash))
+        copied(&mut file, size, budget, store)
     }
 
-    /// Looks again, because nobody has watched meanwhile: what has changed since was changed by somebody else.
+    /// Walks the folder again without recording: what has changed since the last walk was changed by somebody else.
     pub(crate) fn catch_up(&mut self, store: &CheckpointStore) -> Result<(), WalkError> {
-        let tree = look(&self.root, store)?;
+        let tree = walk_root(&self.root, store)?;
         let differences = self.differences(&tree, store);
         self.tree = tree;
         self.refresh_repositories(store);
@@ -232,13 +214,13 @@ impl WatchedFolder {
         self.find_repositories(store);
     }
 
-    /// Looks again after a command. Returns what has changed.
+    /// Walks the folder again after a command. Returns what has changed.
     pub(crate) fn changes(
         &mut self,
         store: &CheckpointStore,
         item: Option<&str>,
     ) -> Result<Vec<FileChange>, WalkError> {
-        let tree = look(&self.root, store)?;
+        let tree = walk_root(&self.root, store)?;
         let differences = self.differences(&tree, store);
         let befores = self.befores(&differences, store);
         let mut budget = CopyBudget::of(store);
@@ -266,15 +248,15 @@ impl WatchedFolder {
     }
 
     /// Sets what is at a path after a patch, of which the change is known already.
-    pub(crate) fn set(&mut self, path: &Path, found: &Found, state: &FileState) {
+    pub(crate) fn set(&mut self, path: &Path, found: &FsNode, state: &FileState) {
         if !path.starts_with(&self.root) || path == self.root || self.tree.is_unwatched(path) {
             return;
         }
         let (kind, facts) = match found {
-            Found::File(_, facts) => (EntryKind::File, *facts),
-            Found::Folder(facts) => (EntryKind::Folder, *facts),
+            FsNode::File(_, facts) => (EntryKind::File, *facts),
+            FsNode::Folder(facts) => (EntryKind::Folder, *facts),
             // A patch makes neither links nor devices.
-            Found::Link(_) | Found::Special | Found::Missing => {
+            FsNode::Link(_) | FsNode::Special | FsNode::Missing => {
                 self.contents.remove(path);
                 return self.tree.set(path, None);
             }
@@ -305,6 +287,7 @@ impl WatchedFolder {
     fn differences(&self, new: &Tree, store: &CheckpointStore) -> Vec<Difference> {
         let mut found = Vec::new();
         let mut uncertain = MAX_UNCERTAIN;
+        let mut budget = CopyBudget::of(store);
         let no_entries = Vec::new();
         let gone = self.tree.folders.keys();
         let gone = gone.filter(|folder| !new.folders.contains_key(*folder));
@@ -321,7 +304,7 @@ impl WatchedFolder {
                         || uncertain == 0;
                     if is_certain || {
                         uncertain -= 1;
-                        self.is_as_stored(&path, store)
+                        self.is_as_stored(&path, &mut budget, store)
                     } {
                         return;
                     }
@@ -339,18 +322,25 @@ impl WatchedFolder {
         found
     }
 
-    /// Whether a file whose content is stored still has it.
-    fn is_as_stored(&self, path: &Path, store: &CheckpointStore) -> bool {
-        let file = match Place::open(path).map(|place| place.map(|place| place.look())) {
-            Ok(Some(Ok(Found::File(file, _)))) => file,
-            _ => return false,
+    /// Whether a file has the content that is known of it. What is not known, too large or cannot be read counts as
+    /// unchanged.
+    fn is_as_stored(&self, path: &Path, budget: &mut CopyBudget, store: &CheckpointStore) -> bool {
+        let Some(known) = self.contents.get(path) else {
+            return true;
         };
-        let mut file = file;
-        let limit = store.limits().max_file_bytes;
-        match (self.contents.get(path), read(&mut file)) {
-            (_, Ok(bytes)) if bytes.len() as u64 > limit => true,
-            (Some(Content::Stored(hash)), Ok(bytes)) => ContentHash::of(&bytes) == *hash,
-            (Some(Content::Tracked { object, .. }), Ok(bytes)) => is_object(&bytes, *object),
+        if !matches!(known, Content::Stored(_) | Content::Tracked { .. }) {
+            return true;
+        }
+        let Ok((mut file, size)) = open_regular(path) else {
+            return false;
+        };
+        if size > store.limits().max_file_bytes || !budget.take_compared(size) {
+            return true;
+        }
+        match (known, read(&mut file, size)) {
+            (_, Ok(None)) => false,
+            (Content::Stored(hash), Ok(Some(bytes))) => ContentHash::of(&bytes) == *hash,
+            (Content::Tracked { object, .. }, Ok(Some(bytes))) => is_object(&bytes, *object),
             _ => true,
         }
     }
@@ -484,7 +474,10 @@ impl WatchedFolder {
                 FileState::Special
             }
             EntryKind::File | EntryKind::Link => {
-                let content = self.copied(path, new, budget, store);
+                let content = match open_regular(path) {
+                    Ok((mut file, size)) => copied(&mut file, size, budget, store),
+                    Err(content) => content,
+                };
                 let state = match &content {
                     Content::Stored(hash) => file_state(*hash, &new.facts),
                     Content::Link(target) => FileState::Link {
@@ -498,35 +491,31 @@ impl WatchedFolder {
             }
         }
     }
+}
 
-    /// The content of a file, in the store.
-    fn copied(
-        &self,
-        path: &Path,
-        entry: &Entry,
-        budget: &mut CopyBudget,
-        store: &CheckpointStore,
-    ) -> Content {
-        let place = Place::open(path).ok().flatten();
-        let mut file = match place.map(|place| place.look()) {
-            Some(Ok(Found::Link(target))) => return Content::Link(target),
-            Some(Ok(Found::File(file, _))) => file,
-            _ => return Content::NotKept(NotKeptReason::Unreadable),
-        };
-        if entry.facts.size > store.limits().max_file_bytes {
-            return Content::NotKept(NotKeptReason::TooLarge);
-        }
-        if !budget.take(entry.facts.size) {
-            return Content::NotKept(NotKeptReason::Limit);
-        }
-        let put = store
-            .blobs
-            .put_file(&mut file, store.limits().max_file_bytes);
-        stored(put.map(|(hash, _)| hash))
+/// Opens a regular file and returns its size, or the content of what is there instead.
+fn open_regular(path: &Path) -> Result<(File, u64), Content> {
+    match node_at(path) {
+        Ok(FsNode::File(file, facts)) => Ok((file, facts.size)),
+        Ok(FsNode::Link(target)) => Err(Content::Link(target)),
+        Ok(_) | Err(_) => Err(Content::NotKept(NotKeptReason::Unreadable)),
     }
 }
 
-fn look(root: &Path, store: &CheckpointStore) -> Result<Tree, WalkError> {
+/// Copies a file into the store, if the limits allow it.
+fn copied(file: &mut File, size: u64, budget: &mut CopyBudget, store: &CheckpointStore) -> Content {
+    let limit = store.limits().max_file_bytes;
+    if size > limit {
+        return Content::NotKept(NotKeptReason::TooLarge);
+    }
+    if !budget.take(size) {
+        return Content::NotKept(NotKeptReason::Limit);
+    }
+    stored(store.blobs.put_file(file, limit).map(|(hash, _)| hash))
+}
+
+/// Goes through the folder within the limits of the store.
+fn walk_root(root: &Path, store: &CheckpointStore) -> Result<Tree, WalkError> {
     let limits = WalkLimits {
         max_entries: store.limits().max_entries,
         max_time: store.limits().max_walk,
@@ -566,9 +555,72 @@ pub(crate) fn not_restorable(changes: &[FileChange]) -> Vec<(PathBuf, NotKeptRea
     lost.collect()
 }
 
-fn read(file: &mut std::fs::File) -> std::io::Result<Vec<u8>> {
-    use std::io::Read as _;
+/// Reads a file. None if it has more than `limit` bytes.
+fn read(file: &mut File, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    Ok(bytes)
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= limit).then_some(bytes))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::store::CheckpointLimits;
+
+    #[test]
+    fn no_more_is_read_than_the_limit_allows() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, b"four").unwrap();
+        let read = |limit| super::read(&mut File::open(&path).unwrap(), limit).unwrap();
+        assert_eq!(read(4).unwrap(), b"four");
+        assert_eq!(read(5).unwrap(), b"four");
+        assert_eq!(read(3), None);
+        assert_eq!(
+            super::read(&mut File::open("/dev/zero").unwrap(), 1_000).unwrap(),
+            None
+        );
+    }
+
+    #[test]
+    fn links_large_files_and_files_over_the_budget_are_not_copied() {
+        let base = tempfile::tempdir().unwrap();
+        let base = base.path().canonicalize().unwrap();
+        let limits = CheckpointLimits {
+            max_file_bytes: 10,
+            max_copied_bytes: 12,
+            ..CheckpointLimits::default()
+        };
+        let store = CheckpointStore::new(&base.join("home"), limits);
+        store.prepare().unwrap();
+        let mut budget = CopyBudget::of(&store);
+        let mut content = |name: &str, bytes: &[u8]| {
+            let path = base.join(name);
+            fs::write(&path, bytes).unwrap();
+            let (mut file, size) = open_regular(&path).unwrap();
+            copied(&mut file, size, &mut budget, &store)
+        };
+        let hash = ContentHash::of(b"ten bytes.");
+        assert!(matches!(content("fits", b"ten bytes."), Content::Stored(it) if it == hash));
+        assert!(matches!(
+            content("large", b"eleven byte"),
+            Content::NotKept(NotKeptReason::TooLarge)
+        ));
+        assert!(matches!(
+            content("rest", b"abc"),
+            Content::NotKept(NotKeptReason::Limit)
+        ));
+        std::os::unix::fs::symlink("rest", base.join("link")).unwrap();
+        assert!(matches!(
+            open_regular(&base.join("link")),
+            Err(Content::Link(target)) if target == Path::new("rest")
+        ));
+        assert!(matches!(
+            open_regular(&base.join("gone")),
+            Err(Content::NotKept(NotKeptReason::Unreadable))
+        ));
+    }
 }

@@ -1,7 +1,7 @@
-//! One path, reached through folders that are opened one by one without following links.
+//! A name in an open folder. The folders of the path are opened one by one without following links.
 //!
-//! A command could replace a folder by a link between two looks at it. What is read and written here is in the folder
-//! that was opened, or the path is refused.
+//! A command could replace a folder by a link between two system calls. All reads and writes of a path go through the
+//! folder that was opened; a path that leads through a link is refused.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -19,7 +19,7 @@ const FOLDER: OFlags = OFlags::DIRECTORY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// What the names of files begin with that exist only while a file is put in its place.
+/// What the names of files begin with that exist only until a file is renamed to its name.
 pub(crate) const TEMPORARY_PREFIX: &str = ".codex-restore-";
 
 /// The permission bits.
@@ -55,9 +55,9 @@ impl FileFacts {
     }
 }
 
-/// What is at a place.
+/// What is at a path: a node of the file system, a file opened.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub(crate) enum FsNode {
     Missing,
     File(File, FileFacts),
     Link(PathBuf),
@@ -67,7 +67,7 @@ pub(crate) enum Found {
 
 /// A name in an open folder.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct AnchoredPath {
     folder: OwnedFd,
     name: OsString,
 }
@@ -101,7 +101,7 @@ fn open_folder(path: &Path) -> io::Result<Option<OwnedFd>> {
     Ok(open)
 }
 
-impl Place {
+impl AnchoredPath {
     /// None if the folder is missing. An error if a link leads there, or a file is in the way.
     pub(crate) fn open(path: &Path) -> io::Result<Option<Self>> {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
@@ -125,14 +125,14 @@ impl Place {
         }
     }
 
-    /// What is there. A file is opened.
-    pub(crate) fn look(&self) -> io::Result<Found> {
+    /// Reads what is there. A file is opened.
+    pub(crate) fn node(&self) -> io::Result<FsNode> {
         let Some(stat) = self.stat()? else {
-            return Ok(Found::Missing);
+            return Ok(FsNode::Missing);
         };
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => {
-                // A pipe that has taken its place must not keep us waiting.
+                // Without O_NONBLOCK, opening a pipe would block.
                 let flags = OFlags::RDONLY
                     | OFlags::NOFOLLOW
                     | OFlags::NONBLOCK
@@ -141,17 +141,17 @@ impl Place {
                 let file = rustix::fs::openat(&self.folder, &self.name, flags, Mode::empty())?;
                 let stat = rustix::fs::fstat(&file)?;
                 if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-                    return Ok(Found::Special);
+                    return Ok(FsNode::Special);
                 }
-                Ok(Found::File(File::from(file), FileFacts::of(&stat)))
+                Ok(FsNode::File(File::from(file), FileFacts::of(&stat)))
             }
             FileType::Symlink => {
                 let target = rustix::fs::readlinkat(&self.folder, &self.name, Vec::new())?;
                 let target = OsString::from_vec(target.into_bytes());
-                Ok(Found::Link(target.into()))
+                Ok(FsNode::Link(target.into()))
             }
-            FileType::Directory => Ok(Found::Folder(FileFacts::of(&stat))),
-            _ => Ok(Found::Special),
+            FileType::Directory => Ok(FsNode::Folder(FileFacts::of(&stat))),
+            _ => Ok(FsNode::Special),
         }
     }
 
@@ -262,13 +262,13 @@ mod tests {
         fs::create_dir(base.join("outside")).unwrap();
         fs::write(base.join("outside/file"), "x").unwrap();
         symlink(base.join("outside"), base.join("inside")).unwrap();
-        assert!(Place::open(&base.join("inside/file")).is_err());
-        assert!(Place::open(&base.join("no/file")).unwrap().is_none());
-        assert!(Place::open(Path::new("relative")).is_err());
-        assert!(Place::open(&base.join("outside/../outside/file")).is_err());
-        let place = Place::open(&base.join("inside")).unwrap().unwrap();
+        assert!(AnchoredPath::open(&base.join("inside/file")).is_err());
+        assert!(AnchoredPath::open(&base.join("no/file")).unwrap().is_none());
+        assert!(AnchoredPath::open(Path::new("relative")).is_err());
+        assert!(AnchoredPath::open(&base.join("outside/../outside/file")).is_err());
+        let place = AnchoredPath::open(&base.join("inside")).unwrap().unwrap();
         assert!(
-            matches!(place.look().unwrap(), Found::Link(target) if target == base.join("outside"))
+            matches!(place.node().unwrap(), FsNode::Link(target) if target == base.join("outside"))
         );
         // The place of the link is taken, not that of its target.
         place.put_file(b"new", 0o640, OsStr::new("tmp")).unwrap();
@@ -283,10 +283,10 @@ mod tests {
             fs::read_link(base.join("inside")).unwrap(),
             Path::new("gone")
         );
-        let outside = Place::open(&base.join("outside")).unwrap().unwrap();
+        let outside = AnchoredPath::open(&base.join("outside")).unwrap().unwrap();
         assert!(!outside.remove_folder().unwrap());
         place.remove_file().unwrap();
-        assert!(matches!(place.look().unwrap(), Found::Missing));
+        assert!(matches!(place.node().unwrap(), FsNode::Missing));
         assert_eq!(fs::read_dir(&base).unwrap().count(), 1);
     }
 }
