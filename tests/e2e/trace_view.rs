@@ -49,7 +49,7 @@ fn a_copy_is_the_same_run_until_its_text_goes() {
     assert_eq!(parted.status.code(), Some(1));
     let said = String::from_utf8(parted.stdout).unwrap();
     assert!(
-        said.starts_with("the runs part in /root\nA: turn 1, event "),
+        said.starts_with("the runs differ in /root\nA: turn 1, event "),
         "{said}"
     );
     assert_eq!(diff("/no/such/bundle").status.code(), Some(2));

@@ -55,7 +55,7 @@ pub struct RunStep {
 
 impl fmt::Display for Divergence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the runs part in {}", self.agent)?;
+        write!(f, "the runs differ in {}", self.agent)?;
         for (name, step) in [("A", &self.left), ("B", &self.right)] {
             match step {
                 Some(step) => write!(
