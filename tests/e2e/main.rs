@@ -141,6 +141,7 @@ mod thread_settings;
 #[cfg(target_os = "linux")]
 mod threads;
 #[cfg(target_os = "linux")]
+mod trace_folder;
 mod trace_record;
 mod trace_reduce;
 #[cfg(target_os = "linux")]

@@ -41,6 +41,7 @@ mod terminal;
 mod trace_convert;
 mod trace_diff;
 mod trace_export;
+mod trace_folder;
 mod trace_problems;
 mod trace_redact;
 mod trace_reduce;
@@ -138,6 +139,9 @@ enum DebugCommand {
     /// Serve a client that is being checked.
     #[command(hide = true)]
     RecordServer(client_check::RecordServerArguments),
+    /// List, search, pack and delete trace bundles.
+    #[command(subcommand)]
+    Trace(trace_folder::TraceCommand),
     /// Reduce the trace bundle of a session to a graph.
     #[command(name = "trace-reduce")]
     Reduce(trace_reduce::TraceReduceArguments),
@@ -233,6 +237,7 @@ fn debug(
             client_check::run(&arguments, ClientProtocol::Acp)
         }
         DebugCommand::RecordServer(arguments) => client_check::record_server(&arguments),
+        DebugCommand::Trace(command) => trace_folder::run(command),
         DebugCommand::Reduce(arguments) => trace_reduce::run(arguments),
         DebugCommand::View(arguments) => trace_view::run(arguments),
         DebugCommand::Export(arguments) => trace_export::run(arguments),

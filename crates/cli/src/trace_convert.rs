@@ -6,13 +6,14 @@ use std::process::ExitCode;
 use clap::Args;
 use codex_rollout_trace::format::Schema;
 use codex_rollout_trace::{convert_bundle, read_manifest};
+use codex_trace_folder::OpenBundle;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Release 0.140 reads schema 1 and release 0.169 schema 2; this program reads both.\n\n\
 Exit status: 0 converted, 1 not.")]
 pub(crate) struct TraceConvertArguments {
-    /// The bundle folder.
+    /// The bundle, a folder or a packed file.
     bundle: PathBuf,
     /// The output folder, which must not exist.
     out: PathBuf,
@@ -22,14 +23,15 @@ pub(crate) struct TraceConvertArguments {
 }
 
 pub(crate) fn run(arguments: &TraceConvertArguments) -> anyhow::Result<ExitCode> {
-    let manifest = read_manifest(&arguments.bundle)?;
+    let bundle = OpenBundle::open(&arguments.bundle)?;
+    let manifest = read_manifest(bundle.folder())?;
     let to = match (arguments.to, Schema::numbered(manifest.schema_version)) {
         (Some(number), _) => Schema::numbered(number)
             .ok_or_else(|| anyhow::anyhow!("there is no schema {number}; there are 1 and 2"))?,
         (None, Some(Schema::Two)) => Schema::One,
         (None, _) => Schema::Two,
     };
-    let done = convert_bundle(&arguments.bundle, &arguments.out, to)?;
+    let done = convert_bundle(bundle.folder(), &arguments.out, to)?;
     #[allow(clippy::print_stderr)] // For people, beside what the command answers.
     {
         let (from, to, events) = (done.from.number(), done.to.number(), done.events);

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use codex_rollout_trace::replay_bundle;
+use codex_trace_folder::OpenBundle;
 use codex_trace_view::diff_traces;
 
 use crate::trace_problems::{DAMAGED, report_damage};
@@ -18,14 +19,17 @@ const TROUBLE: u8 = 2;
 #[command(after_help = "\
 Exit status: 0 the same, 1 different, 2 a bundle cannot be read,\n3 the same as far as damaged bundles show.")]
 pub(crate) struct TraceDiffArguments {
-    /// The first bundle folder.
+    /// The first bundle, a folder or a packed file.
     a: PathBuf,
-    /// The second bundle folder.
+    /// The second bundle.
     b: PathBuf,
 }
 
 pub(crate) fn run(arguments: &TraceDiffArguments) -> ExitCode {
-    let reductions = [&arguments.a, &arguments.b].map(replay_bundle);
+    let reductions = [&arguments.a, &arguments.b].map(|path| -> anyhow::Result<_> {
+        let bundle = OpenBundle::open(path)?;
+        Ok(replay_bundle(bundle.folder())?)
+    });
     let [Ok(left), Ok(right)] = &reductions else {
         for error in reductions
             .iter()

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use codex_rollout_trace::replay_bundle;
+use codex_trace_folder::OpenBundle;
 use codex_trace_view::{write_otlp, write_perfetto};
 
 use crate::output::write_output;
@@ -33,7 +34,7 @@ Examples:\n  codex debug trace-export BUNDLE --format perfetto     to open at ui
 codex debug trace-export BUNDLE --format otlp-json    to send to a collector\n\n\
 Exit status: 0 written, 1 not, 3 written although the bundle is damaged.")]
 pub(crate) struct TraceExportArguments {
-    /// The bundle folder.
+    /// The bundle, a folder or a packed file.
     bundle: PathBuf,
     /// The output format.
     #[arg(long, value_enum)]
@@ -49,8 +50,9 @@ pub(crate) fn run(arguments: TraceExportArguments) -> anyhow::Result<ExitCode> {
         format,
         output,
     } = arguments;
-    let reduction = replay_bundle(&bundle)?;
-    let output = output.unwrap_or_else(|| bundle.join(format.file_name()));
+    let bundle = OpenBundle::open(&bundle)?;
+    let reduction = replay_bundle(bundle.folder())?;
+    let output = output.unwrap_or_else(|| bundle.derived(format.file_name()));
     write_output(&output, |out| match format {
         ExportFormat::Perfetto => write_perfetto(&reduction, out),
         ExportFormat::OtlpJson => write_otlp(&reduction, out),

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use codex_trace_folder::OpenBundle;
 use codex_trace_view::{Person, Text, redact_bundle};
 
 #[derive(Debug, Args)]
@@ -11,7 +12,7 @@ use codex_trace_view::{Person, Text, redact_bundle};
 No list of patterns is complete: read the copy before you pass it on.\n\n\
 Exit status: 0 copied, 1 not.")]
 pub(crate) struct TraceRedactArguments {
-    /// The bundle folder.
+    /// The bundle, a folder or a packed file.
     bundle: PathBuf,
     /// The output folder, which must be new or empty.
     out: PathBuf,
@@ -31,7 +32,8 @@ pub(crate) fn run(arguments: TraceRedactArguments) -> anyhow::Result<ExitCode> {
         home: variable("HOME").or_else(|| variable("USERPROFILE")),
         user: variable("USER").or_else(|| variable("USERNAME")),
     };
-    let done = redact_bundle(&arguments.bundle, &arguments.out, text, &person)?;
+    let bundle = OpenBundle::open(&arguments.bundle)?;
+    let done = redact_bundle(bundle.folder(), &arguments.out, text, &person)?;
     #[allow(clippy::print_stderr)] // For people, beside what the command answers.
     {
         eprintln!(

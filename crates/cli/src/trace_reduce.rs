@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
-use codex_rollout_trace::{Strictness, replay_bundle_with, state_path, write_state};
+use codex_rollout_trace::{Strictness, replay_bundle_with, write_state};
+use codex_trace_folder::OpenBundle;
 
 use crate::trace_problems::{exit_with, report_all};
 
@@ -14,7 +15,7 @@ use crate::trace_problems::{exit_with, report_all};
     after_help = "Exit status: 0 reduced, 1 not reduced, 3 reduced although the bundle is damaged."
 )]
 pub(crate) struct TraceReduceArguments {
-    /// The bundle folder.
+    /// The bundle, a folder or a packed file.
     bundle: PathBuf,
     /// The output file; by default `state.json` in the bundle.
     #[arg(short, long, value_name = "FILE")]
@@ -30,7 +31,8 @@ pub(crate) fn run(arguments: TraceReduceArguments) -> anyhow::Result<ExitCode> {
     } else {
         Strictness::Lenient
     };
-    let reduction = replay_bundle_with(&arguments.bundle, strictness)?;
+    let bundle = OpenBundle::open(&arguments.bundle)?;
+    let reduction = replay_bundle_with(bundle.folder(), strictness)?;
     #[allow(clippy::print_stderr)] // For people, beside what the command answers.
     {
         eprintln!("schema {}", reduction.trace.schema_version);
@@ -38,7 +40,7 @@ pub(crate) fn run(arguments: TraceReduceArguments) -> anyhow::Result<ExitCode> {
     report_all(&reduction.problems, None);
     let output = arguments
         .output
-        .unwrap_or_else(|| state_path(&arguments.bundle));
+        .unwrap_or_else(|| bundle.derived("state.json"));
     write_state(&reduction.trace, &output)
         .with_context(|| format!("cannot write {}", output.display()))?;
     #[allow(clippy::print_stdout)] // What the command answers.

@@ -9,6 +9,7 @@ use codex_config::{Overrides, RequestParams};
 use codex_model_client::ModelCatalog;
 use codex_rollout_trace::Recording;
 use codex_session_trace::SettingsChange;
+use codex_trace_folder::OpenBundle;
 use codex_trace_replay::{Outcome, ReplayOptions, replay};
 
 use crate::engine_files::engine_files;
@@ -33,7 +34,7 @@ Exit status, the highest of all bundles: 0 all requests are as recorded, 1 a req
 2 a bundle cannot be read, 3 all requests of a damaged bundle are as recorded,\n\
 4 a session cannot be replayed.")]
 pub(crate) struct TraceReplayArguments {
-    /// The bundle folders.
+    /// The bundles, folders or packed files.
     #[arg(required = true)]
     bundles: Vec<PathBuf>,
     /// Stop after this turn of the root thread, counted from 1.
@@ -82,7 +83,14 @@ fn settings_change(flags: &SettingsFlags) -> anyhow::Result<SettingsChange> {
 }
 
 fn replay_bundle(bundle: &Path, options: ReplayOptions) -> anyhow::Result<u8> {
-    let recording = match Recording::read(bundle) {
+    let opened = match OpenBundle::open(bundle) {
+        Ok(opened) => opened,
+        Err(error) => {
+            report(bundle, &error.to_string());
+            return Ok(UNREADABLE);
+        }
+    };
+    let recording = match Recording::read(opened.folder()) {
         Ok(recording) => recording,
         Err(error) => {
             report(bundle, &error.to_string());

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use codex_rollout_trace::Recording;
+use codex_trace_folder::OpenBundle;
 use codex_trace_view::write_scenario;
 
 use crate::output::write_output;
@@ -16,7 +17,7 @@ Example:\n  codex debug trace-to-scenario BUNDLE -o session.toml\n  \
 codex app-server --scenario session.toml\n\n\
 Exit status: 0 written, 1 not.")]
 pub(crate) struct TraceToScenarioArguments {
-    /// The bundle folder.
+    /// The bundle, a folder or a packed file.
     bundle: PathBuf,
     /// The output file; by default `scenario.toml` in the bundle.
     #[arg(short, long, value_name = "FILE")]
@@ -24,8 +25,9 @@ pub(crate) struct TraceToScenarioArguments {
 }
 
 pub(crate) fn run(arguments: &TraceToScenarioArguments) -> anyhow::Result<ExitCode> {
-    let recording = Recording::read(&arguments.bundle)?;
-    let default = || arguments.bundle.join("scenario.toml");
+    let bundle = OpenBundle::open(&arguments.bundle)?;
+    let recording = Recording::read(bundle.folder())?;
+    let default = || bundle.derived("scenario.toml");
     let output = arguments.output.clone().unwrap_or_else(default);
     let mut written = None;
     write_output(&output, |out| {

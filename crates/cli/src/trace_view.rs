@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use codex_rollout_trace::replay_bundle;
+use codex_trace_folder::OpenBundle;
 use codex_trace_view::{Budget, write_view};
 
 use crate::output::write_output;
@@ -18,7 +19,7 @@ Example:\n  CODEX_ROLLOUT_TRACE_ROOT=traces codex exec \"Say hello.\"\n  \
 codex debug trace-view traces/trace-*\n\n\
 Exit status: 0 written, 1 not, 3 written although the bundle is damaged.")]
 pub(crate) struct TraceViewArguments {
-    /// The bundle folder.
+    /// The bundle, a folder or a packed file.
     bundle: PathBuf,
     /// The output file; by default `view.html` in the bundle.
     #[arg(short, long, value_name = "FILE")]
@@ -27,10 +28,11 @@ pub(crate) struct TraceViewArguments {
 
 pub(crate) fn run(arguments: TraceViewArguments) -> anyhow::Result<ExitCode> {
     let TraceViewArguments { bundle, output } = arguments;
-    let reduction = replay_bundle(&bundle)?;
-    let output = output.unwrap_or_else(|| bundle.join("view.html"));
+    let bundle = OpenBundle::open(&bundle)?;
+    let reduction = replay_bundle(bundle.folder())?;
+    let output = output.unwrap_or_else(|| bundle.derived("view.html"));
     write_output(&output, |out| {
-        write_view(&reduction, &bundle, Budget::default(), out)
+        write_view(&reduction, bundle.folder(), Budget::default(), out)
     })?;
     report_damage(&reduction.problems, None);
     let is_damaged = reduction.problems.is_damaged();

@@ -1,0 +1,270 @@
+//! `codex debug trace`: lists, searches, packs and deletes the trace bundles of a folder.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
+
+use anyhow::Context;
+use clap::{Args, Subcommand};
+use codex_rollout_trace::format::ROOT_VARIABLE;
+use codex_trace_folder::{
+    BundleEntry, BundleState, BundleSummary, Pattern, Retention, bundles_in, expired, pack, search,
+};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::json;
+
+/// The exit status if a search finds nothing.
+const NOTHING_FOUND: u8 = 1;
+/// The exit status if a bundle cannot be read.
+const UNREADABLE: u8 = 2;
+/// The matching files of a bundle that are listed.
+const LISTED_FILES: usize = 20;
+const MEBIBYTE: u64 = 1 << 20;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TraceCommand {
+    /// List the bundles of a folder, newest first.
+    List(ListArguments),
+    /// Find a text in bundles.
+    Search(SearchArguments),
+    /// Pack bundles into one file each, which all trace commands read.
+    Pack(PackArguments),
+    /// Delete old bundles.
+    Prune(PruneArguments),
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit status: 0 listed, 1 the folder cannot be read, 2 a bundle cannot be read."
+)]
+pub(crate) struct ListArguments {
+    /// The folder; by default the one that CODEX_ROLLOUT_TRACE_ROOT names.
+    folder: Option<PathBuf>,
+    /// Print a JSON object per bundle and line.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Requests, responses and outputs of tools are searched. Upper and lower case are the same unless \
+--case-sensitive is given.\n\nExit status: 0 found, 1 not found, 2 a bundle or the pattern cannot be read.")]
+pub(crate) struct SearchArguments {
+    /// The text to find.
+    text: String,
+    /// The folder; by default the one that CODEX_ROLLOUT_TRACE_ROOT names.
+    folder: Option<PathBuf>,
+    /// The text is a regular expression for the JSON text of the files.
+    #[arg(long)]
+    regex: bool,
+    /// Distinguish upper and lower case.
+    #[arg(long)]
+    case_sensitive: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A bundle BUNDLE becomes BUNDLE.tar.zst beside it. Derived files such as state.json are not packed. \
+`tar --zstd --long=27 -xf` unpacks the file.\n\nExit status: 0 packed, 1 not.")]
+pub(crate) struct PackArguments {
+    /// The bundle folders.
+    #[arg(required = true)]
+    bundles: Vec<PathBuf>,
+    /// Keep the folders.
+    #[arg(long)]
+    keep: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Bundles of sessions that may still run are kept. The paths of deleted bundles are printed.\n\n\
+Exit status: 0 done, 1 a bundle cannot be deleted.")]
+pub(crate) struct PruneArguments {
+    /// The folder; by default the one that CODEX_ROLLOUT_TRACE_ROOT names.
+    folder: Option<PathBuf>,
+    /// Delete bundles that were last written more than this number of days ago.
+    #[arg(long, value_name = "DAYS", required_unless_present = "max_mib")]
+    max_days: Option<u64>,
+    /// Delete the oldest bundles until all others together have at most this number of MiB.
+    #[arg(long, value_name = "MIB")]
+    max_mib: Option<u64>,
+    /// Only print what would be deleted.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(crate) fn run(command: TraceCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        TraceCommand::List(arguments) => list(arguments),
+        TraceCommand::Search(arguments) => find(arguments),
+        TraceCommand::Pack(arguments) => pack_all(&arguments),
+        TraceCommand::Prune(arguments) => prune(arguments),
+    }
+}
+
+/// The bundles of a folder, oldest first.
+fn bundles(folder: Option<PathBuf>) -> anyhow::Result<Vec<BundleEntry>> {
+    let default = || std::env::var_os(ROOT_VARIABLE).filter(|root| !root.is_empty());
+    let folder = folder.or_else(|| default().map(PathBuf::from));
+    let folder =
+        folder.with_context(|| format!("no folder is given, and {ROOT_VARIABLE} is not set"))?;
+    Ok(bundles_in(&folder)?)
+}
+
+fn list(arguments: ListArguments) -> anyhow::Result<ExitCode> {
+    let mut status = ExitCode::SUCCESS;
+    let mut out = io::stdout().lock();
+    for entry in bundles(arguments.folder)?.iter().rev() {
+        let summary = match BundleSummary::of(entry) {
+            Ok(summary) => summary,
+            Err(error) => {
+                crate::report(&error.into());
+                status = ExitCode::from(UNREADABLE);
+                continue;
+            }
+        };
+        let written = if arguments.json {
+            let mut line = serde_json::to_value(&summary)?;
+            line["path"] = json!(entry.path);
+            line["packed"] = json!(entry.is_packed);
+            line["bytes"] = json!(entry.bytes);
+            writeln!(out, "{line}")
+        } else {
+            write_row(&mut out, entry, &summary)
+        };
+        if written.is_err() {
+            // The reader has closed the pipe.
+            break;
+        }
+    }
+    Ok(status)
+}
+
+fn write_row(out: &mut impl Write, entry: &BundleEntry, summary: &BundleSummary) -> io::Result<()> {
+    let started = Timestamp::from_millisecond(summary.started_at_unix_ms).unwrap_or_default();
+    let started = started.to_zoned(TimeZone::system());
+    let state = match summary.state {
+        BundleState::Complete => "",
+        BundleState::Open => " open",
+    };
+    let failures = match summary.failures {
+        0 => String::new(),
+        failures => format!(" {failures} failed"),
+    };
+    writeln!(
+        out,
+        "{} {:>8.1} MiB {:>4} turns {:>5} requests{failures} {:>5} tools{state}  {}\n    {}",
+        started.strftime("%Y-%m-%d %H:%M"),
+        entry.bytes as f64 / MEBIBYTE as f64,
+        summary.turns,
+        summary.requests,
+        summary.tool_calls,
+        summary.prompt.as_deref().unwrap_or_default(),
+        entry.path.display(),
+    )
+}
+
+fn find(arguments: SearchArguments) -> anyhow::Result<ExitCode> {
+    let SearchArguments {
+        text,
+        folder,
+        regex,
+        case_sensitive,
+    } = arguments;
+    let pattern = if regex {
+        Pattern::regex(&text, case_sensitive)
+    } else {
+        Pattern::text(&text, case_sensitive)
+    };
+    let pattern = match pattern {
+        Ok(pattern) => pattern,
+        Err(error) => {
+            crate::report(&error.into());
+            return Ok(ExitCode::from(UNREADABLE));
+        }
+    };
+    let mut status = NOTHING_FOUND;
+    let mut out = io::stdout().lock();
+    for entry in bundles(folder)?.iter().rev() {
+        let matches = match search(entry, &pattern, LISTED_FILES) {
+            Ok(matches) => matches,
+            Err(error) => {
+                crate::report(&error.into());
+                status = UNREADABLE;
+                continue;
+            }
+        };
+        if matches.is_empty() {
+            continue;
+        }
+        status = if status == UNREADABLE { UNREADABLE } else { 0 };
+        writeln!(out, "{}", entry.path.display())?;
+        for found in matches {
+            writeln!(out, "    {}: {}", found.file.display(), found.excerpt)?;
+        }
+    }
+    Ok(ExitCode::from(status))
+}
+
+fn pack_all(arguments: &PackArguments) -> anyhow::Result<ExitCode> {
+    let mut status = ExitCode::SUCCESS;
+    for bundle in &arguments.bundles {
+        match pack(bundle, arguments.keep) {
+            Ok(packed) => {
+                let (before, after) = (packed.bytes_before, packed.bytes_after);
+                #[allow(clippy::print_stdout)] // What the command answers.
+                {
+                    println!("{}: {before} to {after} bytes", packed.path.display());
+                }
+            }
+            Err(error) => {
+                crate::report(&error.into());
+                status = ExitCode::FAILURE;
+            }
+        }
+    }
+    Ok(status)
+}
+
+fn prune(arguments: PruneArguments) -> anyhow::Result<ExitCode> {
+    let retention = Retention {
+        max_age: arguments
+            .max_days
+            .map(|days| Duration::from_secs(days.saturating_mul(86_400))),
+        max_bytes: arguments.max_mib.map(|mib| mib.saturating_mul(MEBIBYTE)),
+    };
+    let mut status = ExitCode::SUCCESS;
+    let bundles = bundles(arguments.folder)?;
+    for entry in expired(&bundles, retention, SystemTime::now()) {
+        let is_kept = BundleSummary::of(entry).is_ok_and(|summary| summary.may_be_recorded());
+        if is_kept && !entry.is_packed {
+            continue;
+        }
+        let deleted = if arguments.dry_run {
+            Ok(())
+        } else {
+            delete(entry)
+        };
+        match deleted {
+            #[allow(clippy::print_stdout)] // What the command answers.
+            Ok(()) => println!("{}", entry.path.display()),
+            Err(error) => {
+                crate::report(&error);
+                status = ExitCode::FAILURE;
+            }
+        }
+    }
+    Ok(status)
+}
+
+fn delete(entry: &BundleEntry) -> anyhow::Result<()> {
+    let path: &Path = &entry.path;
+    let deleted = if entry.is_packed {
+        std::fs::remove_file(path)
+    } else {
+        std::fs::remove_dir_all(path)
+    };
+    deleted.with_context(|| format!("cannot delete {}", path.display()))
+}

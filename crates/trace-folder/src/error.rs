@@ -1,0 +1,42 @@
+//! Errors of this crate.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A folder of bundles, or a bundle, cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TraceFolderError {
+    /// A file or folder cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    File { path: PathBuf, source: io::Error },
+    /// The path is neither a bundle folder nor a packed bundle.
+    #[error("{} is not a trace bundle: expected a folder with manifest.json, or a file packed by `codex debug trace pack`", .0.display())]
+    NotABundle(PathBuf),
+    /// A packed bundle is damaged, or is larger than the limits.
+    #[error("{} cannot be unpacked: {reason}", path.display())]
+    Unpack { path: PathBuf, reason: String },
+    /// The session of the bundle may still be running.
+    #[error("{} is still being recorded; pack it when its session has ended", .0.display())]
+    StillRecorded(PathBuf),
+    /// The packed file differs from the bundle. The bundle is unchanged.
+    #[error("{} changed while it was packed; nothing was deleted", .0.display())]
+    Changed(PathBuf),
+    /// The search pattern is invalid.
+    #[error("the pattern is invalid: {0}")]
+    Pattern(#[from] regex::Error),
+}
+
+impl TraceFolderError {
+    pub(crate) fn file(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::File { path, source }
+    }
+
+    pub(crate) fn unpack(path: &Path, reason: impl ToString) -> Self {
+        Self::Unpack {
+            path: path.to_owned(),
+            reason: reason.to_string(),
+        }
+    }
+}

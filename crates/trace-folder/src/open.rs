@@ -1,0 +1,92 @@
+//! Opens a bundle, packed or not.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::TraceFolderError;
+use crate::archive::{PACKED_SUFFIX, entries_of};
+
+/// A packed bundle may have this many files, and this many bytes after unpacking.
+const MAX_FILES: usize = 1_000_000;
+const MAX_BYTES: u64 = 64 << 30;
+
+/// A bundle as a folder. A packed one is unpacked into a temporary folder, which is deleted on drop.
+#[derive(Debug)]
+pub struct OpenBundle {
+    given: PathBuf,
+    unpacked: Option<TempDir>,
+}
+
+impl OpenBundle {
+    /// Opens a bundle folder or a packed bundle. Any other path is taken as a folder, so that its reader reports the
+    /// error.
+    ///
+    /// # Errors
+    /// A packed bundle is damaged or too large, or cannot be unpacked.
+    pub fn open(path: &Path) -> Result<Self, TraceFolderError> {
+        let unpacked = if is_packed(path) {
+            Some(unpack(path)?)
+        } else {
+            None
+        };
+        Ok(Self {
+            given: path.to_owned(),
+            unpacked,
+        })
+    }
+
+    /// The folder with the files of the bundle.
+    pub fn folder(&self) -> &Path {
+        self.unpacked.as_ref().map_or(&self.given, TempDir::path)
+    }
+
+    /// The default path of a file that a command derives from the bundle: in the folder, or beside the packed file with
+    /// its name in front.
+    pub fn derived(&self, file: &str) -> PathBuf {
+        if self.unpacked.is_none() {
+            return self.given.join(file);
+        }
+        let name = self.given.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.strip_suffix(PACKED_SUFFIX).unwrap_or(&name);
+        self.given.with_file_name(format!("{name}.{file}"))
+    }
+}
+
+fn is_packed(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| name.ends_with(PACKED_SUFFIX)) && path.is_file()
+}
+
+fn unpack(packed: &Path) -> Result<TempDir, TraceFolderError> {
+    let target = tempfile::Builder::new()
+        .prefix("codex-trace-")
+        .tempdir()
+        .map_err(TraceFolderError::file(packed))?;
+    let folder = target.path();
+    codex_private_files::create_dir_all(&folder.join("payloads"))
+        .map_err(TraceFolderError::file(folder))?;
+    let (mut files, mut room) = (0, MAX_BYTES);
+    entries_of(packed, |path, entry| {
+        files += 1;
+        if files > MAX_FILES {
+            let reason = format!("it has more than {MAX_FILES} files");
+            return Err(TraceFolderError::unpack(packed, reason));
+        }
+        let target = folder.join(path);
+        let mut file = File::create_new(&target).map_err(TraceFolderError::file(&target))?;
+        let copied = io::copy(&mut entry.take(room + 1), &mut file);
+        let copied = copied.map_err(|error| TraceFolderError::unpack(packed, error))?;
+        room = room.checked_sub(copied).ok_or_else(|| {
+            let reason = format!("it has more than {MAX_BYTES} bytes");
+            TraceFolderError::unpack(packed, reason)
+        })?;
+        Ok(true)
+    })?;
+    if !folder.join("manifest.json").is_file() {
+        return Err(TraceFolderError::unpack(packed, "it has no manifest.json"));
+    }
+    Ok(target)
+}
