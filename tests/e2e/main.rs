@@ -57,6 +57,8 @@ mod hook_trust;
 mod hooks;
 #[cfg(target_os = "linux")]
 mod images;
+#[cfg(unix)]
+mod interrupted_turns;
 mod item_ends;
 mod late_readers;
 #[cfg(target_os = "linux")]

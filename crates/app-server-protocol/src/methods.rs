@@ -139,6 +139,9 @@ method_table! {
         PluginUninstall = "plugin/uninstall": PluginUninstallParams => PluginUninstallResponse;
         /// Gives the model new input; the turn that follows streams as notifications.
         TurnStart = "turn/start": TurnStartParams => TurnStartResponse;
+        /// Continues a turn that had not ended when its server did.
+        #[experimental]
+        TurnContinue = "turn/continue": TurnContinueParams => TurnContinueResponse;
         /// Adds input to the turn that is running.
         TurnSteer = "turn/steer": TurnSteerParams => TurnSteerResponse;
         /// Stops the turn that is running.

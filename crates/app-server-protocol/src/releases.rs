@@ -126,6 +126,7 @@ const NEWER_METHODS: &[&str] = &[
     "threadSection/delete",
     "threadSection/list",
     "threadSection/update",
+    "turn/continue",
     "turn/settings/update",
     "userVerification/cancel",
     "userVerification/delete",

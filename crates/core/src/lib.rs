@@ -43,7 +43,7 @@ pub use config::{
     WebSearch,
 };
 pub use events::{EventReceiver, older_delta};
-pub use history::first_user_text;
+pub use history::{UnfinishedCall, UnfinishedTurn, first_user_text};
 pub use input::{ToolOutput, TurnInput};
 pub use launch::{ForkAt, Ports, ThreadManager};
 pub use mcp::RequiredServersFailed;
@@ -52,8 +52,8 @@ pub use review::{review_hint, review_text};
 pub use standalone::{StandaloneCommand, StandaloneCommands, StandaloneError};
 pub use stored_thread::StoredThread;
 pub use thread::{
-    BackgroundTerminal, McpServerUnavailable, NewTurn, Sample, SampleError, SettingsError,
-    SpawnedAgent, StartError, StartTurnError, StartedThread, SteerError, TaskKind, Thread,
-    ThreadClosed, unreadable_submission,
+    BackgroundTerminal, ContinueTurnError, McpServerUnavailable, NewTurn, Sample, SampleError,
+    SettingsError, SpawnedAgent, StartError, StartTurnError, StartedThread, SteerError, TaskKind,
+    Thread, ThreadClosed, unreadable_submission,
 };
 pub use timeout_pauses::TimeoutPauses;

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use codex_protocol::{RolloutItem, RolloutLine, SessionMeta};
 use codex_rollout::{LoadedRollout, RolloutLoadError, ScannedLine, scan};
 
+use crate::history::UnfinishedLines;
+
 /// A stored thread, read as far as the engine needs it.
 #[derive(Debug)]
 pub struct StoredThread {
@@ -18,6 +20,8 @@ pub struct StoredThread {
     /// The base instructions, if a line has them.
     pub(crate) instructions: Option<String>,
     pub(crate) lines: StoredLines,
+    /// The last turn, if it has not ended.
+    pub(crate) unfinished: Option<UnfinishedLines>,
     /// The length of the complete lines.
     pub(crate) length: u64,
     /// The length of the file when it was read, at least. If it is longer now, another process has added lines.
@@ -51,6 +55,7 @@ impl StoredThread {
             meta: reader.meta.ok_or(RolloutLoadError::NoMeta)?,
             instructions: reader.instructions,
             lines: StoredLines::Raw(reader.lines),
+            unfinished: reader.unfinished,
             length: length.min(end),
             size,
         })
@@ -69,6 +74,7 @@ impl StoredThread {
             meta,
             instructions: metas.find_map(instructions),
             lines: StoredLines::Read(items),
+            unfinished: None,
             length: size,
             size,
         })
@@ -182,6 +188,7 @@ struct StoredThreadReader {
     meta: Option<SessionMeta>,
     instructions: Option<String>,
     lines: RawLines,
+    unfinished: Option<UnfinishedLines>,
 }
 
 impl StoredThreadReader {
@@ -189,6 +196,9 @@ impl StoredThreadReader {
         let Some((kind, payload)) = line.kind() else {
             return;
         };
+        if let ("event_msg", Some(event)) = (kind.as_ref(), payload.as_deref()) {
+            UnfinishedLines::take(&mut self.unfinished, event, line, self.meta.as_ref());
+        }
         let (lines, bytes) = (&mut self.lines, line.bytes());
         let at = lines.count;
         match (kind.as_ref(), payload.as_deref()) {

@@ -8,6 +8,7 @@ use codex_protocol::{ResponseItem, ThreadId};
 
 use crate::agents::AgentTree;
 use crate::config::SessionConfig;
+use crate::history::UnfinishedLines;
 use crate::stored_thread::{StoredLines, StoredThread};
 use crate::thread::{StartError, StartedThread};
 
@@ -22,6 +23,8 @@ pub(crate) struct ThreadOrigin {
     pub(crate) forked_from: Option<ThreadId>,
     /// Recorded after the lines.
     pub(crate) note: Option<ResponseItem>,
+    /// The turn that had not ended when the process of the thread did.
+    pub(crate) unfinished: Option<UnfinishedLines>,
     pub(crate) agent_tree: AgentTree,
 }
 
@@ -51,6 +54,7 @@ impl ThreadOrigin {
             file: RolloutFile::New,
             forked_from: None,
             note: None,
+            unfinished: None,
             agent_tree: AgentTree::default(),
         }
     }
@@ -63,6 +67,7 @@ impl ThreadOrigin {
                 path: stored.path,
                 length: stored.size,
             },
+            unfinished: stored.unfinished,
             ..Self::new(stored.meta.id, config)
         }
     }

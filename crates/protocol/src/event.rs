@@ -101,6 +101,10 @@ pub enum EventMsg {
     UndoCompleted(UndoCompletedEvent),
     /// A checkpoint of the files that this turn changes was created.
     CheckpointCreated(CheckpointCreatedEvent),
+    /// A call waits for the answer of a person.
+    QuestionAsked(QuestionAskedEvent),
+    /// A call has its answer.
+    QuestionAnswered(QuestionAnsweredEvent),
     /// The changes of all patches of this turn so far.
     TurnDiff(TurnDiffEvent),
     /// The model changed its checklist.

@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::v2::{
-    ActivePermissionProfile, ApprovalsReviewer, AskForApproval, DynamicToolSpec, MultiAgentMode,
-    SandboxMode, SandboxPolicy, SortDirection, Thread, ThreadHistoryMode, ThreadTurnsListResponse,
-    TurnEnvironmentParams, TurnItemsView,
+    ActivePermissionProfile, ApprovalsReviewer, AskForApproval, ContinueTurn, DynamicToolSpec,
+    InterruptedTurn, MultiAgentMode, SandboxMode, SandboxPolicy, SortDirection, Thread,
+    ThreadHistoryMode, ThreadTurnsListResponse, TurnEnvironmentParams, TurnItemsView,
 };
 
 /// Params of `thread/start`: a new thread. Absent settings come from the configuration.
@@ -194,6 +194,9 @@ pub struct ThreadResumeParams {
     /// Asks for the first page of `thread/turns/list` with the reply; absent or null is none.
     #[experimental("thread/resume.initialTurnsPage")]
     pub initial_turns_page: Option<ThreadResumeInitialTurnsPageParams>,
+    /// Whether a turn that had not ended when its server did is continued at once; absent only tells about it.
+    #[experimental("thread/resume.continueTurn")]
+    pub continue_turn: Option<ContinueTurn>,
 }
 
 /// Which page of turns comes with the reply to `thread/resume`; as in `thread/turns/list`.
@@ -212,6 +215,7 @@ pub struct ThreadResumeInitialTurnsPageParams {
 /// Reply to `thread/resume`: the thread with its history and the settings in force.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_experimental::<Self>)]
 pub struct ThreadResumeResponse {
     /// The thread with its turns; under a new id and without turns if `history` was given.
     pub thread: Thread,
@@ -259,6 +263,10 @@ pub struct ThreadResumeResponse {
     /// The page of turns, if `initialTurnsPage` asked for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_turns_page: Option<ThreadTurnsListResponse>,
+    /// The last turn, if it had not ended when its server did; it can be continued until another turn starts.
+    #[experimental("thread/resume.interruptedTurn")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupted_turn: Option<InterruptedTurn>,
 }
 
 /// Params of `thread/fork`: a new thread that begins with a copy of another's history.

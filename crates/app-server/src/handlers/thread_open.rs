@@ -31,7 +31,8 @@ use crate::host::{PreparedThread, RequestedSettings};
 use crate::projection::{ItemIds, Turns, wire_deprecation, wire_usage, wire_warning};
 use crate::server::AppServer;
 use crate::thread::{
-    Actor, StoredHistory, ThreadFacts, ThreadHandle, TurnsShown, read_to_load, stored_thread,
+    Actor, ContinuableTurn, StoredHistory, ThreadFacts, ThreadHandle, TurnsShown, read_to_load,
+    stored_thread,
 };
 
 pub(super) async fn start(
@@ -166,10 +167,10 @@ pub(super) async fn resume(
         return Ok(join(thread, params));
     }
     let settings = settings::with_stored(settings, &params, &source.history);
-    let asked = params.initial_turns_page;
+    let asked = params.initial_turns_page.clone();
     let page = first_page(&server, source.path.clone(), None, asked).await?;
     let (turns_cursor, items_cursor) = newest_cursors(&server, source.path.clone()).await?;
-    let (actor, facts, path, loaded) =
+    let (mut actor, facts, path, loaded) =
         open_stored(&server, settings, source, connection.knows_newer()).await?;
     let usage = loaded.usage;
     let (mut thread, turns) = stored_thread(&path, loaded, ThreadStatus::Idle);
@@ -180,6 +181,7 @@ pub(super) async fn resume(
     resumed.approvals_reviewer = connection.reviewer_name(resumed.approvals_reviewer);
     resumed.turns_backwards_cursor = turns_cursor;
     resumed.items_backwards_cursor = items_cursor;
+    resumed.interrupted_turn = actor.interrupted_turn(&params, &connection);
     Ok(EarlyReply::by(move |reply| async move {
         reply.accept_with(&resumed, &turns);
         let page = resumed.initial_turns_page.as_ref();
@@ -192,6 +194,10 @@ pub(super) async fn resume(
         );
         actor.show_goal(&connection);
         let handle = actor.launch(&connection);
+        let interrupted = resumed.interrupted_turn.as_ref();
+        if interrupted.is_some_and(|turn| turn.is_continued) {
+            handle.continue_unasked().await;
+        }
         handle.goal_changed().await;
     }))
 }
@@ -511,6 +517,7 @@ async fn opened(
         thread,
         mut events,
         agents,
+        unfinished,
     } = started;
     let first = events.next().await.map(|event| event.msg);
     let Some(EventMsg::SessionConfigured(configured)) = first else {
@@ -533,6 +540,7 @@ async fn opened(
         agents,
         facts.clone(),
     );
+    actor.unfinished = unfinished.map(ContinuableTurn::new);
     actor.deprecations = deprecations.into_iter().map(wire_deprecation).collect();
     Ok((actor, facts))
 }

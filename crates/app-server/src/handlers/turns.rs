@@ -1,8 +1,9 @@
-//! `turn/start`, `turn/steer`, `turn/interrupt`.
+//! `turn/start`, `turn/continue`, `turn/steer`, `turn/interrupt`.
 
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
-    TurnInterruptParams, TurnStartParams, TurnSteerParams, TurnToolOutput, UserInput,
+    TurnContinueParams, TurnInterruptParams, TurnStartParams, TurnSteerParams, TurnToolOutput,
+    UserInput,
 };
 use codex_protocol::{FunctionCallOutputBody, FunctionCallOutputContentItem};
 use serde_json::json;
@@ -26,6 +27,16 @@ pub(super) async fn start(
     }
     Ok(EarlyReply::by(|reply| async move {
         thread.start_turn(params, reply).await;
+    }))
+}
+
+pub(super) async fn go_on(
+    RequestContext { server, .. }: RequestContext,
+    params: TurnContinueParams,
+) -> Result<EarlyReply<method::TurnContinue>, Failure> {
+    let thread = loaded_thread(&server, &params.thread_id)?;
+    Ok(EarlyReply::by(|reply| async move {
+        thread.continue_turn(params.turn_id, reply).await;
     }))
 }
 

@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use super::additional_context::AdditionalContext;
 use super::follow_up::FollowUp;
 use super::status::Activity;
-use super::{McpServers, Subscribers, ThreadCommand, ThreadFacts, ThreadHandle};
+use super::{ContinuableTurn, McpServers, Subscribers, ThreadCommand, ThreadFacts, ThreadHandle};
 use crate::connection::{Connection, Responder, encode_notification};
 use crate::projection::{self, ClientQuestion, Fold, Notifications, preview_of_message};
 use crate::server::AppServer;
@@ -69,6 +69,8 @@ pub(crate) struct Actor {
     pub(super) follow_up: FollowUp,
     /// The running or accepted turn.
     pub(super) turn: Option<String>,
+    /// Its last turn, if that had not ended when its server did and no other has started since.
+    pub(crate) unfinished: Option<ContinuableTurn>,
     pub(super) is_closing: bool,
     /// Whether the caller that closes the thread sends the notification.
     pub(super) is_closed_silently: bool,
@@ -113,6 +115,7 @@ impl Actor {
             revert: None,
             follow_up: FollowUp::default(),
             turn: None,
+            unfinished: None,
             is_closing: false,
             is_closed_silently: false,
             is_agent: false,
@@ -220,7 +223,10 @@ impl Actor {
         self.follow_up.take(now, &event.msg);
         let notifications = self.fold.apply(&event.id, now, &event.msg);
         match &event.msg {
-            EventMsg::TurnStarted(started) => self.turn = Some(started.turn_id.clone()),
+            EventMsg::TurnStarted(started) => {
+                self.turn = Some(started.turn_id.clone());
+                self.unfinished = None;
+            }
             EventMsg::TurnComplete(complete) => {
                 self.settle_turn(now, &complete.turn_id, false);
                 self.turn_ended();
@@ -252,6 +258,7 @@ impl Actor {
             let _ = Box::pin(self.thread.submit(op)).await;
         }
         if let EventMsg::ThreadRolledBack(_) = event.msg {
+            self.unfinished = None;
             Box::pin(self.rolled_back(&event.id)).await;
             Box::pin(self.reverted(&event.id)).await;
         }

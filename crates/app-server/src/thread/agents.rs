@@ -31,6 +31,7 @@ impl Actor {
             thread,
             mut events,
             agents,
+            unfinished: _,
         } = started;
         let said = events.try_next().map(|event| event.msg);
         let Some(EventMsg::SessionConfigured(configured)) = said else {

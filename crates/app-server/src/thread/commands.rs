@@ -33,6 +33,8 @@ impl Actor {
     pub(super) async fn carry_out(&mut self, command: ThreadCommand) {
         match command {
             ThreadCommand::Start(params, reply) => self.start_turn(*params, reply).await,
+            ThreadCommand::Continue(turn, reply) => self.continue_turn(&turn, reply).await,
+            ThreadCommand::ContinueUnasked => self.continue_unasked().await,
             ThreadCommand::Settings(params, reply) => self.update_settings(*params, reply).await,
             ThreadCommand::Steer(params, reply) => self.steer(params, reply).await,
             ThreadCommand::Interrupt(params, reply) => self.interrupt(&params, reply).await,
@@ -327,6 +329,9 @@ impl Actor {
                 let running = self.fold.running_turn();
                 let mut resumed = self.facts.resumed(thread);
                 resumed.approvals_reviewer = connection.reviewer_name(resumed.approvals_reviewer);
+                resumed.interrupted_turn = self.interrupted_turn(params, &connection);
+                let told = resumed.interrupted_turn.as_ref();
+                let is_continued = told.is_some_and(|turn| turn.is_continued);
                 match newest_cursors(&self.server, path.clone()).await {
                     Ok((turns, items)) => {
                         resumed.turns_backwards_cursor = turns;
@@ -348,6 +353,9 @@ impl Actor {
                 self.show_goal(&connection);
                 self.ask_again(&connection);
                 self.share_agents(&connection).await;
+                if is_continued {
+                    self.continue_unasked().await;
+                }
                 self.start_next_turn().await;
             }
             Err(failure) => reply.refuse(failure),

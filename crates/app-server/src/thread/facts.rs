@@ -185,6 +185,7 @@ impl ThreadFacts {
         opened!(
             ThreadResumeResponse, self, thread,
             initial_turns_page: None,
+            interrupted_turn: None,
             collaboration_mode: Some(mode),
             turns_backwards_cursor: None,
             items_backwards_cursor: None

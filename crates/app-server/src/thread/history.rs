@@ -212,6 +212,8 @@ pub(super) fn makes_turns(kind: &str, payload: Option<&str>) -> bool {
                 | "patch_apply_begin"
                 | "apply_patch_approval_request"
                 | "dynamic_tool_call_request"
+                | "question_asked"
+                | "question_answered"
         ),
         ("response_item", Some(item)) => item == "reasoning",
         _ => false,

@@ -7,6 +7,7 @@ mod actor;
 mod additional_context;
 mod agents;
 mod commands;
+mod continued;
 mod facts;
 mod follow_up;
 mod goal_prompt;
@@ -35,6 +36,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::connection::{Connection, ConnectionId, Responder};
 
 pub(crate) use actor::Actor;
+pub(crate) use continued::ContinuableTurn;
 pub(crate) use facts::{ThreadFacts, stored_thread};
 pub(crate) use history::{StoredHistory, TurnsShown, read_history, read_to_load};
 pub(crate) use outline::Outlines;
@@ -56,6 +58,8 @@ enum ThreadCommand {
         Box<ThreadSettingsUpdateParams>,
         Responder<method::ThreadSettingsUpdate>,
     ),
+    Continue(String, Responder<method::TurnContinue>),
+    ContinueUnasked,
     Steer(TurnSteerParams, Responder<method::TurnSteer>),
     Interrupt(TurnInterruptParams, Responder<method::TurnInterrupt>),
     Rollback(u32, Responder<method::ThreadRollback>),
@@ -116,6 +120,15 @@ impl ThreadHandle {
     ) {
         self.send(ThreadCommand::Start(Box::new(params), reply))
             .await;
+    }
+
+    pub(crate) async fn continue_turn(&self, turn: String, reply: Responder<method::TurnContinue>) {
+        self.send(ThreadCommand::Continue(turn, reply)).await;
+    }
+
+    /// Continues the turn that had not ended when its server did.
+    pub(crate) async fn continue_unasked(&self) {
+        self.send(ThreadCommand::ContinueUnasked).await;
     }
 
     pub(crate) async fn update_settings(

@@ -9,7 +9,9 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use codex_protocol::{AgentStatus, Event, EventMsg, GitInfo, ThreadId};
+use codex_protocol::{
+    AgentStatus, Event, EventMsg, GitInfo, QuestionAnsweredEvent, QuestionAskedEvent, ThreadId,
+};
 use codex_rollout::{
     ClaimError, LineKind, PersistedDetail, RolloutLog, RolloutWriteError, is_persisted, reduced,
 };
@@ -119,6 +121,16 @@ impl Emitter {
 
     /// Emits an event.
     pub(crate) fn emit(&self, id: &str, msg: EventMsg) {
+        let is_logged = is_persisted(&msg, self.0.detail);
+        self.emit_event(id, msg, is_logged);
+    }
+
+    /// Emits an event that the file of the thread has already.
+    pub(crate) fn emit_again(&self, id: &str, msg: EventMsg) {
+        self.emit_event(id, msg, false);
+    }
+
+    fn emit_event(&self, id: &str, msg: EventMsg, is_logged: bool) {
         if self.1 == EventSource::Reviewer && !is_shown_of_reviewer(&msg) {
             return;
         }
@@ -132,7 +144,7 @@ impl Emitter {
             return;
         }
         if let Some(log) = &mut state.log
-            && is_persisted(&event.msg, shared.detail)
+            && is_logged
         {
             let at = shared.clock.now();
             match reduced(&event.msg) {
@@ -188,6 +200,38 @@ impl Emitter {
         if let Some(log) = &mut self.0.state.lock().log {
             log.append_json(at, kind, payload.as_bytes().to_vec());
         }
+    }
+
+    /// Writes that a call waits for the answer of a person. Returns once it is on disk.
+    pub(crate) async fn log_question(&self, turn: &str, call: &str) {
+        let asked = QuestionAskedEvent {
+            turn_id: turn.to_owned(),
+            call_id: call.to_owned(),
+        };
+        self.log_flushed(&EventMsg::QuestionAsked(asked)).await;
+    }
+
+    /// Writes that a call has its answer. Returns once it is on disk, so a call that has begun is never taken for one
+    /// that has not.
+    pub(crate) async fn log_answer(&self, turn: &str, call: &str) {
+        let answered = QuestionAnsweredEvent {
+            turn_id: turn.to_owned(),
+            call_id: call.to_owned(),
+        };
+        self.log_flushed(&EventMsg::QuestionAnswered(answered))
+            .await;
+    }
+
+    async fn log_flushed(&self, event: &EventMsg) {
+        self.log(LineKind::EventMsg, event);
+        if let Err(error) = self.flush().await {
+            tracing::warn!(%error, "a question is not on disk");
+        }
+    }
+
+    /// Writes nothing more to the file of the thread.
+    pub(crate) fn end_log(&self) {
+        self.0.state.lock().log = None;
     }
 
     /// Prevents other processes from writing the thread.

@@ -35,6 +35,11 @@ impl TurnEmitter {
         self.emitter.emit(&self.turn_id, msg);
     }
 
+    /// Emits an event that the file of the thread has already.
+    pub(crate) fn emit_again(&self, msg: EventMsg) {
+        self.emitter.emit_again(&self.turn_id, msg);
+    }
+
     pub(crate) fn item_started(&self, item: TurnItem) {
         let older_event = match &item {
             TurnItem::WebSearch(item) => Some(EventMsg::WebSearchBegin(WebSearchBeginEvent {

@@ -97,6 +97,8 @@ impl Gate {
     }
 
     async fn decide(&self, effect: Effect, retry_of: Option<Permit>) -> Result<Permit, Denied> {
+        // A command that is to run again has begun already.
+        let has_begun = retry_of.is_some();
         let call = Box::new(EffectCall {
             effect,
             settings: Arc::clone(&self.settings),
@@ -123,12 +125,20 @@ impl Gate {
             () = self.response_ended.cancelled() => {}
             () = self.session.clock.sleep(RESPONSE_WAIT) => {}
         }
+        let (emitter, turn) = (&self.session.emitter, &self.settings.id);
+        if !has_begun {
+            emitter.log_question(turn, &self.call_id).await;
+        }
         let answer = self.requests.ask(|reply| GateRequest::Ask {
             call,
             request,
             reply,
         });
-        answer.await.unwrap_or(Err(Denied::Aborted))
+        let answer = answer.await.unwrap_or(Err(Denied::Aborted));
+        if !has_begun && answer.is_ok() {
+            emitter.log_answer(turn, &self.call_id).await;
+        }
+        answer
     }
 
     /// Asks the hooks that may answer in place of a person.
@@ -152,6 +162,8 @@ impl Gate {
         &self,
         request: PermissionsRequest,
     ) -> Result<RequestPermissionsResponse, Denied> {
+        let emitter = &self.session.emitter;
+        emitter.log_question(&self.settings.id, &self.call_id).await;
         let granted = self.requests.ask(|reply| GateRequest::Permissions {
             request: Box::new(request),
             settings: Arc::clone(&self.settings),

@@ -1,6 +1,6 @@
 //! The items of a history, in order.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use codex_model_client::{Prompt, PromptItem};
 use codex_protocol::{ResponseItem, TruncationPolicy};
@@ -103,6 +103,25 @@ impl History {
         let items = self.items_from(start);
         self.truncate(start);
         items
+    }
+
+    /// The calls that have no output, in order.
+    pub(crate) fn open_calls(&self) -> Vec<ResponseItem> {
+        let mut open = self.open.clone();
+        let mut at = HashSet::new();
+        // From the end: among calls with the same id, the last ones have no output.
+        for (index, entry) in self.entries.iter().enumerate().rev() {
+            if let EntryKind::Call(link) = &entry.kind
+                && let Some(waiting) = open.get_mut(link)
+                && *waiting > 0
+            {
+                *waiting -= 1;
+                at.insert(index);
+            }
+        }
+        let items = self.prompt.items().enumerate();
+        let calls = items.filter(|(index, _)| at.contains(index));
+        calls.map(|(_, item)| item.read()).collect()
     }
 
     /// Adds an output behind every call that has none.

@@ -15,6 +15,7 @@ mod rebuild;
 mod rollback;
 pub(crate) mod summary;
 pub(crate) mod truncate;
+mod unfinished;
 
 pub use contextual::first_user_text;
 pub(crate) use contextual::is_contextual;
@@ -22,3 +23,5 @@ pub(crate) use conversation::{Conversation, Recorder};
 pub(crate) use entry::{EntryKind, HistoryEntry};
 pub(crate) use messages::{developer_message, user_message};
 pub(crate) use rollback::CLIENT_CALL;
+pub(crate) use unfinished::UnfinishedLines;
+pub use unfinished::{UnfinishedCall, UnfinishedTurn};

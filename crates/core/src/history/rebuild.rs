@@ -18,7 +18,7 @@ pub(crate) struct RebuiltHistory {
     pub(crate) tokens: Option<TokenUsageInfo>,
 }
 
-/// Replays the lines in order.
+/// Replays the lines in order. Calls without an output stay open.
 pub(crate) fn rebuild(
     lines: impl IntoIterator<Item = RolloutItem>,
     policy: TruncationPolicy,
@@ -52,7 +52,6 @@ pub(crate) fn rebuild(
             _ => {}
         }
     }
-    rebuilt.history.close_calls();
     rebuilt
 }
 

@@ -235,6 +235,7 @@ impl ThreadLauncher for Threads {
             file,
             forked_from,
             note,
+            unfinished,
             agent_tree,
         } = origin;
         if !config.settings.cwd.is_absolute() {
@@ -276,7 +277,12 @@ impl ThreadLauncher for Threads {
             .model
             .resolve(&context.config.settings.model)
             .info;
-        let conversation = Conversation::rebuilt(lines.into_iter().chain(note), model.truncation());
+        let mut conversation =
+            Conversation::rebuilt(lines.into_iter().chain(note), model.truncation());
+        let unfinished = unfinished.and_then(|turn| turn.with_calls(&conversation));
+        if unfinished.is_none() {
+            conversation.history.close_calls();
+        }
         // Queues of boxes, because each has room for 32 messages from the start.
         let (requests, received) = mpsc::channel(MAX_QUEUED_REQUESTS);
         let (tool_requests, tools_received) = mpsc::channel(MAX_QUEUED_TOOL_REQUESTS);
@@ -321,6 +327,7 @@ impl ThreadLauncher for Threads {
             requests: received,
             tool_requests: tools_received,
             conversation,
+            unfinished: unfinished.clone(),
             children: ChildAgents::new(publish),
         });
         session.emit_configured(forked_from, initial, name);
@@ -332,6 +339,7 @@ impl ThreadLauncher for Threads {
             thread,
             events,
             agents,
+            unfinished,
         })
     }
 

@@ -20,7 +20,7 @@ use crate::agents::{AgentTree, ChildAgents, is_agent};
 use crate::config::McpServer;
 use crate::events::Emitter;
 use crate::gate::ApprovalStore;
-use crate::history::Conversation;
+use crate::history::{Conversation, UnfinishedTurn};
 use crate::hooks::HookOccasion;
 use crate::mcp::SandboxState;
 use crate::session_context::SessionContext;
@@ -40,6 +40,7 @@ pub(crate) struct SessionParts {
     pub(crate) requests: mpsc::Receiver<Box<ThreadRequest>>,
     pub(crate) tool_requests: mpsc::Receiver<Box<ToolRequest>>,
     pub(crate) conversation: Conversation,
+    pub(crate) unfinished: Option<UnfinishedTurn>,
     pub(crate) children: ChildAgents,
 }
 
@@ -57,6 +58,8 @@ pub(crate) struct SessionActor {
     pub(super) questions: OpenQuestions,
     pub(super) approvals: ApprovalStore,
     pub(super) state: SessionState,
+    /// The last turn, if it had not ended when the process of the thread did. Kept until a task starts.
+    pub(super) unfinished: Option<UnfinishedTurn>,
     /// MCP servers that replace the current ones when the next turn starts.
     pub(super) other_servers: Option<Vec<McpServer>>,
     /// Turns that wait for the end of a task that takes no input.
@@ -83,6 +86,7 @@ impl SessionActor {
             tool_cache: ToolCache::default(),
             questions: OpenQuestions::default(),
             state: SessionState::Idle(Box::new(parts.conversation)),
+            unfinished: parts.unfinished,
             other_servers: None,
             queued_turns: VecDeque::new(),
             samples: Vec::new(),
@@ -144,6 +148,7 @@ impl SessionActor {
             }
             ThreadRequest::Steer(steer) => self.steer(steer),
             ThreadRequest::StartTurn(turn, reply) => self.start_turn(*turn, reply).await,
+            ThreadRequest::ContinueTurn(request) => self.continue_turn(request).await,
             ThreadRequest::UpdateSettings(patch, reply) => {
                 let _ = reply.send(self.change_settings(*patch));
             }
@@ -173,6 +178,11 @@ impl SessionActor {
     }
 
     async fn shut_down(&mut self) {
+        if self.questions.waits_for_person() {
+            // The file ends as it is, so that the turn can be continued and asks again.
+            let _ = self.context.emitter.flush().await;
+            self.context.emitter.end_log();
+        }
         self.abort(TurnAbortReason::Interrupted).await;
         self.children.close_all().await;
         self.base.tool_services.mcp.stop();

@@ -8,6 +8,7 @@ mod actor;
 mod agents;
 mod approvals;
 mod configured;
+mod continued;
 mod custom_prompts;
 mod elicitation;
 mod message_history;

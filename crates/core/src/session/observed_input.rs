@@ -19,7 +19,8 @@ pub(super) fn observed_input(request: &ThreadRequest) -> Option<SessionInput> {
         | ThreadRequest::McpServers(_)
         | ThreadRequest::Terminals(_)
         | ThreadRequest::StopTerminal(..)
-        | ThreadRequest::Sample(_) => return None,
+        | ThreadRequest::Sample(_)
+        | ThreadRequest::ContinueTurn(_) => return None,
     })
 }
 

@@ -50,6 +50,14 @@ impl OpenQuestions {
         self.grants.remove(key)
     }
 
+    /// Whether a call waits for a person before it begins.
+    pub(super) fn waits_for_person(&self) -> bool {
+        let is_for_person = |key: &QuestionKey| matches!(key, QuestionKey::UserInput(_));
+        !self.approvals.is_empty()
+            || !self.grants.is_empty()
+            || self.asked.keys().any(is_for_person)
+    }
+
     /// No answer will come any more.
     pub(super) fn drop_turn(&mut self) {
         *self = Self::default();

@@ -349,6 +349,7 @@ impl SessionActor {
             .and_then(|info| info.model_context_window);
         conversation.estimate(&instructions, window);
         let usage = conversation.usage.event();
+        self.unfinished = None;
         let emitter = &self.context.emitter;
         emitter.emit(id, usage);
         emitter.emit(

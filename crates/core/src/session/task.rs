@@ -49,6 +49,7 @@ impl SessionActor {
         F: Future<Output = Conversation> + Send + 'static,
     {
         self.abort(TurnAbortReason::Replaced).await;
+        self.unfinished = None;
         let SessionState::Idle(conversation) =
             std::mem::replace(&mut self.state, SessionState::Between)
         else {

@@ -11,8 +11,9 @@ use codex_rollout::{ClaimError, RolloutWriteError};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::requests::{
-    BackgroundTerminal, McpServerUnavailable, NewTurn, Sample, SampleError, SampleRequest,
-    SettingsError, StartTurnError, SteerError, SteerRequest, ThreadClosed, ThreadRequest,
+    BackgroundTerminal, ContinueTurnError, McpServerUnavailable, NewTurn, Sample, SampleError,
+    SampleRequest, SettingsError, StartTurnError, SteerError, SteerRequest, ThreadClosed,
+    ThreadRequest, TurnContinuation,
 };
 use crate::config::McpServer;
 use crate::events::Emitter;
@@ -220,6 +221,27 @@ impl Thread {
         let sent = self.send(request).await;
         sent.map_err(|_| StartTurnError::Closed)?;
         answer.await.map_err(|_| StartTurnError::Closed)?
+    }
+
+    /// Continues the turn that had not ended when the process of the thread did. `settings` are what differs from the
+    /// settings that it had.
+    ///
+    /// # Errors
+    /// It is not continued, and nothing is changed.
+    pub async fn continue_turn(
+        &self,
+        turn: String,
+        settings: ThreadSettingsPatch,
+    ) -> Result<(), ContinueTurnError> {
+        let (reply, answer) = oneshot::channel();
+        let request = ThreadRequest::ContinueTurn(TurnContinuation {
+            turn,
+            settings,
+            reply,
+        });
+        let sent = self.send(request).await;
+        sent.map_err(|_| ContinueTurnError::Closed)?;
+        answer.await.map_err(|_| ContinueTurnError::Closed)?
     }
 
     /// Gives input to the running turn and returns its id.

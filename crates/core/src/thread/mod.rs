@@ -6,8 +6,10 @@ mod started;
 
 pub use handle::{Thread, unreadable_submission};
 pub use requests::{
-    BackgroundTerminal, McpServerUnavailable, NewTurn, Sample, SampleError, SettingsError,
-    StartTurnError, SteerError, TaskKind, ThreadClosed,
+    BackgroundTerminal, ContinueTurnError, McpServerUnavailable, NewTurn, Sample, SampleError,
+    SettingsError, StartTurnError, SteerError, TaskKind, ThreadClosed,
 };
-pub(crate) use requests::{SampleRequest, SteerRequest, ThreadRequest, TurnReply};
+pub(crate) use requests::{
+    SampleRequest, SteerRequest, ThreadRequest, TurnContinuation, TurnReply,
+};
 pub use started::{SpawnedAgent, StartError, StartedThread};

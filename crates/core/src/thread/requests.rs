@@ -22,6 +22,8 @@ pub(crate) enum ThreadRequest {
     Steer(SteerRequest),
     /// Starts a turn, or gives its input to the running one.
     StartTurn(Box<NewTurn>, TurnReply),
+    /// Continues the turn that had not ended when the process of the thread did.
+    ContinueTurn(TurnContinuation),
     /// Changes settings from the next turn on.
     UpdateSettings(
         Box<ThreadSettingsPatch>,
@@ -77,6 +79,32 @@ pub enum StartTurnError {
 
 /// The id of the turn that got the input: that of the running turn, if there is one.
 pub(crate) type TurnReply = oneshot::Sender<Result<String, StartTurnError>>;
+
+/// A turn to be continued.
+#[derive(Debug)]
+pub(crate) struct TurnContinuation {
+    pub(crate) turn: String,
+    /// What differs from the settings that the turn had.
+    pub(crate) settings: ThreadSettingsPatch,
+    pub(crate) reply: oneshot::Sender<Result<(), ContinueTurnError>>,
+}
+
+/// Why a turn is not continued.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ContinueTurnError {
+    /// It has ended, or another one has started since.
+    #[error("turn `{0}` cannot be continued: it has ended, or another one has started since")]
+    NotUnfinished(String),
+    /// Another process writes the thread.
+    #[error("{0}")]
+    Claimed(String),
+    /// Settings of the turn are not allowed.
+    #[error(transparent)]
+    Settings(SettingsError),
+    /// The thread is closed.
+    #[error("internal error; agent loop died unexpectedly")]
+    Closed,
+}
 
 /// Input for the turn that runs.
 #[derive(Debug)]

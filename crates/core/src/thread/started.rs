@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 use super::handle::Thread;
 use crate::config::SessionConfig;
 use crate::events::EventReceiver;
+use crate::history::UnfinishedTurn;
 
 /// A thread that was just started.
 #[derive(Debug)]
@@ -19,6 +20,9 @@ pub struct StartedThread {
     pub events: EventReceiver,
     /// The agents that it starts. If this is dropped, it can start none.
     pub agents: mpsc::Receiver<Box<SpawnedAgent>>,
+    /// Its last turn, if that had not ended when the process of the thread did. It can be continued until another turn
+    /// starts.
+    pub unfinished: Option<UnfinishedTurn>,
 }
 
 /// Why a thread was not started.

@@ -116,6 +116,8 @@ async fn ask(context: &ToolContext) -> ToolResult {
         questions: questions.into_iter().map(question).collect(),
     });
     let key = QuestionKey::UserInput(turn.clone());
+    let emitter = &context.session.emitter;
+    emitter.log_question(&turn, &context.call.id).await;
     match context.ask_client(Question { key, turn, event }).await {
         Some(QuestionAnswer::UserInput(response)) => {
             text(serde_json::to_string(&response).unwrap_or_default())

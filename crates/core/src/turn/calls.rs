@@ -63,13 +63,17 @@ impl RunningCalls {
         }
     }
 
-    /// Ends the response and waits for all outputs.
-    pub(crate) async fn finish(mut self) -> VecDeque<FinishedCall> {
+    /// The response has ended.
+    pub(crate) fn response_ended(&self) {
         self.response_ended.cancel();
-        while let Some(output) = self.running.next().await {
-            self.finished.push_back(output);
+    }
+
+    /// Waits for the next call in order. None after the last.
+    pub(crate) async fn next(&mut self) -> Option<FinishedCall> {
+        match self.finished.pop_front() {
+            Some(finished) => Some(finished),
+            None => self.running.next().await,
         }
-        self.finished
     }
 }
 

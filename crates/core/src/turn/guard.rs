@@ -35,6 +35,13 @@ impl TurnGuard {
         guard
     }
 
+    /// For a turn that is continued: its start is in the file already.
+    pub(crate) fn again(scope: &TurnScope, started: TurnStartedEvent) -> Self {
+        let guard = Self::unannounced(scope);
+        guard.emitter.emit_again(EventMsg::TurnStarted(started));
+        guard
+    }
+
     /// For a task that emits its start itself.
     pub(crate) fn unannounced(scope: &TurnScope) -> Self {
         let emitter = scope.emitter();

@@ -7,6 +7,7 @@
 mod call_hooks;
 mod calls;
 mod compact;
+mod continued;
 mod finish;
 mod guard;
 mod hooks;
@@ -25,6 +26,7 @@ mod skills;
 mod text_filter;
 
 pub(crate) use compact::run_compaction;
+pub(crate) use continued::run_continued;
 pub(crate) use finish::{finish, finish_failed};
 pub(crate) use guard::TurnGuard;
 pub(crate) use items::assistant_text;

@@ -50,18 +50,28 @@ pub(crate) async fn run_regular(
     };
     let ended = AssertUnwindSafe(body.run(input)).catch_unwind().await;
     let ended = ended.unwrap_or_else(|_| Err(panicked()));
+    finish_and_notify(&scope, &mut conversation, guard, ended).await;
+    conversation
+}
+
+/// Ends a turn, and notifies the listener of the configuration if it completed.
+pub(super) async fn finish_and_notify(
+    scope: &TurnScope,
+    conversation: &mut Conversation,
+    guard: TurnGuard,
+    ended: Result<CompletedTurn, TurnError>,
+) {
     let notice = match (&scope.session.config.turn_ended, &ended) {
         (Some(listener), Ok(completed)) if !completed.stopped_by_hook => Some((
             Arc::clone(listener),
-            ended_turn(&scope, &conversation, completed),
+            ended_turn(scope, conversation, completed),
         )),
         _ => None,
     };
-    finish(&scope, &mut conversation, guard, ended).await;
+    finish(scope, conversation, guard, ended).await;
     if let Some((listener, turn)) = notice {
         listener.ended(turn);
     }
-    conversation
 }
 
 /// What the user asked for, for the checkpoint of the turn.
@@ -105,6 +115,11 @@ impl RunningTurn<'_> {
         git::materialise(&self.scope.session);
         compacted?;
         self.wait_for_servers().await?;
+        self.sample_until_done().await
+    }
+
+    /// Asks the model until it makes no more calls and no input waits.
+    pub(super) async fn sample_until_done(mut self) -> Result<CompletedTurn, TurnError> {
         let mut continuations = 0;
         loop {
             let verdict = self.submit_waiting().await?;
@@ -127,7 +142,7 @@ impl RunningTurn<'_> {
     }
 
     /// Waits until every MCP server has started or failed, and adds their tools.
-    async fn wait_for_servers(&self) -> Result<(), TurnError> {
+    pub(super) async fn wait_for_servers(&self) -> Result<(), TurnError> {
         let TurnScope {
             session,
             tool_services,

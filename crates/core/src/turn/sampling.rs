@@ -85,14 +85,7 @@ impl RunningTurn<'_> {
         let had_calls = !calls.is_empty();
         let hooks = self.after_response(&read).await;
         // Also after a failure: the effects of the tools have happened, and the model must know.
-        let mut contexts = Vec::new();
-        for call in calls.finish().await {
-            self.record(call.output);
-            contexts.extend(call.contexts);
-        }
-        for context in contexts {
-            self.record(context);
-        }
+        self.record_outputs(calls).await;
         let completed = read?;
         hooks?;
         tracing::debug!(response = completed.response_id, "the model has answered");
@@ -108,6 +101,19 @@ impl RunningTurn<'_> {
             completed,
             follow_up,
         })
+    }
+
+    /// Records the output of every call as soon as it and those before it are known, then what hooks add.
+    pub(super) async fn record_outputs(&mut self, mut calls: RunningCalls) {
+        calls.response_ended();
+        let mut contexts = Vec::new();
+        while let Some(call) = calls.next().await {
+            self.record(call.output);
+            contexts.extend(call.contexts);
+        }
+        for context in contexts {
+            self.record(context);
+        }
     }
 
     async fn read_response(

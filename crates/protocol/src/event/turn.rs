@@ -164,6 +164,23 @@ pub struct CheckpointCreatedEvent {
     pub checkpoint_id: String,
 }
 
+/// A call waits for the answer of a person. Only the file of a thread has this: a call that was asked about and not
+/// answered has not begun.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuestionAskedEvent {
+    pub turn_id: String,
+    /// The call that waits.
+    pub call_id: String,
+}
+
+/// A call has its answer, and may begin. Only the file of a thread has this.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuestionAnsweredEvent {
+    pub turn_id: String,
+    /// The call that waited.
+    pub call_id: String,
+}
+
 /// The changes of all patches of a turn so far.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnDiffEvent {

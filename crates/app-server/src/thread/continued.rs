@@ -1,0 +1,132 @@
+//! Continues the last turn of a thread, if it had not ended when its server did.
+
+use codex_app_server_protocol::client_method as method;
+use codex_app_server_protocol::v2::{
+    ContinueTurn, InterruptedCall, InterruptedTurn, ThreadResumeParams, TurnContinueResponse,
+};
+use codex_core::{ContinueTurnError, UnfinishedCall, UnfinishedTurn};
+use codex_protocol::{ThreadSettings, ThreadSettingsPatch};
+
+use super::actor::Actor;
+use crate::connection::{Connection, Responder};
+use crate::failure::Failure;
+
+/// A turn that can be continued.
+#[derive(Debug)]
+pub(crate) struct ContinuableTurn {
+    pub(super) turn: UnfinishedTurn,
+    /// What the request that loaded the thread says differently from the turn.
+    settings: ThreadSettingsPatch,
+}
+
+impl ContinuableTurn {
+    pub(crate) fn new(turn: UnfinishedTurn) -> Self {
+        Self {
+            turn,
+            settings: ThreadSettingsPatch::default(),
+        }
+    }
+
+    /// What a request says is stronger than what the turn had.
+    fn prefer(&mut self, params: &ThreadResumeParams, settings: &ThreadSettings) {
+        let has_sandbox = params.sandbox.is_some() || params.permissions.is_some();
+        self.settings = ThreadSettingsPatch {
+            cwd: params.cwd.as_ref().map(|_| settings.cwd.clone()),
+            approval_policy: params
+                .approval_policy
+                .as_ref()
+                .map(|_| settings.approval_policy),
+            approvals_reviewer: params
+                .approvals_reviewer
+                .map(|_| settings.approvals_reviewer),
+            sandbox_policy: has_sandbox.then(|| settings.sandbox_policy.clone()),
+            permission_profile: settings.permission_profile.clone().filter(|_| has_sandbox),
+            ..ThreadSettingsPatch::default()
+        };
+    }
+
+    fn is_wanted(&self, wanted: Option<ContinueTurn>) -> bool {
+        match wanted {
+            None => false,
+            Some(ContinueTurn::IfWaiting) => !self.turn.waiting.is_empty(),
+            Some(ContinueTurn::Always) => true,
+        }
+    }
+}
+
+impl Actor {
+    /// What a client that resumes the thread is told about its unfinished turn. Clients of 0.117 are told nothing.
+    pub(crate) fn interrupted_turn(
+        &mut self,
+        params: &ThreadResumeParams,
+        connection: &Connection,
+    ) -> Option<InterruptedTurn> {
+        let settings = self.thread.settings();
+        let unfinished = self.unfinished.as_mut()?;
+        unfinished.prefer(params, &settings);
+        let told = InterruptedTurn {
+            turn_id: unfinished.turn.id().to_owned(),
+            waiting: unfinished.turn.waiting.iter().map(wire_call).collect(),
+            interrupted: unfinished.turn.interrupted.iter().map(wire_call).collect(),
+            is_continued: unfinished.is_wanted(params.continue_turn),
+        };
+        let is_told = connection
+            .client()
+            .is_some_and(|client| client.experimental);
+        is_told.then_some(told)
+    }
+
+    /// Continues the unfinished turn without a request of its own.
+    pub(super) async fn continue_unasked(&mut self) {
+        let Some(id) = self.unfinished_id() else {
+            return;
+        };
+        if let Err(failure) = self.continue_unfinished(&id).await {
+            let reason = failure.into_object().message;
+            tracing::warn!(reason, "a turn is not continued");
+        }
+    }
+
+    pub(super) async fn continue_turn(
+        &mut self,
+        turn: &str,
+        reply: Responder<method::TurnContinue>,
+    ) {
+        match self.continue_unfinished(turn).await {
+            Ok(()) => {
+                self.started_by_client();
+                let turn = super::accepted_turn(turn.to_owned(), None);
+                reply.accept(&TurnContinueResponse { turn });
+            }
+            Err(failure) => reply.refuse(failure),
+        }
+    }
+
+    fn unfinished_id(&self) -> Option<String> {
+        let unfinished = self.unfinished.as_ref()?;
+        Some(unfinished.turn.id().to_owned())
+    }
+
+    async fn continue_unfinished(&mut self, turn: &str) -> Result<(), Failure> {
+        let unfinished = self.unfinished.as_ref();
+        let settings = unfinished.map(|one| one.settings.clone());
+        let continued = self
+            .thread
+            .continue_turn(turn.to_owned(), settings.unwrap_or_default())
+            .await;
+        continued.map_err(|error| match error {
+            ContinueTurnError::Closed => Failure::internal(error.to_string()),
+            _ => Failure::invalid(error.to_string()),
+        })?;
+        self.turn.get_or_insert_with(|| turn.to_owned());
+        self.unfinished = None;
+        Ok(())
+    }
+}
+
+fn wire_call(call: &UnfinishedCall) -> InterruptedCall {
+    InterruptedCall {
+        item_id: call.id.clone(),
+        tool: call.tool.clone(),
+    }
+}

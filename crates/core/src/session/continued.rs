@@ -1,0 +1,82 @@
+//! Continues the turn that had not ended when the process of the thread did.
+
+use std::path::PathBuf;
+
+use codex_protocol::{ThreadSettings, ThreadSettingsPatch, TurnContext, Update};
+
+use super::actor::SessionActor;
+use super::state::TurnOverrides;
+use crate::thread::{ContinueTurnError, SettingsError, TaskKind, TurnContinuation};
+use crate::turn::{TurnScope, run_continued};
+
+impl SessionActor {
+    /// Replies before the turn goes on.
+    pub(super) async fn continue_turn(&mut self, request: TurnContinuation) {
+        let TurnContinuation {
+            turn,
+            settings,
+            reply,
+        } = request;
+        let scope = match self.scope_of_unfinished(&turn, settings) {
+            Ok(scope) => scope,
+            Err(error) => return drop(reply.send(Err(error))),
+        };
+        let Some(unfinished) = self.unfinished.take() else {
+            return;
+        };
+        let _ = reply.send(Ok(()));
+        if let Some(servers) = self.other_servers.take() {
+            self.start_mcp_servers(servers);
+        }
+        let body = |scope, conversation| run_continued(scope, conversation, unfinished);
+        self.start(TaskKind::Regular, scope, body).await;
+    }
+
+    /// The turn keeps the settings that it had, whatever those of the thread are now.
+    fn scope_of_unfinished(
+        &mut self,
+        turn: &str,
+        patch: ThreadSettingsPatch,
+    ) -> Result<TurnScope, ContinueTurnError> {
+        let gone = || ContinueTurnError::NotUnfinished(turn.to_owned());
+        let root_turn_id = match &self.unfinished {
+            Some(unfinished) if unfinished.id() == turn => unfinished.started.root_turn_id.clone(),
+            _ => return Err(gone()),
+        };
+        let context = self.idle().and_then(|idle| idle.reference.clone());
+        let context = context.ok_or_else(gone)?;
+        let claimed = self.context.emitter.claim();
+        claimed.map_err(|error| ContinueTurnError::Claimed(error.to_string()))?;
+        let schema = context.final_output_json_schema.clone();
+        let before = self.settings();
+        let settings = with_context(&before, context).apply(patch, &before.cwd);
+        if let Some(limits) = &self.context.config.limits {
+            let checked = limits.check(settings.approval_policy, &settings.sandbox_policy);
+            checked
+                .map_err(|error| ContinueTurnError::Settings(SettingsError::Forbidden(error)))?;
+        }
+        let overrides = TurnOverrides {
+            schema,
+            root_turn_id,
+            ..TurnOverrides::default()
+        };
+        let base = &self.base;
+        Ok(base.scope(&settings, turn, overrides, &mut self.tool_cache))
+    }
+}
+
+/// The settings with those that a turn had.
+fn with_context(settings: &ThreadSettings, context: TurnContext) -> ThreadSettings {
+    let patch = ThreadSettingsPatch {
+        cwd: Some(PathBuf::from(context.cwd)),
+        model: Some(context.model),
+        effort: context.effort.map_or(Update::Clear, Update::Set),
+        summary: Some(context.summary),
+        personality: context.personality,
+        collaboration_mode: context.collaboration_mode,
+        approval_policy: Some(context.approval_policy),
+        sandbox_policy: Some(context.sandbox_policy),
+        ..ThreadSettingsPatch::default()
+    };
+    settings.apply(patch, &settings.cwd)
+}

@@ -1,0 +1,328 @@
+//! Turns whose server is killed: what is asked again, what goes on, and what is never done twice.
+
+use std::fs;
+use std::process::Command;
+
+use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::setup::{experimental_server, scripted_home, server};
+use crate::threads::said;
+
+const APPROVAL: &str = "item/commandExecution/requestApproval";
+const ASKING: &str = "approval_policy = \"untrusted\"\n[features]\nunified_exec = false\n\
+                      default_mode_request_user_input = true";
+const NEVER: &str = "approval_policy = \"never\"\n[features]\nunified_exec = false";
+
+/// A command that leaves a line in a file each time it runs.
+const COUNTED: &str = "echo ran >> count; cat count";
+
+struct Interrupted {
+    model: ModelServer,
+    home: TempDir,
+    thread: String,
+}
+
+fn calls(calls: &[Value]) -> HttpReply {
+    HttpReply::stream(&sse::items(calls))
+}
+
+fn runs(id: &str, script: &str) -> Value {
+    sse::function_call(id, "shell_command", &json!({ "command": script }))
+}
+
+/// Starts a turn, waits for a message of this method, and returns it with the server.
+async fn begun(
+    replies: Vec<HttpReply>,
+    settings: &str,
+    until: &str,
+) -> (Interrupted, AppServer, Value) {
+    let model = ModelServer::start(replies).await.unwrap();
+    let home = scripted_home(&model, settings);
+    let mut server = experimental_server(&home).await;
+    let thread = server
+        .start_thread_with(json!({ "cwd": home.path() }))
+        .await;
+    server.start_turn(&thread, "go").await;
+    let seen = server.wait_for(until).await.unwrap();
+    let interrupted = Interrupted {
+        model,
+        home,
+        thread,
+    };
+    (interrupted, server, seen)
+}
+
+impl Interrupted {
+    /// Resumes the thread in a new server.
+    async fn resumed(&self, how: Value) -> (AppServer, Value) {
+        let mut server = experimental_server(&self.home).await;
+        let mut params = json!({ "threadId": self.thread });
+        if !how.is_null() {
+            params["continueTurn"] = how;
+        }
+        let reply = server.call("thread/resume", params).await.unwrap();
+        assert!(reply["error"].is_null(), "{reply}");
+        (server, reply["result"].clone())
+    }
+
+    fn count(&self) -> usize {
+        let text = fs::read_to_string(self.home.path().join("count")).unwrap_or_default();
+        text.lines().count()
+    }
+
+    /// What the model was sent last.
+    fn last_request(&self) -> String {
+        let request = self.model.requests().pop().unwrap();
+        String::from_utf8_lossy(&request.body).into_owned()
+    }
+
+    /// The turns of the thread, as (id, status).
+    async fn turns(&self, server: &mut AppServer) -> Vec<(Value, Value)> {
+        let read = json!({ "threadId": self.thread, "includeTurns": true });
+        let read = server.call("thread/read", read).await.unwrap();
+        let turns = read["result"]["thread"]["turns"].as_array().unwrap();
+        let turn = |turn: &Value| (turn["id"].clone(), turn["status"].clone());
+        turns.iter().map(turn).collect()
+    }
+}
+
+async fn answer(server: &mut AppServer, question: &Value, result: Value) {
+    let answer = json!({ "id": question["id"], "result": result });
+    server.send(&answer).await.unwrap();
+}
+
+/// What a question says, without the time and the number of the request.
+fn content(question: &Value) -> Value {
+    let mut params = question["params"].clone();
+    params.as_object_mut().unwrap().remove("startedAtMs");
+    params
+}
+
+#[tokio::test]
+async fn an_open_approval_is_asked_again_and_the_turn_goes_on() {
+    let replies = vec![calls(&[runs("call-1", COUNTED)]), said("m1", "done")];
+    let (case, server, asked) = begun(replies, ASKING, APPROVAL).await;
+    server.kill().await.unwrap();
+    let turn = asked["params"]["turnId"].clone();
+
+    // Clients that do not ask for it see an interrupted turn and no question.
+    let (mut server, resumed) = case.resumed(Value::Null).await;
+    let told = &resumed["interruptedTurn"];
+    assert_eq!(told["turnId"], turn);
+    let waiting = json!([{ "itemId": "call-1", "tool": "shell_command" }]);
+    assert_eq!(told["waiting"], waiting);
+    assert_eq!(told["interrupted"], json!([]));
+    assert_eq!(told["isContinued"], false);
+    assert_eq!(resumed["thread"]["turns"][0]["status"], "interrupted");
+    let turns = case.turns(&mut server).await;
+    assert_eq!(turns, [(turn.clone(), json!("interrupted"))]);
+    server.kill().await.unwrap();
+
+    let (mut server, resumed) = case.resumed(json!("ifWaiting")).await;
+    assert_eq!(resumed["interruptedTurn"]["isContinued"], true);
+    let started = server.wait_for("turn/started").await.unwrap();
+    assert_eq!(started["params"]["turn"]["id"], turn);
+    let item = server.wait_for("item/started").await.unwrap();
+    assert_eq!(item["params"]["item"]["id"], "call-1");
+    let again = server.wait_for(APPROVAL).await.unwrap();
+    assert_eq!(content(&again), content(&asked));
+    assert_eq!(case.count(), 0);
+    answer(&mut server, &again, json!({ "decision": "accept" })).await;
+    let completed = server.completed_turn().await;
+    assert_eq!(completed["id"], turn);
+    assert_eq!(completed["status"], "completed");
+    assert_eq!(case.count(), 1);
+    assert!(case.last_request().contains("ran"));
+    let turns = case.turns(&mut server).await;
+    assert_eq!(turns, [(turn, json!("completed"))]);
+    server.finish().await.unwrap();
+
+    let (server, resumed) = case.resumed(json!("always")).await;
+    assert_eq!(resumed["interruptedTurn"], Value::Null);
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_client_that_opted_into_nothing_is_told_nothing() {
+    let replies = vec![calls(&[runs("call-1", COUNTED)]), said("m1", "fine")];
+    let (case, first, asked) = begun(replies, ASKING, APPROVAL).await;
+    first.kill().await.unwrap();
+    let mut client = server(&case.home).await;
+    let resume = json!({ "threadId": case.thread });
+    let resumed = client.call("thread/resume", resume).await.unwrap();
+    assert!(resumed["result"].get("interruptedTurn").is_none());
+    // Another turn takes its place.
+    client.run_turn(&case.thread, "something else").await;
+    assert!(case.last_request().contains("aborted"));
+    client.finish().await.unwrap();
+    let (mut server, resumed) = case.resumed(json!("always")).await;
+    assert_eq!(resumed["interruptedTurn"], Value::Null);
+    let params = json!({ "threadId": case.thread, "turnId": asked["params"]["turnId"] });
+    let refused = server.call("turn/continue", params).await.unwrap();
+    let message = refused["error"]["message"].as_str().unwrap();
+    assert!(message.contains("cannot be continued"), "{message}");
+    server.finish().await.unwrap();
+    assert_eq!(case.count(), 0);
+}
+
+#[tokio::test]
+async fn a_question_survives_the_end_of_its_client_and_a_signal() {
+    let replies = vec![calls(&[runs("call-1", COUNTED)]), said("m1", "done")];
+    let (case, server, asked) = begun(replies, ASKING, APPROVAL).await;
+    server.abandon().await.unwrap();
+    let (mut server, _) = case.resumed(json!("ifWaiting")).await;
+    let again = server.wait_for(APPROVAL).await.unwrap();
+    assert_eq!(content(&again), content(&asked));
+    let id = server.process_id().unwrap().to_string();
+    assert!(Command::new("kill").arg(id).status().unwrap().success());
+    server.finish().await.unwrap();
+    let (mut server, _) = case.resumed(json!("ifWaiting")).await;
+    let again = server.wait_for(APPROVAL).await.unwrap();
+    answer(&mut server, &again, json!({ "decision": "decline" })).await;
+    assert_eq!(server.completed_turn().await["status"], "completed");
+    server.finish().await.unwrap();
+    assert_eq!(case.count(), 0);
+    assert!(case.last_request().contains("rejected by user"));
+}
+
+#[tokio::test]
+async fn a_call_that_had_begun_is_never_made_again() {
+    let begins = format!("{COUNTED}; sleep 600");
+    for settings in [NEVER, ASKING] {
+        let replies = vec![calls(&[runs("call-1", &begins)]), said("m1", "so be it")];
+        let until = match settings {
+            NEVER => "item/commandExecution/outputDelta",
+            _ => APPROVAL,
+        };
+        let (case, mut server, seen) = begun(replies, settings, until).await;
+        if settings == ASKING {
+            answer(&mut server, &seen, json!({ "decision": "accept" })).await;
+            let output = server.wait_for("item/commandExecution/outputDelta").await;
+            output.unwrap();
+        }
+        server.kill().await.unwrap();
+        let (mut server, resumed) = case.resumed(json!("ifWaiting")).await;
+        let told = &resumed["interruptedTurn"];
+        assert_eq!(told["waiting"], json!([]));
+        assert_eq!(told["interrupted"][0]["itemId"], "call-1");
+        assert_eq!(told["isContinued"], false);
+        let turn = told["turnId"].clone();
+        let params = json!({ "threadId": case.thread, "turnId": turn });
+        let continued = server.call("turn/continue", params).await.unwrap();
+        assert_eq!(continued["result"]["turn"]["id"], turn);
+        assert_eq!(server.completed_turn().await["status"], "completed");
+        assert!(case.last_request().contains("The call was interrupted"));
+        assert_eq!(case.count(), 1);
+        let turns = case.turns(&mut server).await;
+        assert_eq!(turns, [(turn, json!("completed"))]);
+        server.finish().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn what_ended_before_a_question_is_kept() {
+    let two = [runs("call-1", "pwd"), runs("call-2", COUNTED)];
+    let replies = vec![calls(&two), said("m1", "done")];
+    let (case, server, asked) = begun(replies, ASKING, APPROVAL).await;
+    assert_eq!(asked["params"]["itemId"], "call-2");
+    server.kill().await.unwrap();
+    let (mut server, resumed) = case.resumed(json!("ifWaiting")).await;
+    let told = &resumed["interruptedTurn"];
+    assert_eq!(told["interrupted"], json!([]), "{told}");
+    let again = server.wait_for(APPROVAL).await.unwrap();
+    answer(&mut server, &again, json!({ "decision": "accept" })).await;
+    assert_eq!(server.completed_turn().await["status"], "completed");
+    let request = case.last_request();
+    assert!(!request.contains("The call was interrupted"), "{request}");
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_model_that_was_writing_is_asked_again() {
+    let mut message = sse::message("");
+    message["id"] = "m1".into();
+    let begun_message = [
+        sse::created("r1"),
+        sse::added(&message),
+        sse::delta("half a sen"),
+    ];
+    let replies = vec![
+        HttpReply::stream(&begun_message).stall(),
+        said("m2", "a whole sentence"),
+    ];
+    let (case, server, _) = begun(replies, NEVER, "item/agentMessage/delta").await;
+    server.kill().await.unwrap();
+    let (mut server, resumed) = case.resumed(json!("always")).await;
+    assert_eq!(resumed["interruptedTurn"]["isContinued"], true);
+    assert_eq!(server.completed_turn().await["status"], "completed");
+    let request = case.last_request();
+    assert!(!request.contains("half a sen") && request.contains("\"go\""));
+    assert_eq!(case.turns(&mut server).await.len(), 1);
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_turn_goes_on_between_two_requests() {
+    let replies = vec![
+        calls(&[runs("call-1", COUNTED)]),
+        HttpReply::silence(),
+        said("m1", "done"),
+    ];
+    let (case, mut server, _) = begun(replies, NEVER, "item/completed").await;
+    case.model.request(1).await;
+    // A read waits until the file has all lines.
+    case.turns(&mut server).await;
+    server.kill().await.unwrap();
+    let (mut server, resumed) = case.resumed(json!("always")).await;
+    let told = &resumed["interruptedTurn"];
+    assert_eq!(
+        (&told["waiting"], &told["interrupted"]),
+        (&json!([]), &json!([]))
+    );
+    assert_eq!(server.completed_turn().await["status"], "completed");
+    assert_eq!(case.count(), 1);
+    assert!(case.last_request().contains("ran"));
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_turn_keeps_its_settings_unless_the_request_has_others() {
+    let replies = vec![calls(&[runs("call-1", COUNTED)]), said("m1", "done")];
+    let (case, server, _) = begun(replies, ASKING, APPROVAL).await;
+    server.kill().await.unwrap();
+    // Meanwhile the configuration became careless. The turn still asks.
+    let file = case.home.path().join("config.toml");
+    let config = fs::read_to_string(&file).unwrap();
+    fs::write(&file, config.replace("untrusted", "never")).unwrap();
+    let (mut server, _) = case.resumed(json!("ifWaiting")).await;
+    server.wait_for(APPROVAL).await.unwrap();
+    server.kill().await.unwrap();
+    assert_eq!(case.count(), 0);
+    let mut server = experimental_server(&case.home).await;
+    let params = json!({ "threadId": case.thread, "approvalPolicy": "never",
+        "continueTurn": "ifWaiting" });
+    server.call("thread/resume", params).await.unwrap();
+    assert_eq!(server.completed_turn().await["status"], "completed");
+    assert_eq!(case.count(), 1);
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_fork_does_not_continue_the_turn_of_its_source() {
+    let replies = vec![calls(&[runs("call-1", COUNTED)]), said("m1", "done")];
+    let (case, mut server, _) = begun(replies, ASKING, APPROVAL).await;
+    let forked = json!({ "threadId": case.thread });
+    let forked = server.call("thread/fork", forked).await.unwrap();
+    let fork = forked["result"]["thread"]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    server.kill().await.unwrap();
+    let mut server = experimental_server(&case.home).await;
+    let params = json!({ "threadId": fork, "continueTurn": "always" });
+    let resumed = server.call("thread/resume", params).await.unwrap();
+    assert_eq!(resumed["result"]["interruptedTurn"], Value::Null);
+    server.finish().await.unwrap();
+}
