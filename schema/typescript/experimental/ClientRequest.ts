@@ -152,6 +152,7 @@ import type { ThreadStartParams } from "./v2/ThreadStartParams";
 import type { ThreadTurnsListParams } from "./v2/ThreadTurnsListParams";
 import type { ThreadUnarchiveParams } from "./v2/ThreadUnarchiveParams";
 import type { ThreadUnsubscribeParams } from "./v2/ThreadUnsubscribeParams";
+import type { TurnContinueParams } from "./v2/TurnContinueParams";
 import type { TurnInterruptParams } from "./v2/TurnInterruptParams";
 import type { TurnStartParams } from "./v2/TurnStartParams";
 import type { TurnSteerParams } from "./v2/TurnSteerParams";
@@ -680,6 +681,16 @@ export type TurnStartClientRequest = {
   method: "turn/start";
   /** What the method takes. */
   params: TurnStartParams;
+};
+
+/** Continues a turn that had not ended when its server did. */
+export type TurnContinueClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "turn/continue";
+  /** What the method takes. */
+  params: TurnContinueParams;
 };
 
 /** Adds input to the turn that is running. */
@@ -1966,6 +1977,7 @@ export type ClientRequest =
   | PluginInstallClientRequest
   | PluginUninstallClientRequest
   | TurnStartClientRequest
+  | TurnContinueClientRequest
   | TurnSteerClientRequest
   | TurnInterruptClientRequest
   | ThreadRealtimeStartClientRequest

@@ -3,6 +3,7 @@ import type { ActivePermissionProfile } from "./ActivePermissionProfile";
 import type { ApprovalsReviewer } from "./ApprovalsReviewer";
 import type { AskForApproval } from "./AskForApproval";
 import type { CollaborationMode } from "../CollaborationMode";
+import type { InterruptedTurn } from "./InterruptedTurn";
 import type { MultiAgentMode } from "./MultiAgentMode";
 import type { ReasoningEffort } from "../ReasoningEffort";
 import type { SandboxPolicy } from "./SandboxPolicy";
@@ -48,4 +49,6 @@ export type ThreadResumeResponse = {
   reasoningEffort: ReasoningEffort | null;
   /** The page of turns, if `initialTurnsPage` asked for one. */
   initialTurnsPage?: ThreadTurnsListResponse | null;
+  /** The last turn, if it had not ended when its server did; it can be continued until another turn starts. */
+  interruptedTurn?: InterruptedTurn | null;
 };

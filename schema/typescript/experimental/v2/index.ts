@@ -123,6 +123,7 @@ export type { ConsumeAccountRateLimitResetCreditOutcome } from "./ConsumeAccount
 export type { ConsumeAccountRateLimitResetCreditParams } from "./ConsumeAccountRateLimitResetCreditParams";
 export type { ConsumeAccountRateLimitResetCreditResponse } from "./ConsumeAccountRateLimitResetCreditResponse";
 export type { ContextCompactedNotification } from "./ContextCompactedNotification";
+export type { ContinueTurn } from "./ContinueTurn";
 export type { CreditsSnapshot } from "./CreditsSnapshot";
 export type { CurrentTimeReadParams } from "./CurrentTimeReadParams";
 export type { CurrentTimeReadResponse } from "./CurrentTimeReadResponse";
@@ -246,6 +247,8 @@ export type { HooksRegisterResponse } from "./HooksRegisterResponse";
 export type { HooksUnregisterParams } from "./HooksUnregisterParams";
 export type { HooksUnregisterResponse } from "./HooksUnregisterResponse";
 export type { InstalledApp } from "./InstalledApp";
+export type { InterruptedCall } from "./InterruptedCall";
+export type { InterruptedTurn } from "./InterruptedTurn";
 export type { ItemCompletedNotification } from "./ItemCompletedNotification";
 export type { ItemGuardianApprovalReviewCompletedNotification } from "./ItemGuardianApprovalReviewCompletedNotification";
 export type { ItemGuardianApprovalReviewStartedNotification } from "./ItemGuardianApprovalReviewStartedNotification";
@@ -678,6 +681,8 @@ export type { ToolRequestUserInputResponse } from "./ToolRequestUserInputRespons
 export type { ToolsV2 } from "./ToolsV2";
 export type { Turn } from "./Turn";
 export type { TurnCompletedNotification } from "./TurnCompletedNotification";
+export type { TurnContinueParams } from "./TurnContinueParams";
+export type { TurnContinueResponse } from "./TurnContinueResponse";
 export type { TurnDiffUpdatedNotification } from "./TurnDiffUpdatedNotification";
 export type { TurnEnvironmentParams } from "./TurnEnvironmentParams";
 export type { TurnError } from "./TurnError";
