@@ -382,6 +382,7 @@ impl Driver {
             thread,
             events,
             agents,
+            ..
         } = manager.start(config.clone()).unwrap();
         let seen = Vec::new();
         let mut driver = Self {
