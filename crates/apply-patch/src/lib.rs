@@ -7,7 +7,6 @@
 //! This crate asks for no permission: the caller passes the gate between verifying and applying.
 
 mod apply;
-mod diff;
 mod error;
 mod files;
 mod location;
@@ -24,7 +23,6 @@ mod turn_diff;
 mod verify;
 
 pub use apply::apply;
-pub use diff::unified_diff;
 pub use error::{ApplyError, FileProblem, HunkProblem, ParseError, PatchCaller, VerifyError};
 pub use files::{DiskFiles, FileAccess, FileEntry};
 pub use parse::is_patch;

@@ -4,8 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::diff::unified_diff;
 use crate::plan::{ChangeKind, PatchChange};
+use codex_text_diff::unified_diff;
 
 /// Context lines around a change.
 const CONTEXT_LINES: usize = 1;

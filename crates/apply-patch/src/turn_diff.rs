@@ -7,9 +7,9 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::diff::unified_diff;
 use crate::files::{DiskFiles, FileAccess, FileEntry};
 use crate::plan::{ChangeKind, PatchPlan};
+use codex_text_diff::unified_diff;
 
 /// Context lines around a change.
 const CONTEXT_LINES: usize = 3;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use similar::{ChangeTag, TextDiff};
+use codex_text_diff::diff_lines;
 
 use crate::anchored_path::FsNode;
 use crate::blobs::BlobStore;
@@ -20,8 +20,6 @@ use crate::store::CheckpointStore;
 const MAX_TEXT_BYTES: usize = 1024 * 1024;
 /// No more is compared for one answer.
 const MAX_DIFF_BYTES: usize = 16 * 1024 * 1024;
-/// A comparison that takes longer gives a coarser answer.
-const MAX_COMPARISON: std::time::Duration = std::time::Duration::from_millis(500);
 const CONTEXT_LINES: usize = 3;
 
 /// How a file differs.
@@ -203,18 +201,9 @@ impl<'a> DiffWriter<'a> {
             }
             return;
         };
-        let mut config = TextDiff::configure();
-        let compared = config
-            .timeout(MAX_COMPARISON)
-            .diff_lines(&old_text, &new_text);
-        let count = |tag| {
-            compared
-                .iter_all_changes()
-                .filter(|it| it.tag() == tag)
-                .count() as u64
-        };
-        let (insertions, deletions) = (count(ChangeTag::Insert), count(ChangeTag::Delete));
-        if !self.counts_only {
+        let compared = diff_lines(&old_text, &new_text);
+        let hunks = (!self.counts_only).then(|| compared.hunks(CONTEXT_LINES));
+        if let Some(hunks) = hunks.filter(|hunks| !hunks.is_empty()) {
             let side = |mark: char, state: &FileState| {
                 if is_nothing(state) {
                     "/dev/null".to_owned()
@@ -222,19 +211,15 @@ impl<'a> DiffWriter<'a> {
                     format!("{mark}{}", path.display())
                 }
             };
-            let hunks = compared
-                .unified_diff()
-                .context_radius(CONTEXT_LINES)
-                .header(&side('a', old), &side('b', new))
-                .to_string();
-            self.diff.text.push_str(&hunks);
+            let (old, new) = (side('a', old), side('b', new));
+            let _ = write!(self.diff.text, "--- {old}\n+++ {new}\n{hunks}");
         }
         self.diff.files.push(FileDifference {
             path: path.to_owned(),
             kind,
             binary: false,
-            insertions,
-            deletions,
+            insertions: compared.insertions() as u64,
+            deletions: compared.deletions() as u64,
         });
     }
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use codex_text_diff::unified_diff;
 use serde_json::Value;
-use similar::TextDiff;
 
 /// This many differences of a request are shown.
 const SHOWN: usize = 10;
@@ -142,9 +142,7 @@ fn text_diff(recorded: &str, replayed: &str) -> String {
     if recorded == replayed {
         return "-(line ends at the end differ)\n".to_owned();
     }
-    let diff = TextDiff::from_lines(&recorded, &replayed);
-    let text = diff.unified_diff().context_radius(1).to_string();
-    shortened(&text)
+    shortened(&unified_diff(&recorded, &replayed, 1))
 }
 
 fn shortened(text: &str) -> String {
