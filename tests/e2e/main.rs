@@ -102,6 +102,8 @@ mod odd_lines;
 #[cfg(target_os = "linux")]
 mod overload;
 #[cfg(target_os = "linux")]
+mod packages;
+#[cfg(target_os = "linux")]
 mod patches;
 #[cfg(target_os = "linux")]
 mod pipes;

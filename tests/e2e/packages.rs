@@ -1,0 +1,106 @@
+//! The npm packages: built from this program, installed into an empty folder, and used.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+use crate::{repository, stdout_of};
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+struct InstalledPackages {
+    prefix: TempDir,
+}
+
+impl InstalledPackages {
+    fn new() -> Self {
+        let packages = TempDir::new().unwrap();
+        let binary = format!("linux-x64={}", env!("CARGO_BIN_EXE_codex"));
+        let packed = Command::new("node")
+            .arg(repository().join("packaging/npm/pack.mjs"))
+            .args(["--binary", &binary, "--out"])
+            .arg(packages.path())
+            .output();
+        stdout_of(&packed.unwrap());
+        let prefix = TempDir::new().unwrap();
+        let archive = |name: &str| packages.path().join(format!("{name}-{VERSION}.tgz"));
+        let installed = Command::new("npm")
+            .args([
+                "install",
+                "--offline",
+                "--no-audit",
+                "--no-fund",
+                "--prefix",
+            ])
+            .arg(prefix.path())
+            .args([archive("codex-engine-linux-x64"), archive("codex-engine")])
+            .env("npm_config_cache", prefix.path().join("cache"))
+            .output();
+        stdout_of(&installed.unwrap());
+        Self { prefix }
+    }
+
+    fn modules(&self) -> PathBuf {
+        self.prefix.path().join("node_modules")
+    }
+
+    fn codex(&self, home: &Path) -> Command {
+        let mut command = Command::new(self.modules().join(".bin/codex"));
+        command.env("CODEX_HOME", home).stdin(Stdio::null());
+        command
+    }
+}
+
+fn stderr_of(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+#[ignore = "needs node and npm"]
+fn the_npm_packages_run_the_demo() {
+    let packages = InstalledPackages::new();
+    let home = TempDir::new().unwrap();
+    let version = packages.codex(home.path()).arg("--version").output();
+    assert!(stdout_of(&version.unwrap()).contains(VERSION));
+    let demo = packages
+        .codex(home.path())
+        .args(["demo", "--auto"])
+        .output();
+    let demo = demo.unwrap();
+    assert!(demo.status.success(), "{}", stderr_of(&demo));
+
+    let unknown = packages.codex(home.path()).arg("--no-such-flag").output();
+    assert_eq!(
+        unknown.unwrap().status.code(),
+        Some(2),
+        "the exit code passes"
+    );
+
+    let mut server = packages.codex(home.path());
+    let mut server = server
+        .arg("app-server")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    drop(server.stdin.take());
+    assert!(
+        server.wait().unwrap().success(),
+        "the end of the input passes"
+    );
+
+    std::fs::remove_dir_all(packages.modules().join("codex-engine-linux-x64")).unwrap();
+    let missing = packages
+        .codex(home.path())
+        .arg("--version")
+        .output()
+        .unwrap();
+    assert_eq!(missing.status.code(), Some(1));
+    let advice = format!("npm install codex-engine-linux-x64@{VERSION}");
+    assert!(
+        stderr_of(&missing).contains(&advice),
+        "{}",
+        stderr_of(&missing)
+    );
+}
