@@ -369,9 +369,13 @@ async fn replies_tell_where_the_account_stands_and_refusals_too() {
         let reply = heading(reply, family, used);
         test.service.push_for("/responses", reply);
         server.result("turn/start", turn.clone()).await;
-        let told = server.wait_for("account/rateLimits/updated").await.unwrap();
-        let limits = &told["params"]["rateLimits"];
-        assert_eq!(limits["limitId"], family.replace('-', "_"), "{told}");
+        let notification = server.wait_for("account/rateLimits/updated").await.unwrap();
+        let limits = &notification["params"]["rateLimits"];
+        assert_eq!(
+            limits["limitId"],
+            family.replace('-', "_"),
+            "{notification}"
+        );
         let primary = &limits["primary"];
         assert_eq!(primary["usedPercent"].to_string(), used);
         assert_eq!(primary["windowDurationMins"], 300);

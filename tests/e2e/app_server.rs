@@ -41,11 +41,11 @@ async fn a_turn_reads_back_as_it_was_streamed() {
     assert_eq!(thread["preview"], "say hello");
     let stored = &thread["turns"][0];
     assert_eq!(shape(stored), shape(turn));
-    for (stored, told) in items(stored).iter().zip(items(turn)) {
+    for (stored, live) in items(stored).iter().zip(items(turn)) {
         let time = |item: &Value, name: &str| item[name].as_i64().unwrap();
-        assert!(time(told, "startedAtMs") <= time(told, "completedAtMs"));
+        assert!(time(live, "startedAtMs") <= time(live, "completedAtMs"));
         // It is stored a moment later than it is told.
-        let apart = time(stored, "completedAtMs") - time(told, "completedAtMs");
+        let apart = time(stored, "completedAtMs") - time(live, "completedAtMs");
         assert!(apart.abs() < 60_000, "{apart}");
         if stored["type"] == "commandExecution" {
             let took = time(stored, "completedAtMs") - time(stored, "startedAtMs");

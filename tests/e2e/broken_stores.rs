@@ -114,8 +114,8 @@ async fn a_full_disk_is_told_and_what_was_saved_stays() {
     let cut = thread(&mut server, "before").await;
     let long = "x".repeat(300_000);
     server.start_turn(&cut, &long).await;
-    let told = server.wait_for("warning").await.unwrap();
-    let message = told["params"]["message"].as_str().unwrap().to_owned();
+    let warning = server.wait_for("warning").await.unwrap();
+    let message = warning["params"]["message"].as_str().unwrap().to_owned();
     assert!(message.contains("could not be saved"), "{message}");
     server.wait_for("turn/completed").await.unwrap();
     server.run_turn(&kept, "still fine").await;

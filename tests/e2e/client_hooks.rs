@@ -30,8 +30,8 @@ async fn answered(hooked: &mut Hooked, answer: &Value) -> (Value, Vec<String>) {
     let mut reply = answer.clone();
     reply["id"] = question["id"].clone();
     hooked.server.send(&reply).await.unwrap();
-    let told = hooked.until("turn/completed").await;
-    (question["params"].clone(), told.runs())
+    let turn = hooked.until("turn/completed").await;
+    (question["params"].clone(), turn.runs())
 }
 
 #[tokio::test]
@@ -81,9 +81,9 @@ async fn a_client_that_fails_decides_nothing_unless_it_is_required() {
 async fn a_client_that_does_not_answer_is_not_waited_for_too_long() {
     let params = json!({ "eventName": "userPromptSubmit", "timeoutSec": 1, "onError": "block" });
     let mut hooked = registered(&params, []).await;
-    let told = hooked.turn("hello").await;
+    let turn = hooked.turn("hello").await;
     assert_eq!(
-        told.runs(),
+        turn.runs(),
         ["userPromptSubmit blocked error:hook timed out after 1s"]
     );
     assert!(hooked.model.requests().is_empty());
@@ -107,7 +107,7 @@ async fn a_registration_is_checked_and_can_be_taken_back() {
     assert_eq!(reply["result"], json!({}));
     let again = hooked.server.call("hooks/unregister", taken).await.unwrap();
     assert!(again["error"].is_object(), "{again}");
-    let told = hooked.turn("hello").await;
-    assert_eq!(told.runs(), Vec::<String>::new());
+    let turn = hooked.turn("hello").await;
+    assert_eq!(turn.runs(), Vec::<String>::new());
     hooked.server.finish().await.unwrap();
 }

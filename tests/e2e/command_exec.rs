@@ -120,16 +120,16 @@ async fn a_program_runs_and_answers() {
         ),
         (shell_with("pwd", json!({ "cwd": "/usr" })), 0, "/usr\n", ""),
     ] {
-        let told = serving.result("command/exec", params.clone()).await;
+        let result = serving.result("command/exec", params.clone()).await;
         let expected = json!({ "exitCode": code, "stdout": stdout, "stderr": stderr });
-        assert_eq!(told, expected, "{params}");
+        assert_eq!(result, expected, "{params}");
     }
     let params = shell_with("yes | head -c 3000000", json!({ "disableOutputCap": true }));
-    let told = serving.result("command/exec", params).await;
-    assert_eq!(told["stdout"].as_str().unwrap().len(), 3_000_000);
+    let result = serving.result("command/exec", params).await;
+    assert_eq!(result["stdout"].as_str().unwrap().len(), 3_000_000);
     let params = shell("yes | head -c 3000000");
-    let told = serving.result("command/exec", params).await;
-    assert_eq!(told["stdout"].as_str().unwrap().len(), 1024 * 1024);
+    let result = serving.result("command/exec", params).await;
+    assert_eq!(result["stdout"].as_str().unwrap().len(), 1024 * 1024);
     serving.finish().await;
 }
 
@@ -221,14 +221,14 @@ async fn a_sandbox_holds() {
     let mut serving = Serving::start().await;
     let file = serving.path("made");
     let touch = format!("touch {file}");
-    let told = serving.result("command/exec", shell(&touch)).await;
-    assert_ne!(told["exitCode"], 0, "read-only is the default");
+    let result = serving.result("command/exec", shell(&touch)).await;
+    assert_ne!(result["exitCode"], 0, "read-only is the default");
     assert!(!fs::exists(&file).unwrap());
     let policy = json!({ "sandboxPolicy": { "type": "dangerFullAccess" } });
-    let told = serving
+    let result = serving
         .result("command/exec", shell_with(&touch, policy))
         .await;
-    assert_eq!(told["exitCode"], 0);
+    assert_eq!(result["exitCode"], 0);
     assert!(fs::exists(&file).unwrap());
     fs::create_dir(serving.path("work")).unwrap();
     let policy = json!({
@@ -236,10 +236,10 @@ async fn a_sandbox_holds() {
         "sandboxPolicy": { "type": "workspaceWrite", "excludeSlashTmp": true, "excludeTmpdirEnvVar": true },
     });
     let script = "touch inside && ! touch ../outside";
-    let told = serving
+    let result = serving
         .result("command/exec", shell_with(script, policy))
         .await;
-    assert_eq!(told["exitCode"], 0, "{told}");
+    assert_eq!(result["exitCode"], 0, "{result}");
     assert!(!fs::exists(serving.path("outside")).unwrap());
     serving.finish().await;
 }
@@ -296,9 +296,9 @@ async fn input_and_output_are_streamed() {
         .await
         .unwrap();
     assert_eq!(delta["params"]["stream"], "stderr");
-    let told = serving.server.reply_to(run).await.unwrap();
+    let result = serving.server.reply_to(run).await.unwrap();
     let expected = json!({ "exitCode": 0, "stdout": "", "stderr": "" });
-    assert_eq!(told["result"], expected);
+    assert_eq!(result["result"], expected);
     let gone = "no active command/exec for process id \"cat\"";
     for method in ["write", "terminate", "resize"] {
         let params = json!({
@@ -331,8 +331,8 @@ async fn what_is_typed_arrives_in_its_order_and_closed_is_closed() {
     }
     let close = json!({ "processId": "sort", "deltaBase64": "ZAo=", "closeStdin": true });
     serving.result("command/exec/write", close).await;
-    let told = serving.server.reply_to(run).await.unwrap();
-    assert_eq!(told["result"]["stdout"], "abcd\n");
+    let result = serving.server.reply_to(run).await.unwrap();
+    assert_eq!(result["result"]["stdout"], "abcd\n");
     // One that goes on after its input was closed.
     let named = json!({ "processId": "s", "streamStdin": true });
     let run = serving
@@ -347,8 +347,8 @@ async fn what_is_typed_arrives_in_its_order_and_closed_is_closed() {
         .await;
     let stop = json!({ "processId": "s" });
     serving.result("command/exec/terminate", stop).await;
-    let told = serving.server.reply_to(run).await.unwrap();
-    assert_eq!(told["result"]["exitCode"], -1);
+    let result = serving.server.reply_to(run).await.unwrap();
+    assert_eq!(result["result"]["exitCode"], -1);
     // One that reads nothing can still be stopped.
     let named = json!({ "processId": "n", "streamStdin": true });
     let run = serving
@@ -367,8 +367,8 @@ async fn what_is_typed_arrives_in_its_order_and_closed_is_closed() {
     serving
         .result("command/exec/terminate", json!({ "processId": "n" }))
         .await;
-    let told = serving.server.reply_to(run).await.unwrap();
-    assert_eq!(told["result"]["exitCode"], -1);
+    let result = serving.server.reply_to(run).await.unwrap();
+    assert_eq!(result["result"]["exitCode"], -1);
     // No input was asked for.
     let run = serving.server.begin(
         "command/exec",
@@ -412,9 +412,9 @@ async fn a_terminal_has_a_size_and_takes_keys() {
     printed(&mut serving, "got ab\r\n").await;
     let close = json!({ "processId": "t", "closeStdin": true });
     serving.result("command/exec/write", close).await;
-    let told = serving.server.reply_to(run.unwrap()).await.unwrap();
+    let result = serving.server.reply_to(run.unwrap()).await.unwrap();
     let expected = json!({ "exitCode": 0, "stdout": "", "stderr": "" });
-    assert_eq!(told["result"], expected);
+    assert_eq!(result["result"], expected);
     serving.finish().await;
 }
 
@@ -431,7 +431,7 @@ async fn much_output_arrives_whole_and_before_the_reply() {
         .begin("command/exec", shell_with(&script, streamed))
         .await;
     let (mut length, mut clean) = (0, true);
-    let told = loop {
+    let result = loop {
         let message = serving.server.receive().await.unwrap();
         if message["id"] == run.as_ref().ok().copied().unwrap() {
             break message;
@@ -442,7 +442,7 @@ async fn much_output_arrives_whole_and_before_the_reply() {
         length += delta.len() / 4 * 3 - padding;
         clean &= delta.bytes().all(|byte| byte == b'A' || byte == b'=');
     };
-    assert_eq!(told["result"]["exitCode"], 0);
+    assert_eq!(result["result"]["exitCode"], 0);
     assert_eq!((length, clean), (size, true));
     serving.finish().await;
 }

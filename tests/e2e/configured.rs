@@ -47,12 +47,15 @@ fn settings_without_effect_are_named_where_users_look() {
 async fn a_program_is_told_of_each_turn_that_has_ended() {
     let model = ModelServer::start([said("m", "done")]).await.unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let (script, told) = (folder.path().join("notify.sh"), folder.path().join("told"));
-    let made = std::process::Command::new("mkfifo").arg(&told).status();
+    let (script, notice) = (
+        folder.path().join("notify.sh"),
+        folder.path().join("notice"),
+    );
+    let made = std::process::Command::new("mkfifo").arg(&notice).status();
     assert!(made.unwrap().success());
     let text = format!(
         "#!/bin/sh\nprintf '%s %s' \"$1\" \"$2\" > {}\n",
-        told.display()
+        notice.display()
     );
     fs::write(&script, text).unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
@@ -62,20 +65,20 @@ async fn a_program_is_told_of_each_turn_that_has_ended() {
     let (thread, turn) = turn(&mut server).await;
     let read = async {
         let mut text = String::new();
-        let mut pipe = tokio::fs::File::open(&told).await.unwrap();
+        let mut pipe = tokio::fs::File::open(&notice).await.unwrap();
         pipe.read_to_string(&mut text).await.unwrap();
         text
     };
-    let told = tokio::time::timeout(Duration::from_secs(20), read)
+    let notice = tokio::time::timeout(Duration::from_secs(20), read)
         .await
         .unwrap();
-    let told = told.strip_prefix("first ").unwrap();
+    let notice = notice.strip_prefix("first ").unwrap();
     let expected = json!({
         "type": "agent-turn-complete", "thread-id": thread, "turn-id": turn,
         "cwd": home.path().canonicalize().unwrap(), "client": "tests",
         "input-messages": ["go"], "last-assistant-message": "done",
     });
-    assert_eq!(serde_json::from_str::<Value>(told).unwrap(), expected);
+    assert_eq!(serde_json::from_str::<Value>(notice).unwrap(), expected);
     server.finish().await.unwrap();
 }
 

@@ -113,9 +113,9 @@ async fn a_session_tells_what_it_finds_for_each_query() {
         serving
             .result("fuzzyFileSearch/sessionUpdate", params)
             .await;
-        let told = serving.server.wait_for(updated).await.unwrap();
-        assert_eq!(told["params"]["query"], query);
-        assert_eq!(paths(&told["params"]["files"]), expected);
+        let notification = serving.server.wait_for(updated).await.unwrap();
+        assert_eq!(notification["params"]["query"], query);
+        assert_eq!(paths(&notification["params"]["files"]), expected);
         serving.server.wait_for(completed).await.unwrap();
     }
     // The name can be used again, also while it is in use.

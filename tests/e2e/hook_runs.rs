@@ -12,13 +12,13 @@ async fn a_failed_hook_changes_nothing_unless_it_is_required() {
     let fails = "exit 3";
     let hooks = json!({ "PreToolUse": hook(fails) });
     let mut hooked = Hooked::with(hooks, [runs_command("echo hi"), answer_with("done")]).await;
-    let told = hooked.turn("hello").await;
+    let turn = hooked.turn("hello").await;
     assert_eq!(
-        told.runs(),
+        turn.runs(),
         ["preToolUse failed error:hook exited with code 3"]
     );
     assert_eq!(
-        told.items(),
+        turn.items(),
         ["userMessage", "commandExecution", "agentMessage"]
     );
     hooked.finish().await;
@@ -45,10 +45,10 @@ async fn a_failed_hook_changes_nothing_unless_it_is_required() {
         }] }] });
         let mut hooked =
             Hooked::with(required, [runs_command("touch made"), answer_with("done")]).await;
-        let told = hooked.turn("hello").await;
+        let turn = hooked.turn("hello").await;
         // A machine with much to do may take its time.
         let late = "preToolUse blocked error:hook timed out after 1s";
-        let runs = told.runs();
+        let runs = turn.runs();
         assert!(
             runs == [format!("preToolUse blocked error:{problem}")] || runs == [late],
             "{runs:?}"
@@ -75,8 +75,8 @@ async fn nothing_of_a_hook_is_left() {
             { "type": "command", "command": command, "timeout": 1 },
         ] }] });
         let mut hooked = Hooked::with(hooks, [answer_with("done")]).await;
-        let told = hooked.turn("hello").await;
-        let runs = told.runs();
+        let turn = hooked.turn("hello").await;
+        let runs = turn.runs();
         let late = "userPromptSubmit failed error:hook timed out after 1s";
         assert!(
             runs == [format!("userPromptSubmit failed error:{expected}")] || runs == [late],
@@ -94,9 +94,9 @@ async fn a_hook_need_not_read_its_input() {
     let long = "x".repeat(1_000_000);
     let hooks = json!({ "UserPromptSubmit": hook("echo ignored you") });
     let mut hooked = Hooked::with(hooks, [answer_with("done")]).await;
-    let told = hooked.turn(&long).await;
+    let turn = hooked.turn(&long).await;
     assert_eq!(
-        told.runs(),
+        turn.runs(),
         ["userPromptSubmit completed context:ignored you"]
     );
     hooked.finish().await;
@@ -118,8 +118,8 @@ async fn nobody_waits_for_an_async_hook() {
             .success()
     );
     let mut hooked = Hooked::start(model, home).await;
-    let told = hooked.turn("hello").await;
-    assert_eq!(told.runs(), Vec::<String>::new());
+    let turn = hooked.turn("hello").await;
+    assert_eq!(turn.runs(), Vec::<String>::new());
     assert!(!hooked.sent(0).contains("CONTEXT"));
     hooked.finish().await;
 }
@@ -128,20 +128,20 @@ async fn nobody_waits_for_an_async_hook() {
 async fn an_interrupted_turn_ends_its_hooks() {
     let hooks = json!({
         "UserPromptSubmit": hook("sleep 1000"),
-        "Interrupt": hook("cat > told"),
+        "Interrupt": hook("cat > input"),
     });
     let mut hooked = Hooked::with(hooks, []).await;
     let started = hooked.server.start_turn(&hooked.thread, "hello").await;
     hooked.until("hook/started").await;
     let params = json!({ "threadId": hooked.thread, "turnId": started["id"] });
     hooked.server.begin("turn/interrupt", params).await.unwrap();
-    let told = hooked.until("turn/completed").await;
+    let turn = hooked.until("turn/completed").await;
     let expected = [
         "userPromptSubmit failed error:hook was interrupted",
         "interrupt completed",
     ];
-    assert_eq!(told.runs(), expected);
-    let input: Value = serde_json::from_str(&hooked.file("told")).unwrap();
+    assert_eq!(turn.runs(), expected);
+    let input: Value = serde_json::from_str(&hooked.file("input")).unwrap();
     assert_eq!(input["hook_event_name"], "Interrupt");
     hooked.finish().await;
 }

@@ -122,13 +122,13 @@ impl Hooked {
     }
 
     pub(crate) async fn until(&mut self, method: &str) -> TurnMessages {
-        let mut told = TurnMessages::default();
+        let mut turn = TurnMessages::default();
         loop {
             let message = self.server.receive().await.unwrap();
             let ends = message["method"] == method;
-            told.messages.push(message);
+            turn.messages.push(message);
             if ends {
-                return told;
+                return turn;
             }
         }
     }
@@ -149,7 +149,7 @@ impl Hooked {
 
 #[tokio::test]
 async fn hooks_are_told_of_a_turn_in_order() {
-    let log = hook("cat >> told; echo >> told");
+    let log = hook("cat >> input; echo >> input");
     let events = [
         "SessionStart",
         "UserPromptSubmit",
@@ -165,13 +165,13 @@ async fn hooks_are_told_of_a_turn_in_order() {
         .into_iter()
         .collect();
     let mut hooked = Hooked::with(hooks, [runs_command("echo hi"), answer_with("done")]).await;
-    let told = hooked.turn("hello").await;
+    let turn = hooked.turn("hello").await;
     assert!(
-        told.runs().iter().all(|run| run.ends_with(" completed")),
+        turn.runs().iter().all(|run| run.ends_with(" completed")),
         "{:?}",
-        told.runs()
+        turn.runs()
     );
-    let ids: Vec<&Value> = told
+    let ids: Vec<&Value> = turn
         .params("hook/started")
         .map(|params| &params["run"]["id"])
         .collect();
@@ -187,7 +187,7 @@ async fn hooks_are_told_of_a_turn_in_order() {
     let home = hooked.home.path().to_owned();
     let (thread, server) = (hooked.thread, hooked.server);
     server.finish().await.unwrap();
-    let text = fs::read_to_string(home.join("told")).unwrap();
+    let text = fs::read_to_string(home.join("input")).unwrap();
     let inputs: Vec<Value> = text
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -241,12 +241,12 @@ async fn context_of_hooks_reaches_the_model() {
         "UserPromptSubmit": hook("echo FROM-PROMPT"),
     });
     let mut hooked = Hooked::with(hooks, [answer_with("one"), answer_with("two")]).await;
-    let told = hooked.turn("hello").await;
+    let turn = hooked.turn("hello").await;
     let expected = [
         "sessionStart completed context:FROM-START",
         "userPromptSubmit completed context:FROM-PROMPT",
     ];
-    assert_eq!(told.runs(), expected);
+    assert_eq!(turn.runs(), expected);
     let input = hooked.sent(0);
     let at = |text: &str| {
         input
@@ -300,11 +300,11 @@ async fn a_prompt_can_be_refused() {
     ] {
         let hooks = json!({ "UserPromptSubmit": hook(command) });
         let mut hooked = Hooked::with(hooks, []).await;
-        let told = hooked.turn("hello").await;
-        assert_eq!(told.runs(), [expected]);
-        assert_eq!(told.items(), Vec::<&str>::new());
+        let turn = hooked.turn("hello").await;
+        assert_eq!(turn.runs(), [expected]);
+        assert_eq!(turn.items(), Vec::<&str>::new());
         assert_eq!(
-            told.params("turn/completed").next().unwrap()["turn"]["status"],
+            turn.params("turn/completed").next().unwrap()["turn"]["status"],
             "completed"
         );
         assert!(hooked.model.requests().is_empty());
@@ -317,8 +317,8 @@ async fn a_session_can_be_refused() {
     let stop = json!({ "continue": false, "stopReason": "closed" });
     let hooks = json!({ "SessionStart": hook(&prints(&stop)) });
     let mut hooked = Hooked::with(hooks, []).await;
-    let told = hooked.turn("hello").await;
-    assert_eq!(told.runs(), ["sessionStart stopped stop:closed"]);
+    let turn = hooked.turn("hello").await;
+    assert_eq!(turn.runs(), ["sessionStart stopped stop:closed"]);
     assert!(hooked.model.requests().is_empty());
     hooked.finish().await;
 }
@@ -327,9 +327,9 @@ async fn a_session_can_be_refused() {
 async fn a_command_can_be_refused() {
     let hooks = json!({ "PreToolUse": hook("echo no touching >&2; exit 2") });
     let mut hooked = Hooked::with(hooks, [runs_command("touch made"), answer_with("done")]).await;
-    let told = hooked.turn("hello").await;
-    assert_eq!(told.runs(), ["preToolUse blocked feedback:no touching"]);
-    assert_eq!(told.items(), ["userMessage", "agentMessage"]);
+    let turn = hooked.turn("hello").await;
+    assert_eq!(turn.runs(), ["preToolUse blocked feedback:no touching"]);
+    assert_eq!(turn.items(), ["userMessage", "agentMessage"]);
     let expected = "Command blocked by PreToolUse hook: no touching. Command: touch made";
     assert!(hooked.sent(1).contains(expected), "{}", hooked.sent(1));
     assert!(!hooked.home.path().join("made").exists());
@@ -361,7 +361,7 @@ async fn a_patch_can_be_refused_under_the_names_of_others() {
     let model = ModelServer::start(replies).await.unwrap();
     let hooks = json!({ "PreToolUse": [{
         "matcher": "Edit|Write",
-        "hooks": [{ "type": "command", "command": "cat > told; echo no >&2; exit 2" }],
+        "hooks": [{ "type": "command", "command": "cat > input; echo no >&2; exit 2" }],
     }] });
     let home = home_with(&model, &hooks);
     add(&home, "apply_patch_freeform = true\n");
@@ -369,7 +369,7 @@ async fn a_patch_can_be_refused_under_the_names_of_others() {
     hooked.turn("hello").await;
     let expected = "Tool call blocked by PreToolUse hook: no. Tool: apply_patch";
     assert!(hooked.sent(1).contains(expected), "{}", hooked.sent(1));
-    let input: Value = serde_json::from_str(&hooked.file("told")).unwrap();
+    let input: Value = serde_json::from_str(&hooked.file("input")).unwrap();
     assert_eq!(input["tool_input"]["command"], patch);
     assert!(!hooked.home.path().join("made").exists());
     hooked.finish().await;
@@ -385,9 +385,9 @@ async fn arguments_can_be_replaced() {
     } });
     let hooks = json!({ "PreToolUse": hook(&prints(&output)) });
     let mut hooked = Hooked::with(hooks, [runs_command("echo asked"), answer_with("done")]).await;
-    let told = hooked.turn("hello").await;
-    assert_eq!(told.runs(), ["preToolUse completed context:NOTE"]);
-    let command = told
+    let turn = hooked.turn("hello").await;
+    assert_eq!(turn.runs(), ["preToolUse completed context:NOTE"]);
+    let command = turn
         .params("item/completed")
         .find(|params| params["item"]["type"] == "commandExecution");
     assert_eq!(command.unwrap()["item"]["aggregatedOutput"], "replaced\n");
@@ -402,12 +402,12 @@ async fn an_output_can_be_replaced() {
         { "type": "command", "command": "echo second >&2; exit 2" },
     ] }] });
     let mut hooked = Hooked::with(hooks, [runs_command("echo SECRET"), answer_with("done")]).await;
-    let told = hooked.turn("hello").await;
+    let turn = hooked.turn("hello").await;
     let expected = [
         "postToolUse blocked feedback:first",
         "postToolUse blocked feedback:second",
     ];
-    assert_eq!(told.runs(), expected);
+    assert_eq!(turn.runs(), expected);
     let input = hooked.model.requests()[1].json()["input"].clone();
     let output = input
         .as_array()
@@ -424,13 +424,13 @@ async fn a_turn_goes_on_when_a_hook_objects_to_its_end() {
         "if grep -q '\"stop_hook_active\":true'; then exit 0; fi; echo 'go <on>' >&2; exit 2";
     let hooks = json!({ "Stop": hook(command) });
     let mut hooked = Hooked::with(hooks, [answer_with("one"), answer_with("two")]).await;
-    let told = hooked.turn("hello").await;
+    let turn = hooked.turn("hello").await;
     assert_eq!(
-        told.runs(),
+        turn.runs(),
         ["stop blocked feedback:go <on>", "stop completed"]
     );
     assert_eq!(
-        told.items(),
+        turn.items(),
         ["userMessage", "agentMessage", "hookPrompt", "agentMessage"]
     );
     let path = hooked.home.path().join("hooks.json");
@@ -455,9 +455,9 @@ async fn a_hook_that_always_objects_does_not_keep_a_turn_forever() {
     let hooks = json!({ "Stop": hook("echo more >&2; exit 2") });
     let mut hooked = Hooked::with(hooks, []).await;
     hooked.model.always(answer_with("done"));
-    let told = hooked.turn("hello").await;
+    let turn = hooked.turn("hello").await;
     assert_eq!(hooked.model.requests().len(), 11);
-    let warning = told.params("warning").next().unwrap()["message"]
+    let warning = turn.params("warning").next().unwrap()["message"]
         .as_str()
         .unwrap();
     assert!(warning.contains("10 times"), "{warning}");
@@ -481,9 +481,9 @@ async fn hooks_answer_in_place_of_a_person() {
         let hooks = json!({ "PermissionRequest": hook(&decision) });
         let mut hooked =
             Hooked::with(hooks, [runs_command("touch made"), answer_with("done")]).await;
-        let told = hooked.turn("hello").await;
+        let turn = hooked.turn("hello").await;
         assert!(
-            told.params("item/commandExecution/requestApproval")
+            turn.params("item/commandExecution/requestApproval")
                 .next()
                 .is_none()
         );
@@ -496,7 +496,7 @@ async fn hooks_answer_in_place_of_a_person() {
 #[tokio::test]
 async fn a_compaction_can_be_stopped() {
     let stop = json!({ "continue": false, "stopReason": "keep it" });
-    let command = format!("cat > told; echo '{stop}'");
+    let command = format!("cat > input; echo '{stop}'");
     let hooks = json!({ "PreCompact": [{
         "matcher": "manual", "hooks": [{ "type": "command", "command": command }],
     }] });
@@ -508,14 +508,14 @@ async fn a_compaction_can_be_stopped() {
         .begin("thread/compact/start", params)
         .await
         .unwrap();
-    let told = hooked.until("turn/completed").await;
-    assert_eq!(told.runs(), ["preCompact stopped stop:keep it"]);
+    let turn = hooked.until("turn/completed").await;
+    assert_eq!(turn.runs(), ["preCompact stopped stop:keep it"]);
     assert_eq!(
-        told.params("turn/completed").next().unwrap()["turn"]["status"],
+        turn.params("turn/completed").next().unwrap()["turn"]["status"],
         "interrupted"
     );
     assert_eq!(hooked.model.requests().len(), 1);
-    assert!(hooked.file("told").contains("\"trigger\":\"manual\""));
+    assert!(hooked.file("input").contains("\"trigger\":\"manual\""));
     hooked.finish().await;
 }
 
@@ -542,15 +542,15 @@ async fn input_of_a_running_turn_is_asked_about_too() {
     hooked.server.call("turn/steer", params).await.unwrap();
     let answer = json!({ "id": id, "result": { "decision": "decline" } });
     hooked.server.send(&answer).await.unwrap();
-    let told = hooked.until("turn/completed").await;
-    assert_eq!(told.runs(), ["userPromptSubmit blocked feedback:no"]);
+    let turn = hooked.until("turn/completed").await;
+    assert_eq!(turn.runs(), ["userPromptSubmit blocked feedback:no"]);
     assert_eq!(hooked.model.requests().len(), 1);
     hooked.finish().await;
 }
 
 #[tokio::test]
 async fn agents_have_hooks_of_their_own() {
-    let log = hook("cat >> told; echo >> told");
+    let log = hook("cat >> input; echo >> input");
     let events = [
         "SessionStart",
         "UserPromptSubmit",
@@ -569,7 +569,7 @@ async fn agents_have_hooks_of_their_own() {
     hooked.server.start_turn(&hooked.thread, "hello").await;
     hooked.until("turn/completed").await;
     hooked.until("turn/completed").await;
-    let text = hooked.file("told");
+    let text = hooked.file("input");
     let inputs: Vec<Value> = text
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())

@@ -20,9 +20,9 @@ fn says(text: &str) -> HttpReply {
 }
 
 /// The messages about items of a kind and about errors until the turn ends: what each is, and the
-/// status that it tells.
-async fn told_of(server: &mut AppServer, kinds: &[&str]) -> Vec<(String, Value)> {
-    let mut told = Vec::new();
+/// status that it has.
+async fn ends_of(server: &mut AppServer, kinds: &[&str]) -> Vec<(String, Value)> {
+    let mut ends = Vec::new();
     loop {
         let message = server.receive().await.unwrap();
         let method = message["method"].as_str().unwrap_or_default().to_owned();
@@ -31,18 +31,18 @@ async fn told_of(server: &mut AppServer, kinds: &[&str]) -> Vec<(String, Value)>
             .as_str()
             .is_some_and(|kind| kinds.contains(&kind));
         if is_wanted || ["error", "thread/compacted", APPROVAL].contains(&method.as_str()) {
-            told.push((method, item["status"].clone()));
+            ends.push((method, item["status"].clone()));
         } else if method == "item/commandExecution/terminalInteraction" {
-            told.push((method, message["params"]["stdin"].clone()));
+            ends.push((method, message["params"]["stdin"].clone()));
         } else if method == "turn/completed" {
-            return told;
+            return ends;
         }
     }
 }
 
-fn told(expected: &[(&str, Value)]) -> Vec<(String, Value)> {
+fn expected(ends: &[(&str, Value)]) -> Vec<(String, Value)> {
     let owned = |(method, status): &(&str, Value)| ((*method).to_owned(), status.clone());
-    expected.iter().map(owned).collect()
+    ends.iter().map(owned).collect()
 }
 
 /// A thread whose commands are those of `exec_command`.
@@ -70,10 +70,10 @@ async fn what_was_typed_last_is_told_before_the_end_that_it_brings() {
     model.push(says("done"));
     server.start_turn(&thread, "go on").await;
     let typed = ("item/commandExecution/terminalInteraction", json!("go\n"));
-    let heard = told_of(&mut server, &["commandExecution"]).await;
+    let seen = ends_of(&mut server, &["commandExecution"]).await;
     assert_eq!(
-        heard,
-        told(&[typed, ("item/completed", json!("completed"))])
+        seen,
+        expected(&[typed, ("item/completed", json!("completed"))])
     );
     server.finish().await.unwrap();
 }
@@ -91,8 +91,8 @@ async fn an_error_for_an_answer_fails_the_command_that_was_asked_about() {
     let answer = json!({ "id": question["id"], "error": error });
     server.send(&answer).await.unwrap();
     let ended = |status: &str| ("item/completed", json!(status));
-    let heard = told_of(&mut server, &["commandExecution"]).await;
-    assert_eq!(heard, told(&[ended("failed"), ended("declined")]));
+    let seen = ends_of(&mut server, &["commandExecution"]).await;
+    assert_eq!(seen, expected(&[ended("failed"), ended("declined")]));
     server.finish().await.unwrap();
 }
 
@@ -110,10 +110,10 @@ async fn a_compaction_that_fails_begins_and_is_not_told_as_done() {
     server.run_turn(&thread, "hi").await;
     let params = json!({ "threadId": thread });
     server.begin("thread/compact/start", params).await.unwrap();
-    let heard = told_of(&mut server, &["contextCompaction"]).await;
+    let seen = ends_of(&mut server, &["contextCompaction"]).await;
     assert_eq!(
-        heard,
-        told(&[("item/started", Value::Null), ("error", Value::Null)])
+        seen,
+        expected(&[("item/started", Value::Null), ("error", Value::Null)])
     );
     let ended = server.run_turn(&thread, "and now?").await;
     assert_eq!(ended["status"], "completed");
@@ -132,8 +132,8 @@ async fn a_review_that_fails_says_why_before_it_ends() {
     let target = json!({ "type": "custom", "instructions": "look" });
     let params = json!({ "threadId": thread, "target": target });
     server.call("review/start", params).await.unwrap();
-    let heard = told_of(&mut server, &["exitedReviewMode"]).await;
-    let heard: Vec<_> = heard.iter().map(|(method, _)| method.as_str()).collect();
-    assert_eq!(heard, ["error", "item/started", "item/completed"]);
+    let seen = ends_of(&mut server, &["exitedReviewMode"]).await;
+    let seen: Vec<_> = seen.iter().map(|(method, _)| method.as_str()).collect();
+    assert_eq!(seen, ["error", "item/started", "item/completed"]);
     server.finish().await.unwrap();
 }

@@ -102,10 +102,10 @@ async fn a_command_that_prints_much_waits_for_its_reader() {
     let deltas = messages
         .iter()
         .filter(|message| message["method"] == "item/commandExecution/outputDelta");
-    let told: usize = deltas
+    let shown: usize = deltas
         .map(|delta| delta["params"]["delta"].as_str().unwrap().len())
         .sum();
-    assert!((1..64 << 20).contains(&told), "{told} bytes");
+    assert!((1..64 << 20).contains(&shown), "{shown} bytes");
 }
 
 #[tokio::test]
@@ -116,12 +116,12 @@ async fn a_model_that_goes_on_without_end_ends_its_turn() {
     let messages = turn(vec![HttpReply::stream(&steps)], Duration::ZERO).await;
     let ended = messages.last().unwrap();
     assert_eq!(ended["params"]["turn"]["status"], "failed", "{ended}");
-    let told = ended["params"]["turn"]["error"]["message"]
+    let shown = ended["params"]["turn"]["error"]["message"]
         .as_str()
         .unwrap();
     assert!(
-        told.contains("an item of more than 16777216 bytes"),
-        "{told}"
+        shown.contains("an item of more than 16777216 bytes"),
+        "{shown}"
     );
 }
 

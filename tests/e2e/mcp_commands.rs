@@ -248,12 +248,12 @@ async fn a_server_that_offers_logins_is_logged_in_to_when_it_is_added() {
     }
     assert!(config(&home).starts_with(SETTINGS));
     assert_eq!(listed(&home).await[1]["auth_status"], "o_auth");
-    let told = answer(&home, &["logout", "web"]).await;
-    assert!(told.starts_with("Forgot"), "{told}");
+    let output = answer(&home, &["logout", "web"]).await;
+    assert!(output.starts_with("Forgot"), "{output}");
     assert!(!home.path().join(".credentials.json").exists());
     assert_eq!(listed(&home).await[1]["auth_status"], "not_logged_in");
-    let told = answer(&home, &["logout", "web"]).await;
-    assert!(told.starts_with("There is no login"), "{told}");
+    let output = answer(&home, &["logout", "web"]).await;
+    assert!(output.starts_with("There is no login"), "{output}");
 }
 
 #[tokio::test]

@@ -100,8 +100,8 @@ async fn turn(url: &str, token: &str) -> (AppServer, ModelServer, Value, tempfil
     let thread = server.start_thread().await;
     server.start_turn(&thread, "go").await;
     let status = loop {
-        let told = server.wait_for("mcpServer/startupStatus/updated").await;
-        let params = told.unwrap()["params"].clone();
+        let status = server.wait_for("mcpServer/startupStatus/updated").await;
+        let params = status.unwrap()["params"].clone();
         if params["status"] != "starting" {
             break params;
         }

@@ -63,8 +63,8 @@ impl McpLoginTest {
     }
 
     async fn completed(&mut self) -> Value {
-        let told = self.server.wait_for(COMPLETED).await.unwrap();
-        told["params"].clone()
+        let notification = self.server.wait_for(COMPLETED).await.unwrap();
+        notification["params"].clone()
     }
 
     async fn status(&mut self) -> (Value, Vec<String>) {
@@ -116,8 +116,8 @@ async fn a_login_leads_to_tokens_that_are_kept_and_used() {
     let back = back(&url);
     assert!(back.starts_with("http://127.0.0.1:"), "{back}");
     let registrations = test.web.requests_at("/register").await;
-    let told: Value = serde_json::from_slice(&registrations[0].body).unwrap();
-    assert_eq!(told["redirect_uris"], json!([back]));
+    let notification: Value = serde_json::from_slice(&registrations[0].body).unwrap();
+    assert_eq!(notification["redirect_uris"], json!([back]));
     let (status, page) = come_back(&url).await;
     assert!(
         status.contains(" 200 ") && page.contains("complete"),

@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 /// The table of a configuration that has this server, with more of its keys.
-pub(crate) fn configured(name: &str, manners: &Value, keys: &str) -> String {
+pub(crate) fn configured(name: &str, behaviour: &Value, keys: &str) -> String {
     let program = std::env::current_exe().unwrap();
     let arguments = json!([
         "mcp_process::scripted_server",
@@ -19,19 +19,19 @@ pub(crate) fn configured(name: &str, manners: &Value, keys: &str) -> String {
     format!(
         "[mcp_servers.{name}]\ncommand = {program:?}\nargs = {arguments}\n\
          env = {{ SCRIPTED_MCP = {:?} }}\n{keys}\n",
-        manners.to_string()
+        behaviour.to_string()
     )
 }
 
-/// Not a test but the server. `SCRIPTED_MCP` tells its manners: `heard`, a file that gets what it
+/// Not a test but the server. `SCRIPTED_MCP` tells its behaviour: `log`, a file that gets what it
 /// reads; `held`, a pipe that it holds open together with a child; `start`, one of `dies`, `hangs`,
 /// `refuses`; `offers`, what it offers beyond the protocol.
 #[test]
 #[ignore = "an MCP server, which other tests start"]
 fn scripted_server() {
-    let manners = std::env::var("SCRIPTED_MCP").unwrap();
-    let manners: Value = serde_json::from_str(&manners).unwrap();
-    let _held = manners["held"].as_str().map(|path| {
+    let behaviour = std::env::var("SCRIPTED_MCP").unwrap();
+    let behaviour: Value = serde_json::from_str(&behaviour).unwrap();
+    let _held = behaviour["held"].as_str().map(|path| {
         let held = OpenOptions::new().write(true).open(path).unwrap();
         let child = Command::new("sleep")
             .arg("600")
@@ -42,16 +42,16 @@ fn scripted_server() {
     // What the harness has printed is on the same line until here.
     println!("\nthis is no message");
     eprintln!("nor is this");
-    if manners["start"] == "dies" {
+    if behaviour["start"] == "dies" {
         std::process::exit(3);
     }
     let mut server = ScriptedMcpServer {
-        manners,
+        behaviour,
         asked: None,
     };
     for line in std::io::stdin().lock().lines() {
         let message: Value = serde_json::from_str(&line.unwrap()).unwrap();
-        if let Some(file) = server.manners["heard"].as_str() {
+        if let Some(file) = server.behaviour["log"].as_str() {
             note(Path::new(file), &message);
         }
         server.hear(&message);
@@ -88,7 +88,7 @@ fn text(text: &str) -> Value {
 }
 
 struct ScriptedMcpServer {
-    manners: Value,
+    behaviour: Value,
     /// The call that waits for an answer of the user.
     asked: Option<Value>,
 }
@@ -97,14 +97,14 @@ impl ScriptedMcpServer {
     fn hear(&mut self, message: &Value) {
         let (id, params) = (&message["id"], &message["params"]);
         match message["method"].as_str() {
-            Some("initialize") => match self.manners["start"].as_str() {
+            Some("initialize") => match self.behaviour["start"].as_str() {
                 Some("hangs") => {}
                 Some("refuses") => refuse(id, "no thanks"),
                 _ => reply(
                     id,
                     &json!({
                         "protocolVersion": params["protocolVersion"],
-                        "capabilities": { "experimental": self.manners["offers"] },
+                        "capabilities": { "experimental": self.behaviour["offers"] },
                         "serverInfo": { "name": "scripted", "version": "1" },
                     }),
                 ),

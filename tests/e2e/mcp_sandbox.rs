@@ -10,10 +10,10 @@ use crate::mcp_process::configured;
 use crate::mcp_servers::says;
 use crate::setup::{server, untrusted_home};
 
-/// What the server was told of sandboxes so far.
-fn told(home: &TempDir) -> Vec<Value> {
-    let heard = fs::read_to_string(home.path().join("heard")).unwrap();
-    let messages = heard
+/// The sandboxes that the server was sent so far.
+fn sandbox_updates(home: &TempDir) -> Vec<Value> {
+    let log = fs::read_to_string(home.path().join("log")).unwrap();
+    let messages = log
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap());
     let updates = messages.filter(|message| message["method"] == "codex/sandbox-state/update");
@@ -25,37 +25,37 @@ async fn a_server_that_asks_for_it_knows_the_sandbox_before_each_turn() {
     let model = ModelServer::start([says("one"), says("two"), says("three")]);
     let model = model.await.unwrap();
     let home = untrusted_home(&model);
-    let manners = json!({ "heard": home.path().join("heard"),
+    let behaviour = json!({ "log": home.path().join("log"),
         "offers": { "codex/sandbox-state": { "version": "1.0.0" } } });
     let file = home.path().join("config.toml");
-    let table = configured("scripted", &manners, "");
+    let table = configured("scripted", &behaviour, "");
     fs::write(&file, fs::read_to_string(&file).unwrap() + &table).unwrap();
     let mut server = server(&home).await;
     let params = json!({ "sandbox": "workspace-write", "cwd": home.path() });
     let reply = server.call("thread/start", params).await.unwrap();
     let thread = reply["result"]["thread"]["id"].as_str().unwrap().to_owned();
     let status = loop {
-        let told = server.wait_for("mcpServer/startupStatus/updated").await;
-        let params = told.unwrap()["params"].clone();
+        let notification = server.wait_for("mcpServer/startupStatus/updated").await;
+        let params = notification.unwrap()["params"].clone();
         if params["status"] != "starting" {
             break params;
         }
     };
     assert_eq!(status["status"], "ready", "{status}");
-    let first = told(&home);
+    let first = sandbox_updates(&home);
     assert_eq!(first.len(), 1);
     assert_eq!(first[0]["sandboxPolicy"]["type"], "workspace-write");
     assert_eq!(first[0]["sandboxPolicy"]["network_access"], false);
     assert_eq!(first[0]["sandboxCwd"], json!(home.path()));
     server.run_turn(&thread, "go").await;
-    assert_eq!(told(&home).len(), 1);
+    assert_eq!(sandbox_updates(&home).len(), 1);
     let params = json!({ "threadId": thread, "sandboxPolicy": { "type": "readOnly" },
         "input": [{ "type": "text", "text": "go" }] });
     for _ in 0..2 {
         server.call("turn/start", params.clone()).await.unwrap();
         server.wait_for("turn/completed").await.unwrap();
     }
-    let all = told(&home);
+    let all = sandbox_updates(&home);
     assert_eq!(all.len(), 2);
     assert_eq!(all[1]["sandboxPolicy"]["type"], "read-only");
     server.finish().await.unwrap();

@@ -13,7 +13,7 @@ struct McpClient {
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     home: TempDir,
-    told: Vec<Value>,
+    received: Vec<Value>,
     next_id: i64,
 }
 
@@ -44,7 +44,7 @@ impl McpClient {
             output: BufReader::new(child.stdout.take().unwrap()),
             child,
             home,
-            told: Vec::new(),
+            received: Vec::new(),
             next_id: 0,
         };
         let info = json!({ "name": "test", "version": "1" });
@@ -78,7 +78,7 @@ impl McpClient {
         );
         let message: Value = serde_json::from_str(&line).unwrap();
         assert_eq!(message["jsonrpc"], "2.0", "{line}");
-        self.told.push(message.clone());
+        self.received.push(message.clone());
         message
     }
 
@@ -107,7 +107,7 @@ impl McpClient {
 
     fn events(&self) -> Vec<&str> {
         let events = self
-            .told
+            .received
             .iter()
             .filter(|message| message["method"] == "codex/event");
         events
@@ -193,7 +193,7 @@ fn a_command_is_asked_about_where_the_client_can_ask() {
     assert_eq!(done["result"].get("isError"), None, "{done}");
     assert!(client.home.path().join("release-notes").is_dir());
     let steps = client
-        .told
+        .received
         .iter()
         .filter(|message| message["method"] == "notifications/progress");
     let steps: Vec<_> = steps

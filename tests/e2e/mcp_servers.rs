@@ -56,11 +56,8 @@ impl McpToolTurn {
         let model = ModelServer::start([call("call", tool, arguments), says("done")]);
         let model = model.await.unwrap();
         let home = untrusted_home(&model);
-        let heard = home.path().join("heard");
-        add(
-            &home,
-            &configured("scripted", &json!({ "heard": heard }), keys),
-        );
+        let log = home.path().join("log");
+        add(&home, &configured("scripted", &json!({ "log": log }), keys));
         let mut server = server(&home).await;
         let params = json!({ "approvalPolicy": policy, "sandbox": "workspace-write" });
         let reply = server.call("thread/start", params).await.unwrap();
@@ -226,10 +223,10 @@ async fn servers_that_do_not_start_are_told_of_and_hold_nothing_up() {
     for (start, expected) in table {
         let model = ModelServer::start([says("hello")]).await.unwrap();
         let home = untrusted_home(&model);
-        let manners = json!({ "start": start });
+        let behaviour = json!({ "start": start });
         add(
             &home,
-            &configured("scripted", &manners, "startup_timeout_sec = 1"),
+            &configured("scripted", &behaviour, "startup_timeout_sec = 1"),
         );
         let mut server = server(&home).await;
         let thread = server.start_thread().await;
@@ -367,8 +364,8 @@ async fn a_server_can_ask_the_user() {
         );
         let (told, _) = call.end().await;
         let told: Value = serde_json::from_str(told.as_str().unwrap()).unwrap();
-        let heard: Value = serde_json::from_str(told[0]["text"].as_str().unwrap()).unwrap();
-        assert_eq!(heard, expected, "{answer}");
+        let log: Value = serde_json::from_str(told[0]["text"].as_str().unwrap()).unwrap();
+        assert_eq!(log, expected, "{answer}");
     }
 }
 
@@ -391,10 +388,10 @@ async fn a_call_is_interrupted_with_its_turn() {
     let (_, item, home) = call.end_with_home().await;
     assert_eq!(item["status"], "failed");
     // The server has ended by now, so all that it was told is there.
-    let heard = fs::read_to_string(home.path().join("heard")).unwrap();
-    let heard = heard.lines().map(serde_json::from_str);
-    let heard: Vec<Value> = heard.collect::<Result<_, _>>().unwrap();
-    let is = |method: &str| heard.iter().find(|message| message["method"] == method);
+    let log = fs::read_to_string(home.path().join("log")).unwrap();
+    let log = log.lines().map(serde_json::from_str);
+    let log: Vec<Value> = log.collect::<Result<_, _>>().unwrap();
+    let is = |method: &str| log.iter().find(|message| message["method"] == method);
     let called = is("tools/call").unwrap();
     let cancelled = is("notifications/cancelled").unwrap();
     assert_eq!(cancelled["params"]["requestId"], called["id"]);
@@ -551,8 +548,8 @@ async fn nothing_of_a_server_is_left_when_its_thread_or_the_process_ends() {
 async fn a_call_has_an_id_in_the_trace_that_its_server_gets_too() {
     let call = sse::function_call("call", "mcp__scripted__echo", &json!({ "text": "hi" }));
     let mut traced = Traced::start(&[sse::items(&[call])]).await;
-    let heard = traced.home.path().join("heard");
-    let table = configured("scripted", &json!({ "heard": heard }), "");
+    let log = traced.home.path().join("log");
+    let table = configured("scripted", &json!({ "log": log }), "");
     add(&traced.home, &table);
     let thread = traced.thread().await;
     traced.turn(&thread).await;
@@ -560,9 +557,9 @@ async fn a_call_has_an_id_in_the_trace_that_its_server_gets_too() {
     let state = bundles[&thread].reduce();
     let calls = state["tool_calls"].as_object().unwrap();
     let id = calls["call"]["mcp_call_id"].as_str().unwrap();
-    let heard = fs::read_to_string(home.path().join("heard")).unwrap();
+    let log = fs::read_to_string(home.path().join("log")).unwrap();
     let expected = format!("\"codex_bridge_mcp_call_id\":\"{id}\"");
-    assert!(heard.contains(&expected), "{heard}");
+    assert!(log.contains(&expected), "{log}");
 }
 
 #[test]

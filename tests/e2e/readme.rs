@@ -86,9 +86,9 @@ fn one_file_shows_the_demo_and_leaves_it_behind() {
         stdout_of(&command.output().unwrap())
     };
     assert_eq!(shell("command -v codex").trim(), program.to_str().unwrap());
-    let told = shell("codex demo --auto");
+    let output = shell("codex demo --auto");
     for name in ["rollout  ", "trace    ", "page     file://"] {
-        let mut lines = told.lines().map(str::trim);
+        let mut lines = output.lines().map(str::trim);
         let path = lines.find_map(|line| line.strip_prefix(name)).unwrap();
         assert!(path.starts_with(temporary.to_str().unwrap()), "{path}");
         assert!(fs::exists(path).unwrap(), "{path}");
@@ -201,8 +201,8 @@ async fn what_the_status_does_not_name_is_not_supported() {
             .iter()
             .find(|sent| sent["method"] == method.as_str());
         let params = example.unwrap()["params"].clone();
-        let told = format!("`{method}` is not supported by this version");
-        serving.refused(method, params, -32603, &told).await;
+        let output = format!("`{method}` is not supported by this version");
+        serving.refused(method, params, -32603, &output).await;
     }
     serving.finish().await;
 }

@@ -71,8 +71,8 @@ impl Serving {
             let reply = self.server.call(method, params).await.unwrap();
             let error = &reply["error"];
             assert_eq!(error["code"], code, "{caller}: {method}: {reply}");
-            let told = error["message"].as_str().unwrap();
-            assert!(told.contains(message), "{caller}: {method}: {told}");
+            let text = error["message"].as_str().unwrap();
+            assert!(text.contains(message), "{caller}: {method}: {text}");
         }
     }
 

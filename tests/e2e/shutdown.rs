@@ -25,8 +25,8 @@ async fn busy_server(home: &Path) -> AppServer {
     let mut server = server(home).await;
     let thread = server.start_thread().await;
     server.start_turn(&thread, "go").await;
-    let told = server.wait_for("item/commandExecution/outputDelta").await;
-    assert_eq!(told.unwrap()["params"]["delta"], "begun\n");
+    let delta = server.wait_for("item/commandExecution/outputDelta").await;
+    assert_eq!(delta.unwrap()["params"]["delta"], "begun\n");
     server
 }
 
@@ -116,8 +116,8 @@ async fn a_second_signal_ends_a_listener_at_once() {
     let mut server = Listening::start(home.path(), &["--listen", "ws://127.0.0.1:0"]).await;
     let mut client = server.connect().await;
     start_turn(&mut client, "go").await;
-    let told = client.wait_for("item/commandExecution/outputDelta").await;
-    assert_eq!(told.unwrap()["params"]["delta"], "begun\n");
+    let delta = client.wait_for("item/commandExecution/outputDelta").await;
+    assert_eq!(delta.unwrap()["params"]["delta"], "begun\n");
     server.terminate();
     // The turn goes on, and so does the server.
     client.call("thread/loaded/list", json!({})).await.unwrap();

@@ -51,8 +51,8 @@ async fn threads_are_listed_named_archived_and_deleted() {
     let id = |id: &str| json!({ "threadId": id });
 
     server.result("thread/archive", id(&one)).await;
-    let told = server.wait_for("thread/archived").await.unwrap();
-    assert_eq!(told["params"]["threadId"], json!(one));
+    let notification = server.wait_for("thread/archived").await.unwrap();
+    assert_eq!(notification["params"]["threadId"], json!(one));
     assert_eq!(previews(&mut server, json!({})).await, ["beta task"]);
     let archived = json!({ "archived": true });
     assert_eq!(previews(&mut server, archived).await, ["alpha task"]);
@@ -64,8 +64,8 @@ async fn threads_are_listed_named_archived_and_deleted() {
 
     let name = json!({ "threadId": two, "name": " A name " });
     server.result("thread/name/set", name).await;
-    let told = server.wait_for("thread/name/updated").await.unwrap();
-    assert_eq!(told["params"]["threadName"], "A name");
+    let notification = server.wait_for("thread/name/updated").await.unwrap();
+    assert_eq!(notification["params"]["threadName"], "A name");
     let git = json!({ "threadId": two, "gitInfo": { "branch": "topic", "sha": null } });
     let updated = server.result("thread/metadata/update", git).await;
     assert_eq!(updated["thread"]["gitInfo"]["branch"], "topic");

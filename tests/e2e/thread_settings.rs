@@ -125,19 +125,19 @@ async fn a_relative_folder_of_a_turn_is_told_as_it_is_used() {
     let cwd = resumed(&mut server, &thread).await["cwd"].clone();
     assert_eq!(cwd, two.to_str().unwrap());
     let input = last_request(&model)["input"].to_string();
-    let told = format!("<cwd>{}</cwd>", two.display());
-    assert!(input.contains(&told), "{input}");
-    for (asked, told) in [
+    let shown = format!("<cwd>{}</cwd>", two.display());
+    assert!(input.contains(&shown), "{input}");
+    for (asked, shown) in [
         ("./one/../two/", folder.join("two")),
         ("", folder.clone()),
         ("..", folder.parent().unwrap().to_owned()),
         ("~/x", home.path().join("person/x")),
     ] {
         let other = start_thread(&mut server, json!({ "cwd": asked })).await;
-        assert_eq!(other["cwd"], told.to_str().unwrap(), "{asked}");
+        assert_eq!(other["cwd"], shown.to_str().unwrap(), "{asked}");
         turn(&mut server, &thread, json!({ "cwd": asked })).await;
         let cwd = resumed(&mut server, &thread).await["cwd"].clone();
-        assert_eq!(cwd, told.to_str().unwrap(), "{asked}");
+        assert_eq!(cwd, shown.to_str().unwrap(), "{asked}");
     }
     server.finish().await.unwrap();
 }
@@ -231,7 +231,7 @@ fn collaboration(mode: &str, instructions: Option<&str>) -> Value {
 }
 
 /// The texts about modes that the model has seen, oldest first.
-fn modes_told(model: &ModelServer) -> Vec<String> {
+fn shown_modes(model: &ModelServer) -> Vec<String> {
     let input = last_request(model)["input"].clone();
     let messages = input.as_array().unwrap().iter();
     let parts = messages.filter_map(|message| message["content"].as_array());
@@ -256,16 +256,16 @@ async fn the_model_is_told_when_plan_mode_is_over() {
     let mut server = experimental_server(&home).await;
     let thread = start_thread(&mut server, json!({})).await;
     turn(&mut server, &thread, json!({})).await;
-    assert_eq!(modes_told(&model).len(), 0);
+    assert_eq!(shown_modes(&model).len(), 0);
     turn(&mut server, &thread, collaboration("plan", None)).await;
-    assert_eq!(modes_told(&model).len(), 1);
+    assert_eq!(shown_modes(&model).len(), 1);
     turn(&mut server, &thread, collaboration("default", None)).await;
-    let told = modes_told(&model);
-    assert_eq!(told.len(), 2);
-    assert!(told[1].contains("Default mode"), "{}", told[1]);
+    let shown = shown_modes(&model);
+    assert_eq!(shown.len(), 2);
+    assert!(shown[1].contains("Default mode"), "{}", shown[1]);
     // An empty text says nothing.
     turn(&mut server, &thread, collaboration("default", Some(""))).await;
-    assert_eq!(modes_told(&model).len(), 2);
+    assert_eq!(shown_modes(&model).len(), 2);
     server.finish().await.unwrap();
 }
 
@@ -302,10 +302,10 @@ async fn settings_that_a_turn_changes_are_told_before_its_items() {
         let message = server.receive().await.unwrap();
         let method = message["method"].as_str().unwrap_or_default().to_owned();
         if method == "thread/settings/updated" {
-            let told = &message["params"]["threadSettings"];
-            assert_eq!(told["model"], "another");
-            assert_eq!(told["effort"], "low");
-            assert_eq!(told["collaborationMode"]["settings"]["model"], "another");
+            let shown = &message["params"]["threadSettings"];
+            assert_eq!(shown["model"], "another");
+            assert_eq!(shown["effort"], "low");
+            assert_eq!(shown["collaborationMode"]["settings"]["model"], "another");
         }
         order.push(method);
     }

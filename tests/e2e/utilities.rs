@@ -16,10 +16,10 @@ const INTERNAL: i64 = -32603;
 async fn a_watch_tells_of_changes_until_it_ends() {
     let mut serving = Serving::start().await;
     let folder = serving.path("watched");
-    let told = serving.result("fs/watch", json!({ "path": format!("{folder}/./x/..") }));
-    let told = told.await;
-    assert_eq!(told["path"], folder);
-    let id = told["watchId"].clone();
+    let result = serving.result("fs/watch", json!({ "path": format!("{folder}/./x/..") }));
+    let result = result.await;
+    assert_eq!(result["path"], folder);
+    let id = result["watchId"].clone();
     assert_eq!(id.as_str().unwrap().len(), 36);
     // It appears, and is a folder from then on.
     fs::create_dir(&folder).unwrap();
@@ -63,11 +63,11 @@ async fn a_diff_to_the_remote_has_everything_local() {
     git(&work, &["remote", "add", "origin", &remote]);
     git(&work, &["push", "-q", "origin", "HEAD"]);
     fs::write(serving.path("work/b"), "new\n").unwrap();
-    let told = serving.result("gitDiffToRemote", params).await;
-    assert_eq!(told["sha"].as_str().unwrap().len(), 40);
+    let result = serving.result("gitDiffToRemote", params).await;
+    assert_eq!(result["sha"].as_str().unwrap().len(), 40);
     assert!(
-        told["diff"].as_str().unwrap().contains("\n+new\n"),
-        "{told}"
+        result["diff"].as_str().unwrap().contains("\n+new\n"),
+        "{result}"
     );
     serving.finish().await;
 }
@@ -86,18 +86,18 @@ async fn settings_of_another_agent_are_offered_and_taken_over() {
     .unwrap();
     fs::write(serving.path("repo/CLAUDE.md"), "Be kind.").unwrap();
     let params = json!({ "cwds": [repo, "/no/such/folder"] });
-    let told = serving
+    let result = serving
         .result("externalAgentConfig/detect", params.clone())
         .await;
-    let kinds: Vec<_> = told["items"]
+    let kinds: Vec<_> = result["items"]
         .as_array()
         .unwrap()
         .iter()
         .map(|item| &item["itemType"])
         .collect();
     assert_eq!(kinds, ["CONFIG", "SKILLS", "AGENTS_MD"]);
-    assert_eq!(told["items"][0]["cwd"], repo);
-    let mut items = told["items"].as_array().unwrap().clone();
+    assert_eq!(result["items"][0]["cwd"], repo);
+    let mut items = result["items"].as_array().unwrap().clone();
     items.push(json!({ "itemType": "MCP_SERVER_CONFIG", "description": "", "cwd": repo }));
     let import = json!({ "migrationItems": items });
     for _ in 0..2 {
@@ -114,14 +114,14 @@ async fn settings_of_another_agent_are_offered_and_taken_over() {
         fs::read_to_string(serving.path("repo/AGENTS.md")).unwrap(),
         "Be kind."
     );
-    let told = serving
+    let result = serving
         .result("externalAgentConfig/detect", params.clone())
         .await;
-    assert_eq!(told, json!({ "items": [] }));
-    let told = serving
+    assert_eq!(result, json!({ "items": [] }));
+    let result = serving
         .result("externalAgentConfig/detect", json!({}))
         .await;
-    assert_eq!(told, json!({ "items": [] }));
+    assert_eq!(result, json!({ "items": [] }));
     fs::write(serving.path("repo/.claude/settings.json"), "[]").unwrap();
     let no_table = "external agent settings root must be an object";
     serving
@@ -138,15 +138,15 @@ async fn there_is_no_windows_sandbox_here() {
     let mut serving = Serving::start().await;
     for (mode, kind) in [("elevated", "elevated"), ("unelevated", "legacy")] {
         let params = json!({ "mode": mode });
-        let told = serving.result("windowsSandbox/setupStart", params).await;
-        assert_eq!(told, json!({ "started": true }));
-        let told = serving
+        let result = serving.result("windowsSandbox/setupStart", params).await;
+        assert_eq!(result, json!({ "started": true }));
+        let result = serving
             .server
             .wait_for("windowsSandbox/setupCompleted")
             .await;
         let error = format!("{kind} Windows sandbox setup is only supported on Windows");
         let expected: Value = json!({ "mode": mode, "success": false, "error": error });
-        assert_eq!(told.unwrap()["params"], expected);
+        assert_eq!(result.unwrap()["params"], expected);
     }
     serving.finish().await;
 }
@@ -170,8 +170,8 @@ async fn a_report_is_kept_and_sent_nowhere() {
         "classification": "bug", "reason": "why", "includeLogs": true,
         "extraLogFiles": [extra, "/no/such/file"],
     });
-    let told = serving.result("feedback/upload", params).await;
-    let id = told["threadId"].as_str().unwrap();
+    let result = serving.result("feedback/upload", params).await;
+    let id = result["threadId"].as_str().unwrap();
     assert!(id.starts_with("no-active-thread-"), "{id}");
     let kept = reports(&serving);
     assert_eq!(kept.len(), 1);
@@ -203,8 +203,8 @@ async fn a_report_is_sent_where_the_configuration_says() {
     let thread = "0195f0a0-7b1c-7000-8000-0000000000ab";
     let tags = json!({ "channel": "beta" });
     let params = json!({ "classification": "good_result", "threadId": thread, "tags": tags });
-    let told = serving.result("feedback/upload", params.clone()).await;
-    assert_eq!(told["threadId"], thread);
+    let result = serving.result("feedback/upload", params.clone()).await;
+    assert_eq!(result["threadId"], thread);
     let body = model.requests()[0].json();
     assert_eq!(body["report"]["thread_id"], thread);
     assert_eq!(body["report"]["level"], "info");

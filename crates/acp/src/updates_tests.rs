@@ -127,13 +127,13 @@ fn output_goes_to_terminals_that_the_client_shows() {
 #[test]
 fn what_was_not_offered_is_not_sent() {
     let warning = json!({ "message": "odd" });
-    let heard = |client_features: ClientFeatures| {
+    let update = |client_features: ClientFeatures| {
         TestProjection::with(client_features)
             .notified("warning", warning.clone())
             .remove(0)
     };
     assert_eq!(
-        heard(ClientFeatures::default())["sessionUpdate"],
+        update(ClientFeatures::default())["sessionUpdate"],
         "agent_message_chunk"
     );
     let notices = ClientFeatures {
@@ -141,7 +141,7 @@ fn what_was_not_offered_is_not_sent() {
         ..ClientFeatures::default()
     };
     let expected = json!({ "sessionUpdate": "notice", "severity": "warning", "title": "odd" });
-    assert_eq!(heard(notices), expected);
+    assert_eq!(update(notices), expected);
     let compaction = json!({ "type": "contextCompaction", "id": "k" });
     let begun = |client_features: ClientFeatures| {
         TestProjection::with(client_features)

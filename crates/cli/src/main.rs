@@ -251,14 +251,14 @@ fn debug(
 
 /// Prints an error with its causes in one line. Some errors already include their cause.
 fn report(error: &anyhow::Error) {
-    let mut told = error.to_string();
+    let mut message = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
-        if !told.ends_with(&cause) {
-            told = format!("{told}: {cause}");
+        if !message.ends_with(&cause) {
+            message = format!("{message}: {cause}");
         }
     }
     #[allow(clippy::print_stderr)] // What the program says when it fails.
     {
-        eprintln!("error: {told}");
+        eprintln!("error: {message}");
     }
 }

@@ -15,7 +15,7 @@ impl TurnEnded for NotifyProgram {
         let Some((program, arguments)) = self.0.split_first() else {
             return;
         };
-        let mut told = json!({
+        let mut notification = json!({
             "type": "agent-turn-complete",
             "thread-id": turn.thread,
             "turn-id": turn.turn,
@@ -24,12 +24,12 @@ impl TurnEnded for NotifyProgram {
             "last-assistant-message": turn.last_agent_message,
         });
         if let Some(client) = turn.client {
-            told["client"] = client.into();
+            notification["client"] = client.into();
         }
         let mut command = tokio::process::Command::new(program);
         command
             .args(arguments)
-            .arg(told.to_string())
+            .arg(notification.to_string())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());

@@ -89,10 +89,10 @@ fn a_call_of_an_mcp_tool_has_what_its_server_structured() {
         "arguments": { "a": 1 }, "error": null, "durationMs": 1,
         "result": { "content": [{ "type": "text", "text": "x" }], "structuredContent": { "b": 2 } },
     } });
-    let told = on_notification(&mut events, "item/completed", item);
+    let events_of_item = on_notification(&mut events, "item/completed", item);
     let result = json!({ "content": [{ "type": "text", "text": "x" }],
                          "structured_content": { "b": 2 } });
-    assert_eq!(told[0]["item"]["result"], result);
+    assert_eq!(events_of_item[0]["item"]["result"], result);
 }
 
 #[test]

@@ -121,12 +121,12 @@ async fn follow(
     state: watch::Sender<ProcessState>,
 ) {
     let mut status = None;
-    let mut told = false;
+    let mut signalled = false;
     loop {
         let report = tokio::select! {
             report = reports.next() => report,
-            _ = &mut killed, if !told => {
-                told = true;
+            _ = &mut killed, if !signalled => {
+                signalled = true;
                 reports.close_write().await;
                 continue;
             }

@@ -103,10 +103,10 @@ mod tests {
         let received = StartRequest::receive(&theirs).unwrap().unwrap();
         assert_eq!(received.clone_flags, -7);
         assert_ne!(received.control.as_raw_fd(), order.control.as_raw_fd());
-        rustix::io::write(&received.control, b"heard").unwrap();
-        let mut heard = [0; 5];
-        rustix::io::read(&owner, &mut heard).unwrap();
-        assert_eq!(&heard, b"heard");
+        rustix::io::write(&received.control, b"reply").unwrap();
+        let mut reply = [0; 5];
+        rustix::io::read(&owner, &mut reply).unwrap();
+        assert_eq!(&reply, b"reply");
         drop(ours);
         assert!(StartRequest::receive(&theirs).unwrap().is_none());
     }

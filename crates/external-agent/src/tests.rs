@@ -150,17 +150,17 @@ fn links_are_not_copied() {
 #[test]
 fn what_cannot_be_read_says_so() {
     let folders = ImportFolders::new();
-    let told = || detect(&folders.homes, true, &[]).unwrap_err().to_string();
+    let error = || detect(&folders.homes, true, &[]).unwrap_err().to_string();
     folders.write("user/.claude/settings.json", "[]");
-    assert_eq!(told(), "external agent settings root must be an object");
+    assert_eq!(error(), "external agent settings root must be an object");
     folders.write("user/.claude/settings.json", "{");
-    assert!(told().contains("EOF"), "{}", told());
+    assert!(error().contains("EOF"), "{}", error());
     folders.write("user/.claude/settings.json", SETTINGS);
     folders.write("user/.codex/config.toml", "= broken");
     assert!(
-        told().starts_with("invalid existing config.toml: "),
+        error().starts_with("invalid existing config.toml: "),
         "{}",
-        told()
+        error()
     );
     let taken = import(&folders.homes, MigrationKind::Settings, None);
     assert!(matches!(taken, Err(MigrationError::Ours(_))));

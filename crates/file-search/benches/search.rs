@@ -40,7 +40,7 @@ fn main() {
         times.sort();
         println!("one search  {query:14} {:8.1?}  {found} found", times[3]);
     }
-    let (sender, told) = channel();
+    let (sender, events) = channel();
     let start = Instant::now();
     let session = SearchSession::start(roots, 50, move |event| {
         sender.send(event).ok();
@@ -48,7 +48,7 @@ fn main() {
     let session = session.unwrap();
     session.query("needle_unique".to_owned());
     let mut first = None;
-    while let SearchEvent::Found { .. } = told.recv().unwrap() {
+    while let SearchEvent::Found { .. } = events.recv().unwrap() {
         first.get_or_insert_with(|| start.elapsed());
     }
     println!(
@@ -61,9 +61,9 @@ fn main() {
         for _ in 0..7 {
             let start = Instant::now();
             session.query(query.to_owned());
-            assert!(matches!(told.recv().unwrap(), SearchEvent::Found { .. }));
+            assert!(matches!(events.recv().unwrap(), SearchEvent::Found { .. }));
             times.push(start.elapsed());
-            assert_eq!(told.recv().unwrap(), SearchEvent::Complete);
+            assert_eq!(events.recv().unwrap(), SearchEvent::Complete);
         }
         times.sort();
         println!("next query  {query:14} {:8.1?}", times[3]);

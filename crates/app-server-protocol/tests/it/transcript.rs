@@ -87,10 +87,16 @@ impl<'a> CorpusTranscript<'a> {
                     Sender::Server => self.equal(&written, &without_id(wire)),
                 }
             }
-            Message::Notification(told) => {
+            Message::Notification(notification) => {
                 let written = match sender {
-                    Sender::Client => rewrite(ClientNotification::read(&told.method, told.params)),
-                    Sender::Server => rewrite(ServerNotification::read(&told.method, told.params)),
+                    Sender::Client => rewrite(ClientNotification::read(
+                        &notification.method,
+                        notification.params,
+                    )),
+                    Sender::Server => rewrite(ServerNotification::read(
+                        &notification.method,
+                        notification.params,
+                    )),
                 }?;
                 let union = match sender {
                     Sender::Client => "ClientNotification",

@@ -122,12 +122,12 @@ async fn status(
 }
 
 fn connection_status(
-    told: Option<&McpStartupStatus>,
+    status: Option<&McpStartupStatus>,
     is_off: bool,
     authorization: v2::McpAuthStatus,
 ) -> v2::McpServerConnectionStatus {
     use v2::McpServerConnectionStatus as Status;
-    match told {
+    match status {
         _ if is_off => Status::Disabled,
         None => Status::NotStarted,
         Some(McpStartupStatus::Starting) => Status::Starting,

@@ -304,10 +304,10 @@ impl<C: Consumer> Fold<C> {
             return;
         }
         let last = self.open_turn(context).completed.last_mut();
-        if let Some(ThreadItem::Reasoning { content: told, .. }) = last.map(|last| &mut last.item)
-            && told.is_empty()
+        if let Some(ThreadItem::Reasoning { content: shown, .. }) = last.map(|last| &mut last.item)
+            && shown.is_empty()
         {
-            told.extend(content.iter().map(item::reasoning_text));
+            shown.extend(content.iter().map(item::reasoning_text));
         }
     }
 

@@ -171,8 +171,8 @@ impl SessionActor {
 
 /// The message that an agent is done.
 fn notice(agent: &ThreadId, status: &AgentStatus) -> ResponseItem {
-    let told = json!({ "agent_path": agent, "status": status });
+    let notification = json!({ "agent_path": agent, "status": status });
     user_message([format!(
-        "<subagent_notification>\n{told}\n</subagent_notification>"
+        "<subagent_notification>\n{notification}\n</subagent_notification>"
     )])
 }

@@ -134,7 +134,7 @@ async fn what_an_agent_says_last_is_what_its_parent_waits_for() {
     let waited = last_output(&driver);
     assert_eq!(waited["status"][&id], json!({ "completed": "found it" }));
     assert_eq!(waited["timed_out"], false);
-    assert_eq!(notices(&input).len(), 1, "told once: {input:#}");
+    assert_eq!(notices(&input).len(), 1, "one notice: {input:#}");
     assert!(notices(&input)[0].contains("found it"));
 
     let requests = driver.model.sent();
@@ -301,8 +301,8 @@ async fn an_agent_may_go_on_from_what_its_parent_knows() {
     assert_well_formed(&input);
     assert_eq!(texts(&input, "assistant"), ["earlier"]);
     assert_eq!(texts(&input, "user").last().unwrap(), "look");
-    let told = outputs(&input).pop().unwrap();
-    assert!(told.as_str().unwrap().contains("you are an agent"));
+    let output = outputs(&input).pop().unwrap();
+    assert!(output.as_str().unwrap().contains("you are an agent"));
     assert_eq!(agent.first.unwrap().message, "before");
 }
 

@@ -501,8 +501,8 @@ impl Driver {
                 EventMsg::ExecCommandBegin(begin) => items.push(begin.call_id.clone()),
                 EventMsg::ExecCommandEnd(end) => close(&mut items, &end.call_id),
                 other if name(other).starts_with("collab_") => {
-                    let told = serde_json::to_value(other).unwrap();
-                    let call = told["call_id"].as_str().unwrap();
+                    let event = serde_json::to_value(other).unwrap();
+                    let call = event["call_id"].as_str().unwrap();
                     if name(other).ends_with("_begin") {
                         items.push(call.to_owned())
                     } else {

@@ -164,11 +164,11 @@ async fn the_model_is_told_which_commands_rules_allow() {
         driver.model.push(ModelReply::Events(says("hello", &[])));
         driver.say("hi").await;
         driver.turn_over().await;
-        let told = texts(&driver.model.inputs()[0], "developer").concat();
+        let context = texts(&driver.model.inputs()[0], "developer").concat();
         assert_eq!(
-            told.contains("\n- [\"cargo\", \"test\"]\n"),
+            context.contains("\n- [\"cargo\", \"test\"]\n"),
             is_told,
-            "{told}"
+            "{context}"
         );
     }
 }
@@ -328,7 +328,7 @@ async fn what_a_turn_overrides_stays_except_the_form_of_its_answer() {
     for request in &sent {
         assert_eq!(request.model, "other-model");
         assert_eq!(request.service_tier, Some(ServiceTier::Fast));
-        assert_eq!(request.reasoning, None, "the model cannot be told how");
+        assert_eq!(request.reasoning, None, "the model has no setting for it");
     }
 }
 

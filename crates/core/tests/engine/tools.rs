@@ -185,8 +185,8 @@ async fn a_rule_lets_through_what_begins_with_its_words() {
     .await;
     driver.turn_over().await;
     assert_eq!(ends(&driver).len(), 2);
-    let told = texts(&driver.model.inputs().pop().unwrap(), "developer");
-    assert!(told.contains(&"Approved command prefix saved:\n- [\"print\", \"x\"]".to_owned()));
+    let context = texts(&driver.model.inputs().pop().unwrap(), "developer");
+    assert!(context.contains(&"Approved command prefix saved:\n- [\"print\", \"x\"]".to_owned()));
 }
 
 /// A model that has sent a call but not the end of the response.
@@ -469,10 +469,10 @@ async fn what_a_person_types_is_run_and_told() {
     driver.model.push(ModelReply::Events(says("done", &[])));
     driver.say("what did I do?").await;
     driver.turn_over().await;
-    let told = texts(&driver.model.inputs().pop().unwrap(), "user");
+    let context = texts(&driver.model.inputs().pop().unwrap(), "user");
     let expected = "<user_shell_command>\n<command>\nprint hi\n</command>\n<result>\nExit code: 0\n\
                     Duration: 0.0000 seconds\nOutput:\nhi\n</result>\n</user_shell_command>";
-    assert!(told.contains(&expected.to_owned()), "{told:?}");
+    assert!(context.contains(&expected.to_owned()), "{context:?}");
     driver.assert_ends();
 }
 

@@ -141,16 +141,16 @@ impl HostedModels {
     }
 
     async fn note_etag(&self, etag: &str) {
-        let mut heard = self.asking.lock().await;
+        let mut seen = self.asking.lock().await;
         let now = self.clock.now().timestamp();
-        let is_news = |heard: &SeenEtag| {
-            let age = now.duration_since(heard.at).unsigned_abs();
-            heard.etag != etag || age > REPEATED
+        let is_news = |seen: &SeenEtag| {
+            let age = now.duration_since(seen.at).unsigned_abs();
+            seen.etag != etag || age > REPEATED
         };
-        if !heard.as_ref().is_none_or(is_news) {
+        if !seen.as_ref().is_none_or(is_news) {
             return;
         }
-        *heard = Some(SeenEtag {
+        *seen = Some(SeenEtag {
             etag: etag.to_owned(),
             at: now,
         });

@@ -134,8 +134,8 @@ mod tests {
                 model_context_window: None,
                 collaboration_mode_kind: Default::default(),
             }),
-            EventMsg::ItemStarted(speaks()),
-            EventMsg::ItemCompleted(speaks()),
+            EventMsg::ItemStarted(message_event()),
+            EventMsg::ItemCompleted(message_event()),
             EventMsg::ExitedReviewMode(ExitedReviewModeEvent {
                 review_output: Some(output),
             }),
@@ -150,7 +150,7 @@ mod tests {
         ]
     }
 
-    fn speaks() -> ItemEvent {
+    fn message_event() -> ItemEvent {
         let item = TurnItem::AgentMessage(AgentMessageItem {
             id: "said".to_owned(),
             content: Vec::new(),
