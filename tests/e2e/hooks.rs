@@ -550,7 +550,7 @@ async fn input_of_a_running_turn_is_asked_about_too() {
 
 #[tokio::test]
 async fn agents_have_hooks_of_their_own() {
-    let log = hook("cat >> input; echo >> input");
+    let log = hook("printf '%s\\n' \"$(cat)\" >> input");
     let events = [
         "SessionStart",
         "UserPromptSubmit",
