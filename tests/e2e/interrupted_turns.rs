@@ -78,6 +78,13 @@ impl Interrupted {
         String::from_utf8_lossy(&request.body).into_owned()
     }
 
+    /// Kills the server once the file of the thread has all lines.
+    async fn kill(&self, mut server: AppServer) {
+        // A read waits for the file.
+        self.turns(&mut server).await;
+        server.kill().await.unwrap();
+    }
+
     /// The turns of the thread, as (id, status).
     async fn turns(&self, server: &mut AppServer) -> Vec<(Value, Value)> {
         let read = json!({ "threadId": self.thread, "includeTurns": true });
@@ -109,12 +116,12 @@ async fn an_open_approval_is_asked_again_and_the_turn_goes_on() {
 
     // Clients that do not ask for it see an interrupted turn and no question.
     let (mut server, resumed) = case.resumed(Value::Null).await;
-    let told = &resumed["interruptedTurn"];
-    assert_eq!(told["turnId"], turn);
+    let interrupted = &resumed["interruptedTurn"];
+    assert_eq!(interrupted["turnId"], turn);
     let waiting = json!([{ "itemId": "call-1", "tool": "shell_command" }]);
-    assert_eq!(told["waiting"], waiting);
-    assert_eq!(told["interrupted"], json!([]));
-    assert_eq!(told["isContinued"], false);
+    assert_eq!(interrupted["waiting"], waiting);
+    assert_eq!(interrupted["interrupted"], json!([]));
+    assert_eq!(interrupted["isContinued"], false);
     assert_eq!(resumed["thread"]["turns"][0]["status"], "interrupted");
     let turns = case.turns(&mut server).await;
     assert_eq!(turns, [(turn.clone(), json!("interrupted"))]);
@@ -145,7 +152,7 @@ async fn an_open_approval_is_asked_again_and_the_turn_goes_on() {
 }
 
 #[tokio::test]
-async fn a_client_that_opted_into_nothing_is_told_nothing() {
+async fn clients_of_stable_methods_see_an_interrupted_turn_alone() {
     let replies = vec![calls(&[runs("call-1", COUNTED)]), said("m1", "fine")];
     let (case, first, asked) = begun(replies, ASKING, APPROVAL).await;
     first.kill().await.unwrap();
@@ -202,13 +209,13 @@ async fn a_call_that_had_begun_is_never_made_again() {
             let output = server.wait_for("item/commandExecution/outputDelta").await;
             output.unwrap();
         }
-        server.kill().await.unwrap();
+        case.kill(server).await;
         let (mut server, resumed) = case.resumed(json!("ifWaiting")).await;
-        let told = &resumed["interruptedTurn"];
-        assert_eq!(told["waiting"], json!([]));
-        assert_eq!(told["interrupted"][0]["itemId"], "call-1");
-        assert_eq!(told["isContinued"], false);
-        let turn = told["turnId"].clone();
+        let interrupted = &resumed["interruptedTurn"];
+        assert_eq!(interrupted["waiting"], json!([]));
+        assert_eq!(interrupted["interrupted"][0]["itemId"], "call-1");
+        assert_eq!(interrupted["isContinued"], false);
+        let turn = interrupted["turnId"].clone();
         let params = json!({ "threadId": case.thread, "turnId": turn });
         let continued = server.call("turn/continue", params).await.unwrap();
         assert_eq!(continued["result"]["turn"]["id"], turn);
@@ -229,8 +236,8 @@ async fn what_ended_before_a_question_is_kept() {
     assert_eq!(asked["params"]["itemId"], "call-2");
     server.kill().await.unwrap();
     let (mut server, resumed) = case.resumed(json!("ifWaiting")).await;
-    let told = &resumed["interruptedTurn"];
-    assert_eq!(told["interrupted"], json!([]), "{told}");
+    let interrupted = &resumed["interruptedTurn"];
+    assert_eq!(interrupted["interrupted"], json!([]), "{interrupted}");
     let again = server.wait_for(APPROVAL).await.unwrap();
     answer(&mut server, &again, json!({ "decision": "accept" })).await;
     assert_eq!(server.completed_turn().await["status"], "completed");
@@ -253,7 +260,7 @@ async fn a_model_that_was_writing_is_asked_again() {
         said("m2", "a whole sentence"),
     ];
     let (case, server, _) = begun(replies, NEVER, "item/agentMessage/delta").await;
-    server.kill().await.unwrap();
+    case.kill(server).await;
     let (mut server, resumed) = case.resumed(json!("always")).await;
     assert_eq!(resumed["interruptedTurn"]["isContinued"], true);
     assert_eq!(server.completed_turn().await["status"], "completed");
@@ -270,15 +277,13 @@ async fn a_turn_goes_on_between_two_requests() {
         HttpReply::silence(),
         said("m1", "done"),
     ];
-    let (case, mut server, _) = begun(replies, NEVER, "item/completed").await;
+    let (case, server, _) = begun(replies, NEVER, "item/completed").await;
     case.model.request(1).await;
-    // A read waits until the file has all lines.
-    case.turns(&mut server).await;
-    server.kill().await.unwrap();
+    case.kill(server).await;
     let (mut server, resumed) = case.resumed(json!("always")).await;
-    let told = &resumed["interruptedTurn"];
+    let interrupted = &resumed["interruptedTurn"];
     assert_eq!(
-        (&told["waiting"], &told["interrupted"]),
+        (&interrupted["waiting"], &interrupted["interrupted"]),
         (&json!([]), &json!([]))
     );
     assert_eq!(server.completed_turn().await["status"], "completed");
@@ -324,5 +329,44 @@ async fn a_fork_does_not_continue_the_turn_of_its_source() {
     let params = json!({ "threadId": fork, "continueTurn": "always" });
     let resumed = server.call("thread/resume", params).await.unwrap();
     assert_eq!(resumed["result"]["interruptedTurn"], Value::Null);
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_question_of_the_model_is_asked_again() {
+    let question = json!({ "questions": [{ "id": "q", "header": "Color", "question": "Which?",
+        "options": [{ "label": "red", "description": "warm" },
+            { "label": "blue", "description": "cold" }] }] });
+    let asks = sse::function_call("call-1", "request_user_input", &question);
+    let replies = vec![calls(&[asks]), said("m1", "done")];
+    let method = "item/tool/requestUserInput";
+    let (case, server, asked) = begun(replies, ASKING, method).await;
+    server.kill().await.unwrap();
+    let (mut server, _) = case.resumed(json!("ifWaiting")).await;
+    let again = server.wait_for(method).await.unwrap();
+    assert_eq!(content(&again), content(&asked));
+    let red = json!({ "answers": { "q": { "answers": ["red"] } } });
+    answer(&mut server, &again, red).await;
+    assert_eq!(server.completed_turn().await["status"], "completed");
+    let output = case.last_request();
+    assert!(output.contains(r#"{\"answers\":[\"red\"]}"#), "{output}");
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_approval_of_a_patch_is_asked_again() {
+    let patch = "*** Begin Patch\n*** Add File: new\n+text\n*** End Patch";
+    let patch = runs("call-1", &format!("apply_patch <<'EOF'\n{patch}\nEOF"));
+    let replies = vec![calls(&[patch]), said("m1", "done")];
+    let method = "item/fileChange/requestApproval";
+    let (case, server, asked) = begun(replies, ASKING, method).await;
+    server.kill().await.unwrap();
+    let (mut server, _) = case.resumed(json!("ifWaiting")).await;
+    let again = server.wait_for(method).await.unwrap();
+    assert_eq!(content(&again), content(&asked));
+    assert!(!case.home.path().join("new").exists());
+    answer(&mut server, &again, json!({ "decision": "accept" })).await;
+    assert_eq!(server.completed_turn().await["status"], "completed");
+    assert!(case.home.path().join("new").exists());
     server.finish().await.unwrap();
 }
