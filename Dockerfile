@@ -1,4 +1,4 @@
-# A static binary with a shell and git. Mount the working folder and a home folder:
+# The program with a shell and git. Mount the working folder and a home folder:
 #
 #     docker build -t codex .
 #     docker run -i --rm -v "$PWD:/work" -w /work -v codex-home:/home/codex codex app-server

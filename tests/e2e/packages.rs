@@ -1,5 +1,6 @@
 //! The npm packages: built from this program, installed into an empty folder, and used.
 
+use std::env::consts::ARCH;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -9,6 +10,16 @@ use crate::{repository, stdout_of};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// The package for this platform.
+fn platform_package() -> String {
+    let cpu = match ARCH {
+        "x86_64" => "x64",
+        "aarch64" => "arm64",
+        other => other,
+    };
+    format!("codex-engine-linux-{cpu}")
+}
+
 struct InstalledPackages {
     prefix: TempDir,
 }
@@ -16,7 +27,9 @@ struct InstalledPackages {
 impl InstalledPackages {
     fn new() -> Self {
         let packages = TempDir::new().unwrap();
-        let binary = format!("linux-x64={}", env!("CARGO_BIN_EXE_codex"));
+        let package = platform_package();
+        let platform = package.trim_start_matches("codex-engine-");
+        let binary = format!("{platform}={}", env!("CARGO_BIN_EXE_codex"));
         let packed = Command::new("node")
             .arg(repository().join("packaging/npm/pack.mjs"))
             .args(["--binary", &binary, "--out"])
@@ -34,7 +47,7 @@ impl InstalledPackages {
                 "--prefix",
             ])
             .arg(prefix.path())
-            .args([archive("codex-engine-linux-x64"), archive("codex-engine")])
+            .args([archive(&package), archive("codex-engine")])
             .env("npm_config_cache", prefix.path().join("cache"))
             .output();
         stdout_of(&installed.unwrap());
@@ -90,14 +103,15 @@ fn the_npm_packages_run_the_demo() {
         "the end of the input passes"
     );
 
-    std::fs::remove_dir_all(packages.modules().join("codex-engine-linux-x64")).unwrap();
+    let package = platform_package();
+    std::fs::remove_dir_all(packages.modules().join(&package)).unwrap();
     let missing = packages
         .codex(home.path())
         .arg("--version")
         .output()
         .unwrap();
     assert_eq!(missing.status.code(), Some(1));
-    let advice = format!("npm install codex-engine-linux-x64@{VERSION}");
+    let advice = format!("npm install {package}@{VERSION}");
     assert!(
         stderr_of(&missing).contains(&advice),
         "{}",

@@ -35,8 +35,12 @@ function findProgram() {
 }
 
 const child = spawn(findProgram(), process.argv.slice(2), { stdio: "inherit", windowsHide: true });
-const signals = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"];
-for (const signal of signals) {
+// A terminal sends these to the program too, and a second one would end it at once.
+const isInTerminal = process.stdin.isTTY === true;
+for (const signal of ["SIGINT", "SIGQUIT"]) {
+  process.on(signal, () => isInTerminal || child.kill(signal));
+}
+for (const signal of ["SIGTERM", "SIGHUP"]) {
   process.on(signal, () => child.kill(signal));
 }
 child.on("error", (error) => fail(`the program cannot be started: ${error.message}`));
