@@ -1,6 +1,7 @@
 //! Errors of requests, with their JSON-RPC codes.
 
 use codex_app_server_protocol::rpc::{ErrorObject, error_code};
+use codex_core::StartTurnError;
 use serde_json::Value;
 
 /// The error of a reply.
@@ -29,6 +30,14 @@ impl Failure {
     /// The server failed to carry the request out.
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(error_code::INTERNAL_ERROR, message)
+    }
+
+    /// A turn does not start or go on.
+    pub(crate) fn of_start(error: StartTurnError) -> Self {
+        match error {
+            StartTurnError::Closed => Self::internal(error.to_string()),
+            _ => Self::invalid(error.to_string()),
+        }
     }
 
     /// An error of an MCP server, with its code.

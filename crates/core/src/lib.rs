@@ -52,8 +52,8 @@ pub use review::{review_hint, review_text};
 pub use standalone::{StandaloneCommand, StandaloneCommands, StandaloneError};
 pub use stored_thread::StoredThread;
 pub use thread::{
-    BackgroundTerminal, ContinueTurnError, McpServerUnavailable, NewTurn, Sample, SampleError,
-    SettingsError, SpawnedAgent, StartError, StartTurnError, StartedThread, SteerError, TaskKind,
-    Thread, ThreadClosed, unreadable_submission,
+    BackgroundTerminal, McpServerUnavailable, NewTurn, Sample, SampleError, SettingsError,
+    SpawnedAgent, StartError, StartTurnError, StartedThread, SteerError, TaskKind, Thread,
+    ThreadClosed, unreadable_submission,
 };
 pub use timeout_pauses::TimeoutPauses;

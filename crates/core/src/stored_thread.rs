@@ -50,12 +50,14 @@ impl StoredThread {
             also(line);
             ControlFlow::Continue(())
         })?;
+        let meta = reader.meta.ok_or(RolloutLoadError::NoMeta)?;
+        let unfinished = reader.unfinished;
         Ok(Self {
             path: path.to_owned(),
-            meta: reader.meta.ok_or(RolloutLoadError::NoMeta)?,
+            unfinished: unfinished.filter(|turn| turn.is_of_thread(&meta)),
+            meta,
             instructions: reader.instructions,
             lines: StoredLines::Raw(reader.lines),
-            unfinished: reader.unfinished,
             length: length.min(end),
             size,
         })
@@ -197,7 +199,7 @@ impl StoredThreadReader {
             return;
         };
         if let ("event_msg", Some(event)) = (kind.as_ref(), payload.as_deref()) {
-            UnfinishedLines::take(&mut self.unfinished, event, line, self.meta.as_ref());
+            UnfinishedLines::take(&mut self.unfinished, event, line);
         }
         let (lines, bytes) = (&mut self.lines, line.bytes());
         let at = lines.count;

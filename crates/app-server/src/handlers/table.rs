@@ -186,7 +186,7 @@ handlers! {
     ThreadSettingsUpdate: thread early => thread_control::update_settings;
     ThreadInjectItems: thread => thread_items::inject;
     TurnStart: thread early => turns::start;
-    TurnContinue: thread early => turns::go_on;
+    TurnContinue: thread early => turns::continue_turn;
     TurnSteer: thread early => turns::steer;
     TurnInterrupt: thread early => turns::interrupt;
     ReviewStart: thread early => review::start;

@@ -196,7 +196,7 @@ pub(super) async fn resume(
         let handle = actor.launch(&connection);
         let interrupted = resumed.interrupted_turn.as_ref();
         if interrupted.is_some_and(|turn| turn.is_continued) {
-            handle.continue_unasked().await;
+            handle.continue_as_resumed().await;
         }
         handle.goal_changed().await;
     }))

@@ -30,7 +30,7 @@ pub(super) async fn start(
     }))
 }
 
-pub(super) async fn go_on(
+pub(super) async fn continue_turn(
     RequestContext { server, .. }: RequestContext,
     params: TurnContinueParams,
 ) -> Result<EarlyReply<method::TurnContinue>, Failure> {

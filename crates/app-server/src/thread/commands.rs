@@ -10,9 +10,7 @@ use codex_app_server_protocol::v2::{
     TurnSteerParams, TurnSteerResponse,
 };
 use codex_app_server_protocol::{ServerNotification, client_method as method};
-use codex_core::{
-    NewTurn, SettingsError, StartTurnError, SteerError, TaskKind, ToolOutput, TurnInput,
-};
+use codex_core::{NewTurn, SettingsError, SteerError, TaskKind, ToolOutput, TurnInput};
 use codex_protocol::{
     CodexErrorInfo, NonSteerableTurnKind, Op, ThreadSettings, ThreadSettingsPatch, Update,
 };
@@ -34,7 +32,7 @@ impl Actor {
         match command {
             ThreadCommand::Start(params, reply) => self.start_turn(*params, reply).await,
             ThreadCommand::Continue(turn, reply) => self.continue_turn(&turn, reply).await,
-            ThreadCommand::ContinueUnasked => self.continue_unasked().await,
+            ThreadCommand::ContinueAsResumed => self.continue_as_resumed().await,
             ThreadCommand::Settings(params, reply) => self.update_settings(*params, reply).await,
             ThreadCommand::Steer(params, reply) => self.steer(params, reply).await,
             ThreadCommand::Interrupt(params, reply) => self.interrupt(&params, reply).await,
@@ -150,10 +148,7 @@ impl Actor {
             service_tier: params.service_tier_for_turn,
         };
         let started = self.thread.start_turn(turn).await;
-        let id = started.map_err(|error| match error {
-            StartTurnError::Closed => Failure::internal(error.to_string()),
-            _ => Failure::invalid(error.to_string()),
-        })?;
+        let id = started.map_err(Failure::of_start)?;
         self.turn.get_or_insert_with(|| id.clone());
         Ok(id)
     }
@@ -330,8 +325,8 @@ impl Actor {
                 let mut resumed = self.facts.resumed(thread);
                 resumed.approvals_reviewer = connection.reviewer_name(resumed.approvals_reviewer);
                 resumed.interrupted_turn = self.interrupted_turn(params, &connection);
-                let told = resumed.interrupted_turn.as_ref();
-                let is_continued = told.is_some_and(|turn| turn.is_continued);
+                let interrupted = resumed.interrupted_turn.as_ref();
+                let is_continued = interrupted.is_some_and(|turn| turn.is_continued);
                 match newest_cursors(&self.server, path.clone()).await {
                     Ok((turns, items)) => {
                         resumed.turns_backwards_cursor = turns;
@@ -354,7 +349,7 @@ impl Actor {
                 self.ask_again(&connection);
                 self.share_agents(&connection).await;
                 if is_continued {
-                    self.continue_unasked().await;
+                    self.continue_as_resumed().await;
                 }
                 self.start_next_turn().await;
             }

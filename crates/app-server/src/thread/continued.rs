@@ -4,7 +4,7 @@ use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     ContinueTurn, InterruptedCall, InterruptedTurn, ThreadResumeParams, TurnContinueResponse,
 };
-use codex_core::{ContinueTurnError, UnfinishedCall, UnfinishedTurn};
+use codex_core::{UnfinishedCall, UnfinishedTurn};
 use codex_protocol::{ThreadSettings, ThreadSettingsPatch};
 
 use super::actor::Actor;
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 #[derive(Debug)]
 pub(crate) struct ContinuableTurn {
     pub(super) turn: UnfinishedTurn,
-    /// What the request that loaded the thread says differently from the turn.
+    /// The settings of the request that loaded the thread, which replace those of the turn.
     settings: ThreadSettingsPatch,
 }
 
@@ -27,8 +27,8 @@ impl ContinuableTurn {
         }
     }
 
-    /// What a request says is stronger than what the turn had.
-    fn prefer(&mut self, params: &ThreadResumeParams, settings: &ThreadSettings) {
+    /// Settings of the request replace those of the turn.
+    fn take_settings(&mut self, params: &ThreadResumeParams, settings: &ThreadSettings) {
         let has_sandbox = params.sandbox.is_some() || params.permissions.is_some();
         self.settings = ThreadSettingsPatch {
             cwd: params.cwd.as_ref().map(|_| settings.cwd.clone()),
@@ -55,7 +55,7 @@ impl ContinuableTurn {
 }
 
 impl Actor {
-    /// What a client that resumes the thread is told about its unfinished turn. Clients of 0.117 are told nothing.
+    /// The unfinished turn, for a client that resumes the thread. None for clients without experimental methods.
     pub(crate) fn interrupted_turn(
         &mut self,
         params: &ThreadResumeParams,
@@ -63,21 +63,21 @@ impl Actor {
     ) -> Option<InterruptedTurn> {
         let settings = self.thread.settings();
         let unfinished = self.unfinished.as_mut()?;
-        unfinished.prefer(params, &settings);
-        let told = InterruptedTurn {
+        unfinished.take_settings(params, &settings);
+        let interrupted = InterruptedTurn {
             turn_id: unfinished.turn.id().to_owned(),
             waiting: unfinished.turn.waiting.iter().map(wire_call).collect(),
             interrupted: unfinished.turn.interrupted.iter().map(wire_call).collect(),
             is_continued: unfinished.is_wanted(params.continue_turn),
         };
-        let is_told = connection
+        let knows_it = connection
             .client()
             .is_some_and(|client| client.experimental);
-        is_told.then_some(told)
+        knows_it.then_some(interrupted)
     }
 
-    /// Continues the unfinished turn without a request of its own.
-    pub(super) async fn continue_unasked(&mut self) {
+    /// Continues the unfinished turn because `thread/resume` said so. A failure cannot be replied to any more.
+    pub(super) async fn continue_as_resumed(&mut self) {
         let Some(id) = self.unfinished_id() else {
             return;
         };
@@ -114,10 +114,7 @@ impl Actor {
             .thread
             .continue_turn(turn.to_owned(), settings.unwrap_or_default())
             .await;
-        continued.map_err(|error| match error {
-            ContinueTurnError::Closed => Failure::internal(error.to_string()),
-            _ => Failure::invalid(error.to_string()),
-        })?;
+        continued.map_err(Failure::of_start)?;
         self.turn.get_or_insert_with(|| turn.to_owned());
         self.unfinished = None;
         Ok(())

@@ -59,7 +59,7 @@ enum ThreadCommand {
         Responder<method::ThreadSettingsUpdate>,
     ),
     Continue(String, Responder<method::TurnContinue>),
-    ContinueUnasked,
+    ContinueAsResumed,
     Steer(TurnSteerParams, Responder<method::TurnSteer>),
     Interrupt(TurnInterruptParams, Responder<method::TurnInterrupt>),
     Rollback(u32, Responder<method::ThreadRollback>),
@@ -127,8 +127,8 @@ impl ThreadHandle {
     }
 
     /// Continues the turn that had not ended when its server did.
-    pub(crate) async fn continue_unasked(&self) {
-        self.send(ThreadCommand::ContinueUnasked).await;
+    pub(crate) async fn continue_as_resumed(&self) {
+        self.send(ThreadCommand::ContinueAsResumed).await;
     }
 
     pub(crate) async fn update_settings(

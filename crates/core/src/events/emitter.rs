@@ -202,7 +202,7 @@ impl Emitter {
         }
     }
 
-    /// Writes that a call waits for the answer of a person. Returns once it is on disk.
+    /// Writes that a call waits for the answer of a person. Returns once it is written.
     pub(crate) async fn log_question(&self, turn: &str, call: &str) {
         let asked = QuestionAskedEvent {
             turn_id: turn.to_owned(),
@@ -211,8 +211,8 @@ impl Emitter {
         self.log_flushed(&EventMsg::QuestionAsked(asked)).await;
     }
 
-    /// Writes that a call has its answer. Returns once it is on disk, so a call that has begun is never taken for one
-    /// that has not.
+    /// Writes that a call has its answer. Returns once it is written, so a call that has begun is not taken for one that
+    /// has not. If it cannot be written, because the disk is full, the call begins all the same.
     pub(crate) async fn log_answer(&self, turn: &str, call: &str) {
         let answered = QuestionAnsweredEvent {
             turn_id: turn.to_owned(),
@@ -225,7 +225,7 @@ impl Emitter {
     async fn log_flushed(&self, event: &EventMsg) {
         self.log(LineKind::EventMsg, event);
         if let Err(error) = self.flush().await {
-            tracing::warn!(%error, "a question is not on disk");
+            tracing::warn!(%error, "a question or its answer cannot be written");
         }
     }
 

@@ -5,7 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use codex_protocol::{EventMsg, ResponseItem, RolloutItem, SessionMeta, TurnStartedEvent};
+use codex_protocol::{
+    EventMsg, ResponseItem, RolloutItem, RolloutLine, SessionMeta, TurnStartedEvent,
+};
 use codex_rollout::ScannedLine;
 use jiff::Timestamp;
 
@@ -42,7 +44,8 @@ impl UnfinishedTurn {
 /// What the lines of a file say about its last turn, if that has not ended.
 #[derive(Debug)]
 pub(crate) struct UnfinishedLines {
-    started: TurnStartedEvent,
+    /// The line that starts the turn. Not parsed while reading, because a long thread has thousands of them.
+    start: Box<[u8]>,
     has_message: bool,
     /// The calls that wait for an answer.
     asked: BTreeSet<String>,
@@ -50,14 +53,15 @@ pub(crate) struct UnfinishedLines {
 
 impl UnfinishedLines {
     /// Takes an event line of this type. `found` is what is known from the lines before it.
-    pub(crate) fn take(
-        found: &mut Option<Self>,
-        event: &str,
-        line: ScannedLine<'_>,
-        meta: Option<&SessionMeta>,
-    ) {
+    pub(crate) fn take(found: &mut Option<Self>, event: &str, line: ScannedLine<'_>) {
         match (event, &mut *found) {
-            ("task_started" | "turn_started", _) => *found = Self::started(line, meta),
+            ("task_started" | "turn_started", _) => {
+                *found = Some(Self {
+                    start: line.bytes().into(),
+                    has_message: false,
+                    asked: BTreeSet::new(),
+                });
+            }
             (
                 "task_complete"
                 | "turn_complete"
@@ -72,25 +76,20 @@ impl UnfinishedLines {
         }
     }
 
-    fn started(line: ScannedLine<'_>, meta: Option<&SessionMeta>) -> Option<Self> {
-        let line = line.read()?;
-        // A fork begins with the lines of another thread, whose turns are not its own.
-        let is_copied = meta.is_some_and(|meta| {
-            let (written, forked) = (line.timestamp.parse(), meta.timestamp.parse());
-            meta.forked_from_id.is_some()
-                && written
-                    .ok()
-                    .zip(forked.ok())
-                    .is_none_or(|(written, forked): (Timestamp, Timestamp)| written < forked)
-        });
-        match line.item {
-            RolloutItem::EventMsg(EventMsg::TurnStarted(started)) if !is_copied => Some(Self {
-                started,
-                has_message: false,
-                asked: BTreeSet::new(),
-            }),
-            _ => None,
+    /// Whether the turn is one of the thread with this metadata. A fork begins with the turns of another thread.
+    pub(crate) fn is_of_thread(&self, meta: &SessionMeta) -> bool {
+        if meta.forked_from_id.is_none() {
+            return true;
         }
+        let written = self.start_line().map(|line| line.timestamp.parse());
+        match (written, meta.timestamp.parse::<Timestamp>()) {
+            (Some(Ok(written)), Ok(forked)) => forked <= written,
+            _ => false,
+        }
+    }
+
+    fn start_line(&self) -> Option<RolloutLine> {
+        RolloutLine::read(std::str::from_utf8(&self.start).ok()?).ok()
     }
 
     fn note_question(&mut self, line: ScannedLine<'_>) {
@@ -115,10 +114,13 @@ impl UnfinishedLines {
             .into_iter()
             .filter_map(unfinished_call)
             .partition(|call| self.asked.contains(&call.id));
+        let RolloutItem::EventMsg(EventMsg::TurnStarted(started)) = self.start_line()?.item else {
+            return None;
+        };
         Some(UnfinishedTurn {
             waiting,
             interrupted,
-            started: self.started,
+            started,
         })
     }
 }

@@ -6,7 +6,7 @@ use codex_protocol::{ThreadSettings, ThreadSettingsPatch, TurnContext, Update};
 
 use super::actor::SessionActor;
 use super::state::TurnOverrides;
-use crate::thread::{ContinueTurnError, SettingsError, TaskKind, TurnContinuation};
+use crate::thread::{SettingsError, StartTurnError, TaskKind, TurnContinuation};
 use crate::turn::{TurnScope, run_continued};
 
 impl SessionActor {
@@ -37,8 +37,8 @@ impl SessionActor {
         &mut self,
         turn: &str,
         patch: ThreadSettingsPatch,
-    ) -> Result<TurnScope, ContinueTurnError> {
-        let gone = || ContinueTurnError::NotUnfinished(turn.to_owned());
+    ) -> Result<TurnScope, StartTurnError> {
+        let gone = || StartTurnError::NotUnfinished(turn.to_owned());
         let root_turn_id = match &self.unfinished {
             Some(unfinished) if unfinished.id() == turn => unfinished.started.root_turn_id.clone(),
             _ => return Err(gone()),
@@ -46,14 +46,13 @@ impl SessionActor {
         let context = self.idle().and_then(|idle| idle.reference.clone());
         let context = context.ok_or_else(gone)?;
         let claimed = self.context.emitter.claim();
-        claimed.map_err(|error| ContinueTurnError::Claimed(error.to_string()))?;
+        claimed.map_err(|error| StartTurnError::Claimed(error.to_string()))?;
         let schema = context.final_output_json_schema.clone();
         let before = self.settings();
         let settings = with_context(&before, context).apply(patch, &before.cwd);
         if let Some(limits) = &self.context.config.limits {
             let checked = limits.check(settings.approval_policy, &settings.sandbox_policy);
-            checked
-                .map_err(|error| ContinueTurnError::Settings(SettingsError::Forbidden(error)))?;
+            checked.map_err(|error| StartTurnError::Settings(SettingsError::Forbidden(error)))?;
         }
         let overrides = TurnOverrides {
             schema,

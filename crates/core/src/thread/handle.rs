@@ -11,9 +11,9 @@ use codex_rollout::{ClaimError, RolloutWriteError};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::requests::{
-    BackgroundTerminal, ContinueTurnError, McpServerUnavailable, NewTurn, Sample, SampleError,
-    SampleRequest, SettingsError, StartTurnError, SteerError, SteerRequest, ThreadClosed,
-    ThreadRequest, TurnContinuation,
+    BackgroundTerminal, McpServerUnavailable, NewTurn, Sample, SampleError, SampleRequest,
+    SettingsError, StartTurnError, SteerError, SteerRequest, ThreadClosed, ThreadRequest,
+    TurnContinuation,
 };
 use crate::config::McpServer;
 use crate::events::Emitter;
@@ -232,7 +232,7 @@ impl Thread {
         &self,
         turn: String,
         settings: ThreadSettingsPatch,
-    ) -> Result<(), ContinueTurnError> {
+    ) -> Result<(), StartTurnError> {
         let (reply, answer) = oneshot::channel();
         let request = ThreadRequest::ContinueTurn(TurnContinuation {
             turn,
@@ -240,8 +240,8 @@ impl Thread {
             reply,
         });
         let sent = self.send(request).await;
-        sent.map_err(|_| ContinueTurnError::Closed)?;
-        answer.await.map_err(|_| ContinueTurnError::Closed)?
+        sent.map_err(|_| StartTurnError::Closed)?;
+        answer.await.map_err(|_| StartTurnError::Closed)?
     }
 
     /// Gives input to the running turn and returns its id.

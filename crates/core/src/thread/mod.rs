@@ -6,8 +6,8 @@ mod started;
 
 pub use handle::{Thread, unreadable_submission};
 pub use requests::{
-    BackgroundTerminal, ContinueTurnError, McpServerUnavailable, NewTurn, Sample, SampleError,
-    SettingsError, StartTurnError, SteerError, TaskKind, ThreadClosed,
+    BackgroundTerminal, McpServerUnavailable, NewTurn, Sample, SampleError, SettingsError,
+    StartTurnError, SteerError, TaskKind, ThreadClosed,
 };
 pub(crate) use requests::{
     SampleRequest, SteerRequest, ThreadRequest, TurnContinuation, TurnReply,

@@ -60,7 +60,7 @@ pub struct NewTurn {
     pub service_tier: Option<ServiceTier>,
 }
 
-/// Why no turn starts.
+/// Why no turn starts or goes on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StartTurnError {
     /// There is no input.
@@ -69,9 +69,12 @@ pub enum StartTurnError {
     /// Another process writes the thread.
     #[error("{0}")]
     Claimed(String),
-    /// Another turn runs, and settings are not allowed.
+    /// Settings of the turn are not allowed.
     #[error(transparent)]
     Settings(SettingsError),
+    /// The turn to be continued has ended, or another one has started since.
+    #[error("turn `{0}` cannot be continued: it has ended, or another one has started since")]
+    NotUnfinished(String),
     /// The thread is closed.
     #[error("internal error; agent loop died unexpectedly")]
     Closed,
@@ -86,24 +89,7 @@ pub(crate) struct TurnContinuation {
     pub(crate) turn: String,
     /// What differs from the settings that the turn had.
     pub(crate) settings: ThreadSettingsPatch,
-    pub(crate) reply: oneshot::Sender<Result<(), ContinueTurnError>>,
-}
-
-/// Why a turn is not continued.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ContinueTurnError {
-    /// It has ended, or another one has started since.
-    #[error("turn `{0}` cannot be continued: it has ended, or another one has started since")]
-    NotUnfinished(String),
-    /// Another process writes the thread.
-    #[error("{0}")]
-    Claimed(String),
-    /// Settings of the turn are not allowed.
-    #[error(transparent)]
-    Settings(SettingsError),
-    /// The thread is closed.
-    #[error("internal error; agent loop died unexpectedly")]
-    Closed,
+    pub(crate) reply: oneshot::Sender<Result<(), StartTurnError>>,
 }
 
 /// Input for the turn that runs.
