@@ -125,6 +125,33 @@ async fn a_model_that_goes_on_without_end_ends_its_turn() {
     );
 }
 
+#[tokio::test]
+#[ignore = "streams 540 MiB; .ci/run runs it"]
+async fn a_turn_of_too_many_long_responses_ends() {
+    let piece = "x".repeat(1 << 20);
+    let mut steps = vec![sse::created("r")];
+    for _ in 0..12 {
+        steps.push(sse::added(&sse::message("")));
+        steps.extend((0..15).map(|_| sse::delta(&piece)));
+        steps.push(sse::done(&sse::message("short")));
+    }
+    let plan = json!({ "plan": [{ "step": "go on", "status": "pending" }] });
+    let call = sse::function_call("again", "update_plan", &plan);
+    steps.extend([sse::done(&call), sse::completed("r")]);
+    // No response is over its own limit of 192 MiB; the third one takes the turn over 512 MiB.
+    let replies = vec![HttpReply::stream(&steps); 4];
+    let messages = turn(replies, Duration::ZERO).await;
+    let ended = messages.last().unwrap();
+    assert_eq!(ended["params"]["turn"]["status"], "failed", "{ended}");
+    let shown = ended["params"]["turn"]["error"]["message"]
+        .as_str()
+        .unwrap();
+    assert!(
+        shown.contains("a turn of more than 536870912 bytes"),
+        "{shown}"
+    );
+}
+
 /// Answers what begins a session, and nothing else.
 const STUCK: &str = r#"
 while read -r line; do
