@@ -108,21 +108,22 @@ async fn a_command_that_prints_much_waits_for_its_reader() {
     assert!((1..64 << 20).contains(&shown), "{shown} bytes");
 }
 
+/// Asserts that a turn with these replies fails because of the size of `what`.
+async fn ends_as_too_large(replies: Vec<HttpReply>, what: &str, limit: usize) {
+    let messages = turn(replies, Duration::ZERO).await;
+    let ended = messages.last().unwrap();
+    assert_eq!(ended["params"]["turn"]["status"], "failed", "{ended}");
+    let error = &ended["params"]["turn"]["error"]["message"];
+    let expected = format!("{what} of more than {limit} bytes");
+    assert!(error.as_str().unwrap().contains(&expected), "{error}");
+}
+
 #[tokio::test]
 async fn a_model_that_goes_on_without_end_ends_its_turn() {
     let mut steps = vec![sse::created("r"), sse::added(&sse::message(""))];
     let piece = "x".repeat(1 << 20);
     steps.extend((0..17).map(|_| sse::delta(&piece)));
-    let messages = turn(vec![HttpReply::stream(&steps)], Duration::ZERO).await;
-    let ended = messages.last().unwrap();
-    assert_eq!(ended["params"]["turn"]["status"], "failed", "{ended}");
-    let shown = ended["params"]["turn"]["error"]["message"]
-        .as_str()
-        .unwrap();
-    assert!(
-        shown.contains("an item of more than 16777216 bytes"),
-        "{shown}"
-    );
+    ends_as_too_large(vec![HttpReply::stream(&steps)], "an item", 16 << 20).await;
 }
 
 #[tokio::test]
@@ -140,16 +141,7 @@ async fn a_turn_of_too_many_long_responses_ends() {
     steps.extend([sse::done(&call), sse::completed("r")]);
     // No response is over its own limit of 192 MiB; the third one takes the turn over 512 MiB.
     let replies = vec![HttpReply::stream(&steps); 4];
-    let messages = turn(replies, Duration::ZERO).await;
-    let ended = messages.last().unwrap();
-    assert_eq!(ended["params"]["turn"]["status"], "failed", "{ended}");
-    let shown = ended["params"]["turn"]["error"]["message"]
-        .as_str()
-        .unwrap();
-    assert!(
-        shown.contains("a turn of more than 536870912 bytes"),
-        "{shown}"
-    );
+    ends_as_too_large(replies, "a turn", 512 << 20).await;
 }
 
 /// Answers what begins a session, and nothing else.
