@@ -20,7 +20,7 @@ const LAYERS: [&str; 6] = [
 ];
 
 /// The capabilities that use another one, and why.
-const BETWEEN_CAPABILITIES: [(&str, &str, &str); 13] = [
+const BETWEEN_CAPABILITIES: [(&str, &str, &str); 14] = [
     (
         "checkpoints",
         "git",
@@ -72,6 +72,11 @@ const BETWEEN_CAPABILITIES: [(&str, &str, &str); 13] = [
         "skills",
         "file-watch",
         "skills are read again when their files change",
+    ),
+    (
+        "skills",
+        "plugins",
+        "the names of skills in a plugin begin with its name",
     ),
     (
         "thread-store",

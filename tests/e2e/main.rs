@@ -107,6 +107,9 @@ mod packages;
 mod patches;
 #[cfg(target_os = "linux")]
 mod pipes;
+mod plugin_commands;
+mod plugin_folders;
+mod plugins;
 #[cfg(target_os = "linux")]
 mod private_files;
 #[cfg(target_os = "linux")]

@@ -7,15 +7,27 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+/// How the test binary is started as the server.
+const ARGUMENTS: [&str; 4] = [
+    "mcp_process::scripted_server",
+    "--exact",
+    "--ignored",
+    "--nocapture",
+];
+
+/// The settings of a server as JSON.
+pub(crate) fn behaviour_of(behaviour: &Value) -> Value {
+    json!({
+        "command": std::env::current_exe().unwrap(),
+        "args": ARGUMENTS,
+        "env": { "SCRIPTED_MCP": behaviour.to_string() },
+    })
+}
+
 /// The table of a configuration that has this server, with more of its keys.
 pub(crate) fn configured(name: &str, behaviour: &Value, keys: &str) -> String {
     let program = std::env::current_exe().unwrap();
-    let arguments = json!([
-        "mcp_process::scripted_server",
-        "--exact",
-        "--ignored",
-        "--nocapture"
-    ]);
+    let arguments = json!(ARGUMENTS);
     format!(
         "[mcp_servers.{name}]\ncommand = {program:?}\nargs = {arguments}\n\
          env = {{ SCRIPTED_MCP = {:?} }}\n{keys}\n",

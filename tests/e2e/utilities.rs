@@ -236,40 +236,6 @@ async fn what_this_version_does_not_have_is_empty_or_refused_and_never_pretended
     let none = json!({ "data": [], "nextCursor": null });
     let apps = serving.result("app/list", json!({})).await;
     assert_eq!(apps, none);
-    let plugins = serving.result("plugin/list", json!({})).await;
-    assert_eq!(plugins["marketplaces"], json!([]));
-    assert_eq!(plugins["marketplaceLoadErrors"], json!([]));
-
-    let project = serving.path("project");
-    let folder = format!("{project}/.agents/plugins");
-    fs::create_dir_all(&folder).unwrap();
-    let marketplace = format!("{folder}/marketplace.json");
-    fs::write(&marketplace, "{}").unwrap();
-    let plugins = serving.result("plugin/list", json!({ "cwds": [project] }));
-    let plugins = plugins.await;
-    let unusable = &plugins["marketplaceLoadErrors"][0];
-    assert_eq!(unusable["marketplacePath"], marketplace);
-    assert!(
-        unusable["message"]
-            .as_str()
-            .unwrap()
-            .contains("not supported")
-    );
-
-    let missing = json!({ "marketplacePath": serving.path("none"), "pluginName": "p" });
-    for method in ["plugin/read", "plugin/install"] {
-        let refused = serving.refused(method, missing.clone(), INVALID, "does not exist");
-        refused.await;
-        let there = json!({ "marketplacePath": marketplace, "pluginName": "p" });
-        let refused = serving.refused(method, there, INTERNAL, "not supported");
-        refused.await;
-    }
-    let gone = json!({ "pluginId": "p@m" });
-    assert_eq!(serving.result("plugin/uninstall", gone).await, json!({}));
-    let wrong = json!({ "pluginId": "../p" });
-    let refused = serving.refused("plugin/uninstall", wrong, INVALID, "invalid plugin key");
-    refused.await;
-
     let login = json!({ "name": "nobody" });
     let refused = serving.refused("mcpServer/oauth/login", login, INVALID, "nobody");
     refused.await;

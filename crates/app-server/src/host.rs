@@ -187,6 +187,15 @@ pub trait Host: Debug + Send + Sync + 'static {
     /// The skills of this machine.
     fn skills(&self) -> &Arc<SkillLibrary>;
 
+    /// Reads the enabled plugins again, for loaded threads and for the skills of all folders. Reads files.
+    ///
+    /// # Errors
+    /// The configuration cannot be used.
+    fn read_plugins(&self) -> Result<(), HostError>;
+
+    /// Opens a page in the browser of the user, if there is one.
+    fn open_page(&self, url: &str);
+
     /// Enables or disables a skill for the user. Writes a file.
     ///
     /// # Errors

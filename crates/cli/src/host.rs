@@ -18,6 +18,7 @@ use codex_hooks::HookCatalog;
 use codex_login::Accounts;
 use codex_mcp_client::McpLoginSettings;
 use codex_model_client::{ModelCatalog, ModelStore};
+use codex_plugins::PluginRegistry;
 use codex_protocol::{Provider, SandboxPolicy, SessionSource};
 use codex_rollout::RolloutWriter;
 use codex_skills::{SkillLibrary, SkillToggle};
@@ -35,7 +36,7 @@ use crate::rules::rules;
 use crate::scripted_model::ScenarioModel;
 use crate::session_settings::{SessionParts, session_parts};
 use crate::wiring::{self, TraceRecorder};
-use crate::{checkpoints, hooks, log, skills};
+use crate::{checkpoints, hooks, log, login, plugin_sources, skills};
 
 /// An engine and its model catalogue.
 type EngineEntry = (Arc<ThreadManager>, Arc<ModelCatalog>);
@@ -66,6 +67,7 @@ pub(crate) struct EngineHost {
     store: ThreadStore,
     writer: OnceLock<RolloutWriter>,
     skills: Arc<SkillLibrary>,
+    plugins: Arc<PluginRegistry>,
     checkpoints: Arc<CheckpointStore>,
     source: SessionSource,
 }
@@ -120,6 +122,7 @@ impl EngineHost {
         }
         Ok(Self {
             skills: skills::library(configuration.flags().clone()),
+            plugins: Arc::default(),
             resources,
             models: Arc::new(models),
             warnings,
@@ -140,9 +143,13 @@ impl EngineHost {
         let cwd = self
             .configuration
             .folder(settings.cwd.as_deref().unwrap_or_default());
-        let (config, layers) =
+        let (mut config, layers) =
             self.configuration
                 .load(&cwd, &settings.overrides, &settings.params)?;
+        let has_plugins = config.features.enabled(Feature::Plugins);
+        if has_plugins {
+            self.plugins.set(plugin_sources::add_to(&mut config));
+        }
         let catalog = Arc::new(match &config.model.catalog {
             Some(_) => self.resources.catalog(&config)?,
             None => self.models.known(),
@@ -174,6 +181,7 @@ impl EngineHost {
         session.originator = originator(&settings.client);
         session.source = self.source.clone();
         session.skills = Some(self.skills_of(&settings.overrides)?);
+        session.plugins = has_plugins.then(|| Arc::clone(&self.plugins));
         hooks::configure(&mut session, hooks::catalog(&layers, features), features);
         if let (Some(agents), Some((roles, odd))) = (&mut session.agents, roles) {
             agents.roles = Some(Arc::new(roles));
@@ -290,7 +298,8 @@ impl Host for EngineHost {
 
     fn mcp_servers(&self, cwd: &Path) -> Result<McpSettings, HostError> {
         let params = RequestParams::default();
-        let (config, _) = self.configuration.load(cwd, &Map::new(), &params)?;
+        let (mut config, _) = self.configuration.load(cwd, &Map::new(), &params)?;
+        plugin_sources::add_to(&mut config);
         Ok(McpSettings {
             connector: self.resources.connector(self.launcher.clone(), &config),
             enabled: mcp_servers::enabled(&config),
@@ -364,6 +373,20 @@ impl Host for EngineHost {
 
     fn skills(&self) -> &Arc<SkillLibrary> {
         &self.skills
+    }
+
+    fn read_plugins(&self) -> Result<(), HostError> {
+        let params = RequestParams::default();
+        let (config, _) =
+            self.configuration
+                .load(self.configuration.cwd(), &Map::new(), &params)?;
+        self.plugins.set(plugin_sources::enabled(&config));
+        self.skills.forget();
+        Ok(())
+    }
+
+    fn open_page(&self, url: &str) {
+        login::open_browser(url);
     }
 
     fn switch_skill(&self, rule: &SkillToggle) -> Result<(), HostError> {

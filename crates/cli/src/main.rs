@@ -27,6 +27,8 @@ mod mcp_server;
 mod mcp_servers;
 mod notify;
 mod output;
+mod plugin;
+mod plugin_sources;
 mod proto;
 mod resources;
 mod rules;
@@ -115,6 +117,8 @@ enum Command {
     Logout(login::LogoutArguments),
     /// List, add and remove MCP servers, and log in to them.
     Mcp(Box<mcp::McpArguments>),
+    /// List, show, install and remove plugins, and add marketplaces of plugins.
+    Plugin(Box<plugin::PluginArguments>),
     /// Serve the engine as tools of an MCP server.
     McpServer(mcp_server::McpServerArguments),
     /// Serve the queue protocol over standard input and output, one message per line.
@@ -211,6 +215,7 @@ fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
         Command::Login(arguments) => login::run(arguments, settings),
         Command::Logout(arguments) => login::log_out(arguments, settings),
         Command::Mcp(arguments) => mcp::run(*arguments, settings),
+        Command::Plugin(arguments) => plugin::run(*arguments, settings),
         Command::McpServer(arguments) => mcp_server::run(arguments, settings),
         Command::Proto(arguments) => proto::run(arguments, settings).map(success),
         Command::Doctor(arguments) => Ok(doctor::run(&arguments, &settings)),

@@ -68,6 +68,8 @@ pub(crate) fn session_parts(
         // Skills are handled by the skill library.
         tools: _,
         mcp: _,
+        // Plugins are read by the host.
+        plugins: _,
         agents,
         account: _,
         storage,

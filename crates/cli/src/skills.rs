@@ -10,12 +10,13 @@ use codex_config::{
     Config, ConfigEdit, EditRequest, Environment, KeyPath, LayerSource, LayerStack, LoadRequest,
     Overrides, RequestParams, TrustLevel, edit_user_config,
 };
+use codex_plugins::InstalledPlugin;
 use codex_protocol::SkillScope;
 use codex_skills::{
     SkillLibrary, SkillRoot, SkillSelector, SkillSources, SkillToggle, SourceError, install_bundled,
 };
 
-use crate::wiring;
+use crate::{plugin_sources, wiring};
 
 /// The skill library for the configuration with these flags.
 pub(crate) fn library(flags: Overrides) -> Arc<SkillLibrary> {
@@ -51,7 +52,12 @@ fn read_sources(cwd: &Path, flags: &Overrides) -> anyhow::Result<(SkillSources, 
     };
     let config = Config::from_stack(&stack, request)?;
     let sources = SkillSources {
-        roots: roots(&stack, &env, config.tools.bundled_skills),
+        roots: roots(
+            &stack,
+            &env,
+            config.tools.bundled_skills,
+            &plugin_sources::enabled(&config),
+        ),
         rules: config.tools.skill_rules.iter().filter_map(rule).collect(),
     };
     Ok((sources, config))
@@ -62,17 +68,24 @@ fn system_root(home: &Path) -> PathBuf {
 }
 
 /// The roots, the nearest first.
-fn roots(stack: &LayerStack, env: &Environment, bundled: bool) -> Vec<SkillRoot> {
+fn roots(
+    stack: &LayerStack,
+    env: &Environment,
+    bundled: bool,
+    plugins: &[InstalledPlugin],
+) -> Vec<SkillRoot> {
     let root = |path: PathBuf, scope| SkillRoot {
         path,
         scope,
         trusted: true,
+        plugin: None,
     };
     // Skills of a project lie two levels below the folder that they are of.
     let of_project = |path: PathBuf| SkillRoot {
         trusted: is_believed(stack, path.ancestors().nth(2)),
         path,
         scope: SkillScope::Repo,
+        plugin: None,
     };
     let mut roots = Vec::new();
     for layer in stack.layers().iter().rev() {
@@ -95,6 +108,13 @@ fn roots(stack: &LayerStack, env: &Environment, bundled: bool) -> Vec<SkillRoot>
             }
             _ => {}
         }
+    }
+    for plugin in plugins {
+        let id: Arc<str> = plugin.id.to_string().into();
+        roots.extend(plugin.skill_roots.iter().map(|path| SkillRoot {
+            plugin: Some(Arc::clone(&id)),
+            ..root(path.clone(), SkillScope::User)
+        }));
     }
     let folders = stack.project().map(|project| project.folders());
     for folder in folders.into_iter().flatten() {
@@ -212,7 +232,7 @@ mod tests {
         let env = Environment::with_home(&home);
         let stack =
             LayerStack::load(&env, Some(&project.join("sub")), &Overrides::default()).unwrap();
-        let roots = roots(&stack, &env, false);
+        let roots = roots(&stack, &env, false, &[]);
         let trusted = |path: PathBuf| roots.iter().find(|root| root.path == path).unwrap().trusted;
         for name in [".codex/skills", ".agents/skills"] {
             assert!(trusted(project.join(name)), "{name}");

@@ -8,6 +8,7 @@ mod decode_file;
 mod instructions;
 mod model;
 mod permissions;
+mod plugins;
 mod policy;
 mod provider;
 mod request;
@@ -24,6 +25,7 @@ pub use agents::{AgentRole, AgentSettings};
 pub(crate) use decode_file::decode_file;
 pub use instructions::Instructions;
 pub use model::{ModelCatalog, ModelSettings};
+pub use plugins::PluginSettings;
 pub use policy::PolicySettings;
 pub use request::{LoadRequest, RequestParams};
 pub use services::{AccountSettings, StorageSettings, TelemetrySettings};
@@ -59,6 +61,8 @@ pub struct Config {
     /// Settings of skills.
     pub tools: ToolSettings,
     pub mcp: McpSettings,
+    /// Settings of plugins and marketplaces.
+    pub plugins: PluginSettings,
     /// Limits and roles of agents.
     pub agents: AgentSettings,
     /// Settings of logins and the backend.
@@ -135,6 +139,7 @@ impl Config {
             shell_environment: ShellEnvironmentPolicy::from_file(&file.shell_environment_policy),
             tools: ToolSettings::resolve(stack, &file),
             mcp: tools::mcp_settings(&file, stack.requirements()),
+            plugins: PluginSettings::resolve(stack),
             agents: AgentSettings::resolve(&file, roles)?,
             account: services::account(&file),
             storage: services::storage(&file, request),

@@ -44,8 +44,8 @@ pub use storage::{
 };
 pub use telemetry::{Exporter, FeedbackFile, OtelFile, OtlpProtocol, SwitchFile, TlsFile};
 pub use tools::{
-    BundledSkills, Discoverable, DiscoverableKind, PluginFile, SkillRule, SkillsFile,
-    ToolSuggestFile, ToolsFile,
+    BundledSkills, Discoverable, DiscoverableKind, MarketplaceFile, PluginFile, SkillRule,
+    SkillsFile, ToolSuggestFile, ToolsFile,
 };
 pub use ui::{FileOpener, NoticeFile, TuiFile};
 
@@ -113,6 +113,8 @@ pub struct ConfigFile {
     pub agents: Option<AgentsFile>,
     pub skills: Option<SkillsFile>,
     pub plugins: BTreeMap<String, PluginFile>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub marketplaces: BTreeMap<String, MarketplaceFile>,
     pub apps: Option<AppsFile>,
     pub tool_suggest: Option<ToolSuggestFile>,
     pub memories: Option<MemoriesFile>,

@@ -17,7 +17,6 @@ pub const WITHOUT_EFFECT: &[&str] = &[
     "model_providers.*.supports_websockets",
     "model_providers.*.websocket_connect_timeout_ms",
     "otel",
-    "plugins",
     "realtime",
     "tool_suggest",
     "windows",

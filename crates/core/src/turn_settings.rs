@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use codex_model_client::{ModelInfo, TurnState};
+use codex_plugins::InstalledPlugin;
 use codex_protocol::{
     ApprovalsReviewer, AskForApproval, CollaborationMode, Personality, ReasoningSummary,
     SandboxPolicy, ServiceTier, Verbosity,
@@ -54,6 +55,8 @@ pub(crate) struct TurnSettings {
     pub(crate) turn_state: TurnState,
     /// The skills at the begin of the turn, once they are known.
     pub(crate) skills: OnceLock<Arc<SkillSet>>,
+    /// The plugins at the begin of the turn, if there are any.
+    pub(crate) plugins: Option<Arc<Vec<InstalledPlugin>>>,
 }
 
 impl TurnSettings {

@@ -64,6 +64,7 @@ mod tests {
             path: folder.clone(),
             scope: SkillScope::User,
             trusted: false,
+            plugin: None,
         };
         let skills = load(std::slice::from_ref(&root), &[]);
         assert_eq!(skills.enabled().count(), FILES.len(), "{:?}", skills.errors);

@@ -42,7 +42,7 @@ pub(crate) fn parse(text: &str, path: &Path) -> Result<FrontMatter, SkillError> 
     let name = yaml::text(&yaml["name"]).unwrap_or_else(|| folder_name(path));
     let description = yaml::text(&yaml["description"]).ok_or(SkillError::NoDescription)?;
     let short_description = yaml::text(&yaml["metadata"]["short-description"]);
-    check("name", &name, MAX_NAME)?;
+    check_name(&name)?;
     check("description", &description, MAX_DESCRIPTION)?;
     if let Some(short) = &short_description {
         check("metadata.short-description", short, MAX_DESCRIPTION)?;
@@ -74,6 +74,11 @@ fn folder_name(path: &Path) -> String {
     let folder = path.parent().and_then(Path::file_name);
     let name = folder.map(|name| name.to_string_lossy().into_owned());
     name.unwrap_or_else(|| "skill".to_owned())
+}
+
+/// Checks the length of a name, which may have that of a plugin in front.
+pub(crate) fn check_name(name: &str) -> Result<(), SkillError> {
+    check("name", name, MAX_NAME)
 }
 
 fn check(field: &'static str, text: &str, limit: usize) -> Result<(), SkillError> {

@@ -12,6 +12,7 @@ mod interface;
 mod library;
 mod load;
 mod mention;
+mod plugin_names;
 mod scan;
 mod scripts;
 mod watch;

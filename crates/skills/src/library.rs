@@ -111,6 +111,12 @@ impl SkillLibrary {
         self.watch_and_read(folder, additional, || {})
     }
 
+    /// The skills of these roots alone, with the rules for a folder. They are neither cached nor watched.
+    pub fn skills_of_roots(&self, folder: &Path, roots: &[SkillRoot]) -> SkillSet {
+        let rules = (self.source)(folder).map(|sources| sources.rules);
+        load_from(roots, &rules.unwrap_or_default()).0
+    }
+
     /// Like [`Self::skills`]. Calls `watched` before it reads: from then on listeners are called after each change.
     pub fn watch_and_read(
         &self,
@@ -158,6 +164,7 @@ impl SkillLibrary {
                 path: path.clone(),
                 scope: SkillScope::User,
                 trusted: true,
+                plugin: None,
             }));
         // Watched before they are read, and read again if there are new folders, so that no change is missed.
         let mut watcher = self.watcher().map(Mutex::lock);
@@ -207,6 +214,7 @@ mod tests {
             path: root.to_path_buf(),
             scope: SkillScope::User,
             trusted: true,
+            plugin: None,
         };
         SkillLibrary::new(move |folder| {
             if folder.ends_with("bad") {

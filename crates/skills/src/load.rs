@@ -3,11 +3,13 @@
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use codex_protocol::{SkillErrorInfo, SkillMetadata, SkillScope};
 
 use crate::front_matter::{self, FrontMatter, SkillError};
 use crate::interface;
+use crate::plugin_names::PluginNames;
 use crate::scan::scan;
 use crate::scripts::has_scripts;
 
@@ -23,6 +25,8 @@ pub struct SkillRoot {
     pub scope: SkillScope,
     /// Whether its skills may contain scripts.
     pub trusted: bool,
+    /// The id of the installed plugin that it is of.
+    pub plugin: Option<Arc<str>>,
 }
 
 /// Selects the skills of a rule.
@@ -48,6 +52,8 @@ pub struct Skill {
     pub metadata: SkillMetadata,
     /// Whether the model may use the skill without an explicit request.
     pub is_implicit: bool,
+    /// The id of the installed plugin that the skill is of.
+    pub plugin: Option<Arc<str>>,
     /// Whether the skill stays disabled because it contains untrusted scripts.
     withheld: bool,
 }
@@ -59,6 +65,7 @@ impl Skill {
         Self {
             metadata,
             is_implicit,
+            plugin: None,
             withheld: false,
         }
     }
@@ -70,6 +77,7 @@ impl Skill {
         Self {
             metadata,
             is_implicit: true,
+            plugin: None,
             withheld: false,
         }
     }
@@ -115,13 +123,14 @@ pub(crate) fn load_from(
     let mut skills = SkillSet::default();
     let mut seen = HashSet::new();
     let mut folders = HashSet::new();
+    let mut plugins = PluginNames::default();
     for root in roots {
         let found = scan(&root.path, root.scope);
         folders.insert(root.path.clone());
         folders.extend(found.folders);
         for file in found.files {
             if seen.insert(file.clone()) {
-                take(&mut skills, root, &file);
+                take(&mut skills, root, &file, &mut plugins);
             }
         }
     }
@@ -141,19 +150,24 @@ pub(crate) fn load_from(
     (skills, folders)
 }
 
-fn take(skills: &mut SkillSet, root: &SkillRoot, file: &Path) {
+fn take(skills: &mut SkillSet, root: &SkillRoot, file: &Path, plugins: &mut PluginNames) {
     let shown = file.display().to_string();
     let complain = |message: String| SkillErrorInfo {
         path: shown.clone(),
         message,
     };
-    let read = match read(file) {
+    let folder = file.parent().unwrap_or(file);
+    // Skills of this program are in no plugin.
+    let plugin = match root.scope {
+        SkillScope::System => None,
+        _ => plugins.above(folder),
+    };
+    let read = match read(file, plugin.as_deref()) {
         Ok(read) => read,
         // Errors in bundled skills are not the user's concern.
         Err(_) if root.scope == SkillScope::System => return,
         Err(error) => return skills.errors.push(complain(error.to_string())),
     };
-    let folder = file.parent().unwrap_or(file);
     let extras = interface::read(folder);
     if !extras.is_for_this_product {
         return;
@@ -175,17 +189,23 @@ fn take(skills: &mut SkillSet, root: &SkillRoot, file: &Path) {
             enabled: !withheld,
         },
         is_implicit: extras.is_implicit,
+        plugin: root.plugin.clone(),
         withheld,
     });
 }
 
-fn read(file: &Path) -> Result<FrontMatter, SkillError> {
+fn read(file: &Path, plugin: Option<&str>) -> Result<FrontMatter, SkillError> {
     let length = fs::metadata(file)?.len();
     if length > FILE_LIMIT {
         return Err(SkillError::TooLong(FILE_LIMIT));
     }
     let text = codex_regular_file::read_text(file, FILE_LIMIT)?;
-    front_matter::parse(&text, file)
+    let mut read = front_matter::parse(&text, file)?;
+    if let Some(plugin) = plugin {
+        read.name = format!("{plugin}:{}", read.name);
+        front_matter::check_name(&read.name)?;
+    }
+    Ok(read)
 }
 
 fn apply(rule: &SkillToggle, skills: &mut [Skill]) {
@@ -233,6 +253,7 @@ mod tests {
                 path: self.0.path().join(path),
                 scope,
                 trusted: true,
+                plugin: None,
             }
         }
     }
@@ -270,6 +291,24 @@ mod tests {
         assert!(skills.all.is_empty());
         let skills = load(&[home.root("user", SkillScope::System)], &[]);
         assert!(skills.errors.is_empty());
+    }
+
+    #[test]
+    fn skills_in_a_plugin_have_its_name() {
+        let home = Home::new();
+        home.write("p/.codex-plugin/plugin.json", r#"{"name": "demo"}"#);
+        home.skill("p/skills/a", "a");
+        let long = "n".repeat(60);
+        home.skill("p/skills/long", &long);
+        let mut root = home.root("p/skills", SkillScope::User);
+        root.plugin = Some(Arc::from("demo@team"));
+        let skills = load(&[root], &[]);
+        assert_eq!(on(&skills), ["demo:a"]);
+        assert_eq!(skills.all[0].plugin.as_deref(), Some("demo@team"));
+        assert_eq!(
+            skills.errors[0].message,
+            "invalid name: exceeds maximum length of 64 characters"
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@ use codex_protocol::AbsolutePathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::v2::{AppSummary, SkillSummary};
+use crate::v2::{AppSummary, HookEventName, SkillSummary};
 
 /// Asks for the marketplaces that can be seen and the plugins in them.
 #[sparse]
@@ -19,6 +19,26 @@ pub struct PluginListParams {
     /// First make installed plugins match the ChatGPT account; a failure is only reported.
     #[serde(default)]
     pub force_remote_sync: bool,
+    /// Kinds of marketplaces to list; absent or null takes those on this machine. Newer than 0.117.
+    pub marketplace_kinds: Option<Vec<PluginListMarketplaceKind>>,
+    /// Without effect: the files are read each time. Newer than 0.117.
+    pub force_refetch: Option<bool>,
+}
+
+/// A kind of marketplaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PluginListMarketplaceKind {
+    /// Files on this machine.
+    Local,
+    /// The catalog of the service, by subject.
+    Vertical,
+    /// The catalog of the account's workspace.
+    WorkspaceDirectory,
+    /// What others share with the account.
+    SharedWithMe,
+    /// What the account shares with others.
+    CreatedByMeRemote,
 }
 
 /// Asks for the plugins that are installed, by their marketplaces.
@@ -146,8 +166,14 @@ pub struct PluginInterface {
     pub composer_icon: Option<AbsolutePathBuf>,
     /// Path of the image for lists and details.
     pub logo: Option<AbsolutePathBuf>,
+    /// Path of the image for lists and details on dark backgrounds. Newer than 0.117.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logo_dark: Option<AbsolutePathBuf>,
     /// Paths of pictures of the plugin at work.
     pub screenshots: Vec<AbsolutePathBuf>,
+    /// Addresses of pictures; empty for plugins on this machine. Newer than 0.117.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub screenshot_urls: Option<Vec<String>>,
 }
 
 /// A marketplace with the plugins a user may see.
@@ -195,6 +221,25 @@ pub struct PluginSummary {
     pub auth_policy: PluginAuthPolicy,
     /// How it wants to be shown; null when the manifest says nothing or cannot be read.
     pub interface: Option<PluginInterface>,
+    /// Version in its manifest; absent if there is none. Newer than 0.117.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local_version: Option<String>,
+    /// Whether an administrator lets users have it. Newer than 0.117.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub availability: Option<PluginAvailability>,
+    /// Words to find it by. Newer than 0.117.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keywords: Vec<String>,
+}
+
+/// Whether an administrator lets users have a plugin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum PluginAvailability {
+    /// Users may have it.
+    Available,
+    /// They may not.
+    DisabledByAdmin,
 }
 
 /// What the marketplaces offer; empty while the feature is off.
@@ -231,6 +276,22 @@ pub struct PluginDetail {
     pub apps: Vec<AppSummary>,
     /// Names of the MCP servers it brings along.
     pub mcp_servers: Vec<String>,
+    /// Hooks it brings along. Newer than 0.117.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hooks: Option<Vec<PluginHookSummary>>,
+    /// Apps that a service makes for an account; always empty for plugins on this machine. Newer than 0.117.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub app_templates: Option<Vec<serde_json::Value>>,
+}
+
+/// A hook as a plugin's details name it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginHookSummary {
+    /// Key of the hook, as `hooks/list` has it once the plugin is installed.
+    pub key: String,
+    /// What it reacts to.
+    pub event_name: HookEventName,
 }
 
 /// Details of the plugin, from the folder it is installed from.

@@ -115,6 +115,8 @@ pub struct SkillMetadata {
     pub scope: SkillScope,
     /// Whether threads started now may use it.
     pub enabled: bool,
+    /// Id of the plugin that it is of; absent for others. Newer than 0.117.
+    pub plugin_id: Option<String>,
 }
 
 /// Who put a skill there.

@@ -73,8 +73,12 @@ async fn write(
         let file = file.map(PathBuf::from);
         let configuration = server.host().configuration();
         let outcome = configuration.edit(file.as_deref(), expected_version.as_deref(), &edits);
-        // The edit may switch skills.
-        server.host().skills().forget();
+        // The edit may switch skills and plugins.
+        let read = server.host().read_plugins();
+        if let Err(error) = read {
+            tracing::warn!("the plugins are not read again: {error}");
+            server.host().skills().forget();
+        }
         outcome.map(wire_outcome).map_err(|error| refused(&error))
     })
     .await

@@ -25,7 +25,7 @@ use crate::thread::Snapshot;
 const LISTING: Duration = Duration::from_secs(5);
 
 /// The time limit of a login.
-const LOGIN_SECONDS: i64 = 300;
+pub(super) const LOGIN_SECONDS: i64 = 300;
 
 /// Queries the servers through temporary connections, which end with the reply.
 pub(super) async fn list(
@@ -145,11 +145,15 @@ pub(super) async fn reload(
     RequestContext { server, .. }: RequestContext,
     _: NoParams,
 ) -> Result<v2::McpServerRefreshResponse, Failure> {
-    let settings = configured(&server).await?;
+    reload_threads(&server, &configured(&server).await?).await;
+    Ok(v2::McpServerRefreshResponse {})
+}
+
+/// Gives all loaded threads these servers.
+pub(super) async fn reload_threads(server: &AppServer, settings: &McpSettings) {
     for thread in server.threads() {
         thread.set_mcp_servers(settings.enabled.clone()).await;
     }
-    Ok(v2::McpServerRefreshResponse {})
 }
 
 /// Starts a login. Its end is sent to all clients as a notification.

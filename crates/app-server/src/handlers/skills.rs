@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{
-    SkillDependencies, SkillErrorInfo, SkillInterface, SkillMetadata, SkillScope,
+    SkillDependencies, SkillErrorInfo, SkillInterface, SkillMetadata, SkillScope, SkillSummary,
     SkillToolDependency, SkillsConfigWriteParams, SkillsConfigWriteResponse,
     SkillsExtraRootsSetParams, SkillsExtraRootsSetResponse, SkillsListEntry, SkillsListParams,
     SkillsListResponse,
 };
 use codex_protocol as v1;
-use codex_skills::{SkillSelector, SkillSet, SkillToggle};
+use codex_skills::{Skill, SkillSelector, SkillSet, SkillToggle};
 
 use super::blocking;
 use super::call::RequestContext;
@@ -126,17 +126,29 @@ fn entry(cwd: String, skills: &SkillSet) -> SkillsListEntry {
     };
     SkillsListEntry {
         cwd,
-        skills: skills
-            .all
-            .iter()
-            .map(|skill| metadata(&skill.metadata))
-            .collect(),
+        skills: skills.all.iter().map(metadata).collect(),
         errors: skills.errors.iter().map(error).collect(),
     }
 }
 
-fn metadata(skill: &v1::SkillMetadata) -> SkillMetadata {
+/// A skill as the details of a plugin name it.
+pub(super) fn wire_skill_summary(skill: &Skill) -> SkillSummary {
+    let skill = &skill.metadata;
+    SkillSummary {
+        name: skill.name.clone(),
+        description: skill.description.clone(),
+        short_description: skill.short_description.clone(),
+        interface: skill.interface.clone().map(interface),
+        path: skill.path.clone(),
+        enabled: skill.enabled,
+    }
+}
+
+fn metadata(skill: &Skill) -> SkillMetadata {
+    let plugin_id = skill.plugin.as_deref().map(str::to_owned);
+    let skill = &skill.metadata;
     SkillMetadata {
+        plugin_id,
         name: skill.name.clone(),
         description: skill.description.clone(),
         short_description: skill.short_description.clone(),

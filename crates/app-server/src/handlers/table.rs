@@ -14,11 +14,12 @@ use futures::future::BoxFuture;
 use super::call::{Order, RequestContext, RequestQueue};
 use super::{
     account, account_extras, command_exec, config, extensions, external_agent, features, feedback,
-    fs, fs_watch, fuzzy_search, git, handshake, hooks, mcp_direct, mcp_servers, model_providers,
-    models, permissions, processes, projects, remote_control, review, server_facts, skills,
-    thread_archive, thread_attachments, thread_checkpoints, thread_control, thread_goals,
-    thread_items, thread_list, thread_metadata, thread_open, thread_queue, thread_read,
-    thread_read_state, thread_revert, thread_sample, thread_sections, thread_turns, turns, windows,
+    fs, fs_watch, fuzzy_search, git, handshake, hooks, marketplaces, mcp_direct, mcp_servers,
+    model_providers, models, permissions, plugin_install, plugins, processes, projects,
+    remote_control, review, server_facts, skills, thread_archive, thread_attachments,
+    thread_checkpoints, thread_control, thread_goals, thread_items, thread_list, thread_metadata,
+    thread_open, thread_queue, thread_read, thread_read_state, thread_revert, thread_sample,
+    thread_sections, thread_turns, turns, windows,
 };
 use crate::connection::Responder;
 
@@ -230,17 +231,17 @@ handlers! {
     AppInstalled: concurrent => extensions::installed_apps;
     AppRead: concurrent => extensions::read_apps;
     PluginReconcile: concurrent => extensions::reconcile_plugins;
-    PluginSearch: concurrent => extensions::search_plugins;
-    MarketplaceUpgrade: concurrent => extensions::upgrade_marketplaces;
-    MarketplaceAdd: concurrent unsupported => extensions::add_marketplace;
-    MarketplaceRemove: concurrent unsupported => extensions::remove_marketplace;
+    PluginSearch: concurrent => plugins::search;
+    MarketplaceUpgrade: concurrent => marketplaces::upgrade;
+    MarketplaceAdd: concurrent => marketplaces::add;
+    MarketplaceRemove: concurrent => marketplaces::remove;
     ThreadRealtimeListVoices: concurrent => extensions::voices;
     ExternalAgentConfigImportReadHistories: concurrent => extensions::import_histories;
-    PluginList: concurrent => extensions::plugins;
-    PluginInstalled: concurrent => extensions::installed;
-    PluginRead: concurrent unsupported => extensions::read_plugin;
-    PluginInstall: concurrent unsupported => extensions::install_plugin;
-    PluginUninstall: concurrent => extensions::uninstall_plugin;
+    PluginList: concurrent => plugins::list;
+    PluginInstalled: concurrent => plugins::installed;
+    PluginRead: concurrent => plugins::read;
+    PluginInstall: concurrent => plugin_install::install;
+    PluginUninstall: concurrent => plugin_install::uninstall;
     ExternalAgentConfigDetect: concurrent => external_agent::detect;
     ExternalAgentConfigImport: concurrent => external_agent::import;
 

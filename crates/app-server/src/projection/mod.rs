@@ -9,6 +9,7 @@ mod hook;
 mod item;
 mod limits;
 mod newer_item;
+mod plugin;
 mod policy;
 mod question;
 mod requirements;
@@ -25,6 +26,9 @@ pub(crate) use fold::{
 pub(crate) use hook::{engine_hook_event, hook_metadata, wire_hook_event};
 pub(crate) use item::{engine_input, id_of, preview_of_message};
 pub(crate) use limits::wire_limits;
+pub(crate) use plugin::{
+    PluginState, wire_auth_policy, wire_marketplace, wire_path, wire_plugin, wire_unknown_app,
+};
 pub(crate) use policy::{
     engine_approval, engine_reviewer, engine_sandbox, wire_approval, wire_reviewer, wire_sandbox,
     wire_source,

@@ -177,6 +177,12 @@ impl Host for NoEngine {
         &self.skills
     }
 
+    fn read_plugins(&self) -> Result<(), HostError> {
+        Err(HostError::Other("there is no engine".to_owned()))
+    }
+
+    fn open_page(&self, _: &str) {}
+
     fn switch_skill(&self, _: &SkillToggle) -> Result<(), HostError> {
         Err(HostError::Other("there is no engine".to_owned()))
     }

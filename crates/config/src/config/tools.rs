@@ -70,6 +70,25 @@ fn skill_rules(stack: &LayerStack) -> Vec<SkillRule> {
     rules
 }
 
+impl McpSettings {
+    /// Adds a server of a plugin, unless the user has configured one with this name.
+    pub fn add_of_plugin(
+        &mut self,
+        name: &str,
+        mut server: McpServer,
+        requirements: &Requirements,
+    ) {
+        if self.servers.contains_key(name) {
+            return;
+        }
+        if let Err(source) = requirements.check_mcp_server(name, &server) {
+            server.enabled = false;
+            self.disallowed.insert(name.to_owned(), source);
+        }
+        self.servers.insert(name.to_owned(), server);
+    }
+}
+
 pub(super) fn mcp_settings(file: &ConfigFile, requirements: &Requirements) -> McpSettings {
     let mut servers = file.mcp_servers.clone();
     let mut disallowed = BTreeMap::new();

@@ -94,6 +94,28 @@ impl Default for PluginFile {
     }
 }
 
+/// `[marketplaces.<name>]`: a marketplace of plugins that the user has added.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MarketplaceFile {
+    /// `local` for a folder, `git` for a copy of a repository.
+    pub source_type: String,
+    /// The folder or the address.
+    pub source: String,
+    /// The branch, tag or commit.
+    #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
+    /// The only folders that are copied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sparse_paths: Option<Vec<String>>,
+    /// Written by newer releases.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_updated: Option<String>,
+    /// Written by newer releases.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_revision: Option<String>,
+}
+
 /// `[tool_suggest]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

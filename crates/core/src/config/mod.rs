@@ -15,6 +15,7 @@ use std::time::Duration;
 use codex_checkpoints::CheckpointStore;
 use codex_exec_policy::RuleSet;
 use codex_hooks::Hook;
+use codex_plugins::PluginRegistry;
 use codex_protocol::{
     DynamicToolSpec, SessionSource, ThreadSettings, Verbosity, WebSearchMode, WebSearchToolConfig,
 };
@@ -69,6 +70,8 @@ pub struct SessionConfig {
     pub instruction_files: Option<Arc<dyn InstructionFiles>>,
     /// The skills of this machine.
     pub skills: Option<Arc<SkillLibrary>>,
+    /// The plugins of the user.
+    pub plugins: Option<Arc<PluginRegistry>>,
     /// Whether input of the user is kept for recalling it.
     pub message_history: MessageHistory,
     /// The features that are enabled.
@@ -156,6 +159,7 @@ impl SessionConfig {
             user_instructions: None,
             instruction_files: None,
             skills: None,
+            plugins: None,
             message_history: MessageHistory::default(),
             features: Features::default(),
             checkpoints: None,

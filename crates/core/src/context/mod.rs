@@ -6,6 +6,7 @@
 mod environment;
 mod image_file;
 mod permissions;
+mod plugins;
 mod skills;
 mod user_input;
 
@@ -50,6 +51,7 @@ pub(crate) fn initial(turn: &TurnSettings, previous_model: Option<&str>) -> Vec<
     }
     sections.extend(personality(turn));
     sections.extend(skills::text(turn));
+    sections.extend(plugins::text(turn));
     let mut user = Vec::new();
     user.extend(
         turn.instructions

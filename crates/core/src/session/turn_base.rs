@@ -85,6 +85,9 @@ impl TurnBase {
             instructions: self.instructions.clone(),
             turn_state: TurnState::default(),
             skills: OnceLock::new(),
+            plugins: (config.plugins.as_ref())
+                .map(|plugins| plugins.current())
+                .filter(|plugins| !plugins.is_empty()),
         }
     }
 }

@@ -16,6 +16,7 @@ mod items;
 mod message;
 mod outcome;
 mod plan_text;
+mod plugins;
 mod recording;
 mod response;
 mod retry;

@@ -53,9 +53,10 @@ impl RunningTurn<'_> {
                 let message = context::message_of(&input.items).await;
                 self.record(message);
                 let skills = self.texts_of_skills(&input.items).await;
+                let plugins = self.texts_of_plugins(&input.items).await;
                 self.emitter
                     .user_message(self.scope.session.ids.item(), *input);
-                for text in contexts.into_iter().chain(skills) {
+                for text in contexts.into_iter().chain(skills).chain(plugins) {
                     self.record(text);
                 }
             }

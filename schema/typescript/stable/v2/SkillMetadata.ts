@@ -24,4 +24,6 @@ export type SkillMetadata = {
   scope: SkillScope;
   /** Whether threads started now may use it. */
   enabled: boolean;
+  /** Id of the plugin that it is of; absent for others. Newer than 0.117. */
+  pluginId?: string | null;
 };

@@ -1,0 +1,292 @@
+//! Lists and describes plugins.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use codex_app_server_protocol::v2::{self, PluginListMarketplaceKind as Kind};
+use codex_config::{Config, Feature};
+use codex_plugins::{
+    Marketplace, MarketplaceError, MarketplacePlugin, PluginId, PluginStore, marketplace_files,
+    marketplace_of,
+};
+use codex_protocol::{AbsolutePathBuf, SkillScope};
+use codex_skills::SkillRoot;
+
+use super::blocking;
+use super::call::RequestContext;
+use super::fs::absolute;
+use super::paging::page;
+use super::skills::wire_skill_summary;
+use crate::failure::Failure;
+use crate::host::Host;
+use crate::projection::{PluginState, wire_marketplace, wire_path, wire_plugin, wire_unknown_app};
+
+/// The checkout of the curated catalogue, which other programs keep in the home folder.
+const CURATED: &str = ".tmp/plugins";
+
+/// The plugins of this machine at one moment.
+pub(super) struct PluginView {
+    config: Config,
+    pub(super) store: PluginStore,
+}
+
+impl PluginView {
+    /// Reads the configuration.
+    pub(super) fn read(host: &dyn Host) -> Result<Self, Failure> {
+        let config = host.configuration().without_projects();
+        let config = config
+            .map_err(|error| Failure::internal(format!("failed to reload config: {error}")))?;
+        Ok(Self {
+            store: PluginStore::of_home(&config.home),
+            config,
+        })
+    }
+
+    pub(super) fn is_on(&self) -> bool {
+        self.config.features.enabled(Feature::Plugins)
+    }
+
+    pub(super) fn is_configured(&self, id: &PluginId) -> bool {
+        self.config.plugins.plugins.contains_key(&id.to_string())
+    }
+
+    fn state(&self, key: &str) -> PluginState {
+        let Some(enabled) = self.config.plugins.plugins.get(key) else {
+            return PluginState::default();
+        };
+        let active = PluginId::parse(key)
+            .ok()
+            .and_then(|id| self.store.active(&id));
+        PluginState {
+            installed: active.is_some(),
+            enabled: *enabled,
+        }
+    }
+
+    fn summary(&self, marketplace: &Marketplace, plugin: &MarketplacePlugin) -> v2::PluginSummary {
+        let id = format!("{}@{}", plugin.name, marketplace.name);
+        let state = self.state(&id);
+        wire_plugin(id, plugin, plugin.read(marketplace).ok(), state)
+    }
+
+    /// The marketplace files of the user and of these folders, sorted.
+    fn marketplace_files(&self, host: &dyn Host, cwds: &[PathBuf]) -> Vec<PathBuf> {
+        let added = self.config.plugins.marketplaces.values();
+        let added = added.map(|marketplace| PathBuf::from(&marketplace.source));
+        let own = host.homes().user.into_iter();
+        let own = own.chain([self.config.home.join(CURATED)]).chain(added);
+        let projects = cwds.iter().map(|cwd| project(cwd));
+        let folders: Vec<PathBuf> = own.chain(projects).collect();
+        marketplace_files(folders.iter().map(PathBuf::as_path))
+    }
+
+    /// Lists the plugins of all marketplaces. A plugin counts once, and marketplaces without plugins are left out.
+    fn list(&self, host: &dyn Host, cwds: &[PathBuf]) -> MarketplaceList {
+        let mut list = MarketplaceList::default();
+        let mut seen = HashSet::new();
+        for file in self.marketplace_files(host, cwds) {
+            let marketplace = match Marketplace::read(&file) {
+                Ok(marketplace) => marketplace,
+                Err(error) => {
+                    list.errors.push(v2::MarketplaceLoadErrorInfo {
+                        marketplace_path: wire_path(&file),
+                        message: error.to_string(),
+                    });
+                    continue;
+                }
+            };
+            let is_new = |plugin: &&MarketplacePlugin| {
+                seen.insert((plugin.name.clone(), marketplace.name.clone()))
+            };
+            let plugins = marketplace.plugins.iter().filter(is_new);
+            let plugins: Vec<_> = plugins
+                .map(|plugin| self.summary(&marketplace, plugin))
+                .collect();
+            if !plugins.is_empty() {
+                let entry = wire_marketplace(&marketplace, plugins);
+                list.marketplaces.push(entry);
+            }
+        }
+        list
+    }
+}
+
+/// The plugins of all marketplaces, and the marketplaces that cannot be used.
+#[derive(Default)]
+struct MarketplaceList {
+    marketplaces: Vec<v2::PluginMarketplaceEntry>,
+    errors: Vec<v2::MarketplaceLoadErrorInfo>,
+}
+
+/// The folder itself if it has a marketplace, otherwise its repository.
+fn project(cwd: &Path) -> PathBuf {
+    let own = marketplace_of(cwd).is_some().then_some(cwd);
+    let repository = || codex_sandbox::marked_folder(cwd, ".git");
+    own.or_else(repository).unwrap_or(cwd).to_owned()
+}
+
+/// Lists plugins in a blocking task; none if the feature is off.
+async fn listed(
+    host: Arc<dyn Host>,
+    cwds: Option<Vec<AbsolutePathBuf>>,
+) -> Result<MarketplaceList, Failure> {
+    let cwds: Result<Vec<_>, _> = cwds.iter().flatten().map(absolute).collect();
+    let cwds = cwds?;
+    blocking(move || {
+        let view = PluginView::read(&*host)?;
+        if !view.is_on() {
+            return Ok(MarketplaceList::default());
+        }
+        Ok(view.list(&*host, &cwds))
+    })
+    .await
+}
+
+pub(super) async fn list(
+    RequestContext { server, .. }: RequestContext,
+    params: v2::PluginListParams,
+) -> Result<v2::PluginListResponse, Failure> {
+    let kinds = params
+        .marketplace_kinds
+        .as_deref()
+        .unwrap_or(&[Kind::Local]);
+    let is_of_account = |kind: &Kind| !matches!(kind, Kind::Local | Kind::Vertical);
+    if kinds.iter().any(is_of_account) {
+        let message =
+            "list remote plugin catalog: chatgpt authentication required for remote plugin catalog";
+        return Err(Failure::invalid(message));
+    }
+    if !kinds.contains(&Kind::Local) {
+        return Ok(v2::PluginListResponse {
+            marketplaces: Vec::new(),
+            marketplace_load_errors: Vec::new(),
+            remote_sync_error: None,
+            featured_plugin_ids: Vec::new(),
+        });
+    }
+    let list = listed(Arc::clone(server.host()), params.cwds).await?;
+    let remote_sync_error = params
+        .force_remote_sync
+        .then(|| "chatgpt authentication required to sync remote plugins".to_owned());
+    Ok(v2::PluginListResponse {
+        marketplaces: list.marketplaces,
+        marketplace_load_errors: list.errors,
+        remote_sync_error,
+        featured_plugin_ids: Vec::new(),
+    })
+}
+
+pub(super) async fn installed(
+    RequestContext { server, .. }: RequestContext,
+    params: v2::PluginInstalledParams,
+) -> Result<v2::PluginInstalledResponse, Failure> {
+    let mut list = listed(Arc::clone(server.host()), params.cwds).await?;
+    for marketplace in &mut list.marketplaces {
+        marketplace.plugins.retain(|plugin| plugin.installed);
+    }
+    list.marketplaces
+        .retain(|marketplace| !marketplace.plugins.is_empty());
+    Ok(v2::PluginInstalledResponse {
+        marketplaces: list.marketplaces,
+        marketplace_load_errors: list.errors,
+    })
+}
+
+/// Searches the plugins of all marketplaces; there is no remote catalog.
+pub(super) async fn search(
+    RequestContext { server, .. }: RequestContext,
+    params: v2::PluginSearchParams,
+) -> Result<v2::PluginSearchResponse, Failure> {
+    let term = params.search_term.trim().to_lowercase();
+    let cwds = params
+        .cwds
+        .map(|cwds| cwds.into_iter().map(AbsolutePathBuf).collect());
+    let list = listed(Arc::clone(server.host()), cwds).await?;
+    let mut found = Vec::new();
+    for marketplace in list.marketplaces {
+        let matching = marketplace.plugins.into_iter();
+        let matching = matching.filter(|plugin| !term.is_empty() && is_about(plugin, &term));
+        found.extend(matching.map(|plugin| v2::PluginSearchResult {
+            marketplace_name: marketplace.name.clone(),
+            marketplace_path: Some(marketplace.path.0.clone()),
+            plugin,
+        }));
+    }
+    let (data, next_cursor) = page(found, params.cursor.as_deref(), params.limit, "plugins")?;
+    Ok(v2::PluginSearchResponse { data, next_cursor })
+}
+
+/// Whether a plugin has a term, in lower case, in its texts for people.
+fn is_about(plugin: &v2::PluginSummary, term: &str) -> bool {
+    let interface = plugin.interface.as_ref();
+    let shown = interface.into_iter().flat_map(|interface| {
+        let texts = [
+            &interface.display_name,
+            &interface.short_description,
+            &interface.category,
+        ];
+        texts.into_iter().flatten()
+    });
+    let mut texts = [&plugin.name]
+        .into_iter()
+        .chain(&plugin.keywords)
+        .chain(shown);
+    texts.any(|text| text.to_lowercase().contains(term))
+}
+
+pub(super) async fn read(
+    RequestContext { server, .. }: RequestContext,
+    params: v2::PluginReadParams,
+) -> Result<v2::PluginReadResponse, Failure> {
+    let file = absolute(&params.marketplace_path)?;
+    let host = Arc::clone(server.host());
+    blocking(move || {
+        let view = PluginView::read(&*host)?;
+        if !view.is_on() {
+            return Err(Failure::invalid("plugins feature is disabled"));
+        }
+        let failed = |error| unusable_marketplace(&error, "failed to read plugin details");
+        let marketplace = Marketplace::read(&file).map_err(failed)?;
+        let (listed, id) = marketplace.plugin(&params.plugin_name).map_err(failed)?;
+        let plugin = listed.read(&marketplace);
+        let plugin = plugin.map_err(|error| Failure::invalid(error.to_string()))?;
+        let roots = plugin.skill_roots().into_iter().map(|path| SkillRoot {
+            path,
+            scope: SkillScope::User,
+            trusted: true,
+            plugin: None,
+        });
+        let roots: Vec<_> = roots.collect();
+        let skills = host.skills().skills_of_roots(host.working_folder(), &roots);
+        let servers = plugin.mcp_servers().into_iter();
+        Ok(v2::PluginReadResponse {
+            plugin: v2::PluginDetail {
+                marketplace_name: marketplace.name.clone(),
+                marketplace_path: wire_path(&marketplace.path),
+                description: plugin.manifest.description.clone(),
+                skills: skills.all.iter().map(wire_skill_summary).collect(),
+                apps: plugin.apps().into_iter().map(wire_unknown_app).collect(),
+                mcp_servers: servers.map(|server| server.name).collect(),
+                hooks: Some(Vec::new()),
+                app_templates: Some(Vec::new()),
+                summary: wire_plugin(
+                    id.to_string(),
+                    listed,
+                    Some(plugin),
+                    view.state(&id.to_string()),
+                ),
+            },
+        })
+    })
+    .await
+}
+
+/// The error for a marketplace. `doing` is what the system failed at.
+pub(super) fn unusable_marketplace(error: &MarketplaceError, doing: &str) -> Failure {
+    if error.is_about_request() {
+        Failure::invalid(error.to_string())
+    } else {
+        Failure::internal(format!("{doing}: {error}"))
+    }
+}

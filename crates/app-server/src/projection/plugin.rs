@@ -1,0 +1,150 @@
+//! Plugins and marketplaces as clients see them.
+
+use std::path::Path;
+
+use codex_app_server_protocol::v2;
+use codex_plugins::{
+    AuthPolicy, InstallPolicy, Marketplace, MarketplacePlugin, Plugin, PluginInterface,
+};
+use codex_protocol::AbsolutePathBuf;
+
+/// Where apps are connected.
+const APP_PAGES: &str = "https://chatgpt.com/apps";
+
+/// The state of a plugin on this machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PluginState {
+    /// Whether it is configured and there.
+    pub(crate) installed: bool,
+    /// Whether the configuration enables it.
+    pub(crate) enabled: bool,
+}
+
+pub(crate) fn wire_marketplace(
+    marketplace: &Marketplace,
+    plugins: Vec<v2::PluginSummary>,
+) -> v2::PluginMarketplaceEntry {
+    let display_name = marketplace.display_name.clone();
+    v2::PluginMarketplaceEntry {
+        name: marketplace.name.clone(),
+        path: wire_path(&marketplace.path),
+        interface: marketplace
+            .has_interface
+            .then_some(v2::MarketplaceInterface { display_name }),
+        plugins,
+    }
+}
+
+pub(crate) fn wire_plugin(
+    id: String,
+    plugin: &MarketplacePlugin,
+    read: Option<Plugin>,
+    state: PluginState,
+) -> v2::PluginSummary {
+    let (mut interface, version, keywords) = match read {
+        Some(Plugin { manifest, .. }) => {
+            let interface = manifest.interface.map(wire_interface);
+            (interface, manifest.version, manifest.keywords)
+        }
+        None => (None, None, Vec::new()),
+    };
+    if let Some(category) = &plugin.category {
+        let interface = interface.get_or_insert_with(|| wire_interface(PluginInterface::default()));
+        interface.category = Some(category.clone());
+    }
+    v2::PluginSummary {
+        id,
+        name: plugin.name.clone(),
+        source: v2::PluginSource::Local {
+            path: wire_path(&plugin.folder),
+        },
+        installed: state.installed,
+        enabled: state.enabled,
+        install_policy: match plugin.install_policy {
+            InstallPolicy::NotAvailable => v2::PluginInstallPolicy::NotAvailable,
+            InstallPolicy::Available => v2::PluginInstallPolicy::Available,
+            InstallPolicy::InstalledByDefault => v2::PluginInstallPolicy::InstalledByDefault,
+        },
+        auth_policy: wire_auth_policy(plugin.auth_policy),
+        interface,
+        local_version: version,
+        availability: Some(v2::PluginAvailability::Available),
+        keywords,
+    }
+}
+
+pub(crate) fn wire_auth_policy(policy: AuthPolicy) -> v2::PluginAuthPolicy {
+    match policy {
+        AuthPolicy::OnInstall => v2::PluginAuthPolicy::OnInstall,
+        AuthPolicy::OnUse => v2::PluginAuthPolicy::OnUse,
+    }
+}
+
+fn wire_interface(interface: PluginInterface) -> v2::PluginInterface {
+    let image = |path: std::path::PathBuf| wire_path(&path);
+    v2::PluginInterface {
+        display_name: interface.display_name,
+        short_description: interface.short_description,
+        long_description: interface.long_description,
+        developer_name: interface.developer_name,
+        category: interface.category,
+        capabilities: interface.capabilities,
+        website_url: interface.website_url,
+        privacy_policy_url: interface.privacy_policy_url,
+        terms_of_service_url: interface.terms_of_service_url,
+        default_prompt: interface.default_prompt,
+        brand_color: interface.brand_color,
+        composer_icon: interface.composer_icon.map(image),
+        logo: interface.logo.map(image),
+        logo_dark: interface.logo_dark.map(image),
+        screenshots: interface.screenshots.into_iter().map(image).collect(),
+        screenshot_urls: Some(Vec::new()),
+    }
+}
+
+/// An app of which only the id is known.
+pub(crate) fn wire_unknown_app(id: String) -> v2::AppSummary {
+    v2::AppSummary {
+        name: id.clone(),
+        description: None,
+        install_url: Some(format!("{APP_PAGES}/{}/{id}", slug(&id))),
+        needs_auth: true,
+        id,
+    }
+}
+
+/// The name of an app in addresses and mentions.
+fn slug(name: &str) -> String {
+    let plain = |letter: char| {
+        if letter.is_ascii_alphanumeric() {
+            letter.to_ascii_lowercase()
+        } else {
+            '-'
+        }
+    };
+    let slug: String = name.chars().map(plain).collect();
+    match slug.trim_matches('-') {
+        "" => "app".to_owned(),
+        slug => slug.to_owned(),
+    }
+}
+
+pub(crate) fn wire_path(path: &Path) -> AbsolutePathBuf {
+    AbsolutePathBuf(path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slugs_are_plain() {
+        for (name, expected) in [
+            ("Demo App", "demo-app"),
+            ("connector_1", "connector-1"),
+            ("?", "app"),
+        ] {
+            assert_eq!(slug(name), expected);
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! `codex plugin`: plugins and marketplaces from a terminal. It is a client of a server in this process.
+
+mod listing;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+use codex_client::{Client, ClientError};
+use serde_json::{Value, json};
+
+use crate::in_process;
+use crate::settings_flags::SettingsFlags;
+
+#[derive(Debug, Args)]
+pub(crate) struct PluginArguments {
+    #[command(flatten)]
+    settings: SettingsFlags,
+    #[command(subcommand)]
+    command: PluginCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum PluginCommand {
+    /// List the plugins of all marketplaces, and which are installed.
+    List(OutputArguments),
+    /// Show one plugin.
+    Read(PluginNameArguments),
+    /// Install a plugin, or replace the installed version.
+    Install(PluginNameArguments),
+    /// Remove an installed plugin.
+    Uninstall(UninstallArguments),
+    /// Add and remove marketplaces: folders with plugins.
+    #[command(subcommand)]
+    Marketplace(MarketplaceCommand),
+}
+
+#[derive(Debug, Subcommand)]
+enum MarketplaceCommand {
+    /// Add a marketplace to the user's settings.
+    Add(MarketplaceAddArguments),
+    /// Remove a marketplace from the user's settings. Its folder and installed plugins are kept.
+    Remove(MarketplaceRemoveArguments),
+}
+
+#[derive(Debug, Args)]
+struct OutputArguments {
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    settings: SettingsFlags,
+}
+
+#[derive(Debug, Args)]
+struct PluginNameArguments {
+    /// The plugin: NAME@MARKETPLACE, or NAME if only one marketplace has it.
+    plugin: String,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+#[derive(Debug, Args)]
+struct UninstallArguments {
+    /// The plugin: NAME@MARKETPLACE.
+    plugin: String,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+#[derive(Debug, Args)]
+struct MarketplaceAddArguments {
+    /// The folder that has `.agents/plugins/marketplace.json`.
+    folder: String,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+#[derive(Debug, Args)]
+struct MarketplaceRemoveArguments {
+    /// The name of the marketplace.
+    name: String,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+/// `before` are the settings before the subcommand.
+pub(crate) fn run(arguments: PluginArguments, before: SettingsFlags) -> anyhow::Result<ExitCode> {
+    let before = before.followed_by(arguments.settings);
+    let (request, output) = match arguments.command {
+        PluginCommand::List(output) => (PluginRequest::List, output),
+        PluginCommand::Read(arguments) => (PluginRequest::Read(arguments.plugin), arguments.output),
+        PluginCommand::Install(arguments) => {
+            (PluginRequest::Install(arguments.plugin), arguments.output)
+        }
+        PluginCommand::Uninstall(arguments) => {
+            (PluginRequest::Uninstall(arguments.plugin), arguments.output)
+        }
+        PluginCommand::Marketplace(MarketplaceCommand::Add(arguments)) => (
+            PluginRequest::AddMarketplace(arguments.folder),
+            arguments.output,
+        ),
+        PluginCommand::Marketplace(MarketplaceCommand::Remove(arguments)) => (
+            PluginRequest::RemoveMarketplace(arguments.name),
+            arguments.output,
+        ),
+    };
+    let settings = before.followed_by(output.settings);
+    in_process::run(&settings, None, async |mut client| {
+        let answer = request.send(&mut client).await;
+        client.finish().await;
+        let answer = answer?;
+        print(&if output.json {
+            format!("{answer:#}\n")
+        } else {
+            request.describe(&answer)
+        });
+        Ok(())
+    })
+}
+
+/// What the user wants, with its subject.
+enum PluginRequest {
+    List,
+    Read(String),
+    Install(String),
+    Uninstall(String),
+    AddMarketplace(String),
+    RemoveMarketplace(String),
+}
+
+impl PluginRequest {
+    async fn send(&self, client: &mut Client) -> anyhow::Result<Value> {
+        client
+            .initialize("codex-plugin", env!("CARGO_PKG_VERSION"))
+            .await?;
+        match self {
+            Self::List => list(client).await,
+            Self::Read(plugin) => {
+                let params = find(client, plugin).await?;
+                call(client, "plugin/read", &params).await
+            }
+            Self::Install(plugin) => {
+                let params = find(client, plugin).await?;
+                call(client, "plugin/install", &params).await
+            }
+            Self::Uninstall(plugin) => {
+                call(client, "plugin/uninstall", &json!({ "pluginId": plugin })).await
+            }
+            Self::AddMarketplace(folder) => {
+                // A bare name means a folder here, while the protocol takes it for a repository.
+                let folder = std::path::absolute(Path::new(folder));
+                let folder = folder.context("cannot determine the folder")?;
+                call(client, "marketplace/add", &json!({ "source": folder })).await
+            }
+            Self::RemoveMarketplace(name) => {
+                let params = json!({ "marketplaceName": name });
+                call(client, "marketplace/remove", &params).await
+            }
+        }
+    }
+
+    fn describe(&self, answer: &Value) -> String {
+        let text = |member: &str| answer[member].as_str().unwrap_or_default();
+        match self {
+            Self::List => listing::as_table(answer),
+            Self::Read(_) => listing::as_facts(&answer["plugin"]),
+            Self::Install(plugin) => format!("Installed the plugin '{plugin}'.\n"),
+            Self::Uninstall(plugin) => {
+                format!("The plugin '{plugin}' is not installed any more.\n")
+            }
+            Self::AddMarketplace(_) => {
+                let (name, root) = (text("marketplaceName"), text("installedRoot"));
+                match answer["alreadyAdded"].as_bool() {
+                    Some(true) => format!("The marketplace '{name}' had been added before.\n"),
+                    _ => format!("Added the marketplace '{name}' at {root}.\n"),
+                }
+            }
+            Self::RemoveMarketplace(name) => format!("Removed the marketplace '{name}'.\n"),
+        }
+    }
+}
+
+/// Sends a request. An error of the server is told in its own words.
+async fn call(client: &mut Client, method: &str, params: &Value) -> anyhow::Result<Value> {
+    match client.call(method, params).await {
+        Err(ClientError::Refused { error, .. }) => bail!("{}", error.message),
+        answer => Ok(answer?),
+    }
+}
+
+/// The plugins of the user's marketplaces and that of the working folder.
+async fn list(client: &mut Client) -> anyhow::Result<Value> {
+    let cwd = std::env::current_dir().context("cannot determine the working folder")?;
+    call(client, "plugin/list", &json!({ "cwds": [cwd] })).await
+}
+
+/// The params that name a plugin by its marketplace file.
+async fn find(client: &mut Client, wanted: &str) -> anyhow::Result<Value> {
+    let listed = list(client).await?;
+    let mut found = Vec::new();
+    for marketplace in members(&listed["marketplaces"]) {
+        for plugin in members(&marketplace["plugins"]) {
+            if plugin["id"] == wanted || plugin["name"] == wanted {
+                let path = &marketplace["path"];
+                found.push((
+                    json!({ "marketplacePath": path, "pluginName": plugin["name"] }),
+                    plugin,
+                ));
+            }
+        }
+    }
+    match &found[..] {
+        [(params, _)] => Ok(params.clone()),
+        [] => {
+            let errors = members(&listed["marketplaceLoadErrors"]);
+            let errors: String = errors
+                .filter_map(|error| Some(format!("\n{}", error["message"].as_str()?)))
+                .collect();
+            bail!("No marketplace has the plugin '{wanted}'. See: codex plugin list{errors}")
+        }
+        several => {
+            let ids: Vec<_> = several
+                .iter()
+                .filter_map(|(_, plugin)| plugin["id"].as_str())
+                .collect();
+            bail!(
+                "Several marketplaces have the plugin '{wanted}': {}",
+                ids.join(", ")
+            )
+        }
+    }
+}
+
+/// The members of a list.
+fn members(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().into_iter().flatten()
+}
+
+/// Prints to standard output.
+#[allow(clippy::print_stdout)]
+fn print(text: &str) {
+    print!("{text}");
+}

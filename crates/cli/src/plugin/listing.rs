@@ -1,0 +1,82 @@
+//! Formats plugins for people: a table, or a list of facts.
+
+use std::fmt::Write as _;
+
+use codex_client::harmless;
+use serde_json::Value;
+
+use super::members;
+
+/// The plugins of all marketplaces as a table, and the marketplaces that cannot be used.
+pub(super) fn as_table(listed: &Value) -> String {
+    let mut rows = vec![["Plugin", "State", "Description"].map(str::to_owned)];
+    for marketplace in members(&listed["marketplaces"]) {
+        for plugin in members(&marketplace["plugins"]) {
+            let shown = &plugin["interface"]["shortDescription"];
+            rows.push([text(&plugin["id"]), state(plugin).to_owned(), text(shown)]);
+        }
+    }
+    let mut table = String::new();
+    if rows.len() == 1 {
+        table.push_str(
+            "There are no plugins. Add a marketplace: codex plugin marketplace add FOLDER\n",
+        );
+    } else {
+        let width = |column: usize| {
+            let widths = rows.iter().map(|row| row[column].chars().count());
+            widths.max().unwrap_or_default()
+        };
+        let (first, second) = (width(0), width(1));
+        for [plugin, state, description] in &rows {
+            let line = format!("{plugin:first$}  {state:second$}  {description}");
+            let _ = writeln!(table, "{}", line.trim_end());
+        }
+    }
+    for error in members(&listed["marketplaceLoadErrors"]) {
+        let _ = writeln!(table, "\nwarning: {}", text(&error["message"]));
+    }
+    table
+}
+
+fn state(plugin: &Value) -> &'static str {
+    match (plugin["installed"] == true, plugin["enabled"] == true) {
+        (true, true) => "installed",
+        (true, false) => "disabled",
+        _ if plugin["installPolicy"] == "NOT_AVAILABLE" => "not available",
+        _ => "-",
+    }
+}
+
+/// One plugin as a list of facts.
+pub(super) fn as_facts(plugin: &Value) -> String {
+    let summary = &plugin["summary"];
+    let names = |list: &Value, member: &str| {
+        let names = members(list).map(|entry| match member {
+            "" => text(entry),
+            member => text(&entry[member]),
+        });
+        names.collect::<Vec<_>>().join(", ")
+    };
+    let facts = [
+        ("state", state(summary).to_owned()),
+        ("version", text(&summary["localVersion"])),
+        ("folder", text(&summary["source"]["path"])),
+        ("description", text(&plugin["description"])),
+        ("skills", names(&plugin["skills"], "name")),
+        ("mcp servers", names(&plugin["mcpServers"], "")),
+        ("apps", names(&plugin["apps"], "name")),
+    ];
+    let mut shown = format!("{}\n", text(&summary["id"]));
+    for (fact, value) in facts {
+        if !value.is_empty() {
+            let _ = writeln!(shown, "  {fact}: {value}");
+        }
+    }
+    shown
+}
+
+/// A text on one line, without control characters. Plugins are foreign.
+fn text(value: &Value) -> String {
+    let text = value.as_str().unwrap_or_default();
+    harmless(&text.split_whitespace().collect::<Vec<_>>().join(" ")).to_string()
+}

@@ -1,0 +1,105 @@
+//! Paths in manifests: relative to the folder of the plugin, and never out of it.
+
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+/// Why a path of a manifest cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum InvalidPath {
+    #[error("must start with `./`")]
+    Start,
+    #[error("must not be empty")]
+    Empty,
+    #[error("must stay within the {0} root")]
+    Leaves(&'static str),
+}
+
+/// The file or folder at `./…` below `root`, as written. `owner` is the kind of root, for errors.
+pub(crate) fn join(
+    root: &Path,
+    written: &str,
+    owner: &'static str,
+) -> Result<PathBuf, InvalidPath> {
+    let relative = written.strip_prefix("./").ok_or(InvalidPath::Start)?;
+    if relative.is_empty() {
+        return Err(InvalidPath::Empty);
+    }
+    // A null byte could not be opened anyway; the error would come later and say less.
+    if relative.contains('\0') {
+        return Err(InvalidPath::Leaves(owner));
+    }
+    let mut path = root.to_path_buf();
+    for component in Path::new(relative).components() {
+        match component {
+            Component::Normal(name) => path.push(name),
+            Component::CurDir => {}
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
+                return Err(InvalidPath::Leaves(owner));
+            }
+        }
+    }
+    if path == root {
+        return Err(InvalidPath::Empty);
+    }
+    Ok(path)
+}
+
+/// Where a path really leads, if that is inside of `root`.
+///
+/// # Errors
+/// It does not exist, or links lead out of `root`.
+pub(crate) fn real_path(root: &Path, path: &Path) -> io::Result<PathBuf> {
+    let (root, real) = (root.canonicalize()?, path.canonicalize()?);
+    if real.starts_with(root) {
+        Ok(real)
+    } else {
+        let message = "a link leads out of the folder";
+        Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+    }
+}
+
+/// Reads a text file inside of `root`. Blocks on the file system only as long as a regular file takes.
+///
+/// # Errors
+/// It is not regular, not UTF-8, longer than `limit`, or links lead out of `root`.
+pub(crate) fn read_text(root: &Path, path: &Path, limit: u64) -> io::Result<String> {
+    codex_regular_file::read_text(&real_path(root, path)?, limit)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_stay_inside() {
+        let joined = |path: &str| join(Path::new("/p"), path, "plugin");
+        assert_eq!(joined("./a/b").unwrap(), Path::new("/p/a/b"));
+        assert_eq!(joined("./a/./b//c").unwrap(), Path::new("/p/a/b/c"));
+        for path in ["", ".", "a", "/a", "../a"] {
+            assert_eq!(joined(path), Err(InvalidPath::Start), "{path}");
+        }
+        for path in ["./", "./.", "././"] {
+            assert_eq!(joined(path), Err(InvalidPath::Empty), "{path}");
+        }
+        for path in ["./..", "./a/../b", ".//a", "./a\0b"] {
+            assert_eq!(joined(path), Err(InvalidPath::Leaves("plugin")), "{path}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_out_of_the_folder_are_not_followed() {
+        let (inside, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        std::fs::write(outside.path().join("secret"), "s").unwrap();
+        std::fs::write(inside.path().join("own"), "o").unwrap();
+        let link = |target: &Path, name: &str| {
+            std::os::unix::fs::symlink(target, inside.path().join(name)).unwrap();
+        };
+        link(&outside.path().join("secret"), "out");
+        link(&inside.path().join("own"), "in");
+        let read = |name: &str| read_text(inside.path(), &inside.path().join(name), 10);
+        assert_eq!(read("in").unwrap(), "o");
+        assert!(read("out").is_err());
+    }
+}

@@ -1,0 +1,37 @@
+//! Layer: capability. Plugins: folders that bundle skills, MCP servers and apps.
+//!
+//! This crate reads marketplaces, which list plugins, and manifests, which describe them. It installs plugins by copying
+//! them below the home folder, and says what installed ones contribute. The caller supplies folders and settings, and
+//! passes the contributions to threads.
+//!
+//! Plugins are foreign data: names lead nowhere but into the cache, paths and links do not leave the folder of a plugin, and
+//! everything that is read or copied is bounded.
+
+mod contained;
+mod contributions;
+mod copy;
+mod id;
+mod installed;
+mod interface;
+mod manifest;
+mod marketplace;
+mod marketplace_file;
+mod mention;
+mod places;
+mod plugin;
+mod registry;
+mod store;
+
+pub use contributions::PluginMcpServer;
+pub use id::{InvalidPluginId, PluginId};
+pub use installed::{InstalledPlugin, load_enabled};
+pub use interface::PluginInterface;
+pub use manifest::{PluginManifest, plugin_name};
+pub use marketplace::{
+    AuthPolicy, InstallPolicy, Marketplace, MarketplaceError, MarketplacePlugin,
+};
+pub use mention::{PluginMention, mentioned};
+pub use places::{marketplace_files, marketplace_of};
+pub use plugin::{Plugin, PluginError};
+pub use registry::PluginRegistry;
+pub use store::{PluginStore, StoreError};

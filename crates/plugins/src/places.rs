@@ -1,0 +1,80 @@
+//! Where marketplace files lie.
+
+use std::path::{Path, PathBuf};
+
+/// The marketplace file of a folder, in the order in which it is looked for: our own, and those of other coding agents.
+const FILES: [&str; 3] = [
+    ".agents/plugins/marketplace.json",
+    ".claude-plugin/marketplace.json",
+    ".cursor-plugin/marketplace.json",
+];
+/// The folders of marketplace files, below the root.
+const FOLDERS: [&str; 3] = [".agents/plugins", ".claude-plugin", ".cursor-plugin"];
+
+/// The marketplace file of a folder, if it has one. What is there in place of a file counts, so that it is reported.
+#[must_use]
+pub fn marketplace_of(folder: &Path) -> Option<PathBuf> {
+    let mut files = FILES.iter().map(|file| folder.join(file));
+    files.find(|file| file.symlink_metadata().is_ok())
+}
+
+/// The marketplace files of these folders, sorted by path, each once.
+#[must_use]
+pub fn marketplace_files<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Vec<PathBuf> {
+    let mut files: Vec<_> = folders.into_iter().filter_map(marketplace_of).collect();
+    files.sort();
+    files.dedup();
+    files
+}
+
+/// The folder that a marketplace file is of.
+pub(crate) fn root_of(file: &Path) -> Option<PathBuf> {
+    let folder = file.parent()?;
+    FOLDERS.iter().find_map(|known| {
+        let known = Path::new(known);
+        folder.ends_with(known).then(|| {
+            let above = folder.ancestors().nth(known.components().count());
+            above.map(Path::to_path_buf)
+        })?
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roots_lie_above_the_known_folders() {
+        let root = |file: &str| root_of(Path::new(file));
+        assert_eq!(
+            root("/a/.agents/plugins/marketplace.json").unwrap(),
+            Path::new("/a")
+        );
+        assert_eq!(
+            root("/a/.agents/plugins/other.json").unwrap(),
+            Path::new("/a")
+        );
+        assert_eq!(
+            root("/a/.claude-plugin/marketplace.json").unwrap(),
+            Path::new("/a")
+        );
+        assert_eq!(root("/a/marketplace.json"), None);
+        assert_eq!(root("/a/x/plugins/marketplace.json"), None);
+    }
+
+    #[test]
+    fn each_file_counts_once_in_the_order_of_paths() {
+        let home = tempfile::tempdir().unwrap();
+        let folders: Vec<PathBuf> = ["b", "a", "c"].map(|name| home.path().join(name)).into();
+        for folder in &folders[..2] {
+            let file = folder.join(FILES[0]);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, "").unwrap();
+        }
+        let twice = folders.iter().chain(&folders).map(PathBuf::as_path);
+        let found = marketplace_files(twice);
+        let expected = ["a", "b"].map(|name| home.path().join(name).join(FILES[0]));
+        assert_eq!(found, expected);
+    }
+}

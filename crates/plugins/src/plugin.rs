@@ -1,0 +1,65 @@
+//! A plugin in a folder.
+
+use std::path::{Path, PathBuf};
+
+use crate::contained;
+use crate::manifest::{self, PluginManifest};
+use crate::marketplace::{Marketplace, MarketplacePlugin};
+
+/// A plugin in a folder.
+#[derive(Clone, Debug)]
+pub struct Plugin {
+    /// The folder.
+    pub root: PathBuf,
+    /// What its manifest says.
+    pub manifest: PluginManifest,
+}
+
+/// Why a folder is no plugin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PluginError {
+    /// There is no folder.
+    #[error("path does not exist or is not a directory")]
+    NoFolder,
+    /// A link leads out of the marketplace.
+    #[error("path leads out of the marketplace")]
+    Elsewhere,
+    /// There is no usable manifest.
+    #[error("missing or invalid .codex-plugin/plugin.json")]
+    NoManifest,
+}
+
+impl Plugin {
+    /// Reads the manifest of the plugin in a folder.
+    ///
+    /// # Errors
+    /// The folder is no plugin.
+    pub fn read(root: &Path) -> Result<Self, PluginError> {
+        if !root.is_dir() {
+            return Err(PluginError::NoFolder);
+        }
+        match manifest::read(root) {
+            Ok(manifest) => Ok(Self {
+                root: root.to_path_buf(),
+                manifest,
+            }),
+            Err(_) => Err(PluginError::NoManifest),
+        }
+    }
+}
+
+impl MarketplacePlugin {
+    /// Reads the manifest of the plugin.
+    ///
+    /// # Errors
+    /// The folder is no plugin, or a link leads out of the marketplace.
+    pub fn read(&self, marketplace: &Marketplace) -> Result<Plugin, PluginError> {
+        if !self.folder.is_dir() {
+            return Err(PluginError::NoFolder);
+        }
+        if contained::real_path(&marketplace.root, &self.folder).is_err() {
+            return Err(PluginError::Elsewhere);
+        }
+        Plugin::read(&self.folder)
+    }
+}

@@ -1,0 +1,328 @@
+//! Installed plugins: `plugins/cache/<marketplace>/<plugin>/<version>` in the home folder.
+//!
+//! A process that ends at any moment leaves the former version or the new one. A plugin is copied to a folder of its own
+//! first. The former version is then renamed to another version, which counts until the copy has taken its name. Processes
+//! that change plugins take turns by a lock.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::copy::{CopyError, copy};
+use crate::id::PluginId;
+use crate::manifest::{self, ManifestError};
+
+/// The version of plugins that come from a folder.
+const LOCAL: &str = "local";
+/// The version that is replaced, until it is removed.
+const REPLACED: &str = "replaced";
+
+/// The installed plugins of a home folder.
+#[derive(Clone, Debug)]
+pub struct PluginStore {
+    folder: PathBuf,
+}
+
+/// Why a plugin was not installed or removed.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// There is nothing to install.
+    #[error("plugin source path is not a directory: {}", .0.display())]
+    NoFolder(PathBuf),
+    /// There is no usable manifest.
+    #[error("{0}")]
+    Manifest(String),
+    /// The manifest is of another plugin.
+    #[error("plugin manifest name `{found}` does not match marketplace plugin name `{expected}`")]
+    #[allow(missing_docs)]
+    OtherName { found: String, expected: String },
+    /// The plugin is larger than plugins may be.
+    #[error("the plugin cannot be installed: it has {0}")]
+    TooLarge(String),
+    /// The system failed.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+impl StoreError {
+    /// Whether the plugin is at fault, rather than the system.
+    #[must_use]
+    pub fn is_about_plugin(&self) -> bool {
+        !matches!(self, Self::Io(_))
+    }
+}
+
+impl From<ManifestError> for StoreError {
+    fn from(error: ManifestError) -> Self {
+        Self::Manifest(error.to_string())
+    }
+}
+
+impl PluginStore {
+    /// The plugins of this home folder.
+    #[must_use]
+    pub fn of_home(home: &Path) -> Self {
+        Self {
+            folder: home.join("plugins"),
+        }
+    }
+
+    /// The folder with all versions of a plugin.
+    fn versions(&self, id: &PluginId) -> PathBuf {
+        let cache = self.folder.join("cache");
+        cache.join(id.marketplace()).join(id.plugin())
+    }
+
+    /// The folder of the installed version of a plugin: the local one, otherwise the greatest.
+    #[must_use]
+    pub fn active(&self, id: &PluginId) -> Option<PathBuf> {
+        let versions = self.versions(id);
+        let local = versions.join(LOCAL);
+        if local.is_dir() {
+            return Some(local);
+        }
+        let entries = fs::read_dir(versions).ok()?.flatten();
+        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        let named = folders.filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'));
+        let newest = named.max_by_key(fs::DirEntry::file_name)?;
+        Some(newest.path())
+    }
+
+    /// Copies the plugin in `source`, in place of all versions of it.
+    ///
+    /// # Errors
+    /// The folder is not this plugin, it is too large, or files cannot be written. The former version is kept.
+    pub fn install(&self, source: &Path, id: &PluginId) -> Result<PathBuf, StoreError> {
+        if !source.is_dir() {
+            return Err(StoreError::NoFolder(source.to_path_buf()));
+        }
+        let manifest = manifest::read(source)?;
+        if manifest.name != id.plugin() {
+            return Err(StoreError::OtherName {
+                found: manifest.name,
+                expected: id.plugin().to_owned(),
+            });
+        }
+        let staging = self.begin_change()?;
+        let new = staging.folder.join("new");
+        copy(source, &new).map_err(|error| match error {
+            CopyError::TooLarge(reason) => StoreError::TooLarge(reason),
+            CopyError::Io(error) => StoreError::Io(error),
+        })?;
+        let versions = self.versions(id);
+        codex_private_files::create_dir_all(&versions)?;
+        let active = replace(&new, &versions)?;
+        remove_others(&versions);
+        Ok(active)
+    }
+
+    /// Removes all versions of a plugin. Does nothing if it is not installed.
+    ///
+    /// # Errors
+    /// Files cannot be removed.
+    pub fn uninstall(&self, id: &PluginId) -> Result<(), StoreError> {
+        let versions = self.versions(id);
+        if versions.symlink_metadata().is_err() {
+            return Ok(());
+        }
+        let staging = self.begin_change()?;
+        // Renamed first, so that half a plugin is never installed.
+        match fs::rename(&versions, staging.folder.join("old")) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits until no other process changes plugins, and removes what such processes have left behind.
+    fn begin_change(&self) -> io::Result<Staging> {
+        codex_private_files::create_dir_all(&self.folder)?;
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true);
+        let lock = codex_private_files::open(&self.folder.join(".lock"), &mut options)?;
+        lock.lock()?;
+        let folder = self.folder.join(".staging");
+        remove(&folder)?;
+        codex_private_files::create_dir_all(&folder)?;
+        Ok(Staging {
+            folder,
+            _lock: lock,
+        })
+    }
+}
+
+/// A folder for half-finished work. It is removed in the end, before the lock is released.
+#[derive(Debug)]
+struct Staging {
+    folder: PathBuf,
+    _lock: File,
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        if let Err(error) = remove(&self.folder) {
+            tracing::warn!("{} is left: {error}", self.folder.display());
+        }
+    }
+}
+
+/// Moves a folder to the local version. There is a usable version at every moment.
+fn replace(new: &Path, versions: &Path) -> io::Result<PathBuf> {
+    let (local, replaced) = (versions.join(LOCAL), versions.join(REPLACED));
+    let has_local = local.symlink_metadata().is_ok();
+    if has_local {
+        remove(&replaced)?;
+        fs::rename(&local, &replaced)?;
+    }
+    if let Err(error) = fs::rename(new, &local) {
+        if has_local {
+            fs::rename(&replaced, &local)?;
+        }
+        return Err(error);
+    }
+    Ok(local)
+}
+
+/// Removes all other versions. One that is left does no harm, because the local one counts.
+fn remove_others(versions: &Path) {
+    for entry in fs::read_dir(versions).into_iter().flatten().flatten() {
+        if entry.file_name() != LOCAL
+            && let Err(error) = remove(&entry.path())
+        {
+            tracing::warn!("{} is left: {error}", entry.path().display());
+        }
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    let removed = match path.symlink_metadata() {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    struct Machine {
+        folder: tempfile::TempDir,
+        store: PluginStore,
+        id: PluginId,
+    }
+
+    impl Machine {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            Self {
+                store: PluginStore::of_home(&folder.path().join("home")),
+                id: PluginId::parse("demo@team").unwrap(),
+                folder,
+            }
+        }
+
+        fn write(&self, path: &str, text: &str) {
+            let path = self.folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+
+        fn source(&self, manifest: &str) -> PathBuf {
+            self.write("source/.codex-plugin/plugin.json", manifest);
+            self.folder.path().join("source")
+        }
+
+        fn install(&self) -> Result<PathBuf, StoreError> {
+            let source = self.source(r#"{"name": "demo"}"#);
+            self.store.install(&source, &self.id)
+        }
+
+        fn text(&self) -> String {
+            let active = self.store.active(&self.id).unwrap();
+            fs::read_to_string(active.join("text")).unwrap()
+        }
+    }
+
+    #[test]
+    fn a_plugin_is_installed_replaced_and_removed() {
+        let machine = Machine::new();
+        assert_eq!(machine.store.active(&machine.id), None);
+        machine.store.uninstall(&machine.id).unwrap();
+        machine.write("source/text", "one");
+        machine.write("home/plugins/cache/team/demo/zzz/text", "other version");
+        let active = machine.install().unwrap();
+        assert!(active.ends_with("home/plugins/cache/team/demo/local"));
+        assert_eq!(machine.text(), "one");
+        machine.write("source/text", "two");
+        machine.install().unwrap();
+        assert_eq!(machine.text(), "two");
+        assert_eq!(fs::read_dir(active.parent().unwrap()).unwrap().count(), 1);
+        machine.store.uninstall(&machine.id).unwrap();
+        assert_eq!(machine.store.active(&machine.id), None);
+        let left = fs::read_dir(machine.folder.path().join("home/plugins/cache/team"));
+        assert_eq!(left.unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_an_interrupted_process_left_is_a_usable_version() {
+        let machine = Machine::new();
+        machine.write("source/text", "new");
+        machine.write("home/plugins/.staging/new/half", "x");
+        machine.write("home/plugins/cache/team/demo/replaced/text", "old");
+        assert_eq!(machine.text(), "old");
+        machine.install().unwrap();
+        assert_eq!(machine.text(), "new");
+        machine.write("home/plugins/cache/team/demo/replaced/text", "old");
+        assert_eq!(machine.text(), "new");
+        assert!(!machine.folder.path().join("home/plugins/.staging").exists());
+    }
+
+    #[test]
+    fn the_greatest_version_counts_without_a_local_one() {
+        let machine = Machine::new();
+        for version in ["0a", "0b", ".hidden"] {
+            let path = format!("home/plugins/cache/team/demo/{version}/text");
+            machine.write(&path, version);
+        }
+        machine.write("home/plugins/cache/team/demo/file", "x");
+        assert_eq!(machine.text(), "0b");
+    }
+
+    #[test]
+    fn a_plugin_that_cannot_be_installed_leaves_the_former_one() {
+        let machine = Machine::new();
+        machine.write("source/text", "one");
+        machine.install().unwrap();
+        let error = |manifest: &str| {
+            let source = machine.source(manifest);
+            let error = machine.store.install(&source, &machine.id).unwrap_err();
+            assert!(error.is_about_plugin());
+            error.to_string()
+        };
+        assert_eq!(
+            error(r#"{"name": "other"}"#),
+            "plugin manifest name `other` does not match marketplace plugin name `demo`"
+        );
+        assert!(error("{").starts_with("missing or invalid plugin manifest: "));
+        let none = machine.folder.path().join("none");
+        let missing = machine.store.install(&none, &machine.id).unwrap_err();
+        assert!(
+            missing
+                .to_string()
+                .starts_with("plugin source path is not a directory: ")
+        );
+        fs::create_dir(&none).unwrap();
+        let empty = machine.store.install(&none, &machine.id).unwrap_err();
+        assert!(empty.to_string().starts_with("missing plugin manifest: "));
+        machine.source(r#"{"name": "demo"}"#);
+        fs::create_dir_all(machine.folder.path().join("source").join("d/".repeat(40))).unwrap();
+        let error = machine.install().unwrap_err().to_string();
+        assert!(error.starts_with("the plugin cannot be installed: it has more than"));
+        assert_eq!(machine.text(), "one");
+    }
+}
