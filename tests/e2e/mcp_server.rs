@@ -25,7 +25,19 @@ impl Drop for McpClient {
 }
 
 impl McpClient {
+    /// Starts a server and shakes hands.
     fn start(scenario: &str, capabilities: &Value) -> Self {
+        let mut client = Self::spawn(scenario);
+        let info = json!({ "name": "test", "version": "1" });
+        let params = json!({ "protocolVersion": "2025-06-18", "capabilities": capabilities,
+                             "clientInfo": info });
+        let reply = client.request("initialize", params);
+        assert_eq!(reply["result"]["protocolVersion"], "2025-06-18");
+        client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        client
+    }
+
+    fn spawn(scenario: &str) -> Self {
         let home = tempfile::tempdir().unwrap();
         let scenario = repository().join("scenarios").join(scenario);
         let mut child = Command::new(env!("CARGO_BIN_EXE_codex"))
@@ -39,21 +51,14 @@ impl McpClient {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut client = Self {
+        Self {
             input: child.stdin.take(),
             output: BufReader::new(child.stdout.take().unwrap()),
             child,
             home,
             received: Vec::new(),
             next_id: 0,
-        };
-        let info = json!({ "name": "test", "version": "1" });
-        let params = json!({ "protocolVersion": "2025-06-18", "capabilities": capabilities,
-                             "clientInfo": info });
-        let reply = client.request("initialize", params);
-        assert_eq!(reply["result"]["protocolVersion"], "2025-06-18");
-        client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
-        client
+        }
     }
 
     fn send(&mut self, message: &Value) {
@@ -257,4 +262,70 @@ fn a_request_with_an_id_in_use_is_refused() {
     // A reply that is no reply is a refusal; the call ends all the same.
     client.send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "error": "no" }));
     assert!(client.reply_to(&id)["result"]["content"].is_array());
+}
+
+/// A request of the revision without a handshake, from a client with these capabilities.
+fn stateless(mut params: Value, capabilities: &Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
+    });
+    params
+}
+
+#[test]
+fn without_a_handshake_every_result_has_what_the_revision_demands() {
+    let mut client = McpClient::spawn("chat.toml");
+    let found = client.request("server/discover", stateless(json!({}), &json!({})));
+    let versions = &found["result"]["supportedVersions"];
+    assert_eq!(versions[0], "2026-07-28", "{found}");
+    assert_eq!(found["result"]["capabilities"], json!({ "tools": {} }));
+    let listed = client.request("tools/list", stateless(json!({}), &json!({})));
+    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 2);
+    let call = json!({ "name": "codex", "arguments": { "prompt": "hi" } });
+    let done = client.request("tools/call", stateless(call, &json!({})));
+    assert!(
+        done["result"]["structuredContent"]["threadId"].is_string(),
+        "{done}"
+    );
+    for reply in [&found, &listed, &done] {
+        let result = &reply["result"];
+        assert_eq!(result["resultType"], "complete", "{reply}");
+        let server = &result["_meta"]["io.modelcontextprotocol/serverInfo"];
+        assert_eq!(server["name"], "codex-mcp-server", "{reply}");
+    }
+    assert!(found["result"]["ttlMs"].is_u64() && listed["result"]["cacheScope"].is_string());
+    assert!(client.events().is_empty(), "{:?}", client.events());
+    let mut unknown = stateless(json!({}), &json!({}));
+    unknown["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2030-01-01");
+    let refused = client.request("tools/list", unknown);
+    assert_eq!(refused["error"]["code"], -32022, "{refused}");
+    assert_eq!(refused["error"]["data"]["requested"], "2030-01-01");
+}
+
+#[test]
+fn without_a_handshake_questions_come_with_the_reply() {
+    let forms = json!({ "elicitation": { "form": {} } });
+    let mut client = McpClient::spawn("approve-command.toml");
+    let mut call = json!({ "name": "codex", "arguments": { "prompt": "go" } });
+    let asked = client.request("tools/call", stateless(call.clone(), &forms));
+    let asked = &asked["result"];
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    let (key, question) = asked["inputRequests"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .next()
+        .unwrap();
+    assert_eq!(question["method"], "elicitation/create");
+    assert_eq!(question["params"]["mode"], "form");
+    call["requestState"] = asked["requestState"].clone();
+    call["inputResponses"] = json!({ key: { "action": "accept", "content": {} } });
+    let done = client.request("tools/call", stateless(call.clone(), &forms));
+    assert_eq!(done["result"]["resultType"], "complete", "{done}");
+    assert_eq!(done["result"].get("isError"), None, "{done}");
+    assert!(client.home.path().join("release-notes").is_dir());
+    let late = client.request("tools/call", stateless(call, &forms));
+    assert_eq!(late["error"]["code"], -32602, "{late}");
 }

@@ -7,7 +7,7 @@
 use codex_app_server_protocol::ServerRequest;
 use codex_app_server_protocol::v2::CommandAction;
 use codex_json_rpc::JsonRpcId;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 pub(crate) fn thread_of(question: &ServerRequest) -> Option<&str> {
     use ServerRequest as Q;
@@ -54,6 +54,19 @@ pub(crate) fn form(request: &JsonRpcId, question: &ServerRequest) -> Option<Valu
         })),
         _ => None,
     }
+}
+
+/// The form without members that a strict client refuses; what describes the approval is in `_meta`.
+pub(crate) fn plain_form(request: &JsonRpcId, question: &ServerRequest) -> Option<Value> {
+    let mut form = form(request, question)?;
+    let members = std::mem::take(form.as_object_mut()?);
+    let (plain, about): (Map<_, _>, Map<_, _>) = members
+        .into_iter()
+        .partition(|(name, _)| matches!(name.as_str(), "message" | "requestedSchema"));
+    let mut form = Value::from(plain);
+    form["mode"] = json!("form");
+    form["_meta"] = Value::from(about);
+    Some(form)
 }
 
 fn parsed(action: &CommandAction) -> Value {
@@ -129,6 +142,14 @@ mod tests {
             form["codex_parsed_cmd"],
             json!([{ "type": "unknown", "cmd": "rm x" }])
         );
+    }
+
+    #[test]
+    fn a_plain_form_has_the_members_of_the_protocol_only() {
+        let form = plain_form(&JsonRpcId::Number(7), &command()).unwrap();
+        let names: Vec<_> = form.as_object().unwrap().keys().collect();
+        assert_eq!(names, ["message", "requestedSchema", "mode", "_meta"]);
+        assert_eq!(form["_meta"]["codex_elicitation"], "exec-approval");
     }
 
     #[test]

@@ -2,34 +2,24 @@
 
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
+use std::time::Duration;
 
 use codex_app_server_protocol::v2::{ThreadItem, Turn, TurnStatus};
 use codex_app_server_protocol::{ServerNotification, ServerRequest};
 use codex_client::ClientError;
-use codex_json_rpc::{Error, JsonRpcId, Responder};
+use codex_json_rpc::{Error, JsonRpcId};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use crate::active_call::{ActiveCall, CallReply, ToolCallRequest};
+use crate::revision::Rules;
 use crate::server::McpAdapter;
 use crate::tools::{ReplyParams, StartParams};
 use crate::{approval, events, tools};
 
-/// A `tools/call` request.
-#[derive(Debug)]
-pub(crate) struct ToolCallRequest {
-    pub(crate) responder: Responder,
-    /// The token for progress notifications.
-    pub(crate) progress: Option<Value>,
-}
-
-/// A call whose turn runs or is about to start.
-#[derive(Debug)]
-pub(crate) struct ActiveCall {
-    request: ToolCallRequest,
-    last_message: String,
-    steps: u64,
-}
+/// How long a call waits for answers of the client. Unanswered questions are refused then.
+const ANSWER_LIMIT: Duration = Duration::from_hours(1);
 
 /// Why a call failed before its turn started, for the model that made it.
 enum CallError {
@@ -74,13 +64,53 @@ pub(crate) async fn run(
     };
     match planned {
         Ok(planned) => start_turn(&server, request, planned).await,
-        Err(refusal) => refuse(request, refusal).await,
+        Err(refusal) => refuse(&server, request, refusal).await,
     }
 }
 
-async fn refuse(request: ToolCallRequest, refusal: CallError) {
+async fn refuse(server: &McpAdapter, request: ToolCallRequest, refusal: CallError) {
     let result = tools::result(None, &refusal.message(), true);
+    respond(server, CallReply { request, result }).await;
+}
+
+async fn respond(server: &McpAdapter, reply: CallReply) {
+    let CallReply { request, result } = reply;
+    let result = request.rules.complete(result, &server.info());
     request.responder.respond(Ok::<_, Error>(result)).await;
+}
+
+/// Goes on with a call that waits for answers, which a request brings.
+pub(crate) async fn resume(
+    server: Arc<McpAdapter>,
+    request: ToolCallRequest,
+    thread: String,
+    answers: Map<String, Value>,
+) {
+    let reply = {
+        let mut state = server.state();
+        match state
+            .calls
+            .get_mut(&thread)
+            .filter(|call| call.is_waiting())
+        {
+            Some(call) => {
+                let reply = call.resume(&thread, request, &answers);
+                if call.is_over() {
+                    state.calls.remove(&thread);
+                }
+                reply
+            }
+            None => {
+                let message = "no call waits for answers with this `requestState`";
+                let error = Error::invalid_params(message);
+                tokio::spawn(request.responder.respond(Err::<(), _>(error)));
+                None
+            }
+        }
+    };
+    if let Some(reply) = reply {
+        respond(&server, reply).await;
+    }
 }
 
 fn read<T: for<'de> Deserialize<'de>>(arguments: Option<&RawValue>) -> Result<T, CallError> {
@@ -100,8 +130,10 @@ async fn start_thread(
         .as_str()
         .unwrap_or_default()
         .to_owned();
-    let event = events::configured(&thread, &started);
-    send_event(server, request.responder.id(), &thread, event).await;
+    if request.rules == Rules::Handshake {
+        let event = events::configured(&thread, &started);
+        send_event(server, request.responder.id(), &thread, event).await;
+    }
     let prompt = params.prompt;
     Ok(PlannedTurn { thread, prompt })
 }
@@ -127,25 +159,21 @@ async fn start_turn(server: &McpAdapter, request: ToolCallRequest, planned: Plan
         match state.calls.entry(thread.clone()) {
             Entry::Occupied(_) => Some(request),
             Entry::Vacant(vacant) => {
-                vacant.insert(ActiveCall {
-                    request,
-                    last_message: String::new(),
-                    steps: 0,
-                });
+                vacant.insert(ActiveCall::new(request));
                 None
             }
         }
     };
     if let Some(request) = busy {
         let message = format!("another call to thread {thread} is running");
-        return refuse(request, CallError::Arguments(message)).await;
+        return refuse(server, request, CallError::Arguments(message)).await;
     }
     let input = [json!({ "type": "text", "text": prompt })];
     let params = json!({ "threadId": thread, "input": input });
     if let Err(error) = server.engine.call("turn/start", &params).await {
         let call = server.state().calls.remove(&thread);
-        if let Some(call) = call {
-            refuse(call.request, error.into()).await;
+        if let Some(request) = call.and_then(ActiveCall::into_request) {
+            refuse(server, request, error.into()).await;
         }
     }
 }
@@ -156,7 +184,7 @@ pub(crate) fn cancel(server: &Arc<McpAdapter>, id: &JsonRpcId) {
     let thread = {
         let state = server.state();
         let mut calls = state.calls.iter();
-        let found = calls.find(|(_, call)| call.request.responder.id() == id);
+        let found = calls.find(|(_, call)| call.has(id));
         found.map(|(thread, _)| thread.clone())
     };
     if let Some(thread) = thread {
@@ -178,15 +206,16 @@ pub(crate) async fn notified(server: &Arc<McpAdapter>, notification: &ServerNoti
     let Some(thread) = notification.thread_id() else {
         return;
     };
-    if let Some((id, progress)) = update(server, thread, notification) {
-        send(server, &id, progress, thread, notification).await;
+    if let Some(effects) = update(server, thread, notification) {
+        send(server, effects, thread, notification).await;
     }
     match notification {
         ServerNotification::TurnStarted(it) => {
             let call_is_cancelled = {
                 let state = server.state();
                 let call = state.calls.get(&it.thread_id);
-                call.is_some_and(|call| call.request.responder.is_cancelled())
+                let request = call.and_then(ActiveCall::request);
+                request.is_some_and(|request| request.responder.is_cancelled())
             };
             if call_is_cancelled {
                 interrupt(server, it.thread_id.clone());
@@ -197,18 +226,20 @@ pub(crate) async fn notified(server: &Arc<McpAdapter>, notification: &ServerNoti
     }
 }
 
-/// A progress notification.
-struct Progress {
-    token: Value,
-    step: u64,
+/// What the client of a call is told about a notification.
+struct CallEffects {
+    /// The request to name in events; none if the client does not know events.
+    event_request: Option<JsonRpcId>,
+    /// The token and number of a progress notification.
+    progress: Option<(Value, u64)>,
 }
 
-/// Updates the state of a call, and returns the id of its request.
+/// Updates the state of a call.
 fn update(
     server: &McpAdapter,
     thread: &str,
     notification: &ServerNotification,
-) -> Option<(JsonRpcId, Option<Progress>)> {
+) -> Option<CallEffects> {
     let mut state = server.state();
     let call = state.calls.get_mut(thread)?;
     if let ServerNotification::ItemCompleted(it) = notification
@@ -216,33 +247,28 @@ fn update(
     {
         call.last_message = text.as_str().into_owned();
     }
-    let mut progress = None;
-    if events::step(notification).is_some()
-        && let Some(token) = &call.request.progress
-    {
-        call.steps += 1;
-        progress = Some(Progress {
-            token: token.clone(),
-            step: call.steps,
-        });
-    }
-    Some((call.request.responder.id().clone(), progress))
+    let request = call.request();
+    let event_request = request.filter(|request| request.rules == Rules::Handshake);
+    let event_request = event_request.map(|request| request.responder.id().clone());
+    let progress = events::step(notification).and_then(|_| call.next_step());
+    Some(CallEffects {
+        event_request,
+        progress,
+    })
 }
 
 async fn send(
     server: &McpAdapter,
-    id: &JsonRpcId,
-    progress: Option<Progress>,
+    effects: CallEffects,
     thread: &str,
     notification: &ServerNotification,
 ) {
-    if let (Some(progress), Some(message)) = (progress, events::step(notification)) {
-        let Progress { token, step } = progress;
+    if let (Some((token, step)), Some(message)) = (effects.progress, events::step(notification)) {
         let params = json!({ "progressToken": token, "progress": step, "message": message });
         server.peer.notify("notifications/progress", params).await;
     }
-    if let Some(event) = events::event(notification) {
-        send_event(server, id, thread, event).await;
+    if let (Some(id), Some(event)) = (effects.event_request, events::event(notification)) {
+        send_event(server, &id, thread, event).await;
     }
 }
 
@@ -253,33 +279,72 @@ async fn send_event(server: &McpAdapter, id: &JsonRpcId, thread: &str, mut event
 
 /// Replies to the call whose turn has ended.
 async fn end(server: &McpAdapter, thread: &str, turn: &Turn) {
-    let call = server.state().calls.remove(thread);
-    let Some(call) = call else { return };
+    let reply = {
+        let mut state = server.state();
+        let Some(call) = state.calls.get_mut(thread) else {
+            return;
+        };
+        let result = result_of(thread, turn, &call.last_message);
+        let reply = call.end(result);
+        if call.is_over() {
+            state.calls.remove(thread);
+        }
+        reply
+    };
+    if let Some(reply) = reply {
+        respond(server, reply).await;
+    }
+}
+
+fn result_of(thread: &str, turn: &Turn, last_message: &str) -> Value {
     let error = turn.error.as_ref().map(|error| error.message.as_str());
     let (text, is_error) = match turn.status {
-        TurnStatus::Completed | TurnStatus::InProgress => (call.last_message.as_str(), false),
+        TurnStatus::Completed | TurnStatus::InProgress => (last_message, false),
         TurnStatus::Interrupted => (error.unwrap_or("the turn was interrupted"), true),
         TurnStatus::Failed => (error.unwrap_or("the turn failed"), true),
     };
-    let result = tools::result(Some(thread), text, is_error);
-    call.request.responder.respond(Ok::<_, Error>(result)).await;
+    tools::result(Some(thread), text, is_error)
 }
 
 /// The answer to a request of the engine: the client decides about commands and patches, everything else is declined.
 pub(crate) async fn answer(server: &McpAdapter, request: &ServerRequest) -> Option<Value> {
-    let call = approval::thread_of(request).and_then(|thread| {
-        let state = server.state();
-        let call = state.calls.get(thread)?;
-        let id = call.request.responder.id().clone();
-        state.has_elicitation.then_some(id)
-    });
-    let form = call.and_then(|id| approval::form(&id, request));
-    let decided = match form {
-        Some(form) => {
-            let asked = server.peer.request::<Value>("elicitation/create", form);
-            asked.await.ok()
-        }
+    let decided = match approval::thread_of(request) {
+        Some(thread) => ask(server, thread, request).await,
         None => None,
     };
     approval::answer(request, decided.as_ref())
+}
+
+/// Asks the client, by a request or in the reply to its call. None without an answer.
+async fn ask(server: &McpAdapter, thread: &str, request: &ServerRequest) -> Option<Value> {
+    let (rules, id) = {
+        let state = server.state();
+        let call = state.calls.get(thread)?;
+        match call.request() {
+            Some(request) => (request.rules, request.responder.id().clone()),
+            // Only clients without a handshake leave a call without an open request.
+            None => (Rules::Stateless { can_elicit: true }, JsonRpcId::Null),
+        }
+    };
+    match rules {
+        Rules::Handshake => {
+            let form = approval::form(&id, request)?;
+            let can_elicit = server.state().can_elicit;
+            let asked = server.peer.request::<Value>("elicitation/create", form);
+            if can_elicit { asked.await.ok() } else { None }
+        }
+        Rules::Stateless { can_elicit: false } => None,
+        Rules::Stateless { can_elicit: true } => {
+            let form = approval::plain_form(&id, request)?;
+            let (answered, reply) = {
+                let mut state = server.state();
+                state.calls.get_mut(thread)?.ask(thread, form)
+            };
+            if let Some(reply) = reply {
+                respond(server, reply).await;
+            }
+            let answered = tokio::time::timeout(ANSWER_LIMIT, answered).await;
+            answered.ok()?.ok()
+        }
+    }
 }

@@ -4,12 +4,14 @@
 //! It promises one reply per request, and that a call ends when its turn does. Approvals go to the client as
 //! elicitations. Clients without elicitation refuse them, and every other request of the engine is declined.
 //!
-//! Code map. `tools` is the params and results of the tools, `server` the table of methods, `call` the life of one call,
-//! `approval` and `events` pure functions between the two vocabularies.
+//! Code map. `server` is the table of methods, `call` the life of one call, `active_call` its state, `tools` the params
+//! and results of the tools, `revision` the rules of the revisions, `approval` and `events` pure functions between the two vocabularies.
 
+mod active_call;
 mod approval;
 mod call;
 mod events;
+mod revision;
 mod server;
 mod tools;
 

@@ -10,13 +10,14 @@ use codex_json_rpc::{Error, Incoming, JsonRpcId, Peer, Responder, params};
 use parking_lot::{Mutex, MutexGuard};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::call::{self, ActiveCall};
-use crate::tools;
+use crate::active_call::{ActiveCall, ToolCallRequest};
+use crate::revision::{self, Rules};
+use crate::{call, tools};
 
-/// Supported revisions of MCP, the newest first.
-const REVISIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+/// How long a client without a handshake may keep what it was told about this server: a day, in milliseconds.
+const CACHE_TIME: u64 = 24 * 60 * 60 * 1000;
 
 #[derive(Debug)]
 pub(crate) struct McpAdapter {
@@ -29,16 +30,28 @@ pub(crate) struct McpAdapter {
 #[derive(Debug, Default)]
 pub(crate) struct AdapterState {
     is_initialized: bool,
-    pub(crate) has_elicitation: bool,
+    /// Whether a client that shook hands can be asked.
+    pub(crate) can_elicit: bool,
     /// Calls under way, by their threads.
     pub(crate) calls: HashMap<String, ActiveCall>,
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct ToolCallParams {
     name: String,
     #[serde(default)]
     arguments: Option<Box<RawValue>>,
+    /// The answers to the questions in the reply to an earlier request of this call.
+    input_responses: Option<Map<String, Value>>,
+    /// The call that waits for the answers.
+    request_state: Option<String>,
+    #[serde(default, rename = "_meta")]
+    meta: Value,
+}
+
+#[derive(Deserialize)]
+struct RequestMeta {
     #[serde(default, rename = "_meta")]
     meta: Value,
 }
@@ -70,14 +83,21 @@ impl McpAdapter {
             return Err(Error::invalid_request("initialize called more than once"));
         }
         state.is_initialized = true;
-        state.has_elicitation = request["capabilities"]["elicitation"].is_object();
+        state.can_elicit = revision::has_forms(&request["capabilities"]);
         let asked = request["protocolVersion"].as_str().unwrap_or_default();
-        let revision = REVISIONS.into_iter().find(|known| *known == asked);
+        let known = revision::WITH_HANDSHAKE
+            .into_iter()
+            .find(|known| *known == asked);
         Ok(json!({
-            "protocolVersion": revision.unwrap_or(REVISIONS[0]),
+            "protocolVersion": known.unwrap_or(revision::WITH_HANDSHAKE[0]),
             "capabilities": { "tools": { "listChanged": true } },
-            "serverInfo": { "name": "codex-mcp-server", "title": "Codex", "version": self.version },
+            "serverInfo": self.info(),
         }))
+    }
+
+    /// The name and version of this server.
+    pub(crate) fn info(&self) -> Value {
+        json!({ "name": "codex-mcp-server", "title": "Codex", "version": self.version })
     }
 }
 
@@ -116,26 +136,54 @@ impl Adapter for McpAdapter {
 }
 
 fn request(server: &Arc<McpAdapter>, responder: Responder, method: &str, read: &RawValue) {
-    let reply = match method {
-        "initialize" => server.initialize(read),
-        "ping" => Ok(json!({})),
-        "tools/list" => Ok(tools::list()),
-        "tools/call" => match params::<ToolCallParams>(read) {
-            Ok(ToolCallParams {
-                name,
-                arguments,
-                meta,
-            }) => {
-                let request = call::ToolCallRequest {
-                    responder,
-                    progress: meta.get("progressToken").cloned(),
-                };
-                tokio::spawn(call::run(Arc::clone(server), request, name, arguments));
-                return;
-            }
+    let rules = match params::<RequestMeta>(read).and_then(|params| Rules::of(&params.meta)) {
+        Ok(rules) => rules,
+        Err(error) => {
+            tokio::spawn(responder.respond(Err::<(), _>(error)));
+            return;
+        }
+    };
+    let reply = match (method, rules) {
+        ("initialize", Rules::Handshake) => server.initialize(read),
+        ("ping", Rules::Handshake) => Ok(json!({})),
+        ("tools/list", Rules::Handshake) => Ok(tools::list()),
+        ("server/discover", Rules::Stateless { .. }) => Ok(cached(discovered())),
+        ("tools/list", Rules::Stateless { .. }) => Ok(cached(tools::list())),
+        ("tools/call", _) => match params::<ToolCallParams>(read) {
+            Ok(params) => return tool_call(server, responder, rules, params),
             Err(error) => Err(error),
         },
         _ => Err(Error::method_not_found(method)),
     };
+    let reply = reply.map(|result| rules.complete(result, &server.info()));
     tokio::spawn(responder.respond(reply));
+}
+
+fn discovered() -> Value {
+    json!({ "supportedVersions": revision::supported(), "capabilities": { "tools": {} } })
+}
+
+/// A result that does not change while this server runs.
+fn cached(mut result: Value) -> Value {
+    result["ttlMs"] = json!(CACHE_TIME);
+    result["cacheScope"] = json!("public");
+    result
+}
+
+fn tool_call(server: &Arc<McpAdapter>, responder: Responder, rules: Rules, params: ToolCallParams) {
+    let request = ToolCallRequest {
+        responder,
+        rules,
+        progress: params.meta.get("progressToken").cloned(),
+    };
+    let server = Arc::clone(server);
+    match params.request_state {
+        Some(thread) if rules != Rules::Handshake => {
+            let answers = params.input_responses.unwrap_or_default();
+            tokio::spawn(call::resume(server, request, thread, answers));
+        }
+        _ => {
+            tokio::spawn(call::run(server, request, params.name, params.arguments));
+        }
+    }
 }
