@@ -354,6 +354,13 @@ async fn modes_and_options_are_kept_in_step() {
     let options = &reply["result"]["configOptions"];
     assert_eq!(current(options, "mode"), "read-only");
     assert_eq!(current(options, "collaboration_mode"), "plan");
+    let model = current(options, "model");
+    let older =
+        json!({ "sessionId": session, "modelId": format!("{}[low]", model.as_str().unwrap()) });
+    let reply = editor.request("session/set_model", older).await;
+    assert_eq!(reply["result"], json!({}), "{reply}");
+    editor.prompt(session.as_str().unwrap(), "/status").await;
+    assert!(editor.said().contains("- Effort: low"), "{}", editor.said());
     let odd = json!({ "sessionId": session, "configId": "mode", "value": "odd" });
     let reply = editor.request("session/set_config_option", odd).await;
     assert_eq!(reply["error"]["code"], -32602);

@@ -5,8 +5,9 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use agent_client_protocol_schema::v1::{
-    CreateElicitationRequest, ReadTextFileRequest, RequestPermissionRequest, SessionNotification,
-    WriteTextFileRequest,
+    CreateElicitationRequest, CreateTerminalRequest, ReadTextFileRequest, ReleaseTerminalRequest,
+    RequestPermissionRequest, SessionNotification, TerminalOutputRequest,
+    WaitForTerminalExitRequest, WriteTextFileRequest,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -237,6 +238,10 @@ fn check(message: &Value) {
         Some("elicitation/create") => same::<CreateElicitationRequest>(params),
         Some("fs/read_text_file") => same::<ReadTextFileRequest>(params),
         Some("fs/write_text_file") => same::<WriteTextFileRequest>(params),
+        Some("terminal/create") => same::<CreateTerminalRequest>(params),
+        Some("terminal/wait_for_exit") => same::<WaitForTerminalExitRequest>(params),
+        Some("terminal/output") => same::<TerminalOutputRequest>(params),
+        Some("terminal/release") => same::<ReleaseTerminalRequest>(params),
         Some("$/cancel_request") => {}
         Some(other) => panic!("the agent calls {other}"),
         None => {

@@ -10,6 +10,8 @@ mod acp;
 #[cfg(target_os = "linux")]
 mod acp_client;
 #[cfg(target_os = "linux")]
+mod acp_features;
+#[cfg(target_os = "linux")]
 mod agents;
 #[cfg(target_os = "linux")]
 mod app_server;
@@ -40,6 +42,8 @@ mod escapes;
 mod exec;
 #[cfg(target_os = "linux")]
 mod exec_flags;
+#[cfg(target_os = "linux")]
+mod exec_input;
 #[cfg(target_os = "linux")]
 mod exec_threads;
 #[cfg(target_os = "linux")]

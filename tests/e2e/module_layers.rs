@@ -41,7 +41,7 @@ const ENGINE: [&str; 24] = [
 const TOP: &str = "launch";
 
 /// The crates whose files still form circles of more than two.
-const WITH_CIRCLES: [&str; 4] = ["acp", "app-server-protocol", "rollout-trace", "trace-view"];
+const WITH_CIRCLES: [&str; 3] = ["app-server-protocol", "rollout-trace", "trace-view"];
 
 type ModulePath = Vec<String>;
 

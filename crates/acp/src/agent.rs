@@ -1,21 +1,24 @@
 //! The state that all requests share: the connection to the engine, the client, and the open sessions.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use agent_client_protocol_schema::v1::{Error, SessionId, SessionNotification, SessionUpdate};
 use codex_client::ConnectionHandle;
-use codex_json_rpc::{JsonRpcId, Peer, Responder};
+use codex_json_rpc::{Peer, Responder};
 use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::{OnceCell, oneshot};
 
+use crate::children::Children;
 use crate::client_features::ClientFeatures;
-use crate::options::ModelChoice;
+use crate::errors;
+use crate::options::{ModelChoice, Settings};
+use crate::program::Program;
 use crate::session::AcpSession;
-use crate::{Program, errors};
 
 #[derive(Debug)]
 pub(crate) struct Agent {
@@ -26,6 +29,7 @@ pub(crate) struct Agent {
     /// The home folder of the engine.
     pub(crate) home: Option<String>,
     state: Mutex<AgentState>,
+    children: Mutex<Children>,
 }
 
 #[derive(Debug, Default)]
@@ -51,6 +55,7 @@ impl Agent {
             home,
             models: OnceCell::new(),
             state: Mutex::default(),
+            children: Mutex::default(),
         })
     }
 
@@ -70,9 +75,12 @@ impl Agent {
         self.state().client_features.unwrap_or_default()
     }
 
-    pub(crate) fn open_session(&self, session: Arc<AcpSession>) {
-        let id = session.thread_id().to_owned();
-        self.state().sessions.insert(id, session);
+    /// Opens a session, or opens one again, whose prompts go on.
+    pub(crate) fn open_session(&self, id: &str, cwd: PathBuf, settings: Settings) {
+        let mut state = self.state();
+        let opened = state.sessions.entry(id.to_owned());
+        let session = opened.or_insert_with(|| AcpSession::new(id));
+        session.open(cwd, settings);
     }
 
     pub(crate) fn find(&self, thread: &str) -> Option<Arc<AcpSession>> {
@@ -84,8 +92,13 @@ impl Agent {
         found.ok_or_else(|| Error::session_not_found(id.clone()))
     }
 
-    pub(crate) fn close_session(&self, id: &SessionId) -> Option<Arc<AcpSession>> {
-        self.state().sessions.remove(&*id.0)
+    pub(crate) fn close_session(&self, id: &SessionId) {
+        self.state().sessions.remove(&*id.0);
+        self.children().forget(id);
+    }
+
+    pub(crate) fn children(&self) -> MutexGuard<'_, Children> {
+        self.children.lock()
     }
 
     pub(crate) fn sessions(&self) -> Vec<Arc<AcpSession>> {
@@ -109,6 +122,12 @@ impl Agent {
     pub(crate) async fn update(&self, session: &SessionId, update: SessionUpdate) {
         let params = SessionNotification::new(session.clone(), update);
         self.peer.notify("session/update", params).await;
+    }
+
+    pub(crate) async fn send_all(&self, updates: Vec<SessionNotification>) {
+        for update in updates {
+            self.peer.notify("session/update", update).await;
+        }
     }
 
     /// Sends a request to the engine.
@@ -136,15 +155,6 @@ impl Agent {
             Err(error) => {
                 tokio::spawn(responder.respond(Err::<(), _>(error)));
             }
-        }
-    }
-
-    /// Cancels a request of the client: a prompt or a login. All other requests are short and run to their end.
-    pub(crate) fn cancel_request(self: &Arc<Self>, id: &JsonRpcId) {
-        self.peer.cancel(id);
-        let sessions = self.sessions();
-        if let Some(session) = sessions.iter().find(|session| session.state().run.has(id)) {
-            crate::prompt::cancel(self, session);
         }
     }
 }

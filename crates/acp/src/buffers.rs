@@ -15,8 +15,9 @@ use codex_app_server_protocol::v2::{PatchApplyStatus, ThreadItem};
 use serde_json::Value;
 
 use crate::agent::Agent;
+use crate::messages::{message_chunk, notice};
 use crate::session::AcpSession;
-use crate::{diffs, errors, prompt_blocks, updates};
+use crate::{diffs, errors, prompt_blocks};
 
 /// Longer buffers are not added to a prompt.
 const LIMIT: usize = 1024 * 1024;
@@ -137,12 +138,9 @@ async fn notify_conflict(agent: &Agent, session: &AcpSession, path: &Path) {
         path.display()
     );
     let updates = if agent.client_features().notices {
-        updates::notice(NoticeSeverity::Warning, &title, None)
+        notice(NoticeSeverity::Warning, &title, None)
     } else {
-        vec![updates::message_chunk(
-            &format!("\n\nWarning: {title}\n\n"),
-            None,
-        )]
+        vec![message_chunk(&format!("\n\nWarning: {title}\n\n"), None)]
     };
     for update in updates {
         agent.update(&session.id, update).await;

@@ -13,6 +13,10 @@ pub(crate) struct ClientFeatures {
     pub(crate) compaction: bool,
     pub(crate) plans: bool,
     pub(crate) terminal_login: bool,
+    /// It runs commands in terminals of its own.
+    pub(crate) terminals: bool,
+    /// It shows the conversations of agents that a session starts.
+    pub(crate) subagents: bool,
     /// It shows the output of commands from `_meta`: a convention outside of the protocol.
     pub(crate) terminal_output: bool,
 }
@@ -33,6 +37,8 @@ impl From<&ClientCapabilities> for ClientFeatures {
             compaction: session.is_some_and(|session| session.compaction.is_some()),
             plans: client.plan.is_some(),
             terminal_login: client.auth.terminal,
+            terminals: client.terminal,
+            subagents: client.subagents.is_some(),
             terminal_output: meta
                 .is_some_and(|meta| meta.get("terminal_output") == Some(&true.into())),
         }

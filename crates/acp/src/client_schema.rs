@@ -1,11 +1,14 @@
 //! The messages that an ACP client may send, for checking recorded conversations.
 
+use crate::settings::SetModelRequest;
+use crate::steering::SteeringRequest;
 use agent_client_protocol_schema::v1::{
     AuthenticateRequest, CancelNotification, CloseSessionRequest, CreateElicitationResponse,
-    DeleteSessionRequest, ForkSessionRequest, InitializeRequest, ListSessionsRequest,
-    LoadSessionRequest, LogoutRequest, NewSessionRequest, PromptRequest, ReadTextFileResponse,
-    RequestPermissionResponse, ResumeSessionRequest, SetSessionConfigOptionRequest,
-    SetSessionModeRequest, SetSessionTitleRequest, WriteTextFileResponse,
+    CreateTerminalResponse, DeleteSessionRequest, ForkSessionRequest, InitializeRequest,
+    ListSessionsRequest, LoadSessionRequest, LogoutRequest, NewSessionRequest, PromptRequest,
+    ReadTextFileResponse, RequestPermissionResponse, ResumeSessionRequest,
+    SetSessionConfigOptionRequest, SetSessionModeRequest, SetSessionTitleRequest,
+    TerminalOutputResponse, WaitForTerminalExitResponse, WriteTextFileResponse,
 };
 use codex_client::{MessageSchema, SchemaViolation};
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -51,7 +54,9 @@ fn request(method: &str, params: Option<&RawValue>) -> Checked {
         "session/set_title" => shape::<SetSessionTitleRequest>(params),
         "session/set_mode" => shape::<SetSessionModeRequest>(params),
         "session/set_config_option" => shape::<SetSessionConfigOptionRequest>(params),
+        "session/set_model" => shape::<SetModelRequest>(params),
         "session/prompt" => shape::<PromptRequest>(params),
+        "_session/steering" => shape::<SteeringRequest>(params),
         method => other(method),
     }
 }
@@ -69,6 +74,9 @@ fn result(method: &str, result: Option<&RawValue>) -> Checked {
         "session/request_permission" => shape::<RequestPermissionResponse>(result),
         "elicitation/create" => shape::<CreateElicitationResponse>(result),
         "fs/read_text_file" => shape::<ReadTextFileResponse>(result),
+        "terminal/create" => shape::<CreateTerminalResponse>(result),
+        "terminal/output" => shape::<TerminalOutputResponse>(result),
+        "terminal/wait_for_exit" => shape::<WaitForTerminalExitResponse>(result),
         // Clients answer with null as well.
         "fs/write_text_file" => shape::<Option<WriteTextFileResponse>>(result),
         _ => shape::<IgnoredAny>(result),

@@ -21,8 +21,7 @@ const GIT_DIFF: [&str; 6] = [
 
 pub(crate) async fn diff(agent: &Agent, session: &AcpSession) -> Result<String, Error> {
     let command: Vec<_> = GIT_DIFF.into_iter().chain(["HEAD"]).collect();
-    let params =
-        json!({ "command": command, "cwd": session.cwd, "sandboxPolicy": { "type": "readOnly" } });
+    let params = json!({ "command": command, "cwd": session.cwd(), "sandboxPolicy": { "type": "readOnly" } });
     let run = agent.call("command/exec", &params).await?;
     if run["exitCode"] != 0 {
         let message = run["stderr"].as_str().unwrap_or_default().trim();
@@ -54,7 +53,7 @@ pub(crate) async fn status(agent: &Agent, session: &AcpSession) -> Result<String
     let mut text = String::new();
     let lines = [
         ("Session", session.thread_id()),
-        ("Folder", &session.cwd.to_string_lossy()),
+        ("Folder", &state.cwd.to_string_lossy()),
         ("Model", &state.settings.model),
         ("Effort", effort),
         ("Mode", &mode.0),

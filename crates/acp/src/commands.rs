@@ -9,9 +9,9 @@ use agent_client_protocol_schema::v1::{
 use serde_json::{Value, json};
 
 use crate::agent::Agent;
+use crate::messages::message_chunk;
 use crate::session::AcpSession;
-use crate::updates::message_chunk;
-use crate::{command_texts, errors, saved_prompts, settings};
+use crate::{command_texts, errors, saved_prompts, settings, undo};
 
 /// Name, description, and a hint for the argument.
 const COMMANDS: [(&str, &str, Option<&str>); 11] = [
@@ -38,7 +38,7 @@ const COMMANDS: [(&str, &str, Option<&str>); 11] = [
     ("diff", "Show what is not committed", None),
     (
         "undo",
-        "Take the last turn out of the conversation; files stay as they are",
+        "Take back the last turn, with the files that it changed",
         None,
     ),
     (
@@ -112,11 +112,7 @@ pub(crate) async fn run(
         "status" => command_texts::status(agent, session).await?,
         "mcp" => command_texts::servers(agent, session).await?,
         "skills" => command_texts::skills(&skills(agent, session).await?),
-        "undo" => {
-            let params = json!({ "threadId": session.thread_id(), "numTurns": 1 });
-            agent.call("thread/rollback", &params).await?;
-            "The last turn is out of the conversation. Files are as they were.".to_owned()
-        }
+        "undo" => undo::last_turn(agent, session).await?,
         "logout" => {
             agent.call("account/logout", &Value::Null).await?;
             "Logged out.".to_owned()
@@ -176,7 +172,7 @@ async fn plan(
 /// The skills of the session's folder that are on.
 async fn skills(agent: &Agent, session: &AcpSession) -> Result<Vec<Value>, Error> {
     let list = agent
-        .call("skills/list", &json!({ "cwds": [session.cwd] }))
+        .call("skills/list", &json!({ "cwds": [session.cwd()] }))
         .await?;
     let all = list["data"].as_array().into_iter().flatten();
     let all = all.flat_map(|of_folder| of_folder["skills"].as_array().into_iter().flatten());

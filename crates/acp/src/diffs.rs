@@ -7,15 +7,23 @@
 use std::path::{Path, PathBuf};
 
 use agent_client_protocol_schema::v1::{Diff, ToolCallContent};
-use codex_app_server_protocol::v2::{FileUpdateChange, PatchChangeKind};
+use codex_app_server_protocol::v2::{FileUpdateChange, PatchChangeKind, ThreadItem};
 use diffy::{Line, Patch};
 use serde_json::{Map, json};
 
 /// Larger files have no diff.
 const LIMIT: u64 = 1024 * 1024;
 
+/// The diffs of an item, if it is a patch.
+pub(crate) async fn of_item(item: &ThreadItem) -> Vec<ToolCallContent> {
+    match item {
+        ThreadItem::FileChange { changes, .. } => contents(changes.clone()).await,
+        _ => Vec::new(),
+    }
+}
+
 /// The diffs of changes to files below `cwd`. Reads the files, away from the runtime's thread.
-pub(crate) async fn contents(changes: Vec<FileUpdateChange>) -> Vec<ToolCallContent> {
+async fn contents(changes: Vec<FileUpdateChange>) -> Vec<ToolCallContent> {
     let made = tokio::task::spawn_blocking(move || {
         let shown = changes
             .iter()

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::agent::Agent;
-use crate::{errors, initialize, listing, login, open, prompt, settings};
+use crate::{errors, initialize, listing, login, open, prompt, settings, steering};
 
 /// `$/cancel_request`.
 #[derive(Deserialize)]
@@ -57,8 +57,10 @@ fn request(agent: &Arc<Agent>, responder: Responder, method: &str, params: &RawV
         "session/delete" => agent.serve(params, responder, listing::delete),
         "session/set_title" => agent.serve(params, responder, listing::set_title),
         "session/set_mode" => agent.serve(params, responder, settings::set_mode),
+        "session/set_model" => agent.serve(params, responder, settings::set_model),
         "session/set_config_option" => agent.serve(params, responder, settings::set_option),
         "session/prompt" => prompt::take(agent, params, responder),
+        "_session/steering" => agent.serve(params, responder, steering::steer),
         _ => {
             let error = Error::method_not_found().data(serde_json::Value::from(method));
             tokio::spawn(responder.respond(Err::<(), _>(error)));
@@ -78,7 +80,9 @@ fn notification(agent: &Arc<Agent>, method: &str, params: &RawValue) {
         }
         "$/cancel_request" => {
             if let Ok(cancel) = errors::read::<CancelRequest>(params) {
-                agent.cancel_request(&cancel.request_id);
+                // A prompt or a login. All other requests are short and run to their end.
+                agent.peer.cancel(&cancel.request_id);
+                prompt::cancel_request(agent, &cancel.request_id);
             }
         }
         _ => tracing::debug!(method, "unknown notification"),

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use agent_client_protocol_schema::v1::{
-    ConfigOptionUpdate, CurrentModeUpdate, SessionUpdate, ToolCallContent,
-};
+use agent_client_protocol_schema::v1::ToolCallContent;
 use codex_app_server_protocol::rpc::RequestId;
 use codex_app_server_protocol::{ServerNotification, ServerRequest};
 use codex_client::Adapter;
@@ -13,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::agent::Agent;
 use crate::session::AcpSession;
-use crate::{buffers, dispatch, open, prompt, questions};
+use crate::{buffers, diffs, dispatch, prompt, questions, settings};
 
 impl Adapter for Agent {
     fn receive(self: &Arc<Self>, incoming: Incoming) {
@@ -39,12 +37,26 @@ async fn notified(agent: &Arc<Agent>, notification: &ServerNotification) {
             .unwrap_or_else(|| "the login failed".to_owned());
         agent.end_login(id, if it.success { Ok(()) } else { Err(failed) });
     }
-    let session = notification
-        .thread_id()
-        .and_then(|thread| agent.find(thread));
-    if let Some(session) = session {
-        notified_of_session(agent, &session, notification).await;
+    let Some(thread) = notification.thread_id() else {
+        return;
+    };
+    match agent.find(thread) {
+        Some(session) => notified_of_session(agent, &session, notification).await,
+        None => notified_of_child(agent, thread, notification).await,
     }
+}
+
+/// Handles a notification of a thread that is not a session: of an agent, if the client knows child sessions.
+async fn notified_of_child(agent: &Agent, thread: &str, notification: &ServerNotification) {
+    let client_features = agent.client_features();
+    if !client_features.subagents {
+        return;
+    }
+    let diffs = diffs_in(notification).await;
+    let updates = agent
+        .children()
+        .notified(thread, notification, diffs, client_features);
+    agent.send_all(updates).await;
 }
 
 async fn notified_of_session(
@@ -60,56 +72,29 @@ async fn notified_of_session(
     for update in updates {
         agent.update(&session.id, update).await;
     }
+    if agent.client_features().subagents {
+        let updates = agent.children().follow(notification);
+        agent.send_all(updates).await;
+    }
     match notification {
-        ServerNotification::TurnStarted(it) => begin(agent, session, &it.turn.id),
-        ServerNotification::TurnCompleted(it) => prompt::complete(session, &it.turn).await,
+        ServerNotification::TurnStarted(it) => prompt::begin(agent, session, &it.turn.id),
+        ServerNotification::TurnCompleted(it) => prompt::complete(agent, session, &it.turn).await,
         ServerNotification::ItemCompleted(it) => buffers::after(agent, session, &it.item),
         ServerNotification::ThreadTokenUsageUpdated(it) => {
             session.state().tokens = Some(it.token_usage.total.clone());
         }
         ServerNotification::ThreadSettingsUpdated(it) => {
             session.state().settings.take(&json!(it.thread_settings));
-            send_changed_settings(agent, session).await;
+            settings::send_changed(agent, session).await;
         }
         _ => {}
     }
 }
 
-fn begin(agent: &Arc<Agent>, session: &Arc<AcpSession>, turn: &str) {
-    let Some(begun) = session.state().run.begin(turn) else {
-        return;
-    };
-    let (agent, session, turn) = (Arc::clone(agent), Arc::clone(session), turn.to_owned());
-    tokio::spawn(async move {
-        if begun.interrupt {
-            prompt::interrupt(&agent, &session).await;
-        }
-        for inputs in begun.more {
-            prompt::steer(&agent, &session, &turn, inputs).await;
-        }
-    });
-}
-
 async fn diffs_in(notification: &ServerNotification) -> Vec<ToolCallContent> {
     match notification {
-        ServerNotification::ItemStarted(it) => open::diffs_of(&it.item).await,
-        ServerNotification::ItemCompleted(it) => open::diffs_of(&it.item).await,
+        ServerNotification::ItemStarted(it) => diffs::of_item(&it.item).await,
+        ServerNotification::ItemCompleted(it) => diffs::of_item(&it.item).await,
         _ => Vec::new(),
     }
-}
-
-/// Sends the settings of the session if they changed since the last update.
-pub(crate) async fn send_changed_settings(agent: &Agent, session: &AcpSession) {
-    let (options, mode) = {
-        let mut state = session.state();
-        let options = state.changed_options(agent.client_features());
-        (options, state.settings.mode_state().current_mode_id)
-    };
-    let Some(options) = options else {
-        return;
-    };
-    let mode = SessionUpdate::CurrentModeUpdate(CurrentModeUpdate::new(mode));
-    agent.update(&session.id, mode).await;
-    let options = SessionUpdate::ConfigOptionUpdate(ConfigOptionUpdate::new(options));
-    agent.update(&session.id, options).await;
 }

@@ -11,7 +11,7 @@ use agent_client_protocol_schema::v1::{
 
 use crate::agent::Agent;
 use crate::client_features::ClientFeatures;
-use crate::login;
+use crate::{login, steering};
 
 /// Always replies with version 1, the only supported one. May be called again.
 pub(crate) fn answer(agent: &Agent, request: &InitializeRequest) -> InitializeResponse {
@@ -23,6 +23,7 @@ pub(crate) fn answer(agent: &Agent, request: &InitializeRequest) -> InitializeRe
         .agent_capabilities(capabilities())
         .auth_methods(login::methods(&agent.program, client_features))
         .agent_info(info)
+        .meta(steering::meta())
 }
 
 fn capabilities() -> AgentCapabilities {

@@ -9,9 +9,13 @@
 //! `permission`, `forms`, `options`, `prompt_blocks`, `mcp_servers`. `run` is the table of the lifecycle of a prompt.
 
 mod agent;
+mod ask;
 mod buffers;
+mod call_content;
+mod children;
 mod client_features;
 mod client_schema;
+mod command_calls;
 mod command_texts;
 mod commands;
 mod diffs;
@@ -20,41 +24,37 @@ mod engine;
 mod errors;
 mod forms;
 mod initialize;
+mod input;
 mod listing;
 mod login;
 mod mcp_servers;
+mod messages;
+mod modes;
 mod open;
 mod options;
 mod permission;
+mod program;
 mod prompt;
 mod prompt_blocks;
 mod questions;
+mod replay;
 mod run;
 mod saved_prompts;
 mod session;
 mod settings;
+mod steering;
+mod terminals;
 mod tool_calls;
+mod undo;
 mod updates;
 
 use codex_client::{AdapterError, Client, serve_adapter};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use client_schema::CLIENT_SCHEMA;
+pub use program::Program;
 
 use crate::agent::Agent;
-
-/// The program that contains the agent.
-#[derive(Clone, Debug)]
-pub struct Program {
-    /// Sent in `agentInfo`.
-    pub name: &'static str,
-    /// Sent in `agentInfo`.
-    pub version: &'static str,
-    /// The API key from the environment, used for the login.
-    pub api_key: Option<String>,
-    /// Opens a page in the browser of this machine; none if that is not wanted.
-    pub open_page: Option<fn(&str)>,
-}
 
 /// Serves an editor until it closes the input, or until `stop` completes. Shuts the engine down at the end.
 ///

@@ -12,7 +12,8 @@ use serde_json::json;
 
 use crate::agent::Agent;
 use crate::client_features::ClientFeatures;
-use crate::{Program, errors};
+use crate::errors;
+use crate::program::Program;
 
 const CHATGPT: &str = "chat-gpt";
 const API_KEY: &str = "api-key";

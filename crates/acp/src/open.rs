@@ -9,19 +9,17 @@ use agent_client_protocol_schema::v1::{
     ResumeSessionResponse, SessionConfigOption, SessionId, SessionModeState, SessionUpdate,
     ToolCall, ToolCallStatus, ToolKind,
 };
-use codex_app_server_protocol::v2::{ThreadItem, Turn};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::agent::Agent;
+use crate::call_content::text;
+use crate::messages::notice;
 use crate::options::{ModelChoice, Settings};
 use crate::session::AcpSession;
-use crate::{commands, diffs, errors, mcp_servers, tool_calls, updates};
+use crate::{commands, errors, mcp_servers, replay, terminals};
 use codex_json_rpc::Responder;
-
-/// The number of stored turns per request.
-const PAGE: usize = 20;
 
 /// An open session, and the MCP servers of the request that were ignored because the configuration defines them.
 pub(crate) struct OpenedSession {
@@ -63,7 +61,7 @@ pub(crate) fn serve<P, R, F>(
 
 /// The environment of a session, a part of every request that opens one.
 struct SessionEnvironment<'a> {
-    cwd: &'a Path,
+    cwd: PathBuf,
     folders: &'a [PathBuf],
     servers: &'a [McpServer],
 }
@@ -72,11 +70,18 @@ struct SessionEnvironment<'a> {
 macro_rules! environment {
     ($request:expr) => {
         SessionEnvironment {
-            cwd: &$request.cwd,
+            cwd: working_folder(&$request.cwd)?,
             folders: &$request.additional_directories,
             servers: &$request.mcp_servers,
         }
     };
+}
+
+/// The folder of a session. The protocol demands an absolute path; some clients send one that begins at the folder of
+/// this process.
+fn working_folder(cwd: &Path) -> Result<PathBuf, Error> {
+    let found = std::path::absolute(cwd).ok().filter(|path| path.is_dir());
+    found.ok_or_else(|| errors::invalid(format!("there is no folder `{}`", cwd.display())))
 }
 
 pub(crate) async fn new(
@@ -99,7 +104,7 @@ pub(crate) async fn load(
     let opened = environment
         .reopen(&agent, "thread/resume", &request.session_id)
         .await?;
-    replay(&agent, &opened.session).await?;
+    replay::send(&agent, &opened.session).await?;
     let (modes, options) = state(&agent, &opened.session);
     let response = LoadSessionResponse::new();
     Ok((response.modes(modes).config_options(options), opened))
@@ -171,20 +176,25 @@ impl SessionEnvironment<'_> {
         let models = models(agent).await?;
         let workspace = config["sandbox_workspace_write"].clone();
         let mut params = json!({ "cwd": self.cwd, "persistExtendedHistory": true });
-        if let Some(id) = id {
-            params["threadId"] = json!(id);
-            params["excludeTurns"] = json!(true);
+        match id {
+            Some(id) => {
+                params["threadId"] = json!(id);
+                params["excludeTurns"] = json!(true);
+            }
+            // Stored threads keep their tools.
+            None if agent.client_features().terminals => {
+                params["dynamicTools"] = json!([terminals::spec()]);
+            }
+            None => {}
         }
         params["config"] = overrides(client_servers.servers, &workspace, &folders);
         // The session must exist before notifications of its thread are handled.
-        let (noting, cwd) = (Arc::clone(agent), self.cwd.to_owned());
+        let (noting, cwd) = (Arc::clone(agent), self.cwd.clone());
         let note = move |reply: &Value| {
-            let Some(id) = reply["thread"]["id"].as_str() else {
-                return;
-            };
-            let session = AcpSession::new(id, cwd);
-            session.state().settings = Settings::opened(reply, models, &workspace, &folders);
-            noting.open_session(session);
+            if let Some(id) = reply["thread"]["id"].as_str() {
+                let settings = Settings::opened(reply, models, &workspace, &folders);
+                noting.open_session(id, cwd, settings);
+            }
         };
         let reply = agent.engine.call_with_hook(method, &params, note).await;
         let reply = reply.map_err(errors::of_engine)?;
@@ -198,13 +208,8 @@ impl SessionEnvironment<'_> {
     }
 
     fn checked_folders(&self) -> Result<Vec<Value>, Error> {
-        let mut paths = self.folders.iter().map(PathBuf::as_path).chain([self.cwd]);
-        if let Some(path) = paths.find(|path| !path.is_absolute()) {
+        if let Some(path) = self.folders.iter().find(|path| !path.is_absolute()) {
             let message = format!("`{}` has to be an absolute path", path.display());
-            return Err(errors::invalid(message));
-        }
-        if !self.cwd.is_dir() {
-            let message = format!("there is no folder `{}`", self.cwd.display());
             return Err(errors::invalid(message));
         }
         Ok(self.folders.iter().map(|folder| json!(folder)).collect())
@@ -250,48 +255,13 @@ async fn models(agent: &Agent) -> Result<Vec<ModelChoice>, Error> {
     invocation.await.cloned()
 }
 
-/// Sends the stored items of the thread as updates.
-async fn replay(agent: &Agent, session: &AcpSession) -> Result<(), Error> {
-    let mut params = json!({ "threadId": session.thread_id(), "limit": PAGE,
-                             "sortDirection": "asc", "itemsView": "full" });
-    loop {
-        let mut page = agent.call("thread/turns/list", &params).await?;
-        let turns: Vec<Turn> =
-            serde_json::from_value(page["data"].take()).map_err(Error::into_internal_error)?;
-        for item in turns.iter().flat_map(|turn| &turn.items) {
-            let shown = diffs_of(item).await;
-            let updates = session
-                .state()
-                .projection
-                .replay(item, shown, agent.client_features());
-            for update in updates {
-                agent.update(&session.id, update).await;
-            }
-        }
-        match page["nextCursor"].take() {
-            Value::Null => return Ok(()),
-            cursor => params["cursor"] = cursor,
-        }
-    }
-}
-
-/// The diffs of an item, if it is a patch.
-pub(crate) async fn diffs_of(
-    item: &ThreadItem,
-) -> Vec<agent_client_protocol_schema::v1::ToolCallContent> {
-    match item {
-        ThreadItem::FileChange { changes, .. } => diffs::contents(changes.clone()).await,
-        _ => Vec::new(),
-    }
-}
-
 /// Tells the client which of its MCP servers were ignored because the configuration defines them.
 async fn notify_ignored_servers(agent: &Agent, opened: &OpenedSession) {
     let id = &opened.session.id;
     for name in &opened.ignored_servers {
         let title = format!("MCP server `{name}` is defined in the configuration, which is used");
         if agent.client_features().notices {
-            for update in updates::notice(NoticeSeverity::Warning, &title, None) {
+            for update in notice(NoticeSeverity::Warning, &title, None) {
                 agent.update(id, update).await;
             }
             continue;
@@ -299,7 +269,7 @@ async fn notify_ignored_servers(agent: &Agent, opened: &OpenedSession) {
         let call = ToolCall::new(format!("mcp-server-{name}"), title.clone())
             .kind(ToolKind::Other)
             .status(ToolCallStatus::Failed)
-            .content(vec![tool_calls::text(title)]);
+            .content(vec![text(title)]);
         agent.update(id, SessionUpdate::ToolCall(call)).await;
     }
 }

@@ -8,38 +8,13 @@ use serde_json::{Value, json};
 
 use crate::client_features::ClientFeatures;
 use crate::errors;
+use crate::modes::{self, CONFIGURED, FULL_ACCESS, MODES};
 
 const MODE: &str = "mode";
 const COLLABORATION: &str = "collaboration_mode";
-const MODEL: &str = "model";
-const EFFORT: &str = "reasoning_effort";
+pub(crate) const MODEL: &str = "model";
+pub(crate) const EFFORT: &str = "reasoning_effort";
 const FAST: &str = "fast-mode";
-
-/// The modes: id, name, description.
-const MODES: [(&str, &str, &str); 3] = [
-    (
-        "read-only",
-        "Read only",
-        "Looks at files; asks before it changes anything.",
-    ),
-    (
-        "workspace-write",
-        "Workspace",
-        "Changes files of the workspace; asks before it goes beyond.",
-    ),
-    (
-        "agent-full-access",
-        "Full access",
-        "Never asks, and nothing confines it. Use it where something else protects the machine.",
-    ),
-];
-
-/// The mode for settings that match no other mode.
-const CONFIGURED: (&str, &str, &str) = (
-    "configured",
-    "As configured",
-    "The approval policy and sandbox of the configuration.",
-);
 
 /// A model that the user can choose.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,7 +67,7 @@ impl Settings {
         workspace: &Value,
         roots: &[Value],
     ) -> Self {
-        let policy = workspace_policy(workspace, roots);
+        let policy = modes::workspace_policy(workspace, roots);
         let mut settings = Self {
             workspace: policy,
             models,
@@ -114,11 +89,15 @@ impl Settings {
             self.model = model.to_owned();
         }
         self.effort = reported["effort"].as_str().map(str::to_owned);
-        self.mode = mode_of(&reported["approvalPolicy"], &reported["sandboxPolicy"]);
+        self.mode = modes::mode_of(&reported["approvalPolicy"], &reported["sandboxPolicy"]);
         self.is_fast = matches!(reported["serviceTier"].as_str(), Some("fast" | "priority"));
         if let Some(mode) = reported["collaborationMode"]["mode"].as_str() {
             self.is_planning = mode == "plan";
         }
+    }
+
+    pub(crate) fn has_full_access(&self) -> bool {
+        self.mode == Some(FULL_ACCESS)
     }
 
     fn mode_id(&self) -> &'static str {
@@ -220,7 +199,7 @@ impl Settings {
         let (policy, sandbox) = match mode {
             "read-only" => ("on-request", json!({ "type": "readOnly" })),
             "workspace-write" => ("on-request", self.workspace.clone()),
-            "agent-full-access" => ("never", json!({ "type": "dangerFullAccess" })),
+            FULL_ACCESS => ("never", json!({ "type": "dangerFullAccess" })),
             _ if mode == self.mode_id() => return Ok(json!({})),
             _ => return Err(errors::invalid(format!("there is no mode `{mode}`"))),
         };
@@ -288,7 +267,7 @@ impl Settings {
     /// Applies a change that the engine accepted, until its notification arrives.
     pub(crate) fn assume(&mut self, change: &Value) {
         if let Some(sandbox) = change.get("sandboxPolicy") {
-            self.mode = mode_of(&change["approvalPolicy"], sandbox);
+            self.mode = modes::mode_of(&change["approvalPolicy"], sandbox);
         }
         if let Some(tier) = change.get("serviceTier") {
             self.is_fast = !tier.is_null();
@@ -307,36 +286,6 @@ impl Settings {
 
 fn choice(value: impl Into<String>, name: impl Into<String>) -> SessionConfigSelectOption {
     SessionConfigSelectOption::new(value.into(), name)
-}
-
-fn mode_of(approval: &Value, sandbox: &Value) -> Option<&'static str> {
-    match (approval.as_str()?, sandbox["type"].as_str()?) {
-        ("on-request", "readOnly") => Some("read-only"),
-        ("on-request", "workspaceWrite") => Some("workspace-write"),
-        ("never", "dangerFullAccess") => Some("agent-full-access"),
-        _ => None,
-    }
-}
-
-fn workspace_policy(configured: &Value, roots: &[Value]) -> Value {
-    let mut writable: Vec<Value> = configured["writable_roots"]
-        .as_array()
-        .cloned()
-        .unwrap_or_default();
-    writable.extend(
-        roots
-            .iter()
-            .filter(|root| !writable.contains(root))
-            .cloned()
-            .collect::<Vec<_>>(),
-    );
-    json!({
-        "type": "workspaceWrite",
-        "writableRoots": writable,
-        "networkAccess": configured["network_access"] == true,
-        "excludeTmpdirEnvVar": configured["exclude_tmpdir_env_var"] == true,
-        "excludeSlashTmp": configured["exclude_slash_tmp"] == true,
-    })
 }
 
 #[cfg(test)]

@@ -11,7 +11,8 @@ use codex_app_server_protocol::v2::{
 use codex_protocol::NetworkPolicyRuleAction;
 use serde_json::{Value, json};
 
-use crate::tool_calls;
+use crate::call_content::text;
+use crate::command_calls;
 
 /// The options of a permission request, with the reply to the engine for each.
 #[derive(Debug)]
@@ -64,7 +65,7 @@ pub(crate) fn command_call(params: &CommandExecutionRequestApprovalParams) -> To
         (Some(command), _) => {
             let actions = params.command_actions.as_deref().unwrap_or_default();
             let cwd = params.cwd.as_deref().unwrap_or_default();
-            tool_calls::command_outline(&params.item_id, command, cwd, actions)
+            command_calls::outline(&params.item_id, command, cwd, actions)
         }
         (None, Some(connection)) => {
             let title = format!("Connect to {}", connection.host);
@@ -81,7 +82,7 @@ pub(crate) fn command_call(params: &CommandExecutionRequestApprovalParams) -> To
 fn pending(call: ToolCall, reason: Option<&str>) -> ToolCall {
     let call = call.status(ToolCallStatus::Pending);
     match reason {
-        Some(reason) if call.content.is_empty() => call.content(vec![tool_calls::text(reason)]),
+        Some(reason) if call.content.is_empty() => call.content(vec![text(reason)]),
         _ => call,
     }
 }
@@ -275,120 +276,30 @@ pub(crate) fn tool_choices(about: &Value) -> PermissionChoices {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn command(more: &Value) -> CommandExecutionRequestApprovalParams {
-        let mut params = json!({ "threadId": "t", "turnId": "u", "itemId": "c", "cwd": "/w",
-                                 "command": "/bin/sh -c 'rm x'", "commandActions": [] });
-        for (name, value) in more.as_object().unwrap() {
-            params[name] = value.clone();
-        }
-        serde_json::from_value(params).unwrap()
-    }
-
-    fn ids(choices: &PermissionChoices) -> Vec<String> {
-        let options = choices.options();
-        options
-            .iter()
-            .map(|option| option.option_id.0.to_string())
-            .collect()
-    }
-
-    fn selected(id: &str) -> Option<RequestPermissionOutcome> {
-        let outcome = json!({ "outcome": "selected", "optionId": id });
-        Some(serde_json::from_value(outcome).unwrap())
-    }
-
-    #[test]
-    fn a_command_can_be_allowed_as_the_engine_offers_it() {
-        let rule = json!(["rm", "x"]);
-        let available = json!([
-            "accept",
-            { "acceptWithExecpolicyAmendment": { "execpolicy_amendment": rule } },
-            "cancel",
-        ]);
-        let choices = command_choices(&command(&json!({ "availableDecisions": available })));
-        let expected = [
-            "allow_once",
-            "accept_execpolicy_amendment",
-            "reject_once",
-            "cancel",
-        ];
-        assert_eq!(ids(&choices), expected);
-        let answer = choices.answer(selected("accept_execpolicy_amendment").as_ref());
-        assert_eq!(answer["decision"], available[1]);
-        assert!(choices.options()[1].name.ends_with("`rm x`"));
-    }
-
-    #[test]
-    fn without_an_offer_of_the_engine_the_usual_ones_are_made() {
-        let hosts = json!([{ "host": "a.example", "action": "allow" }, { "host": "b.example", "action": "deny" }]);
-        let choices = command_choices(&command(
-            &json!({ "proposedNetworkPolicyAmendments": hosts }),
-        ));
-        let expected = [
-            "allow_once",
-            "allow_for_session",
-            "host_rule_2",
-            "host_rule_3",
-            "reject_once",
-            "cancel",
-        ];
-        assert_eq!(ids(&choices), expected);
-        let kinds: Vec<_> = choices.options().iter().map(|option| option.kind).collect();
-        assert_eq!(
-            kinds[2..4],
-            [
-                PermissionOptionKind::AllowAlways,
-                PermissionOptionKind::RejectAlways
-            ]
-        );
-    }
-
-    #[test]
-    fn everything_else_is_a_refusal() {
-        let choices = command_choices(&command(&json!({})));
-        assert_eq!(choices.answer(None), json!({ "decision": "decline" }));
-        assert_eq!(
-            choices.answer(selected("odd").as_ref()),
-            json!({ "decision": "decline" })
-        );
-        let cancelled = Some(RequestPermissionOutcome::Cancelled);
-        assert_eq!(
-            choices.answer(cancelled.as_ref()),
-            json!({ "decision": "cancel" })
-        );
-    }
-
-    #[test]
-    fn a_waiting_command_shows_what_it_is_and_why() {
-        let call = json!(command_call(&command(&json!({ "reason": "writes" }))));
-        assert_eq!(call["title"], "rm x");
-        assert_eq!(call["content"][0]["content"]["text"], "writes");
-    }
-
-    #[test]
-    fn leave_for_a_tool_lasts_as_long_as_the_engine_offers() {
-        let about = json!({ "persist": ["session", "always"] });
-        let choices = tool_choices(&about);
-        assert_eq!(
-            ids(&choices),
-            [
-                "allow_once",
-                "allow_for_session",
-                "allow_always",
-                "reject_once"
-            ]
-        );
-        assert_eq!(
-            choices.answer(selected("allow_always").as_ref())["_meta"]["persist"],
-            "always"
-        );
-        assert_eq!(
-            ids(&tool_choices(&Value::Null)),
-            ["allow_once", "reject_once"]
-        );
+/// Options for a command in a terminal of the editor.
+pub(crate) fn terminal_choices() -> PermissionChoices {
+    use PermissionOptionKind as Kind;
+    let (yes, no) = (json!(true), json!(false));
+    PermissionChoices {
+        options: vec![
+            (
+                option(
+                    "allow_once",
+                    "Yes, in the editor's terminal",
+                    Kind::AllowOnce,
+                ),
+                yes,
+            ),
+            (
+                option("reject_once", "No, go on without it", Kind::RejectOnce),
+                no.clone(),
+            ),
+        ],
+        refusal: no.clone(),
+        cancel: no,
     }
 }
+
+#[cfg(test)]
+#[path = "permission_tests.rs"]
+mod tests;

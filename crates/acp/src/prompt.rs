@@ -1,152 +1,183 @@
 //! `session/prompt` and the replies to it. The state machine is in `run.rs`.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use agent_client_protocol_schema::v1::{
-    ContentBlock, Error, PromptRequest, PromptResponse, StopReason, Usage,
-};
+use agent_client_protocol_schema::v1::{Error, PromptRequest, PromptResponse, StopReason, Usage};
 use codex_app_server_protocol::v2::{TokenUsageBreakdown, Turn, TurnStatus, UserInput};
+use codex_json_rpc::{JsonRpcId, Responder};
+use serde_json::json;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
 use crate::agent::Agent;
 use crate::commands::{self, CommandOutcome};
-use crate::run::{PromptAction, WaitingPrompts};
+use crate::input::{self, Prompt};
+use crate::run::{PromptAction, RunEnd, SteeringPrompt, WaitingPrompts};
 use crate::session::AcpSession;
-use crate::{buffers, errors, prompt_blocks};
-use codex_json_rpc::Responder;
+use crate::{errors, settings};
+
+/// Stands in the error of a turn before the reason why the model's service cut the response short.
+const INCOMPLETE: &str = "Incomplete response returned, reason: ";
 
 /// Accepts a prompt. A later cancel applies to it.
 pub(crate) fn take(agent: &Arc<Agent>, params: &RawValue, responder: Responder) {
     let read = errors::read::<PromptRequest>(params).and_then(|request| {
         let session = agent.session(&request.session_id)?;
-        let inputs = prompt_blocks::inputs(&request.prompt, &HashMap::new())?;
-        Ok((session, inputs, request.prompt))
+        Ok((session, Prompt::read(request.prompt)?))
     });
-    let (session, inputs, blocks) = match read {
+    let (session, prompt) = match read {
         Ok(read) => read,
         Err(error) => {
             tokio::spawn(responder.respond(Err::<(), _>(error)));
             return;
         }
     };
-    let next = {
-        let mut state = session.state();
-        state.tokens_before = state.tokens.clone();
-        state.run.prompt(responder, inputs)
-    };
-    let agent = Arc::clone(agent);
-    match next {
-        PromptAction::Start(inputs) => {
-            tokio::spawn(async move { start(&agent, &session, inputs, &blocks).await });
-        }
-        PromptAction::Steer(turn, inputs) => {
-            tokio::spawn(async move { steer(&agent, &session, &turn, inputs).await });
-        }
+    let action = session.state().run.prompt(responder, prompt);
+    match action {
+        PromptAction::Start(prompt) => spawn_start(agent, &session, prompt),
+        PromptAction::Steer(steering) => spawn_steer(agent, &session, steering),
         PromptAction::Wait => {}
     }
 }
 
-/// Starts a turn, or runs a command that needs none.
+fn spawn_start(agent: &Arc<Agent>, session: &Arc<AcpSession>, prompt: Prompt) {
+    let (agent, session) = (Arc::clone(agent), Arc::clone(session));
+    tokio::spawn(async move {
+        let mut next = Some(prompt);
+        while let Some(prompt) = next {
+            next = match start(&agent, &session, &prompt).await {
+                Ok(Started::Turn) => None,
+                Ok(Started::Nothing) => refuse(&session, Ok(StopReason::EndTurn)).await,
+                Err(error) => refuse(&session, Err(error)).await,
+            };
+            settings::send_changed(&agent, &session).await;
+        }
+    });
+}
+
+/// What a prompt started.
+enum Started {
+    Turn,
+    /// The prompt was a command that needs no turn.
+    Nothing,
+}
+
 async fn start(
     agent: &Arc<Agent>,
     session: &Arc<AcpSession>,
-    inputs: Vec<UserInput>,
-    blocks: &[ContentBlock],
-) {
-    let begun = match commands::parse(prompt_blocks::first_text(blocks)) {
-        Some(command) => commands::run(agent, session, command).await,
-        None => start_turn(agent, session, inputs, blocks)
-            .await
-            .map(|()| CommandOutcome::Turn),
+    prompt: &Prompt,
+) -> Result<Started, Error> {
+    let inputs = match commands::parse(prompt.first_text()) {
+        Some(command) => match commands::run(agent, session, command).await? {
+            CommandOutcome::Prompt(text) => vec![input::text(text)],
+            CommandOutcome::Turn => return Ok(Started::Turn),
+            CommandOutcome::Done => return Ok(Started::Nothing),
+        },
+        None => input::with_unsaved(agent, session, prompt).await?,
     };
-    match begun {
-        Ok(CommandOutcome::Turn) => {}
-        Ok(CommandOutcome::Done) => refuse(agent, session, Ok(StopReason::EndTurn)).await,
-        Ok(CommandOutcome::Prompt(text)) => {
-            let inputs = vec![UserInput::Text {
-                text,
-                text_elements: Vec::new(),
-            }];
-            if let Err(error) = turn(agent, session, &inputs).await {
-                refuse(agent, session, Err(error)).await;
-            }
-        }
-        Err(error) => refuse(agent, session, Err(error)).await,
-    }
+    let params = json!({ "threadId": session.thread_id(), "input": inputs });
+    agent.call("turn/start", &params).await?;
+    Ok(Started::Turn)
 }
 
-async fn start_turn(
+/// Replies to a prompt that started no turn, and returns the next one.
+async fn refuse(session: &AcpSession, outcome: Result<StopReason, Error>) -> Option<Prompt> {
+    let RunEnd { answered, next } = session.state().run.refuse()?;
+    answer(answered, outcome, None).await;
+    next
+}
+
+/// Adds the prompt to the running turn if that accepts it. Commands wait for its end.
+fn spawn_steer(agent: &Arc<Agent>, session: &Arc<AcpSession>, steering: SteeringPrompt<Prompt>) {
+    let SteeringPrompt { turn, id, input } = steering;
+    if commands::parse(input.first_text()).is_some() {
+        return;
+    }
+    let (agent, session) = (Arc::clone(agent), Arc::clone(session));
+    tokio::spawn(async move {
+        let Ok(inputs) = input::with_unsaved(&agent, &session, &input).await else {
+            return;
+        };
+        let owner = Arc::clone(&session);
+        let accepted = (turn.clone(), id);
+        let accept = move || owner.state().run.accepted(&accepted.0, &accepted.1);
+        if let Err(error) = steer(&agent, &session, &turn, &inputs, accept).await {
+            tracing::debug!(%error.message, "the prompt waits for the end of the turn");
+        }
+    });
+}
+
+/// Adds input to a turn. `accepted` runs before later messages of the engine are handled.
+pub(crate) async fn steer(
     agent: &Agent,
     session: &AcpSession,
-    inputs: Vec<UserInput>,
-    blocks: &[ContentBlock],
+    turn: &str,
+    inputs: &[UserInput],
+    accepted: impl FnOnce() + Send + 'static,
 ) -> Result<(), Error> {
-    let unsaved = buffers::unsaved(agent, session, blocks).await;
-    let inputs = if unsaved.is_empty() {
-        inputs
-    } else {
-        prompt_blocks::inputs(blocks, &unsaved)?
-    };
-    turn(agent, session, &inputs).await
-}
-
-async fn turn(agent: &Agent, session: &AcpSession, inputs: &[UserInput]) -> Result<(), Error> {
-    let params = json!({ "threadId": session.thread_id(), "input": inputs });
-    agent.call("turn/start", &params).await.map(|_: Value| ())
-}
-
-/// Adds input to a turn. If the turn accepts none, such as a review, the input is dropped.
-pub(crate) async fn steer(agent: &Agent, session: &AcpSession, turn: &str, inputs: Vec<UserInput>) {
     let params =
         json!({ "threadId": session.thread_id(), "input": inputs, "expectedTurnId": turn });
-    if let Err(error) = agent.call("turn/steer", &params).await {
-        let text = format!("This turn takes no further input: {}\n\n", error.message);
-        agent
-            .update(&session.id, crate::updates::message_chunk(&text, None))
-            .await;
+    let hook = move |_: &_| accepted();
+    let reply = agent.engine.call_with_hook("turn/steer", &params, hook);
+    reply.await.map(|_| ()).map_err(errors::of_engine)
+}
+
+/// A turn of the session started.
+pub(crate) fn begin(agent: &Arc<Agent>, session: &Arc<AcpSession>, turn: &str) {
+    let actions = {
+        let mut state = session.state();
+        state.tokens_before = state.tokens.clone();
+        state.run.begin(turn)
+    };
+    if actions.interrupt {
+        spawn_interrupt(agent, session);
+    }
+    for steering in actions.steering {
+        spawn_steer(agent, session, steering);
     }
 }
 
-/// Replies to a prompt that started no turn.
-async fn refuse(agent: &Agent, session: &AcpSession, outcome: Result<StopReason, Error>) {
-    let waiting = session.state().run.refuse();
-    if let Some(waiting) = waiting {
-        answer(waiting, outcome, None).await;
-    }
-    send_changed_settings(agent, session).await;
-}
-
-/// Sends the options if a command changed them.
-async fn send_changed_settings(agent: &Agent, session: &AcpSession) {
-    crate::engine::send_changed_settings(agent, session).await;
-}
-
-/// Replies to the prompts of a turn that ended, after all updates of the turn.
-pub(crate) async fn complete(session: &Arc<AcpSession>, turn: &Turn) {
-    let (waiting, usage, buffers) = {
+/// Replies to the prompts of a turn that ended, after all updates of the turn, and starts the next one.
+pub(crate) async fn complete(agent: &Arc<Agent>, session: &Arc<AcpSession>, turn: &Turn) {
+    let (end, usage, buffers) = {
         let mut state = session.state();
         let usage = spent(state.tokens.as_ref(), state.tokens_before.as_ref());
         (state.run.end(), usage, std::mem::take(&mut state.buffers))
     };
-    let Some(waiting) = waiting else {
+    let Some(RunEnd { answered, next }) = end else {
         return;
     };
-    let outcome = match turn.status {
-        TurnStatus::Interrupted => Ok(StopReason::Cancelled),
-        TurnStatus::Failed => Err(errors::of_turn(turn.error.as_ref())),
-        TurnStatus::Completed | TurnStatus::InProgress => Ok(StopReason::EndTurn),
-    };
+    let outcome = outcome_of(turn);
     if buffers.is_empty() {
-        return answer(waiting, outcome, usage).await;
+        answer(answered, outcome, usage).await;
+    } else {
+        tokio::spawn(async move {
+            for work in buffers {
+                let _ = work.await;
+            }
+            answer(answered, outcome, usage).await;
+        });
     }
-    tokio::spawn(async move {
-        for work in buffers {
-            let _ = work.await;
+    if let Some(prompt) = next {
+        spawn_start(agent, session, prompt);
+    }
+}
+
+fn outcome_of(turn: &Turn) -> Result<StopReason, Error> {
+    match turn.status {
+        TurnStatus::Interrupted => Ok(StopReason::Cancelled),
+        TurnStatus::Completed | TurnStatus::InProgress => Ok(StopReason::EndTurn),
+        TurnStatus::Failed => {
+            let message = turn
+                .error
+                .as_ref()
+                .map_or("", |error| error.message.as_str());
+            match message.split_once(INCOMPLETE) {
+                Some((_, "max_output_tokens")) => Ok(StopReason::MaxTokens),
+                Some((_, "content_filter")) => Ok(StopReason::Refusal),
+                _ => Err(errors::of_turn(turn.error.as_ref())),
+            }
         }
-        answer(waiting, outcome, usage).await;
-    });
+    }
 }
 
 async fn answer(waiting: WaitingPrompts, outcome: Result<StopReason, Error>, usage: Option<Usage>) {
@@ -181,16 +212,32 @@ fn spent(now: Option<&TokenUsageBreakdown>, before: Option<&TokenUsageBreakdown>
     Some(usage)
 }
 
-/// Cancels the running prompt, if there is one.
+/// Cancels the prompts of a session until now.
 pub(crate) fn cancel(agent: &Arc<Agent>, session: &Arc<AcpSession>) {
     if session.state().run.cancel() {
-        let (agent, session) = (Arc::clone(agent), Arc::clone(session));
-        tokio::spawn(async move { interrupt(&agent, &session).await });
+        spawn_interrupt(agent, session);
     }
 }
 
-/// Interrupts the running turn.
-pub(crate) async fn interrupt(agent: &Agent, session: &AcpSession) {
+/// Cancels one request, if it is a prompt: a waiting one alone, otherwise its turn.
+pub(crate) fn cancel_request(agent: &Arc<Agent>, id: &JsonRpcId) {
+    for session in agent.sessions() {
+        let queued = session.state().run.unqueue(id);
+        if let Some(responder) = queued {
+            let cancelled = PromptResponse::new(StopReason::Cancelled);
+            tokio::spawn(responder.respond(Ok::<_, Error>(cancelled)));
+        } else if session.state().run.has(id) {
+            cancel(agent, &session);
+        }
+    }
+}
+
+fn spawn_interrupt(agent: &Arc<Agent>, session: &Arc<AcpSession>) {
+    let (agent, session) = (Arc::clone(agent), Arc::clone(session));
+    tokio::spawn(async move { interrupt(&agent, &session).await });
+}
+
+async fn interrupt(agent: &Agent, session: &AcpSession) {
     let params = json!({ "threadId": session.thread_id(), "turnId": "" });
     // Fails if no turn runs, which is fine.
     let _ = agent.call("turn/interrupt", &params).await;
@@ -198,15 +245,13 @@ pub(crate) async fn interrupt(agent: &Agent, session: &AcpSession) {
 
 /// Ends a session: cancels its prompts and replies to them here, because no more notifications are handled.
 pub(crate) async fn end(agent: &Agent, session: &AcpSession) {
-    session.state().run.cancel();
+    let responders = session.state().run.close();
     interrupt(agent, session).await;
-    let waiting = {
-        let mut state = session.state();
-        state.run.end().or_else(|| state.run.refuse())
+    let waiting = WaitingPrompts {
+        responders,
+        is_cancelled: true,
     };
-    if let Some(waiting) = waiting {
-        answer(waiting, Ok(StopReason::Cancelled), None).await;
-    }
+    answer(waiting, Ok(StopReason::Cancelled), None).await;
 }
 
 #[cfg(test)]

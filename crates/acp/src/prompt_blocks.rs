@@ -103,14 +103,6 @@ pub(crate) fn linked_files(blocks: &[ContentBlock]) -> Vec<(String, PathBuf)> {
     files.collect()
 }
 
-/// The text at the beginning of a prompt.
-pub(crate) fn first_text(blocks: &[ContentBlock]) -> &str {
-    match blocks.first() {
-        Some(ContentBlock::Text(block)) => &block.text,
-        _ => "",
-    }
-}
-
 /// A part of a stored message as a content block.
 pub(crate) fn block_of(input: &UserInput) -> ContentBlock {
     match input {

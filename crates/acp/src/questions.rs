@@ -4,8 +4,7 @@
 use std::sync::Arc;
 
 use agent_client_protocol_schema::v1::{
-    RequestPermissionRequest, RequestPermissionResponse, SessionUpdate, ToolCall, ToolCallStatus,
-    ToolCallUpdate, ToolCallUpdateFields, ToolKind,
+    SessionUpdate, ToolCall, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
 };
 use codex_app_server_protocol::ServerRequest;
 use codex_app_server_protocol::rpc::RequestId;
@@ -15,14 +14,13 @@ use codex_app_server_protocol::v2::{
 use serde_json::{Value, json};
 
 use crate::agent::Agent;
-use crate::forms;
-use crate::permission::{self, PermissionChoices};
+use crate::ask::{permit, session_of};
 use crate::session::AcpSession;
-use crate::updates::AnnouncedCall;
+use crate::{forms, permission, terminals};
 
 /// Asks the client and returns the reply for the engine; none if no session or form fits.
 pub(crate) async fn answer(
-    agent: &Agent,
+    agent: &Arc<Agent>,
     id: &RequestId,
     request: &ServerRequest,
 ) -> Option<Value> {
@@ -42,57 +40,11 @@ pub(crate) async fn answer(
         }
         Q::McpServerElicitationRequest(it) => elicit(agent, id, it).await,
         Q::ToolRequestUserInput(it) => Some(ask_person(agent, it).await),
+        Q::DynamicToolCall(it) if it.tool == terminals::TOOL => {
+            Some(terminals::call(agent, it).await)
+        }
         _ => None,
     }
-}
-
-/// The session for a request. A request of a subagent goes to the only session, or to one with a running turn.
-fn session_of(agent: &Agent, thread: &str) -> Option<Arc<AcpSession>> {
-    let sessions = agent.sessions();
-    agent.find(thread).or_else(|| match sessions.as_slice() {
-        [only] => Some(Arc::clone(only)),
-        many => many
-            .iter()
-            .find(|session| session.state().run.is_running())
-            .cloned(),
-    })
-}
-
-/// Sends a permission request. Without a reply of the client it is refused.
-async fn permit(
-    agent: &Agent,
-    thread: &str,
-    call: ToolCall,
-    choices: &PermissionChoices,
-) -> Option<Value> {
-    let session = session_of(agent, thread)?;
-    let announced = session.state().projection.announce(call);
-    let update = match announced {
-        AnnouncedCall::Known(call) => whole(call),
-        AnnouncedCall::New(call) => {
-            let update = SessionUpdate::ToolCall(call.clone());
-            agent.update(&session.id, update).await;
-            whole(call)
-        }
-    };
-    let request = RequestPermissionRequest::new(session.id.clone(), update, choices.options());
-    let invocation = agent
-        .peer
-        .request("session/request_permission", request)
-        .await;
-    let reply: Option<RequestPermissionResponse> = invocation.ok();
-    Some(choices.answer(reply.as_ref().map(|reply| &reply.outcome)))
-}
-
-fn whole(call: ToolCall) -> ToolCallUpdate {
-    let fields = ToolCallUpdateFields::new()
-        .title(call.title)
-        .kind(call.kind)
-        .status(ToolCallStatus::Pending)
-        .content(Some(call.content).filter(|content| !content.is_empty()))
-        .locations(Some(call.locations).filter(|locations| !locations.is_empty()))
-        .raw_input(call.raw_input);
-    ToolCallUpdate::new(call.tool_call_id, fields)
 }
 
 /// A form of an MCP server, or the permission to call one of its tools.

@@ -2,37 +2,42 @@
 //!
 //! | state | a prompt | cancel | the engine refuses | a turn begins | the turn ends |
 //! |---|---|---|---|---|---|
-//! | idle | starting, ask for a turn | nothing | – | – | – |
-//! | starting | waits for the turn | is kept in mind | answered: the error, or `cancelled`; idle | running; what waits steers it; a cancel interrupts it | – |
-//! | running | steers the turn | interrupts it | – | – | all are answered; idle |
+//! | idle | starting, ask for a turn | nothing | – | running, without a prompt | – |
+//! | starting | is queued | all are kept in mind as cancelled | the first one has its reply, the next one is started | running; the queue steers it; a cancel interrupts it | – |
+//! | running | is queued and steers the turn, unless that is cancelled | interrupts it | – | – | its prompts have their reply, the next one in the queue is started |
 //!
-//! After a cancel every prompt is replied to with `cancelled`, however the turn ends. Turns that no prompt started
-//! change nothing.
+//! A prompt leaves the queue when the turn has accepted it. One that the turn does not accept, as a review does, gets
+//! a turn of its own afterwards. A cancel is for all prompts before it: they are replied to with `cancelled`, however
+//! the turn ends.
 
 use codex_json_rpc::{JsonRpcId, Responder};
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct PromptRun<I> {
-    state: RunState<I>,
+    state: RunState,
+    /// Prompts that are not part of a turn.
+    queue: Vec<QueuedPrompt<I>>,
+}
+
+#[derive(Debug)]
+struct QueuedPrompt<I> {
+    responder: Responder,
+    input: I,
 }
 
 #[derive(Debug, Default)]
-enum RunState<I> {
+enum RunState {
     #[default]
     Idle,
-    Starting {
-        waiting: WaitingPrompts,
-        /// Prompts that came before the turn started.
-        more: Vec<I>,
-    },
+    Starting(WaitingPrompts),
     Running {
         turn: String,
         waiting: WaitingPrompts,
     },
 }
 
-/// The prompts that the end of a turn replies to.
-#[derive(Debug)]
+/// The prompts that the end of a turn replies to. A turn that no prompt started may have none.
+#[derive(Debug, Default)]
 pub(crate) struct WaitingPrompts {
     pub(crate) responders: Vec<Responder>,
     pub(crate) is_cancelled: bool,
@@ -43,97 +48,141 @@ pub(crate) struct WaitingPrompts {
 pub(crate) enum PromptAction<I> {
     /// Start a turn.
     Start(I),
-    /// Add it to the turn with this id.
-    Steer(String, I),
-    /// Nothing: the turn has not started yet.
+    /// Add it to the running turn.
+    Steer(SteeringPrompt<I>),
+    /// Nothing: a turn is about to start or to end.
     Wait,
 }
 
-/// The actions when a turn starts.
+/// A queued prompt that the running turn may accept.
+#[derive(Debug, PartialEq)]
+pub(crate) struct SteeringPrompt<I> {
+    pub(crate) turn: String,
+    pub(crate) id: JsonRpcId,
+    pub(crate) input: I,
+}
+
+/// The actions when the turn of a prompt starts.
 #[derive(Debug, PartialEq)]
 pub(crate) struct TurnActions<I> {
     /// Interrupt the turn.
     pub(crate) interrupt: bool,
-    /// Add this input to the turn.
-    pub(crate) more: Vec<I>,
+    /// Add these to the turn.
+    pub(crate) steering: Vec<SteeringPrompt<I>>,
 }
 
-impl<I> PromptRun<I> {
+/// The actions when a turn ended, or could not be started.
+#[derive(Debug)]
+pub(crate) struct RunEnd<I> {
+    /// Reply to these.
+    pub(crate) answered: WaitingPrompts,
+    /// Start a turn with this.
+    pub(crate) next: Option<I>,
+}
+
+impl<I> Default for PromptRun<I> {
+    fn default() -> Self {
+        Self {
+            state: RunState::Idle,
+            queue: Vec::new(),
+        }
+    }
+}
+
+impl<I: Clone> PromptRun<I> {
     pub(crate) fn prompt(&mut self, responder: Responder, input: I) -> PromptAction<I> {
-        match &mut self.state {
+        let action = match &self.state {
             RunState::Idle => {
-                let waiting = WaitingPrompts {
-                    responders: vec![responder],
-                    is_cancelled: false,
-                };
-                let more = Vec::new();
-                self.state = RunState::Starting { waiting, more };
-                PromptAction::Start(input)
+                self.state = RunState::Starting(WaitingPrompts::of(responder));
+                return PromptAction::Start(input);
             }
-            RunState::Starting { waiting, more } => {
-                waiting.responders.push(responder);
-                more.push(input);
-                PromptAction::Wait
+            RunState::Running { turn, waiting } if !waiting.is_cancelled => {
+                PromptAction::Steer(SteeringPrompt {
+                    turn: turn.clone(),
+                    id: responder.id().clone(),
+                    input: input.clone(),
+                })
             }
-            RunState::Running { turn, waiting } => {
-                waiting.responders.push(responder);
-                PromptAction::Steer(turn.clone(), input)
-            }
+            RunState::Starting(_) | RunState::Running { .. } => PromptAction::Wait,
+        };
+        self.queue.push(QueuedPrompt { responder, input });
+        action
+    }
+
+    /// The running turn accepted a queued prompt.
+    pub(crate) fn accepted(&mut self, turn: &str, id: &JsonRpcId) {
+        if self.turn() == Some(turn)
+            && let Some(responder) = self.unqueue(id)
+            && let RunState::Running { waiting, .. } = &mut self.state
+        {
+            waiting.responders.push(responder);
         }
     }
 
-    /// Whether a running turn must be interrupted.
+    /// Takes a prompt out of the queue, to reply to it.
+    pub(crate) fn unqueue(&mut self, id: &JsonRpcId) -> Option<Responder> {
+        let mut queue = self.queue.iter();
+        let place = queue.position(|queued| queued.responder.id() == id)?;
+        Some(self.queue.remove(place).responder)
+    }
+
+    /// Cancels all prompts until now. Whether a running turn must be interrupted.
     pub(crate) fn cancel(&mut self) -> bool {
-        match &mut self.state {
-            RunState::Idle => false,
-            RunState::Starting { waiting, .. } => {
-                waiting.is_cancelled = true;
-                false
-            }
-            RunState::Running { waiting, .. } => {
-                waiting.is_cancelled = true;
-                true
-            }
-        }
+        let (waiting, is_running) = match &mut self.state {
+            RunState::Idle => return false,
+            RunState::Starting(waiting) => (waiting, false),
+            RunState::Running { waiting, .. } => (waiting, true),
+        };
+        waiting.is_cancelled = true;
+        let queued = self.queue.drain(..).map(|queued| queued.responder);
+        waiting.responders.extend(queued);
+        is_running
     }
 
-    /// Whether this request is a prompt that has no reply yet.
+    /// Whether this request is a prompt of the turn that starts or runs.
     pub(crate) fn has(&self, id: &JsonRpcId) -> bool {
         match &self.state {
             RunState::Idle => false,
-            RunState::Starting { waiting, .. } | RunState::Running { waiting, .. } => waiting
-                .responders
-                .iter()
-                .any(|responder| responder.id() == id),
+            RunState::Starting(waiting) | RunState::Running { waiting, .. } => {
+                let mut responders = waiting.responders.iter();
+                responders.any(|responder| responder.id() == id)
+            }
         }
     }
 
-    pub(crate) fn is_running(&self) -> bool {
-        matches!(self.state, RunState::Running { .. })
+    /// The running turn.
+    pub(crate) fn turn(&self) -> Option<&str> {
+        match &self.state {
+            RunState::Running { turn, .. } => Some(turn),
+            RunState::Idle | RunState::Starting(_) => None,
+        }
     }
 
     /// A turn started.
-    pub(crate) fn begin(&mut self, id: &str) -> Option<TurnActions<I>> {
-        let (waiting, more) = match std::mem::take(&mut self.state) {
-            RunState::Starting { waiting, more } => (waiting, more),
-            other => {
-                self.state = other;
-                return None;
-            }
+    pub(crate) fn begin(&mut self, id: &str) -> TurnActions<I> {
+        let waiting = match std::mem::take(&mut self.state) {
+            RunState::Idle => WaitingPrompts::default(),
+            RunState::Starting(waiting) | RunState::Running { waiting, .. } => waiting,
         };
-        let begun = TurnActions {
+        let queue = self.queue.iter().filter(|_| !waiting.is_cancelled);
+        let steering = queue.map(|queued| SteeringPrompt {
+            turn: id.to_owned(),
+            id: queued.responder.id().clone(),
+            input: queued.input.clone(),
+        });
+        let actions = TurnActions {
             interrupt: waiting.is_cancelled,
-            more,
+            steering: steering.collect(),
         };
         let turn = id.to_owned();
         self.state = RunState::Running { turn, waiting };
-        Some(begun)
+        actions
     }
 
     /// The turn ended.
-    pub(crate) fn end(&mut self) -> Option<WaitingPrompts> {
+    pub(crate) fn end(&mut self) -> Option<RunEnd<I>> {
         match std::mem::take(&mut self.state) {
-            RunState::Running { waiting, .. } => Some(waiting),
+            RunState::Running { waiting, .. } => Some(self.go_on(waiting)),
             other => {
                 self.state = other;
                 None
@@ -141,68 +190,45 @@ impl<I> PromptRun<I> {
         }
     }
 
-    /// The turn could not be started.
-    pub(crate) fn refuse(&mut self) -> Option<WaitingPrompts> {
+    /// The turn could not be started, or none was needed.
+    pub(crate) fn refuse(&mut self) -> Option<RunEnd<I>> {
         match std::mem::take(&mut self.state) {
-            RunState::Starting { waiting, .. } => Some(waiting),
+            RunState::Starting(waiting) => Some(self.go_on(waiting)),
             other => {
                 self.state = other;
                 None
             }
+        }
+    }
+
+    fn go_on(&mut self, answered: WaitingPrompts) -> RunEnd<I> {
+        let first = (!self.queue.is_empty()).then(|| self.queue.remove(0));
+        let next = first.map(|QueuedPrompt { responder, input }| {
+            self.state = RunState::Starting(WaitingPrompts::of(responder));
+            input
+        });
+        RunEnd { answered, next }
+    }
+
+    /// Takes all prompts, because the session closes.
+    pub(crate) fn close(&mut self) -> Vec<Responder> {
+        self.cancel();
+        match std::mem::take(&mut self.state) {
+            RunState::Idle => Vec::new(),
+            RunState::Starting(waiting) | RunState::Running { waiting, .. } => waiting.responders,
+        }
+    }
+}
+
+impl WaitingPrompts {
+    fn of(responder: Responder) -> Self {
+        Self {
+            responders: vec![responder],
+            is_cancelled: false,
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use codex_json_rpc::{LineQueue, Peer};
-
-    fn run() -> (PromptRun<&'static str>, Peer, LineQueue) {
-        let (peer, lines) = Peer::new("cancel");
-        (PromptRun::default(), peer, lines)
-    }
-
-    #[tokio::test]
-    async fn a_turn_answers_the_prompt_that_began_it_and_those_that_joined() {
-        let (mut run, peer, _lines) = run();
-        let responder = |id: i64| peer.responder(JsonRpcId::Number(id)).unwrap();
-        assert_eq!(run.prompt(responder(1), "a"), PromptAction::Start("a"));
-        assert_eq!(run.prompt(responder(2), "b"), PromptAction::Wait);
-        let begun = TurnActions {
-            interrupt: false,
-            more: vec!["b"],
-        };
-        assert_eq!(run.begin("u"), Some(begun));
-        assert_eq!(
-            run.prompt(responder(3), "c"),
-            PromptAction::Steer("u".to_owned(), "c")
-        );
-        assert!(run.has(&JsonRpcId::Number(3)));
-        let waiting = run.end().unwrap();
-        assert_eq!((waiting.responders.len(), waiting.is_cancelled), (3, false));
-        assert_eq!(run.prompt(responder(4), "d"), PromptAction::Start("d"));
-    }
-
-    #[tokio::test]
-    async fn a_cancel_before_the_turn_begins_interrupts_it() {
-        let (mut run, peer, _lines) = run();
-        assert!(!run.cancel());
-        run.prompt(peer.responder(JsonRpcId::Number(1)).unwrap(), "a");
-        assert!(!run.cancel());
-        assert!(run.begin("u").unwrap().interrupt);
-        assert!(run.cancel());
-        assert!(run.end().unwrap().is_cancelled);
-    }
-
-    #[tokio::test]
-    async fn a_turn_that_no_prompt_began_changes_nothing() {
-        let (mut run, peer, _lines) = run();
-        assert_eq!(run.begin("u"), None);
-        assert!(run.end().is_none());
-        run.prompt(peer.responder(JsonRpcId::Number(1)).unwrap(), "a");
-        // The end of an earlier turn.
-        assert!(run.end().is_none());
-        assert_eq!(run.refuse().unwrap().responders.len(), 1);
-    }
-}
+#[path = "run_tests.rs"]
+mod tests;

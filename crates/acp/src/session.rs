@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agent_client_protocol_schema::v1::{SessionConfigOption, SessionId};
-use codex_app_server_protocol::v2::{TokenUsageBreakdown, UserInput};
+use codex_app_server_protocol::v2::TokenUsageBreakdown;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::task::JoinHandle;
 
 use crate::client_features::ClientFeatures;
+use crate::input::Prompt;
 use crate::options::Settings;
 use crate::run::PromptRun;
 use crate::updates::Projection;
@@ -16,13 +17,13 @@ use crate::updates::Projection;
 #[derive(Debug)]
 pub(crate) struct AcpSession {
     pub(crate) id: SessionId,
-    pub(crate) cwd: PathBuf,
     state: Mutex<SessionState>,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct SessionState {
-    pub(crate) run: PromptRun<Vec<UserInput>>,
+    pub(crate) cwd: PathBuf,
+    pub(crate) run: PromptRun<Prompt>,
     pub(crate) projection: Projection,
     pub(crate) settings: Settings,
     /// The options that were sent to the client last.
@@ -35,12 +36,21 @@ pub(crate) struct SessionState {
 }
 
 impl AcpSession {
-    pub(crate) fn new(id: &str, cwd: PathBuf) -> Arc<Self> {
+    pub(crate) fn new(id: &str) -> Arc<Self> {
         Arc::new(Self {
             id: SessionId::new(id),
-            cwd,
             state: Mutex::default(),
         })
+    }
+
+    pub(crate) fn open(&self, cwd: PathBuf, settings: Settings) {
+        let mut state = self.state();
+        state.cwd = cwd;
+        state.settings = settings;
+    }
+
+    pub(crate) fn cwd(&self) -> PathBuf {
+        self.state().cwd.clone()
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, SessionState> {

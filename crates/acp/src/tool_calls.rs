@@ -3,15 +3,18 @@
 use std::path::Path;
 
 use agent_client_protocol_schema::v1::{
-    Content, ContentBlock, ImageContent, Meta, ResourceLink, Terminal, ToolCall, ToolCallContent,
-    ToolCallLocation, ToolCallStatus, ToolKind,
+    ContentBlock, ImageContent, ResourceLink, ToolCall, ToolCallContent, ToolCallLocation,
+    ToolCallStatus, ToolKind,
 };
 use codex_app_server_protocol::v2::{
-    CollabAgentTool, CollabAgentToolCallStatus, CommandAction, CommandExecutionStatus,
-    DynamicToolCallOutputContentItem, DynamicToolCallStatus, FileUpdateChange, McpToolCallStatus,
-    PatchApplyStatus, PatchChangeKind, ThreadItem, WebSearchAction,
+    CollabAgentTool, CollabAgentToolCallStatus, DynamicToolCallOutputContentItem,
+    DynamicToolCallStatus, FileUpdateChange, McpToolCallStatus, PatchApplyStatus, PatchChangeKind,
+    ThreadItem, WebSearchAction,
 };
-use serde_json::{Map, Value, json};
+use serde_json::json;
+
+use crate::call_content::{shown, text};
+use crate::command_calls::{self, TERMINAL_TOOL};
 
 /// The tool call for an item; none for items of other kinds. `diffs` are those of a patch. With `terminal` the output
 /// of a command is shown as a terminal.
@@ -22,7 +25,7 @@ pub(crate) fn of_item(
 ) -> Option<ToolCall> {
     use ThreadItem as I;
     Some(match item {
-        I::CommandExecution { .. } => command(item, terminal)?,
+        I::CommandExecution { .. } => command_calls::of_item(item, terminal)?,
         I::FileChange {
             id,
             changes,
@@ -60,113 +63,6 @@ pub(crate) fn of_item(
         | I::FunctionCallOutput { .. }
         | I::ContextCompaction { .. } => return None,
     })
-}
-
-fn shown(block: ContentBlock) -> ToolCallContent {
-    ToolCallContent::Content(Content::new(block))
-}
-
-/// Text as content of a tool call.
-pub(crate) fn text(text: impl Into<String>) -> ToolCallContent {
-    shown(ContentBlock::from(text.into()))
-}
-
-fn meta(name: &str, value: Value) -> Meta {
-    Map::from_iter([(name.to_owned(), value)])
-}
-
-/// The tool call of a command before it ran.
-pub(crate) fn command_outline(
-    id: &str,
-    command: &str,
-    cwd: &str,
-    actions: &[CommandAction],
-) -> ToolCall {
-    let script = script(command);
-    let call = match actions {
-        [CommandAction::Read { name, path, .. }] => {
-            let path = Path::new(cwd).join(path);
-            ToolCall::new(id.to_owned(), format!("Read file '{name}'"))
-                .kind(ToolKind::Read)
-                .locations(vec![ToolCallLocation::new(path)])
-        }
-        [CommandAction::ListFiles { path, .. }] => {
-            let place = path.as_deref().unwrap_or(".");
-            ToolCall::new(id.to_owned(), format!("List files in '{place}'")).kind(ToolKind::Read)
-        }
-        [CommandAction::Search { query, path, .. }] => {
-            let what = query.as_deref().map_or(script.as_str(), |query| query);
-            let place = path.as_deref().map(|path| format!(" in '{path}'"));
-            let title = format!("Search for '{what}'{}", place.unwrap_or_default());
-            ToolCall::new(id.to_owned(), title).kind(ToolKind::Search)
-        }
-        _ => ToolCall::new(id.to_owned(), script).kind(ToolKind::Execute),
-    };
-    call.raw_input(json!({ "command": command, "cwd": cwd }))
-}
-
-/// The script of a command line, without the shell that runs it.
-fn script(command: &str) -> String {
-    match shlex::split(command).as_deref() {
-        Some([_, flag, script]) if matches!(flag.as_str(), "-c" | "-lc") => script.clone(),
-        _ => command.to_owned(),
-    }
-}
-
-fn command(item: &ThreadItem, terminal: bool) -> Option<ToolCall> {
-    let ThreadItem::CommandExecution {
-        id,
-        command,
-        cwd,
-        status,
-        command_actions,
-        aggregated_output,
-        exit_code,
-        ..
-    } = item
-    else {
-        return None;
-    };
-    let call = command_outline(id, command, cwd, command_actions);
-    let output = aggregated_output
-        .as_ref()
-        .map(|output| output.as_str().into_owned());
-    let call = match (terminal, output.as_deref()) {
-        (true, _) => call.content(vec![ToolCallContent::Terminal(Terminal::new(id.clone()))]),
-        (false, Some(output)) if !output.is_empty() => call.content(vec![text(output)]),
-        (false, _) => call,
-    };
-    let status = match status {
-        CommandExecutionStatus::InProgress => {
-            let info = json!({ "terminal_id": id, "cwd": cwd });
-            return Some(
-                if terminal {
-                    call.meta(meta("terminal_info", info))
-                } else {
-                    call
-                }
-                .status(ToolCallStatus::InProgress),
-            );
-        }
-        CommandExecutionStatus::Completed => ToolCallStatus::Completed,
-        CommandExecutionStatus::Failed | CommandExecutionStatus::Declined => ToolCallStatus::Failed,
-    };
-    let exit = json!({ "terminal_id": id, "exit_code": exit_code, "signal": null });
-    let raw = json!({ "exit_code": exit_code, "formatted_output": output.unwrap_or_default() });
-    let call = if terminal {
-        call.meta(meta("terminal_exit", exit))
-    } else {
-        call
-    };
-    Some(call.status(status).raw_output(raw))
-}
-
-/// A piece of command output in `_meta`, as clients with terminals expect it.
-pub(crate) fn terminal_output(id: &str, data: &str) -> Meta {
-    meta(
-        "terminal_output",
-        json!({ "terminal_id": id, "data": data }),
-    )
 }
 
 /// The tool call of a patch, without its diffs.
@@ -275,6 +171,13 @@ fn dynamic_call(item: &ThreadItem) -> Option<ToolCall> {
     else {
         return None;
     };
+    let call = match arguments["command"].as_str() {
+        Some(command) if tool == TERMINAL_TOOL => command_calls::in_terminal(id, command, None),
+        _ => ToolCall::new(id.clone(), tool.clone())
+            .name(tool.clone())
+            .kind(ToolKind::Execute)
+            .raw_input(json!({ "tool": tool, "arguments": arguments })),
+    };
     let content = content_items.iter().flatten().map(|part| match part {
         DynamicToolCallOutputContentItem::InputText { text: part } => text(part.clone()),
         DynamicToolCallOutputContentItem::InputImage { image_url } => {
@@ -282,16 +185,11 @@ fn dynamic_call(item: &ThreadItem) -> Option<ToolCall> {
             shown(ContentBlock::ResourceLink(link))
         }
     });
-    let call = ToolCall::new(id.clone(), tool.clone())
-        .name(tool.clone())
-        .kind(ToolKind::Execute)
-        .raw_input(json!({ "tool": tool, "arguments": arguments }))
-        .content(content.collect())
-        .status(match status {
-            DynamicToolCallStatus::InProgress => ToolCallStatus::InProgress,
-            DynamicToolCallStatus::Completed => ToolCallStatus::Completed,
-            DynamicToolCallStatus::Failed => ToolCallStatus::Failed,
-        });
+    let call = call.content(content.collect()).status(match status {
+        DynamicToolCallStatus::InProgress => ToolCallStatus::InProgress,
+        DynamicToolCallStatus::Completed => ToolCallStatus::Completed,
+        DynamicToolCallStatus::Failed => ToolCallStatus::Failed,
+    });
     Some(call)
 }
 

@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use agent_client_protocol_schema::v1::{
-    CompactionStatus, CompactionUpdate, ContentBlock, ContentChunk, MessageId, Notice,
-    NoticeSeverity, Plan, PlanEntry, PlanEntryPriority, PlanEntryStatus, PlanMarkdown, PlanUpdate,
-    PlanUpdateContent, SessionInfoUpdate, SessionUpdate, ToolCall, ToolCallContent, ToolCallStatus,
-    ToolCallUpdate, ToolCallUpdateFields, ToolKind, UsageUpdate,
+    CompactionStatus, CompactionUpdate, ContentChunk, MessageId, NoticeSeverity, Plan, PlanEntry,
+    PlanEntryPriority, PlanEntryStatus, PlanMarkdown, PlanUpdate, PlanUpdateContent,
+    SessionInfoUpdate, SessionUpdate, ToolCall, ToolCallContent, ToolCallStatus, ToolCallUpdate,
+    ToolCallUpdateFields, ToolKind, UsageUpdate,
 };
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{
@@ -17,7 +17,8 @@ use codex_app_server_protocol::v2::{
 };
 
 use crate::client_features::ClientFeatures;
-use crate::{prompt_blocks, tool_calls};
+use crate::messages::{chunk, message_chunk, notice};
+use crate::{command_calls, prompt_blocks, tool_calls};
 
 /// What was sent to the client of a session.
 #[derive(Debug, Default)]
@@ -198,8 +199,12 @@ impl Projection {
     }
 
     /// The update for a tool call: all of it the first time, the members that may have changed later.
-    pub(crate) fn tool_call_update(&mut self, call: ToolCall) -> SessionUpdate {
+    /// A terminal of the editor stays the content of its call.
+    pub(crate) fn tool_call_update(&mut self, mut call: ToolCall) -> SessionUpdate {
         let id = call.tool_call_id.0.to_string();
+        if let Some(known) = self.open.get(&id).filter(|known| shows_terminal(known)) {
+            call.content.clone_from(&known.content);
+        }
         let is_over = matches!(
             call.status,
             ToolCallStatus::Completed | ToolCallStatus::Failed
@@ -300,9 +305,15 @@ impl Projection {
     }
 }
 
+fn shows_terminal(call: &ToolCall) -> bool {
+    let is_terminal = |content: &ToolCallContent| matches!(content, ToolCallContent::Terminal(_));
+    call.name.as_deref() == Some(command_calls::TERMINAL_TOOL)
+        && call.content.iter().any(is_terminal)
+}
+
 fn terminal_output(id: &str, data: &str) -> SessionUpdate {
     let update = ToolCallUpdate::new(id.to_owned(), ToolCallUpdateFields::new())
-        .meta(tool_calls::terminal_output(id, data));
+        .meta(command_calls::terminal_output(id, data));
     SessionUpdate::ToolCallUpdate(update)
 }
 
@@ -332,26 +343,6 @@ fn changes(call: ToolCall) -> ToolCallUpdate {
         .locations(locations)
         .raw_output(call.raw_output);
     ToolCallUpdate::new(call.tool_call_id, fields).meta(call.meta)
-}
-
-fn chunk(text: &str, message: Option<&str>) -> ContentChunk {
-    let id = message.map(|id| MessageId::new(id.to_owned()));
-    ContentChunk::new(ContentBlock::from(text.to_owned())).message_id(id)
-}
-
-/// A piece of an agent message.
-pub(crate) fn message_chunk(text: &str, message: Option<&str>) -> SessionUpdate {
-    SessionUpdate::AgentMessageChunk(chunk(text, message))
-}
-
-/// A notice for the user, outside of the conversation.
-pub(crate) fn notice(
-    severity: NoticeSeverity,
-    title: &str,
-    description: Option<&str>,
-) -> Vec<SessionUpdate> {
-    let notice = Notice::new(severity, title).description(description.map(str::to_owned));
-    vec![SessionUpdate::Notice(notice)]
 }
 
 fn plan(steps: &[TurnPlanStep]) -> SessionUpdate {

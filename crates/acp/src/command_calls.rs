@@ -1,0 +1,119 @@
+//! Converts commands to ACP tool calls. Pure.
+
+use std::path::Path;
+
+use agent_client_protocol_schema::v1::{
+    Meta, Terminal, TerminalId, ToolCall, ToolCallContent, ToolCallLocation, ToolCallStatus,
+    ToolKind,
+};
+use codex_app_server_protocol::v2::{CommandAction, CommandExecutionStatus, ThreadItem};
+use serde_json::{Map, Value, json};
+
+use crate::call_content::text;
+
+/// The tool that runs a command in a terminal of the editor.
+pub(crate) const TERMINAL_TOOL: &str = "editor_terminal";
+
+fn meta(name: &str, value: Value) -> Meta {
+    Map::from_iter([(name.to_owned(), value)])
+}
+
+/// The tool call of a command before it ran.
+pub(crate) fn outline(id: &str, command: &str, cwd: &str, actions: &[CommandAction]) -> ToolCall {
+    let script = script(command);
+    let call = match actions {
+        [CommandAction::Read { name, path, .. }] => {
+            let path = Path::new(cwd).join(path);
+            ToolCall::new(id.to_owned(), format!("Read file '{name}'"))
+                .kind(ToolKind::Read)
+                .locations(vec![ToolCallLocation::new(path)])
+        }
+        [CommandAction::ListFiles { path, .. }] => {
+            let place = path.as_deref().unwrap_or(".");
+            ToolCall::new(id.to_owned(), format!("List files in '{place}'")).kind(ToolKind::Read)
+        }
+        [CommandAction::Search { query, path, .. }] => {
+            let what = query.as_deref().map_or(script.as_str(), |query| query);
+            let place = path.as_deref().map(|path| format!(" in '{path}'"));
+            let title = format!("Search for '{what}'{}", place.unwrap_or_default());
+            ToolCall::new(id.to_owned(), title).kind(ToolKind::Search)
+        }
+        _ => ToolCall::new(id.to_owned(), script).kind(ToolKind::Execute),
+    };
+    call.raw_input(json!({ "command": command, "cwd": cwd }))
+}
+
+/// The script of a command line, without the shell that runs it.
+fn script(command: &str) -> String {
+    match shlex::split(command).as_deref() {
+        Some([_, flag, script]) if matches!(flag.as_str(), "-c" | "-lc") => script.clone(),
+        _ => command.to_owned(),
+    }
+}
+
+/// The tool call of a command, at any stage.
+pub(crate) fn of_item(item: &ThreadItem, terminal: bool) -> Option<ToolCall> {
+    let ThreadItem::CommandExecution {
+        id,
+        command,
+        cwd,
+        status,
+        command_actions,
+        aggregated_output,
+        exit_code,
+        ..
+    } = item
+    else {
+        return None;
+    };
+    let call = outline(id, command, cwd, command_actions);
+    let output = aggregated_output
+        .as_ref()
+        .map(|output| output.as_str().into_owned());
+    let call = match (terminal, output.as_deref()) {
+        (true, _) => call.content(vec![ToolCallContent::Terminal(Terminal::new(id.clone()))]),
+        (false, Some(output)) if !output.is_empty() => call.content(vec![text(output)]),
+        (false, _) => call,
+    };
+    let status = match status {
+        CommandExecutionStatus::InProgress => {
+            let info = json!({ "terminal_id": id, "cwd": cwd });
+            return Some(
+                if terminal {
+                    call.meta(meta("terminal_info", info))
+                } else {
+                    call
+                }
+                .status(ToolCallStatus::InProgress),
+            );
+        }
+        CommandExecutionStatus::Completed => ToolCallStatus::Completed,
+        CommandExecutionStatus::Failed | CommandExecutionStatus::Declined => ToolCallStatus::Failed,
+    };
+    let exit = json!({ "terminal_id": id, "exit_code": exit_code, "signal": null });
+    let raw = json!({ "exit_code": exit_code, "formatted_output": output.unwrap_or_default() });
+    let call = if terminal {
+        call.meta(meta("terminal_exit", exit))
+    } else {
+        call
+    };
+    Some(call.status(status).raw_output(raw))
+}
+
+/// A piece of command output in `_meta`, as clients with terminals expect it.
+pub(crate) fn terminal_output(id: &str, data: &str) -> Meta {
+    meta(
+        "terminal_output",
+        json!({ "terminal_id": id, "data": data }),
+    )
+}
+
+/// A command in a terminal of the editor.
+pub(crate) fn in_terminal(id: &str, command: &str, terminal: Option<TerminalId>) -> ToolCall {
+    let terminal = terminal.map(|id| ToolCallContent::Terminal(Terminal::new(id)));
+    ToolCall::new(id.to_owned(), command)
+        .name(TERMINAL_TOOL.to_owned())
+        .kind(ToolKind::Execute)
+        .raw_input(json!({ "command": command }))
+        .content(terminal.into_iter().collect())
+}
