@@ -2,6 +2,8 @@
 
 use std::process::Stdio;
 
+use codex_test_support::{HttpReply, ModelServer, sse};
+
 use crate::exec::ExecFolders;
 use crate::{repository, stdout_of};
 
@@ -56,4 +58,17 @@ fn an_input_that_never_ends_holds_up_nothing() {
     let open = child.stdin.take();
     assert!(child.wait_with_output().unwrap().status.success());
     drop(open);
+}
+
+#[tokio::test]
+async fn a_profile_may_be_a_file_of_its_own() {
+    let model = ModelServer::start([HttpReply::stream(&sse::text("done"))]);
+    let model = model.await.unwrap();
+    let place = ExecFolders::with_model(&model);
+    let profile = place.home.path().join("small.config.toml");
+    std::fs::write(profile, "model = \"small-model\"\n[features]\nunified_exec = false\n").unwrap();
+    let mut command = place.command(&["-p", "small", "hi"]);
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap());
+    assert_eq!(stdout_of(&output.await.unwrap()), "done\n");
+    assert_eq!(model.requests()[0].json()["model"], "small-model");
 }

@@ -3,22 +3,24 @@
 mod arguments;
 mod compatibility;
 mod follow;
+mod profile;
+mod prompt;
 mod thread;
 
 use std::fs;
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use codex_app_server::{InMemory, serve_in_memory};
 use codex_app_server_protocol::v2::TurnStatus;
-use codex_client::Client;
+use codex_client::{Client, TurnOutcome};
 use codex_scenario::Scenario;
 use serde_json::{Value, json};
 
 pub(crate) use arguments::{ExecArguments, ReviewArguments};
-use arguments::{ExecCommand, ExecOptions};
+use arguments::{ExecCommand, ExecOptions, StoredThread, ThreadChoice};
 use follow::TurnPrinter;
 
 use crate::app_server;
@@ -36,6 +38,8 @@ const INTERRUPTED: u8 = 130;
 enum ExecTask {
     Prompt(String),
     Review(Value),
+    /// Only the thread is wanted.
+    None,
 }
 
 /// `before` are the settings before the subcommand.
@@ -64,19 +68,11 @@ async fn exec(
     if let Some(program) = &options.cyber_access_program {
         tracing::warn!("no access program is asked for: `{program}` has no effect");
     }
-    let mut flags = SettingsFlags::default();
-    let (resume, task) = match command {
-        Some(ExecCommand::Resume(mut resume)) => {
-            flags = std::mem::take(&mut resume.flags);
-            let (resume, prompt) = resume.split();
-            (Some(resume), ExecTask::Prompt(read_prompt(prompt)?))
-        }
-        Some(ExecCommand::Review(mut review)) => {
-            flags = std::mem::take(&mut review.flags);
-            (None, ExecTask::Review(target_of(review, &options)?))
-        }
-        None => (None, ExecTask::Prompt(read_prompt(prompt)?)),
-    };
+    let Planned {
+        choice,
+        task,
+        flags,
+    } = plan(command, prompt, &options)?;
     let cwd = working_folder(&options)?;
     let schema = options
         .output_schema
@@ -106,7 +102,7 @@ async fn exec(
     }
     let read = client.call("config/read", &json!({ "cwd": cwd })).await?;
     let hides_reasoning = read["config"]["hide_agent_reasoning"] == true;
-    let mut session = thread::open(client, &options, &cwd, resume).await?;
+    let mut session = thread::open(client, &options, &cwd, choice).await?;
     let mut follower = TurnPrinter::new(&options, session.id(), &cwd, hides_reasoning)?;
     let outcome = match task {
         ExecTask::Prompt(prompt) => {
@@ -116,6 +112,10 @@ async fn exec(
             session.turn(input, more, &mut follower).await?
         }
         ExecTask::Review(target) => session.review(&target, &mut follower).await?,
+        ExecTask::None => TurnOutcome {
+            status: TurnStatus::Completed,
+            error: None,
+        },
     };
     session.finish().await;
     served.await.context("the server failed")??;
@@ -128,6 +128,50 @@ async fn exec(
         TurnStatus::Completed => ExitCode::SUCCESS,
         TurnStatus::Interrupted => ExitCode::from(INTERRUPTED),
         TurnStatus::Failed | TurnStatus::InProgress => ExitCode::FAILURE,
+    })
+}
+
+/// What the arguments ask for.
+struct Planned {
+    choice: ThreadChoice,
+    task: ExecTask,
+    /// Settings behind the subcommand.
+    flags: SettingsFlags,
+}
+
+fn plan(
+    command: Option<ExecCommand>,
+    prompt: Option<String>,
+    options: &ExecOptions,
+) -> anyhow::Result<Planned> {
+    Ok(match command {
+        Some(ExecCommand::Resume(mut resume)) => {
+            let flags = std::mem::take(&mut resume.flags);
+            let (stored, prompt) = resume.split();
+            Planned {
+                choice: ThreadChoice::Resumed(stored),
+                task: ExecTask::Prompt(prompt::read(prompt)?),
+                flags,
+            }
+        }
+        Some(ExecCommand::Fork(fork)) => Planned {
+            choice: ThreadChoice::Forked(StoredThread::Named(fork.thread)),
+            task: match fork.prompt {
+                Some(prompt) => ExecTask::Prompt(prompt::read(Some(prompt))?),
+                None => ExecTask::None,
+            },
+            flags: fork.flags,
+        },
+        Some(ExecCommand::Review(mut review)) => Planned {
+            flags: std::mem::take(&mut review.flags),
+            choice: ThreadChoice::New,
+            task: ExecTask::Review(target_of(review, options)?),
+        },
+        None => Planned {
+            choice: ThreadChoice::New,
+            task: ExecTask::Prompt(prompt::read(prompt)?),
+            flags: SettingsFlags::default(),
+        },
     })
 }
 
@@ -160,7 +204,7 @@ fn target_of(review: ReviewArguments, options: &ExecOptions) -> anyhow::Result<V
     }
     Ok(match review.target() {
         Some(target) => target,
-        None => json!({ "type": "custom", "instructions": read_prompt(review.prompt)? }),
+        None => json!({ "type": "custom", "instructions": prompt::read(review.prompt)? }),
     })
 }
 
@@ -172,25 +216,6 @@ fn input_of(prompt: &str, options: &ExecOptions) -> Value {
     images
         .chain([json!({ "type": "text", "text": prompt })])
         .collect()
-}
-
-/// The prompt from the arguments, or else from standard input.
-fn read_prompt(given: Option<String>) -> anyhow::Result<String> {
-    match given {
-        Some(prompt) if prompt != "-" => return Ok(prompt),
-        None if io::stdin().is_terminal() => {
-            bail!("there is no prompt; give one as an argument, or pipe it in")
-        }
-        _ => {}
-    }
-    let mut prompt = String::new();
-    io::stdin()
-        .read_to_string(&mut prompt)
-        .context("cannot read the prompt from standard input")?;
-    if prompt.trim().is_empty() {
-        bail!("the prompt on standard input is empty");
-    }
-    Ok(prompt)
 }
 
 fn read_schema(path: &Path) -> anyhow::Result<Value> {

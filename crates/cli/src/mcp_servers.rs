@@ -64,17 +64,22 @@ pub(crate) fn logins(config: &Config) -> McpLoginSettings {
 
 fn of(name: &str, configured: &Configured) -> McpServer {
     let approval = configured.tools.iter().filter_map(|(tool, settings)| {
-        let approval = match settings.approval_mode? {
-            ToolApprovalMode::Auto => ToolApproval::Auto,
-            ToolApprovalMode::Prompt => ToolApproval::Prompt,
-            ToolApprovalMode::Approve => ToolApproval::Approve,
-        };
-        Some((tool.clone(), approval))
+        Some((tool.clone(), approval_mode(settings.approval_mode?)))
     });
+    let default = configured.default_tools_approval_mode;
     McpServer {
         server: server(name, configured),
         required: configured.required,
         approval: approval.collect(),
+        default_approval: default.map(approval_mode).unwrap_or_default(),
+    }
+}
+
+fn approval_mode(mode: ToolApprovalMode) -> ToolApproval {
+    match mode {
+        ToolApprovalMode::Auto => ToolApproval::Auto,
+        ToolApprovalMode::Prompt => ToolApproval::Prompt,
+        ToolApprovalMode::Approve => ToolApproval::Approve,
     }
 }
 

@@ -58,6 +58,14 @@ impl ClientThread {
         Self::open(client, "thread/resume", params).await
     }
 
+    /// Starts a thread as a copy of a stored one.
+    ///
+    /// # Errors
+    /// The server refuses or goes away.
+    pub async fn fork(client: Client, params: &Value) -> Result<Self, ClientError> {
+        Self::open(client, "thread/fork", params).await
+    }
+
     async fn open(
         mut client: Client,
         method: &'static str,

@@ -42,6 +42,10 @@ const RULES: &[(&[&str], Fallback)] = &[
         Known("prompt"),
     ),
     (
+        &["mcp_servers", "*", "default_tools_approval_mode"],
+        Known("prompt"),
+    ),
+    (
         &["mcp_servers", "*", "tools", "*", "approval_mode"],
         Known("prompt"),
     ),

@@ -6,6 +6,7 @@ use clap::{ArgGroup, Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::compatibility::OtherFlags;
+use super::profile;
 use crate::global_flags::{GlobalFlags, SandboxFlag};
 use crate::settings_flags::SettingsFlags;
 use crate::terminal::Colours;
@@ -13,7 +14,9 @@ use crate::terminal::Colours;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The last message goes to standard output, progress to standard error. Nobody is asked: what would \
-need an approval is refused, so give the rights that are needed with --sandbox.\n\n\
+need an approval is refused, so give the rights that are needed with --sandbox, and allow tools of \
+MCP servers with mcp_servers.NAME.tools.TOOL.approval_mode=\"approve\", or all of a server with \
+mcp_servers.NAME.default_tools_approval_mode=\"approve\".\n\n\
 Examples:\n  codex exec \"Explain what this repository does.\"\n  \
 git diff | codex exec - > review.txt\n  \
 codex exec --json -s workspace-write \"Fix the failing test.\" | jq -r .type\n  \
@@ -24,7 +27,7 @@ interrupted.")]
 pub(crate) struct ExecArguments {
     #[command(flatten)]
     pub(super) options: ExecOptions,
-    /// The prompt; `-`, or nothing, reads it from standard input.
+    /// The prompt; `-`, or nothing, reads it from standard input. What is piped in besides a prompt follows it.
     pub(super) prompt: Option<String>,
     #[command(subcommand)]
     pub(super) command: Option<ExecCommand>,
@@ -53,6 +56,8 @@ impl From<ReviewArguments> for ExecArguments {
 pub(super) enum ExecCommand {
     /// Continue a stored thread.
     Resume(ResumeArguments),
+    /// Continue a copy of a stored thread.
+    Fork(ForkArguments),
     /// Review changes in this repository.
     Review(ReviewArguments),
 }
@@ -69,6 +74,16 @@ pub(super) struct ResumeArguments {
     /// With --last: of any folder.
     #[arg(long, requires = "last")]
     all: bool,
+    #[command(flatten)]
+    pub(super) flags: SettingsFlags,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ForkArguments {
+    /// The id or the name of the thread.
+    pub(super) thread: String,
+    /// The prompt; `-` reads it from standard input. Without one the copy is only made.
+    pub(super) prompt: Option<String>,
     #[command(flatten)]
     pub(super) flags: SettingsFlags,
 }
@@ -117,20 +132,30 @@ impl ReviewArguments {
     }
 }
 
-/// The thread to continue.
+/// The thread of the turn.
 #[derive(Debug)]
-pub(super) enum ResumeTarget {
-    Thread(String),
+pub(super) enum ThreadChoice {
+    New,
+    Resumed(StoredThread),
+    /// A copy of a stored one.
+    Forked(StoredThread),
+}
+
+#[derive(Debug)]
+pub(super) enum StoredThread {
+    /// By its id or name.
+    Named(String),
+    /// The one that was changed last.
     Last { anywhere: bool },
 }
 
 impl ResumeArguments {
     /// Splits the arguments: with --last the first one is the prompt.
-    pub(super) fn split(self) -> (ResumeTarget, Option<String>) {
+    pub(super) fn split(self) -> (StoredThread, Option<String>) {
         match self.thread {
-            Some(thread) if !self.last => (ResumeTarget::Thread(thread), self.prompt),
+            Some(thread) if !self.last => (StoredThread::Named(thread), self.prompt),
             first => (
-                ResumeTarget::Last { anywhere: self.all },
+                StoredThread::Last { anywhere: self.all },
                 first.or(self.prompt),
             ),
         }
@@ -162,10 +187,16 @@ pub(super) struct ExecOptions {
     /// An additional writable folder.
     #[arg(long, global = true, value_name = "DIR")]
     add_dir: Vec<PathBuf>,
-    /// An image to send with the prompt.
-    #[arg(short, long = "image", global = true, value_name = "FILE")]
+    /// An image to send with the prompt; several are separated by commas.
+    #[arg(
+        short,
+        long = "image",
+        global = true,
+        value_delimiter = ',',
+        value_name = "FILE"
+    )]
     pub(super) images: Vec<PathBuf>,
-    /// The configuration profile to use.
+    /// The profile to use: a table of config.toml, or the file NAME.config.toml beside it.
     #[arg(short, long, global = true, value_name = "NAME")]
     profile: Option<String>,
     /// Also work outside a git repository.
@@ -223,8 +254,9 @@ impl ExecOptions {
     ) -> anyhow::Result<SettingsFlags> {
         let mut settings = before.followed_by(self.flags.clone()).followed_by(behind);
         self.other.apply(&mut settings, cwd)?;
-        if let Some(profile) = &self.profile {
-            settings.set("profile", &serde_json::to_string(profile)?);
+        if let Some(name) = &self.profile {
+            let home = crate::environment::home()?;
+            settings = profile::settings(&home, name)?.followed_by(settings);
         }
         if !self.add_dir.is_empty() {
             let folders: Result<Vec<_>, _> = self.add_dir.iter().map(std::path::absolute).collect();

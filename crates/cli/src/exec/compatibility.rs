@@ -21,8 +21,8 @@ pub(super) struct OtherFlags {
     /// Trust the folder for this run: its own settings hold.
     #[arg(long, global = true)]
     trust: bool,
-    /// Accepted for callers that pass it: hooks are never run.
-    #[arg(long, hide = true, global = true)]
+    /// Also run hooks that the user has not decided about.
+    #[arg(long, global = true)]
     dangerously_bypass_hook_trust: bool,
     #[arg(long, hide = true, global = true)]
     approve_for_me: bool,
@@ -80,6 +80,9 @@ impl OtherFlags {
         if self.oss || self.local_provider.is_some() {
             let name = self.local_provider.as_deref().unwrap_or(LOCAL_PROVIDERS[0]);
             settings.set("model_provider", &serde_json::to_string(name)?);
+        }
+        if self.dangerously_bypass_hook_trust {
+            settings.set("features.codex_hooks", "true");
         }
         if self.trust {
             let root = codex_sandbox::marked_folder(cwd, ".git").unwrap_or(cwd);

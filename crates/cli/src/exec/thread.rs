@@ -1,4 +1,4 @@
-//! Opens the thread of `codex exec`: a new or a stored one.
+//! Opens the thread of `codex exec`: a new or a stored one, or a copy of that.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use codex_client::{Client, ClientThread};
 use codex_protocol::ThreadId;
 use serde_json::{Value, json};
 
-use super::arguments::{ExecOptions, ResumeTarget};
+use super::arguments::{ExecOptions, StoredThread, ThreadChoice};
 
 /// The source kinds of threads that are not agents.
 const KINDS: [&str; 4] = ["cli", "vscode", "exec", "appServer"];
@@ -19,7 +19,7 @@ pub(super) async fn open(
     mut client: Client,
     options: &ExecOptions,
     cwd: &Path,
-    resume: Option<ResumeTarget>,
+    choice: ThreadChoice,
 ) -> anyhow::Result<ClientThread> {
     let mut params = json!({ "cwd": cwd, "approvalPolicy": "never" });
     if let Some(model) = &options.model {
@@ -28,22 +28,33 @@ pub(super) async fn open(
     if let Some(mode) = options.sandbox_mode() {
         params["sandbox"] = json!(mode);
     }
-    let Some(resume) = resume else {
-        if options.ephemeral {
-            params["ephemeral"] = json!(true);
+    if let (Some(source), ThreadChoice::New | ThreadChoice::Forked(_)) =
+        (&options.thread_source, &choice)
+    {
+        params["threadSource"] = json!(source);
+    }
+    if options.ephemeral && !matches!(choice, ThreadChoice::Resumed(_)) {
+        params["ephemeral"] = json!(true);
+    }
+    match choice {
+        ThreadChoice::New => Ok(ClientThread::start(client, &params).await?),
+        ThreadChoice::Resumed(stored) => {
+            params["threadId"] = json!(id_of(&mut client, cwd, stored).await?);
+            Ok(ClientThread::resume(client, &params).await?)
         }
-        if let Some(source) = &options.thread_source {
-            params["threadSource"] = json!(source);
+        ThreadChoice::Forked(stored) => {
+            params["threadId"] = json!(id_of(&mut client, cwd, stored).await?);
+            Ok(ClientThread::fork(client, &params).await?)
         }
-        return Ok(ClientThread::start(client, &params).await?);
-    };
-    let id = match resume {
-        ResumeTarget::Thread(id) if ThreadId::parse(&id).is_ok() => id,
-        ResumeTarget::Thread(name) => named(&mut client, &name).await?,
-        ResumeTarget::Last { anywhere } => last(&mut client, cwd, anywhere).await?,
-    };
-    params["threadId"] = json!(id);
-    Ok(ClientThread::resume(client, &params).await?)
+    }
+}
+
+async fn id_of(client: &mut Client, cwd: &Path, stored: StoredThread) -> anyhow::Result<String> {
+    match stored {
+        StoredThread::Named(id) if ThreadId::parse(&id).is_ok() => Ok(id),
+        StoredThread::Named(name) => named(client, &name).await,
+        StoredThread::Last { anywhere } => last(client, cwd, anywhere).await,
+    }
 }
 
 /// The most recently changed thread with this name.

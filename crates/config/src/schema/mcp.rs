@@ -25,6 +25,8 @@ pub struct McpServer {
     pub enabled_tools: Option<Vec<String>>,
     /// Tools that are not used.
     pub disabled_tools: Option<Vec<String>>,
+    /// How calls of tools without a mode of their own are approved.
+    pub default_tools_approval_mode: Option<ToolApprovalMode>,
     /// Settings of single tools.
     pub tools: BTreeMap<String, McpTool>,
     /// The scopes to request at a login.
@@ -110,6 +112,8 @@ struct McpServerForm {
     disabled_tools: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     scopes: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    default_tools_approval_mode: Option<ToolApprovalMode>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     tools: BTreeMap<String, McpTool>,
     #[serde(skip_serializing)]
@@ -145,6 +149,7 @@ impl TryFrom<McpServerForm> for McpServer {
             tool_timeout,
             enabled_tools: form.enabled_tools,
             disabled_tools: form.disabled_tools,
+            default_tools_approval_mode: form.default_tools_approval_mode,
             tools: form.tools,
             scopes: form.scopes,
         })
@@ -212,6 +217,7 @@ impl From<McpServer> for McpServerForm {
             tool_timeout_sec: server.tool_timeout.map(|d| d.as_secs_f64()),
             enabled_tools: server.enabled_tools,
             disabled_tools: server.disabled_tools,
+            default_tools_approval_mode: server.default_tools_approval_mode,
             tools: server.tools,
             scopes: server.scopes,
             ..Self::default()

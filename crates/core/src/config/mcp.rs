@@ -12,9 +12,10 @@ pub struct McpServer {
     pub server: McpServerConfig,
     /// Whether there is no thread without it.
     pub required: bool,
-    /// How calls of its tools are approved, by the server's names of the tools. The default is
-    /// [`ToolApproval::Auto`].
+    /// How calls of its tools are approved, by the server's names of the tools.
     pub approval: BTreeMap<String, ToolApproval>,
+    /// How calls of its other tools are approved.
+    pub default_approval: ToolApproval,
 }
 
 /// How calls of a tool are approved.

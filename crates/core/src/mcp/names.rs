@@ -50,7 +50,7 @@ pub(super) fn offered(running: &[(&McpServer, RunningMcpServer)]) -> Vec<Offered
                 server: server.clone(),
                 tool: tool.clone(),
                 parameters,
-                approval: approval.unwrap_or_default(),
+                approval: approval.unwrap_or(configured.default_approval),
                 limit: configured.server.request_timeout,
             });
         }
