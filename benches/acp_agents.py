@@ -3,7 +3,7 @@
 
 Every agent gets the same requests and a scripted model on the loopback interface. Measures the time from the start to the
 reply to `initialize`, the time of `session/new`, of a prompt that is answered with one message and of one that is answered
-in 10,000 pieces, and the processor time and peak memory of the process and its children.
+in 10,000 pieces, and the processor time and peak memory of the whole tree of processes until then.
 
 The model supports the Responses API and Chat Completions. OPENAI_BASE_URL contains its address, which also replaces {model}
 in a command. The name `this` measures this program: `acp_agents.py this=target/release/codex`.
@@ -12,7 +12,6 @@ in a command. The name `this` measures this program: `acp_agents.py this=target/
 import http.server
 import json
 import os
-import resource
 import shlex
 import subprocess
 import sys
@@ -112,30 +111,46 @@ class Agent:
                 self.write({"id": message["id"], "error": {"code": -32601, "message": "not offered"}})
 
     def close(self):
-        """Processor time in seconds and peak memory in MiB, including children."""
-        pid = self.process.pid
-        memory = peak(pid)
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        """Ends the agent. Returns what it and its children used: processor time in seconds, peak memory in MiB."""
+        tree = list(processes(self.process.pid))
+        used = sum(processor(pid) for pid in tree), sum(peak(pid) for pid in tree)
         self.process.stdin.close()
         try:
             self.process.wait(10)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, memory
+        return used
+
+
+def processes(pid):
+    """The process and its children, and theirs."""
+    yield pid
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children") as children:
+                for child in children.read().split():
+                    yield from processes(int(child))
+    except FileNotFoundError:
+        pass
+
+
+def processor(pid):
+    """Seconds that the process has used, with children that have ended."""
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            fields = stat.read().rsplit(")", 1)[1].split()
+    except FileNotFoundError:
+        return 0
+    return sum(int(ticks) for ticks in fields[11:15]) / os.sysconf("SC_CLK_TCK")
 
 
 def peak(pid):
-    total = 0
     try:
         with open(f"/proc/{pid}/status") as status:
-            total += next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
-        with open(f"/proc/{pid}/task/{pid}/children") as children:
-            total += sum(peak(child) for child in children.read().split())
-    except (FileNotFoundError, StopIteration):
-        pass
-    return total
+            return sum(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
+    except FileNotFoundError:
+        return 0
 
 
 def measure(command, address):

@@ -1,28 +1,67 @@
 #!/bin/sh
-# Has real clients of the Agent Client Protocol drive `codex acp` with a scripted model: acpx (npm) and the Python SDK.
-# They are installed into a temporary folder, so a registry has to be at hand.
+# Has clients of the Agent Client Protocol that others wrote drive `codex acp` with a scripted model. They are installed
+# into a temporary folder, so npm and PyPI have to be at hand. With `all` more of them do, also one from crates.io, which
+# takes minutes.
 #
-# Usage: tests/acp/clients.sh [path of codex]
+# Usage: tests/acp/clients.sh [path of codex] [all]
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 codex=${1:-$root/target/debug/codex}
+scenarios=$root/scenarios
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
+# Cargo and rustup keep theirs.
+export CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}" RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}"
 export HOME="$place/home" CODEX_HOME="$place/home"
-mkdir -p "$HOME" "$place/work"
+mkdir -p "$HOME"
 
-echo "acpx"
-npm install --prefix "$place/npm" --no-audit --no-fund --silent acpx
-said=$("$place/npm/node_modules/.bin/acpx" --approve-all --cwd "$place/work" \
-    --agent "$codex acp --scenario $root/scenarios/approve-command.toml" exec "go")
+# A fresh folder to work in.
+work() {
+    rm -rf "$place/work"
+    mkdir "$place/work"
+    cd "$place/work"
+}
+
+npm install --prefix "$place" --no-audit --no-fund --no-update-notifier --loglevel=error \
+    acpx@0.1.15 @agentclientprotocol/sdk@2.4.0 acp-factory@0.1.14 @mcpc-tech/acp-ai-provider@0.2.9 ai@6
+cp "$here"/*.mjs "$place/"
+
+work
+said=$("$place/node_modules/.bin/acpx" --approve-all --cwd "$place/work" \
+    --agent "$codex acp --scenario $scenarios/approve-command.toml" exec "go")
 case $said in
 *"[done] end_turn"*) ;;
 *) echo "$said"; exit 1 ;;
 esac
 test -d "$place/work/release-notes"
+echo "ok acpx"
+
+echo "TypeScript SDK"
+node "$place/client.mjs" "$codex" "$scenarios"
+echo "Clients on top of it"
+node "$place/others.mjs" "$codex" "$scenarios"
+
+# A client of Python, in an environment of its own.
+python() {
+    package=$1
+    shift
+    python3 -m venv "$place/${package%%=*}"
+    "$place/${package%%=*}/bin/pip" install --quiet --disable-pip-version-check "$package"
+    "$place/${package%%=*}/bin/python" "$@"
+}
 
 echo "Python SDK"
-python3 -m venv "$place/python"
-"$place/python/bin/pip" install --quiet --disable-pip-version-check agent-client-protocol
-"$place/python/bin/python" "$here/client.py" "$codex" "$root/scenarios"
+python agent-client-protocol==0.12.1 "$here/client.py" "$codex" "$scenarios"
+test "${2:-}" = all || exit 0
+
+for package in simple-acp-client==0.1.6 acp-client==0.1.0; do
+    python "$package" "$here/others.py" "${package%%=*}" "$codex" "$scenarios"
+done
+
+cargo install --quiet --locked --root "$place" yopo@11.0.0
+work
+said=$("$place/bin/yopo" "go" "$codex acp --scenario $scenarios/approve-command.toml")
+test -n "$said"
+test -d "$place/work/release-notes"
+echo "ok yopo"

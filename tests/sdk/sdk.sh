@@ -9,7 +9,8 @@ root=$(cd "$here/../.." && pwd)
 codex=${1:-$root/target/debug/codex}
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
-npm install --prefix "$place" --no-audit --no-fund --silent @openai/codex-sdk
+# Without the program that it would start otherwise.
+npm install --prefix "$place" --no-audit --no-fund --no-update-notifier --loglevel=error --omit=optional @openai/codex-sdk@0.163.0
 cp "$here/sdk.mjs" "$place/"
 cd "$place"
 echo "@openai/codex-sdk $(node -p "require('./node_modules/@openai/codex-sdk/package.json').version")"
