@@ -20,6 +20,7 @@ async fn editor_with(script: &str, offers: Value) -> Editor {
 
 /// A slow answer first, then a short one for each request.
 const SLOW_THEN_SHORT: &str = r#"
+description = "Time for more."
 [pace]
 characters = 1
 every_ms = 50
@@ -104,6 +105,7 @@ async fn steering_says_what_became_of_the_input() {
 }
 
 const EDITOR_TERMINAL: &str = r#"
+description = "A command of the editor."
 [[replies]]
 steps = [{ tool = { name = "editor_terminal", arguments = { command = "make test" } } }]
 [[replies]]
@@ -198,6 +200,7 @@ async fn an_editor_without_terminals_has_no_tool_for_them() {
 #[tokio::test]
 async fn agents_are_child_sessions_where_the_editor_knows_them() {
     let script = r#"
+description = "An agent."
 [[replies]]
 when = { user = "count them" }
 steps = [{ message = "There are three." }]
@@ -276,9 +279,12 @@ async fn a_folder_may_begin_at_that_of_the_process() {
 
 #[tokio::test]
 async fn a_response_that_is_cut_short_says_why() {
-    for (reason, expected) in [("max_output_tokens", "max_tokens"), ("content_filter", "refusal")] {
+    for (reason, expected) in [
+        ("max_output_tokens", "max_tokens"),
+        ("content_filter", "refusal"),
+    ] {
         let script = format!(
-            "[retries]\nstreams = 0\n[[replies]]\nsteps = [{{ event = {{ type = \"response.incomplete\", \
+            "description = \"Cut.\"\n[retries]\nstreams = 0\n[[replies]]\nsteps = [{{ event = {{ type = \"response.incomplete\", \
              response = {{ incomplete_details = {{ reason = \"{reason}\" }} }} }} }}]\n"
         );
         let mut editor = editor_with(&script, json!({})).await;

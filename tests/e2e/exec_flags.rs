@@ -66,7 +66,11 @@ async fn a_profile_may_be_a_file_of_its_own() {
     let model = model.await.unwrap();
     let place = ExecFolders::with_model(&model);
     let profile = place.home.path().join("small.config.toml");
-    std::fs::write(profile, "model = \"small-model\"\n[features]\nunified_exec = false\n").unwrap();
+    std::fs::write(
+        profile,
+        "model = \"small-model\"\n[features]\nunified_exec = false\n",
+    )
+    .unwrap();
     let mut command = place.command(&["-p", "small", "hi"]);
     let output = tokio::task::spawn_blocking(move || command.output().unwrap());
     assert_eq!(stdout_of(&output.await.unwrap()), "done\n");

@@ -92,6 +92,15 @@ pub async fn serve_adapter<A: Adapter>(
 struct Answering {
     withdraw: oneshot::Sender<()>,
     task: JoinHandle<()>,
+    /// The thread whose tool is called. Its turn ends without a word about the call.
+    tool_thread: Option<String>,
+}
+
+impl Answering {
+    async fn withdraw(self) {
+        let _ = self.withdraw.send(());
+        let _ = self.task.await;
+    }
 }
 
 /// Handles the messages of the engine until it ends, and returns why.
@@ -104,15 +113,16 @@ async fn follow<A: Adapter>(
     loop {
         match events.next().await {
             Ok(ServerMessage::Notification(notification)) => {
-                if let ServerNotification::ServerRequestResolved(it) = &*notification
-                    && let Some(Answering { withdraw, task }) = answering.remove(&it.request_id)
-                {
-                    let _ = withdraw.send(());
-                    let _ = task.await;
+                for ended in ended_by(&notification, &mut answering) {
+                    ended.withdraw().await;
                 }
                 adapter.notified(&notification).await;
             }
             Ok(ServerMessage::Request(id, request)) => {
+                let tool_thread = match &*request {
+                    ServerRequest::DynamicToolCall(it) => Some(it.thread_id.clone()),
+                    _ => None,
+                };
                 let (withdraw, withdrawn) = oneshot::channel();
                 let work = answer(Arc::clone(&adapter), caller.clone(), id.clone(), request);
                 let task = tokio::spawn(async move {
@@ -121,11 +131,35 @@ async fn follow<A: Adapter>(
                         Ok(()) = withdrawn => {}
                     }
                 });
-                answering.insert(id, Answering { withdraw, task });
+                let request = Answering {
+                    withdraw,
+                    task,
+                    tool_thread,
+                };
+                answering.insert(id, request);
             }
             Ok(ServerMessage::Unknown(_)) => {}
             Err(error) => return error,
         }
+    }
+}
+
+/// The requests that a notification puts an end to.
+fn ended_by(
+    notification: &ServerNotification,
+    answering: &mut HashMap<RequestId, Answering>,
+) -> Vec<Answering> {
+    match notification {
+        ServerNotification::ServerRequestResolved(it) => {
+            answering.remove(&it.request_id).into_iter().collect()
+        }
+        ServerNotification::TurnCompleted(it) => {
+            let is_of_turn =
+                |request: &Answering| request.tool_thread.as_ref() == Some(&it.thread_id);
+            let ended = answering.extract_if(|_, request| is_of_turn(request));
+            ended.map(|(_, request)| request).collect()
+        }
+        _ => Vec::new(),
     }
 }
 

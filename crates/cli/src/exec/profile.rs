@@ -49,7 +49,10 @@ mod tests {
         std::fs::write(file, "model = 'm'\n[mcp_servers.x]\ncommand = 'c'\n").unwrap();
         let read = settings(home.path(), "fast").unwrap();
         let overrides = read.overrides().unwrap();
-        assert!(format!("{overrides:?}").contains("mcp_servers"), "{overrides:?}");
+        assert!(
+            format!("{overrides:?}").contains("mcp_servers"),
+            "{overrides:?}"
+        );
         assert!(settings(home.path(), "../fast").is_err());
     }
 }
