@@ -1,4 +1,5 @@
 use super::*;
+use serde_json::Value;
 
 fn of(item: Value, terminal: bool) -> Value {
     let item: ThreadItem = serde_json::from_value(item).unwrap();

@@ -14,20 +14,35 @@ pub(crate) struct SettingsFlags {
     /// Switches a feature off.
     #[arg(long, value_name = "FEATURE")]
     disable: Vec<String>,
+    /// The settings of a profile with a file of its own, over which all other flags take precedence.
+    #[arg(skip)]
+    profile: toml::Table,
 }
 
 impl SettingsFlags {
+    /// The settings of the file of a profile.
+    pub(crate) fn of_profile(profile: toml::Table) -> Self {
+        Self {
+            profile,
+            ..Self::default()
+        }
+    }
+
     /// Combines flags; `later` takes precedence.
     pub(crate) fn followed_by(mut self, later: Self) -> Self {
         self.config.extend(later.config);
         self.enable.extend(later.enable);
         self.disable.extend(later.disable);
+        self.profile.extend(later.profile);
         self
     }
 
     /// Whether no flag was given.
     pub(crate) fn is_empty(&self) -> bool {
-        self.config.is_empty() && self.enable.is_empty() && self.disable.is_empty()
+        self.config.is_empty()
+            && self.enable.is_empty()
+            && self.disable.is_empty()
+            && self.profile.is_empty()
     }
 
     pub(crate) fn overrides(&self) -> anyhow::Result<Overrides> {
@@ -54,6 +69,7 @@ impl SettingsFlags {
 
     /// Applies these flags on top of other overrides.
     pub(crate) fn over(&self, mut overrides: Overrides) -> anyhow::Result<Overrides> {
+        overrides.add_table(self.profile.clone());
         for flag in &self.config {
             overrides.add_flag(flag)?;
         }

@@ -54,6 +54,13 @@ impl Overrides {
         Ok(())
     }
 
+    /// Adds the settings of a file.
+    pub fn add_table(&mut self, table: Table) {
+        for (key, value) in table {
+            value::set(&mut self.table, &[key], value);
+        }
+    }
+
     /// Enables or disables a feature. Call this after all flags were added, so that it takes precedence.
     pub fn add_feature(&mut self, name: &str, enabled: bool) -> Result<(), OverrideError> {
         if Feature::parse(name).is_none() {

@@ -12,7 +12,6 @@ const LIMIT: u64 = 1024 * 1024;
 
 /// The settings for a profile, which stand before those of other flags.
 pub(super) fn settings(home: &Path, name: &str) -> anyhow::Result<SettingsFlags> {
-    let mut settings = SettingsFlags::default();
     let is_name = !name.is_empty() && !name.contains(['/', '\\']);
     if !is_name {
         bail!("`{name}` is no name of a profile");
@@ -21,6 +20,7 @@ pub(super) fn settings(home: &Path, name: &str) -> anyhow::Result<SettingsFlags>
     let text = match codex_regular_file::read_text(&path, LIMIT) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => {
+            let mut settings = SettingsFlags::default();
             settings.set("profile", &serde_json::to_string(name)?);
             return Ok(settings);
         }
@@ -28,12 +28,8 @@ pub(super) fn settings(home: &Path, name: &str) -> anyhow::Result<SettingsFlags>
             return Err(error).with_context(|| format!("cannot read {}", path.display()));
         }
     };
-    let table: toml::Table =
-        toml::from_str(&text).with_context(|| format!("{} is not TOML", path.display()))?;
-    for (key, value) in table {
-        settings.set(&key, &value.to_string());
-    }
-    Ok(settings)
+    let table = toml::from_str(&text).with_context(|| format!("{} is not TOML", path.display()))?;
+    Ok(SettingsFlags::of_profile(table))
 }
 
 #[cfg(test)]
