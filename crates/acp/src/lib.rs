@@ -36,6 +36,7 @@ mod permission;
 mod program;
 mod prompt;
 mod prompt_blocks;
+mod prompt_input;
 mod questions;
 mod replay;
 mod run;

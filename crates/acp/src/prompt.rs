@@ -10,10 +10,10 @@ use serde_json::value::RawValue;
 
 use crate::agent::Agent;
 use crate::commands::{self, CommandOutcome};
-use crate::input::{self, Prompt};
-use crate::run::{PromptAction, RunEnd, SteeringPrompt, WaitingPrompts};
+use crate::prompt_input::{self, PromptInput};
+use crate::run::{PromptAction, PromptRunEnd, SteeringPrompt, WaitingPrompts};
 use crate::session::AcpSession;
-use crate::{errors, settings};
+use crate::{errors, input, settings};
 
 /// Stands in the error of a turn before the reason why the model's service cut the response short.
 const INCOMPLETE: &str = "Incomplete response returned, reason: ";
@@ -22,7 +22,7 @@ const INCOMPLETE: &str = "Incomplete response returned, reason: ";
 pub(crate) fn take(agent: &Arc<Agent>, params: &RawValue, responder: Responder) {
     let read = errors::read::<PromptRequest>(params).and_then(|request| {
         let session = agent.session(&request.session_id)?;
-        Ok((session, Prompt::read(request.prompt)?))
+        Ok((session, PromptInput::read(request.prompt)?))
     });
     let (session, prompt) = match read {
         Ok(read) => read,
@@ -39,7 +39,7 @@ pub(crate) fn take(agent: &Arc<Agent>, params: &RawValue, responder: Responder) 
     }
 }
 
-fn spawn_start(agent: &Arc<Agent>, session: &Arc<AcpSession>, prompt: Prompt) {
+fn spawn_start(agent: &Arc<Agent>, session: &Arc<AcpSession>, prompt: PromptInput) {
     let (agent, session) = (Arc::clone(agent), Arc::clone(session));
     tokio::spawn(async move {
         let mut next = Some(prompt);
@@ -64,11 +64,11 @@ enum Started {
 async fn start(
     agent: &Arc<Agent>,
     session: &Arc<AcpSession>,
-    prompt: &Prompt,
+    prompt: &PromptInput,
 ) -> Result<Started, Error> {
     let inputs = match commands::parse(prompt.first_text()) {
         Some(command) => match commands::run(agent, session, command).await? {
-            CommandOutcome::Prompt(text) => vec![input::text(text)],
+            CommandOutcome::Prompt(text) => vec![prompt_input::text(text)],
             CommandOutcome::Turn => return Ok(Started::Turn),
             CommandOutcome::Done => return Ok(Started::Nothing),
         },
@@ -80,14 +80,18 @@ async fn start(
 }
 
 /// Replies to a prompt that started no turn, and returns the next one.
-async fn refuse(session: &AcpSession, outcome: Result<StopReason, Error>) -> Option<Prompt> {
-    let RunEnd { answered, next } = session.state().run.refuse()?;
+async fn refuse(session: &AcpSession, outcome: Result<StopReason, Error>) -> Option<PromptInput> {
+    let PromptRunEnd { answered, next } = session.state().run.refuse()?;
     answer(answered, outcome, None).await;
     next
 }
 
 /// Adds the prompt to the running turn if that accepts it. Commands wait for its end.
-fn spawn_steer(agent: &Arc<Agent>, session: &Arc<AcpSession>, steering: SteeringPrompt<Prompt>) {
+fn spawn_steer(
+    agent: &Arc<Agent>,
+    session: &Arc<AcpSession>,
+    steering: SteeringPrompt<PromptInput>,
+) {
     let SteeringPrompt { turn, id, input } = steering;
     if commands::parse(input.first_text()).is_some() {
         return;
@@ -143,7 +147,7 @@ pub(crate) async fn complete(agent: &Arc<Agent>, session: &Arc<AcpSession>, turn
         let usage = spent(state.tokens.as_ref(), state.tokens_before.as_ref());
         (state.run.end(), usage, std::mem::take(&mut state.buffers))
     };
-    let Some(RunEnd { answered, next }) = end else {
+    let Some(PromptRunEnd { answered, next }) = end else {
         return;
     };
     let outcome = outcome_of(turn);

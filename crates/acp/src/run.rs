@@ -73,7 +73,7 @@ pub(crate) struct TurnActions<I> {
 
 /// The actions when a turn ended, or could not be started.
 #[derive(Debug)]
-pub(crate) struct RunEnd<I> {
+pub(crate) struct PromptRunEnd<I> {
     /// Reply to these.
     pub(crate) answered: WaitingPrompts,
     /// Start a turn with this.
@@ -180,7 +180,7 @@ impl<I: Clone> PromptRun<I> {
     }
 
     /// The turn ended.
-    pub(crate) fn end(&mut self) -> Option<RunEnd<I>> {
+    pub(crate) fn end(&mut self) -> Option<PromptRunEnd<I>> {
         match std::mem::take(&mut self.state) {
             RunState::Running { waiting, .. } => Some(self.go_on(waiting)),
             other => {
@@ -191,7 +191,7 @@ impl<I: Clone> PromptRun<I> {
     }
 
     /// The turn could not be started, or none was needed.
-    pub(crate) fn refuse(&mut self) -> Option<RunEnd<I>> {
+    pub(crate) fn refuse(&mut self) -> Option<PromptRunEnd<I>> {
         match std::mem::take(&mut self.state) {
             RunState::Starting(waiting) => Some(self.go_on(waiting)),
             other => {
@@ -201,13 +201,13 @@ impl<I: Clone> PromptRun<I> {
         }
     }
 
-    fn go_on(&mut self, answered: WaitingPrompts) -> RunEnd<I> {
+    fn go_on(&mut self, answered: WaitingPrompts) -> PromptRunEnd<I> {
         let first = (!self.queue.is_empty()).then(|| self.queue.remove(0));
         let next = first.map(|QueuedPrompt { responder, input }| {
             self.state = RunState::Starting(WaitingPrompts::of(responder));
             input
         });
-        RunEnd { answered, next }
+        PromptRunEnd { answered, next }
     }
 
     /// Takes all prompts, because the session closes.

@@ -32,7 +32,7 @@ fn steering(turn: &str, id: i64, input: &'static str) -> SteeringPrompt<&'static
     }
 }
 
-fn answered(end: &RunEnd<&'static str>) -> (Vec<i64>, bool) {
+fn answered(end: &PromptRunEnd<&'static str>) -> (Vec<i64>, bool) {
     let responders = end.answered.responders.iter();
     let ids = responders.map(|responder| match responder.id() {
         JsonRpcId::Number(id) => *id,

@@ -9,8 +9,8 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::task::JoinHandle;
 
 use crate::client_features::ClientFeatures;
-use crate::input::Prompt;
 use crate::options::Settings;
+use crate::prompt_input::PromptInput;
 use crate::run::PromptRun;
 use crate::updates::Projection;
 
@@ -23,7 +23,7 @@ pub(crate) struct AcpSession {
 #[derive(Debug, Default)]
 pub(crate) struct SessionState {
     pub(crate) cwd: PathBuf,
-    pub(crate) run: PromptRun<Prompt>,
+    pub(crate) run: PromptRun<PromptInput>,
     pub(crate) projection: Projection,
     pub(crate) settings: Settings,
     /// The options that were sent to the client last.

@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::agent::Agent;
-use crate::input::{self, Prompt};
-use crate::prompt;
+use crate::prompt_input::PromptInput;
+use crate::{input, prompt};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -54,7 +54,7 @@ pub(crate) fn meta() -> Meta {
 pub(crate) async fn steer(agent: Arc<Agent>, request: SteeringRequest) -> Result<Value, Error> {
     let must_not_start = request.must_not_start_a_turn();
     let session = agent.session(&request.session_id)?;
-    let prompt = Prompt::read(request.prompt)?;
+    let prompt = PromptInput::read(request.prompt)?;
     let inputs = input::with_unsaved(&agent, &session, &prompt).await?;
     let running = session.state().run.turn().map(str::to_owned);
     if let Some(turn) = running {

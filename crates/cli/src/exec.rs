@@ -3,7 +3,6 @@
 mod arguments;
 mod compatibility;
 mod follow;
-mod profile;
 mod prompt;
 mod thread;
 

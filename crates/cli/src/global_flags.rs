@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 
+use crate::environment;
+use crate::profile;
 use crate::settings_flags::SettingsFlags;
 
 /// Most become settings. The same flag after the subcommand takes precedence.
@@ -33,7 +35,7 @@ pub(crate) struct GlobalFlags {
     /// The working folder.
     #[arg(short = 'C', long = "cd", value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
-    /// The configuration profile to use.
+    /// The profile to use: a table of config.toml, or the file NAME.config.toml beside it.
     #[arg(short, long, value_name = "NAME")]
     profile: Option<String>,
     /// Allow live web searches.
@@ -98,10 +100,12 @@ impl GlobalFlags {
             None if self.bypass => Some(ApprovalFlag::Never),
             approval => approval,
         };
-        let mut settings = SettingsFlags::default();
+        let mut settings = match &self.profile {
+            Some(name) => profile::settings(&environment::home()?, name)?,
+            None => SettingsFlags::default(),
+        };
         for (key, value) in [
             ("model", self.model.as_deref()),
-            ("profile", self.profile.as_deref()),
             ("sandbox_mode", sandbox.map(SandboxFlag::name)),
             ("approval_policy", approval.map(ApprovalFlag::name)),
             ("web_search", self.search.then_some("live")),

@@ -29,6 +29,7 @@ mod notify;
 mod output;
 mod plugin;
 mod plugin_sources;
+mod profile;
 mod proto;
 mod resources;
 mod rules;

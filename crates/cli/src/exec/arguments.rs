@@ -6,8 +6,9 @@ use clap::{ArgGroup, Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::compatibility::OtherFlags;
-use super::profile;
+use crate::environment;
 use crate::global_flags::{GlobalFlags, SandboxFlag};
+use crate::profile;
 use crate::settings_flags::SettingsFlags;
 use crate::terminal::Colours;
 
@@ -255,8 +256,7 @@ impl ExecOptions {
         let mut settings = before.followed_by(self.flags.clone()).followed_by(behind);
         self.other.apply(&mut settings, cwd)?;
         if let Some(name) = &self.profile {
-            let home = crate::environment::home()?;
-            settings = profile::settings(&home, name)?.followed_by(settings);
+            settings = profile::settings(&environment::home()?, name)?.followed_by(settings);
         }
         if !self.add_dir.is_empty() {
             let folders: Result<Vec<_>, _> = self.add_dir.iter().map(std::path::absolute).collect();

@@ -1,4 +1,4 @@
-//! Profiles of `codex exec`: a table of `config.toml`, or a file of its own in the home folder as in newer releases.
+//! Profiles: a table of `config.toml`, or a file of its own in the home folder as in newer releases.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::settings_flags::SettingsFlags;
 const LIMIT: u64 = 1024 * 1024;
 
 /// The settings for a profile, which stand before those of other flags.
-pub(super) fn settings(home: &Path, name: &str) -> anyhow::Result<SettingsFlags> {
+pub(crate) fn settings(home: &Path, name: &str) -> anyhow::Result<SettingsFlags> {
     let is_name = !name.is_empty() && !name.contains(['/', '\\']);
     if !is_name {
         bail!("`{name}` is no name of a profile");
