@@ -174,7 +174,6 @@ enum DebugCommand {
 }
 
 fn main() -> ExitCode {
-    #[cfg(target_os = "linux")]
     codex_exec::run_helper_if_asked();
     match run(CliArguments::parse()) {
         Ok(code) => code,

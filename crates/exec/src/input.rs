@@ -3,26 +3,25 @@
 use std::io;
 
 use tokio::io::AsyncWriteExt as _;
-use tokio::net::unix::pipe;
 
-/// Ends the current line and then the input of a terminal.
-const END_OF_LINE_AND_INPUT: &[u8] = b"\n\x04";
+use crate::platform::{END_OF_TERMINAL_INPUT, InputPipe};
 
 /// The input of one process.
 #[derive(Debug)]
 pub struct StandardInput {
-    sink: pipe::Sender,
+    sink: InputPipe,
     typed: bool,
 }
 
 impl StandardInput {
     /// Input through a pipe.
-    pub(crate) fn piped(sink: pipe::Sender) -> Self {
+    pub(crate) fn piped(sink: InputPipe) -> Self {
         Self { sink, typed: false }
     }
 
     /// Input through a terminal.
-    pub(crate) fn typed(sink: pipe::Sender) -> Self {
+    #[cfg_attr(windows, expect(dead_code, reason = "terminals are not implemented there"))]
+    pub(crate) fn typed(sink: InputPipe) -> Self {
         Self { sink, typed: true }
     }
 
@@ -31,7 +30,8 @@ impl StandardInput {
     /// # Errors
     /// The process no longer reads.
     pub async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.sink.write_all(bytes).await
+        self.sink.write_all(bytes).await?;
+        self.sink.flush().await
     }
 
     /// Ends the input. A terminal cannot be closed in one direction, so the end-of-input character is written instead.
@@ -40,7 +40,7 @@ impl StandardInput {
     /// The process no longer reads.
     pub async fn close(mut self) -> io::Result<()> {
         if self.typed {
-            self.sink.write_all(END_OF_LINE_AND_INPUT).await?;
+            self.write(END_OF_TERMINAL_INPUT).await?;
         }
         Ok(())
     }

@@ -3,51 +3,53 @@
 //! All child processes are owned here: dropping a [`Process`] kills its tree, and so does the end of this process for any
 //! reason.
 //!
-//! A supervisor process runs between this process and each command. It is forked by the spawner, a helper process that is
-//! this program started under another name ([`run_helper_if_asked`]). The supervisor holds the other end of a socket; when
-//! the socket closes, it kills all its descendants. If the launch plan says so, it also applies the sandbox (crate
-//! `codex-sandbox`).
-//!
-//! Launching commands is implemented for Linux only.
+//! On Linux and macOS a supervisor process runs between this process and each command: this program, started under another
+//! name ([`run_helper_if_asked`]). The supervisor holds the other end of a socket; when the socket closes, it kills all
+//! its descendants. On Linux it also applies the sandbox (crate `codex-sandbox`) if the launch plan says so. On Windows a
+//! job object of the kernel has the same purpose.
 //!
 //! Code map: `launch` (starts a command), `process` (its owner), `output` and `input` (its streams), `run` (runs a command
-//! to its end), `capture` (bounded memory for output), `environment` (variables of commands); `spawner`, `start_request`,
-//! `message` and `helper` (the helper processes).
+//! to its end), `capture` (bounded memory for output), `environment` (variables of commands). What systems do differently
+//! is in `linux`, `macos` and `windows`, which have the same interface: `Backend`, `Terminal`, the ends of pipes. `unix` is
+//! shared by the first two: messages to the supervisor, terminals, pipes. `descendants` is the
+//! part of `macos` that can be tested on every system.
 
 mod capture;
+#[cfg(any(target_os = "macos", test))]
+mod descendants;
 mod environment;
-#[cfg(target_os = "linux")]
-mod helper;
-#[cfg(target_os = "linux")]
 mod input;
-#[cfg(target_os = "linux")]
 mod launch;
 #[cfg(target_os = "linux")]
-mod message;
-#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "macos")]
+mod macos;
 mod output;
-#[cfg(target_os = "linux")]
 mod process;
-#[cfg(target_os = "linux")]
 mod run;
-#[cfg(target_os = "linux")]
-mod spawner;
-#[cfg(target_os = "linux")]
-mod start_request;
+#[cfg(not(target_os = "linux"))]
+mod running;
 mod status;
+mod terminal_size;
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
 #[cfg(target_os = "linux")]
-mod terminal;
+use linux as platform;
+#[cfg(target_os = "macos")]
+use macos as platform;
+#[cfg(windows)]
+use windows as platform;
 
 pub use capture::{CaptureLimits, CapturedOutput, OutputCapture};
 pub use environment::{EnvironmentPolicy, InheritMode, NamePattern};
+pub use input::StandardInput;
+pub use launch::{Launch, Launcher, SpawnError, StreamSetup};
+pub use output::{OutputChunk, OutputStream, ProcessOutput};
+pub use platform::{Terminal, run_helper_if_asked};
+pub use process::{Process, SpawnedProcess};
+pub use run::{OutputObserver, RunEnd, RunLimits, RunOutcome, run};
 pub use status::ExitStatus;
-#[cfg(target_os = "linux")]
-pub use {
-    helper::run_helper_if_asked,
-    input::StandardInput,
-    launch::{Launch, Launcher, SpawnError, StreamSetup},
-    output::{OutputChunk, OutputStream, ProcessOutput},
-    process::{Process, SpawnedProcess},
-    run::{OutputObserver, RunEnd, RunLimits, RunOutcome, run},
-    terminal::{Terminal, TerminalSize},
-};
+pub use terminal_size::TerminalSize;

@@ -9,13 +9,11 @@ use std::task::{Context, Poll};
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 use tokio::io::AsyncReadExt as _;
-use tokio::net::unix::pipe;
+
+use crate::platform::{self, OutputPipe};
 
 /// The initial capacity of a pipe.
 const READ_SIZE: usize = 64 * 1024;
-
-/// The increased capacity of a pipe.
-const WIDE: usize = 1024 * 1024;
 
 /// The stream that output came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -45,12 +43,12 @@ pub struct ProcessOutput {
 #[derive(Debug)]
 struct OutputSource {
     stream: OutputStream,
-    pipe: pipe::Receiver,
+    pipe: OutputPipe,
     is_wide: bool,
 }
 
 impl ProcessOutput {
-    pub(crate) fn new(sources: Vec<(OutputStream, pipe::Receiver)>) -> Self {
+    pub(crate) fn new(sources: Vec<(OutputStream, OutputPipe)>) -> Self {
         let source = |(stream, pipe)| OutputSource {
             stream,
             pipe,
@@ -101,15 +99,14 @@ impl OutputSource {
     /// more than the output written meanwhile.
     fn widen(&mut self) {
         if !std::mem::replace(&mut self.is_wide, true) {
-            // Fails for a terminal, or if the user has too many large pipes; then the capacity stays.
-            let _ = rustix::pipe::fcntl_setpipe_size(&self.pipe, WIDE);
+            platform::widen(&self.pipe);
         }
     }
 }
 
 /// Reads into the empty `buffer`.
 fn read(
-    source: &mut pipe::Receiver,
+    source: &mut OutputPipe,
     context: &mut Context<'_>,
     buffer: &mut BytesMut,
 ) -> Poll<io::Result<usize>> {

@@ -3,15 +3,13 @@
 use std::io;
 use std::sync::Arc;
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::UnixStream;
 use tokio::sync::{oneshot, watch};
 
 use crate::input::StandardInput;
-use crate::message::{LENGTH, REPORT_LIMIT, SupervisorReport};
 use crate::output::ProcessOutput;
+use crate::platform::Terminal;
 use crate::status::ExitStatus;
-use crate::terminal::{Terminal, TerminalSize};
+use crate::terminal_size::TerminalSize;
 
 /// A running command: its owner and its streams, which may be used separately.
 #[derive(Debug)]
@@ -33,7 +31,7 @@ pub struct Process {
     kill: Option<oneshot::Sender<()>>,
     state: watch::Receiver<ProcessState>,
     terminal: Option<Arc<Terminal>>,
-    supervisor: u32,
+    id: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,23 +45,56 @@ enum ProcessState {
 /// The status if the supervisor ended without a report: it was killed, and its tree with it.
 const LOST: ExitStatus = ExitStatus::Signal(9);
 
+/// Receives what happens to a process from the task that follows it.
+pub(crate) struct StateReporter {
+    state: watch::Sender<ProcessState>,
+    status: Option<ExitStatus>,
+}
+
+impl StateReporter {
+    /// The process has ended. Only the first status counts.
+    pub(crate) fn ended(&mut self, status: ExitStatus) {
+        let first = *self.status.get_or_insert(status);
+        self.state.send_replace(ProcessState::Ended(first));
+    }
+
+    /// No process of the tree is left.
+    pub(crate) fn gone(self) {
+        let status = self.status.unwrap_or(LOST);
+        self.state.send_replace(ProcessState::Gone(status));
+    }
+}
+
 impl Process {
-    pub(crate) fn own(supervisor: u32, reports: ReportReader, terminal: Option<Terminal>) -> Self {
+    /// The owner of a started process. `follow` reports its states and kills the tree when the channel that it gets is
+    /// used or closed, or when it is dropped.
+    pub(crate) fn own<F>(
+        id: u32,
+        terminal: Option<Terminal>,
+        follow: impl FnOnce(oneshot::Receiver<()>, StateReporter) -> F,
+    ) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
         let (kill, killed) = oneshot::channel();
         let (sender, state) = watch::channel(ProcessState::Running);
-        tokio::spawn(follow(reports, killed, sender));
+        let reporter = StateReporter {
+            state: sender,
+            status: None,
+        };
+        tokio::spawn(follow(killed, reporter));
         Self {
             kill: Some(kill),
             state,
             terminal: terminal.map(Arc::new),
-            supervisor,
+            id,
         }
     }
 
-    /// Identifies the tree: the process id of its supervisor.
+    /// Identifies the tree: the process id of its supervisor, or of the command where there is none.
     #[must_use]
     pub fn id(&self) -> u32 {
-        self.supervisor
+        self.id
     }
 
     /// The exit status, if the process has ended.
@@ -111,85 +142,5 @@ impl Process {
     #[must_use]
     pub fn terminal(&self) -> Option<Arc<Terminal>> {
         self.terminal.clone()
-    }
-}
-
-/// Follows the supervisor to its end. Dropping the future closes the socket, which kills the tree.
-async fn follow(
-    mut reports: ReportReader,
-    mut killed: oneshot::Receiver<()>,
-    state: watch::Sender<ProcessState>,
-) {
-    let mut status = None;
-    let mut signalled = false;
-    loop {
-        let report = tokio::select! {
-            report = reports.next() => report,
-            _ = &mut killed, if !signalled => {
-                signalled = true;
-                reports.close_write().await;
-                continue;
-            }
-        };
-        match report {
-            Ok(SupervisorReport::Ended(end)) => {
-                let first = *status.get_or_insert(end);
-                state.send_replace(ProcessState::Ended(first));
-            }
-            Ok(_) => {}
-            Err(_) => break,
-        }
-    }
-    state.send_replace(ProcessState::Gone(status.unwrap_or(LOST)));
-}
-
-/// Reads reports from the socket to a supervisor.
-#[derive(Debug)]
-pub(crate) struct ReportReader {
-    socket: UnixStream,
-    /// The part of the next report that was read. Kept here, so that reading is cancel safe.
-    partial: Vec<u8>,
-}
-
-impl ReportReader {
-    pub(crate) fn new(socket: UnixStream) -> Self {
-        Self {
-            socket,
-            partial: Vec::new(),
-        }
-    }
-
-    /// The next report. An error if the socket is closed.
-    pub(crate) async fn next(&mut self) -> io::Result<SupervisorReport> {
-        loop {
-            if let Some(report) = self.take_whole()? {
-                return Ok(report);
-            }
-            if self.socket.read_buf(&mut self.partial).await? == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-        }
-    }
-
-    fn take_whole(&mut self) -> io::Result<Option<SupervisorReport>> {
-        let invalid = || io::Error::from(io::ErrorKind::InvalidData);
-        let Some((header, rest)) = self.partial.split_first_chunk::<LENGTH>() else {
-            return Ok(None);
-        };
-        let length = u32::from_le_bytes(*header) as usize;
-        if length > REPORT_LIMIT {
-            return Err(invalid());
-        }
-        let Some(message) = rest.get(..length) else {
-            return Ok(None);
-        };
-        let report = SupervisorReport::decode(message).map_err(|_| invalid())?;
-        self.partial.drain(..LENGTH + length);
-        Ok(Some(report))
-    }
-
-    /// Closes the write side. The supervisor then kills the tree, and still reports when it is done.
-    async fn close_write(&mut self) {
-        self.socket.shutdown().await.ok();
     }
 }

@@ -73,6 +73,7 @@ fn is_within(path: &Path, folder: &Path) -> io::Result<bool> {
 
 /// Creates a folder with the mode of the original, but writable for the owner.
 fn make_folder(like: &Metadata, path: &Path) -> io::Result<()> {
+    #[cfg_attr(not(unix), expect(unused_mut))]
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     {

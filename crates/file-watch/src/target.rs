@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::inotify::{PathChange, WatchInterest};
+use crate::observed::{PathChange, WatchInterest};
 
 /// A watched path.
 #[derive(Debug)]

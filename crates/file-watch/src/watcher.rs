@@ -2,16 +2,15 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use parking_lot::Mutex;
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
 use crate::batch::ChangeBatch;
-use crate::inotify::{Inotify, InotifyEvent, PathChange};
+use crate::observed::{ObservedEvent, PathChange};
+use crate::platform::{Observer, Wakeup};
 use crate::target::WatchTarget;
 
 /// How often observing a path is retried because its folders changed meanwhile.
@@ -34,16 +33,13 @@ type ReportFn = Box<dyn FnMut(Vec<PathBuf>) + Send>;
 
 #[derive(Debug)]
 struct WatcherShared {
-    /// Readable when the kernel has events.
-    events: OwnedFd,
-    /// Written to when the watcher is dropped.
-    wake: OwnedFd,
+    wakeup: Wakeup,
     state: Mutex<WatcherState>,
 }
 
 #[derive(Debug)]
 struct WatcherState {
-    inotify: Inotify,
+    observer: Observer,
     watches: HashMap<u64, WatchedPath>,
     /// The watches that need a path to be observed.
     observers: HashMap<PathBuf, Vec<u64>>,
@@ -73,12 +69,11 @@ impl Watcher {
     /// # Errors
     /// The system has no more watchers, or no more threads.
     pub fn new() -> io::Result<Self> {
-        let inotify = Inotify::new()?;
+        let (observer, wakeup) = Observer::new()?;
         let shared = Arc::new(WatcherShared {
-            events: inotify.descriptor()?,
-            wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
+            wakeup,
             state: Mutex::new(WatcherState {
-                inotify,
+                observer,
                 watches: HashMap::new(),
                 observers: HashMap::new(),
                 next: 0,
@@ -126,8 +121,7 @@ impl Watcher {
 impl Drop for Watcher {
     fn drop(&mut self) {
         self.shared.state.lock().is_over = true;
-        // Fails when it was written to often: then the worker is awake.
-        rustix::io::write(&self.shared.wake, &1_u64.to_ne_bytes()).ok();
+        self.shared.wakeup.wake();
     }
 }
 
@@ -145,7 +139,8 @@ impl WatcherShared {
     fn work(&self) {
         let mut due = None;
         loop {
-            self.wait(due);
+            let time = due.map(|due: Instant| due.saturating_duration_since(Instant::now()));
+            self.wakeup.wait(time);
             let mut state = self.state.lock();
             if state.is_over {
                 return;
@@ -160,16 +155,6 @@ impl WatcherShared {
             }
         }
     }
-
-    fn wait(&self, due: Option<Instant>) {
-        let time = due.map(|due| due.saturating_duration_since(Instant::now()));
-        // Rounded up, or the worker would spin until the batch is due.
-        let time = time.map(|time| time + Duration::from_millis(1));
-        let time = time.and_then(|time| Timespec::try_from(time).ok());
-        let mut wanted = [&self.events, &self.wake].map(|fd| PollFd::new(fd, PollFlags::IN));
-        poll(&mut wanted, time.as_ref()).ok();
-        rustix::io::read(&self.wake, &mut [0; 8]).ok();
-    }
 }
 
 impl WatcherState {
@@ -181,7 +166,7 @@ impl WatcherState {
             };
             let paths = watch.target.observed_paths();
             for (path, interest) in &paths {
-                match self.inotify.watch(path, *interest) {
+                match self.observer.watch(path, *interest) {
                     Ok(()) => self.observers.entry(path.clone()).or_default().push(id),
                     Err(error) if is_not_found(&error) => {}
                     Err(error) => return Err(error),
@@ -198,21 +183,21 @@ impl WatcherState {
     }
 
     fn stop_observing(&mut self, id: u64) {
-        let inotify = &mut self.inotify;
+        let observer = &mut self.observer;
         self.observers.retain(|path, observers| {
-            observers.retain(|observer| *observer != id);
+            observers.retain(|other| *other != id);
             if observers.is_empty() {
-                inotify.unwatch(path);
+                observer.unwatch(path);
             }
             !observers.is_empty()
         });
     }
 
     fn read_events(&mut self) {
-        for event in self.inotify.read() {
+        for event in self.observer.read() {
             match event {
-                InotifyEvent::At(kind, path) => self.handle(kind, &path),
-                InotifyEvent::Lost => self.report_everything(),
+                ObservedEvent::At(kind, path) => self.handle(kind, &path),
+                ObservedEvent::Lost => self.report_everything(),
             }
         }
     }
@@ -232,9 +217,9 @@ impl WatcherState {
         if refreshed.is_empty() {
             return;
         }
-        // The kernel's watch belongs to the file that stood here before.
+        // The system's watch belongs to the file that stood here before.
         if let Some(observers) = self.observers.remove(path) {
-            self.inotify.unwatch(path);
+            self.observer.unwatch(path);
             refreshed.extend(observers);
         }
         refreshed.sort_unstable();

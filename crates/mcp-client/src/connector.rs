@@ -26,7 +26,7 @@ use crate::transport::Transport;
 
 /// The environment variables that every program inherits.
 #[cfg(unix)]
-const PASSED_ON: [&str; 11] = [
+const PASSED_ON: &[&str] = &[
     "HOME",
     "LOGNAME",
     "PATH",
@@ -39,6 +39,27 @@ const PASSED_ON: [&str; 11] = [
     "TMPDIR",
     "TZ",
 ];
+
+/// The environment variables that every program inherits.
+#[cfg(windows)]
+const PASSED_ON: &[&str] = &[
+    "APPDATA",
+    "COMSPEC",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "LOCALAPPDATA",
+    "PATH",
+    "PATHEXT",
+    "PROCESSOR_ARCHITECTURE",
+    "PROGRAMFILES",
+    "SYSTEMDRIVE",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMP",
+    "USERNAME",
+    "USERPROFILE",
+];
+
 /// The capacity of the queue of replies and notifications to a server.
 const REPLIES: usize = 128;
 
@@ -220,7 +241,8 @@ impl McpConnector {
             };
         };
         let inherited = PASSED_ON
-            .into_iter()
+            .iter()
+            .copied()
             .chain(inherited_variables.iter().map(String::as_str));
         let inherited = inherited
             .filter(|name| !variables.contains_key(*name))

@@ -15,6 +15,8 @@ use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
 
+use crate::platform::{as_stored, changed};
+
 /// The same limit on links as the kernel's.
 const LINKS_LIMIT: usize = 40;
 
@@ -77,7 +79,7 @@ fn current_state(path: &Path) -> RootState {
 }
 
 fn resolve<'r>(path: &Path, roots: &impl Fn() -> &'r Vec<PathBuf>) -> Resolution {
-    let mut resolved = PathBuf::from("/");
+    let mut resolved = root_of(path);
     let mut left: VecDeque<OsString> = parts(path).collect();
     let mut links = 0;
     while let Some(part) = left.pop_front() {
@@ -98,11 +100,16 @@ fn resolve<'r>(path: &Path, roots: &impl Fn() -> &'r Vec<PathBuf>) -> Resolution
             return Resolution::Untrusted;
         };
         if target.is_absolute() {
-            resolved = PathBuf::from("/");
+            resolved = root_of(&target);
         }
         left = parts(&target).chain(left).collect();
     }
-    Resolution::Path(resolved)
+    Resolution::Path(as_stored(resolved))
+}
+
+/// The root of an absolute path: `/`, or a drive or share of Windows.
+fn root_of(path: &Path) -> PathBuf {
+    path.ancestors().last().unwrap_or(path).to_path_buf()
 }
 
 fn parts(path: &Path) -> impl Iterator<Item = OsString> {
@@ -135,20 +142,6 @@ fn has_changed(folder: &Path, root: &Path, since: SystemTime) -> bool {
     })
 }
 
-/// When a file was last created, renamed or changed. Programs cannot set this time.
-#[cfg(unix)]
-fn changed(metadata: &std::fs::Metadata) -> SystemTime {
-    use std::os::unix::fs::MetadataExt as _;
-    let seconds = Duration::from_secs(u64::try_from(metadata.ctime()).unwrap_or_default());
-    let rest = Duration::from_nanos(u64::try_from(metadata.ctime_nsec()).unwrap_or_default());
-    SystemTime::UNIX_EPOCH + seconds + rest
-}
-
-#[cfg(not(unix))]
-fn changed(metadata: &std::fs::Metadata) -> SystemTime {
-    metadata.modified().unwrap_or_else(|_| SystemTime::now())
-}
-
 /// The folders that commands of this process may write to, and since when.
 static WRITABLE_SINCE: Mutex<Vec<(PathBuf, SystemTime)>> = Mutex::new(Vec::new());
 
@@ -165,13 +158,12 @@ pub(crate) fn record_writable(roots: &[PathBuf]) {
             continue;
         }
         let full = writable_since.len() >= WRITABLE_SINCE_LIMIT;
-        let folder = if full { Path::new("/") } else { root };
-        writable_since.push((folder.to_path_buf(), since));
+        let folder = if full { root_of(root) } else { root.clone() };
+        writable_since.push((folder, since));
     }
 }
 
-#[cfg(test)]
-#[cfg(unix)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;

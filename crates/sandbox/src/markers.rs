@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 
+use crate::platform::{is_placeholder_at, is_shared_folder, remove_if_abandoned};
+
 /// Entries of a folder that affect what later runs outside the sandbox.
 pub(crate) const PROTECTED_NAMES: [&str; 3] = [".git", ".agents", ".codex"];
 
@@ -16,49 +18,20 @@ pub(crate) const PROTECTED_NAMES: [&str; 3] = [".git", ".agents", ".codex"];
 #[must_use]
 pub fn has_marker(folder: &Path, name: &str) -> bool {
     let path = folder.join(name);
-    path.exists() && !is_placeholder(&path) && !is_shared_folder(folder)
+    path.exists() && !is_placeholder_at(&path) && !is_shared_folder(folder)
 }
 
 /// Whether a folder has any entry with this name except a placeholder. For code that must see what other programs see.
 #[must_use]
 pub fn has_entry(folder: &Path, name: &str) -> bool {
     let path = folder.join(name);
-    path.symlink_metadata().is_ok() && !is_placeholder(&path)
+    path.symlink_metadata().is_ok() && !is_placeholder_at(&path)
 }
 
 /// The nearest ancestor, or the folder itself, that has a valid marker with this name.
 #[must_use]
 pub fn marked_folder<'a>(folder: &'a Path, name: &str) -> Option<&'a Path> {
     folder.ancestors().find(|folder| has_marker(folder, name))
-}
-
-/// Whether everyone may create entries in a folder, so that their origin is unknown.
-#[cfg(unix)]
-#[must_use]
-pub fn is_shared_folder(folder: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    const STICKY_AND_WRITABLE_BY_OTHERS: u32 = 0o1002;
-    std::fs::metadata(folder).is_ok_and(|metadata| {
-        metadata.mode() & STICKY_AND_WRITABLE_BY_OTHERS == STICKY_AND_WRITABLE_BY_OTHERS
-    })
-}
-
-/// Whether everyone may create entries in a folder, so that their origin is unknown.
-#[cfg(not(unix))]
-#[must_use]
-pub fn is_shared_folder(_folder: &Path) -> bool {
-    false
-}
-
-/// Whether there is a placeholder at a path.
-fn is_placeholder(path: &Path) -> bool {
-    #[cfg(target_os = "linux")]
-    return crate::linux::is_placeholder_at(path);
-    #[cfg(not(target_os = "linux"))]
-    {
-        let _ = path;
-        false
-    }
 }
 
 /// Folders that this process has swept, as they were named. Their number is limited.
@@ -84,10 +57,7 @@ pub(crate) fn remove_abandoned_placeholders(folder: &Path) {
         return;
     };
     for path in protected_paths_around(&folder) {
-        #[cfg(target_os = "linux")]
-        crate::linux::remove_if_abandoned(&path);
-        #[cfg(not(target_os = "linux"))]
-        drop(path);
+        remove_if_abandoned(&path);
     }
 }
 

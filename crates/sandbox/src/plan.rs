@@ -6,22 +6,19 @@
 use std::sync::OnceLock;
 
 use crate::bindings::record_writable;
-use crate::enforcement::{Enforcement, EnforcementLevels, Namespaces};
-use crate::file_rules::{FileRules, ReadScope};
+use crate::enforcement::{Enforcement, EnforcementLevels};
+use crate::file_rules::FileRules;
+use crate::platform::{self, Confinement};
 use crate::policy::{ConfinementPolicy, PolicyContext};
 use crate::requested_roots::effective_network;
-use crate::seatbelt::SeatbeltProfile;
 
 /// How to launch a command under a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LaunchPlan {
     /// Without a sandbox.
     Unconfined,
-    /// In a helper process that applies the sandbox to itself before it runs the command.
-    #[cfg(target_os = "linux")]
-    Confined(Box<crate::linux::LinuxConfinement>),
-    /// Through macOS's sandbox launcher.
-    Seatbelt(Box<SeatbeltProfile>),
+    /// In the sandbox of this system.
+    Confined(Box<Confinement>),
 }
 
 impl LaunchPlan {
@@ -30,9 +27,7 @@ impl LaunchPlan {
     pub fn enforcement(&self) -> Enforcement {
         match self {
             Self::Unconfined => Enforcement::Nothing,
-            #[cfg(target_os = "linux")]
             Self::Confined(confinement) => confinement.enforcement(),
-            Self::Seatbelt(_) => Enforcement::Seatbelt,
         }
     }
 }
@@ -43,6 +38,9 @@ pub enum LaunchPlanError {
     /// There is no implementation for this system.
     #[error("sandboxing is not available on this system")]
     System,
+    /// macOS's sandbox launcher does not exist.
+    #[error("the launcher of macOS's sandbox, /usr/bin/sandbox-exec, does not exist")]
+    Seatbelt,
     /// There are no system call filters to restrict the network.
     #[error("the kernel has no seccomp filters")]
     Seccomp,
@@ -72,41 +70,17 @@ pub enum LaunchPlanError {
     Reading,
 }
 
-/// The first version of Landlock that can prevent truncation of files.
-const SUFFICIENT_LANDLOCK: u32 = 3;
-
 /// The mechanisms of this system, determined once by trying.
 #[must_use]
 pub fn probe() -> EnforcementLevels {
     static LEVELS: OnceLock<EnforcementLevels> = OnceLock::new();
-    *LEVELS.get_or_init(probe_now)
+    *LEVELS.get_or_init(platform::probe)
 }
 
 /// Whether the number of a command's processes can be limited with these levels.
 #[must_use]
 pub fn limits_processes(levels: EnforcementLevels) -> bool {
-    #[cfg(target_os = "linux")]
-    return crate::linux::limits_processes(levels);
-    #[cfg(not(target_os = "linux"))]
-    {
-        let _ = levels;
-        false
-    }
-}
-
-#[cfg(target_os = "linux")]
-fn probe_now() -> EnforcementLevels {
-    crate::linux::probe()
-}
-
-#[cfg(not(target_os = "linux"))]
-fn probe_now() -> EnforcementLevels {
-    EnforcementLevels {
-        landlock: 0,
-        seccomp: false,
-        namespaces: Namespaces::Unavailable,
-        seatbelt: cfg!(target_os = "macos"),
-    }
+    platform::limits_processes(levels)
 }
 
 /// Decides how to enforce `policy` with `levels`.
@@ -126,46 +100,14 @@ pub fn plan(
         return Err(LaunchPlanError::WorkingFolder);
     }
     record_writable(&rules.writable);
-    if levels.seatbelt {
-        let profile = SeatbeltProfile::new(&rules, network);
-        return Ok(LaunchPlan::Seatbelt(Box::new(profile)));
-    }
-    check(&rules, levels)?;
-    #[cfg(target_os = "linux")]
-    return Ok(LaunchPlan::Confined(Box::new(
-        crate::linux::LinuxConfinement::new(rules, network, levels),
-    )));
-    #[cfg(not(target_os = "linux"))]
-    Err(LaunchPlanError::System)
-}
-
-fn check(rules: &FileRules, levels: EnforcementLevels) -> Result<(), LaunchPlanError> {
-    if cfg!(not(target_os = "linux")) {
-        return Err(LaunchPlanError::System);
-    }
-    if !levels.seccomp {
-        return Err(LaunchPlanError::Seccomp);
-    }
-    if levels.namespaces == Namespaces::Unavailable {
-        if levels.landlock < SUFFICIENT_LANDLOCK {
-            return Err(LaunchPlanError::Files);
-        }
-        if !rules.protected.is_empty() {
-            return Err(LaunchPlanError::ProtectedPaths);
-        }
-        if !rules.hidden.is_empty() {
-            return Err(LaunchPlanError::HiddenPaths);
-        }
-    }
-    if levels.landlock == 0 && rules.read != ReadScope::Everything {
-        return Err(LaunchPlanError::Reading);
-    }
-    Ok(())
+    let confinement = platform::confine(rules, network, levels)?;
+    Ok(LaunchPlan::Confined(Box::new(confinement)))
 }
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+    use crate::enforcement::Namespaces;
     use crate::policy::{NetworkMode, ReadAccess, WorkspaceWrite};
 
     const ALL: EnforcementLevels = EnforcementLevels {

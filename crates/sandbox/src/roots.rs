@@ -10,23 +10,12 @@ use crate::bindings::RootState;
 use crate::engine_files::{EngineFiles, controls_engine};
 use crate::file_rules::{FileRules, ProtectedPath, ReadScope, WhenAbsent};
 use crate::git_pointers::git_folders;
-use crate::markers::{PROTECTED_NAMES, is_shared_folder};
+use crate::markers::PROTECTED_NAMES;
+use crate::platform::{PLATFORM_DEFAULTS, is_shared_folder};
 use crate::policy::{ConfinementPolicy, NetworkMode, PolicyContext, ReadAccess};
 use crate::requested_roots::{
     RequestedRoot, effective_network, existing_paths, requested_reads, requested_roots,
 };
-
-/// The folders of programs and libraries.
-const PLATFORM_DEFAULTS: [&str; 8] = [
-    "/bin",
-    "/sbin",
-    "/usr",
-    "/etc",
-    "/lib",
-    "/lib64",
-    "/nix/store",
-    "/run/current-system/sw",
-];
 
 impl FileRules {
     /// The rules of a policy, or `None` if it is not enforced here.

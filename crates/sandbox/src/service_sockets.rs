@@ -7,6 +7,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use crate::platform::user;
+
 /// Sockets of the machine.
 const OF_THE_SYSTEM: [&str; 33] = [
     // Containers and virtual machines.
@@ -138,17 +140,6 @@ pub fn known_service_sockets(
         paths.extend(value.to_str().and_then(socket_in));
     }
     paths
-}
-
-#[cfg(target_os = "linux")]
-fn user() -> u32 {
-    rustix::process::geteuid().as_raw()
-}
-
-/// Other systems have no folders named after the user id.
-#[cfg(not(target_os = "linux"))]
-fn user() -> u32 {
-    0
 }
 
 /// The path in an address: `/path`, `unix:///path`, `unix:/path`, `unix:path=/path,guid=x`, `/path,1,2`.

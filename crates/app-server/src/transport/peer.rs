@@ -9,6 +9,13 @@ use std::net::SocketAddr;
 
 /// The other end of a connection.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(
+        dead_code,
+        reason = "other systems do not report the process of a connection"
+    )
+)]
 pub(super) enum Peer {
     /// A TCP port: the addresses of the client and of the server.
     Tcp {
@@ -25,6 +32,13 @@ pub(super) enum Peer {
 
 /// Whether a peer may be served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(
+        dead_code,
+        reason = "other systems do not report the process of a connection"
+    )
+)]
 pub(super) enum PeerVerdict {
     /// Not sandboxed.
     Free,

@@ -5,7 +5,6 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::AsFd as _;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use bytes::Bytes;
@@ -69,7 +68,7 @@ impl WriterThread {
 fn start() -> io::Result<Sender<Job>> {
     let (jobs, given) = channel();
     // Not through `Stdout`, which would search everything for the last line break.
-    let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    let output = unbuffered()?;
     std::thread::Builder::new()
         .name("stdout".to_owned())
         .spawn(move || work(given, output))?;
@@ -82,6 +81,18 @@ fn work(jobs: Receiver<Job>, mut output: File) {
         // The receiver is gone if the process is about to end.
         let _ = done.send(written);
     }
+}
+
+#[cfg(unix)]
+fn unbuffered() -> io::Result<File> {
+    use std::os::fd::AsFd as _;
+    Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?))
+}
+
+#[cfg(windows)]
+fn unbuffered() -> io::Result<File> {
+    use std::os::windows::io::AsHandle as _;
+    Ok(File::from(io::stdout().as_handle().try_clone_to_owned()?))
 }
 
 /// Increases the capacity of the pipe, so that large messages need fewer switches between the processes. Optional.

@@ -1,7 +1,6 @@
 //! The rules of one ignore file.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
+use std::borrow::Cow;
 use std::path::Path;
 
 use ignore::Match;
@@ -44,11 +43,26 @@ impl IgnorePatterns {
 
     /// The decision about a path relative to the folder of the file.
     pub(super) fn decision(&self, path: &[u8], is_folder: bool) -> Option<IgnoreDecision> {
-        match self.0.matched(OsStr::from_bytes(path), is_folder) {
+        match self.0.matched(path_of(path), is_folder) {
             Match::None => None,
             Match::Ignore(_) => Some(IgnoreDecision::Exclude),
             Match::Whitelist(_) => Some(IgnoreDecision::Include),
         }
+    }
+}
+
+#[cfg(unix)]
+fn path_of(bytes: &[u8]) -> Cow<'_, Path> {
+    use std::os::unix::ffi::OsStrExt as _;
+    Cow::Borrowed(Path::new(std::ffi::OsStr::from_bytes(bytes)))
+}
+
+/// Names that are not Unicode match no rule that names them.
+#[cfg(not(unix))]
+fn path_of(bytes: &[u8]) -> Cow<'_, Path> {
+    match String::from_utf8_lossy(bytes) {
+        Cow::Borrowed(text) => Cow::Borrowed(Path::new(text)),
+        Cow::Owned(text) => Cow::Owned(text.into()),
     }
 }
 

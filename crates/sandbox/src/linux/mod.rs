@@ -13,7 +13,7 @@
 //! In addition the number of processes is limited (`processes`).
 //!
 //! The helper is single-threaded and freshly executed, so this code need not be safe between fork and exec of a threaded
-//! program. [`LinuxConfinement`] documents the order of calls.
+//! program. [`Confinement`] documents the order of calls.
 
 mod capabilities;
 mod error;
@@ -38,8 +38,65 @@ pub(crate) use processes::limits_processes;
 
 use crate::enforcement::{Enforcement, EnforcementLevels, Namespaces};
 use crate::file_rules::{FileRules, ProtectedPath, ReadScope, WhenAbsent};
+use crate::plan::LaunchPlanError;
 use crate::policy::NetworkMode;
+pub use crate::unix::is_shared_folder;
+pub(crate) use crate::unix::{changed, user};
 use crate::wire::{Decoder, Encoder, MalformedMessage};
+
+/// The folders of programs and libraries.
+pub(crate) const PLATFORM_DEFAULTS: &[&str] = &[
+    "/bin",
+    "/sbin",
+    "/usr",
+    "/etc",
+    "/lib",
+    "/lib64",
+    "/nix/store",
+    "/run/current-system/sw",
+];
+
+/// The first version of Landlock that can prevent truncation of files.
+const SUFFICIENT_LANDLOCK: u32 = 3;
+
+/// How to enforce these rules.
+///
+/// # Errors
+/// They cannot be enforced completely.
+pub(crate) fn confine(
+    rules: FileRules,
+    network: NetworkMode,
+    levels: EnforcementLevels,
+) -> Result<Confinement, LaunchPlanError> {
+    check(&rules, levels)?;
+    Ok(Confinement::new(rules, network, levels))
+}
+
+fn check(rules: &FileRules, levels: EnforcementLevels) -> Result<(), LaunchPlanError> {
+    if !levels.seccomp {
+        return Err(LaunchPlanError::Seccomp);
+    }
+    if levels.namespaces == Namespaces::Unavailable {
+        if levels.landlock < SUFFICIENT_LANDLOCK {
+            return Err(LaunchPlanError::Files);
+        }
+        if !rules.protected.is_empty() {
+            return Err(LaunchPlanError::ProtectedPaths);
+        }
+        if !rules.hidden.is_empty() {
+            return Err(LaunchPlanError::HiddenPaths);
+        }
+    }
+    if levels.landlock == 0 && rules.read != ReadScope::Everything {
+        return Err(LaunchPlanError::Reading);
+    }
+    Ok(())
+}
+
+/// Paths without links are stored as they are written.
+pub(crate) fn as_stored(path: PathBuf) -> PathBuf {
+    path
+}
 
 /// Everything that a helper process needs to sandbox a command.
 ///
@@ -48,14 +105,14 @@ use crate::wire::{Decoder, Encoder, MalformedMessage};
 /// all processes of the command have ended. The process that becomes the command calls [`restrict`](Self::restrict) just
 /// before `exec`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LinuxConfinement {
+pub struct Confinement {
     rules: FileRules,
     network: NetworkMode,
     levels: EnforcementLevels,
 }
 
-impl LinuxConfinement {
-    pub(crate) fn new(rules: FileRules, network: NetworkMode, levels: EnforcementLevels) -> Self {
+impl Confinement {
+    fn new(rules: FileRules, network: NetworkMode, levels: EnforcementLevels) -> Self {
         Self {
             rules,
             network,
@@ -214,7 +271,7 @@ mod tests {
         confinement.encode(&mut encoder);
         let bytes = encoder.finish();
         let mut decoder = Decoder::new(&bytes);
-        assert_eq!(LinuxConfinement::decode(&mut decoder), Ok(*confinement));
+        assert_eq!(Confinement::decode(&mut decoder), Ok(*confinement));
         assert_eq!(decoder.finish(), Ok(()));
     }
 }

@@ -273,6 +273,7 @@ fn make_folder(path: &Path) -> Result<(), RedactError> {
             Some(_) => Err(RedactError::Occupied(path.to_owned())),
         };
     }
+    #[cfg_attr(not(unix), expect(unused_mut))]
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);

@@ -1,6 +1,6 @@
 //! The messages between this process, the spawner and the supervisors.
 //!
-//! The spawner receives one [`StartRequest`](crate::start_request::StartRequest) per command, with four descriptors: a
+//! On Linux the spawner, on macOS the supervisor receives one [`StartRequest`](super::start_request::StartRequest) per command, with four descriptors: a
 //! socket for the supervisor and the three standard streams. Through that socket the supervisor receives one
 //! [`CommandRequest`] and nothing else; when this side closes it, the supervisor kills the tree. The supervisor sends one
 //! [`SupervisorReport`] when the command runs or could not be started, and one when it has ended. It closes its side when
@@ -11,8 +11,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use codex_sandbox::{Decoder, Encoder, LinuxConfinement, MalformedMessage};
+use codex_sandbox::{Decoder, Encoder, MalformedMessage};
 
+use crate::platform::HelperConfinement;
 use crate::status::ExitStatus;
 
 /// The size of the length prefix.
@@ -35,7 +36,7 @@ pub(crate) struct CommandRequest {
     pub(crate) environment: Vec<(OsString, OsString)>,
     /// Whether the standard streams are a terminal that becomes the controlling terminal.
     pub(crate) terminal: bool,
-    pub(crate) confinement: Option<Box<LinuxConfinement>>,
+    pub(crate) confinement: Option<Box<HelperConfinement>>,
 }
 
 impl CommandRequest {
@@ -68,7 +69,7 @@ impl CommandRequest {
             environment: decoder.list(|decoder| Ok((decoder.string()?, decoder.string()?)))?,
             terminal: decoder.flag()?,
             confinement: if decoder.flag()? {
-                Some(Box::new(LinuxConfinement::decode(&mut decoder)?))
+                Some(Box::new(HelperConfinement::decode(&mut decoder)?))
             } else {
                 None
             },

@@ -4,15 +4,15 @@ use std::io::{Read as _, Write as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
-use codex_sandbox::{ConfineError, MalformedMessage};
+use codex_sandbox::MalformedMessage;
 use rustix::io::Errno;
 
-use crate::message::{CommandRequest, LENGTH, REQUEST_LIMIT, SupervisorReport};
-use crate::start_request::StartRequestError;
+use super::message::{CommandRequest, LENGTH, REQUEST_LIMIT, SupervisorReport};
+use super::start_request::StartRequestError;
 
 /// The owner is gone, or its message is invalid.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ControlError {
+pub(crate) enum ControlError {
     #[error(transparent)]
     Io(#[from] std::io::Error),
     #[error(transparent)]
@@ -24,18 +24,18 @@ pub(super) enum ControlError {
 }
 
 /// The supervisor's end of the socket.
-pub(super) struct ControlSocket {
+pub(crate) struct ControlSocket {
     socket: UnixStream,
 }
 
 impl ControlSocket {
-    pub(super) fn new(socket: OwnedFd) -> Self {
+    pub(crate) fn new(socket: OwnedFd) -> Self {
         Self {
             socket: UnixStream::from(socket),
         }
     }
 
-    pub(super) fn receive(&self) -> Result<CommandRequest, ControlError> {
+    pub(crate) fn receive(&self) -> Result<CommandRequest, ControlError> {
         let mut header = [0; LENGTH];
         (&self.socket).read_exact(&mut header)?;
         let length = u32::from_le_bytes(header) as usize;
@@ -47,19 +47,13 @@ impl ControlSocket {
         Ok(CommandRequest::decode(&message)?)
     }
 
-    pub(super) fn report(&self, report: &SupervisorReport) -> Result<(), ControlError> {
+    pub(crate) fn report(&self, report: &SupervisorReport) -> Result<(), ControlError> {
         Ok((&self.socket).write_all(&report.encode())?)
     }
 
-    pub(super) fn not_started(&self, errno: Errno) -> Result<(), ControlError> {
+    pub(crate) fn not_started(&self, errno: Errno) -> Result<(), ControlError> {
         self.report(&SupervisorReport::NotStarted {
             errno: errno.raw_os_error(),
-        })
-    }
-
-    pub(super) fn not_confined(&self, error: &ConfineError) -> Result<(), ControlError> {
-        self.report(&SupervisorReport::NotConfined {
-            reason: error.to_string(),
         })
     }
 }

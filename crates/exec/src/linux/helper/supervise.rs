@@ -12,11 +12,12 @@ use rustix::process::{
 };
 
 use super::command::{self, CommandStreams, StartError};
-use super::control::{ControlError, ControlSocket};
+use super::not_confined;
 use super::sys;
 use super::tree::ProcessTree;
-use crate::message::{CommandRequest, SupervisorReport};
 use crate::status::ExitStatus;
+use crate::unix::control::{ControlError, ControlSocket};
+use crate::unix::message::{CommandRequest, SupervisorReport};
 
 pub(super) fn supervise(
     control: &ControlSocket,
@@ -32,7 +33,7 @@ pub(super) fn supervise(
     drop((request, streams));
     let main = match started {
         Ok(main) => main,
-        Err(StartError::Confinement(error)) => return control.not_confined(&error),
+        Err(StartError::Confinement(error)) => return not_confined(control, &error),
         Err(StartError::System(error)) => {
             let errno = Errno::from_io_error(&error).unwrap_or(Errno::INVAL);
             return control.not_started(errno);

@@ -9,11 +9,12 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 
-use codex_sandbox::{ConfineError, LinuxConfinement};
+use codex_sandbox::{ConfineError, Confinement};
 use rustix::process::{Pid, Signal, set_parent_process_death_signal};
 
 use super::sys;
-use crate::message::CommandRequest;
+use crate::unix::message::CommandRequest;
+use crate::unix::signals;
 
 /// The standard streams of the command.
 pub(super) struct CommandStreams {
@@ -63,17 +64,14 @@ fn prepare(request: &CommandRequest, streams: &CommandStreams) -> Result<(), Sta
     rustix::stdio::dup2_stdout(&streams.output)?;
     rustix::stdio::dup2_stderr(&streams.error)?;
     rustix::process::chdir(&request.cwd)?;
-    sys::default_signals()?;
+    signals::default_signals()?;
     // If the supervisor is killed, at least the command itself is killed too.
     set_parent_process_death_signal(Some(Signal::KILL))?;
     rustix::process::setsid()?;
     if request.terminal {
         rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
     }
-    let confined = request
-        .confinement
-        .as_deref()
-        .map(LinuxConfinement::restrict);
+    let confined = request.confinement.as_deref().map(Confinement::restrict);
     confined.unwrap_or(Ok(())).map_err(StartError::Confinement)
 }
 

@@ -12,12 +12,10 @@ use std::os::fd::{AsRawFd, FromRawFd as _, OwnedFd};
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitOptions};
 
+use crate::unix::signals::last_errno;
+
 /// The first descriptor after the standard streams.
 const FIRST_OF_OURS: libc::c_uint = 3;
-
-fn last_errno() -> Errno {
-    Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)
-}
 
 /// Like `fork`, with new namespaces as given by `flags`. Returns `None` in the child.
 pub(super) fn fork_with(flags: i32) -> Result<Option<Pid>, Errno> {
@@ -67,34 +65,6 @@ pub(super) fn close_others(kept: &[&dyn AsRawFd]) {
 pub(super) fn exit_now(code: i32) -> ! {
     // SAFETY: never returns and accesses no memory.
     unsafe { libc::_exit(code) }
-}
-
-/// Blocks all signals that can be blocked.
-pub(super) fn block_signals() -> Result<(), Errno> {
-    set_mask(libc::sigfillset)
-}
-
-/// Restores the default signal state for a command: no signal blocked, and none ignored that this program ignores.
-pub(super) fn default_signals() -> Result<(), Errno> {
-    // SAFETY: sets no handler; all arguments are numbers.
-    if unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) } == libc::SIG_ERR {
-        return Err(last_errno());
-    }
-    set_mask(libc::sigemptyset)
-}
-
-fn set_mask(fill: unsafe extern "C" fn(*mut libc::sigset_t) -> libc::c_int) -> Result<(), Errno> {
-    let mut set = MaybeUninit::uninit();
-    // SAFETY: `fill` initializes the set that it is given; the other call reads it and does not return the old set.
-    let failed = unsafe {
-        fill(set.as_mut_ptr());
-        libc::sigprocmask(libc::SIG_SETMASK, set.as_ptr(), std::ptr::null_mut())
-    };
-    if failed == 0 {
-        Ok(())
-    } else {
-        Err(last_errno())
-    }
 }
 
 /// A descriptor that becomes readable when a child changes state.

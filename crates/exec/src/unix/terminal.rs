@@ -1,37 +1,12 @@
 //! Pseudo terminals.
 
 use std::io;
-use std::num::NonZeroU16;
 use std::os::fd::OwnedFd;
 
-use rustix::pty::OpenptFlags;
 use tokio::net::unix::pipe;
 
-/// The size of a terminal in characters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct TerminalSize {
-    rows: NonZeroU16,
-    columns: NonZeroU16,
-}
-
-impl TerminalSize {
-    /// `None` if a dimension is zero.
-    #[must_use]
-    pub fn new(rows: u16, columns: u16) -> Option<Self> {
-        Some(Self {
-            rows: NonZeroU16::new(rows)?,
-            columns: NonZeroU16::new(columns)?,
-        })
-    }
-}
-
-impl Default for TerminalSize {
-    fn default() -> Self {
-        let rows = NonZeroU16::MIN.saturating_add(23);
-        let columns = NonZeroU16::MIN.saturating_add(79);
-        Self { rows, columns }
-    }
-}
+use crate::platform;
+use crate::terminal_size::TerminalSize;
 
 /// The controlling side of a pseudo terminal.
 #[derive(Debug)]
@@ -42,11 +17,7 @@ pub struct Terminal {
 impl Terminal {
     /// Opens a terminal. Returns the other side for the command.
     pub(crate) fn open(size: TerminalSize) -> io::Result<(Self, OwnedFd)> {
-        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-        let ours = rustix::pty::openpt(flags)?;
-        rustix::pty::grantpt(&ours)?;
-        rustix::pty::unlockpt(&ours)?;
-        let theirs = rustix::pty::ioctl_tiocgptpeer(&ours, flags)?;
+        let (ours, theirs) = platform::open_terminal()?;
         let mode = rustix::fs::fcntl_getfl(&ours)? | rustix::fs::OFlags::NONBLOCK;
         rustix::fs::fcntl_setfl(&ours, mode)?;
         let terminal = Self { descriptor: ours };

@@ -2,15 +2,17 @@
 //!
 //! Only creates text. Paths are passed as parameters and never become part of the profile's code.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use crate::enforcement::Enforcement;
 use crate::file_rules::{FileRules, ReadScope};
 use crate::policy::NetworkMode;
 
 /// The full path, because a program found in `PATH` could be any program.
-const LAUNCHER: &str = "/usr/bin/sandbox-exec";
+pub(crate) const LAUNCHER: &str = "/usr/bin/sandbox-exec";
 
 /// What every command needs.
 const BASE: &str = "\
@@ -64,10 +66,16 @@ impl SeatbeltProfile {
         for root in &rules.writable {
             profile.allow_writing(rules, root);
         }
+        profile.keep_in_place(rules);
         if network == NetworkMode::Enabled {
             profile.text.push_str(NETWORK);
+            profile.refuse_sockets(rules);
         }
         profile
+    }
+
+    pub(crate) fn enforcement(&self) -> Enforcement {
+        Enforcement::Seatbelt
     }
 
     /// The command line that runs `command` under this profile.
@@ -106,6 +114,31 @@ impl SeatbeltProfile {
             .filter(|path| path.starts_with(root));
         let exceptions = self.exceptions("PROTECTED", refused);
         self.allow("file-write*", &format!("(subpath {filter})"), &exceptions);
+    }
+
+    /// Refuses to move the folders between a writable root and what is protected or hidden in it: elsewhere the rules about
+    /// its path would not apply to it. The last rule that matches decides.
+    fn keep_in_place(&mut self, rules: &FileRules) {
+        let protected = rules.protected.iter().map(|entry| entry.path.as_path());
+        let folders: BTreeSet<&Path> = protected
+            .chain(rules.invisible())
+            .flat_map(|path| path.ancestors().skip(1))
+            .filter(|folder| rules.writable.iter().any(|root| folder.starts_with(root)))
+            .collect();
+        for folder in folders {
+            let filter = self.parameter("FIXED", folder);
+            let rule = format!("(deny file-write-unlink (literal {filter}))\n");
+            self.text.push_str(&rule);
+        }
+    }
+
+    /// Refuses connections to the sockets that are hidden.
+    fn refuse_sockets(&mut self, rules: &FileRules) {
+        for path in rules.invisible() {
+            let filter = self.parameter("SOCKET", path);
+            let rule = format!("(deny network-outbound (literal {filter}) (subpath {filter}))\n");
+            self.text.push_str(&rule);
+        }
     }
 
     /// Excludes protected paths and everything inside them.
@@ -182,8 +215,39 @@ mod tests {
 
     #[test]
     fn the_network_is_allowed_only_when_enabled() {
-        let profile = SeatbeltProfile::new(&rules(), NetworkMode::Enabled);
-        assert!(profile.text.contains("(allow network-outbound)"));
+        let rules = FileRules {
+            masked: vec!["/private/var/run/docker.sock".into()],
+            ..rules()
+        };
+        let profile = SeatbeltProfile::new(&rules, NetworkMode::Enabled);
+        let at = |text: &str| profile.text.find(text).unwrap();
+        // The later rule decides.
+        assert!(at("(allow network-outbound)") < at("(deny network-outbound (literal"));
+        let profile = SeatbeltProfile::new(&rules, NetworkMode::Restricted);
+        assert!(!profile.text.contains("network"));
+    }
+
+    #[test]
+    fn folders_around_what_is_protected_stay_where_they_are() {
+        let rules = FileRules {
+            protected: vec![ProtectedPath {
+                path: "/w/a/b/.git".into(),
+                when_absent: WhenAbsent::KeepAbsent,
+            }],
+            ..rules()
+        };
+        let profile = SeatbeltProfile::new(&rules, NetworkMode::Restricted);
+        let fixed = profile
+            .parameters
+            .iter()
+            .filter(|(name, _)| name.starts_with("FIXED"))
+            .map(|(name, path)| {
+                let rule = format!("(deny file-write-unlink (literal (param \"{name}\")))");
+                assert!(profile.text.contains(&rule), "{rule}");
+                path.as_path()
+            });
+        let expected = ["/w", "/w/a", "/w/a/b"].map(Path::new);
+        assert_eq!(fixed.collect::<Vec<_>>(), expected);
     }
 
     #[test]

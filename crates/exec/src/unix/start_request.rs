@@ -1,4 +1,5 @@
-//! Requests to start a supervisor, sent to the spawner and from there to a spare supervisor.
+//! Requests to start a supervisor. On Linux they are sent to the spawner and from there to a spare supervisor, on macOS to
+//! a new supervisor.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -8,14 +9,16 @@ use codex_sandbox::MalformedMessage;
 use rustix::cmsg_space;
 use rustix::io::Errno;
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+    RecvAncillaryBuffer, RecvAncillaryMessage, SendAncillaryBuffer, SendAncillaryMessage, recvmsg,
+    sendmsg,
 };
+
+use crate::platform;
 
 /// A request to start a supervisor.
 #[derive(Debug)]
 pub(crate) struct StartRequest {
-    /// The namespaces of the supervisor, as flags of `clone`.
+    /// The namespaces of the supervisor, as flags of `clone`. 0 except on Linux.
     pub(crate) clone_flags: i32,
     /// The supervisor's end of the socket to the owner of the command.
     pub(crate) control: OwnedFd,
@@ -35,8 +38,8 @@ impl StartRequest {
             return Err(Errno::NOMEM);
         }
         let message = self.clone_flags.to_le_bytes();
-        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-        sendmsg(socket, &[IoSlice::new(&message)], &mut ancillary, flags).map(drop)
+        let parts = &[IoSlice::new(&message)];
+        sendmsg(socket, parts, &mut ancillary, platform::SEND_DESCRIPTORS).map(drop)
     }
 
     /// Waits for a request; none if the other end is closed.
@@ -45,7 +48,7 @@ impl StartRequest {
         let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(4))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let parts = &mut [IoSliceMut::new(&mut message)];
-        let received = recvmsg(socket, parts, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+        let received = recvmsg(socket, parts, &mut ancillary, platform::RECEIVE_DESCRIPTORS)?;
         if received.bytes == 0 {
             return Ok(None);
         }

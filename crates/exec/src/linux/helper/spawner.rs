@@ -18,9 +18,10 @@ use rustix::net::{
 use rustix::process::{DumpableBehavior, WaitOptions, set_dumpable_behavior, setpgid, wait};
 
 use super::command::CommandStreams;
-use super::control::{ControlError, ControlSocket};
-use super::{COULD_NOT_START, supervise, sys};
-use crate::start_request::StartRequest;
+use super::{COULD_NOT_START, not_confined, supervise, sys};
+use crate::unix::control::{ControlError, ControlSocket};
+use crate::unix::signals;
+use crate::unix::start_request::StartRequest;
 
 /// Limits on the length of a note and on the list of placeholders. Beyond them a placeholder is kept until the next
 /// command in its folder ends.
@@ -31,7 +32,7 @@ pub(super) fn serve() -> Result<(), ControlError> {
     sys::close_inherited()?;
     let owner = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
     rustix::stdio::dup2_stdin(rustix::stdio::stdout())?;
-    sys::block_signals()?;
+    signals::block_signals()?;
     // Commands run as the same user and must not access this process's memory.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -206,7 +207,7 @@ fn become_supervisor(
             drop(placeholders);
             done
         }
-        Err(error) => control.not_confined(&error),
+        Err(error) => not_confined(control, &error),
     }
 }
 

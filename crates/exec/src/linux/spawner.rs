@@ -15,8 +15,8 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use tokio::process::{Child, Command};
 
-use crate::helper;
-use crate::start_request::StartRequest;
+use crate::unix::HELPER_NAME;
+use crate::unix::start_request::StartRequest;
 
 /// The delay and number of retries while the spawner's queue is full, which takes hundreds of requests.
 const RETRY_DELAY: Duration = Duration::from_millis(1);
@@ -92,7 +92,7 @@ impl Running {
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
         let mut command = std::process::Command::new(program);
         command
-            .arg0(helper::NAME)
+            .arg0(HELPER_NAME)
             .env_clear()
             .current_dir("/")
             .process_group(0)

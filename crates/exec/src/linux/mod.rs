@@ -1,0 +1,123 @@
+//! Commands on Linux: a helper process, the spawner, forks a supervisor for each of them.
+
+mod helper;
+mod spawner;
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+use codex_sandbox::LaunchPlan;
+use rustix::pty::OpenptFlags;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::UnixStream;
+
+pub(crate) use codex_sandbox::Confinement as HelperConfinement;
+pub use helper::run_helper_if_asked;
+
+use crate::launch::{Launch, SpawnError, StreamSetup};
+use crate::process::SpawnedProcess;
+pub use crate::unix::Terminal;
+use crate::unix::message::{CommandRequest, REQUEST_LIMIT};
+use crate::unix::reports::{self, ReportReader};
+use crate::unix::start_request::StartRequest;
+use crate::unix::streams::OurEnds;
+pub(crate) use crate::unix::{END_OF_TERMINAL_INPUT, InputPipe, OutputPipe};
+use spawner::SpawnerHandle;
+
+/// The running program, even if its file was replaced.
+const THIS_PROGRAM: &str = "/proc/self/exe";
+
+/// The increased capacity of a pipe.
+const WIDE: usize = 1024 * 1024;
+
+/// Starts commands.
+#[derive(Debug)]
+pub(crate) struct Backend {
+    spawner: SpawnerHandle,
+}
+
+impl Backend {
+    pub(crate) fn of_this_program() -> Self {
+        Self::with_helper(THIS_PROGRAM.into())
+    }
+
+    pub(crate) fn with_helper(program: PathBuf) -> Self {
+        Self {
+            spawner: SpawnerHandle::new(program),
+        }
+    }
+
+    pub(crate) async fn spawn(&self, launch: Launch) -> Result<SpawnedProcess, SpawnError> {
+        let confinement = match launch.plan {
+            LaunchPlan::Unconfined => None,
+            LaunchPlan::Confined(confinement) => Some(confinement),
+        };
+        let namespaces = confinement.as_ref().and_then(|plan| plan.clone_flags());
+        let clone_flags = namespaces.unwrap_or_default();
+        let request = CommandRequest {
+            command: launch.command,
+            cwd: launch.cwd,
+            inherited: launch.inherited,
+            environment: launch.environment,
+            terminal: matches!(launch.streams, StreamSetup::Terminal(_)),
+            confinement,
+        };
+        let request = request.encode();
+        if request.len() > REQUEST_LIMIT {
+            return Err(SpawnError::TooLong);
+        }
+        let (ours, theirs) = OurEnds::open(launch.streams).map_err(SpawnError::Supervisor)?;
+        let reports = self
+            .start_supervisor(clone_flags, &request, theirs)
+            .await
+            .map_err(SpawnError::Supervisor)?;
+        reports::started(reports, ours, std::future::ready(())).await
+    }
+
+    pub(crate) async fn close(&self) {
+        self.spawner.close().await;
+    }
+
+    async fn start_supervisor(
+        &self,
+        clone_flags: i32,
+        request: &[u8],
+        streams: [OwnedFd; 3],
+    ) -> io::Result<ReportReader> {
+        let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+        let start = StartRequest {
+            clone_flags,
+            control: theirs.into(),
+            streams,
+        };
+        self.spawner.start_supervisor(start).await?;
+        ours.set_nonblocking(true)?;
+        let mut ours = UnixStream::from_std(ours)?;
+        ours.write_all(request).await?;
+        Ok(ReportReader::new(ours))
+    }
+}
+
+/// Increases the capacity of a pipe. Fails for a terminal, or if the user has too many large pipes; then the capacity
+/// stays.
+pub(crate) fn widen(pipe: &OutputPipe) {
+    rustix::pipe::fcntl_setpipe_size(pipe, WIDE).ok();
+}
+
+/// Both sides of a new terminal, ours first.
+pub(crate) fn open_terminal() -> io::Result<(OwnedFd, OwnedFd)> {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let ours = rustix::pty::openpt(flags)?;
+    rustix::pty::grantpt(&ours)?;
+    rustix::pty::unlockpt(&ours)?;
+    let theirs = rustix::pty::ioctl_tiocgptpeer(&ours, flags)?;
+    Ok((ours, theirs))
+}
+
+/// Sends descriptors without waiting and without a signal if nobody receives them.
+pub(crate) const SEND_DESCRIPTORS: rustix::net::SendFlags =
+    rustix::net::SendFlags::NOSIGNAL.union(rustix::net::SendFlags::DONTWAIT);
+
+/// Receives descriptors that are closed on `exec`.
+pub(crate) const RECEIVE_DESCRIPTORS: rustix::net::RecvFlags = rustix::net::RecvFlags::CMSG_CLOEXEC;

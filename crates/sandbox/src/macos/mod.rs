@@ -1,0 +1,65 @@
+//! Enforcement on macOS: the system's sandbox launcher runs the command, with a profile that [`seatbelt`](crate::seatbelt)
+//! writes.
+
+use std::path::{Path, PathBuf};
+
+use crate::enforcement::{EnforcementLevels, Namespaces};
+use crate::file_rules::FileRules;
+use crate::plan::LaunchPlanError;
+use crate::policy::NetworkMode;
+pub use crate::seatbelt::SeatbeltProfile as Confinement;
+pub use crate::unix::is_shared_folder;
+pub(crate) use crate::unix::{changed, user};
+
+/// The folders of programs and libraries.
+pub(crate) const PLATFORM_DEFAULTS: &[&str] = &[
+    "/bin",
+    "/sbin",
+    "/usr",
+    "/etc",
+    "/dev",
+    "/System",
+    "/Library",
+    "/Applications/Xcode.app",
+    "/opt/homebrew",
+    "/nix/store",
+    "/private/var/db/timezone",
+    "/private/var/select",
+];
+
+pub(crate) fn probe() -> EnforcementLevels {
+    EnforcementLevels {
+        landlock: 0,
+        seccomp: false,
+        namespaces: Namespaces::Unavailable,
+        seatbelt: Path::new(crate::seatbelt::LAUNCHER).exists(),
+    }
+}
+
+pub(crate) fn limits_processes(_: EnforcementLevels) -> bool {
+    false
+}
+
+pub(crate) fn confine(
+    rules: FileRules,
+    network: NetworkMode,
+    levels: EnforcementLevels,
+) -> Result<Confinement, LaunchPlanError> {
+    if levels.seatbelt {
+        Ok(Confinement::new(&rules, network))
+    } else {
+        Err(LaunchPlanError::Seatbelt)
+    }
+}
+
+/// The path as the file system spells it, which ignores case. Without links it stays the same path.
+pub(crate) fn as_stored(path: PathBuf) -> PathBuf {
+    path.canonicalize().unwrap_or(path)
+}
+
+/// The profile refuses protected paths whether they exist or not, so there are no placeholders.
+pub(crate) fn is_placeholder_at(_: &Path) -> bool {
+    false
+}
+
+pub(crate) fn remove_if_abandoned(_: &Path) {}
