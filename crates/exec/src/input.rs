@@ -20,7 +20,10 @@ impl StandardInput {
     }
 
     /// Input through a terminal.
-    #[cfg_attr(windows, expect(dead_code, reason = "terminals are not implemented there"))]
+    #[cfg_attr(
+        windows,
+        expect(dead_code, reason = "terminals are not implemented there")
+    )]
     pub(crate) fn typed(sink: InputPipe) -> Self {
         Self { sink, typed: true }
     }

@@ -40,16 +40,18 @@ impl Wakeup {
     }
 }
 
+pub(crate) use Inotify as Observer;
+
 /// An inotify instance.
 #[derive(Debug)]
-pub(crate) struct Observer {
+pub(crate) struct Inotify {
     descriptor: OwnedFd,
     numbers: HashMap<PathBuf, i32>,
     /// Several paths of one file have the same number.
     paths: HashMap<i32, Vec<PathBuf>>,
 }
 
-impl Observer {
+impl Inotify {
     pub(crate) fn new() -> io::Result<(Self, Wakeup)> {
         let descriptor = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
         let wakeup = Wakeup {

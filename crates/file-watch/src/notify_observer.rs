@@ -92,22 +92,24 @@ impl Wakeup {
     }
 }
 
+pub(crate) use NotifyObserver as Observer;
+
 /// The observed folders.
 #[derive(Debug)]
-pub(crate) struct Observer {
+pub(crate) struct NotifyObserver {
     watcher: RecommendedWatcher,
     shared: Arc<EventQueue>,
     /// The observed folder for each path.
-    folders: HashMap<PathBuf, Folder>,
+    folders: HashMap<PathBuf, ObservedFolder>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Folder {
+struct ObservedFolder {
     named: PathBuf,
     real: PathBuf,
 }
 
-impl Observer {
+impl NotifyObserver {
     pub(crate) fn new() -> io::Result<(Self, Wakeup)> {
         let shared = Arc::new(EventQueue::default());
         let queue = Arc::clone(&shared);
@@ -126,7 +128,7 @@ impl Observer {
             Some(parent) if !path.is_dir() => parent,
             _ => path,
         };
-        let folder = Folder {
+        let folder = ObservedFolder {
             real: named.canonicalize()?,
             named: named.to_path_buf(),
         };

@@ -163,7 +163,8 @@ pub(crate) fn record_writable(roots: &[PathBuf]) {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;

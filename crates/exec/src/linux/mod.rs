@@ -31,13 +31,15 @@ const THIS_PROGRAM: &str = "/proc/self/exe";
 /// The increased capacity of a pipe.
 const WIDE: usize = 1024 * 1024;
 
+pub(crate) use LinuxBackend as Backend;
+
 /// Starts commands.
 #[derive(Debug)]
-pub(crate) struct Backend {
+pub(crate) struct LinuxBackend {
     spawner: SpawnerHandle,
 }
 
-impl Backend {
+impl LinuxBackend {
     pub(crate) fn of_this_program() -> Self {
         Self::with_helper(THIS_PROGRAM.into())
     }

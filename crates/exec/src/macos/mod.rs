@@ -55,15 +55,17 @@ pub fn run_helper_if_asked() {
     serve_if_asked(supervise::serve);
 }
 
+pub(crate) use MacosBackend as Backend;
+
 /// Starts commands.
 #[derive(Debug)]
-pub(crate) struct Backend {
+pub(crate) struct MacosBackend {
     /// Not known if the system does not tell where this program is.
     helper: Option<PathBuf>,
     running: RunningCommands,
 }
 
-impl Backend {
+impl MacosBackend {
     pub(crate) fn of_this_program() -> Self {
         Self {
             helper: std::env::current_exe().ok(),

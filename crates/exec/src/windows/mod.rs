@@ -43,14 +43,16 @@ const CREATE_SUSPENDED: u32 = 0x4;
 const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
 const CREATE_NO_WINDOW: u32 = 0x0800_0000;
 
+pub use NoTerminal as Terminal;
+
 /// There are no helper processes on this system.
 pub fn run_helper_if_asked() {}
 
 /// Terminals are not implemented on this system: there is no value of this type.
 #[derive(Debug)]
-pub enum Terminal {}
+pub enum NoTerminal {}
 
-impl Terminal {
+impl NoTerminal {
     /// Changes the size.
     ///
     /// # Errors
@@ -60,13 +62,15 @@ impl Terminal {
     }
 }
 
+pub(crate) use JobBackend as Backend;
+
 /// Starts commands.
 #[derive(Debug)]
-pub(crate) struct Backend {
+pub(crate) struct JobBackend {
     running: RunningCommands,
 }
 
-impl Backend {
+impl JobBackend {
     pub(crate) fn of_this_program() -> Self {
         Self {
             running: RunningCommands::new(),

@@ -13,7 +13,7 @@
 //! In addition the number of processes is limited (`processes`).
 //!
 //! The helper is single-threaded and freshly executed, so this code need not be safe between fork and exec of a threaded
-//! program. [`Confinement`] documents the order of calls.
+//! program. [`LinuxConfinement`] documents the order of calls.
 
 mod capabilities;
 mod error;
@@ -29,6 +29,7 @@ mod sys;
 
 use std::path::PathBuf;
 
+pub use LinuxConfinement as Confinement;
 pub use error::{ConfineError, ConfineStep};
 pub use identity::ProcessIdentity;
 pub use placeholders::Placeholders;
@@ -67,9 +68,9 @@ pub(crate) fn confine(
     rules: FileRules,
     network: NetworkMode,
     levels: EnforcementLevels,
-) -> Result<Confinement, LaunchPlanError> {
+) -> Result<LinuxConfinement, LaunchPlanError> {
     check(&rules, levels)?;
-    Ok(Confinement::new(rules, network, levels))
+    Ok(LinuxConfinement::new(rules, network, levels))
 }
 
 fn check(rules: &FileRules, levels: EnforcementLevels) -> Result<(), LaunchPlanError> {
@@ -105,13 +106,13 @@ pub(crate) fn as_stored(path: PathBuf) -> PathBuf {
 /// all processes of the command have ended. The process that becomes the command calls [`restrict`](Self::restrict) just
 /// before `exec`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Confinement {
+pub struct LinuxConfinement {
     rules: FileRules,
     network: NetworkMode,
     levels: EnforcementLevels,
 }
 
-impl Confinement {
+impl LinuxConfinement {
     fn new(rules: FileRules, network: NetworkMode, levels: EnforcementLevels) -> Self {
         Self {
             rules,
@@ -271,7 +272,7 @@ mod tests {
         confinement.encode(&mut encoder);
         let bytes = encoder.finish();
         let mut decoder = Decoder::new(&bytes);
-        assert_eq!(Confinement::decode(&mut decoder), Ok(*confinement));
+        assert_eq!(LinuxConfinement::decode(&mut decoder), Ok(*confinement));
         assert_eq!(decoder.finish(), Ok(()));
     }
 }

@@ -9,11 +9,13 @@ use crate::file_rules::FileRules;
 use crate::plan::LaunchPlanError;
 use crate::policy::NetworkMode;
 
+pub use NoConfinement as Confinement;
+
 /// There is no value of this type.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Confinement {}
+pub enum NoConfinement {}
 
-impl Confinement {
+impl NoConfinement {
     pub(crate) fn enforcement(&self) -> Enforcement {
         match *self {}
     }
@@ -39,7 +41,7 @@ pub(crate) fn confine(
     _: FileRules,
     _: NetworkMode,
     _: EnforcementLevels,
-) -> Result<Confinement, LaunchPlanError> {
+) -> Result<NoConfinement, LaunchPlanError> {
     Err(LaunchPlanError::System)
 }
 

@@ -13,7 +13,8 @@ use codex_sandbox::{ConfineError, Confinement};
 use rustix::process::{Pid, Signal, set_parent_process_death_signal};
 
 use super::sys;
-use crate::unix::message::CommandRequest;
+use crate::unix::control::{ControlError, ControlSocket};
+use crate::unix::message::{CommandRequest, SupervisorReport};
 use crate::unix::signals;
 
 /// The standard streams of the command.
@@ -55,6 +56,16 @@ pub(super) fn start(request: &CommandRequest, streams: &CommandStreams) -> Resul
             Ok(()) => StartError::System(sys::execute(&arguments, &environment)),
             Err(problem) => problem,
         }
+    })
+}
+
+/// Reports that the sandbox could not be applied.
+pub(super) fn report_not_confined(
+    control: &ControlSocket,
+    error: &ConfineError,
+) -> Result<(), ControlError> {
+    control.report(&SupervisorReport::NotConfined {
+        reason: error.to_string(),
     })
 }
 

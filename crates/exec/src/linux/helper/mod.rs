@@ -12,21 +12,10 @@ mod supervise;
 mod sys;
 mod tree;
 
-use codex_sandbox::ConfineError;
-
 use crate::unix::COULD_NOT_START;
-use crate::unix::control::{ControlError, ControlSocket};
-use crate::unix::message::SupervisorReport;
 
 /// Runs the spawner and never returns, if this program was started as one. Must be called first in `main`, before any
 /// thread is started.
 pub fn run_helper_if_asked() {
     crate::unix::serve_if_asked(spawner::serve);
-}
-
-/// Reports that the sandbox could not be applied.
-fn not_confined(control: &ControlSocket, error: &ConfineError) -> Result<(), ControlError> {
-    control.report(&SupervisorReport::NotConfined {
-        reason: error.to_string(),
-    })
 }

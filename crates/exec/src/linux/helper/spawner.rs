@@ -17,8 +17,8 @@ use rustix::net::{
 };
 use rustix::process::{DumpableBehavior, WaitOptions, set_dumpable_behavior, setpgid, wait};
 
-use super::command::CommandStreams;
-use super::{COULD_NOT_START, not_confined, supervise, sys};
+use super::command::{self, CommandStreams};
+use super::{COULD_NOT_START, supervise, sys};
 use crate::unix::control::{ControlError, ControlSocket};
 use crate::unix::signals;
 use crate::unix::start_request::StartRequest;
@@ -207,7 +207,7 @@ fn become_supervisor(
             drop(placeholders);
             done
         }
-        Err(error) => not_confined(control, &error),
+        Err(error) => command::report_not_confined(control, &error),
     }
 }
 

@@ -12,7 +12,6 @@ use rustix::process::{
 };
 
 use super::command::{self, CommandStreams, StartError};
-use super::not_confined;
 use super::sys;
 use super::tree::ProcessTree;
 use crate::status::ExitStatus;
@@ -33,7 +32,9 @@ pub(super) fn supervise(
     drop((request, streams));
     let main = match started {
         Ok(main) => main,
-        Err(StartError::Confinement(error)) => return not_confined(control, &error),
+        Err(StartError::Confinement(error)) => {
+            return command::report_not_confined(control, &error);
+        }
         Err(StartError::System(error)) => {
             let errno = Errno::from_io_error(&error).unwrap_or(Errno::INVAL);
             return control.not_started(errno);
