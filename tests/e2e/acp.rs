@@ -481,3 +481,80 @@ async fn output_is_streamed_to_terminals_by_convention() {
     let exit = &updates.last().unwrap()["_meta"]["terminal_exit"];
     assert_eq!(exit["exit_code"], 0);
 }
+
+/// Three turns that each write the number of the turn into a file.
+const WRITING: &str = r#"description = "Writes numbers."
+[settings]
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+[[replies]]
+steps = [{ command = "echo one > file" }]
+[[replies]]
+steps = [{ message = "first" }]
+[[replies]]
+steps = [{ command = "echo two > file; echo new > new" }]
+[[replies]]
+steps = [{ message = "second" }]
+[[replies]]
+steps = [{ message = "third" }]
+"#;
+
+#[tokio::test]
+async fn a_session_goes_back_by_a_command_and_by_methods() {
+    let home = tempfile::tempdir().unwrap();
+    let scenario = home.path().join("scenario.toml");
+    std::fs::write(&scenario, WRITING).unwrap();
+    let mut editor = Editor::start_in(home, scenario.to_str().unwrap());
+    let reply = editor.initialize(nothing()).await;
+    let announced = &reply["result"]["agentCapabilities"]["_meta"]["codex.checkpoints"];
+    assert_eq!(announced["rewind"], "_session/rewind");
+    let session = editor.new_session().await;
+    for text in ["write one", "write two", "only say something"] {
+        editor.prompt(&session, text).await;
+    }
+    let file = editor.work().join("file");
+    let content = || std::fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(content(), "two\n");
+    editor.prompt(&session, "/rewind").await;
+    let said = editor.said();
+    assert!(said.contains("1. write two (2 files, +2 -1)"), "{said}");
+    assert!(said.contains("2. write one (1 files, +1 -0)"), "{said}");
+    editor.prompt(&session, "/rewind 1 files preview").await;
+    assert!(editor.said().contains("would go back"));
+    assert_eq!(content(), "two\n");
+    editor.prompt(&session, "/rewind 1 files").await;
+    assert_eq!(content(), "one\n");
+    assert!(!editor.work().join("new").exists());
+    editor.prompt(&session, "/rewind 1 files").await;
+    assert_eq!(content(), "two\n");
+    let reply = editor.prompt(&session, "/rewind 77").await;
+    assert_eq!(reply["error"]["code"], -32602, "{reply}");
+
+    let list = json!({ "sessionId": session });
+    let listed = editor.request("_session/checkpoints", list).await;
+    let listed = listed["result"]["checkpoints"].as_array().unwrap().clone();
+    let second = listed
+        .iter()
+        .find(|one| one["label"] == "write two")
+        .unwrap();
+    let message = &second["messageId"];
+    assert!(message.is_string(), "{second}");
+    // Somebody else's change is not lost.
+    std::fs::write(&file, "mine\n").unwrap();
+    let rewind = json!({ "sessionId": session, "messageId": message });
+    let refused = editor.request("_session/rewind", rewind.clone()).await;
+    let conflicts = refused["result"]["conflicts"].as_array().unwrap().len();
+    assert_eq!(conflicts, 1, "{refused}");
+    assert_eq!(content(), "mine\n");
+    std::fs::write(&file, "two\n").unwrap();
+    let done = editor.request("_session/rewind", rewind.clone()).await;
+    assert_eq!(
+        done["result"]["changed"].as_array().unwrap().len(),
+        2,
+        "{done}"
+    );
+    assert_eq!(content(), "one\n");
+    // The message is no longer part of the conversation.
+    let gone = editor.request("_session/rewind", rewind).await;
+    assert_eq!(gone["error"]["code"], -32602, "{gone}");
+}

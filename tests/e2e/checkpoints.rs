@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::git::git;
-use crate::setup::scripted_home;
+use crate::setup::{PROGRAM, scripted_home};
 use crate::threads::said;
 
 const SETTINGS: &str = "approval_policy = \"never\"\n[features]\nunified_exec = false";
@@ -199,4 +199,105 @@ async fn a_shell_lists_compares_and_restores() {
     assert!(ok && text.contains("undo with checkpoint"), "{text}");
     assert_eq!(fs::read_to_string(cwd.join("a")).unwrap(), "one\n");
     assert!(!cwd.join("d").exists());
+}
+
+/// Every file in a folder with its content.
+fn contents(folder: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut pending = vec![folder.to_owned()];
+    while let Some(folder) = pending.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                pending.push(path);
+            } else {
+                let content = fs::read(&path).unwrap();
+                found.push((path, content));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[tokio::test]
+async fn a_session_leaves_the_repository_byte_for_byte_as_it_was() {
+    let patch = "*** Begin Patch\n*** Update File: a\n@@\n-one\n+two\n*** End Patch";
+    let replies = [
+        runs("1", &format!("apply_patch <<'E'\n{patch}\nE")),
+        said("m1", "patched"),
+        runs("2", "rm -r d; sed -i s/two/three/ a; mkdir e; echo x > e/x"),
+        said("m2", "written"),
+    ];
+    let model = ModelServer::start(replies).await.unwrap();
+    let home = scripted_home(&model, SETTINGS);
+    let folder = tempfile::tempdir().unwrap();
+    let cwd = folder.path().canonicalize().unwrap();
+    fs::write(cwd.join("a"), "one\n").unwrap();
+    fs::create_dir(cwd.join("d")).unwrap();
+    fs::write(cwd.join("d/b"), "b\n").unwrap();
+    git(&cwd, &["init", "--quiet"]);
+    git(&cwd, &["add", "."]);
+    git(&cwd, &["commit", "--quiet", "-m", "first"]);
+    fs::write(cwd.join("d/b"), "modified\n").unwrap();
+    let (all, repository) = (contents(&cwd), contents(&cwd.join(".git")));
+    let mut server = started(&home).await;
+    let thread = thread(&mut server, &cwd).await;
+    let first = turn(&mut server, &thread, "patch").await["checkpointId"].clone();
+    turn(&mut server, &thread, "write").await;
+    assert!(contents(&cwd.join(".git")) == repository);
+    let params = json!({ "threadId": thread, "checkpointId": first });
+    server.call("thread/checkpoint/diff", params).await.unwrap();
+    let done = restore(&mut server, &thread, &first, json!({ "restore": "both" })).await;
+    assert!(contents(&cwd) == all, "{done}");
+    server.finish().await.unwrap();
+    assert!(contents(&cwd.join(".git")) == repository);
+}
+
+#[tokio::test]
+async fn two_servers_share_a_store_and_a_folder() {
+    let replies = [
+        runs("1", "echo one > one"),
+        said("m1", "done"),
+        runs("2", "echo two > two"),
+        said("m2", "done"),
+    ];
+    let model = ModelServer::start(replies).await.unwrap();
+    let home = scripted_home(&model, SETTINGS);
+    let folder = tempfile::tempdir().unwrap();
+    let cwd = folder.path().canonicalize().unwrap();
+    let (mut first, mut second) = (started(&home).await, started(&home).await);
+    let one = thread(&mut first, &cwd).await;
+    let two = thread(&mut second, &cwd).await;
+    let of_one = turn(&mut first, &one, "one").await["checkpointId"].clone();
+    let of_two = turn(&mut second, &two, "two").await["checkpointId"].clone();
+    restore(&mut first, &one, &of_one, json!({})).await;
+    assert!(!cwd.join("one").exists() && cwd.join("two").exists());
+    restore(&mut second, &two, &of_two, json!({})).await;
+    assert!(!cwd.join("two").exists());
+    first.finish().await.unwrap();
+    second.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_trace_names_the_checkpoint_of_a_turn() {
+    let replies = [runs("1", "echo new > new"), said("m1", "done")];
+    let model = ModelServer::start(replies).await.unwrap();
+    let home = scripted_home(&model, SETTINGS);
+    let folder = tempfile::tempdir().unwrap();
+    let cwd = folder.path().canonicalize().unwrap();
+    let traces = tempfile::tempdir().unwrap();
+    let variables = [("CODEX_ROLLOUT_TRACE_ROOT", traces.path().to_str().unwrap())];
+    let mut server = AppServer::start_in(PROGRAM, home.path(), &variables).unwrap();
+    server.initialize_experimental().await;
+    let thread = thread(&mut server, &cwd).await;
+    let ended = turn(&mut server, &thread, "write").await;
+    let checkpoint = ended["checkpointId"].as_str().unwrap().to_owned();
+    server.finish().await.unwrap();
+    let text: Vec<u8> = contents(traces.path())
+        .into_iter()
+        .flat_map(|(_, content)| content)
+        .collect();
+    let text = String::from_utf8_lossy(&text);
+    assert!(text.contains("checkpoint_created") && text.contains(&checkpoint));
 }

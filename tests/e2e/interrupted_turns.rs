@@ -370,3 +370,55 @@ async fn the_approval_of_a_patch_is_asked_again() {
     assert!(case.home.path().join("new").exists());
     server.finish().await.unwrap();
 }
+
+#[tokio::test]
+async fn the_turn_of_an_agent_goes_on_when_its_thread_is_resumed() {
+    let task = json!({ "message": "make it", "agent_type": "worker" });
+    let spawns = sse::function_call("call-1", "spawn_agent", &task);
+    let replies = vec![calls(&[spawns]), HttpReply::silence()];
+    let model = ModelServer::start(replies).await.unwrap();
+    model.push_for_agent(calls(&[runs("call-2", COUNTED)]));
+    let home = scripted_home(&model, ASKING);
+    let mut server = experimental_server(&home).await;
+    let thread = server
+        .start_thread_with(json!({ "cwd": home.path() }))
+        .await;
+    server.start_turn(&thread, "go").await;
+    let asked = server.wait_for(APPROVAL).await.unwrap();
+    let agent = asked["params"]["threadId"].as_str().unwrap().to_owned();
+    assert_ne!(agent, thread);
+    // The request of the parent, that of the agent, and that of the parent which gets no answer.
+    model.request(2).await;
+    let case = Interrupted {
+        model,
+        home,
+        thread,
+    };
+    case.kill(server).await;
+    let of_agent = Interrupted {
+        thread: agent,
+        ..case
+    };
+    let (mut server, resumed) = of_agent.resumed(json!("ifWaiting")).await;
+    let waiting = json!([{ "itemId": "call-2", "tool": "shell_command" }]);
+    assert_eq!(resumed["interruptedTurn"]["waiting"], waiting);
+    let again = server.wait_for(APPROVAL).await.unwrap();
+    assert_eq!(content(&again), content(&asked));
+    of_agent.model.push(said("m1", "made"));
+    answer(&mut server, &again, json!({ "decision": "accept" })).await;
+    assert_eq!(server.completed_turn().await["status"], "completed");
+    assert_eq!(of_agent.count(), 1);
+
+    // The turn of the parent goes on by itself, and knows that there is an agent.
+    let case = Interrupted {
+        thread: case.thread,
+        ..of_agent
+    };
+    case.model.push(said("m2", "done"));
+    let params = json!({ "threadId": case.thread, "continueTurn": "always" });
+    let resumed = server.call("thread/resume", params).await.unwrap();
+    assert_eq!(resumed["result"]["interruptedTurn"]["isContinued"], true);
+    assert_eq!(server.completed_turn().await["status"], "completed");
+    assert!(case.last_request().contains("agent_id"));
+    server.finish().await.unwrap();
+}

@@ -169,6 +169,7 @@ mod trust;
 mod typescript;
 #[cfg(target_os = "linux")]
 mod undo;
+mod usage_limits;
 mod utilities;
 mod vocabulary;
 

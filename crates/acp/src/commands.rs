@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use crate::agent::Agent;
 use crate::messages::message_chunk;
 use crate::session::AcpSession;
-use crate::{command_texts, errors, saved_prompts, settings, undo};
+use crate::{command_texts, errors, rewind, saved_prompts, settings, undo};
 
 /// Name, description, and a hint for the argument.
-const COMMANDS: [(&str, &str, Option<&str>); 11] = [
+const COMMANDS: [(&str, &str, Option<&str>); 12] = [
     (
         "compact",
         "Replace the older part of the conversation by a summary",
@@ -40,6 +40,11 @@ const COMMANDS: [(&str, &str, Option<&str>); 11] = [
         "undo",
         "Take back the last turn, with the files that it changed",
         None,
+    ),
+    (
+        "rewind",
+        "Bring files and conversation back to before an earlier turn",
+        Some("number, files, conversation, preview"),
     ),
     (
         "plan",
@@ -113,6 +118,7 @@ pub(crate) async fn run(
         "mcp" => command_texts::servers(agent, session).await?,
         "skills" => command_texts::skills(&skills(agent, session).await?),
         "undo" => undo::last_turn(agent, session).await?,
+        "rewind" => rewind::command(agent, session, &rest).await?,
         "logout" => {
             agent.call("account/logout", &Value::Null).await?;
             "Logged out.".to_owned()

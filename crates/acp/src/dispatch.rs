@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::agent::Agent;
-use crate::{errors, initialize, listing, login, open, prompt, settings, steering};
+use crate::{errors, initialize, listing, login, open, prompt, rewind, settings, steering};
 
 /// `$/cancel_request`.
 #[derive(Deserialize)]
@@ -59,6 +59,8 @@ fn request(agent: &Arc<Agent>, responder: Responder, method: &str, params: &RawV
         "session/set_mode" => agent.serve(params, responder, settings::set_mode),
         "session/set_model" => agent.serve(params, responder, settings::set_model),
         "session/set_config_option" => agent.serve(params, responder, settings::set_option),
+        rewind::CHECKPOINTS => agent.serve(params, responder, rewind::checkpoints),
+        rewind::REWIND => agent.serve(params, responder, rewind::rewind),
         "session/prompt" => prompt::take(agent, params, responder),
         "_session/steering" => agent.serve(params, responder, steering::steer),
         _ => {

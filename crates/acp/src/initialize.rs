@@ -11,7 +11,7 @@ use agent_client_protocol_schema::v1::{
 
 use crate::agent::Agent;
 use crate::client_features::ClientFeatures;
-use crate::{login, steering};
+use crate::{login, rewind, steering};
 
 /// Always replies with version 1, the only supported one. May be called again.
 pub(crate) fn answer(agent: &Agent, request: &InitializeRequest) -> InitializeResponse {
@@ -40,5 +40,6 @@ fn capabilities() -> AgentCapabilities {
         .prompt_capabilities(PromptCapabilities::new().image(true).embedded_context(true))
         .mcp_capabilities(McpCapabilities::new().http(true))
         .session_capabilities(session)
+        .meta(rewind::announced())
         .auth(AgentAuthCapabilities::new().logout(LogoutCapabilities::new()))
 }

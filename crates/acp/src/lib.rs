@@ -39,6 +39,7 @@ mod prompt_blocks;
 mod prompt_input;
 mod questions;
 mod replay;
+mod rewind;
 mod run;
 mod saved_prompts;
 mod session;

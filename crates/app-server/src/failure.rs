@@ -4,6 +4,8 @@ use codex_app_server_protocol::rpc::{ErrorObject, error_code};
 use codex_core::StartTurnError;
 use serde_json::Value;
 
+use crate::projection::InvalidCost;
+
 /// The error of a reply.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Failure(ErrorObject);
@@ -30,6 +32,11 @@ impl Failure {
     /// The server failed to carry the request out.
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(error_code::INTERNAL_ERROR, message)
+    }
+
+    /// Limits are not valid.
+    pub(crate) fn of_limits(error: InvalidCost) -> Self {
+        Self::invalid(error.to_string())
     }
 
     /// A turn does not start or go on.

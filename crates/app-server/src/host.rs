@@ -15,7 +15,7 @@ use codex_http::PostError;
 use codex_login::Accounts;
 use codex_mcp_client::{McpConnector, McpServerConfig};
 use codex_model_client::ModelStore;
-use codex_protocol::SandboxPolicy;
+use codex_protocol::{SandboxPolicy, ThreadLimits};
 use codex_skills::{SkillLibrary, SkillToggle};
 use codex_thread_store::ThreadStore;
 use futures::future::BoxFuture;
@@ -51,6 +51,10 @@ pub struct RequestedSettings {
     pub params: RequestParams,
     /// Configuration overrides by key.
     pub overrides: Map<String, Value>,
+    /// Limits of the request, which replace configured ones.
+    pub limits: ThreadLimits,
+    /// Limits that the thread had, for what nothing else limits.
+    pub stored_limits: ThreadLimits,
     pub client: ClientName,
 }
 

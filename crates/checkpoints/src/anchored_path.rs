@@ -155,16 +155,38 @@ impl AnchoredPath {
         }
     }
 
+    /// Does something in the folder. If its mode forbids that to its owner, the mode is changed meanwhile.
+    fn in_folder<T>(&self, act: impl Fn() -> io::Result<T>) -> io::Result<T> {
+        let done = act();
+        let is_refused = |error: &io::Error| error.kind() == io::ErrorKind::PermissionDenied;
+        if !done.as_ref().is_err_and(is_refused) {
+            return done;
+        }
+        let mode = rustix::fs::fstat(&self.folder)?.st_mode as RawMode & MODE_BITS;
+        let mode = Mode::from_raw_mode(mode);
+        if mode.contains(Mode::RWXU) || rustix::fs::fchmod(&self.folder, mode | Mode::RWXU).is_err()
+        {
+            return done;
+        }
+        let done = act();
+        rustix::fs::fchmod(&self.folder, mode)?;
+        done
+    }
+
     /// Puts a file there in one step, in the place of a file or link that is there.
     pub(crate) fn put_file(&self, bytes: &[u8], mode: u32, temporary: &OsStr) -> io::Result<()> {
-        self.remove_name(temporary)?;
+        self.in_folder(|| self.try_put_file(bytes, mode, temporary))
+    }
+
+    fn try_put_file(&self, bytes: &[u8], mode: u32, temporary: &OsStr) -> io::Result<()> {
+        self.try_remove_name(temporary)?;
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&self.folder, temporary, flags, Mode::RUSR | Mode::WUSR)?;
         let written = self.fill(File::from(file), bytes, mode);
         let put = written.and_then(|()| self.rename_into_place(temporary));
         if put.is_err() {
-            let _ = self.remove_name(temporary);
+            let _ = self.try_remove_name(temporary);
         }
         put
     }
@@ -186,13 +208,15 @@ impl AnchoredPath {
 
     /// Puts a link there in one step, in the place of a file or link that is there.
     pub(crate) fn put_link(&self, target: &Path, temporary: &OsStr) -> io::Result<()> {
-        self.remove_name(temporary)?;
-        rustix::fs::symlinkat(target, &self.folder, temporary)?;
-        let put = self.rename_into_place(temporary);
-        if put.is_err() {
-            let _ = self.remove_name(temporary);
-        }
-        put
+        self.in_folder(|| {
+            self.try_remove_name(temporary)?;
+            rustix::fs::symlinkat(target, &self.folder, temporary)?;
+            let put = self.rename_into_place(temporary);
+            if put.is_err() {
+                let _ = self.try_remove_name(temporary);
+            }
+            put
+        })
     }
 
     fn rename_into_place(&self, temporary: &OsStr) -> io::Result<()> {
@@ -206,6 +230,10 @@ impl AnchoredPath {
 
     /// Removes another name in the same folder, if it is there.
     pub(crate) fn remove_name(&self, name: &OsStr) -> io::Result<()> {
+        self.in_folder(|| self.try_remove_name(name))
+    }
+
+    fn try_remove_name(&self, name: &OsStr) -> io::Result<()> {
         match rustix::fs::unlinkat(&self.folder, name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
             Err(errno) => Err(errno.into()),
@@ -219,18 +247,22 @@ impl AnchoredPath {
 
     /// Removes the folder. Returns false if something is in it.
     pub(crate) fn remove_folder(&self) -> io::Result<bool> {
-        match rustix::fs::unlinkat(&self.folder, &self.name, AtFlags::REMOVEDIR) {
-            Ok(()) | Err(Errno::NOENT) => Ok(true),
-            Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(false),
-            Err(errno) => Err(errno.into()),
-        }
+        self.in_folder(|| {
+            match rustix::fs::unlinkat(&self.folder, &self.name, AtFlags::REMOVEDIR) {
+                Ok(()) | Err(Errno::NOENT) => Ok(true),
+                Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(false),
+                Err(errno) => Err(errno.into()),
+            }
+        })
     }
 
     pub(crate) fn make_folder(&self, mode: u32) -> io::Result<()> {
-        match rustix::fs::mkdirat(&self.folder, &self.name, Mode::RWXU) {
-            Ok(()) | Err(Errno::EXIST) => self.set_mode(mode, FOLDER),
-            Err(errno) => Err(errno.into()),
-        }
+        self.in_folder(
+            || match rustix::fs::mkdirat(&self.folder, &self.name, Mode::RWXU) {
+                Ok(()) | Err(Errno::EXIST) => self.set_mode(mode, FOLDER),
+                Err(errno) => Err(errno.into()),
+            },
+        )
     }
 
     pub(crate) fn set_folder_mode(&self, mode: u32) -> io::Result<()> {

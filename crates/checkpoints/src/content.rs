@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use codex_git::ObjectId;
+use parking_lot::Mutex;
 
 use crate::blobs::PutError;
 use crate::observe::reason_of;
@@ -12,7 +13,8 @@ use crate::store::CheckpointStore;
 /// How much is read to see whether files are as git has them.
 const MAX_COMPARED_BYTES: u64 = 512 * 1024 * 1024;
 
-/// Where the content of a file can be had. A file without any is one that the index of git is certain about.
+/// Where the content of a file can be had. A file without any is one that the index of git is certain about, or one
+/// over the limits.
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
     Stored(ContentHash),
@@ -21,9 +23,12 @@ pub(crate) enum Content {
     NotKept(NotKeptReason),
 }
 
-/// How much may still be copied.
+/// How much may still be copied, by several threads.
 #[derive(Debug)]
-pub(crate) struct CopyBudget {
+pub(crate) struct CopyBudget(Mutex<Rest>);
+
+#[derive(Debug)]
+struct Rest {
     files: usize,
     bytes: u64,
     /// What may still be read to compare it with what git has.
@@ -32,27 +37,35 @@ pub(crate) struct CopyBudget {
 
 impl CopyBudget {
     pub(crate) fn of(store: &CheckpointStore) -> Self {
-        Self {
+        Self(Mutex::new(Rest {
             files: store.limits().max_copied_files,
             bytes: store.limits().max_copied_bytes,
             compared: MAX_COMPARED_BYTES,
-        }
+        }))
     }
 
-    pub(crate) fn take(&mut self, bytes: u64) -> bool {
-        if self.files == 0 || self.bytes < bytes {
+    /// Whether no file of this size can be copied any more.
+    pub(crate) fn is_spent(&self, bytes: u64) -> bool {
+        let rest = self.0.lock();
+        rest.files == 0 || rest.bytes < bytes
+    }
+
+    pub(crate) fn take(&self, bytes: u64) -> bool {
+        let mut rest = self.0.lock();
+        if rest.files == 0 || rest.bytes < bytes {
             return false;
         }
-        self.files -= 1;
-        self.bytes -= bytes;
+        rest.files -= 1;
+        rest.bytes -= bytes;
         true
     }
 
     /// Whether a file of this size may be read to compare it.
-    pub(crate) fn take_compared(&mut self, bytes: u64) -> bool {
-        let rest = self.compared.checked_sub(bytes);
-        self.compared = rest.unwrap_or(self.compared);
-        rest.is_some()
+    pub(crate) fn take_compared(&self, bytes: u64) -> bool {
+        let mut rest = self.0.lock();
+        let left = rest.compared.checked_sub(bytes);
+        rest.compared = left.unwrap_or(rest.compared);
+        left.is_some()
     }
 }
 

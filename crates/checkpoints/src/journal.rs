@@ -15,7 +15,7 @@ use crate::error::RestoreError;
 use crate::manifest::{
     Checkpoint, CheckpointEnd, CheckpointKind, CheckpointStart, Coverage, FileChange, Line,
 };
-use crate::observe::{is_state, node_at};
+use crate::observe::{is_state, node_at, obstacle};
 use crate::state::{FileState, NotKept, stored_path};
 use crate::store::CheckpointStore;
 
@@ -282,18 +282,21 @@ impl Journal {
         self.remove(store)
     }
 
-    /// What was changed. A folder that is still there had something else in it.
+    /// What was changed. A folder that is still there had something else in it. What was in a folder in whose place
+    /// there is something else is gone.
     fn changes(&self) -> Vec<FileChange> {
-        let is_done = |step: &&RestoreStep| {
-            step.to != FileState::Missing
-                || node_at(&step.path).is_ok_and(|found| matches!(found, FsNode::Missing))
+        let is_gone = |step: &RestoreStep| match node_at(&step.path) {
+            Ok(found) => matches!(found, FsNode::Missing),
+            Err(_) => obstacle(&step.path).is_some(),
         };
+        let is_done = |step: &&RestoreStep| step.to != FileState::Missing || is_gone(step);
         let steps = self.steps.iter().filter(is_done).cloned();
         let change = |step: RestoreStep| FileChange {
             path: step.path,
             before: step.from,
             after: step.to,
             item: None,
+            is_certain: true,
         };
         steps.map(change).collect()
     }
@@ -328,6 +331,11 @@ impl CheckpointStore {
             Err(RestoreError::Busy) => return Ok(()),
             Err(error) => return Err(error),
         };
+        self.finish_journals()
+    }
+
+    /// The same, with the lock of restores held.
+    pub(crate) fn finish_journals(&self) -> Result<(), RestoreError> {
         for entry in std::fs::read_dir(self.journals())? {
             let path = entry?.path();
             if path.extension().is_some_and(|extension| extension == "new") {

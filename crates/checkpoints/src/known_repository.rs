@@ -206,3 +206,10 @@ fn is_time(nanoseconds: i64, (seconds, rest): (u32, u32)) -> bool {
     let part = nanoseconds.rem_euclid(1_000_000_000);
     cut(whole.cast_unsigned()) == seconds && (rest == 0 || i64::from(rest) == part)
 }
+/// The number of the innermost repository around a folder.
+pub(crate) fn innermost(repositories: &[KnownRepository], folder: &Path) -> Option<usize> {
+    let known = repositories.iter().enumerate();
+    let around = known.filter(|(_, known)| folder.starts_with(known.top()));
+    let innermost = around.max_by_key(|(_, known)| known.top().as_os_str().len());
+    innermost.map(|(at, _)| at)
+}

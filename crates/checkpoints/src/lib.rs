@@ -8,15 +8,16 @@
 //! restored for what they have built already.
 //!
 //! Code map: `state` (what is at a path), `blobs`, `manifest` and `store` (what is kept), `anchored_path` (a path without links),
-//! `walk` and `ignore_rules` (what is in a folder), `known_repository` (contents that git has), `watched_folder` and
-//! `content` (what a command has changed), `observe` and `recorder` (one thread), `history` and `diff` (comparing), `restore`, `journal`
-//! and `error` (going back).
+//! `walk` and `ignore_rules` (what is in a folder), `known_repository` (contents that git has), `watched_folder`, `copying`
+//! and `content` (what a command has changed), `observe` and `recorder` (one thread), `history` and `diff` (comparing), `restore`, `moved`, `other_threads`,
+//! `journal` and `error` (going back).
 
 #![cfg(unix)]
 
 mod anchored_path;
 mod blobs;
 mod content;
+mod copying;
 mod diff;
 mod error;
 mod history;
@@ -24,7 +25,9 @@ mod ignore_rules;
 mod journal;
 mod known_repository;
 mod manifest;
+mod moved;
 mod observe;
+mod other_threads;
 mod recorder;
 mod restore;
 mod state;

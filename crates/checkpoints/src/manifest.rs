@@ -49,6 +49,9 @@ pub struct FileChange {
     /// The item of the turn that changed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<String>,
+    /// Whether the thread certainly made it, by a patch. What a command changed is only seen.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_certain: bool,
 }
 
 /// The first line about a checkpoint.
@@ -277,6 +280,7 @@ mod tests {
                 before: FileState::Missing,
                 after: FileState::Folder { mode: 0o700 },
                 item: None,
+                is_certain: false,
             }],
         }
     }

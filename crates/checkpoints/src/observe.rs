@@ -38,6 +38,16 @@ pub(crate) fn node_at(path: &Path) -> io::Result<FsNode> {
     }
 }
 
+/// The link or file that is in the place of a folder of the path.
+pub(crate) fn obstacle(path: &Path) -> Option<&Path> {
+    let folders: Vec<&Path> = path.ancestors().skip(1).collect();
+    let mut outermost_first = folders.into_iter().rev();
+    outermost_first.find(|folder| {
+        let found = folder.symlink_metadata();
+        found.is_ok_and(|metadata| !metadata.is_dir())
+    })
+}
+
 /// Whether a file, and not a link, is in the place of a folder of the path.
 fn is_below_file(path: &Path) -> bool {
     let kinds = path

@@ -237,6 +237,7 @@ impl State {
                     before,
                     after,
                     item: Some(item.to_owned()),
+                    is_certain: true,
                 });
             }
         }
@@ -317,18 +318,25 @@ impl State {
         commands.unseen.store(still_running, Ordering::SeqCst);
         let roots = current.roots.clone();
         let mut changes = Vec::new();
+        let mut not_kept = Vec::new();
         let mut failed = Vec::new();
         for folder in &mut self.folders {
             if !roots.contains(folder.root()) {
                 continue;
             }
             match folder.changes(&self.store, item) {
-                Ok(found) => changes.extend(found),
+                Ok(found) => {
+                    changes.extend(found.files);
+                    not_kept.extend(found.not_kept);
+                }
                 Err(error) => failed.push((folder.root().to_owned(), error)),
             }
         }
         for (root, error) in failed {
             self.give_up(&root, &error);
+        }
+        if let Some(current) = &mut self.current {
+            current.not_kept.extend(not_kept);
         }
         self.record(changes);
     }

@@ -13,7 +13,8 @@ use crate::diff::position;
 use crate::error::RestoreError;
 use crate::history::{PathHistory, histories, is_wanted};
 use crate::journal::{Journal, RestoreStep, RestoredFile};
-use crate::observe::{is_state, node_at, not_kept, observe};
+use crate::moved::{MovedFiles, Removed};
+use crate::observe::{is_state, node_at, not_kept, observe, obstacle};
 use crate::state::{FileState, NotKept, NotKeptReason};
 use crate::store::CheckpointStore;
 
@@ -60,6 +61,8 @@ pub enum ConflictReason {
     ChangedSince,
     /// It was changed between two recorded changes.
     ChangedBetween,
+    /// A command of another thread ran at the same time, and may have changed it.
+    OtherThread,
     /// It cannot be reached: a link or a file is in the way, or it may not be read.
     Unreachable,
 }
@@ -87,6 +90,9 @@ struct RestorePlan {
     steps: Vec<RestoreStep>,
     conflicts: Vec<RestoreConflict>,
     not_kept: Vec<NotKept>,
+    moved: MovedFiles,
+    /// Changes that may be of other threads.
+    shared: BTreeSet<PathBuf>,
 }
 
 impl CheckpointStore {
@@ -100,14 +106,26 @@ impl CheckpointStore {
         request: &RestoreRequest,
     ) -> Result<RestoreReport, RestoreError> {
         let _lock = self.lock_restores()?;
+        self.finish_journals()?;
         let checkpoints = self.checkpoints(thread)?;
         let from = position(&checkpoints, &request.checkpoint)?;
         let mut wanted = histories(&checkpoints[from..]);
         wanted.retain(|path, _| is_wanted(path, &request.paths));
-        let mut plan = RestorePlan::default();
+        let mut plan = RestorePlan {
+            shared: self.shared_changes(thread, &checkpoints[from..])?,
+            ..RestorePlan::default()
+        };
         for (path, history) in &wanted {
-            self.plan_path(path, history, request, &mut plan);
+            match found_at(path, &wanted) {
+                Some(found) => self.plan_path(path, found, history, request, &mut plan),
+                None => plan.conflicts.push(RestoreConflict {
+                    path: path.clone(),
+                    reason: ConflictReason::Unreachable,
+                }),
+            }
         }
+        let moved = std::mem::take(&mut plan.moved);
+        moved.put_back(&mut plan.steps, &mut plan.not_kept);
         add_parents(&mut plan.steps);
         let unwatched = checkpoints[from..].iter().flat_map(|it| &it.not_kept);
         let unwatched = unwatched.filter(|it| !wanted.contains_key(&it.path));
@@ -155,20 +173,11 @@ impl CheckpointStore {
     fn plan_path(
         &self,
         path: &Path,
+        found: FsNode,
         history: &PathHistory,
         request: &RestoreRequest,
         plan: &mut RestorePlan,
     ) {
-        let found = match node_at(path) {
-            Ok(found) => found,
-            Err(_) => {
-                plan.conflicts.push(RestoreConflict {
-                    path: path.to_owned(),
-                    reason: ConflictReason::Unreachable,
-                });
-                return;
-            }
-        };
         if is_state(&found, &history.first) {
             return;
         }
@@ -179,6 +188,7 @@ impl CheckpointStore {
             first => first.not_kept_reason(),
         };
         if let Some(reason) = reason {
+            plan.moved.add_wanted(path, &found, history);
             let path = path.to_owned();
             return plan.not_kept.push(NotKept { path, reason });
         }
@@ -186,6 +196,8 @@ impl CheckpointStore {
             Some(ConflictReason::ChangedSince)
         } else if !history.is_continuous {
             Some(ConflictReason::ChangedBetween)
+        } else if plan.shared.contains(path) {
+            Some(ConflictReason::OtherThread)
         } else {
             None
         };
@@ -196,17 +208,37 @@ impl CheckpointStore {
                 return;
             }
         }
-        let from = if request.dry_run {
+        let from = if request.dry_run || matches!(found, FsNode::Missing) {
             hashed(&found)
         } else {
             observe(path, &self.blobs, MAX_REPLACED_BYTES).0
         };
+        if let (FsNode::File(_, facts), FileState::Missing) = (&found, &history.first) {
+            let step = plan.steps.len();
+            plan.moved.add_removed(Removed {
+                step,
+                facts: *facts,
+            });
+        }
         plan.steps.push(RestoreStep {
             path: path.to_owned(),
             from,
             to: history.first.clone(),
         });
     }
+}
+
+/// What is at a path. Nothing is, if the turns put a link or file in the place of a folder of it: that goes first. None
+/// if somebody else did, or it cannot be read.
+fn found_at(path: &Path, wanted: &BTreeMap<PathBuf, PathHistory>) -> Option<FsNode> {
+    if let Ok(found) = node_at(path) {
+        return Some(found);
+    }
+    let obstacle = obstacle(path)?;
+    let history = wanted.get(obstacle)?;
+    let found = node_at(obstacle).ok()?;
+    let goes = is_state(&found, &history.last) && history.first != history.last;
+    goes.then_some(FsNode::Missing)
 }
 
 /// Adds the folders that are missing on the way to what is put back.

@@ -158,6 +158,8 @@ pub enum NotKeptReason {
     TooManyFiles,
     /// Git stores it in another form.
     Converted,
+    /// A repository was made or removed.
+    Repository,
     /// Its content is no longer in the store.
     Gone,
 }
@@ -177,6 +179,7 @@ impl NotKeptReason {
             Self::OtherFileSystem => "otherFileSystem",
             Self::TooManyFiles => "tooManyFiles",
             Self::Converted => "converted",
+            Self::Repository => "repository",
             Self::Gone => "gone",
         }
     }

@@ -133,6 +133,16 @@ impl CheckpointStore {
         Ok(found)
     }
 
+    /// The threads with changes since this time, in seconds since 1970.
+    pub(crate) fn threads_since(&self, since: i64) -> io::Result<Vec<String>> {
+        let since = Duration::from_secs(u64::try_from(since).unwrap_or(0));
+        let since = SystemTime::UNIX_EPOCH + since;
+        let recent = files(&self.threads())?.into_iter();
+        let recent = recent.filter(|file| file.modified >= since);
+        let names = recent.filter_map(|file| Some(file.path.file_stem()?.to_str()?.to_owned()));
+        Ok(names.collect())
+    }
+
     /// The checkpoint of the last turn whose changes were not taken back.
     ///
     /// # Errors

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use parking_lot::{Condvar, Mutex};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
+use rustix::io::Errno;
 
 use crate::anchored_path::{FileFacts, TEMPORARY_PREFIX};
 use crate::ignore_rules::IgnoreRules;
@@ -65,6 +66,8 @@ pub(crate) struct Tree {
     pub(crate) attributes: Vec<PathBuf>,
     /// A file that was changed after this moment may have the same times as before. In nanoseconds since 1970.
     pub(crate) uncertain_since: i64,
+    /// The mode of the folder itself. None if it is gone.
+    pub(crate) mode: Option<u32>,
 }
 
 impl Tree {
@@ -117,10 +120,16 @@ pub(crate) fn walk(root: &Path, limits: &WalkLimits) -> Result<Tree, WalkError> 
     let now = SystemTime::now() - CLOCK_STEP;
     let since = now.duration_since(SystemTime::UNIX_EPOCH);
     let since = since.map_or(0, |since| since.as_nanos());
-    let device = FileFacts::of(&rustix::fs::stat(root).map_err(std::io::Error::from)?).device;
+    let facts = match rustix::fs::lstat(root) {
+        Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {
+            FileFacts::of(&stat)
+        }
+        Ok(_) | Err(Errno::NOENT) => return Ok(Tree::default()),
+        Err(errno) => return Err(WalkError::Io(errno.into())),
+    };
     let walk = Walk {
         limits,
-        device,
+        device: facts.device,
         deadline: Instant::now() + limits.max_time,
         queue: Mutex::new(Queue {
             folders: vec![PendingFolder {
@@ -144,6 +153,7 @@ pub(crate) fn walk(root: &Path, limits: &WalkLimits) -> Result<Tree, WalkError> 
     }
     let mut all = Tree {
         uncertain_since: i64::try_from(since).unwrap_or(i64::MAX),
+        mode: Some(facts.mode),
         ..Tree::default()
     };
     for tree in trees {

@@ -3,17 +3,16 @@
 //! Files that git can give back are not copied. Others are, within limits, before a command can change them.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
-use std::io::{self, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 
 use codex_git::ObjectId;
 
 use crate::anchored_path::{FileFacts, FsNode};
-use crate::content::{Content, CopyBudget, stored};
-use crate::known_repository::{KnownRepository, is_object};
+use crate::content::{Content, CopyBudget};
+use crate::copying::{Candidate, Copier, copied, open_regular, read};
+use crate::known_repository::{KnownRepository, innermost, is_object};
 use crate::manifest::FileChange;
-use crate::observe::{file_state, node_at, not_kept, reason_of};
+use crate::observe::{file_state, not_kept, reason_of};
 use crate::state::{ContentHash, FileState, NotKept, NotKeptReason};
 use crate::store::CheckpointStore;
 use crate::walk::{Entry, EntryKind, Tree, WalkError, WalkLimits, walk};
@@ -41,6 +40,14 @@ struct Difference {
     new: Option<Entry>,
 }
 
+/// What a command has changed.
+#[derive(Debug, Default)]
+pub(crate) struct FolderChanges {
+    pub(crate) files: Vec<FileChange>,
+    /// What has changed besides and cannot be brought back.
+    pub(crate) not_kept: Vec<NotKept>,
+}
+
 /// What is known of a file before it changed.
 enum Before {
     Known(FileState),
@@ -62,29 +69,12 @@ impl WatchedFolder {
             repositories: Vec::new(),
         };
         watched.find_repositories(store);
-        let folders = watched.tree.folders.iter();
-        let mut candidates = Vec::new();
-        for (folder, entries) in folders {
-            let repository = watched.repository_of(folder);
-            for entry in entries {
-                let path = || folder.join(&*entry.name);
-                match entry.kind {
-                    EntryKind::File => {
-                        let known = repository.and_then(|at| watched.repositories.get(at));
-                        let path = path();
-                        if known
-                            .and_then(|it| it.certain(&path, &entry.facts))
-                            .is_none()
-                        {
-                            candidates.push((path, entry.clone()));
-                        }
-                    }
-                    EntryKind::Link => candidates.push((path(), entry.clone())),
-                    EntryKind::Folder | EntryKind::Special => {}
-                }
-            }
-        }
-        watched.copy(candidates, store);
+        let copier = Copier {
+            repositories: &watched.repositories,
+            store,
+        };
+        let contents = copier.copies(copier.candidates(&watched.tree));
+        watched.contents.extend(contents);
         Ok(watched)
     }
 
@@ -111,72 +101,37 @@ impl WatchedFolder {
         }
     }
 
-    /// The innermost repository around a folder.
-    fn repository_of(&self, folder: &Path) -> Option<usize> {
-        let known = self.repositories.iter().enumerate();
-        let around = known.filter(|(_, known)| folder.starts_with(known.top()));
-        let innermost = around.max_by_key(|(_, known)| known.top().as_os_str().len());
-        innermost.map(|(at, _)| at)
-    }
-
-    /// Copies files that git cannot give back, small ones first, and ignored ones last.
-    fn copy(&mut self, mut candidates: Vec<(PathBuf, Entry)>, store: &CheckpointStore) {
-        candidates.sort_by_key(|(_, entry)| (entry.ignored, entry.facts.size));
-        let mut budget = CopyBudget::of(store);
-        for (path, _) in candidates {
-            let content = self.content_of(&path, &mut budget, store);
-            self.contents.insert(path, content);
-        }
-    }
-
-    /// Where the content of a file or link can be had. It is copied, unless git has it.
-    fn content_of(&self, path: &Path, budget: &mut CopyBudget, store: &CheckpointStore) -> Content {
-        let (mut file, size) = match open_regular(path) {
-            Ok(opened) => opened,
-            Err(content) => return content,
-        };
-        let repository = path.parent().and_then(|folder| self.repository_of(folder));
-        let likely = repository.and_then(|at| {
-            let object = self.repositories[at].likely(path, size)?;
-            Some((at, object))
-        });
-        if let Some((repository, object)) = likely
-            && size <= store.limits().max_file_bytes
-            && budget.take_compared(size)
-        {
-            let compared = read(&mut file, size).and_then(|bytes| {
-                file.rewind()?;
-                Ok(bytes.is_some_and(|bytes| is_object(&bytes, object)))
-            });
-            match compared {
-                Ok(true) => return Content::Tracked { repository, object },
-                Ok(false) => {}
-                Err(_) => return Content::NotKept(NotKeptReason::Unreadable),
-            }
-        }
-        copied(&mut file, size, budget, store)
-    }
-
     /// Walks the folder again without recording: what has changed since the last walk was changed by somebody else.
     pub(crate) fn catch_up(&mut self, store: &CheckpointStore) -> Result<(), WalkError> {
         let tree = walk_root(&self.root, store)?;
         let differences = self.differences(&tree, store);
         self.tree = tree;
         self.refresh_repositories(store);
-        let mut candidates = Vec::new();
+        let mut changed = Vec::new();
         for Difference { path, new, .. } in differences {
             self.contents.remove(&path);
             let Some(entry) = new else { continue };
-            let repository = path.parent().and_then(|folder| self.repository_of(folder));
+            let repository = path
+                .parent()
+                .and_then(|folder| innermost(&self.repositories, folder));
             let is_certain = repository
                 .is_some_and(|at| self.repositories[at].certain(&path, &entry.facts).is_some());
             match entry.kind {
                 EntryKind::File if is_certain => {}
-                EntryKind::File | EntryKind::Link => candidates.push((path, entry)),
+                EntryKind::File | EntryKind::Link => changed.push((path, entry)),
                 EntryKind::Folder | EntryKind::Special => {}
             }
         }
-        self.copy(candidates, store);
+        let candidates = changed.iter().filter_map(|(path, entry)| {
+            let folder = path.parent()?;
+            Some(Candidate { folder, entry })
+        });
+        let copier = Copier {
+            repositories: &self.repositories,
+            store,
+        };
+        let contents = copier.copies(candidates.collect());
+        self.contents.extend(contents);
         Ok(())
     }
 
@@ -189,7 +144,7 @@ impl WatchedFolder {
         let folders = self.tree.folders.iter();
         let mut known = Vec::new();
         for (folder, entries) in folders {
-            let Some(at) = self.repository_of(folder) else {
+            let Some(at) = innermost(&self.repositories, folder) else {
                 continue;
             };
             for entry in entries.iter().filter(|entry| entry.kind == EntryKind::File) {
@@ -219,12 +174,13 @@ impl WatchedFolder {
         &mut self,
         store: &CheckpointStore,
         item: Option<&str>,
-    ) -> Result<Vec<FileChange>, WalkError> {
+    ) -> Result<FolderChanges, WalkError> {
         let tree = walk_root(&self.root, store)?;
+        let not_kept = self.other_repositories(&tree);
         let differences = self.differences(&tree, store);
         let befores = self.befores(&differences, store);
-        let mut budget = CopyBudget::of(store);
-        let mut changes = Vec::new();
+        let budget = CopyBudget::of(store);
+        let mut changes: Vec<FileChange> = self.change_of_root(&tree, item).into_iter().collect();
         let mut order: Vec<usize> = (0..differences.len()).collect();
         let size = |at: usize| differences[at].new.as_ref().map_or(0, |new| new.facts.size);
         order.sort_by_key(|at| size(*at));
@@ -232,19 +188,47 @@ impl WatchedFolder {
         for at in order {
             let (difference, before) = (&differences[at], befores[at].take());
             let before = before.unwrap_or(FileState::Missing);
-            let after = self.after(difference, &mut budget, store);
+            let after = self.after(difference, &budget, store);
             if before != after {
                 changes.push(FileChange {
                     path: difference.path.clone(),
                     before,
                     after,
                     item: item.map(str::to_owned),
+                    is_certain: false,
                 });
             }
         }
         changes.sort_by(|one, other| one.path.cmp(&other.path));
         self.tree = tree;
-        Ok(changes)
+        let files = changes;
+        Ok(FolderChanges { files, not_kept })
+    }
+
+    fn change_of_root(&self, new: &Tree, item: Option<&str>) -> Option<FileChange> {
+        let state = |tree: &Tree| match tree.mode {
+            Some(mode) => FileState::Folder { mode },
+            None => FileState::Missing,
+        };
+        (self.tree.mode != new.mode).then(|| FileChange {
+            path: self.root.clone(),
+            before: state(&self.tree),
+            after: state(new),
+            item: item.map(str::to_owned),
+            is_certain: false,
+        })
+    }
+
+    /// Repositories that were made or removed, which no restore changes.
+    fn other_repositories(&self, new: &Tree) -> Vec<NotKept> {
+        let (old, new) = (&self.tree.repositories, &new.repositories);
+        let made = new.iter().filter(|folder| !old.contains(folder));
+        let removed = old.iter().filter(|folder| !new.contains(folder));
+        let changed = made.chain(removed).map(|folder| NotKept {
+            path: folder.join(".git"),
+            reason: NotKeptReason::Repository,
+        });
+        changed.collect()
     }
 
     /// Sets what is at a path after a patch, of which the change is known already.
@@ -287,7 +271,7 @@ impl WatchedFolder {
     fn differences(&self, new: &Tree, store: &CheckpointStore) -> Vec<Difference> {
         let mut found = Vec::new();
         let mut uncertain = MAX_UNCERTAIN;
-        let mut budget = CopyBudget::of(store);
+        let budget = CopyBudget::of(store);
         let no_entries = Vec::new();
         let gone = self.tree.folders.keys();
         let gone = gone.filter(|folder| !new.folders.contains_key(*folder));
@@ -304,7 +288,7 @@ impl WatchedFolder {
                         || uncertain == 0;
                     if is_certain || {
                         uncertain -= 1;
-                        self.is_as_stored(&path, &mut budget, store)
+                        self.is_as_stored(&path, &budget, store)
                     } {
                         return;
                     }
@@ -324,7 +308,7 @@ impl WatchedFolder {
 
     /// Whether a file has the content that is known of it. What is not known, too large or cannot be read counts as
     /// unchanged.
-    fn is_as_stored(&self, path: &Path, budget: &mut CopyBudget, store: &CheckpointStore) -> bool {
+    fn is_as_stored(&self, path: &Path, budget: &CopyBudget, store: &CheckpointStore) -> bool {
         let Some(known) = self.contents.get(path) else {
             return true;
         };
@@ -419,7 +403,9 @@ impl WatchedFolder {
                 facts,
             },
             (EntryKind::File, Some(Content::Link(_)) | None) => {
-                let repository = path.parent().and_then(|folder| self.repository_of(folder));
+                let repository = path
+                    .parent()
+                    .and_then(|folder| innermost(&self.repositories, folder));
                 let certain = repository.and_then(|at| {
                     let object = self.repositories[at].certain(path, &facts)?;
                     Some((at, object))
@@ -430,7 +416,7 @@ impl WatchedFolder {
                         object,
                         facts,
                     },
-                    None => Before::Known(not_kept(&facts, NotKeptReason::Unreadable)),
+                    None => Before::Known(not_kept(&facts, NotKeptReason::Limit)),
                 }
             }
         }
@@ -454,7 +440,7 @@ impl WatchedFolder {
     fn after(
         &mut self,
         difference: &Difference,
-        budget: &mut CopyBudget,
+        budget: &CopyBudget,
         store: &CheckpointStore,
     ) -> FileState {
         let path = &difference.path;
@@ -491,27 +477,6 @@ impl WatchedFolder {
             }
         }
     }
-}
-
-/// Opens a regular file and returns its size, or the content of what is there instead.
-fn open_regular(path: &Path) -> Result<(File, u64), Content> {
-    match node_at(path) {
-        Ok(FsNode::File(file, facts)) => Ok((file, facts.size)),
-        Ok(FsNode::Link(target)) => Err(Content::Link(target)),
-        Ok(_) | Err(_) => Err(Content::NotKept(NotKeptReason::Unreadable)),
-    }
-}
-
-/// Copies a file into the store, if the limits allow it.
-fn copied(file: &mut File, size: u64, budget: &mut CopyBudget, store: &CheckpointStore) -> Content {
-    let limit = store.limits().max_file_bytes;
-    if size > limit {
-        return Content::NotKept(NotKeptReason::TooLarge);
-    }
-    if !budget.take(size) {
-        return Content::NotKept(NotKeptReason::Limit);
-    }
-    stored(store.blobs.put_file(file, limit).map(|(hash, _)| hash))
 }
 
 /// Goes through the folder within the limits of the store.
@@ -553,74 +518,4 @@ pub(crate) fn not_restorable(changes: &[FileChange]) -> Vec<(PathBuf, NotKeptRea
         Some((change.path.clone(), reason))
     });
     lost.collect()
-}
-
-/// Reads a file. None if it has more than `limit` bytes.
-fn read(file: &mut File, limit: u64) -> io::Result<Option<Vec<u8>>> {
-    let mut bytes = Vec::new();
-    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
-    Ok((bytes.len() as u64 <= limit).then_some(bytes))
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use std::fs;
-
-    use super::*;
-    use crate::store::CheckpointLimits;
-
-    #[test]
-    fn no_more_is_read_than_the_limit_allows() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("file");
-        fs::write(&path, b"four").unwrap();
-        let read = |limit| super::read(&mut File::open(&path).unwrap(), limit).unwrap();
-        assert_eq!(read(4).unwrap(), b"four");
-        assert_eq!(read(5).unwrap(), b"four");
-        assert_eq!(read(3), None);
-        assert_eq!(
-            super::read(&mut File::open("/dev/zero").unwrap(), 1_000).unwrap(),
-            None
-        );
-    }
-
-    #[test]
-    fn links_large_files_and_files_over_the_budget_are_not_copied() {
-        let base = tempfile::tempdir().unwrap();
-        let base = base.path().canonicalize().unwrap();
-        let limits = CheckpointLimits {
-            max_file_bytes: 10,
-            max_copied_bytes: 12,
-            ..CheckpointLimits::default()
-        };
-        let store = CheckpointStore::new(&base.join("home"), limits);
-        store.prepare().unwrap();
-        let mut budget = CopyBudget::of(&store);
-        let mut content = |name: &str, bytes: &[u8]| {
-            let path = base.join(name);
-            fs::write(&path, bytes).unwrap();
-            let (mut file, size) = open_regular(&path).unwrap();
-            copied(&mut file, size, &mut budget, &store)
-        };
-        let hash = ContentHash::of(b"ten bytes.");
-        assert!(matches!(content("fits", b"ten bytes."), Content::Stored(it) if it == hash));
-        assert!(matches!(
-            content("large", b"eleven byte"),
-            Content::NotKept(NotKeptReason::TooLarge)
-        ));
-        assert!(matches!(
-            content("rest", b"abc"),
-            Content::NotKept(NotKeptReason::Limit)
-        ));
-        std::os::unix::fs::symlink("rest", base.join("link")).unwrap();
-        assert!(matches!(
-            open_regular(&base.join("link")),
-            Err(Content::Link(target)) if target == Path::new("rest")
-        ));
-        assert!(matches!(
-            open_regular(&base.join("gone")),
-            Err(Content::NotKept(NotKeptReason::Unreadable))
-        ));
-    }
 }

@@ -74,6 +74,9 @@ pub(crate) fn run(
     let overrides = settings.overrides()?;
     let config = wiring::load_config(Some(&cwd), &overrides, &RequestParams::default())?;
     let store = checkpoints::store(&config);
+    if store.exists() {
+        store.finish_restores()?;
+    }
     let mut out = io::stdout().lock();
     match command {
         CheckpointCommand::List { thread } => {
@@ -155,6 +158,7 @@ fn write_report(out: &mut impl Write, report: &RestoreReport) -> io::Result<()> 
         let reason = match conflict.reason {
             ConflictReason::ChangedSince => "changed since by somebody else",
             ConflictReason::ChangedBetween => "changed in between by somebody else",
+            ConflictReason::OtherThread => "perhaps changed by another thread",
             ConflictReason::Unreachable => "not reachable",
         };
         writeln!(out, "conflict: {}: {reason}", conflict.path.display())?;

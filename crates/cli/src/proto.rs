@@ -242,6 +242,7 @@ fn failure(id: String, error: &anyhow::Error) -> Event {
         msg: EventMsg::Error(ErrorEvent {
             message,
             codex_error_info,
+            exceeded_limit: None,
         }),
     }
 }

@@ -81,6 +81,7 @@ pub(crate) fn session_parts(
         rule_folders: _,
         requirements,
         notify,
+        limits,
         show_raw_reasoning,
         deprecations,
         warnings: own_warnings,
@@ -145,6 +146,7 @@ pub(crate) fn session_parts(
             approvals_reviewer,
             sandbox_policy,
             permission_profile: permissions,
+            limits,
             ..ThreadSettings::new(cwd, model)
         },
         review_model,

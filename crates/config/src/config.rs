@@ -19,7 +19,7 @@ mod tools;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use codex_protocol::Provider;
+use codex_protocol::{Provider, ThreadLimits};
 
 pub use agents::{AgentRole, AgentSettings};
 pub(crate) use decode_file::decode_file;
@@ -85,6 +85,8 @@ pub struct Config {
     pub requirements: Requirements,
     /// The program to start after each turn, and its first arguments.
     pub notify: Option<Vec<String>>,
+    /// Limits on what threads may use.
+    pub limits: ThreadLimits,
     /// Whether raw reasoning is sent to clients.
     pub show_raw_reasoning: bool,
     /// Deprecated settings in use, reported for each new thread.
@@ -153,6 +155,7 @@ impl Config {
                 .collect(),
             requirements: stack.requirements().clone(),
             notify: file.notify.clone().filter(|command| !command.is_empty()),
+            limits: file.limits,
             show_raw_reasoning: file.show_raw_agent_reasoning.unwrap_or(false),
             deprecations: deprecation_notices(&merged),
             model,

@@ -23,7 +23,7 @@ use std::path::PathBuf;
 
 use codex_protocol::{
     ApprovalsReviewer, AskForApproval, ForcedLoginMethod, Personality, ReasoningEffort,
-    ReasoningSummary, ServiceTier, Verbosity, WebSearchMode,
+    ReasoningSummary, ServiceTier, ThreadLimits, Verbosity, WebSearchMode,
 };
 use serde::{Deserialize, Serialize};
 
@@ -120,6 +120,8 @@ pub struct ConfigFile {
     pub memories: Option<MemoriesFile>,
     pub ghost_snapshot: Option<GhostSnapshotFile>,
     pub checkpoints: CheckpointsFile,
+    #[serde(skip_serializing_if = "ThreadLimits::is_empty")]
+    pub limits: ThreadLimits,
     pub js_repl_node_path: Option<PathBuf>,
     pub js_repl_node_module_dirs: Option<Vec<PathBuf>>,
     pub notify: Option<Vec<String>>,

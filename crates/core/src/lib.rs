@@ -10,6 +10,7 @@
 //! `launch` (starting threads). A test holds them to it, see docs/architecture.md.
 
 mod agents;
+mod budget;
 mod config;
 mod context;
 mod events;

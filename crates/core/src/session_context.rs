@@ -5,6 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
+use crate::budget::ThreadBudget;
 use crate::config::SessionConfig;
 use crate::events::Emitter;
 use crate::ports::{Clock, Ids, Processes};
@@ -17,6 +18,8 @@ pub(crate) struct SessionContext {
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) processes: Arc<dyn Processes>,
     pub(crate) emitter: Emitter,
+    /// What the thread uses.
+    pub(crate) budget: Arc<ThreadBudget>,
     /// How the session came about, until its first turn.
     pub(crate) beginning: Mutex<Option<SessionBeginning>>,
     /// Work that nobody waits for. It ends with the session.

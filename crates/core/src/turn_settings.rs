@@ -7,7 +7,7 @@ use codex_model_client::{ModelInfo, TurnState};
 use codex_plugins::InstalledPlugin;
 use codex_protocol::{
     ApprovalsReviewer, AskForApproval, CollaborationMode, Personality, ReasoningSummary,
-    SandboxPolicy, ServiceTier, Verbosity,
+    SandboxPolicy, ServiceTier, ThreadLimits, UsageLimits, Verbosity,
 };
 use codex_skills::SkillSet;
 use serde_json::Value;
@@ -33,6 +33,10 @@ pub(crate) struct TurnSettings {
     pub(crate) approval_policy: AskForApproval,
     pub(crate) sandbox_policy: SandboxPolicy,
     pub(crate) permission_profile: Option<String>,
+    /// The limits of the thread.
+    pub(crate) limits: ThreadLimits,
+    /// Those of this turn alone.
+    pub(crate) turn_limits: UsageLimits,
     pub(crate) approvals_reviewer: ApprovalsReviewer,
     pub(crate) model: Arc<ModelInfo>,
     /// Whether the facts about the model are assumed.

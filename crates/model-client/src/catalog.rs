@@ -6,6 +6,7 @@
 mod bundled;
 mod cache;
 mod model_info;
+mod prices;
 mod store;
 
 pub use cache::ModelsCache;
@@ -14,6 +15,7 @@ pub use model_info::{
     ModelUpgrade, ReasoningLevel, ShellType, TruncationMode, TruncationPolicy, Visibility,
     WebSearchToolType,
 };
+pub use prices::ModelPrices;
 pub use store::{AvailableModels, ModelStore};
 
 use std::sync::Arc;

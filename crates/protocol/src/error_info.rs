@@ -48,6 +48,8 @@ pub enum CodexErrorInfo {
     },
     /// A rollback was not possible. The turn is not affected.
     ThreadRollbackFailed,
+    /// A limit on what the turn, the thread or its agents may use is reached. Newer than 0.117.
+    SessionBudgetExceeded,
     /// Anything else.
     Other,
 }

@@ -42,6 +42,7 @@ mod thread_settings;
 mod tokens;
 mod turn_context;
 mod update;
+mod usage_limits;
 mod user_input;
 
 pub use account::*;
@@ -75,4 +76,5 @@ pub use thread_settings::*;
 pub use tokens::*;
 pub use turn_context::*;
 pub use update::Update;
+pub use usage_limits::*;
 pub use user_input::*;

@@ -13,6 +13,7 @@ use crate::settings::{
     Settings,
 };
 use crate::update::Update;
+use crate::usage_limits::ThreadLimits;
 
 /// The settings of a thread that can change while it is loaded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +42,9 @@ pub struct ThreadSettings {
     pub sandbox_policy: SandboxPolicy,
     /// The permission name by which the sandbox policy was chosen.
     pub permission_profile: Option<String>,
+    /// What its turns and agents may use.
+    #[serde(default, skip_serializing_if = "ThreadLimits::is_empty")]
+    pub limits: ThreadLimits,
 }
 
 /// Changes to the settings of a thread. Absent fields do not change.
@@ -78,6 +82,9 @@ pub struct ThreadSettingsPatch {
     /// The permission name of `sandbox_policy`; ignored without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permission_profile: Option<String>,
+    /// Replaces all limits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<ThreadLimits>,
 }
 
 impl ThreadSettings {
@@ -101,6 +108,7 @@ impl ThreadSettings {
                 network_access: false,
             },
             permission_profile: None,
+            limits: ThreadLimits::default(),
         }
     }
 
@@ -119,6 +127,7 @@ impl ThreadSettings {
             approvals_reviewer,
             sandbox_policy,
             permission_profile,
+            limits,
         } = patch;
         let mut new = self.clone();
         if let Some(cwd) = cwd {
@@ -145,6 +154,7 @@ impl ThreadSettings {
             new.sandbox_policy = policy;
             new.permission_profile = permission_profile;
         }
+        new.limits = limits.unwrap_or(new.limits);
         new
     }
 
@@ -176,6 +186,7 @@ impl From<OverrideTurnContext> for ThreadSettingsPatch {
             approvals_reviewer: change.approvals_reviewer,
             sandbox_policy: change.sandbox_policy,
             permission_profile: None,
+            limits: None,
         }
     }
 }
@@ -203,6 +214,7 @@ impl From<&UserTurn> for ThreadSettingsPatch {
             approvals_reviewer: turn.approvals_reviewer,
             sandbox_policy: Some(turn.sandbox_policy.clone()),
             permission_profile: None,
+            limits: None,
         }
     }
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::policy::{AskForApproval, SandboxPolicy};
 use crate::settings::{CollaborationMode, Personality, ReasoningEffort, ReasoningSummary};
+use crate::usage_limits::{ThreadLimits, UsageLimits};
 
 /// The settings of a turn. Older records lack much of what is optional.
 #[sparse]
@@ -48,6 +49,12 @@ pub struct TurnContext {
     pub final_output_json_schema: Option<Value>,
     /// The limit for outputs of tools.
     pub truncation_policy: Option<TruncationPolicy>,
+    /// The limits of the thread; absent without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Box<ThreadLimits>>,
+    /// The limits of this turn alone; absent without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_limits: Option<UsageLimits>,
 }
 
 /// The domains that managed requirements name.

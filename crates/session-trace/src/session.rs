@@ -207,6 +207,7 @@ fn wrapped(msg: &EventMsg) -> Option<&'static str> {
         EventMsg::TurnComplete(_) => "turn_complete",
         EventMsg::TurnAborted(_) => "turn_aborted",
         EventMsg::ThreadRolledBack(_) => "thread_rolled_back",
+        EventMsg::CheckpointCreated(_) => "checkpoint_created",
         EventMsg::Error(_) => "error",
         EventMsg::Warning(_) => "warning",
         EventMsg::HookStarted(_) => "hook_started",

@@ -253,6 +253,7 @@ async fn give(thread: &Thread, input: SessionInput) {
                 output_schema: turn.output_schema,
                 service_tier: turn.service_tier,
                 root_turn_id: turn.root_turn_id,
+                limits: turn.limits,
             };
             let _ = thread.start_turn(turn).await;
         }

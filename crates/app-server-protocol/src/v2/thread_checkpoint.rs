@@ -35,7 +35,7 @@ pub struct CheckpointNotKept {
     /// Absolute path.
     pub path: String,
     /// Why, as a word: `tooLarge`, `limit`, `storeFull`, `unreadable`, `special`, `hardLink`, `ignoredFolder`,
-    /// `otherFileSystem`, `tooManyFiles`, `converted` or `gone`.
+    /// `otherFileSystem`, `tooManyFiles`, `converted`, `repository` or `gone`.
     pub reason: String,
 }
 
@@ -208,6 +208,8 @@ pub enum CheckpointConflictReason {
     ChangedSince,
     /// Somebody changed it between two recorded changes.
     ChangedBetween,
+    /// A command of another thread ran at the same time, and may have changed it.
+    OtherThread,
     /// It cannot be reached: a link or a file is in the way, or it may not be read.
     Unreachable,
 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::v2::{
     ActivePermissionProfile, ApprovalsReviewer, AskForApproval, ContinueTurn, DynamicToolSpec,
     InterruptedTurn, MultiAgentMode, SandboxMode, SandboxPolicy, SortDirection, Thread,
-    ThreadHistoryMode, ThreadTurnsListResponse, TurnEnvironmentParams, TurnItemsView,
+    ThreadHistoryMode, ThreadLimits, ThreadTurnsListResponse, TurnEnvironmentParams, TurnItemsView,
 };
 
 /// Params of `thread/start`: a new thread. Absent settings come from the configuration.
@@ -43,6 +43,9 @@ pub struct ThreadStartParams {
     /// Named permissions in place of a sandbox mode, built-in or of the configuration.
     #[experimental("thread/start.permissions")]
     pub permissions: Option<String>,
+    /// What the thread may use; where it says nothing, the configured limits hold.
+    #[experimental("thread/start.limits")]
+    pub limits: Option<ThreadLimits>,
     /// Folders that the thread is about, in place of its working directory.
     #[experimental("thread/start.runtimeWorkspaceRoots")]
     pub runtime_workspace_roots: Option<Vec<String>>,
@@ -173,6 +176,9 @@ pub struct ThreadResumeParams {
     /// Named permissions in place of a sandbox mode, built-in or of the configuration.
     #[experimental("thread/resume.permissions")]
     pub permissions: Option<String>,
+    /// What the thread may use; where neither this nor the configuration says, the limits that it had.
+    #[experimental("thread/resume.limits")]
+    pub limits: Option<ThreadLimits>,
     /// Overrides by dotted configuration key: stronger than files, weaker than the other params.
     pub config: Option<BTreeMap<String, Value>>,
     /// Text to send as system instructions in place of the stored ones.
@@ -299,6 +305,9 @@ pub struct ThreadForkParams {
     /// Named permissions in place of a sandbox mode, built-in or of the configuration.
     #[experimental("thread/fork.permissions")]
     pub permissions: Option<String>,
+    /// What the fork may use; where it says nothing, the configured limits hold. What its source used counts.
+    #[experimental("thread/fork.limits")]
+    pub limits: Option<ThreadLimits>,
     /// Overrides by dotted configuration key: stronger than files, weaker than the other params.
     pub config: Option<BTreeMap<String, Value>>,
     /// Text to send as system instructions in place of those of the source.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::v2::{
     ApprovalsReviewer, AskForApproval, MultiAgentMode, SandboxPolicy, ThreadEnvironment,
-    TurnEnvironmentParams, TurnStartParams,
+    ThreadLimits, TurnEnvironmentParams, TurnStartParams,
 };
 
 /// Params of `thread/settings/update`: settings for later turns, as `turn/start` takes them.
@@ -48,6 +48,9 @@ pub struct ThreadSettingsUpdateParams {
     pub multi_agent_mode: Option<MultiAgentMode>,
     /// Plugins that are switched off; absent or null keeps the current ones.
     pub disabled_plugin_ids: Option<Vec<String>>,
+    /// Replaces all limits of the thread; absent or null keeps them.
+    #[experimental("thread/settings/update.limits")]
+    pub limits: Option<ThreadLimits>,
 }
 
 impl From<ThreadSettingsUpdateParams> for TurnStartParams {
@@ -82,6 +85,7 @@ impl From<ThreadSettingsUpdateParams> for TurnStartParams {
             turn_trigger: None,
             parent_turn_id: None,
             root_turn_id: None,
+            limits: None,
         }
     }
 }
@@ -139,6 +143,9 @@ pub struct ThreadSettings {
     /// How agents are used.
     #[serde(default)]
     pub multi_agent_mode: MultiAgentMode,
+    /// What its turns and agents may use; absent if nothing is limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<ThreadLimits>,
 }
 
 /// Permissions that a thread was given by name.

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::v2::{
     ApprovalsReviewer, AskForApproval, SandboxPolicy, TimedItem, TurnEnvironmentParams, TurnError,
-    UserInput,
+    UsageLimits, UserInput,
 };
 
 /// One exchange: from an input to the end of everything the agent does about it.
@@ -158,6 +158,9 @@ pub struct TurnStartParams {
     pub parent_turn_id: Option<String>,
     /// First turn of the work that this one belongs to; absent or null makes it this one.
     pub root_turn_id: Option<String>,
+    /// Limits of this turn alone, in place of those that the thread has for each; a running turn keeps its own.
+    #[experimental("turn/start.limits")]
+    pub limits: Option<UsageLimits>,
 }
 
 /// How agents are used.

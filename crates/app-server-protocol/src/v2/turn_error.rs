@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::v2::ExceededLimit;
+
 /// Why a turn failed, or why a request to the model is being retried.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -11,6 +13,9 @@ pub struct TurnError {
     pub message: String,
     /// Cause that a client can act on; null if none was determined.
     pub codex_error_info: Option<CodexErrorInfo>,
+    /// Limit that ended the turn; absent if none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exceeded_limit: Option<ExceededLimit>,
     /// Technical text behind the message, such as the cause of a retry; null without one.
     pub additional_details: Option<String>,
 }
@@ -35,6 +40,8 @@ pub enum CodexErrorInfo {
     ThreadRollbackFailed,
     /// The sandbox could not be set up or failed.
     SandboxError,
+    /// A limit on use is reached, see `exceededLimit`. Newer than 0.117, whose clients get `other`.
+    SessionBudgetExceeded,
     /// Anything without a cause of its own in this list.
     Other,
     /// The provider could not be reached, or answered with an error status.

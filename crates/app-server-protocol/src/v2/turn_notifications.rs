@@ -6,7 +6,7 @@ use codex_protocol::mark_experimental;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::v2::Turn;
+use crate::v2::{Turn, TurnUsage};
 
 /// Payload of `turn/started`: the turn began to run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,6 +31,9 @@ pub struct TurnCompletedNotification {
     /// Checkpoint of the files that it has changed; absent if it has changed none.
     #[experimental("turn/completed.checkpointId")]
     pub checkpoint_id: Option<String>,
+    /// What it has used; absent if it used nothing.
+    #[experimental("turn/completed.usage")]
+    pub usage: Option<TurnUsage>,
 }
 
 /// Payload of `turn/diff/updated`: what the turn has changed in files so far.

@@ -7,13 +7,13 @@ use codex_app_server_protocol::v2::{
 };
 use codex_config::RequestParams;
 use codex_config::schema::SandboxMode as ConfigMode;
-use codex_protocol::{ServiceTier, Update};
+use codex_protocol::{ServiceTier, ThreadLimits, Update};
 use serde_json::{Map, Value};
 
 use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::host::{ClientName, RequestedSettings};
-use crate::projection::{engine_approval, engine_reviewer};
+use crate::projection::{engine_approval, engine_reviewer, engine_thread_limits};
 use crate::thread::StoredHistory;
 
 /// The members that all three requests share.
@@ -37,12 +37,15 @@ macro_rules! settings_of {
             let message = "`permissions` cannot be combined with `sandbox`";
             return Err(Failure::invalid(message));
         }
-        Ok(settings(
-            params.cwd.clone(),
-            request,
-            &params.config,
-            $connection,
-        ))
+        let limits = params.limits.as_ref().map(engine_thread_limits);
+        let requested = settings(params.cwd.clone(), request, &params.config, $connection);
+        Ok(RequestedSettings {
+            limits: limits
+                .transpose()
+                .map_err(Failure::of_limits)?
+                .unwrap_or_default(),
+            ..requested
+        })
     }};
 }
 
@@ -68,12 +71,14 @@ pub(super) fn of_fork(
     settings_of!(params, None, connection)
 }
 
-/// Keeps the model and effort of the thread's last turn, unless the request has either.
+/// Keeps the model and effort of the thread's last turn, unless the request has either, and its limits where nothing
+/// else limits.
 pub(super) fn with_stored(
     mut settings: RequestedSettings,
     params: &ThreadResumeParams,
     stored: &StoredHistory,
 ) -> RequestedSettings {
+    settings.stored_limits = stored.limits.unwrap_or_default();
     const MODEL: &str = "model";
     const EFFORT: &str = "model_reasoning_effort";
     let says = |name: &str| settings.overrides.contains_key(name);
@@ -105,6 +110,8 @@ fn settings(
     RequestedSettings {
         cwd,
         params,
+        limits: ThreadLimits::default(),
+        stored_limits: ThreadLimits::default(),
         overrides: config.clone().into_iter().flatten().collect::<Map<_, _>>(),
         client: ClientName {
             name: name(|client| &client.name),

@@ -143,6 +143,7 @@ pub(crate) fn response_of(report: &RestoreReport) -> ThreadCheckpointRestoreResp
         reason: match conflict.reason {
             ConflictReason::ChangedSince => CheckpointConflictReason::ChangedSince,
             ConflictReason::ChangedBetween => CheckpointConflictReason::ChangedBetween,
+            ConflictReason::OtherThread => CheckpointConflictReason::OtherThread,
             ConflictReason::Unreachable => CheckpointConflictReason::Unreachable,
         },
     });

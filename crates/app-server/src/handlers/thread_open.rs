@@ -495,6 +495,8 @@ async fn prepare(
         // Stored turns must equal streamed ones.
         prepared.config.detail = PersistedDetail::Extended;
         prepared.config.replay_events = false;
+        let limits = &mut prepared.config.settings.limits;
+        *limits = settings.limits.or(*limits).or(settings.stored_limits);
         prepared.config.client_hooks = Some(client_hooks);
         Ok(prepared)
     })

@@ -14,7 +14,8 @@ use codex_protocol::{
     ReasoningItemContent, ResponseItem, RolloutItem, TurnStartedEvent,
 };
 
-use super::turn_error::turn_error;
+use super::turn_error::{older_error, turn_error};
+use super::usage_limits::wire_exceeded;
 use super::{item, turn_item};
 
 mod byte_ranges;
@@ -124,12 +125,18 @@ impl<C: Consumer> Fold<C> {
             EventMsg::TurnComplete(complete) => {
                 if let Some(error) = &complete.error {
                     let id = Some(&*complete.turn_id).filter(|id| !id.is_empty());
-                    self.fail(id, error);
+                    self.fail(context, id, error);
+                }
+                if let Some(usage) = &complete.usage {
+                    self.consumer.turn_usage(usage);
                 }
                 let end = TurnEnd::new(context.now, complete.completed_at, complete.duration_ms);
                 self.end_turn(context, Some(&complete.turn_id), TurnStatus::Completed, end);
             }
             EventMsg::TurnAborted(aborted) => {
+                if let Some(usage) = &aborted.usage {
+                    self.consumer.turn_usage(usage);
+                }
                 let end = TurnEnd::new(context.now, aborted.completed_at, aborted.duration_ms);
                 let status = TurnStatus::Interrupted;
                 self.end_turn(context, aborted.turn_id.as_deref(), status, end);
@@ -138,7 +145,7 @@ impl<C: Consumer> Fold<C> {
                 self.consumer
                     .checkpoint_created(&created.turn_id, &created.checkpoint_id);
             }
-            EventMsg::Error(error) => self.fail(id, error),
+            EventMsg::Error(error) => self.fail(context, id, error),
             EventMsg::ThreadRolledBack(back) => self.roll_back(back.num_turns),
             EventMsg::EnteredReviewMode(request) => self.enter_review(context, request),
             EventMsg::ExitedReviewMode(exited) => self.exit_review(context, exited),
@@ -450,12 +457,21 @@ impl<C: Consumer> Fold<C> {
         }
     }
 
-    fn fail(&mut self, id: Option<&str>, event: &codex_protocol::ErrorEvent) {
+    fn fail(
+        &mut self,
+        context: EventContext<'_>,
+        id: Option<&str>,
+        event: &codex_protocol::ErrorEvent,
+    ) {
         let info = event.codex_error_info.as_ref();
         if info.is_some_and(|info| !info.fails_turn()) {
             return;
         }
-        let error = turn_error(&event.message, info, None);
+        let mut error = turn_error(&event.message, info, None);
+        error.exceeded_limit = event.exceeded_limit.map(wire_exceeded);
+        if !context.is_live() && self.ids == ItemIds::Numbered {
+            older_error(&mut error);
+        }
         let failed = self
             .turns
             .iter_mut()

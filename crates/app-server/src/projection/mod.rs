@@ -17,6 +17,7 @@ mod settings;
 mod thread_state;
 mod turn_error;
 mod turn_item;
+mod usage_limits;
 mod warning;
 
 pub(crate) use fold::{
@@ -39,5 +40,8 @@ pub(crate) use settings::{LOCAL_ENVIRONMENT, environment, wire_settings};
 pub(crate) use thread_state::{
     goal_cleared, goal_updated, wire_goal, wire_read_state, wire_section,
 };
-pub(crate) use turn_error::turn_error;
+pub(crate) use turn_error::{older_notification, turn_error};
+pub(crate) use usage_limits::{
+    InvalidCost, engine_limits, engine_thread_limits, wire_thread_limits,
+};
 pub(crate) use warning::{wire_deprecation, wire_warning};

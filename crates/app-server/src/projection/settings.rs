@@ -3,7 +3,7 @@
 use codex_app_server_protocol::v2::{self, ActivePermissionProfile, ThreadEnvironment};
 use codex_protocol::{Personality, ThreadSettings};
 
-use super::{wire_approval, wire_reviewer, wire_sandbox};
+use super::{wire_approval, wire_reviewer, wire_sandbox, wire_thread_limits};
 
 /// The settings of the next turn. Every reply and notification about settings contains this.
 pub(crate) fn wire_settings(settings: &ThreadSettings) -> v2::ThreadSettings {
@@ -27,6 +27,7 @@ pub(crate) fn wire_settings(settings: &ThreadSettings) -> v2::ThreadSettings {
             .personality
             .filter(|tone| *tone != Personality::Pragmatic),
         multi_agent_mode: v2::MultiAgentMode::default(),
+        limits: wire_thread_limits(&settings.limits),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Converts errors of turns to the wire.
 
-use codex_app_server_protocol::v2;
+use codex_app_server_protocol::{ServerNotification, v2};
 use codex_protocol::{CodexErrorInfo, NonSteerableTurnKind};
 
 pub(crate) fn turn_error(
@@ -11,7 +11,37 @@ pub(crate) fn turn_error(
     v2::TurnError {
         message: message.to_owned(),
         codex_error_info: info.map(wire_error_info),
+        exceeded_limit: None,
         additional_details: details.map(str::to_owned),
+    }
+}
+
+/// The same error for clients of 0.117, which do not know every cause.
+pub(crate) fn older_error(error: &mut v2::TurnError) {
+    if error.codex_error_info == Some(v2::CodexErrorInfo::SessionBudgetExceeded) {
+        error.codex_error_info = Some(v2::CodexErrorInfo::Other);
+    }
+}
+
+/// The same notification for clients of 0.117, if it is another one.
+pub(crate) fn older_notification(notification: &ServerNotification) -> Option<ServerNotification> {
+    let is_newer = |error: &v2::TurnError| {
+        error.codex_error_info == Some(v2::CodexErrorInfo::SessionBudgetExceeded)
+    };
+    match notification {
+        ServerNotification::Error(failed) if is_newer(&failed.error) => {
+            let mut failed = failed.clone();
+            older_error(&mut failed.error);
+            Some(ServerNotification::Error(failed))
+        }
+        ServerNotification::TurnCompleted(ended)
+            if ended.turn.error.as_ref().is_some_and(is_newer) =>
+        {
+            let mut ended = ended.clone();
+            ended.turn.error.iter_mut().for_each(older_error);
+            Some(ServerNotification::TurnCompleted(ended))
+        }
+        _ => None,
     }
 }
 
@@ -25,6 +55,7 @@ fn wire_error_info(info: &CodexErrorInfo) -> v2::CodexErrorInfo {
         CodexErrorInfo::Unauthorized => Wire::Unauthorized,
         CodexErrorInfo::BadRequest => Wire::BadRequest,
         CodexErrorInfo::SandboxError => Wire::SandboxError,
+        CodexErrorInfo::SessionBudgetExceeded => Wire::SessionBudgetExceeded,
         CodexErrorInfo::ThreadRollbackFailed => Wire::ThreadRollbackFailed,
         CodexErrorInfo::HttpConnectionFailed { http_status_code } => {
             Wire::HttpConnectionFailed { http_status_code }

@@ -18,7 +18,9 @@ use super::follow_up::FollowUp;
 use super::status::Activity;
 use super::{ContinuableTurn, McpServers, Subscribers, ThreadCommand, ThreadFacts, ThreadHandle};
 use crate::connection::{Connection, Responder, encode_notification};
-use crate::projection::{self, ClientQuestion, Fold, Notifications, preview_of_message};
+use crate::projection::{
+    self, ClientQuestion, Fold, Notifications, older_notification, preview_of_message,
+};
 use crate::server::AppServer;
 
 /// An unanswered question.
@@ -302,8 +304,15 @@ impl Actor {
     pub(super) fn notify(&self, notification: &ServerNotification) {
         let method = notification.method();
         let mut line = None;
+        let older = older_notification(notification);
         for subscriber in self.subscribers.values() {
-            if subscriber.wants(method) {
+            if !subscriber.wants(method) {
+                continue;
+            }
+            if let Some(older) = older.as_ref().filter(|_| !subscriber.knows_newer()) {
+                let line = encode_notification(older);
+                subscriber.outbox().push_notification(line);
+            } else {
                 let line = line.get_or_insert_with(|| encode_notification(notification));
                 subscriber.outbox().push_notification(line.clone());
             }

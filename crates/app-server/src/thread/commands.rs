@@ -24,7 +24,8 @@ use crate::handlers::{
     built_in_sandbox, check_environments, first_page, newest_cursors, requested_sandbox,
 };
 use crate::projection::{
-    ItemIds, engine_approval, engine_input, engine_reviewer, turn_error, wire_settings,
+    ItemIds, engine_approval, engine_input, engine_limits, engine_reviewer, engine_thread_limits,
+    turn_error, wire_settings,
 };
 
 impl Actor {
@@ -125,6 +126,8 @@ impl Actor {
         mut params: TurnStartParams,
     ) -> Result<String, Failure> {
         let settings = self.patch_of(&mut params)?;
+        let limits = params.limits.as_ref().map(engine_limits);
+        let limits = limits.transpose().map_err(Failure::of_limits)?;
         if let Some(environments) = &params.environments {
             check_environments(environments)?;
         }
@@ -146,6 +149,7 @@ impl Actor {
             },
             output_schema: params.output_schema,
             service_tier: params.service_tier_for_turn,
+            limits: limits.unwrap_or_default(),
         };
         let started = self.thread.start_turn(turn).await;
         let id = started.map_err(Failure::of_start)?;
@@ -164,7 +168,12 @@ impl Actor {
         {
             return reply.refuse(failure);
         }
-        let updated = match self.patch_of(&mut params.into()) {
+        let limits = params.limits.as_ref().map(engine_thread_limits).transpose();
+        let patch = limits.map_err(Failure::of_limits).and_then(|limits| {
+            let patch = self.patch_of(&mut params.into())?;
+            Ok(ThreadSettingsPatch { limits, ..patch })
+        });
+        let updated = match patch {
             Ok(patch) => self.thread.update_settings(patch).await.map_err(refused),
             Err(failure) => Err(failure),
         };
@@ -217,6 +226,7 @@ impl Actor {
             approvals_reviewer: params.approvals_reviewer.take().map(engine_reviewer),
             sandbox_policy,
             permission_profile: params.permissions.take(),
+            limits: None,
         })
     }
 

@@ -1,6 +1,6 @@
 //! What an actor records about a turn to decide what follows it.
 
-use codex_protocol::{CodexErrorInfo, ErrorEvent, EventMsg};
+use codex_protocol::{CodexErrorInfo, ErrorEvent, EventMsg, LimitScope};
 use codex_thread_state::GoalStatus;
 
 /// The state for turns that start without a request.
@@ -20,7 +20,9 @@ pub(super) struct FollowUp {
     pub(super) is_conversation: bool,
     /// The goal status after a failure.
     pub(super) failure: Option<GoalStatus>,
-    /// Whether no turn starts by itself because a client interrupted the last one.
+    /// Whether the running turn has reached a limit of the thread or its tree, which leaves nothing for another one.
+    pub(super) is_at_limit: bool,
+    /// Whether no turn starts by itself because a client interrupted the last one, or because of a limit.
     pub(super) is_held: bool,
 }
 
@@ -31,6 +33,7 @@ impl FollowUp {
             EventMsg::TurnStarted(_) => {
                 (self.tokens, self.begun, self.failure) = (0, Some(now), None);
                 (self.has_called, self.is_conversation) = (false, false);
+                self.is_at_limit = false;
             }
             EventMsg::TokenCount(count) => {
                 if let Some(info) = &count.info {
@@ -56,9 +59,14 @@ impl FollowUp {
     }
 
     fn failed(&mut self, error: &ErrorEvent) {
+        let exceeded = error.exceeded_limit;
+        self.is_at_limit |= exceeded.is_some_and(|limit| limit.scope != LimitScope::Turn);
         let info = error.codex_error_info.as_ref();
         if info.is_none_or(CodexErrorInfo::fails_turn) {
-            let is_limit = matches!(info, Some(CodexErrorInfo::UsageLimitExceeded));
+            let is_limit = matches!(
+                info,
+                Some(CodexErrorInfo::UsageLimitExceeded | CodexErrorInfo::SessionBudgetExceeded)
+            );
             self.failure = Some(if is_limit {
                 GoalStatus::UsageLimited
             } else {

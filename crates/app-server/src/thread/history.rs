@@ -5,8 +5,8 @@ use std::path::Path;
 
 use codex_core::StoredThread;
 use codex_protocol::{
-    EventMsg, RawRolloutLine, ReasoningEffort, RolloutItem, SessionMeta, TokenCountEvent,
-    TokenUsageInfo, TurnItem,
+    EventMsg, RawRolloutLine, ReasoningEffort, RolloutItem, SessionMeta, ThreadLimits,
+    TokenCountEvent, TokenUsageInfo, TurnItem,
 };
 use codex_rollout::{RolloutLoadError, ScannedLine, scan};
 use codex_thread_store::preview_of;
@@ -24,6 +24,8 @@ pub(crate) struct StoredHistory {
     /// The model of its last turn.
     pub(crate) model: Option<String>,
     pub(crate) effort: Option<ReasoningEffort>,
+    /// The limits of the last turn.
+    pub(crate) limits: Option<ThreadLimits>,
     /// The token usage of its last turn.
     pub(crate) usage: Option<TokenUsageInfo>,
 }
@@ -139,6 +141,7 @@ impl HistoryReader {
     fn finish(self) -> Result<StoredHistory, RolloutLoadError> {
         let settings = self.settings();
         let usage = self.usage();
+        let limits = settings.as_ref().and_then(|settings| settings.limits);
         let (model, effort) = settings.map_or((None, None), |settings| {
             (Some(settings.model), settings.effort)
         });
@@ -148,6 +151,7 @@ impl HistoryReader {
             turns: self.fold.into_turns(),
             model,
             effort,
+            limits,
             usage,
         })
     }
@@ -171,6 +175,8 @@ impl HistoryReader {
 struct TurnContextSettings {
     model: String,
     effort: Option<ReasoningEffort>,
+    #[serde(default)]
+    limits: Option<ThreadLimits>,
 }
 
 /// The preview, if the line is a message of the user.

@@ -44,7 +44,7 @@ impl Actor {
         if is_news && wants_read_state {
             self.mark_unread(turn);
         }
-        self.follow_up.is_held = is_interrupted;
+        self.follow_up.is_held = is_interrupted || self.follow_up.is_at_limit;
     }
 
     fn charge_goal(&mut self, now: i64, turn: &str) -> Option<Goal> {

@@ -144,6 +144,39 @@ async fn two_threads_in_one_folder_take_back_what_is_theirs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_commands_of_two_threads_may_have_changed_is_a_conflict() {
+    let work = Work::new();
+    work.write("a", "1\n");
+    let store = std::sync::Arc::clone(&work.store);
+    let other = ThreadRecorder::new(store, "other", true);
+    let roots = [work.folder.clone()];
+    // A command of each thread runs while the file is changed, and while a patch makes another one.
+    let running = other.before_command(&mark("o"), &roots).await;
+    work.run("t", "echo 2 > a").await;
+    work.patch("t", &["new"], || work.write("new", "mine\n"))
+        .await;
+    drop(running);
+    other.after_command(&mark("o"), "call").await;
+    let mine = work.end("t").await.unwrap();
+    let theirs = other.end_turn("o").await.unwrap();
+    let request = RestoreRequest {
+        checkpoint: theirs.id,
+        ..RestoreRequest::default()
+    };
+    let refused = work.store.restore("other", &request).unwrap();
+    let reasons = refused.conflicts.iter().map(|it| it.reason);
+    assert!(reasons.eq([ConflictReason::OtherThread; 2]));
+    assert_eq!(work.read("a"), "2\n");
+    // The patch is certainly of this thread.
+    let refused = work.restore(&mine.id);
+    let conflicts: Vec<_> = refused.conflicts.iter().map(|it| it.path.clone()).collect();
+    assert_eq!(conflicts, [work.at("a")]);
+    let done = work.restore_with(&mine.id, OnConflict::Overwrite);
+    assert_eq!(done.changed.len(), 2);
+    assert_eq!(work.read("a"), "1\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn some_paths_alone_go_back_and_differences_are_shown() {
     let work = Work::new();
     work.write("src/a", "1\nsame\n");

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod conflicts;
+mod corpus;
 mod killed;
 mod limits;
 mod shell_edits;

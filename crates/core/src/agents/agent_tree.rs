@@ -6,6 +6,7 @@ use codex_protocol::{SessionSource, SubAgentSource};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use crate::budget::ThreadBudget;
 use crate::config::{AgentSettings, SessionConfig};
 use crate::turn_settings::TurnSettings;
 
@@ -18,6 +19,8 @@ pub(crate) struct AgentTree {
     pub(crate) slots: Option<Arc<Semaphore>>,
     /// Cancelled when the parent drops the agent.
     pub(crate) cancel: CancellationToken,
+    /// What the parent uses; none for a root.
+    pub(crate) parent_budget: Option<Arc<ThreadBudget>>,
 }
 
 impl AgentTree {
@@ -31,11 +34,12 @@ impl AgentTree {
     }
 
     /// The position of an agent of this thread.
-    pub(crate) fn of_agent(&self) -> Self {
+    pub(crate) fn of_agent(&self, budget: &Arc<ThreadBudget>) -> Self {
         Self {
             depth: self.depth.saturating_add(1),
             slots: self.slots.clone(),
             cancel: CancellationToken::new(),
+            parent_budget: Some(Arc::clone(budget)),
         }
     }
 }
@@ -54,6 +58,7 @@ pub(crate) fn config_of_agent(
     settings.summary = Some(turn.summary);
     settings.service_tier = turn.service_tier.clone();
     settings.personality = turn.personality;
+    settings.limits = turn.limits;
     config.base_instructions = Some(turn.instructions.base.to_string());
     config.developer_instructions = turn.instructions.developer.as_deref().map(str::to_owned);
     config.dynamic_tools = Vec::new();

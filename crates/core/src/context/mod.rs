@@ -117,6 +117,8 @@ pub(crate) fn turn_context(turn: &TurnSettings) -> TurnContext {
         developer_instructions: turn.instructions.developer.as_deref().map(str::to_owned),
         final_output_json_schema: turn.output_schema.as_deref().cloned(),
         truncation_policy: Some(turn.model.truncation()),
+        limits: (!turn.limits.is_empty()).then(|| Box::new(turn.limits)),
+        turn_limits: Some(turn.turn_limits).filter(|limits| !limits.is_empty()),
     }
 }
 

@@ -58,6 +58,7 @@ mod tests {
             response_id: None,
             completed_at: None,
             duration_ms: None,
+            usage: None,
         })
     }
 
@@ -65,6 +66,7 @@ mod tests {
         EventMsg::Error(ErrorEvent {
             message: "no".to_owned(),
             codex_error_info: Some(info),
+            exceeded_limit: None,
         })
     }
 

@@ -1,5 +1,6 @@
 //! The signal that stops a turn.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use codex_protocol::TurnAbortReason;
@@ -10,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) struct StopSignal {
     token: CancellationToken,
     reason: Arc<OnceLock<TurnAbortReason>>,
+    is_at_limit: Arc<AtomicBool>,
 }
 
 impl StopSignal {
@@ -17,6 +19,23 @@ impl StopSignal {
     pub(crate) fn stop(&self, reason: TurnAbortReason) {
         let _ = self.reason.set(reason);
         self.token.cancel();
+    }
+
+    /// Stops the turn because a limit on its time is reached.
+    pub(crate) fn stop_at_limit(&self) {
+        if !self.is_stopped() {
+            self.is_at_limit.store(true, Ordering::Relaxed);
+        }
+        self.stop(TurnAbortReason::Interrupted);
+    }
+
+    /// Who stopped the turn, for the model.
+    pub(crate) fn origin(&self) -> &'static str {
+        if self.is_at_limit.load(Ordering::Relaxed) {
+            "at the time limit"
+        } else {
+            "by user"
+        }
     }
 
     pub(crate) fn reason(&self) -> TurnAbortReason {

@@ -15,7 +15,8 @@ use tokio::sync::{mpsc, watch};
 use tracing::Instrument;
 
 use super::first_lines::{initial_messages, write_start};
-use crate::agents::{ChildAgents, MAX_WAITING_AGENTS};
+use crate::agents::{AgentTree, ChildAgents, MAX_WAITING_AGENTS};
+use crate::budget::{StoredThreadUse, ThreadBudget};
 use crate::config::SessionConfig;
 use crate::events::{Emitter, EventReceiver};
 use crate::history::Conversation;
@@ -155,6 +156,7 @@ impl Threads {
         log: Option<RolloutLog>,
         observer: Option<Arc<dyn Observer>>,
         beginning: SessionBeginning,
+        budget: ThreadBudget,
     ) -> (SessionContext, EventReceiver) {
         let clock = Arc::clone(&self.ports.clock);
         let (emitter, events) =
@@ -165,6 +167,7 @@ impl Threads {
             ids: Arc::clone(&self.ports.ids),
             processes: Arc::clone(&self.ports.processes),
             emitter,
+            budget: Arc::new(budget),
             beginning: Mutex::new(Some(beginning)),
             background: Mutex::default(),
         };
@@ -255,7 +258,8 @@ impl ThreadLauncher for Threads {
             RolloutFile::Existing { .. } => SessionBeginning::Resume,
             RolloutFile::Copy { .. } => SessionBeginning::Fork,
         };
-        let (context, events) = self.context(config, &id, log, observer, beginning);
+        let budget = budget(&config, &id, &agent_tree, &file);
+        let (context, events) = self.context(config, &id, log, observer, beginning, budget);
         if !is_resumed {
             let (base, forked_from) = (&instructions.base, forked_from.as_ref());
             write_start(
@@ -346,6 +350,28 @@ impl ThreadLauncher for Threads {
     fn is_loaded(&self, id: &ThreadId) -> bool {
         self.get(id).is_some()
     }
+}
+
+/// The budget of a thread. A fork begins with what its source had used.
+fn budget(
+    config: &SessionConfig,
+    thread: &ThreadId,
+    tree: &AgentTree,
+    file: &RolloutFile,
+) -> ThreadBudget {
+    let stored = match file {
+        RolloutFile::New => None,
+        RolloutFile::Copy {
+            source: path,
+            length,
+        }
+        | RolloutFile::Existing { path, length } => Some(StoredThreadUse {
+            home: config.home.clone(),
+            path: path.clone(),
+            length: *length,
+        }),
+    };
+    ThreadBudget::new(thread.clone(), tree.parent_budget.clone(), stored)
 }
 
 /// The recorder of what turns of a thread change. A thread without a file has none.

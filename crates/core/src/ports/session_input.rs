@@ -1,7 +1,8 @@
 //! The inputs of a session as an observer sees them: what a recorded session needs to run again.
 
 use codex_protocol::{
-    FunctionCallOutputBody, ResponseItem, ServiceTier, Submission, ThreadSettingsPatch, UserInput,
+    FunctionCallOutputBody, ResponseItem, ServiceTier, Submission, ThreadSettingsPatch,
+    UsageLimits, UserInput,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -40,6 +41,9 @@ pub struct ObservedTurn {
     /// The class of service of this turn alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_tier: Option<ServiceTier>,
+    /// The limits of this turn alone.
+    #[serde(default, skip_serializing_if = "UsageLimits::is_empty")]
+    pub limits: UsageLimits,
     /// The turn of the root thread that the turn belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_turn_id: Option<String>,

@@ -8,6 +8,7 @@ mod findings;
 mod target;
 
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 
 use codex_protocol::{
@@ -48,7 +49,8 @@ pub(crate) async fn run(
     crate::git::materialise(&scope.session);
     let tools = Arc::clone(&reviewer.tool_services);
     let reviewed = AssertUnwindSafe(run_reviewer(&scope, reviewer, &request.target)).catch_unwind();
-    let ended = reviewed.await.unwrap_or_else(|_| Err(turn::panicked()));
+    let reviewed = pin!(reviewed.map(|ended| ended.unwrap_or_else(|_| Err(turn::panicked()))));
+    let ended = scope.in_time(reviewed).await;
     tools.terminals.stop_all().await;
     match ended {
         Ok(output) => {
@@ -92,6 +94,7 @@ async fn run_reviewer(
     let scope = TurnScope {
         stop: scope.stop.clone(),
         diff: scope.diff.clone(),
+        budget: scope.budget.clone(),
         ..reviewer
     };
     let turn = RunningTurn {

@@ -227,6 +227,7 @@ impl SessionActor {
         let error = EventMsg::Error(ErrorEvent {
             message: message.into(),
             codex_error_info: Some(info),
+            exceeded_limit: None,
         });
         self.context.emitter.emit(id, error);
     }

@@ -108,7 +108,7 @@ impl SessionActor {
     ) -> Result<AgentHandle, String> {
         let launcher = self.launcher.upgrade();
         let launcher = launcher.ok_or("the engine is going away")?;
-        origin.agent_tree = self.agent_tree.of_agent();
+        origin.agent_tree = self.agent_tree.of_agent(&self.context.budget);
         origin.config.source = SessionSource::SubAgent(SubAgentSource::ThreadSpawn {
             parent_thread_id: self.context.emitter.thread().clone(),
             depth: origin.agent_tree.depth,

@@ -17,7 +17,7 @@ impl SessionActor {
             settings,
             reply,
         } = request;
-        let scope = match self.scope_of_unfinished(&turn, settings) {
+        let scope = match self.scope_of_unfinished(&turn, *settings) {
             Ok(scope) => scope,
             Err(error) => return drop(reply.send(Err(error))),
         };
@@ -48,6 +48,7 @@ impl SessionActor {
         let claimed = self.context.emitter.claim();
         claimed.map_err(|error| StartTurnError::Claimed(error.to_string()))?;
         let schema = context.final_output_json_schema.clone();
+        let limits = context.turn_limits.unwrap_or_default();
         let before = self.settings();
         let settings = with_context(&before, context).apply(patch, &before.cwd);
         if let Some(limits) = &self.context.config.limits {
@@ -57,6 +58,7 @@ impl SessionActor {
         let overrides = TurnOverrides {
             schema,
             root_turn_id,
+            limits,
             ..TurnOverrides::default()
         };
         let base = &self.base;

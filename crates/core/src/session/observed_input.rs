@@ -44,6 +44,7 @@ fn observed_turn(turn: &NewTurn) -> ObservedTurn {
         input,
         output_schema,
         service_tier,
+        limits,
         root_turn_id,
     } = turn;
     ObservedTurn {
@@ -53,6 +54,7 @@ fn observed_turn(turn: &NewTurn) -> ObservedTurn {
         input: input.into(),
         output_schema: output_schema.clone(),
         service_tier: service_tier.clone(),
+        limits: *limits,
         root_turn_id: root_turn_id.clone(),
     }
 }

@@ -180,6 +180,7 @@ impl SessionActor {
             schema: turn.output_schema,
             service_tier: turn.service_tier,
             root_turn_id: turn.root_turn_id,
+            limits: turn.limits,
             refused,
         };
         Ok((turn.input, overrides))

@@ -56,6 +56,7 @@ impl SessionActor {
                 ids: Arc::clone(&context.ids),
                 processes: Arc::clone(&context.processes),
                 emitter: context.emitter.for_reviewer(),
+                budget: Arc::clone(&context.budget),
                 beginning: Mutex::default(),
                 background: Mutex::default(),
             }),

@@ -41,6 +41,10 @@ impl SessionActor {
             mut reply,
         } = request;
         let scope = self.new_turn("", TurnOverrides::default());
+        if let Err(refused) = scope.budget.request(&scope.settings.model) {
+            let _ = reply.send(Err(SampleError::Refused(refused.to_string())));
+            return;
+        }
         let Some(conversation) = self.idle() else {
             return;
         };
@@ -55,6 +59,9 @@ impl SessionActor {
             tokio::select! {
                 () = reply.closed() => {}
                 answer = answer(model, question) => {
+                    if let Ok(Sample { usage: Some(usage), .. }) = &answer {
+                        scope.budget.charge(*usage, &scope.settings.model);
+                    }
                     let _ = reply.send(answer.map_err(SampleError::Model));
                 }
             }

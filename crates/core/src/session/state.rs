@@ -2,7 +2,7 @@
 
 use tokio::task::JoinHandle;
 
-use codex_protocol::ServiceTier;
+use codex_protocol::{ServiceTier, UsageLimits};
 use serde_json::Value;
 
 use crate::history::Conversation;
@@ -14,7 +14,7 @@ use crate::turn::TurnScope;
 #[derive(Debug)]
 pub(super) enum SessionState {
     Idle(Box<Conversation>),
-    Running(RunningTask),
+    Running(Box<RunningTask>),
     /// Only while one of the others becomes the other.
     Between,
 }
@@ -42,6 +42,8 @@ pub(super) struct TurnOverrides {
     pub(super) schema: Option<Value>,
     pub(super) service_tier: Option<ServiceTier>,
     pub(super) root_turn_id: Option<String>,
+    /// Limits that take the place of those of the thread.
+    pub(super) limits: UsageLimits,
     /// Why the turn fails at once: its settings were refused, or another process writes the thread.
     pub(super) refused: Option<String>,
 }

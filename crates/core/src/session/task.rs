@@ -57,7 +57,7 @@ impl SessionActor {
         };
         let span = tracing::debug_span!("turn", id = %scope.settings.id);
         let task = tokio::spawn(body(scope.clone(), *conversation).instrument(span));
-        self.state = SessionState::Running(RunningTask { kind, scope, task });
+        self.state = SessionState::Running(Box::new(RunningTask { kind, scope, task }));
     }
 
     /// Starts a regular turn.

@@ -3,9 +3,10 @@
 use std::sync::{Arc, OnceLock};
 
 use codex_model_client::{ModelInfo, ResolvedModel, TruncationMode, TurnState};
-use codex_protocol::{SandboxPolicy, ThreadSettings};
+use codex_protocol::{SandboxPolicy, ThreadLimits, ThreadSettings};
 
 use super::state::TurnOverrides;
+use crate::budget::TurnBudget;
 use crate::config::SessionConfig;
 use crate::input::StopSignal;
 use crate::ports::Model;
@@ -40,6 +41,14 @@ impl TurnBase {
                 id,
                 self.session.clock.now().as_second(),
             ),
+            budget: TurnBudget::new(
+                &self.session.budget,
+                &ThreadLimits {
+                    turn: overrides.limits.or(settings.limits.turn),
+                    ..settings.limits
+                },
+                &self.session.clock,
+            ),
             settings: Arc::new(self.turn_settings(settings, id, overrides, model)),
             session: Arc::clone(&self.session),
             model: Arc::clone(&self.model),
@@ -66,6 +75,8 @@ impl TurnBase {
             approval_policy: settings.approval_policy,
             sandbox_policy: settings.sandbox_policy.clone(),
             permission_profile: settings.permission_profile.clone(),
+            limits: settings.limits,
+            turn_limits: overrides.limits,
             approvals_reviewer: settings.approvals_reviewer,
             summary: (settings.summary).unwrap_or(model.info.default_reasoning_summary),
             verbosity: model.info.verbosity(config.verbosity),

@@ -236,7 +236,7 @@ impl Thread {
         let (reply, answer) = oneshot::channel();
         let request = ThreadRequest::ContinueTurn(TurnContinuation {
             turn,
-            settings,
+            settings: Box::new(settings),
             reply,
         });
         let sent = self.send(request).await;
@@ -273,6 +273,7 @@ pub fn unreadable_submission(reason: &str) -> Event {
     let msg = EventMsg::Error(ErrorEvent {
         message,
         codex_error_info,
+        exceeded_limit: None,
     });
     Event {
         id: String::new(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use codex_model_client::ModelError;
 use codex_protocol::{
     ReasoningEffort, ResponseItem, ServiceTier, Submission, ThreadSettings, ThreadSettingsPatch,
-    TokenUsage,
+    TokenUsage, UsageLimits,
 };
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -58,6 +58,8 @@ pub struct NewTurn {
     pub output_schema: Option<Value>,
     /// The class of service of this turn alone.
     pub service_tier: Option<ServiceTier>,
+    /// The limits of this turn alone, in place of those of each turn of the thread.
+    pub limits: UsageLimits,
 }
 
 /// Why no turn starts or goes on.
@@ -88,7 +90,7 @@ pub(crate) type TurnReply = oneshot::Sender<Result<String, StartTurnError>>;
 pub(crate) struct TurnContinuation {
     pub(crate) turn: String,
     /// What differs from the settings that the turn had.
-    pub(crate) settings: ThreadSettingsPatch,
+    pub(crate) settings: Box<ThreadSettingsPatch>,
     pub(crate) reply: oneshot::Sender<Result<(), StartTurnError>>,
 }
 
@@ -128,6 +130,9 @@ pub enum SampleError {
     /// Too many requests wait for the end of the turn.
     #[error("too many requests wait for the end of the turn; try again later")]
     Busy,
+    /// A limit on the use of the thread is reached.
+    #[error("{0}")]
+    Refused(String),
     /// The request failed.
     #[error(transparent)]
     Model(ModelError),

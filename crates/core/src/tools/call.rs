@@ -97,13 +97,14 @@ impl ToolCall {
         }
     }
 
-    pub(crate) fn aborted(&self, after: Duration) -> String {
+    /// `origin` says who stopped it.
+    pub(crate) fn aborted(&self, after: Duration, origin: &str) -> String {
         let seconds = after.as_secs_f64().max(0.1);
         match self.name.as_str() {
             "shell" | "container.exec" | "local_shell" | "shell_command" | "unified_exec" => {
-                format!("Wall time: {seconds:.1} seconds\naborted by user")
+                format!("Wall time: {seconds:.1} seconds\naborted {origin}")
             }
-            _ => format!("aborted by user after {seconds:.1}s"),
+            _ => format!("aborted {origin} after {seconds:.1}s"),
         }
     }
 }

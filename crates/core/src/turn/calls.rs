@@ -5,7 +5,9 @@ use std::collections::{HashMap, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use codex_protocol::{FunctionCallOutputBody, ResponseItem, TurnAbortReason};
+use codex_protocol::{
+    FunctionCallOutputBody, FunctionCallOutputContentItem, ResponseItem, TurnAbortReason,
+};
 use futures::future::BoxFuture;
 use futures::stream::FuturesOrdered;
 use futures::{FutureExt, StreamExt};
@@ -15,6 +17,7 @@ use tracing::Instrument;
 
 use super::call_hooks::run_with_hooks;
 use super::scope::TurnScope;
+use crate::history::truncate::tokens_of;
 use crate::tools::{ToolCall, ToolFailure, ToolPayload, ToolResult, manages_agents};
 
 /// A call that has ended.
@@ -106,6 +109,7 @@ async fn output_of(
             ran.unwrap_or_else(|_| Err(ToolFailure::Model(format!("tool {} crashed", call.name))))
         }
     };
+    let took = scope.session.clock.elapsed().saturating_sub(started);
     let (output, error) = match ran {
         Ok(output) => (output, None),
         Err(ToolFailure::Model(text)) => (
@@ -114,16 +118,35 @@ async fn output_of(
         ),
         Err(ToolFailure::Aborted) => {
             scope.stop.stop(TurnAbortReason::Interrupted);
-            let after = scope.session.clock.elapsed().saturating_sub(started);
-            return call.answer(FunctionCallOutputBody::Text(call.aborted(after).into()));
+            scope.budget.add_call(&call.name, true, took, 0);
+            let text = call.aborted(took, scope.stop.origin());
+            return call.answer(FunctionCallOutputBody::Text(text.into()));
         }
     };
+    let output_tokens = tokens_of(text_bytes(&output));
+    scope
+        .budget
+        .add_call(&call.name, error.is_some(), took, output_tokens);
     tracing::debug!(failed = error.is_some(), "the tool has answered");
     let output = call.answer(output);
     if let Some(observer) = scope.session.emitter.observer() {
         observer.tool_ended(&scope.settings.id, &output, error.as_deref());
     }
     output
+}
+
+/// The length of the texts of an output.
+fn text_bytes(output: &FunctionCallOutputBody) -> usize {
+    match output {
+        FunctionCallOutputBody::Text(text) => text.as_str().len(),
+        FunctionCallOutputBody::Content(parts) => {
+            let texts = parts.iter().map(|part| match part {
+                FunctionCallOutputContentItem::InputText { text } => text.len(),
+                _ => 0,
+            });
+            texts.sum()
+        }
+    }
 }
 
 async fn dispatch(

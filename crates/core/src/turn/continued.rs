@@ -4,6 +4,7 @@
 //! output may have had effects: the model is told that they were interrupted, and they are never made twice.
 
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 
 use codex_protocol::FunctionCallOutputBody;
 use futures::FutureExt;
@@ -36,8 +37,12 @@ pub(crate) async fn run_continued(
         emitter: &emitter,
         conversation: &mut conversation,
     };
-    let ended = AssertUnwindSafe(body.go_on(turn)).catch_unwind().await;
-    let ended = ended.unwrap_or_else(|_| Err(panicked()));
+    scope.budget.go_on(&scope.model).await;
+    let ended = {
+        let work = AssertUnwindSafe(body.go_on(turn)).catch_unwind();
+        let work = pin!(work.map(|ended| ended.unwrap_or_else(|_| Err(panicked()))));
+        scope.in_time(work).await
+    };
     finish_and_notify(&scope, &mut conversation, guard, ended).await;
     conversation
 }

@@ -10,6 +10,7 @@ use codex_protocol::{
 
 use super::outcome::CompletedTurn;
 use super::scope::TurnScope;
+use crate::budget::TurnBudget;
 use crate::events::TurnEmitter;
 use crate::ports::Clock;
 
@@ -20,6 +21,7 @@ pub(crate) struct TurnGuard {
     clock: Arc<dyn Clock>,
     begun: Duration,
     ended: bool,
+    budget: TurnBudget,
 }
 
 impl TurnGuard {
@@ -47,11 +49,13 @@ impl TurnGuard {
         let emitter = scope.emitter();
         let clock = Arc::clone(&scope.session.clock);
         let begun = clock.elapsed();
+        scope.budget.begin(&scope.settings.limits);
         Self {
             emitter,
             clock,
             begun,
             ended: false,
+            budget: scope.budget.clone(),
         }
     }
 
@@ -67,6 +71,7 @@ impl TurnGuard {
             reason,
             completed_at: Some(self.clock.now().as_second()),
             duration_ms: self.duration_ms(),
+            usage: self.budget.end().map(Box::new),
         }));
     }
 
@@ -79,6 +84,7 @@ impl TurnGuard {
             response_id: completed.response_id,
             completed_at: Some(self.clock.now().as_second()),
             duration_ms: self.duration_ms(),
+            usage: self.budget.end().map(Box::new),
         }));
     }
 
@@ -96,6 +102,7 @@ impl Drop for TurnGuard {
         self.emitter.emit(EventMsg::Error(ErrorEvent {
             message: "Fatal error: the turn ended unexpectedly".to_owned(),
             codex_error_info: Some(CodexErrorInfo::Other),
+            exceeded_limit: None,
         }));
         self.end(CompletedTurn::default());
     }

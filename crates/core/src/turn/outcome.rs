@@ -3,6 +3,8 @@
 use codex_model_client::ModelError;
 use codex_protocol::{CodexErrorInfo, ErrorEvent};
 
+use crate::budget::{LimitReached, RequestRefused};
+
 /// Why a turn ends early.
 #[derive(Debug)]
 pub(crate) enum TurnError {
@@ -10,6 +12,8 @@ pub(crate) enum TurnError {
     Stopped,
     /// A request to the model failed for good.
     Model(ModelError),
+    /// A limit on its use is reached.
+    Limit(LimitReached),
     /// It failed for another reason.
     Failed {
         message: String,
@@ -20,15 +24,33 @@ pub(crate) enum TurnError {
 impl TurnError {
     /// The event that clients get, if the turn failed.
     pub(crate) fn event(self) -> Option<ErrorEvent> {
+        let mut exceeded_limit = None;
         let (message, info) = match self {
             Self::Stopped => return None,
             Self::Model(error) => (error.to_string(), error.codex_error_info()),
+            Self::Limit(reached) => {
+                exceeded_limit = Some(reached.limit);
+                (reached.to_string(), CodexErrorInfo::SessionBudgetExceeded)
+            }
             Self::Failed { message, info } => (message, info),
         };
         Some(ErrorEvent {
             message,
             codex_error_info: Some(info),
+            exceeded_limit,
         })
+    }
+}
+
+impl From<RequestRefused> for TurnError {
+    fn from(refused: RequestRefused) -> Self {
+        match refused {
+            RequestRefused::Limit(reached) => Self::Limit(reached),
+            RequestRefused::UnknownPrice(_) => Self::Failed {
+                message: refused.to_string(),
+                info: CodexErrorInfo::BadRequest,
+            },
+        }
     }
 }
 

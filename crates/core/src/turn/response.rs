@@ -83,7 +83,9 @@ impl RunningTurn<'_> {
             ModelEvent::ModelsEtag(_) | ModelEvent::Created => {}
             ModelEvent::Completed(completion) => {
                 if let Some(usage) = completion.usage {
-                    let window = self.scope.settings.model.effective_context_window();
+                    let model = &self.scope.settings.model;
+                    self.scope.budget.charge(usage, model);
+                    let window = model.effective_context_window();
                     self.conversation.usage.add(usage, window);
                 }
                 response.end();

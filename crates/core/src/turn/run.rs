@@ -1,6 +1,7 @@
 //! Running a regular turn.
 
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 
 use codex_protocol::{CodexErrorInfo, ErrorEvent, EventMsg, UserInput, WarningEvent};
@@ -40,6 +41,7 @@ pub(crate) async fn run_regular(
         emitter.emit(EventMsg::Error(ErrorEvent {
             message,
             codex_error_info: Some(CodexErrorInfo::BadRequest),
+            exceeded_limit: None,
         }));
     }
     scope.checkpoint.set_label(&label_of(&input));
@@ -48,8 +50,11 @@ pub(crate) async fn run_regular(
         emitter: &emitter,
         conversation: &mut conversation,
     };
-    let ended = AssertUnwindSafe(body.run(input)).catch_unwind().await;
-    let ended = ended.unwrap_or_else(|_| Err(panicked()));
+    let ended = {
+        let work = AssertUnwindSafe(body.run(input)).catch_unwind();
+        let work = pin!(work.map(|ended| ended.unwrap_or_else(|_| Err(panicked()))));
+        scope.in_time(work).await
+    };
     finish_and_notify(&scope, &mut conversation, guard, ended).await;
     conversation
 }

@@ -77,6 +77,7 @@ impl RunningTurn<'_> {
 
     async fn attempt(&mut self) -> Result<SampledResponse, TurnError> {
         self.before_request().await?;
+        self.scope.budget.request(&self.scope.settings.model)?;
         let request = self.request(None);
         let mut calls = RunningCalls::default();
         let mut response = ActiveResponse::default();

@@ -1,9 +1,12 @@
 //! What a turn works with.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
+use super::outcome::TurnError;
+use crate::budget::TurnBudget;
 use crate::events::TurnEmitter;
 use crate::history::Recorder;
 use crate::input::{InputQueue, StopSignal};
@@ -26,11 +29,24 @@ pub(crate) struct TurnScope {
     pub(crate) stop: StopSignal,
     pub(crate) diff: TurnDiffTracker,
     pub(crate) checkpoint: TurnCheckpoint,
+    pub(crate) budget: TurnBudget,
 }
 
 impl TurnScope {
     pub(crate) fn emitter(&self) -> TurnEmitter {
         TurnEmitter::new(self.session.emitter.clone(), Arc::clone(&self.settings.id))
+    }
+
+    /// Runs the work of the turn within its limits on time.
+    pub(crate) async fn in_time<T>(
+        &self,
+        work: Pin<&mut impl Future<Output = Result<T, TurnError>>>,
+    ) -> Result<T, TurnError> {
+        let stop = || self.stop.stop_at_limit();
+        match self.budget.in_time(&self.model, stop, work).await {
+            (Err(TurnError::Stopped), Some(reached)) => Err(TurnError::Limit(reached)),
+            (ended, _) => ended,
+        }
     }
 
     pub(crate) fn recorder(&self) -> Recorder<'_> {

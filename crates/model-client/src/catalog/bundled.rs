@@ -181,6 +181,7 @@ fn model(row: &ModelRow) -> ModelInfo {
         experimental_supported_tools: Vec::new(),
         input_modalities,
         supports_search_tool: false,
+        prices: None,
     }
 }
 

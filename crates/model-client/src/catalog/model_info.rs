@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use super::prices::ModelPrices;
 use crate::request::Reasoning;
 
 /// The capabilities and defaults of a model.
@@ -92,6 +93,9 @@ pub struct ModelInfo {
     /// Whether the model can search for deferred tools.
     #[serde(default)]
     pub supports_search_tool: bool,
+    /// What tokens cost. No list of a server has this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prices: Option<ModelPrices>,
 }
 
 /// Stands for the text of the personality in a template.

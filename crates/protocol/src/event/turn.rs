@@ -7,6 +7,7 @@ use crate::error_info::CodexErrorInfo;
 use crate::review::ReviewOutput;
 use crate::settings::ModeKind;
 use crate::tokens::{RateLimitSnapshot, TokenUsageInfo};
+use crate::usage_limits::{ExceededLimit, TurnUsage};
 
 /// A turn started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,6 +46,9 @@ pub struct TurnCompleteEvent {
     /// The duration; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<i64>,
+    /// What it used; absent in records of other releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Box<TurnUsage>>,
 }
 
 /// A turn was aborted.
@@ -60,6 +64,9 @@ pub struct TurnAbortedEvent {
     /// The duration; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<i64>,
+    /// What it used; absent in records of other releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Box<TurnUsage>>,
 }
 
 /// Why a turn was aborted.
@@ -82,6 +89,9 @@ pub struct ErrorEvent {
     /// The kind of the error, for clients.
     #[serde(default)]
     pub codex_error_info: Option<CodexErrorInfo>,
+    /// The limit that ended the turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exceeded_limit: Option<ExceededLimit>,
 }
 
 /// A warning.

@@ -6,5 +6,7 @@ export type CheckpointConflictReason =
   | "changedSince"
   /** Somebody changed it between two recorded changes. */
   | "changedBetween"
+  /** A command of another thread ran at the same time, and may have changed it. */
+  | "otherThread"
   /** It cannot be reached: a link or a file is in the way, or it may not be read. */
   | "unreachable";

@@ -6,7 +6,7 @@ export type CheckpointNotKept = {
   path: string;
   /**
    * Why, as a word: `tooLarge`, `limit`, `storeFull`, `unreadable`, `special`, `hardLink`, `ignoredFolder`,
-   * `otherFileSystem`, `tooManyFiles`, `converted` or `gone`.
+   * `otherFileSystem`, `tooManyFiles`, `converted`, `repository` or `gone`.
    */
   reason: string;
 };

@@ -3,6 +3,7 @@ import type { ApprovalsReviewer } from "./ApprovalsReviewer";
 import type { AskForApproval } from "./AskForApproval";
 import type { SandboxMode } from "./SandboxMode";
 import type { ServiceTier } from "../ServiceTier";
+import type { ThreadLimits } from "./ThreadLimits";
 import type { JsonValue } from "../serde_json/JsonValue";
 
 /** Params of `thread/fork`: a new thread that begins with a copy of another's history. */
@@ -27,6 +28,8 @@ export type ThreadForkParams = {
   sandbox?: SandboxMode | null;
   /** Named permissions in place of a sandbox mode, built-in or of the configuration. */
   permissions?: string | null;
+  /** What the fork may use; where it says nothing, the configured limits hold. What its source used counts. */
+  limits?: ThreadLimits | null;
   /** Overrides by dotted configuration key: stronger than files, weaker than the other params. */
   config?: { [key in string]?: JsonValue } | null;
   /** Text to send as system instructions in place of those of the source. */

@@ -6,6 +6,7 @@ import type { Personality } from "../Personality";
 import type { ResponseItem } from "../ResponseItem";
 import type { SandboxMode } from "./SandboxMode";
 import type { ServiceTier } from "../ServiceTier";
+import type { ThreadLimits } from "./ThreadLimits";
 import type { ThreadResumeInitialTurnsPageParams } from "./ThreadResumeInitialTurnsPageParams";
 import type { JsonValue } from "../serde_json/JsonValue";
 
@@ -33,6 +34,8 @@ export type ThreadResumeParams = {
   sandbox?: SandboxMode | null;
   /** Named permissions in place of a sandbox mode, built-in or of the configuration. */
   permissions?: string | null;
+  /** What the thread may use; where neither this nor the configuration says, the limits that it had. */
+  limits?: ThreadLimits | null;
   /** Overrides by dotted configuration key: stronger than files, weaker than the other params. */
   config?: { [key in string]?: JsonValue } | null;
   /** Text to send as system instructions in place of the stored ones. */

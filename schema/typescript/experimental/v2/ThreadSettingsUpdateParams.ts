@@ -8,6 +8,7 @@ import type { ReasoningEffort } from "../ReasoningEffort";
 import type { ReasoningSummary } from "../ReasoningSummary";
 import type { SandboxPolicy } from "./SandboxPolicy";
 import type { ServiceTier } from "../ServiceTier";
+import type { ThreadLimits } from "./ThreadLimits";
 import type { TurnEnvironmentParams } from "./TurnEnvironmentParams";
 
 /** Params of `thread/settings/update`: settings for later turns, as `turn/start` takes them. */
@@ -42,4 +43,6 @@ export type ThreadSettingsUpdateParams = {
   multiAgentMode?: MultiAgentMode | null;
   /** Plugins that are switched off; absent or null keeps the current ones. */
   disabledPluginIds?: Array<string> | null;
+  /** Replaces all limits of the thread; absent or null keeps them. */
+  limits?: ThreadLimits | null;
 };

@@ -7,6 +7,7 @@ import type { Personality } from "../Personality";
 import type { SandboxMode } from "./SandboxMode";
 import type { ServiceTier } from "../ServiceTier";
 import type { ThreadHistoryMode } from "./ThreadHistoryMode";
+import type { ThreadLimits } from "./ThreadLimits";
 import type { TurnEnvironmentParams } from "./TurnEnvironmentParams";
 import type { JsonValue } from "../serde_json/JsonValue";
 
@@ -28,6 +29,8 @@ export type ThreadStartParams = {
   sandbox?: SandboxMode | null;
   /** Named permissions in place of a sandbox mode, built-in or of the configuration. */
   permissions?: string | null;
+  /** What the thread may use; where it says nothing, the configured limits hold. */
+  limits?: ThreadLimits | null;
   /** Folders that the thread is about, in place of its working directory. */
   runtimeWorkspaceRoots?: Array<string> | null;
   /** Machines to work on; an empty list offers no tools that run commands. */

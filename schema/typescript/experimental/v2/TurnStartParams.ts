@@ -12,6 +12,7 @@ import type { SandboxPolicy } from "./SandboxPolicy";
 import type { ServiceTier } from "../ServiceTier";
 import type { TurnEnvironmentParams } from "./TurnEnvironmentParams";
 import type { TurnToolOutput } from "./TurnToolOutput";
+import type { UsageLimits } from "./UsageLimits";
 import type { UserInput } from "./UserInput";
 import type { JsonValue } from "../serde_json/JsonValue";
 
@@ -73,4 +74,6 @@ export type TurnStartParams = {
   parentTurnId?: string | null;
   /** First turn of the work that this one belongs to; absent or null makes it this one. */
   rootTurnId?: string | null;
+  /** Limits of this turn alone, in place of those that the thread has for each; a running turn keeps its own. */
+  limits?: UsageLimits | null;
 };

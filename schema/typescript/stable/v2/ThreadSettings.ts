@@ -10,6 +10,7 @@ import type { ReasoningSummary } from "../ReasoningSummary";
 import type { SandboxPolicy } from "./SandboxPolicy";
 import type { ServiceTier } from "../ServiceTier";
 import type { ThreadEnvironment } from "./ThreadEnvironment";
+import type { ThreadLimits } from "./ThreadLimits";
 
 /** What a thread is set to. */
 export type ThreadSettings = {
@@ -43,4 +44,6 @@ export type ThreadSettings = {
   personality: Personality | null;
   /** How agents are used. */
   multiAgentMode: MultiAgentMode;
+  /** What its turns and agents may use; absent if nothing is limited. */
+  limits?: ThreadLimits | null;
 };

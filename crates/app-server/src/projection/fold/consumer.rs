@@ -1,7 +1,7 @@
 //! The callbacks of the fold.
 
 use codex_app_server_protocol::v2::{ThreadItem, TimedItem, TurnError};
-use codex_protocol::EventMsg;
+use codex_protocol::{EventMsg, TurnUsage};
 
 use super::turn::FoldedTurn;
 
@@ -24,6 +24,9 @@ pub(crate) trait Consumer {
 
     /// What files were before a turn changed them is kept. The turn is about to end.
     fn checkpoint_created(&mut self, _turn: &str, _checkpoint: &str) {}
+
+    /// What the turn has used. It is about to end.
+    fn turn_usage(&mut self, _usage: &TurnUsage) {}
 
     /// The turns from this length on were removed.
     fn turns_cut(&mut self, _length: usize) {}

@@ -11,6 +11,7 @@ use super::turn::{FoldedTurn, ReviewState};
 use crate::projection::item::id_of;
 use crate::projection::limits::wire_limits;
 use crate::projection::turn_error::turn_error;
+use crate::projection::usage_limits::{wire_tokens, wire_turn_usage};
 
 /// Collects notifications.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub(crate) struct Notifications {
     pending: Vec<ServerNotification>,
     /// The checkpoint of the turn that is about to end.
     checkpoint: Option<String>,
+    /// Its use.
+    usage: Option<TurnUsage>,
 }
 
 impl Notifications {
@@ -27,6 +30,7 @@ impl Notifications {
             thread,
             pending: Vec::new(),
             checkpoint: None,
+            usage: None,
         }
     }
 
@@ -54,13 +58,19 @@ impl Consumer for Notifications {
 
     fn turn_completed(&mut self, turn: &FoldedTurn) {
         let checkpoint_id = self.checkpoint.take();
+        let usage = self.usage.take();
         self.push(ServerNotification::TurnCompleted(
             TurnCompletedNotification {
                 thread_id: self.thread.clone(),
                 turn: turn.to_turn(),
                 checkpoint_id,
+                usage,
             },
         ));
+    }
+
+    fn turn_usage(&mut self, usage: &v1::TurnUsage) {
+        self.usage = Some(wire_turn_usage(usage));
     }
 
     fn checkpoint_created(&mut self, turn: &str, checkpoint: &str) {
@@ -226,17 +236,9 @@ fn turn_of(turns: &[FoldedTurn], item_id: &str, event: &str) -> String {
 
 /// Token usage in the form of the wire.
 pub(crate) fn usage(info: &v1::TokenUsageInfo) -> ThreadTokenUsage {
-    let breakdown = |usage: &v1::TokenUsage| TokenUsageBreakdown {
-        total_tokens: usage.total_tokens,
-        input_tokens: usage.input_tokens,
-        cached_input_tokens: usage.cached_input_tokens,
-        cache_write_input_tokens: Some(usage.cache_write_input_tokens),
-        output_tokens: usage.output_tokens,
-        reasoning_output_tokens: usage.reasoning_output_tokens,
-    };
     ThreadTokenUsage {
-        total: breakdown(&info.total_token_usage),
-        last: breakdown(&info.last_token_usage),
+        total: wire_tokens(&info.total_token_usage),
+        last: wire_tokens(&info.last_token_usage),
         model_context_window: info.model_context_window,
     }
 }

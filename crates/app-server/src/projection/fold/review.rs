@@ -146,6 +146,7 @@ mod tests {
                 response_id: None,
                 completed_at: None,
                 duration_ms: None,
+                usage: None,
             }),
         ]
     }

@@ -65,12 +65,14 @@ impl RunningTurn<'_> {
         id: &str,
         input: Prompt,
     ) -> Result<String, TurnError> {
+        let (request, model) = self.request_to_compact(phase, id);
         let request = ModelRequest {
             input,
             tools: Encoded::default(),
             parallel_tool_calls: false,
-            ..self.request_to_compact(phase, id).0
+            ..request
         };
+        self.scope.budget.request(&model)?;
         let stop = &self.scope.stop;
         let mut stream = tokio::select! {
             biased;
@@ -95,6 +97,7 @@ impl RunningTurn<'_> {
                 }
                 ModelEvent::Completed(completion) => {
                     if let Some(usage) = completion.usage {
+                        self.scope.budget.charge(usage, &model);
                         let window = self.scope.settings.model.effective_context_window();
                         self.conversation.usage.add(usage, window);
                     }

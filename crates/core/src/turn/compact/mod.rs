@@ -6,6 +6,7 @@
 mod local;
 mod remote;
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use codex_hooks::{CompactionTrigger, EventInput};
@@ -45,10 +46,11 @@ pub(crate) async fn run_compaction(
         emitter: &emitter,
         conversation: &mut conversation,
     };
-    let ended = turn
-        .compact(CompactionPhase::BeforeTurn, CompactionTrigger::Manual)
-        .await
-        .map(|()| CompletedTurn::default());
+    let ended = {
+        let work = turn.compact(CompactionPhase::BeforeTurn, CompactionTrigger::Manual);
+        scope.in_time(pin!(work)).await
+    };
+    let ended = ended.map(|()| CompletedTurn::default());
     finish(&scope, &mut conversation, guard, ended).await;
     conversation
 }

@@ -21,6 +21,7 @@ impl RunningTurn<'_> {
             let (items, message) = (Vec::new(), String::new());
             return Ok(Compaction { items, message });
         }
+        self.scope.budget.request(&model)?;
         let compacted = tokio::select! {
             biased;
             () = self.scope.stop.stopped() => return Err(TurnError::Stopped),
