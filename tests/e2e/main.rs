@@ -90,6 +90,8 @@ mod mcp_server;
 #[cfg(target_os = "linux")]
 mod mcp_servers;
 #[cfg(target_os = "linux")]
+mod model_websocket;
+#[cfg(target_os = "linux")]
 mod module_layers;
 mod newer_clients;
 #[cfg(target_os = "linux")]

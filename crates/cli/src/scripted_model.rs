@@ -3,7 +3,7 @@
 use anyhow::Context;
 use codex_config::Overrides;
 use codex_protocol::{Provider, WireApi};
-use codex_scenario::{Scenario, ScenarioServer};
+use codex_scenario::{Scenario, ScenarioServer, Transport};
 use serde_json::{Map, Value, json};
 
 /// The name of the provider.
@@ -13,19 +13,25 @@ const PROVIDER: &str = "scenario";
 #[derive(Debug)]
 pub(crate) struct ScenarioModel {
     server: ScenarioServer,
+    supports_websockets: bool,
 }
 
 impl ScenarioModel {
     /// Starts the model. Also returns the settings for a server that uses it.
     pub(crate) async fn start(scenario: Scenario) -> anyhow::Result<(Overrides, Self)> {
         let mut settings = settings(&scenario);
+        let supports_websockets = scenario.transport == Transport::Websocket;
         let server = ScenarioServer::start(scenario).await;
         let server = server.context("cannot start the scripted model")?;
         let base_url = format!("model_providers.{PROVIDER}.base_url");
         settings.insert(base_url, json!(server.base_url()));
         let mut overrides = Overrides::default();
         overrides.add_json(&settings)?;
-        Ok((overrides, Self { server }))
+        let model = Self {
+            server,
+            supports_websockets,
+        };
+        Ok((overrides, model))
     }
 
     /// Replaces a configured provider, so that no request is sent to it.
@@ -39,7 +45,7 @@ impl ScenarioModel {
             http_headers: Default::default(),
             env_http_headers: Default::default(),
             requires_openai_auth: false,
-            supports_websockets: false,
+            supports_websockets: self.supports_websockets,
             ..configured.clone()
         }
     }
@@ -52,6 +58,10 @@ fn settings(scenario: &Scenario) -> Map<String, Value> {
     let given = [
         ("name", Some(json!("Scenario"))),
         ("wire_api", Some(json!("responses"))),
+        (
+            "supports_websockets",
+            Some(json!(scenario.transport == Transport::Websocket)),
+        ),
         ("request_max_retries", retries.requests.map(Value::from)),
         ("stream_max_retries", retries.streams.map(Value::from)),
         (

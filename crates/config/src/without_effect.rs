@@ -14,8 +14,6 @@ pub const WITHOUT_EFFECT: &[&str] = &[
     "js_repl_node_module_dirs",
     "js_repl_node_path",
     "memories",
-    "model_providers.*.supports_websockets",
-    "model_providers.*.websocket_connect_timeout_ms",
     "otel",
     "realtime",
     "tool_suggest",

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use codex_model_client::ThreadConnection;
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
@@ -20,6 +21,8 @@ pub(crate) struct SessionContext {
     pub(crate) emitter: Emitter,
     /// What the thread uses.
     pub(crate) budget: Arc<ThreadBudget>,
+    /// The connection to the model, for providers that keep one per thread.
+    pub(crate) connection: ThreadConnection,
     /// How the session came about, until its first turn.
     pub(crate) beginning: Mutex<Option<SessionBeginning>>,
     /// Work that nobody waits for. It ends with the session.

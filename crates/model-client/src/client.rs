@@ -4,6 +4,7 @@ use std::fmt;
 
 use async_trait::async_trait;
 use codex_protocol::ResponseItem;
+use futures::future::BoxFuture;
 
 use crate::catalog::ModelInfo;
 use crate::error::ModelError;
@@ -24,6 +25,12 @@ pub trait ModelClient: Send + Sync + fmt::Debug {
 
     /// The models that the server offers.
     async fn models(&self) -> Result<ModelList, ModelError>;
+
+    /// Prepares the connection of a thread for its first request; none if the provider has no such connection. Requests
+    /// of the thread wait until the returned future is done or dropped.
+    fn prewarm(&self, _request: ModelRequest) -> Option<BoxFuture<'static, ()>> {
+        None
+    }
 
     fn provider(&self) -> &Provider;
 }

@@ -56,6 +56,9 @@ pub enum ModelError {
         /// The wait that the server asks for.
         retry_after: Option<Duration>,
     },
+    /// The server no longer has the response that the request continues.
+    #[error("the model's server no longer has the previous response")]
+    PreviousResponseNotFound,
     /// A time limit was exceeded.
     #[error("timed out waiting for {what} after {after:?}")]
     TimedOut {
@@ -137,6 +140,7 @@ impl ModelError {
             Self::ServerFailed { .. }
             | Self::Disconnected { .. }
             | Self::TimedOut { .. }
+            | Self::PreviousResponseNotFound
             | Self::LoginNotRenewed(_) => true,
             Self::UnexpectedStatus(status) => !(400..500).contains(&status.status),
             _ => false,
@@ -191,6 +195,7 @@ impl ModelError {
             | Self::InvalidRequest(_)
             | Self::Disconnected { .. }
             | Self::TimedOut { .. }
+            | Self::PreviousResponseNotFound
             | Self::MissingEnvironmentVariable { .. }
             | Self::LoginNotRenewed(_)
             | Self::TooLarge { .. }

@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use bytes::Bytes;
-use codex_http::{SentSecrets, error_text, remove_secrets};
+use codex_http::{HandshakeKey, SentSecrets, error_text, remove_secrets};
 use futures::future::{Either, select};
 use reqwest::header::HeaderMap;
 use reqwest::{Method, Response};
@@ -42,9 +42,11 @@ pub(crate) struct EndpointCall<'a> {
 }
 
 /// The purpose of a call, which determines its headers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) enum CallPurpose {
     Turn,
+    /// The handshake of a websocket for turns.
+    WebSocket(HandshakeKey),
     Compaction,
     Models,
 }
@@ -102,7 +104,7 @@ impl HttpModelClient {
         self.attempt(call, &authorization).await
     }
 
-    async fn authorization(&self) -> Result<Authorization, ModelError> {
+    pub(crate) async fn authorization(&self) -> Result<Authorization, ModelError> {
         let dependencies = &self.dependencies;
         let (environment, credentials) = (&*dependencies.environment, &*dependencies.credentials);
         Authorization::find(&self.provider, environment, credentials).await
@@ -161,15 +163,26 @@ impl HttpModelClient {
         if call.body.is_some() {
             headers.set("content-type", "application/json");
         }
-        if call.purpose != CallPurpose::Models {
+        if !matches!(call.purpose, CallPurpose::Models) {
             headers.add_context(call.context);
         }
-        if call.purpose == CallPurpose::Turn {
-            headers.add_turn(call.context);
+        match &call.purpose {
+            CallPurpose::Turn => {
+                headers.set("accept", "text/event-stream");
+                headers.add_turn(call.context);
+            }
+            CallPurpose::WebSocket(_) => {
+                headers.set("openai-beta", "responses_websockets=2026-02-06");
+                headers.add_turn(call.context);
+            }
+            CallPurpose::Compaction | CallPurpose::Models => {}
         }
         headers.set_if("x-codex-inference-call-id", attempt_id);
         let chatgpt = authorization.is_chatgpt();
-        let headers = headers.into_map();
+        let mut headers = headers.into_map();
+        if let CallPurpose::WebSocket(key) = &call.purpose {
+            key.add_headers(&mut headers);
+        }
         OutgoingCall {
             call,
             url: provider::url(&self.provider, call.path, chatgpt, call.query),
@@ -184,8 +197,10 @@ impl HttpModelClient {
     }
 
     async fn send_with_retries(&self, outgoing: &OutgoingCall<'_>) -> Result<Response, FailedCall> {
-        let policy = match outgoing.call.context.attempt {
-            0 => RetryPolicy::new(self.provider.request_max_retries),
+        let policy = match (&outgoing.call.purpose, outgoing.call.context.attempt) {
+            // Retried by the caller, who falls back to HTTP then.
+            (CallPurpose::WebSocket(_), _) => RetryPolicy::new(0),
+            (_, 0) => RetryPolicy::new(self.provider.request_max_retries),
             // The caller already retries this request.
             _ => RetryPolicy::new(0),
         };
@@ -226,7 +241,9 @@ impl HttpModelClient {
                 return Err(ModelError::TimedOut { what, after }.into());
             }
         };
-        if response.status().is_success() {
+        let status = response.status();
+        let switched = matches!(outgoing.call.purpose, CallPurpose::WebSocket(_)) && status == 101;
+        if status.is_success() || switched {
             return Ok(response);
         }
         Err(self.failure(response, &outgoing.secrets).await)

@@ -60,7 +60,6 @@ impl HeaderBuilder {
 
     /// Adds the headers of turn requests.
     pub(crate) fn add_turn(&mut self, context: &RequestContext) {
-        self.set("accept", "text/event-stream");
         self.set("x-client-request-id", &context.thread_id);
         self.set_if("x-codex-turn-metadata", context.turn_metadata.as_deref());
         self.set_if(TURN_STATE, context.turn_state.get());

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use codex_http::Environment;
 use codex_protocol::ResponseItem;
 use futures::StreamExt;
+use futures::future::BoxFuture;
 use reqwest::{Method, Response};
 use serde::Deserialize;
 use serde_json::Value;
@@ -37,7 +38,7 @@ use codex_protocol::{Provider, WireApi};
 
 const MODELS_TIMEOUT: Duration = Duration::from_secs(5);
 /// The maximum size of a reply that is not a stream.
-const MAX_REPLY_BYTES: usize = 64 * 1024 * 1024;
+pub(crate) const MAX_REPLY_BYTES: usize = 64 * 1024 * 1024;
 
 /// What a client needs from its environment.
 #[derive(Clone)]
@@ -171,9 +172,20 @@ impl HttpModelClient {
 impl ModelClient for HttpModelClient {
     async fn stream(&self, request: &ModelRequest) -> Result<ModelStream, ModelError> {
         match self.provider.wire_api {
-            WireApi::Responses => self.stream_responses(request).await,
+            WireApi::Responses => {
+                if let Some(thread) = self.socket_of(request)
+                    && let Some(stream) = self.stream_on_socket(request, thread).await?
+                {
+                    return Ok(stream);
+                }
+                self.stream_responses(request).await
+            }
             WireApi::Chat => self.stream_chat(request).await,
         }
+    }
+
+    fn prewarm(&self, request: ModelRequest) -> Option<BoxFuture<'static, ()>> {
+        self.prewarm_socket(request)
     }
 
     async fn compact(&self, request: &ModelRequest) -> Result<Vec<ResponseItem>, ModelError> {
@@ -241,6 +253,6 @@ struct ModelsReply {
     models: Vec<Value>,
 }
 
-fn unencodable(error: serde_json::Error) -> ModelError {
+pub(crate) fn unencodable(error: serde_json::Error) -> ModelError {
     ModelError::Unsendable(format!("the request cannot be written as JSON: {error}"))
 }

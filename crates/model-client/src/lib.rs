@@ -4,7 +4,8 @@
 //! nor tools and reads no configuration or environment variables; everything comes in as values. The only file that it
 //! reads and writes is the cache of the list of models.
 //!
-//! [`ModelClient`] is the interface, [`HttpModelClient`] its implementation for HTTP.
+//! [`ModelClient`] is the interface, [`HttpModelClient`] its implementation for HTTP, and for websockets where a provider
+//! has them ([`ThreadConnection`]).
 
 mod attempt_recorder;
 mod catalog;
@@ -30,6 +31,7 @@ mod retry;
 mod stream;
 mod tool_spec;
 mod usage_limit;
+mod websocket;
 
 pub use catalog::*;
 pub use client::{ModelClient, ModelList};
@@ -48,3 +50,4 @@ pub use retry::RetryPolicy;
 pub use stream::ModelStream;
 pub use tool_spec::{CustomToolFormat, ToolSpec, WebSearchFilters};
 pub use usage_limit::{UsageLimit, plan_type};
+pub use websocket::ThreadConnection;

@@ -135,7 +135,7 @@ impl Prompt {
     }
 
     pub fn items(&self) -> impl Iterator<Item = PromptItem<'_>> {
-        self.blocks.iter().flat_map(|block| block.items())
+        items(&self.blocks)
     }
 
     /// The approximate length of the JSON in bytes.
@@ -154,6 +154,24 @@ impl Prompt {
         }
         text.push(b']');
     }
+
+    /// Whether the history begins with the items of another one, apart from their ids.
+    #[must_use]
+    pub fn starts_with(&self, other: &Self) -> bool {
+        if other.length > self.length {
+            return false;
+        }
+        let pairs = || self.blocks.iter().zip(&other.blocks);
+        let shared = pairs().take_while(|(own, other)| Arc::ptr_eq(own, other));
+        let shared = shared.count();
+        let own = items(&self.blocks[shared..]);
+        let other = items(&other.blocks[shared..]);
+        other.zip(own).all(|(other, own)| other.json == own.json)
+    }
+}
+
+fn items(blocks: &[Arc<PromptBlock>]) -> impl Iterator<Item = PromptItem<'_>> {
+    blocks.iter().flat_map(|block| block.items())
 }
 
 impl<'a> FromIterator<&'a ResponseItem> for Prompt {
@@ -211,6 +229,26 @@ mod tests {
         assert_eq!(prompt.len(), items.len());
         let commas: usize = prompt.items().map(|item| item.json.len() + 1).sum();
         assert_eq!(prompt.bytes, commas);
+    }
+
+    #[test]
+    fn a_history_starts_with_what_it_grew_from() {
+        let items: Vec<_> = (0..200).map(|number| message(number, 5)).collect();
+        let whole = Prompt::from_iter(&items);
+        let mut part = Prompt::default();
+        for item in &items {
+            assert!(whole.starts_with(&part));
+            part.push(item);
+            assert!(part.starts_with(&part.clone()));
+        }
+        assert!(whole.starts_with(&part) && part.starts_with(&whole));
+        part.push(&message(1, 1));
+        assert!(part.starts_with(&whole) && !whole.starts_with(&part));
+        let mut other = whole.clone();
+        other.truncate(150);
+        assert!(whole.starts_with(&other));
+        other.push(&message(1, 1));
+        assert!(!whole.starts_with(&other) && !other.starts_with(&whole));
     }
 
     #[test]

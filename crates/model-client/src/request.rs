@@ -14,6 +14,7 @@ use crate::error::ModelError;
 use crate::event::Completion;
 use crate::prompt::Prompt;
 use crate::tool_spec::ToolSpec;
+use crate::websocket::ThreadConnection;
 use codex_protocol::Provider;
 
 #[derive(Clone, Debug, Default)]
@@ -62,6 +63,8 @@ pub struct RequestContext {
     pub turn_metadata: Option<String>,
     /// The routing state that the requests of a turn share.
     pub turn_state: TurnState,
+    /// The websocket of the thread. Requests without one use HTTP.
+    pub connection: Option<ThreadConnection>,
     /// The keys of the enabled experimental features.
     pub beta_features: Vec<String>,
     /// The kind of sub-agent that sends the request, if it is one.

@@ -4,6 +4,7 @@ mod body;
 mod decode;
 mod failure;
 
+pub(crate) use body::{StreamFields, write_input};
 pub use body::{compact_body, stream_body};
 pub(crate) use decode::ResponsesDecoder;
 pub(crate) use failure::ResponseFailure;

@@ -186,8 +186,7 @@ impl<D: DecodeEvents + Unpin> EventReader<D> {
             }
             Poll::Pending => {
                 ready!(self.idle.poll(context));
-                let (what, after) = ("the next event of the stream", self.idle.timeout);
-                self.fail(ModelError::TimedOut { what, after });
+                self.fail(self.idle.error());
             }
         }
         Poll::Ready(())
@@ -222,14 +221,15 @@ impl<D: DecodeEvents + Unpin> Stream for EventReader<D> {
 }
 
 /// An inactivity timeout. `touch` is free of cost, because the clock is read only when there is nothing else to do.
-struct IdleTimer {
-    timeout: Duration,
+#[derive(Debug)]
+pub(crate) struct IdleTimer {
+    pub(crate) timeout: Duration,
     touched: bool,
     sleep: Option<Pin<Box<Sleep>>>,
 }
 
 impl IdleTimer {
-    fn new(timeout: Duration) -> Self {
+    pub(crate) fn new(timeout: Duration) -> Self {
         Self {
             timeout,
             touched: true,
@@ -237,11 +237,19 @@ impl IdleTimer {
         }
     }
 
-    fn touch(&mut self) {
+    /// The error when nothing has come for too long.
+    pub(crate) fn error(&self) -> ModelError {
+        ModelError::TimedOut {
+            what: "the next event of the stream",
+            after: self.timeout,
+        }
+    }
+
+    pub(crate) fn touch(&mut self) {
         self.touched = true;
     }
 
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let timeout = self.timeout;
         let sleep = self
             .sleep

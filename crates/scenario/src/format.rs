@@ -24,6 +24,9 @@ pub struct Scenario {
     /// How often the engine retries.
     #[serde(default)]
     pub retries: RetrySettings,
+    /// How the engine sends its requests.
+    #[serde(default)]
+    pub transport: Transport,
     /// Start again when no reply is left. Otherwise such a request is refused.
     #[serde(default)]
     pub restart: bool,
@@ -32,6 +35,17 @@ pub struct Scenario {
     pub session: SessionScript,
     /// The replies of the model, one per request.
     pub replies: Vec<ScriptedReply>,
+}
+
+/// How requests are sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    /// Each as an HTTP request.
+    #[default]
+    Http,
+    /// Over one websocket per thread.
+    Websocket,
 }
 
 /// The speed of streamed text.
@@ -166,7 +180,7 @@ pub enum ReplyStep {
     Event(Map<String, Value>),
     /// A pause in milliseconds.
     WaitMs(u64),
-    /// Raw bytes instead of an event.
+    /// Raw bytes instead of an event; on a websocket a message that is no event.
     Raw(String),
     /// The server ends the response with an error. Must be the last step.
     Fail(ScriptedFailure),

@@ -23,8 +23,9 @@ pub struct HttpReply {
 
 /// A part of a body, or a fault.
 #[derive(Clone, Debug)]
-enum BodyPart {
+pub(crate) enum BodyPart {
     Bytes(Vec<u8>),
+    Binary(Vec<u8>),
     Wait(Latch),
     Pause(Duration),
     Stall,
@@ -87,6 +88,12 @@ impl HttpReply {
         self
     }
 
+    /// Adds data that is no text, as a message of its own on a websocket.
+    pub fn binary(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.parts.push(BodyPart::Binary(bytes.into()));
+        self
+    }
+
     /// Waits until the latch is open.
     pub fn wait(mut self, latch: &Latch) -> Self {
         self.parts.push(BodyPart::Wait(latch.clone()));
@@ -129,6 +136,40 @@ impl HttpReply {
         Ok(response.body(StreamBody::new(body.boxed()))?)
     }
 
+    pub(crate) fn is_refusal(&self) -> bool {
+        self.status >= 300
+    }
+
+    pub(crate) fn status_code(&self) -> u16 {
+        self.status
+    }
+
+    pub(crate) fn headers(&self) -> &[(String, String)] {
+        &self.headers
+    }
+
+    pub(crate) fn into_parts(self) -> Vec<BodyPart> {
+        self.parts
+    }
+
+    /// The text of the body.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let texts = self.parts.iter().filter_map(|part| match part {
+            BodyPart::Bytes(bytes) => Some(bytes.as_slice()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().concat()
+    }
+
+    /// The reply that accepts the handshake of a websocket.
+    pub(crate) fn switching(headers: [(String, String); 3]) -> Self {
+        Self {
+            status: 101,
+            headers: headers.into(),
+            parts: Vec::new(),
+        }
+    }
+
     fn head(&self) -> String {
         let mut head = format!("HTTP/1.1 {} Scripted\r\n", self.status);
         for (name, value) in &self.headers {
@@ -144,7 +185,7 @@ async fn next_bytes(parts: &mut IntoIter<BodyPart>) -> Result<Option<Bytes>, Rep
     for part in parts {
         match part {
             BodyPart::Bytes(bytes) if bytes.is_empty() => {}
-            BodyPart::Bytes(bytes) => return Ok(Some(bytes.into())),
+            BodyPart::Bytes(bytes) | BodyPart::Binary(bytes) => return Ok(Some(bytes.into())),
             BodyPart::Wait(latch) => latch.pass().await,
             BodyPart::Pause(duration) => tokio::time::sleep(duration).await,
             BodyPart::Stall => pending().await,
@@ -162,11 +203,6 @@ impl std::fmt::Display for HttpReply {
     /// Prints what is sent, without chunk framing and pauses.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(&self.head())?;
-        for part in &self.parts {
-            if let BodyPart::Bytes(bytes) = part {
-                formatter.write_str(&String::from_utf8_lossy(bytes))?;
-            }
-        }
-        Ok(())
+        formatter.write_str(&String::from_utf8_lossy(&self.bytes()))
     }
 }

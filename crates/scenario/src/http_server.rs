@@ -4,19 +4,35 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use codex_http::{ServerOptions, serve_http};
+use codex_http::{ServerOptions, accept_handshake, serve_http_until_upgrade};
+use parking_lot::Mutex;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::http_reply::HttpReply;
 use crate::http_request::ReceivedRequest;
+use crate::socket_server::{self, SocketSession};
 
 /// The size of the read buffer. Large, because requests have long bodies.
 const MAX_HEAD_BYTES: usize = 512 * 1024;
 
+/// The status of a server without websockets.
+const NO_WEBSOCKET: u16 = 426;
+
 /// Decides on the reply to each request.
 pub trait HttpResponder: Send + Sync + 'static {
     fn reply(&self, request: ReceivedRequest) -> HttpReply;
+
+    /// Opens a websocket.
+    ///
+    /// # Errors
+    /// The reply that refuses it.
+    fn open_socket(
+        self: Arc<Self>,
+        _handshake: &ReceivedRequest,
+    ) -> Result<Box<dyn SocketSession>, HttpReply> {
+        Err(HttpReply::status(NO_WEBSOCKET))
+    }
 
     /// Called when a connection was opened.
     fn opened(&self) {}
@@ -65,7 +81,7 @@ async fn accept(listener: TcpListener, responder: Arc<impl HttpResponder>) {
         let responder = Arc::clone(&responder);
         connections.spawn(async move {
             // The client may disconnect at any time.
-            let _ = serve(stream, &*responder).await;
+            let _ = serve(stream, &responder).await;
             responder.closed();
         });
         while connections.try_join_next().is_some() {}
@@ -73,15 +89,34 @@ async fn accept(listener: TcpListener, responder: Arc<impl HttpResponder>) {
 }
 
 /// Serves one connection. Ends as soon as the client disconnects, even during a stalled reply.
-async fn serve(stream: TcpStream, responder: &impl HttpResponder) -> Result<(), hyper::Error> {
+async fn serve<R: HttpResponder>(
+    stream: TcpStream,
+    responder: &Arc<R>,
+) -> Result<(), hyper::Error> {
     let options = ServerOptions {
         head_limit: MAX_HEAD_BYTES,
         head_time: None,
         half_close: false,
     };
+    let opened = Mutex::new(None);
     let reply = async |request| {
         let request = ReceivedRequest::read(request).await?;
-        responder.reply(request).into_response().await
+        let key = accept_handshake(|name| request.header(name).map(str::to_owned));
+        let reply = match key {
+            None => responder.reply(request),
+            Some(headers) => match Arc::clone(responder).open_socket(&request) {
+                Ok(session) => {
+                    *opened.lock() = Some(session);
+                    HttpReply::switching(headers)
+                }
+                Err(refusal) => refusal,
+            },
+        };
+        reply.into_response().await
     };
-    serve_http(stream, options, reply).await
+    let (stream, read) = serve_http_until_upgrade(stream, options, reply).await?;
+    if let Some(session) = opened.into_inner() {
+        socket_server::serve(stream, read, session).await;
+    }
+    Ok(())
 }

@@ -1,4 +1,4 @@
-//! Serves a scenario over HTTP.
+//! Serves a scenario over HTTP and websockets.
 
 use std::io;
 use std::sync::Arc;
@@ -11,6 +11,8 @@ use crate::http_reply::HttpReply;
 use crate::http_request::ReceivedRequest;
 use crate::http_server::{HttpResponder, HttpServer};
 use crate::player::{ScenarioPlayer, refused};
+use crate::responses_socket::ResponsesSocket;
+use crate::socket_server::SocketSession;
 
 /// A Responses API with scripted replies. Dropping it stops the server.
 #[derive(Debug)]
@@ -24,7 +26,7 @@ impl ScenarioServer {
     /// # Errors
     /// No port can be bound.
     pub async fn start(scenario: Scenario) -> io::Result<Self> {
-        let player = Mutex::new(ScenarioPlayer::new(scenario));
+        let player = Arc::new(Mutex::new(ScenarioPlayer::new(scenario)));
         let server = HttpServer::start(Arc::new(ScriptedResponder { player })).await?;
         Ok(Self { server })
     }
@@ -38,7 +40,7 @@ impl ScenarioServer {
 
 #[derive(Debug)]
 struct ScriptedResponder {
-    player: Mutex<ScenarioPlayer>,
+    player: Arc<Mutex<ScenarioPlayer>>,
 }
 
 impl HttpResponder for ScriptedResponder {
@@ -52,5 +54,17 @@ impl HttpResponder for ScriptedResponder {
             request.method, request.path
         );
         refused(404, json!({ "message": reason }))
+    }
+
+    fn open_socket(
+        self: Arc<Self>,
+        handshake: &ReceivedRequest,
+    ) -> Result<Box<dyn SocketSession>, HttpReply> {
+        if handshake.path.ends_with("/responses") {
+            let player = Arc::clone(&self.player);
+            return Ok(Box::new(ResponsesSocket::new(player)));
+        }
+        let reason = format!("a scripted model has no websocket at {}", handshake.path);
+        Err(refused(404, json!({ "message": reason })))
     }
 }

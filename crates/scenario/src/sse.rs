@@ -1,5 +1,6 @@
 //! Events of the Responses API.
 
+use codex_http::SseParser;
 use serde_json::{Value, json};
 
 /// An event in the format of server-sent events.
@@ -11,6 +12,21 @@ pub fn frame(event: &Value) -> String {
 /// Several events in the format of server-sent events.
 pub fn frames<'a>(events: impl IntoIterator<Item = &'a Value>) -> String {
     events.into_iter().map(frame).collect()
+}
+
+/// The messages on a websocket for a part of a body: the data of its events, or what it is if it has none.
+pub(crate) fn messages(bytes: &[u8]) -> Vec<String> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let mut parser = SseParser::default();
+    let mut rest = bytes;
+    let mut messages = Vec::new();
+    while let Some(Ok(data)) = parser.next(&mut rest) {
+        messages.push(text(data));
+    }
+    if messages.is_empty() && !bytes.is_empty() {
+        messages.push(text(bytes));
+    }
+    messages
 }
 
 /// The start of a response.

@@ -3,8 +3,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use codex_scenario::{HttpResponder, HttpServer};
+use codex_scenario::{HttpResponder, HttpServer, SocketSession, sse};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
@@ -28,6 +29,12 @@ struct ServerState {
     /// The reply when no other is left.
     fallback: Mutex<HttpReply>,
     requests: watch::Sender<Vec<ReceivedRequest>>,
+    /// The replies to handshakes of websockets; none accepts one.
+    handshakes: Mutex<VecDeque<Option<HttpReply>>>,
+    /// The reply to handshakes when no other is left.
+    always_websockets: AtomicBool,
+    /// How many websockets were prepared.
+    warmed: watch::Sender<usize>,
     connections: watch::Sender<Connections>,
 }
 
@@ -47,6 +54,9 @@ impl ModelServer {
             others: Mutex::new(replies.into_iter().collect()),
             fallback: Mutex::new(HttpReply::status(501).body("the script has no reply left")),
             requests: watch::Sender::new(Vec::new()),
+            handshakes: Mutex::default(),
+            always_websockets: AtomicBool::new(false),
+            warmed: watch::Sender::new(0),
             connections: watch::Sender::default(),
         });
         let server = HttpServer::start(Arc::clone(&state)).await?;
@@ -78,6 +88,23 @@ impl ModelServer {
     /// Sets the reply to requests when no other reply is left.
     pub fn always(&self, reply: HttpReply) {
         *self.state.fallback.lock() = reply;
+    }
+
+    /// Accepts websockets. Their messages get the same replies as requests.
+    pub fn accept_websockets(&self) {
+        self.state.always_websockets.store(true, Ordering::Relaxed);
+    }
+
+    /// Accepts the next handshake of a websocket, or refuses it with a reply.
+    pub fn push_handshake(&self, refusal: Option<HttpReply>) {
+        self.state.handshakes.lock().push_back(refusal);
+    }
+
+    /// Waits until a websocket was prepared so many times.
+    pub async fn warmed(&self, times: usize) {
+        let mut warmed = self.state.warmed.subscribe();
+        // The sender exists, so the channel cannot be closed.
+        let _ = warmed.wait_for(|warmed| *warmed >= times).await;
     }
 
     /// The requests so far.
@@ -129,6 +156,24 @@ impl HttpResponder for ServerState {
         reply
     }
 
+    fn open_socket(
+        self: Arc<Self>,
+        handshake: &ReceivedRequest,
+    ) -> Result<Box<dyn SocketSession>, HttpReply> {
+        let refusal = match self.handshakes.lock().pop_front() {
+            Some(given) => given,
+            None if self.always_websockets.load(Ordering::Relaxed) => None,
+            None => Some(HttpReply::status(426)),
+        };
+        match refusal {
+            Some(reply) => Err(reply),
+            None => Ok(Box::new(ModelSocket {
+                handshake: handshake.clone(),
+                state: self,
+            })),
+        }
+    }
+
     fn opened(&self) {
         self.connections.send_modify(|connections| {
             connections.made += 1;
@@ -139,5 +184,26 @@ impl HttpResponder for ServerState {
     fn closed(&self) {
         self.connections
             .send_modify(|connections| connections.open -= 1);
+    }
+}
+
+/// A websocket, whose messages are requests with the headers of its handshake.
+struct ModelSocket {
+    handshake: ReceivedRequest,
+    state: Arc<ServerState>,
+}
+
+impl SocketSession for ModelSocket {
+    fn message(&mut self, text: &str) -> HttpReply {
+        let request = ReceivedRequest {
+            method: "WEBSOCKET".to_owned(),
+            body: text.as_bytes().to_vec(),
+            ..self.handshake.clone()
+        };
+        if request.json()["generate"] == false {
+            self.state.warmed.send_modify(|warmed| *warmed += 1);
+            return HttpReply::stream(&[sse::created("warm"), sse::completed("warm")]);
+        }
+        self.state.reply(request)
     }
 }

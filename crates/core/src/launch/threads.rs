@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use codex_checkpoints::ThreadRecorder;
 use codex_mcp_client::McpConnector;
+use codex_model_client::ThreadConnection;
 use codex_protocol::{DynamicToolSpec, RolloutItem, ThreadId};
 use codex_rollout::{
     LineKind, LockError, RolloutLog, RolloutPath, RolloutWriter, ThreadLocks, WriteClaim,
@@ -168,6 +169,7 @@ impl Threads {
             processes: Arc::clone(&self.ports.processes),
             emitter,
             budget: Arc::new(budget),
+            connection: ThreadConnection::default(),
             beginning: Mutex::new(Some(beginning)),
             background: Mutex::default(),
         };
@@ -318,7 +320,7 @@ impl ThreadLauncher for Threads {
         };
         let servers = context.config.mcp_servers.clone();
         let launcher: Weak<Self> = Arc::downgrade(&self);
-        let session = SessionActor::new(SessionParts {
+        let mut session = SessionActor::new(SessionParts {
             base: TurnBase {
                 session: Arc::new(context),
                 model: Arc::clone(&self.ports.model),
@@ -337,6 +339,7 @@ impl ThreadLauncher for Threads {
         session.emit_configured(forked_from, initial, name);
         session.warn_about_hooks();
         session.start_mcp_servers(servers);
+        session.prewarm();
         self.spawn(session, id.clone());
         self.running.lock().insert(id, thread.clone());
         Ok(StartedThread {

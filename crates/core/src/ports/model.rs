@@ -19,6 +19,17 @@ pub trait Model: Debug + Send + Sync {
     /// Sends a request and opens the stream of its response. Dropping either cancels the request.
     fn stream(&self, request: ModelRequest) -> BoxFuture<'static, Result<ModelStream, ModelError>>;
 
+    /// Whether the provider can [prepare](Model::prewarm) for requests.
+    fn prewarms(&self) -> bool {
+        false
+    }
+
+    /// Prepares the connection of a thread for requests like this one. Requests of the thread wait until the future is
+    /// done or dropped.
+    fn prewarm(&self, _request: ModelRequest) -> Option<BoxFuture<'static, ()>> {
+        None
+    }
+
     /// Whether the provider can compact a conversation itself.
     fn compacts(&self) -> bool {
         false

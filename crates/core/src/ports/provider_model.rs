@@ -84,6 +84,14 @@ impl Model for ProviderModel {
         })
     }
 
+    fn prewarms(&self) -> bool {
+        self.client.provider().supports_websockets
+    }
+
+    fn prewarm(&self, request: ModelRequest) -> Option<BoxFuture<'static, ()>> {
+        self.client.prewarm(request)
+    }
+
     /// Known by the name of the provider, as in other programs that use it.
     fn compacts(&self) -> bool {
         self.client.provider().name == "OpenAI"

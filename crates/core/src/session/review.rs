@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use codex_model_client::ThreadConnection;
 use codex_protocol::{
     AskForApproval, CodexErrorInfo, ModeKind, ReviewRequest, ReviewTarget, SessionSource,
     SubAgentSource,
@@ -57,6 +58,7 @@ impl SessionActor {
                 processes: Arc::clone(&context.processes),
                 emitter: context.emitter.for_reviewer(),
                 budget: Arc::clone(&context.budget),
+                connection: ThreadConnection::default(),
                 beginning: Mutex::default(),
                 background: Mutex::default(),
             }),

@@ -34,6 +34,26 @@ impl SessionActor {
         }
     }
 
+    /// Lets the model prepare for the first request of the thread, if it can.
+    pub(crate) fn prewarm(&mut self) {
+        if !self.base.model.prewarms() {
+            return;
+        }
+        let scope = self.new_turn("", TurnOverrides::default());
+        let Some(conversation) = self.idle() else {
+            return;
+        };
+        let mut turn = RunningTurn {
+            scope: &scope,
+            emitter: &scope.emitter(),
+            conversation,
+        };
+        let request = turn.unobserved_request();
+        if let Some(warming) = scope.model.prewarm(request) {
+            self.context.in_background(warming);
+        }
+    }
+
     fn start_sample(&mut self, request: SampleRequest) {
         let SampleRequest {
             prompt,

@@ -2,12 +2,11 @@
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use codex_model_client::{ModelError, ModelEvent, ModelRequest, ModelStream, RequestContext};
 use codex_protocol::{
     CodexErrorInfo, EventMsg, ReasoningEffort, ResponseItem, SessionSource, StreamErrorEvent,
-    SubAgentSource,
+    SubAgentSource, WarningEvent,
 };
 use futures::StreamExt;
 use tracing::Instrument;
@@ -33,7 +32,6 @@ impl RunningTurn<'_> {
     /// A repeat sends the current history. What a broken response completed stays in it, so clients, the
     /// rollout and the model see the same.
     pub(crate) async fn sample(&mut self) -> Result<SampledResponse, TurnError> {
-        let most = self.scope.session.config.stream_max_retries;
         let mut repeats = 0;
         loop {
             let span = tracing::debug_span!("model_request", attempt = repeats + 1);
@@ -49,25 +47,37 @@ impl RunningTurn<'_> {
             if error == ModelError::ContextWindowExceeded {
                 self.window_exceeded();
             }
-            let clock = self.scope.session.clock.as_ref();
-            let delay = retry::delay(&error, repeats + 1, clock).filter(|_| repeats < most);
-            let Some(delay) = delay else {
-                return Err(TurnError::Model(error));
-            };
-            repeats += 1;
-            self.wait_to_retry(repeats, most, error, delay).await?;
+            self.before_repeat(&mut repeats, error).await?;
         }
     }
 
-    /// Emits that a request failed, and waits until it should be repeated.
-    pub(crate) async fn wait_to_retry(
+    /// Emits that a request failed after so many repeats, and waits until it should be repeated. When there were too many,
+    /// requests are repeated over HTTP, if they were not before.
+    pub(crate) async fn before_repeat(
         &self,
-        repeat: u32,
-        most: u32,
+        repeats: &mut u32,
         error: ModelError,
-        delay: Duration,
     ) -> Result<(), TurnError> {
-        self.emit_retry(repeat, most, error);
+        let session = &self.scope.session;
+        let most = session.config.stream_max_retries;
+        let Some(delay) = retry::delay(&error, *repeats + 1, session.clock.as_ref()) else {
+            return Err(TurnError::Model(error));
+        };
+        if *repeats >= most {
+            if !session.connection.fall_back() {
+                return Err(TurnError::Model(error));
+            }
+            let message = format!("Falling back from WebSockets to HTTPS transport. {error}");
+            self.emitter
+                .emit(EventMsg::Warning(WarningEvent { message }));
+            *repeats = 0;
+            return Ok(());
+        }
+        *repeats += 1;
+        // A websocket that was closed is usual, so the first repeat is silent.
+        if *repeats > 1 || !session.connection.is_in_use() {
+            self.emit_retry(*repeats, most, error);
+        }
         tokio::select! {
             biased;
             () = self.scope.stop.stopped() => Err(TurnError::Stopped),
@@ -186,7 +196,8 @@ impl RunningTurn<'_> {
         request
     }
 
-    fn unobserved_request(&mut self) -> ModelRequest {
+    /// A request without the trace.
+    pub(crate) fn unobserved_request(&mut self) -> ModelRequest {
         let settings = &self.scope.settings;
         let model = &settings.model;
         let session = &self.scope.session;
@@ -204,6 +215,7 @@ impl RunningTurn<'_> {
             context: RequestContext {
                 thread_id: session.emitter.thread().0.clone(),
                 turn_state: settings.turn_state.clone(),
+                connection: Some(session.connection.clone()),
                 subagent: subagent(&session.config.source),
                 ..RequestContext::default()
             },

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::encoded::Encoded;
-use crate::prompt::PromptItem;
+use crate::prompt::{Prompt, PromptItem};
 use crate::provider::is_azure;
 use crate::request::{ModelRequest, Reasoning};
 use crate::tool_spec::ToolSpec;
@@ -77,15 +77,22 @@ pub fn stream_body(
     provider: &Provider,
 ) -> Result<Vec<u8>, serde_json::Error> {
     let azure = is_azure(provider);
+    join(&stream_head(request), request, azure, &stream_tail(request, azure))
+}
+
+fn stream_head(request: &ModelRequest) -> StreamHead<'_> {
+    StreamHead {
+        model: &request.model,
+        instructions: &request.instructions,
+    }
+}
+
+fn stream_tail(request: &ModelRequest, azure: bool) -> StreamTail<'_> {
     let include: &[&str] = match request.reasoning {
         Some(_) => &["reasoning.encrypted_content"],
         None => &[],
     };
-    let head = StreamHead {
-        model: &request.model,
-        instructions: &request.instructions,
-    };
-    let tail = StreamTail {
+    StreamTail {
         tools: &request.tools,
         tool_choice: "auto",
         parallel_tool_calls: request.parallel_tool_calls,
@@ -99,8 +106,59 @@ pub fn stream_body(
             .and_then(ServiceTier::name_in_requests),
         prompt_cache_key: &request.context.thread_id,
         text: text(request),
-    };
-    join(&head, request, azure, &tail)
+    }
+}
+
+/// The members of a streaming request before and after its input, as JSON without braces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StreamFields {
+    pub(crate) head: Vec<u8>,
+    pub(crate) tail: Vec<u8>,
+}
+
+impl StreamFields {
+    pub(crate) fn of(
+        request: &ModelRequest,
+        provider: &Provider,
+    ) -> Result<Self, serde_json::Error> {
+        let azure = is_azure(provider);
+        let size = SMALL_FIELDS_BYTES;
+        let mut head = Vec::with_capacity(size + request.instructions.len());
+        serde_json::to_writer(&mut head, &stream_head(request))?;
+        let mut tail = Vec::with_capacity(size + request.tools.json()?.get().len());
+        serde_json::to_writer(&mut tail, &stream_tail(request, azure))?;
+        for fields in [&mut head, &mut tail] {
+            fields.remove(0);
+            fields.pop();
+        }
+        Ok(Self { head, tail })
+    }
+}
+
+/// Appends the items from the one at `start` as a JSON array, with ids for servers that take them.
+pub(crate) fn write_input(
+    body: &mut Vec<u8>,
+    input: &Prompt,
+    start: usize,
+    provider: &Provider,
+) -> Result<(), serde_json::Error> {
+    if is_azure(provider) {
+        let items = input.items().skip(start).map(value_with_id);
+        return serde_json::to_writer(body, &items.collect::<Result<Vec<_>, _>>()?);
+    }
+    if start == 0 {
+        input.write_json(body);
+        return Ok(());
+    }
+    body.push(b'[');
+    for (index, item) in input.items().skip(start).enumerate() {
+        if index > 0 {
+            body.push(b',');
+        }
+        body.extend_from_slice(item.json.as_bytes());
+    }
+    body.push(b']');
+    Ok(())
 }
 
 /// The body of a compaction request.
@@ -176,7 +234,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::prompt::Prompt;
 
     fn message(id: Option<&str>) -> ResponseItem {
         ResponseItem::Message {

@@ -15,6 +15,7 @@ use super::failure::ResponseFailure;
 use crate::error::ModelError;
 use crate::event::{Completion, ModelEvent};
 use crate::stream::{DecodeEvents, DecodeFlow, Events};
+use crate::websocket::SocketFrames;
 
 /// The item types of calls.
 const CALLS: [&str; 4] = [
@@ -94,12 +95,29 @@ struct ResponseHeaders<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct ResponsesDecoder {
     server_model: Option<String>,
+    socket: Option<SocketFrames>,
 }
 
 impl ResponsesDecoder {
     /// A decoder that knows which model the reply headers named.
     pub(crate) fn new(server_model: Option<String>) -> Self {
-        Self { server_model }
+        Self {
+            server_model,
+            socket: None,
+        }
+    }
+
+    /// Also decodes what has no headers of its own on a websocket: errors and rate limits.
+    pub(crate) fn on_socket(server_model: Option<String>, frames: SocketFrames) -> Self {
+        Self {
+            server_model,
+            socket: Some(frames),
+        }
+    }
+
+    /// The model that the server named last.
+    pub(crate) fn server_model(&self) -> Option<&str> {
+        self.server_model.as_deref()
     }
 
     /// Reports the model that an event names, if it has changed.
@@ -139,7 +157,12 @@ impl DecodeEvents for ResponsesDecoder {
             "response.failed" => return Err(failure(envelope.response)),
             "response.incomplete" => return Err(incomplete(envelope.response)),
             "response.output_item.done" => events.extend(item_done(envelope.item)?),
-            _ => events.extend(progress(&envelope)),
+            kind => {
+                if let Some(frames) = &self.socket {
+                    frames.decode(kind, data, events)?;
+                }
+                events.extend(progress(&envelope));
+            }
         }
         Ok(DecodeFlow::Continue)
     }

@@ -23,6 +23,7 @@ impl From<ResponseFailure> for ModelError {
                 Self::InvalidRequest(message.unwrap_or_else(|| "Invalid request.".to_owned()))
             }
             "server_is_overloaded" | "slow_down" => Self::ServerOverloaded,
+            "previous_response_not_found" => Self::PreviousResponseNotFound,
             code => {
                 let limited = code == "rate_limit_exceeded";
                 let detail = message.unwrap_or_else(|| "the server gave up on it".to_owned());

@@ -10,7 +10,6 @@ use crate::history::user_message;
 use crate::turn::items::assistant_text;
 use crate::turn::outcome::TurnError;
 use crate::turn::recording::RunningTurn;
-use crate::turn::retry;
 use crate::turn::sampling::cut_off;
 
 impl RunningTurn<'_> {
@@ -33,7 +32,6 @@ impl RunningTurn<'_> {
         let prompt = self.scope.session.config.compact_prompt.as_deref();
         let instruction = user_message([prompt.unwrap_or(COMPACT_PROMPT).trim_end().to_owned()]);
         input.push(instruction);
-        let most = self.scope.session.config.stream_max_retries;
         let mut repeats = 0;
         loop {
             let error = match self
@@ -49,13 +47,10 @@ impl RunningTurn<'_> {
                 repeats = 0;
                 continue;
             }
-            let clock = self.scope.session.clock.as_ref();
-            let delay = retry::delay(&error, repeats + 1, clock);
-            let Some(delay) = delay.filter(|_| !overflow && repeats < most) else {
+            if overflow {
                 return Err(TurnError::Model(error));
-            };
-            repeats += 1;
-            self.wait_to_retry(repeats, most, error, delay).await?;
+            }
+            self.before_repeat(&mut repeats, error).await?;
         }
     }
 
