@@ -232,6 +232,8 @@ async fn a_browser_logs_in_and_the_login_renews_itself() {
     let last = test.service.requests().pop().unwrap();
     assert_eq!(last.header("authorization"), Some("Bearer new"));
     assert_eq!(last.header("chatgpt-account-id"), Some("w1"));
+    assert_eq!(last.header("content-encoding"), Some("zstd"));
+    assert!(last.json()["input"].is_array());
     assert_eq!(test.auth_file()["tokens"]["refresh_token"], "r2");
     let usage = json!({ "plan_type": "pro", "rate_limit": {
         "primary_window": { "used_percent": 42, "limit_window_seconds": 18000, "reset_at": 7 } } });

@@ -94,7 +94,10 @@ fn reply(events: &[Value]) -> HttpReply {
 
 fn input_types(request: &Value) -> Vec<&str> {
     let items = request["input"].as_array().unwrap();
-    items.iter().map(|item| item["type"].as_str().unwrap()).collect()
+    items
+        .iter()
+        .map(|item| item["type"].as_str().unwrap())
+        .collect()
 }
 
 #[tokio::test]
@@ -162,7 +165,8 @@ async fn after_the_last_retry_the_thread_goes_on_over_http() {
     let mut test = SocketTest::start("stream_max_retries = 2").await;
     // To prepare, the first attempt, and two repeats.
     for _ in 0..4 {
-        test.model.push_handshake(Some(HttpReply::status(503).body("no")));
+        test.model
+            .push_handshake(Some(HttpReply::status(503).body("no")));
     }
     test.model.accept_websockets();
     for answer in ["one", "two"] {
@@ -207,7 +211,10 @@ async fn an_error_on_the_websocket_is_that_of_its_status() {
     let thread = test.server.start_thread().await;
     let turn = test.turn(&thread).await;
     assert_eq!(turn["status"], "failed");
-    assert_eq!(turn["error"]["codexErrorInfo"], "usageLimitExceeded", "{turn}");
+    assert_eq!(
+        turn["error"]["codexErrorInfo"], "usageLimitExceeded",
+        "{turn}"
+    );
     assert_eq!(test.model.requests().len(), 1);
     test.finish().await;
 }
@@ -261,7 +268,8 @@ async fn messages_that_are_no_events_are_skipped_and_binary_ones_end_the_respons
     let thread = test.server.start_thread().await;
     assert_eq!(test.turn(&thread).await["status"], "completed");
     assert_eq!(test.model.requests().len(), 1);
-    test.model.push(frames(reply(&other[..2]).binary(*b"abc"), &other[2..]));
+    test.model
+        .push(frames(reply(&other[..2]).binary(*b"abc"), &other[2..]));
     test.model.push(reply(&text("two")));
     let turn = test.turn(&thread).await;
     assert_eq!(turn["status"], "completed", "{turn}");
@@ -279,7 +287,10 @@ async fn an_interrupted_response_is_not_taken_for_the_next_one() {
     test.model.push(reply(&text("two")));
     let thread = test.server.start_thread().await;
     let turn = test.server.start_turn(&thread, "hello").await;
-    test.server.wait_for("item/agentMessage/delta").await.unwrap();
+    test.server
+        .wait_for("item/agentMessage/delta")
+        .await
+        .unwrap();
     let params = json!({"threadId": thread, "turnId": turn["id"]});
     test.server.call("turn/interrupt", params).await.unwrap();
     test.server.wait_for("turn/completed").await.unwrap();

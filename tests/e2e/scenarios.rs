@@ -39,6 +39,7 @@ play! {
     stall,
     tour,
     usage_limit,
+    websocket,
 }
 
 #[tokio::test]

@@ -32,11 +32,7 @@ impl Traced {
     }
 
     /// With further settings of the provider.
-    pub(crate) async fn start_with(
-        provider: &str,
-        settings: &str,
-        replies: &[Vec<Value>],
-    ) -> Self {
+    pub(crate) async fn start_with(provider: &str, settings: &str, replies: &[Vec<Value>]) -> Self {
         let replies = replies.iter().map(HttpReply::stream);
         let model = ModelServer::start(replies).await.unwrap();
         model.always(HttpReply::stream(&sse::text("done")));

@@ -221,7 +221,7 @@ impl EngineHost {
             Some(model) => wiring::provider(&model.in_place_of(&config.model.provider)),
             None => wiring::provider(&config.model.provider),
         };
-        wiring::require_residency(&mut provider, config);
+        wiring::configure_provider(&mut provider, config);
         let key = EngineKey {
             provider,
             client: client.clone(),

@@ -105,7 +105,7 @@ impl ProtoSession {
             tracing::warn!(details, "{}", warning.summary);
         }
         let mut provider = wiring::provider(&config.model.provider);
-        wiring::require_residency(&mut provider, &config);
+        wiring::configure_provider(&mut provider, &config);
         let manager =
             tracing.engine(resources.ports(provider, identity(), Arc::clone(&catalog), &config)?);
         let StartedThread { thread, events, .. } = manager.start(session.clone())?;

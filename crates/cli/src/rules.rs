@@ -119,7 +119,7 @@ mod tests {
         for (requirements, expected) in [("", None), ("enforce_residency = 'us'", Some("us"))] {
             let (_machine, config) = config(requirements);
             let mut provider = wiring::provider(&config.model.provider);
-            wiring::require_residency(&mut provider, &config);
+            wiring::configure_provider(&mut provider, &config);
             let header = provider
                 .http_headers
                 .get("x-openai-internal-codex-residency");

@@ -9,7 +9,7 @@ use std::time::Duration;
 use codex_app_server::ClientName;
 use codex_config::schema::CredentialsStore;
 use codex_config::{
-    Config, Environment, EnvironmentVariables, LoadRequest, Overrides, RequestParams,
+    Config, Environment, EnvironmentVariables, Feature, LoadRequest, Overrides, RequestParams,
 };
 use codex_core::{Observers, Ports, ThreadManager};
 use codex_login::{LoginSettings, StoreKind};
@@ -155,8 +155,11 @@ pub(crate) fn provider(configured: &Provider) -> Provider {
     provider
 }
 
-/// Adds the residency that requirements demand.
-pub(crate) fn require_residency(provider: &mut Provider, config: &Config) {
+/// Adds what the rest of the configuration says about requests to a provider: the residency that requirements demand, and
+/// whether the hosted API gets compressed requests.
+pub(crate) fn configure_provider(provider: &mut Provider, config: &Config) {
+    provider.takes_compressed_requests =
+        provider.name == HOSTED && config.features.enabled(Feature::EnableRequestCompression);
     if config.requirements.residency.is_some() {
         let name = "x-openai-internal-codex-residency".to_owned();
         provider.http_headers.insert(name, "us".to_owned());

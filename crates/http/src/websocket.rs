@@ -93,15 +93,15 @@ pub fn accept_handshake(header: impl Fn(&str) -> Option<String>) -> Option<[(Str
 }
 
 /// The bytes below a websocket.
-trait Transport: AsyncRead + AsyncWrite + Send + Unpin {}
+trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Transport for T {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 
-type AnyTransport = Box<dyn Transport>;
+type AnyStream = Box<dyn ByteStream>;
 
 /// A connection. Dropping it closes the connection without a notice to the peer.
 pub struct WebSocket {
-    stream: WebSocketStream<AnyTransport>,
+    stream: WebSocketStream<AnyStream>,
 }
 
 impl WebSocket {
@@ -122,7 +122,7 @@ impl WebSocket {
         }
         let transport = reply.upgrade().await;
         let transport = transport.map_err(|error| SocketError::Lost(error_text(error)))?;
-        let transport: AnyTransport = Box::new(transport);
+        let transport: AnyStream = Box::new(transport);
         let stream = WebSocketStream::from_raw_socket(transport, Role::Client, Some(config(limit)));
         Ok(Self {
             stream: stream.await,
@@ -134,7 +134,7 @@ impl WebSocket {
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        let transport: AnyTransport = Box::new(stream);
+        let transport: AnyStream = Box::new(stream);
         let config = Some(config(limit));
         let stream =
             WebSocketStream::from_partially_read(transport, read.into(), Role::Server, config);

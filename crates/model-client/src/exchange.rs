@@ -28,6 +28,9 @@ const LONGEST_SILENT_WAIT: Duration = Duration::from_secs(30);
 /// Limits on reading an error body.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
 const ERROR_BODY_TIME: Duration = Duration::from_secs(10);
+const COMPRESSION_LEVEL: i32 = 3;
+/// Larger bodies are compressed by another thread.
+const LARGE_BODY_BYTES: usize = 256 * 1024;
 
 /// A call of an endpoint.
 pub(crate) struct EndpointCall<'a> {
@@ -54,6 +57,8 @@ pub(crate) enum CallPurpose {
 /// A call with URL and headers.
 struct OutgoingCall<'a> {
     call: &'a EndpointCall<'a>,
+    /// The body as it is sent.
+    body: Option<Bytes>,
     url: String,
     headers: HeaderMap,
     secrets: SentSecrets,
@@ -118,7 +123,8 @@ impl HttpModelClient {
     ) -> Result<SuccessReply, ModelError> {
         let watched = call.context.observer.as_ref().zip(call.shown.as_ref());
         let attempt_id = watched.and_then(|(observer, _)| observer.name());
-        let outgoing = self.outgoing(call, authorization, attempt_id);
+        let compressed = self.compressed(call, authorization).await;
+        let outgoing = self.outgoing(call, compressed, authorization, attempt_id);
         let mut sending = pin!(self.send_with_retries(&outgoing));
         let sent = match watched {
             None => sending.await,
@@ -147,9 +153,29 @@ impl HttpModelClient {
         }
     }
 
+    /// The compressed body of a call, for providers that take it.
+    async fn compressed(
+        &self,
+        call: &EndpointCall<'_>,
+        authorization: &Authorization,
+    ) -> Option<Bytes> {
+        if !self.provider.takes_compressed_requests || !authorization.is_chatgpt() {
+            return None;
+        }
+        let body = call.body.clone()?;
+        let compress = move || zstd::bulk::compress(&body, COMPRESSION_LEVEL).ok();
+        if call.body.as_ref()?.len() < LARGE_BODY_BYTES {
+            return compress().map(Bytes::from);
+        }
+        // Other work of this thread would wait for too long.
+        let compressed = tokio::task::spawn_blocking(compress).await;
+        compressed.ok().flatten().map(Bytes::from)
+    }
+
     fn outgoing<'a>(
         &self,
         call: &'a EndpointCall<'a>,
+        compressed: Option<Bytes>,
         authorization: &Authorization,
         attempt_id: Option<String>,
     ) -> OutgoingCall<'a> {
@@ -162,6 +188,9 @@ impl HttpModelClient {
         );
         if call.body.is_some() {
             headers.set("content-type", "application/json");
+        }
+        if compressed.is_some() {
+            headers.set("content-encoding", "zstd");
         }
         if !matches!(call.purpose, CallPurpose::Models) {
             headers.add_context(call.context);
@@ -185,6 +214,7 @@ impl HttpModelClient {
         }
         OutgoingCall {
             call,
+            body: compressed.or_else(|| call.body.clone()),
             url: provider::url(&self.provider, call.path, chatgpt, call.query),
             secrets: {
                 let mut secrets = SentSecrets::of(&headers);
@@ -226,7 +256,7 @@ impl HttpModelClient {
         let mut request = client
             .request(outgoing.call.method.clone(), &outgoing.url)
             .headers(outgoing.headers.clone());
-        if let Some(body) = &outgoing.call.body {
+        if let Some(body) = &outgoing.body {
             request = request.body(body.clone());
         }
         let limit = self.provider.stream_idle_timeout;

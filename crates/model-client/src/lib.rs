@@ -29,6 +29,7 @@ mod request;
 mod responses;
 mod retry;
 mod stream;
+mod thread_connection;
 mod tool_spec;
 mod usage_limit;
 mod websocket;
@@ -48,6 +49,6 @@ pub use request::{AttemptObserver, ModelRequest, Reasoning, RequestContext, Turn
 pub use responses::{compact_body, stream_body};
 pub use retry::RetryPolicy;
 pub use stream::ModelStream;
+pub use thread_connection::ThreadConnection;
 pub use tool_spec::{CustomToolFormat, ToolSpec, WebSearchFilters};
 pub use usage_limit::{UsageLimit, plan_type};
-pub use websocket::ThreadConnection;

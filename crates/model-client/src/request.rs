@@ -13,8 +13,8 @@ use crate::encoded::Encoded;
 use crate::error::ModelError;
 use crate::event::Completion;
 use crate::prompt::Prompt;
+use crate::thread_connection::ThreadConnection;
 use crate::tool_spec::ToolSpec;
-use crate::websocket::ThreadConnection;
 use codex_protocol::Provider;
 
 #[derive(Clone, Debug, Default)]

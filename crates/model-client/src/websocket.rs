@@ -8,12 +8,11 @@
 
 mod connection;
 mod frames;
+mod idle;
 mod message;
 mod reader;
-mod thread;
 
 pub(crate) use frames::SocketFrames;
-pub use thread::ThreadConnection;
 
 use std::sync::Arc;
 
@@ -24,6 +23,7 @@ use futures::{FutureExt, StreamExt};
 use reqwest::Method;
 
 use self::connection::SocketConnection;
+use self::idle::IdleConnection;
 use self::message::SocketRequest;
 use self::reader::SocketReader;
 use crate::attempt_recorder::AttemptRecorder;
@@ -37,6 +37,7 @@ use crate::prompt::Prompt;
 use crate::provider;
 use crate::request::ModelRequest;
 use crate::stream::ModelStream;
+use crate::thread_connection::ThreadConnection;
 
 /// With this status a server says that it has no websocket.
 const NO_WEBSOCKET: u16 = 426;
@@ -61,7 +62,8 @@ impl HttpModelClient {
         thread.warmed().await;
         thread.set_used();
         let authorization = self.authorization().await?;
-        if let Some(kept) = thread.take(&authorization) {
+        let kept = thread.take::<IdleConnection>();
+        if let Some(kept) = kept.and_then(|kept| kept.take(&authorization)) {
             match self.send_on(kept, request, thread).await {
                 Ok(stream) => return Ok(Some(stream)),
                 Err(failed) if failed.connection_lost => {
@@ -102,9 +104,8 @@ impl HttpModelClient {
             let SuccessReply { response, secrets } = self.exchange(&call).await?;
             let headers = response.headers().clone();
             let socket = WebSocket::connect(response, &key, MAX_REPLY_BYTES).await;
-            let socket = socket.map_err(|error| {
-                ModelError::disconnected(error.to_string()).redacted(&secrets)
-            })?;
+            let socket = socket
+                .map_err(|error| ModelError::disconnected(error.to_string()).redacted(&secrets))?;
             Ok(SocketConnection {
                 socket,
                 authorization,
@@ -182,7 +183,10 @@ impl HttpModelClient {
     }
 
     /// Connects and sends everything but the input, so that the server is ready for the first request.
-    pub(crate) fn prewarm_socket(&self, mut request: ModelRequest) -> Option<BoxFuture<'static, ()>> {
+    pub(crate) fn prewarm_socket(
+        &self,
+        mut request: ModelRequest,
+    ) -> Option<BoxFuture<'static, ()>> {
         let thread = self.socket_of(&request)?.clone();
         let done = thread.begin_warming();
         request.input = Prompt::default();

@@ -52,6 +52,8 @@ pub struct Provider {
     pub requires_openai_auth: bool,
     /// Whether it can be reached over a websocket.
     pub supports_websockets: bool,
+    /// Whether it takes compressed requests from a user with a ChatGPT login.
+    pub takes_compressed_requests: bool,
 }
 
 impl Provider {
@@ -74,6 +76,7 @@ impl Provider {
             websocket_connect_timeout: Duration::from_secs(15),
             requires_openai_auth: false,
             supports_websockets: false,
+            takes_compressed_requests: false,
         }
     }
 }

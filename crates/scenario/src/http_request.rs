@@ -1,5 +1,7 @@
 //! The requests that a scripted server received.
 
+use std::io::Read;
+
 use codex_http::HttpRequest;
 use http_body_util::{BodyExt, Limited};
 use hyper::header::HeaderValue;
@@ -18,6 +20,7 @@ pub struct ReceivedRequest {
     pub query: String,
     /// The headers; names are in lower case.
     pub headers: Vec<(String, String)>,
+    /// The body, decompressed.
     pub body: Vec<u8>,
 }
 
@@ -39,6 +42,11 @@ impl ReceivedRequest {
         let body = Limited::new(body, MAX_BODY_BYTES).collect().await;
         let body = body.map_err(|error| ReplyError::Request(error.to_string()))?;
         let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+        let encoding = head.headers.get("content-encoding");
+        let body = match encoding.map(HeaderValue::as_bytes) {
+            Some(b"zstd") => decompress(&body.to_bytes())?,
+            _ => body.to_bytes().into(),
+        };
         Ok(Self {
             method: head.method.to_string(),
             path: head.uri.path().to_owned(),
@@ -46,7 +54,16 @@ impl ReceivedRequest {
             headers: (head.headers.iter())
                 .map(|(name, value)| (name.to_string(), text(value)))
                 .collect(),
-            body: body.to_bytes().into(),
+            body,
         })
     }
+}
+
+fn decompress(body: &[u8]) -> Result<Vec<u8>, ReplyError> {
+    let unreadable = |error: std::io::Error| ReplyError::Request(error.to_string());
+    let decoder = zstd::Decoder::new(body).map_err(unreadable)?;
+    let mut whole = Vec::new();
+    let mut limited = decoder.take(MAX_BODY_BYTES as u64);
+    limited.read_to_end(&mut whole).map_err(unreadable)?;
+    Ok(whole)
 }

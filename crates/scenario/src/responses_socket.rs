@@ -64,12 +64,18 @@ impl SocketSession for ResponsesSocket {
             return refused(400, json!({"message": "the message is not JSON"}));
         };
         if request["type"] != "response.create" {
-            let reason = format!("a scripted model takes no message of type {}", request["type"]);
+            let reason = format!(
+                "a scripted model takes no message of type {}",
+                request["type"]
+            );
             return refused(400, json!({ "message": reason }));
         }
         let Some(mut conversation) = self.whole_input(&mut request) else {
             let code = "previous_response_not_found";
-            return refused(400, json!({"code": code, "message": "that is not the last response"}));
+            return refused(
+                400,
+                json!({"code": code, "message": "that is not the last response"}),
+            );
         };
         if request["generate"] == false {
             return self.warm(conversation);
@@ -120,6 +126,9 @@ mod tests {
         let old = ask(json!({"previous_response_id": "resp_1", "input": []}));
         assert!(old.contains("previous_response_not_found"), "{old}");
         let forgotten = ask(json!({"previous_response_id": "resp_2", "input": []}));
-        assert!(forgotten.contains("previous_response_not_found"), "{forgotten}");
+        assert!(
+            forgotten.contains("previous_response_not_found"),
+            "{forgotten}"
+        );
     }
 }

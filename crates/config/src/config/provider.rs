@@ -40,6 +40,7 @@ fn configured(file: &ProviderFile) -> Provider {
         ),
         requires_openai_auth: file.requires_openai_auth,
         supports_websockets: file.supports_websockets,
+        takes_compressed_requests: default.takes_compressed_requests,
         name: default.name,
     }
 }

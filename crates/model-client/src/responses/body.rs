@@ -77,7 +77,12 @@ pub fn stream_body(
     provider: &Provider,
 ) -> Result<Vec<u8>, serde_json::Error> {
     let azure = is_azure(provider);
-    join(&stream_head(request), request, azure, &stream_tail(request, azure))
+    join(
+        &stream_head(request),
+        request,
+        azure,
+        &stream_tail(request, azure),
+    )
 }
 
 fn stream_head(request: &ModelRequest) -> StreamHead<'_> {

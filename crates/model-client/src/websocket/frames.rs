@@ -102,14 +102,18 @@ impl SocketFrames {
 
 impl fmt::Debug for SocketFrames {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("SocketFrames").finish_non_exhaustive()
+        formatter
+            .debug_struct("SocketFrames")
+            .finish_non_exhaustive()
     }
 }
 
 fn headers(members: &Map<String, Value>) -> HeaderMap {
     let header = |(name, value): (&String, &Value)| {
         let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let text = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
         Some((name, HeaderValue::from_str(&text).ok()?))
     };
     members.iter().filter_map(header).collect()
@@ -163,7 +167,10 @@ mod tests {
     fn errors_are_those_of_replies_with_the_status() {
         let failed = error(json!({"type": "error", "status": 500, "error": {},
                                   "headers": {"retry-after": "7"}}));
-        assert_eq!(failed.retry_after(), Some(std::time::Duration::from_secs(7)));
+        assert_eq!(
+            failed.retry_after(),
+            Some(std::time::Duration::from_secs(7))
+        );
         let limited = error(json!({"type": "error", "status_code": 429,
             "error": {"type": "usage_limit_reached", "plan_type": "pro"}}));
         assert!(matches!(limited, ModelError::UsageLimitReached(_)));
@@ -199,6 +206,9 @@ mod tests {
             ..RateLimitSnapshot::default()
         };
         assert_eq!(decode(&frame).0, [ModelEvent::RateLimits(expected)]);
-        assert_eq!(decode(&json!({"type": "codex.rate_limits", "credits": 1})).0, []);
+        assert_eq!(
+            decode(&json!({"type": "codex.rate_limits", "credits": 1})).0,
+            []
+        );
     }
 }

@@ -45,9 +45,8 @@ impl SocketRequest {
         last: Option<LastResponse>,
     ) -> Result<Self, serde_json::Error> {
         let fields = StreamFields::of(request, provider)?;
-        let last = last.filter(|last| {
-            last.fields == fields && request.input.starts_with(&last.conversation)
-        });
+        let last = last
+            .filter(|last| last.fields == fields && request.input.starts_with(&last.conversation));
         let text = Bytes::from(encode(request, provider, &fields, last.as_ref(), false)?);
         let shown = match &last {
             Some(last) if last.is_warming && request.context.observer.is_some() => {

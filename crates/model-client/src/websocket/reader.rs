@@ -14,8 +14,8 @@ use futures::Stream;
 use super::FailedSend;
 use super::connection::SocketConnection;
 use super::frames::SocketFrames;
+use super::idle::IdleConnection;
 use super::message::{LastResponse, SocketRequest};
-use super::thread::ThreadConnection;
 use crate::error::ModelError;
 use crate::event::ModelEvent;
 use crate::limits::ResponseSize;
@@ -23,6 +23,7 @@ use crate::prompt::Prompt;
 use crate::request::ModelRequest;
 use crate::responses::ResponsesDecoder;
 use crate::stream::{DecodeEvents, DecodeFlow, Events, IdleTimer};
+use crate::thread_connection::ThreadConnection;
 
 #[derive(Debug)]
 pub(super) struct SocketReader {
@@ -194,7 +195,7 @@ impl SocketReader {
                 is_warming: self.message.is_warming,
             });
         }
-        self.thread.keep(connection);
+        self.thread.keep(IdleConnection::new(connection));
     }
 }
 

@@ -1,0 +1,107 @@
+//! An open websocket between two requests.
+//!
+//! A task answers the pings of the server, asks for a sign of life, and closes the connection when the server does, when
+//! the server does not answer, and when it was not used for long.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use codex_http::SocketMessage;
+use parking_lot::Mutex;
+use tokio::task::AbortHandle;
+
+use super::connection::SocketConnection;
+use crate::credential::Authorization;
+
+/// The time between signs of life of an idle connection.
+const PING_INTERVAL: Duration = Duration::from_secs(30);
+/// How often a connection is asked for a sign of life before it is closed as unused, after ten minutes.
+const MAX_PINGS: u32 = 10;
+
+/// A connection without a request.
+pub(super) struct IdleConnection {
+    connection: Arc<Mutex<Option<SocketConnection>>>,
+    keeper: AbortHandle,
+}
+
+impl IdleConnection {
+    pub(super) fn new(connection: SocketConnection) -> Self {
+        let connection = Arc::new(Mutex::new(Some(connection)));
+        let task = tokio::spawn(keep_alive(Arc::clone(&connection)));
+        Self {
+            connection,
+            keeper: task.abort_handle(),
+        }
+    }
+
+    /// The connection, if it is still open and was opened with this login.
+    pub(super) fn take(&self, authorization: &Authorization) -> Option<SocketConnection> {
+        let connection = self.connection.lock().take()?;
+        (connection.authorization == *authorization).then_some(connection)
+    }
+}
+
+impl Drop for IdleConnection {
+    fn drop(&mut self) {
+        self.keeper.abort();
+    }
+}
+
+/// Keeps an idle connection open while the server answers.
+async fn keep_alive(slot: Arc<Mutex<Option<SocketConnection>>>) {
+    for _ in 0..MAX_PINGS {
+        if read_control(&slot).await.is_none() || !ping(&slot).await {
+            break;
+        }
+        if read_control(&slot).await != Some(SignOfLife::Seen) {
+            break;
+        }
+    }
+    slot.lock().take();
+}
+
+#[derive(PartialEq, Eq)]
+enum SignOfLife {
+    Seen,
+    None,
+}
+
+/// Reads control messages until the next ping is due. None if the connection cannot be used any more.
+async fn read_control(slot: &Mutex<Option<SocketConnection>>) -> Option<SignOfLife> {
+    let mut sign = SignOfLife::None;
+    let ended = std::future::poll_fn(|context| {
+        let mut slot = slot.lock();
+        let Some(connection) = &mut *slot else {
+            return Poll::Ready(());
+        };
+        loop {
+            match connection.socket.poll_next(context) {
+                Poll::Ready(Ok(SocketMessage::Control)) => sign = SignOfLife::Seen,
+                // Data that belongs to no request would be taken for the answer to the next one.
+                Poll::Ready(_) => return Poll::Ready(()),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    });
+    let is_open = tokio::time::timeout(PING_INTERVAL, ended).await.is_err();
+    is_open.then_some(sign)
+}
+
+/// Sends a ping. The connection is only locked while it is polled, so that a request can take it at any time.
+async fn ping(slot: &Mutex<Option<SocketConnection>>) -> bool {
+    let sent = std::future::poll_fn(|context| {
+        let mut slot = slot.lock();
+        let Some(connection) = &mut *slot else {
+            return Poll::Ready(false);
+        };
+        let ping = pin!(connection.socket.ping());
+        // A ping that cannot be sent at once is as good as an unanswered one.
+        match ping.poll(context) {
+            Poll::Ready(sent) => Poll::Ready(sent.is_ok()),
+            Poll::Pending => Poll::Ready(true),
+        }
+    });
+    sent.await
+}
