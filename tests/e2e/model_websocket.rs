@@ -68,17 +68,28 @@ fn command(script: &str) -> Value {
     sse::function_call("call_1", "shell_command", &arguments)
 }
 
-/// A response with a message that has an id of its own.
+/// A response with a message. Its ids are its own.
 fn text(text: &str) -> Vec<Value> {
+    numbered(sse::text(text))
+}
+
+/// A response with a command.
+fn call(script: &str) -> Vec<Value> {
+    numbered(sse::items(&[command(script)]))
+}
+
+fn numbered(mut events: Vec<Value>) -> Vec<Value> {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
-    let id = format!("msg_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
-    let mut events = sse::text(text);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     for event in &mut events {
-        if event["item"]["id"].is_string() {
-            event["item"]["id"] = json!(id);
+        if event["item"]["id"] == "msg" {
+            event["item"]["id"] = json!(format!("msg_{number}"));
         }
         if event["item_id"].is_string() {
-            event["item_id"] = json!(id);
+            event["item_id"] = json!(format!("msg_{number}"));
+        }
+        if event["response"]["id"].is_string() {
+            event["response"]["id"] = json!(format!("resp_{number}"));
         }
     }
     events
@@ -103,7 +114,7 @@ fn input_types(request: &Value) -> Vec<&str> {
 #[tokio::test]
 async fn a_thread_keeps_one_websocket_and_sends_only_what_is_new() {
     let mut test = SocketTest::accepting("stream_max_retries = 0").await;
-    test.model.push(reply(&sse::items(&[command("echo hi")])));
+    test.model.push(reply(&call("echo hi")));
     test.model.push(reply(&text("one")));
     test.model.push(reply(&text("two")));
     let thread = test.server.start_thread().await;
@@ -120,7 +131,8 @@ async fn a_thread_keeps_one_websocket_and_sends_only_what_is_new() {
     assert_eq!(first["type"], "response.create");
     assert_eq!(first["previous_response_id"], "warm");
     assert!(input_types(&first).len() > 1, "{first}");
-    assert_eq!(second["previous_response_id"], "resp");
+    let previous = second["previous_response_id"].as_str().unwrap();
+    assert!(previous.starts_with("resp_"), "{previous}");
     assert_eq!(input_types(&second), ["function_call_output"]);
     assert_eq!(input_types(&third), ["message"]);
     assert_eq!(third["input"][0]["content"][0]["text"], "hello");
@@ -228,11 +240,11 @@ fn runs(log: &Path) -> usize {
 async fn a_cut_at_any_message_ends_the_turn_once_and_repeats_no_command() {
     let mut test = SocketTest::accepting("stream_max_retries = 3").await;
     let log = test.home.path().join("log");
-    let call = sse::items(&[command(&format!("echo run >> {}", log.display()))]);
+    let events = call(&format!("echo run >> {}", log.display()));
     let length = text("done").len();
-    for at in 0..call.len() {
+    for at in 0..events.len() {
         let _ = fs::remove_file(&log);
-        test.model.push(reply(&call[..at]).cut());
+        test.model.push(reply(&events[..at]).cut());
         test.model.push(reply(&text("done")));
         let thread = test.server.start_thread().await;
         let turn = test.turn(&thread).await;
@@ -242,7 +254,7 @@ async fn a_cut_at_any_message_ends_the_turn_once_and_repeats_no_command() {
     }
     for at in 0..length {
         let _ = fs::remove_file(&log);
-        test.model.push(reply(&call));
+        test.model.push(reply(&events));
         test.model.push(reply(&text("cut")[..at]).cut());
         test.model.push(reply(&text("done")));
         let thread = test.server.start_thread().await;
@@ -303,7 +315,7 @@ async fn an_interrupted_response_is_not_taken_for_the_next_one() {
 
 #[tokio::test]
 async fn the_trace_of_a_websocket_has_incremental_requests_and_reduces() {
-    let replies = [sse::items(&[command("echo hi")]), text("one"), text("two")];
+    let replies = [call("echo hi"), text("one"), text("two")];
     let mut traced = Traced::start_with("Scripted", "supports_websockets = true", &replies).await;
     traced.model.accept_websockets();
     let thread = traced.thread().await;
