@@ -29,6 +29,10 @@ bench-threads:
 bench-tracing:
     benches/tracing.py codex=${CODEX:-target/release/codex}
 
+# What a websocket to the model saves a turn; REFERENCE names another codex to compare with.
+bench-model-websocket:
+    benches/model_websocket.py ${CODEX:-target/release/codex} ${REFERENCE:-}
+
 # The table of the README; CODEX and REFERENCE name the binaries.
 bench-comparison:
     benches/comparison.py ${CODEX:-target/release/codex} ${REFERENCE:?names the codex to compare with}

@@ -79,7 +79,7 @@ def events(pieces):
 class Server:
     """A server with its own home and working folders."""
 
-    def __init__(self, binary, port, environment=None):
+    def __init__(self, binary, port, environment=None, provider=""):
         self.root = tempfile.mkdtemp(prefix="comparison-")
         self.home, self.work = os.path.join(self.root, "home"), os.path.join(self.root, "work")
         os.makedirs(self.home)
@@ -87,7 +87,7 @@ class Server:
         with open(os.path.join(self.home, "config.toml"), "w") as f:
             f.write('model = "mock-model"\nmodel_provider = "mock"\napproval_policy = "never"\n'
                     'sandbox_mode = "read-only"\n[model_providers.mock]\nname = "Mock"\n'
-                    f'base_url = "http://127.0.0.1:{port}/v1"\nwire_api = "responses"\n')
+                    f'base_url = "http://127.0.0.1:{port}/v1"\nwire_api = "responses"\n{provider}')
         self.before = size_of(self.home)
         env = {"PATH": os.environ["PATH"], "HOME": self.root, "CODEX_HOME": self.home, **(environment or {})}
         self.child = subprocess.Popen([binary, "app-server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,

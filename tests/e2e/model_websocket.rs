@@ -11,7 +11,6 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 
 use crate::setup::{home_with, server};
-use crate::trace_record::Traced;
 
 /// A home whose provider has websockets.
 fn home_of(url: &str, provider: &str) -> TempDir {
@@ -311,28 +310,6 @@ async fn an_interrupted_response_is_not_taken_for_the_next_one() {
     assert!(turn.to_string().contains("two"), "{turn}");
     assert_eq!(test.model.connections(), 2);
     test.finish().await;
-}
-
-#[tokio::test]
-async fn the_trace_of_a_websocket_has_incremental_requests_and_reduces() {
-    let replies = [call("echo hi"), text("one"), text("two")];
-    let mut traced = Traced::start_with("Scripted", "supports_websockets = true", &replies).await;
-    traced.model.accept_websockets();
-    let thread = traced.thread().await;
-    traced.model.warmed(1).await;
-    for _ in 0..2 {
-        traced.turn(&thread).await;
-    }
-    let (bundles, _home) = traced.finish().await;
-    let bundle = &bundles[&thread];
-    let started = bundle.outline();
-    let started = started.iter().filter(|line| *line == "inference_started");
-    assert_eq!(started.count(), 3);
-    // The first one continues what only prepared the server, which the trace does not have.
-    let first = bundle.payload("inference_started", "request_payload");
-    assert!(first.get("previous_response_id").is_none(), "{first}");
-    let state = bundle.reduce();
-    assert_eq!(state["status"], "completed", "{state}");
 }
 
 /// A server that accepts websockets and reads nothing.

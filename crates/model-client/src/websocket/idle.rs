@@ -79,6 +79,9 @@ async fn read_control(slot: &Mutex<Option<SocketConnection>>) -> Option<SignOfLi
         loop {
             match connection.socket.poll_next(context) {
                 Poll::Ready(Ok(SocketMessage::Control)) => sign = SignOfLife::Seen,
+                Poll::Ready(Ok(SocketMessage::Text(text))) if is_about_account(&text) => {
+                    sign = SignOfLife::Seen;
+                }
                 // Data that belongs to no request would be taken for the answer to the next one.
                 Poll::Ready(_) => return Poll::Ready(()),
                 Poll::Pending => return Poll::Pending,
@@ -87,6 +90,16 @@ async fn read_control(slot: &Mutex<Option<SocketConnection>>) -> Option<SignOfLi
     });
     let is_open = tokio::time::timeout(PING_INTERVAL, ended).await.is_err();
     is_open.then_some(sign)
+}
+
+/// Whether a message belongs to no response. The next response repeats what it says.
+fn is_about_account(text: &str) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Kind<'a> {
+        #[serde(rename = "type", borrow)]
+        kind: std::borrow::Cow<'a, str>,
+    }
+    serde_json::from_str(text).is_ok_and(|Kind { kind }| kind.starts_with("codex."))
 }
 
 /// Sends a ping. The connection is only locked while it is polled, so that a request can take it at any time.
