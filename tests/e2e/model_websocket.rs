@@ -326,11 +326,10 @@ async fn deaf_server() -> (String, tokio::task::JoinHandle<()>) {
             }
             let head = String::from_utf8_lossy(&head).into_owned();
             let header = |name: &str| {
-                let found = head.lines().find_map(|line| {
+                head.lines().find_map(|line| {
                     let (known, value) = line.split_once(": ")?;
                     known.eq_ignore_ascii_case(name).then(|| value.to_owned())
-                });
-                found
+                })
             };
             if let Some(headers) = codex_http::accept_handshake(header) {
                 let mut reply = "HTTP/1.1 101 Switching Protocols\r\n".to_owned();
