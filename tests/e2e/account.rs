@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// A token for an account; the claims are what the service puts into one.
-fn token(account: &str) -> String {
+pub(crate) fn token(account: &str) -> String {
     // `{}` and the claims, each as base64 without padding.
     let claims = json!({
         "email": "me@here", "exp": 4_000_000_000_u32,
@@ -313,7 +313,7 @@ async fn a_business_account_opens_no_thread_without_its_limits() {
 
 #[tokio::test]
 async fn models_of_the_service_are_listed_with_a_chatgpt_login() {
-    let test = AccountTest::new("").await;
+    let test = AccountTest::new("features.apps = false\n").await;
     let mut server = test.server().await;
     let login = json!({
         "type": "chatgptAuthTokens", "accessToken": token("w1"), "chatgptAccountId": "w1",

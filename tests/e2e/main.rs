@@ -17,6 +17,7 @@ mod agents;
 mod app_server;
 #[cfg(target_os = "linux")]
 mod approvals;
+mod apps;
 #[cfg(target_os = "linux")]
 mod broken_stores;
 #[cfg(target_os = "linux")]
@@ -56,6 +57,7 @@ mod generate;
 mod git;
 #[cfg(target_os = "linux")]
 mod hook_runs;
+mod hook_tools;
 mod hook_trust;
 #[cfg(target_os = "linux")]
 mod hooks;
@@ -89,6 +91,8 @@ mod mcp_sandbox;
 mod mcp_server;
 #[cfg(target_os = "linux")]
 mod mcp_servers;
+#[cfg(target_os = "linux")]
+mod memories;
 #[cfg(target_os = "linux")]
 mod model_websocket;
 #[cfg(target_os = "linux")]

@@ -559,7 +559,11 @@ async fn what_a_plugin_brings_reaches_threads() {
         input.contains("The user mentions the plugin `The Demo`"),
         "{input}"
     );
-    assert!(request["tools"].to_string().contains("helper"), "{request}");
+    let tools = request["tools"].to_string();
+    assert!(
+        tools.contains("This tool is part of plugin `The Demo`."),
+        "{tools}"
+    );
 
     let thread = server.start_thread().await;
     let mention = json!({ "type": "mention", "name": "Demo", "path": "plugin://demo@team" });

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use codex_apps::{AccountKey, AppCatalog, DirectoryAccount};
 use codex_checkpoints::CheckpointStore;
 use codex_config::{
     ConfigError, ConfigWarning, DeprecationNotice, RequestParams, RequirementViolation,
@@ -11,10 +12,11 @@ use codex_config::{
 use codex_core::{McpServer, SessionConfig, StandaloneCommands, ThreadManager};
 use codex_external_agent::HomeFolders;
 use codex_hooks::HookCatalog;
-use codex_http::PostError;
+use codex_http::{HttpPool, PostError};
 use codex_login::Accounts;
 use codex_mcp_client::{McpConnector, McpServerConfig};
 use codex_model_client::ModelStore;
+use codex_plugins::InstalledPlugin;
 use codex_protocol::{SandboxPolicy, ThreadLimits};
 use codex_skills::{SkillLibrary, SkillToggle};
 use codex_thread_store::ThreadStore;
@@ -82,6 +84,25 @@ pub struct McpSettings {
     pub disabled: Vec<McpServerConfig>,
 }
 
+/// How to get the apps of an account.
+#[derive(Debug)]
+pub struct AppsAccess {
+    /// The account.
+    pub key: AccountKey,
+    /// Whose directory is requested.
+    pub directory: DirectoryAccount,
+    /// The HTTP connections.
+    pub http: Arc<HttpPool>,
+    /// What was last known.
+    pub catalog: Arc<AppCatalog>,
+    /// The server whose tools are those of apps.
+    pub server: McpServer,
+    /// Starts connections to it.
+    pub connector: McpConnector,
+    /// The plugins, which name apps.
+    pub plugins: Vec<InstalledPlugin>,
+}
+
 /// Where feedback reports go.
 #[derive(Clone, Debug)]
 pub struct FeedbackSettings {
@@ -147,6 +168,13 @@ pub trait Host: Debug + Send + Sync + 'static {
     /// # Errors
     /// The configuration cannot be used.
     fn mcp_servers(&self, cwd: &Path) -> Result<McpSettings, HostError>;
+
+    /// How to get apps, by the configuration of a folder. None without a ChatGPT login, or while the feature is off. Reads
+    /// files.
+    ///
+    /// # Errors
+    /// The configuration cannot be used.
+    fn apps(&self, cwd: &Path) -> Result<Option<AppsAccess>, HostError>;
 
     /// The configured hooks of a folder. Reads files.
     ///

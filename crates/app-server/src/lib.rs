@@ -39,8 +39,8 @@ mod watches;
 
 pub use configuration::Configuration;
 pub use host::{
-    ClientName, FeedbackSettings, Host, HostError, Identity, McpSettings, PreparedThread,
-    RequestedSettings,
+    AppsAccess, ClientName, FeedbackSettings, Host, HostError, Identity, McpSettings,
+    PreparedThread, RequestedSettings,
 };
 pub use serve::{serve_in_memory, serve_stdio};
 pub use server::AppServer;

@@ -6,9 +6,10 @@ use std::sync::{Arc, OnceLock};
 
 use anyhow::Context;
 use codex_app_server::{
-    ClientName, Configuration, FeedbackSettings, Host, HostError, Identity, McpSettings,
-    PreparedThread, RequestedSettings,
+    AppsAccess, ClientName, Configuration, FeedbackSettings, Host, HostError, Identity,
+    McpSettings, PreparedThread, RequestedSettings,
 };
+use codex_apps::AppCatalog;
 use codex_checkpoints::CheckpointStore;
 use codex_config::{Config, ConfigWarning, Feature, Overrides, RequestParams};
 use codex_core::{ProviderModel, StandaloneCommands, ThreadManager};
@@ -36,7 +37,7 @@ use crate::rules::rules;
 use crate::scripted_model::ScenarioModel;
 use crate::session_settings::{SessionParts, session_parts};
 use crate::wiring::{self, TraceRecorder};
-use crate::{checkpoints, hooks, log, login, plugin_sources, skills};
+use crate::{app_sources, checkpoints, hooks, log, login, memories, plugin_sources, skills};
 
 /// An engine and its model catalogue.
 type EngineEntry = (Arc<ThreadManager>, Arc<ModelCatalog>);
@@ -68,6 +69,7 @@ pub(crate) struct EngineHost {
     writer: OnceLock<RolloutWriter>,
     skills: Arc<SkillLibrary>,
     plugins: Arc<PluginRegistry>,
+    apps: Arc<AppCatalog>,
     checkpoints: Arc<CheckpointStore>,
     source: SessionSource,
 }
@@ -123,6 +125,7 @@ impl EngineHost {
         Ok(Self {
             skills: skills::library(configuration.flags().clone()),
             plugins: Arc::default(),
+            apps: Arc::default(),
             resources,
             models: Arc::new(models),
             warnings,
@@ -164,7 +167,11 @@ impl EngineHost {
         } else {
             Arc::new(wiring::command_environment(&config))
         };
+        let memory_summary = memories::summary(&config);
         let features = config.features;
+        let accounts = self.resources.accounts();
+        let apps = app_sources::account(&config, accounts);
+        let apps = apps.map(|account| app_sources::server(&config, &account));
         let SessionParts {
             config: mut session,
             mut warnings,
@@ -178,6 +185,8 @@ impl EngineHost {
             &self.commands.engine_files,
             &self.checkpoints,
         );
+        session.mcp_servers.extend(apps);
+        session.memory_summary = memory_summary;
         session.originator = originator(&settings.client);
         session.source = self.source.clone();
         session.skills = Some(self.skills_of(&settings.overrides)?);
@@ -300,11 +309,31 @@ impl Host for EngineHost {
         let params = RequestParams::default();
         let (mut config, _) = self.configuration.load(cwd, &Map::new(), &params)?;
         plugin_sources::add_to(&mut config);
+        let mut enabled = mcp_servers::enabled(&config);
+        let apps = app_sources::account(&config, self.resources.accounts());
+        enabled.extend(apps.map(|account| app_sources::server(&config, &account)));
         Ok(McpSettings {
             connector: self.resources.connector(self.launcher.clone(), &config),
-            enabled: mcp_servers::enabled(&config),
+            enabled,
             disabled: mcp_servers::disabled(&config),
         })
+    }
+
+    fn apps(&self, cwd: &Path) -> Result<Option<AppsAccess>, HostError> {
+        let params = RequestParams::default();
+        let (config, _) = self.configuration.load(cwd, &Map::new(), &params)?;
+        let Some(account) = app_sources::account(&config, self.resources.accounts()) else {
+            return Ok(None);
+        };
+        Ok(Some(AppsAccess {
+            server: app_sources::server(&config, &account),
+            connector: self.resources.connector(self.launcher.clone(), &config),
+            http: Arc::clone(self.resources.connections()),
+            catalog: Arc::clone(&self.apps),
+            plugins: plugin_sources::enabled(&config),
+            key: account.key,
+            directory: account.directory,
+        }))
     }
 
     fn hooks(&self, cwd: &Path) -> Result<HookCatalog, HostError> {

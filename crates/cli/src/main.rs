@@ -3,6 +3,7 @@
 mod acp;
 mod agent_roles;
 mod app_server;
+mod app_sources;
 mod checkpoint;
 mod checkpoints;
 mod client_check;
@@ -25,6 +26,7 @@ mod login;
 mod mcp;
 mod mcp_server;
 mod mcp_servers;
+mod memories;
 mod notify;
 mod output;
 mod plugin;

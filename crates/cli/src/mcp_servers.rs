@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
+use codex_apps::APPS_SERVER;
 use codex_config::schema::{
     McpCredentialsStore, McpServer as Configured, McpTransport, ToolApprovalMode,
 };
@@ -23,9 +24,13 @@ const REQUEST: Duration = Duration::from_secs(120);
 /// The servers to start.
 pub(crate) fn enabled(config: &Config) -> Vec<McpServer> {
     let all = config.mcp.servers.iter();
-    let enabled = all.filter(|(_, configured)| configured.enabled);
+    // The name of the server of apps is taken.
+    let enabled = all.filter(|(name, configured)| configured.enabled && *name != APPS_SERVER);
     enabled
-        .map(|(name, configured)| of(name, configured))
+        .map(|(name, configured)| McpServer {
+            plugins: config.mcp.plugins.get(name).cloned().unwrap_or_default(),
+            ..of(name, configured)
+        })
         .collect()
 }
 
@@ -72,6 +77,8 @@ fn of(name: &str, configured: &Configured) -> McpServer {
         required: configured.required,
         approval: approval.collect(),
         default_approval: default.map(approval_mode).unwrap_or_default(),
+        plugins: Vec::new(),
+        apps: None,
     }
 }
 

@@ -29,8 +29,10 @@ fn add_servers(config: &mut Config, plugins: &[InstalledPlugin]) {
             match serde_json::from_value::<McpServer>(settings) {
                 Ok(settings) => {
                     let requirements = &config.requirements;
-                    let (mcp, name) = (&mut config.mcp, &server.name);
-                    mcp.add_of_plugin(name, settings, requirements);
+                    let (shown, name) = (&plugin.display_name, &server.name);
+                    config
+                        .mcp
+                        .add_of_plugin(shown, name, settings, requirements);
                 }
                 Err(error) => {
                     let (id, name) = (&plugin.id, &server.name);

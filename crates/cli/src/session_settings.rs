@@ -68,7 +68,9 @@ pub(crate) fn session_parts(
         // Skills are handled by the skill library.
         tools: _,
         mcp: _,
-        // Plugins are read by the host.
+        // Memories, apps and plugins are read by the host.
+        use_memories: _,
+        apps: _,
         plugins: _,
         agents,
         account: _,

@@ -36,6 +36,7 @@ use crate::error::ConfigError;
 use crate::features::{DeprecationNotice, FeatureLevel, FeatureSet, deprecation_notices, resolve};
 use crate::project_docs::ProjectDocSettings;
 use crate::requirements::{RequirementViolation, Requirements};
+use crate::schema::AppsFile;
 use crate::stack::{LayerStack, MergedTables};
 use crate::trust::TrustLevel;
 use crate::unknown_values::DecodedSettings;
@@ -61,6 +62,10 @@ pub struct Config {
     /// Settings of skills.
     pub tools: ToolSettings,
     pub mcp: McpSettings,
+    /// Whether the summary of memories is part of the context, where the feature is on.
+    pub use_memories: bool,
+    /// Settings of apps.
+    pub apps: AppsFile,
     /// Settings of plugins and marketplaces.
     pub plugins: PluginSettings,
     /// Limits and roles of agents.
@@ -141,6 +146,10 @@ impl Config {
             shell_environment: ShellEnvironmentPolicy::from_file(&file.shell_environment_policy),
             tools: ToolSettings::resolve(stack, &file),
             mcp: tools::mcp_settings(&file, stack.requirements()),
+            use_memories: (file.memories.as_ref())
+                .and_then(|memories| memories.use_memories)
+                .unwrap_or(true),
+            apps: file.apps.clone().unwrap_or_default(),
             plugins: PluginSettings::resolve(stack),
             agents: AgentSettings::resolve(&file, roles)?,
             account: services::account(&file),

@@ -37,11 +37,11 @@ mod turn;
 mod turn_settings;
 
 pub use config::{
-    AgentRole, AgentSettings, ApprovalNotStored, CheckpointSettings, ClientHook, ClientHookCall,
-    ClientHookError, ClientHooks, EndedTurn, Features, HostCall, HostToolError, HostTools,
-    InstructionFiles, Limits, McpApprovals, McpServer, MessageHistory, NotAllowed, RecordedAnswer,
-    RecordedFailure, ReplaySource, RoleUnavailable, Roles, SessionConfig, ToolApproval, TurnEnded,
-    WebSearch,
+    AgentRole, AgentSettings, ApprovalNotStored, AppsServer, CheckpointSettings, ClientHook,
+    ClientHookCall, ClientHookError, ClientHooks, EndedTurn, Features, HostCall, HostToolError,
+    HostTools, InstructionFiles, Limits, McpApprovals, McpServer, MessageHistory, NotAllowed,
+    RecordedAnswer, RecordedFailure, ReplaySource, RoleUnavailable, Roles, SessionConfig,
+    ToolApproval, TurnEnded, WebSearch,
 };
 pub use events::{EventReceiver, older_delta};
 pub use history::{UnfinishedCall, UnfinishedTurn, first_user_text};

@@ -1,9 +1,14 @@
 //! What every part of a session works with.
 
-use std::sync::Arc;
+use std::fmt::Debug;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use codex_model_client::ThreadConnection;
+use codex_protocol::CallToolResult;
+use futures::future::BoxFuture;
 use parking_lot::Mutex;
+use serde_json::Value;
 use tokio::task::JoinSet;
 
 use crate::budget::ThreadBudget;
@@ -25,8 +30,22 @@ pub(crate) struct SessionContext {
     pub(crate) connection: ThreadConnection,
     /// How the session came about, until its first turn.
     pub(crate) beginning: Mutex<Option<SessionBeginning>>,
+    /// Calls tools of the thread's MCP servers. Set when there are servers.
+    pub(crate) mcp_tools: OnceLock<Box<dyn McpToolCaller>>,
     /// Work that nobody waits for. It ends with the session.
     pub(crate) background: Mutex<JoinSet<()>>,
+}
+
+/// Calls tools of MCP servers.
+pub(crate) trait McpToolCaller: Debug + Send + Sync {
+    /// Calls a tool for a hook, once its server has started. The error is a sentence.
+    fn call_for_hook(
+        &self,
+        server: &str,
+        tool: &str,
+        arguments: Value,
+        limit: Duration,
+    ) -> BoxFuture<'static, Result<CallToolResult, String>>;
 }
 
 /// How a session came about.

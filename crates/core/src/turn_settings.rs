@@ -59,6 +59,10 @@ pub(crate) struct TurnSettings {
     pub(crate) turn_state: TurnState,
     /// The skills at the begin of the turn, once they are known.
     pub(crate) skills: OnceLock<Arc<SkillSet>>,
+    /// The summary of memories.
+    pub(crate) memory_summary: Option<Arc<str>>,
+    /// Whether apps offer tools, once it is known.
+    pub(crate) has_apps: OnceLock<bool>,
     /// The plugins at the begin of the turn, if there are any.
     pub(crate) plugins: Option<Arc<Vec<InstalledPlugin>>>,
 }

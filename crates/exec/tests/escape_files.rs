@@ -439,6 +439,7 @@ impl Engine {
         for folder in [
             "home/memories",
             "home/rules",
+            "home/shared",
             "trusted/src",
             "project/src/deep",
         ] {
@@ -455,7 +456,9 @@ impl Engine {
             ..PolicyContext::of(project.root.join("src/deep"))
         };
         let policy = ConfinementPolicy::WorkspaceWrite(WorkspaceWrite {
-            writable_roots: vec![project.base.clone(), project.base.join("home/memories")],
+            writable_roots: ["", "home/memories", "home/shared"]
+                .map(|root| project.base.join(root))
+                .into(),
             slash_tmp: false,
             tmpdir: false,
             ..WorkspaceWrite::default()
@@ -495,6 +498,7 @@ async fn what_the_engine_goes_by_stays_as_it_is() {
         "rm home/config.toml",
         "mv home elsewhere && mkdir home",
         "echo x > home/rules/default.rules",
+        "echo x > home/memories/memory_summary.md",
         "cat home/auth.json",
         "rm -f home/auth.json && test ! -e home/auth.json",
     ] {
@@ -516,7 +520,7 @@ async fn what_the_engine_goes_by_stays_as_it_is() {
             "{script}"
         );
     }
-    let script = "echo x > home/memories/x && rm home/memories/x && echo x > trusted/src/x && \
+    let script = "echo x > home/shared/x && rm home/shared/x && echo x > trusted/src/x && \
                   rm trusted/src/x && echo x > x && rm x && mkdir -p project/other/.codex && \
                   rm -r project/other && cat home/config.toml";
     for (code, out, error) in engine.outcomes(script).await {

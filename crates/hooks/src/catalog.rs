@@ -9,10 +9,11 @@ use codex_protocol::{HookEventName, HookSource};
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use crate::file::{CommandHandler, ErrorEffect, Handler, HookGroups, HooksFile};
-use crate::hook::{Hook, OnError, timeouts};
+use crate::file::{Handler, HookGroups, HooksFile};
+use crate::hook::{Hook, timeouts};
 use crate::matcher::Matcher;
 use crate::trust::{HookStates, hash_of};
+use crate::usable_handler::UsableHandler;
 
 /// The file with hooks beside a settings file.
 const FILE: &str = "hooks.json";
@@ -95,11 +96,13 @@ impl HookCatalog {
             };
             for (number, handler) in group.hooks.iter().enumerate() {
                 let handler = match handler {
-                    Handler::Command(handler) => handler,
-                    Handler::McpTool {} => {
-                        self.unsupported("mcp_tool", path);
+                    Handler::Command(handler) if handler.command.trim().is_empty() => {
+                        let warning = format!("skipping empty hook command in {shown}");
+                        self.warnings.push(warning);
                         continue;
                     }
+                    Handler::Command(handler) => UsableHandler::of_command(handler),
+                    Handler::McpTool(handler) => UsableHandler::of_tool(handler),
                     Handler::Prompt {} => {
                         self.unsupported("prompt", path);
                         continue;
@@ -109,26 +112,17 @@ impl HookCatalog {
                         continue;
                     }
                 };
-                if handler.command.trim().is_empty() {
-                    let warning = format!("skipping empty hook command in {shown}");
-                    self.warnings.push(warning);
-                    continue;
-                }
-                let timeout = self.timeout(event, handler, path);
+                let timeout = self.timeout(event, handler.timeout, path);
                 let key = format!("{shown}:{}:{at}:{number}", event.snake_case());
-                let hash = hash_of(event, matcher.text(), handler, timeout);
+                let hash = hash_of(event, matcher.text(), &handler, timeout);
                 self.hooks.push(Hook {
                     event,
-                    command: handler.command.clone(),
-                    is_async: handler.is_async,
+                    action: handler.action,
                     matcher: matcher.clone(),
                     timeout: Duration::from_secs(timeout),
-                    status_message: handler.status_message.clone(),
-                    context_limit: handler.additional_context_limit,
-                    on_error: match handler.on_error {
-                        Some(ErrorEffect::Block) => OnError::Block,
-                        Some(ErrorEffect::Ignore) | None => OnError::Ignore,
-                    },
+                    status_message: handler.status_message,
+                    context_limit: handler.context_limit,
+                    on_error: handler.on_error,
                     source,
                     source_path: path.to_path_buf(),
                     display_order: i64::try_from(self.hooks.len()).unwrap_or(i64::MAX),
@@ -149,9 +143,9 @@ impl HookCatalog {
     }
 
     /// The timeout of a hook, in seconds.
-    fn timeout(&mut self, event: HookEventName, handler: &CommandHandler, path: &Path) -> u64 {
+    fn timeout(&mut self, event: HookEventName, asked: Option<u64>, path: &Path) -> u64 {
         let (default, longest) = timeouts(event);
-        let asked = handler.timeout.unwrap_or(default).max(1);
+        let asked = asked.unwrap_or(default).max(1);
         match longest {
             Some(longest) if asked > longest => {
                 self.warnings.push(format!(
@@ -225,7 +219,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::hook::HookTrust;
+    use crate::hook::{HookAction, HookTrust, OnError};
 
     struct Folder(tempfile::TempDir);
 
@@ -270,7 +264,10 @@ mod tests {
         let hook = only(json!({ "futureField": 1 }));
         assert_eq!(hook.timeout, Duration::from_secs(600));
         assert_eq!(hook.on_error, OnError::Ignore);
-        assert!(!hook.is_async && hook.enabled);
+        let line = "echo a".to_owned();
+        let is_async = false;
+        assert_eq!(hook.action, HookAction::Command { line, is_async });
+        assert!(hook.enabled);
         assert_eq!(hook.trust, HookTrust::Untrusted);
         assert!(hook.key.ends_with("/hooks.json:pre_tool_use:0:0"));
     }
@@ -290,7 +287,28 @@ mod tests {
             only(json!({ "additionalContextLimit": 9 })).context_limit,
             Some(9)
         );
-        assert!(only(json!({ "async": true })).is_async);
+        let action = only(json!({ "async": true })).action;
+        assert!(matches!(action, HookAction::Command { is_async: true, .. }));
+    }
+
+    #[test]
+    fn a_hook_can_be_a_tool_of_a_server() {
+        let fields =
+            json!({ "type": "mcp_tool", "server": "s", "tool": "t", "input": { "a": "x" } });
+        let Value::Object(input) = json!({ "a": "x" }) else {
+            panic!()
+        };
+        let (server, tool) = ("s".to_owned(), "t".to_owned());
+        let hook = only(fields);
+        assert_eq!(
+            hook.action,
+            HookAction::McpTool {
+                server,
+                tool,
+                input
+            }
+        );
+        assert_eq!(hook.timeout, Duration::from_secs(600));
     }
 
     #[test]
@@ -313,7 +331,10 @@ mod tests {
         let listed: Vec<_> = catalog
             .hooks
             .iter()
-            .map(|hook| hook.command.as_str())
+            .map(|hook| match &hook.action {
+                HookAction::Command { line, .. } => line.as_str(),
+                HookAction::McpTool { tool, .. } => tool.as_str(),
+            })
             .collect();
         assert_eq!(listed, ["p", "q", "s", "i"]);
         let orders = catalog.hooks.iter().map(|hook| hook.display_order);
@@ -370,7 +391,12 @@ mod tests {
             0,
             "skipping empty hook command in ",
         );
-        for kind in ["mcp_tool", "prompt", "agent"] {
+        warns(
+            &command(json!({ "type": "mcp_tool", "tool": "t" })),
+            0,
+            "failed to parse hooks config ",
+        );
+        for kind in ["prompt", "agent"] {
             let expected = format!("skipping {kind} hook in ");
             warns(&command(json!({ "type": kind })), 0, &expected);
         }

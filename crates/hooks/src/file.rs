@@ -2,6 +2,7 @@
 
 use codex_protocol::HookEventName;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 /// A file of hooks.
 #[derive(Debug, Default, Deserialize)]
@@ -66,7 +67,7 @@ pub(crate) struct HookGroup {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum Handler {
     Command(CommandHandler),
-    McpTool {},
+    McpTool(McpToolHandler),
     Prompt {},
     Agent {},
 }
@@ -82,6 +83,25 @@ pub(crate) struct CommandHandler {
     pub(crate) status_message: Option<String>,
     #[serde(default, rename = "async")]
     pub(crate) is_async: bool,
+    #[serde(default, rename = "additionalContextLimit")]
+    pub(crate) additional_context_limit: Option<u64>,
+    #[serde(default, rename = "onError")]
+    pub(crate) on_error: Option<ErrorEffect>,
+}
+
+/// Calls a tool of an MCP server.
+#[derive(Debug, Deserialize)]
+pub(crate) struct McpToolHandler {
+    pub(crate) server: String,
+    pub(crate) tool: String,
+    /// The arguments, which may have placeholders.
+    #[serde(default)]
+    pub(crate) input: Map<String, Value>,
+    /// In seconds.
+    #[serde(default, alias = "timeoutSec")]
+    pub(crate) timeout: Option<u64>,
+    #[serde(default, rename = "statusMessage")]
+    pub(crate) status_message: Option<String>,
     #[serde(default, rename = "additionalContextLimit")]
     pub(crate) additional_context_limit: Option<u64>,
     #[serde(default, rename = "onError")]

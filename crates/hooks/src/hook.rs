@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use codex_protocol::{HookEventName, HookScope, HookSource};
+use serde_json::{Map, Value};
 
 use crate::matcher::Matcher;
 
@@ -14,10 +15,8 @@ pub struct Hook {
     pub key: String,
     /// The occasion.
     pub event: HookEventName,
-    /// The line for the user's shell.
-    pub command: String,
-    /// Whether nobody waits for the end of a run, which then has no effect.
-    pub is_async: bool,
+    /// What a run does.
+    pub action: HookAction,
     /// Restricts the occasions.
     pub matcher: Matcher,
     /// A run that takes longer is killed.
@@ -40,6 +39,27 @@ pub struct Hook {
     pub hash: String,
     /// Whether the user trusts it.
     pub trust: HookTrust,
+}
+
+/// What a run of a hook does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HookAction {
+    /// Runs a command.
+    Command {
+        /// The line for the user's shell.
+        line: String,
+        /// Whether nobody waits for the end of a run, which then has no effect.
+        is_async: bool,
+    },
+    /// Calls a tool of an MCP server of the thread.
+    McpTool {
+        /// The server.
+        server: String,
+        /// The tool.
+        tool: String,
+        /// The arguments, with placeholders.
+        input: Map<String, Value>,
+    },
 }
 
 /// The effect of a run that fails: one that crashes, takes too long or returns what cannot be interpreted.

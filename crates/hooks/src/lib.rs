@@ -1,4 +1,4 @@
-//! Layer: capability. Hooks: commands of the user that the engine runs on certain occasions.
+//! Layer: capability. Hooks: commands of the user, or tools of MCP servers, that the engine runs on certain occasions.
 //!
 //! This crate decides; it starts no process. It reads the files that configure hooks ([`load`]), decides which of them are
 //! trusted, selects those for an occasion, makes their input ([`HookInput`]) and interprets what a run returned
@@ -12,10 +12,12 @@ mod hook;
 mod input;
 mod matcher;
 mod output;
+mod placeholders;
 mod trust;
+mod usable_handler;
 
 pub use catalog::{HookCatalog, HookLayer, load};
-pub use hook::{Hook, HookTrust, OnError, scope_of};
+pub use hook::{Hook, HookAction, HookTrust, OnError, scope_of};
 pub use input::{
     CompactionTrigger, EventInput, HookInput, ModelRequestEnd, PermissionMode, ToolUse,
 };
@@ -23,4 +25,5 @@ pub use matcher::{InvalidMatcher, Matcher};
 pub use output::{
     HookEffects, HookOutcome, OUTPUT_LIMIT, PermissionVerdict, RunEnd, RunResult, interpret,
 };
+pub use placeholders::{UnknownPlaceholder, fill_placeholders};
 pub use trust::HookStates;

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::file::{CommandHandler, ErrorEffect};
-use crate::hook::HookTrust;
+use crate::hook::{HookAction, HookTrust, OnError};
+use crate::usable_handler::UsableHandler;
 
 /// The user's decisions about hooks, by their keys: the table `hooks.state` of the user's settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,24 +59,39 @@ impl HookStates {
 pub(crate) fn hash_of(
     event: HookEventName,
     matcher: Option<&str>,
-    handler: &CommandHandler,
+    handler: &UsableHandler,
     timeout: u64,
 ) -> String {
     // Keys in alphabetical order.
-    let mut fields = Map::new();
-    if let Some(limit) = handler.additional_context_limit {
-        fields.insert("additionalContextLimit".to_owned(), json!(limit));
+    let mut fields = BTreeMap::new();
+    let mut put = |key: &'static str, value: Value| fields.insert(key, value);
+    if let Some(limit) = handler.context_limit {
+        put("additionalContextLimit", json!(limit));
     }
-    fields.insert("async".to_owned(), json!(handler.is_async));
-    fields.insert("command".to_owned(), json!(handler.command));
-    if handler.on_error == Some(ErrorEffect::Block) {
-        fields.insert("onError".to_owned(), json!("block"));
+    if handler.on_error == OnError::Block {
+        put("onError", json!("block"));
     }
     if let Some(message) = &handler.status_message {
-        fields.insert("statusMessage".to_owned(), json!(message));
+        put("statusMessage", json!(message));
     }
-    fields.insert("timeout".to_owned(), json!(timeout));
-    fields.insert("type".to_owned(), json!("command"));
+    put("timeout", json!(timeout));
+    match &handler.action {
+        HookAction::Command { line, is_async } => {
+            put("async", json!(is_async));
+            put("command", json!(line));
+            put("type", json!("command"));
+        }
+        HookAction::McpTool {
+            server,
+            tool,
+            input,
+        } => {
+            put("input", sorted(&Value::Object(input.clone())));
+            put("server", json!(server));
+            put("tool", json!(tool));
+            put("type", json!("mcp_tool"));
+        }
+    }
     let mut hook = Map::new();
     hook.insert("event_name".to_owned(), json!(event.snake_case()));
     hook.insert("hooks".to_owned(), json!([fields]));
@@ -93,17 +108,48 @@ pub(crate) fn hash_of(
     hash
 }
 
+/// The value with the members of all objects in alphabetical order.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let members: BTreeMap<_, _> = members.iter().collect();
+            let sorted = members
+                .into_iter()
+                .map(|(key, value)| (key.clone(), sorted(value)));
+            Value::Object(sorted.collect())
+        }
+        Value::Array(list) => list.iter().map(sorted).collect(),
+        other => other.clone(),
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::file::CommandHandler;
 
-    fn handler(extra: Value) -> CommandHandler {
+    /// Recorded from release 0.169.
+    #[test]
+    fn a_tool_has_the_hash_of_other_releases() {
+        let of = |input: Value, tool: &str| {
+            let written = json!({ "server": "s", "tool": tool, "input": input });
+            let handler = UsableHandler::of_tool(&serde_json::from_value(written).unwrap());
+            hash_of(HookEventName::PreToolUse, None, &handler, 600)
+        };
+        let expected = "sha256:512cf58fb1a288c356a4eac3a7960c4fa4beef61cd5c4259b54760eaf8665f18";
+        assert_eq!(of(json!({}), "t"), expected);
+        let expected = "sha256:a0258a822cfa9d5433463ee1db4aa96748f656770a7524ec33b99e7e4c72dce6";
+        assert_eq!(of(json!({ "a": "x" }), "check"), expected);
+    }
+
+    fn handler(extra: Value) -> UsableHandler {
         let mut fields = json!({ "command": "echo a" });
         for (key, value) in extra.as_object().unwrap() {
             fields[key] = value.clone();
         }
-        serde_json::from_value(fields).unwrap()
+        let handler: CommandHandler = serde_json::from_value(fields).unwrap();
+        UsableHandler::of_command(&handler)
     }
 
     /// Recorded from release 0.169.

@@ -44,18 +44,31 @@ pub(crate) fn join(
     Ok(path)
 }
 
-/// Where a path really leads, if that is inside of `root`.
+/// Checks that a path below `root` exists, and that no link leads out of `root`.
 ///
 /// # Errors
-/// It does not exist, or links lead out of `root`.
-pub(crate) fn real_path(root: &Path, path: &Path) -> io::Result<PathBuf> {
-    let (root, real) = (root.canonicalize()?, path.canonicalize()?);
-    if real.starts_with(root) {
-        Ok(real)
-    } else {
-        let message = "a link leads out of the folder";
-        Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+/// It does not exist, or a link leads out of `root`.
+pub(crate) fn check(root: &Path, path: &Path) -> io::Result<()> {
+    if !has_links(root, path)? || path.canonicalize()?.starts_with(root.canonicalize()?) {
+        return Ok(());
     }
+    let message = "a link leads out of the folder";
+    Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+}
+
+/// Whether a part of the path below `root` is a link. Without links nothing else needs to be looked up.
+fn has_links(root: &Path, path: &Path) -> io::Result<bool> {
+    let Ok(relative) = path.strip_prefix(root) else {
+        return Ok(true);
+    };
+    let mut part = root.to_path_buf();
+    for component in relative.components() {
+        part.push(component);
+        if part.symlink_metadata()?.is_symlink() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Reads a text file inside of `root`. Blocks on the file system only as long as a regular file takes.
@@ -63,7 +76,8 @@ pub(crate) fn real_path(root: &Path, path: &Path) -> io::Result<PathBuf> {
 /// # Errors
 /// It is not regular, not UTF-8, longer than `limit`, or links lead out of `root`.
 pub(crate) fn read_text(root: &Path, path: &Path, limit: u64) -> io::Result<String> {
-    codex_regular_file::read_text(&real_path(root, path)?, limit)
+    check(root, path)?;
+    codex_regular_file::read_text(path, limit)
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ impl Plugin {
         let all = [Some(self.root.join("skills")), named];
         let mut roots: Vec<PathBuf> = Vec::new();
         for root in all.into_iter().flatten() {
-            let is_inside = contained::real_path(&self.root, &root).is_ok_and(|path| path.is_dir());
+            let is_inside = root.is_dir() && contained::check(&self.root, &root).is_ok();
             if is_inside && !roots.contains(&root) {
                 roots.push(root);
             }

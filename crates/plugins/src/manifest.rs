@@ -63,7 +63,7 @@ pub(crate) enum ManifestError {
     Invalid(PathBuf),
 }
 
-/// Reads the manifest of the plugin in `root`, which is a real path.
+/// Reads the manifest of the plugin in `root`.
 pub(crate) fn read(root: &Path) -> Result<PluginManifest, ManifestError> {
     for file in FILES {
         let path = root.join(file);
@@ -86,7 +86,7 @@ pub(crate) fn read(root: &Path) -> Result<PluginManifest, ManifestError> {
     Err(ManifestError::Missing(root.join(FILES[0])))
 }
 
-/// The name of the plugin in a folder, if the folder is one. `folder` is a real path.
+/// The name of the plugin in a folder, if the folder is one.
 #[must_use]
 pub fn plugin_name(folder: &Path) -> Option<String> {
     let is_plugin = FILES.iter().any(|file| folder.join(file).is_file());

@@ -57,7 +57,7 @@ impl MarketplacePlugin {
         if !self.folder.is_dir() {
             return Err(PluginError::NoFolder);
         }
-        if contained::real_path(&marketplace.root, &self.folder).is_err() {
+        if contained::check(&marketplace.root, &self.folder).is_err() {
             return Err(PluginError::Elsewhere);
         }
         Plugin::read(&self.folder)

@@ -10,12 +10,13 @@ use crate::bindings::ResolvedRoots;
 /// Files in the home folder that contain credentials.
 const SECRETS: [&str; 2] = ["auth.json", ".credentials.json"];
 
-/// Folders in the home folder that contain settings, rules or history. They are never writable, even if a root names them
+/// Folders in the home folder that contain settings, rules, history or what models are told. They are never writable, even if a root names them
 /// or something inside them.
-const PROTECTED_HOME_FOLDERS: [&str; 6] = [
+const PROTECTED_HOME_FOLDERS: [&str; 7] = [
     "agents",
     "archived_sessions",
     "hooks",
+    "memories",
     "plugins",
     "rules",
     "sessions",

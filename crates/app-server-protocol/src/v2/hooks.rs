@@ -133,7 +133,7 @@ pub enum HookSource {
 pub enum HookHandlerType {
     /// A shell command, run outside the sandbox.
     Command,
-    /// A tool of an MCP server; not run in this version.
+    /// A tool of an MCP server.
     McpTool,
     /// A prompt to a model; not run in this version.
     Prompt,
@@ -246,12 +246,20 @@ pub struct HookMetadata {
     pub key: String,
     /// What the hook reacts to.
     pub event_name: HookEventName,
-    /// What kind of thing is run: a command.
+    /// What kind of thing is run.
     pub handler_type: HookHandlerType,
-    /// The command line.
-    pub command: String,
-    /// Whether nobody waits for the hook, which then decides nothing.
-    pub r#async: bool,
+    /// The command line; absent if it is no command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// Whether nobody waits for the command, which then decides nothing; absent if it is no command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub r#async: Option<bool>,
+    /// The MCP server; absent if it is no tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// The tool of that server; absent if it is no tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
     /// Restricts the occasions; null if there is no restriction.
     pub matcher: Option<String>,
     /// After this many seconds a run is killed.

@@ -1,29 +1,11 @@
-//! Apps and realtime conversations, which are not supported. Requests that have a truthful reply without
+//! Realtime conversations, which are not supported, and a remote catalog, which there is not. Requests that have a truthful reply without
 //! them are answered, the others are refused.
 
 use codex_app_server_protocol::{NoParams, v2};
-use codex_protocol::AuthMode;
 
 use super::call::RequestContext;
 use super::loaded_thread;
 use crate::failure::Failure;
-
-/// Without a ChatGPT login there are no apps, whatever the version.
-pub(super) async fn apps(
-    RequestContext { server, .. }: RequestContext,
-    _: v2::AppsListParams,
-) -> Result<v2::AppsListResponse, Failure> {
-    let login = server.host().accounts().login();
-    let has_apps = login.is_some_and(|login| login.mode() != AuthMode::Apikey);
-    if has_apps {
-        Err(unsupported("app/list"))
-    } else {
-        Ok(v2::AppsListResponse {
-            data: Vec::new(),
-            next_cursor: None,
-        })
-    }
-}
 
 pub(super) async fn start_realtime(
     call: RequestContext,
@@ -61,29 +43,6 @@ fn no_realtime(call: &RequestContext, thread: &str) -> Failure {
         )),
         Err(failure) => failure,
     }
-}
-
-fn unsupported(method: &str) -> Failure {
-    Failure::internal(format!("`{method}` is not supported by this version"))
-}
-
-/// Without a ChatGPT login no app is installed.
-pub(super) async fn installed_apps(
-    _: RequestContext,
-    _: v2::AppsInstalledParams,
-) -> Result<v2::AppsInstalledResponse, Failure> {
-    Ok(v2::AppsInstalledResponse { apps: Vec::new() })
-}
-
-/// All ids are unknown.
-pub(super) async fn read_apps(
-    _: RequestContext,
-    params: v2::AppsReadParams,
-) -> Result<v2::AppsReadResponse, Failure> {
-    Ok(v2::AppsReadResponse {
-        apps: Vec::new(),
-        missing_app_ids: params.app_ids,
-    })
 }
 
 /// Nothing is installed, so there is nothing to reconcile.

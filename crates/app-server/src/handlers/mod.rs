@@ -4,6 +4,8 @@
 mod account;
 mod account_extras;
 mod account_requirements;
+mod app_lists;
+mod apps;
 mod call;
 mod command_exec;
 mod config;

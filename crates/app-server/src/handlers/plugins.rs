@@ -20,7 +20,7 @@ use super::paging::page;
 use super::skills::wire_skill_summary;
 use crate::failure::Failure;
 use crate::host::Host;
-use crate::projection::{PluginState, wire_marketplace, wire_path, wire_plugin, wire_unknown_app};
+use crate::projection::{PluginState, wire_app_summary, wire_marketplace, wire_path, wire_plugin};
 
 /// The checkout of the curated catalogue, which other programs keep in the home folder.
 const CURATED: &str = ".tmp/plugins";
@@ -266,7 +266,7 @@ pub(super) async fn read(
                 marketplace_path: wire_path(&marketplace.path),
                 description: plugin.manifest.description.clone(),
                 skills: skills.all.iter().map(wire_skill_summary).collect(),
-                apps: plugin.apps().into_iter().map(wire_unknown_app).collect(),
+                apps: plugin.apps().into_iter().map(wire_app_summary).collect(),
                 mcp_servers: servers.map(|server| server.name).collect(),
                 hooks: Some(Vec::new()),
                 app_templates: Some(Vec::new()),

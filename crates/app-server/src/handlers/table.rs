@@ -13,10 +13,10 @@ use futures::future::BoxFuture;
 
 use super::call::{Order, RequestContext, RequestQueue};
 use super::{
-    account, account_extras, command_exec, config, extensions, external_agent, features, feedback,
-    fs, fs_watch, fuzzy_search, git, handshake, hooks, marketplaces, mcp_direct, mcp_servers,
-    model_providers, models, permissions, plugin_install, plugins, processes, projects,
-    remote_control, review, server_facts, skills, thread_archive, thread_attachments,
+    account, account_extras, apps, command_exec, config, extensions, external_agent, features,
+    feedback, fs, fs_watch, fuzzy_search, git, handshake, hooks, marketplaces, mcp_direct,
+    mcp_servers, model_providers, models, permissions, plugin_install, plugins, processes,
+    projects, remote_control, review, server_facts, skills, thread_archive, thread_attachments,
     thread_checkpoints, thread_control, thread_goals, thread_items, thread_list, thread_metadata,
     thread_open, thread_queue, thread_read, thread_read_state, thread_revert, thread_sample,
     thread_sections, thread_turns, turns, windows,
@@ -227,9 +227,9 @@ handlers! {
     McpServerOauthLogin: concurrent early => mcp_servers::log_in;
     McpServerToolCall: concurrent => mcp_direct::call;
     McpServerResourceRead: concurrent => mcp_direct::read;
-    AppsList: concurrent => extensions::apps;
-    AppInstalled: concurrent => extensions::installed_apps;
-    AppRead: concurrent => extensions::read_apps;
+    AppsList: concurrent => apps::list;
+    AppInstalled: concurrent => apps::installed;
+    AppRead: concurrent => apps::read;
     PluginReconcile: concurrent => extensions::reconcile_plugins;
     PluginSearch: concurrent => plugins::search;
     MarketplaceUpgrade: concurrent => marketplaces::upgrade;

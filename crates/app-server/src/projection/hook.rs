@@ -1,7 +1,7 @@
 //! Hooks and their runs, in the form of the wire.
 
 use codex_app_server_protocol::v2;
-use codex_hooks::{Hook, HookTrust, OnError};
+use codex_hooks::{Hook, HookAction, HookTrust, OnError};
 use codex_protocol as v1;
 
 /// A run of a hook.
@@ -11,6 +11,7 @@ pub(crate) fn hook_run(run: &v1::HookRunSummary) -> v2::HookRunSummary {
         event_name: wire_hook_event(run.event_name),
         handler_type: match run.handler_type {
             v1::HookHandlerType::Command => v2::HookHandlerType::Command,
+            v1::HookHandlerType::McpTool => v2::HookHandlerType::McpTool,
             v1::HookHandlerType::Prompt => v2::HookHandlerType::Prompt,
             v1::HookHandlerType::Agent => v2::HookHandlerType::Agent,
         },
@@ -36,12 +37,21 @@ pub(crate) fn hook_run(run: &v1::HookRunSummary) -> v2::HookRunSummary {
 
 /// A configured hook.
 pub(crate) fn hook_metadata(hook: &Hook) -> v2::HookMetadata {
+    let (command, is_async, server, tool) = match &hook.action {
+        HookAction::Command { line, is_async } => (Some(line), Some(*is_async), None, None),
+        HookAction::McpTool { server, tool, .. } => (None, None, Some(server), Some(tool)),
+    };
     v2::HookMetadata {
         key: hook.key.clone(),
         event_name: wire_hook_event(hook.event),
-        handler_type: v2::HookHandlerType::Command,
-        command: hook.command.clone(),
-        r#async: hook.is_async,
+        handler_type: match &hook.action {
+            HookAction::Command { .. } => v2::HookHandlerType::Command,
+            HookAction::McpTool { .. } => v2::HookHandlerType::McpTool,
+        },
+        command: command.cloned(),
+        r#async: is_async,
+        server: server.cloned(),
+        tool: tool.cloned(),
         matcher: hook.matcher.text().map(str::to_owned),
         timeout_sec: hook.timeout.as_secs(),
         status_message: hook.status_message.clone(),

@@ -28,7 +28,8 @@ pub(crate) use hook::{engine_hook_event, hook_metadata, wire_hook_event};
 pub(crate) use item::{engine_input, id_of, preview_of_message};
 pub(crate) use limits::wire_limits;
 pub(crate) use plugin::{
-    PluginState, wire_auth_policy, wire_marketplace, wire_path, wire_plugin, wire_unknown_app,
+    PluginState, wire_app, wire_app_summary, wire_auth_policy, wire_marketplace, wire_path,
+    wire_plugin,
 };
 pub(crate) use policy::{
     engine_approval, engine_reviewer, engine_sandbox, wire_approval, wire_reviewer, wire_sandbox,

@@ -1,15 +1,13 @@
-//! Plugins and marketplaces as clients see them.
+//! Plugins, marketplaces and apps as clients see them.
 
 use std::path::Path;
 
 use codex_app_server_protocol::v2;
+use codex_apps::App;
 use codex_plugins::{
     AuthPolicy, InstallPolicy, Marketplace, MarketplacePlugin, Plugin, PluginInterface,
 };
 use codex_protocol::AbsolutePathBuf;
-
-/// Where apps are connected.
-const APP_PAGES: &str = "https://chatgpt.com/apps";
 
 /// The state of a plugin on this machine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -102,49 +100,40 @@ fn wire_interface(interface: PluginInterface) -> v2::PluginInterface {
     }
 }
 
-/// An app of which only the id is known.
-pub(crate) fn wire_unknown_app(id: String) -> v2::AppSummary {
+/// An app as the details of a plugin name it.
+pub(crate) fn wire_app_summary(id: String) -> v2::AppSummary {
     v2::AppSummary {
         name: id.clone(),
         description: None,
-        install_url: Some(format!("{APP_PAGES}/{}/{id}", slug(&id))),
+        install_url: Some(codex_apps::install_page(&id, &id)),
         needs_auth: true,
         id,
     }
 }
 
-/// The name of an app in addresses and mentions.
-fn slug(name: &str) -> String {
-    let plain = |letter: char| {
-        if letter.is_ascii_alphanumeric() {
-            letter.to_ascii_lowercase()
-        } else {
-            '-'
-        }
-    };
-    let slug: String = name.chars().map(plain).collect();
-    match slug.trim_matches('-') {
-        "" => "app".to_owned(),
-        slug => slug.to_owned(),
+/// An app in lists. What the directory says in another form than expected is left out.
+pub(crate) fn wire_app(
+    app: App,
+    is_enabled: bool,
+    plugin_display_names: Vec<String>,
+) -> v2::AppInfo {
+    v2::AppInfo {
+        id: app.id,
+        name: app.name,
+        description: app.description,
+        logo_url: app.logo_url,
+        logo_url_dark: app.logo_url_dark,
+        distribution_channel: app.distribution_channel,
+        branding: serde_json::from_value(app.branding).unwrap_or_default(),
+        app_metadata: serde_json::from_value(app.app_metadata).unwrap_or_default(),
+        labels: app.labels,
+        install_url: app.install_url,
+        is_accessible: app.is_accessible,
+        is_enabled,
+        plugin_display_names,
     }
 }
 
 pub(crate) fn wire_path(path: &Path) -> AbsolutePathBuf {
     AbsolutePathBuf(path.display().to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn slugs_are_plain() {
-        for (name, expected) in [
-            ("Demo App", "demo-app"),
-            ("connector_1", "connector-1"),
-            ("?", "app"),
-        ] {
-            assert_eq!(slug(name), expected);
-        }
-    }
 }

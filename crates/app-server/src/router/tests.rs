@@ -177,6 +177,10 @@ impl Host for NoEngine {
         &self.skills
     }
 
+    fn apps(&self, _: &Path) -> Result<Option<crate::host::AppsAccess>, HostError> {
+        Ok(None)
+    }
+
     fn read_plugins(&self) -> Result<(), HostError> {
         Err(HostError::Other("there is no engine".to_owned()))
     }

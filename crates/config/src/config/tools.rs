@@ -27,6 +27,8 @@ pub struct McpSettings {
     pub servers: BTreeMap<String, McpServer>,
     /// The servers that requirements do not allow, and the source of the requirement.
     pub disallowed: BTreeMap<String, RequirementSource>,
+    /// The names of the plugins, for people, that servers come from.
+    pub plugins: BTreeMap<String, Vec<String>>,
     /// Where the logins of MCP servers are stored.
     pub credentials_store: McpCredentialsStore,
     /// The port of the login callback.
@@ -71,13 +73,17 @@ fn skill_rules(stack: &LayerStack) -> Vec<SkillRule> {
 }
 
 impl McpSettings {
-    /// Adds a server of a plugin, unless the user has configured one with this name.
+    /// Adds a server of a plugin, unless there is one with this name already.
     pub fn add_of_plugin(
         &mut self,
+        plugin: &str,
         name: &str,
         mut server: McpServer,
         requirements: &Requirements,
     ) {
+        if let Some(plugins) = self.plugins.get_mut(name) {
+            plugins.push(plugin.to_owned());
+        }
         if self.servers.contains_key(name) {
             return;
         }
@@ -86,6 +92,8 @@ impl McpSettings {
             self.disallowed.insert(name.to_owned(), source);
         }
         self.servers.insert(name.to_owned(), server);
+        self.plugins
+            .insert(name.to_owned(), vec![plugin.to_owned()]);
     }
 }
 
@@ -101,6 +109,7 @@ pub(super) fn mcp_settings(file: &ConfigFile, requirements: &Requirements) -> Mc
     McpSettings {
         servers,
         disallowed,
+        plugins: BTreeMap::new(),
         credentials_store: file.mcp_oauth_credentials_store.unwrap_or_default(),
         oauth_callback_port: file.mcp_oauth_callback_port,
         oauth_callback_url: file.mcp_oauth_callback_url.clone(),

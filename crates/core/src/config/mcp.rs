@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::sync::Arc;
 
+use codex_apps::{AppRules, ToolCacheFile};
 use codex_mcp_client::McpServerConfig;
 
 /// An MCP server of a thread.
@@ -16,6 +18,19 @@ pub struct McpServer {
     pub approval: BTreeMap<String, ToolApproval>,
     /// How calls of its other tools are approved.
     pub default_approval: ToolApproval,
+    /// The names, for the model, of the plugins that it comes from.
+    pub plugins: Vec<String>,
+    /// Set for the server whose tools are those of apps.
+    pub apps: Option<Arc<AppsServer>>,
+}
+
+/// What is different for the server of apps.
+#[derive(Debug)]
+pub struct AppsServer {
+    /// Which tools are offered, and which calls need an approval.
+    pub rules: AppRules,
+    /// The tools from the last time, which are offered while the server starts.
+    pub cache: ToolCacheFile,
 }
 
 /// How calls of a tool are approved.

@@ -30,7 +30,7 @@ pub use client_hooks::{ClientHook, ClientHookCall, ClientHookError, ClientHooks}
 pub use hooks::{
     EndedTurn, HostCall, HostToolError, HostTools, InstructionFiles, Limits, NotAllowed, TurnEnded,
 };
-pub use mcp::{ApprovalNotStored, McpApprovals, McpServer, ToolApproval};
+pub use mcp::{ApprovalNotStored, AppsServer, McpApprovals, McpServer, ToolApproval};
 pub use replay::{RecordedAnswer, RecordedFailure, ReplaySource};
 
 /// The configuration of a session.
@@ -70,6 +70,8 @@ pub struct SessionConfig {
     pub instruction_files: Option<Arc<dyn InstructionFiles>>,
     /// The skills of this machine.
     pub skills: Option<Arc<SkillLibrary>>,
+    /// The summary of memories.
+    pub memory_summary: Option<Arc<str>>,
     /// The plugins of the user.
     pub plugins: Option<Arc<PluginRegistry>>,
     /// Whether input of the user is kept for recalling it.
@@ -159,6 +161,7 @@ impl SessionConfig {
             user_instructions: None,
             instruction_files: None,
             skills: None,
+            memory_summary: None,
             plugins: None,
             message_history: MessageHistory::default(),
             features: Features::default(),

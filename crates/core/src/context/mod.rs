@@ -46,10 +46,14 @@ pub(crate) fn initial(turn: &TurnSettings, previous_model: Option<&str>) -> Vec<
     sections.extend(model_switch(turn, previous_model));
     sections.push(permissions::text(turn));
     sections.extend(turn.instructions.developer.as_deref().map(str::to_owned));
+    sections.extend(turn.memory_summary.as_deref().map(memory_section));
     if !is_plain(&turn.mode) {
         sections.extend(collaboration_mode(turn));
     }
     sections.extend(personality(turn));
+    if turn.has_apps.get() == Some(&true) {
+        sections.push(apps_section());
+    }
     sections.extend(skills::text(turn));
     sections.extend(plugins::text(turn));
     let mut user = Vec::new();
@@ -152,6 +156,16 @@ fn personality(turn: &TurnSettings) -> Option<String> {
     let text = turn.model.personality(turn.personality?)?;
     let is_new = !turn.instructions.base.contains(text);
     is_new.then(|| format!("<personality_spec>\n{text}\n</personality_spec>"))
+}
+
+fn memory_section(summary: &str) -> String {
+    let rules = include_str!("../../prompts/memories.md").trim_ascii_end();
+    format!("<memories>\n# Memories\n\n{rules}\n\n{summary}\n</memories>")
+}
+
+fn apps_section() -> String {
+    let text = include_str!("../../prompts/apps.md").trim_ascii_end();
+    format!("<apps_instructions>\n# Apps\n\n{text}\n</apps_instructions>")
 }
 
 fn instructions_text(turn: &TurnSettings, text: &str) -> String {

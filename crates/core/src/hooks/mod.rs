@@ -5,6 +5,7 @@
 
 mod command;
 mod effects;
+mod mcp_tool;
 mod occasion;
 mod run_events;
 mod runner;

@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
-use codex_hooks::{EventInput, Hook, OnError, RunEnd, RunResult, interpret, scope_of};
+use codex_hooks::{
+    EventInput, Hook, HookAction, OnError, RunEnd, RunResult, fill_placeholders, interpret,
+    scope_of,
+};
 use codex_protocol::{
     HookEventName, HookExecutionMode, HookHandlerType, HookRunStatus, HookRunSummary, HookSource,
 };
+use futures::FutureExt as _;
 use futures::future::{BoxFuture, join_all};
 use serde_json::Value;
 
@@ -79,19 +83,32 @@ impl HookOccasion<'_> {
             if hook.event != name || !hook.matcher.matches(&subjects) {
                 continue;
             }
-            let command = HookCommand::new(self, &hook.command, hook.timeout, input.to_string());
-            if hook.is_async {
-                self.session.in_background(async move {
-                    let result = command.run().await;
-                    tracing::debug!(end = ?result.end, "a hook in the background has ended");
-                });
-                continue;
-            }
+            let result = match &hook.action {
+                HookAction::Command { line, is_async } => {
+                    let command = HookCommand::new(self, line, hook.timeout, input.to_string());
+                    if *is_async {
+                        self.session.in_background(async move {
+                            let result = command.run().await;
+                            tracing::debug!(end = ?result.end, "a hook in the background has ended");
+                        });
+                        continue;
+                    }
+                    command.run().boxed()
+                }
+                HookAction::McpTool {
+                    server,
+                    tool,
+                    input: arguments,
+                } => {
+                    let arguments = fill_placeholders(arguments, input);
+                    self.call_tool(server, tool, arguments, hook.timeout)
+                }
+            };
             selected.push(SelectedHook {
                 run: self.summary_of(hook, event),
                 on_error: hook.on_error,
                 context_limit: hook.context_limit,
-                result: Box::pin(command.run()),
+                result,
             });
         }
         selected
@@ -144,6 +161,10 @@ impl HookOccasion<'_> {
             source: Some(hook.source),
             display_order: hook.display_order,
             status_message: hook.status_message.clone(),
+            handler_type: match hook.action {
+                HookAction::Command { .. } => HookHandlerType::Command,
+                HookAction::McpTool { .. } => HookHandlerType::McpTool,
+            },
             ..self.new_summary(event.event())
         }
     }

@@ -171,6 +171,7 @@ impl Threads {
             budget: Arc::new(budget),
             connection: ThreadConnection::default(),
             beginning: Mutex::new(Some(beginning)),
+            mcp_tools: OnceLock::new(),
             background: Mutex::default(),
         };
         (context, events)
@@ -303,6 +304,8 @@ impl ThreadLauncher for Threads {
             recorder,
             tool_requests,
         );
+        // New, so nothing is set yet.
+        let _ = context.mcp_tools.set(Box::new(tools.mcp.clone()));
         let thread = Thread {
             id: id.clone(),
             path,

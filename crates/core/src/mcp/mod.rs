@@ -3,6 +3,7 @@
 //! A server that fails does not fail the thread: its tools are not offered. One that dies later is not
 //! started again until the configuration is read again.
 
+mod hook_calls;
 mod names;
 mod output;
 mod sandbox_state;
@@ -64,6 +65,11 @@ impl McpServers {
             None => McpServerSet::default(),
         };
         *self.0.servers.lock() = Arc::new(started);
+    }
+
+    /// The id of the thread.
+    fn thread(&self) -> &str {
+        self.0.emitter.thread().as_str()
     }
 
     pub(crate) fn current(&self) -> Arc<McpServerSet> {

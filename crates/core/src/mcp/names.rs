@@ -1,9 +1,10 @@
 //! The names under which models call the tools of servers.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::time::Duration;
 
-use codex_mcp_client::RunningMcpServer;
+use codex_apps::{ToolApprovalRule, connector_of, tool_name};
 use codex_protocol::Tool;
 use serde_json::Value;
 
@@ -22,20 +23,74 @@ pub(crate) struct OfferedTool {
     pub(crate) name: String,
     pub(crate) server: String,
     pub(crate) tool: Tool,
+    /// The description for the model.
+    pub(crate) description: String,
     /// The schema of its arguments, reduced to what models understand.
     pub(crate) parameters: Value,
     pub(crate) approval: ToolApproval,
     pub(crate) limit: Duration,
 }
 
+/// Whether the settings of apps allow a tool.
+fn is_allowed(server: &McpServer, tool: &Tool) -> bool {
+    let apps = server.apps.as_ref();
+    apps.is_none_or(|apps| apps.rules.allows_tool(tool))
+}
+
+/// What a tool is called after its server. Tools of apps have the names of their apps.
+fn name_of<'a>(server: &McpServer, tool: &'a Tool) -> Cow<'a, str> {
+    match connector_of(tool) {
+        Some((id, app)) if server.apps.is_some() => tool_name(app, id, &tool.name).into(),
+        _ => Cow::Borrowed(&tool.name),
+    }
+}
+
+fn approval_of(server: &McpServer, tool: &Tool) -> ToolApproval {
+    let Some(apps) = &server.apps else {
+        let own = server.approval.get(&tool.name).copied();
+        return own.unwrap_or(server.default_approval);
+    };
+    match apps.rules.approval(tool) {
+        ToolApprovalRule::Auto => ToolApproval::Auto,
+        ToolApprovalRule::Prompt => ToolApproval::Prompt,
+        ToolApprovalRule::Approve => ToolApproval::Approve,
+    }
+}
+
+/// The description of a tool, with a note on the plugins that it comes from.
+fn described(own: Option<&str>, plugins: &[String]) -> String {
+    let own = own.unwrap_or_default();
+    if plugins.is_empty() {
+        return own.to_owned();
+    }
+    let names: Vec<_> = plugins.iter().map(|name| format!("`{name}`")).collect();
+    let kind = if names.len() == 1 {
+        "plugin"
+    } else {
+        "plugins"
+    };
+    let end = match own.chars().last() {
+        None => "",
+        Some('.' | '!' | '?') => " ",
+        Some(_) => ". ",
+    };
+    format!(
+        "{own}{end}This tool is part of {kind} {}.",
+        names.join(", ")
+    )
+}
+
 /// The tools of these servers, with unique names.
-pub(super) fn offered(running: &[(&McpServer, RunningMcpServer)]) -> Vec<OfferedTool> {
+pub(super) fn offered(running: &[(&McpServer, Vec<Tool>)]) -> Vec<OfferedTool> {
     let mut taken = HashSet::new();
     let mut all = Vec::new();
-    for (configured, running) in running {
+    for (configured, tools) in running {
         let server = &configured.server.name;
         let mut seen = HashSet::new();
-        for tool in &running.tools {
+        for tool in tools {
+            if !is_allowed(configured, tool) {
+                continue;
+            }
             if !seen.insert(&tool.name) {
                 tracing::warn!(server, tool = tool.name, "an MCP tool is listed twice");
                 continue;
@@ -44,13 +99,13 @@ pub(super) fn offered(running: &[(&McpServer, RunningMcpServer)]) -> Vec<Offered
                 tracing::warn!(server, tool = tool.name, "no model understands an MCP tool");
                 continue;
             };
-            let approval = configured.approval.get(&tool.name).copied();
             all.push(OfferedTool {
-                name: free_name(server, &tool.name, &mut taken),
+                name: free_name(server, &name_of(configured, tool), &mut taken),
                 server: server.clone(),
                 tool: tool.clone(),
+                description: described(tool.description.as_deref(), &configured.plugins),
                 parameters,
-                approval: approval.unwrap_or(configured.default_approval),
+                approval: approval_of(configured, tool),
                 limit: configured.server.request_timeout,
             });
         }

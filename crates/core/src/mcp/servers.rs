@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use codex_mcp_client::{McpError, McpServerConfig, RunningMcpServer};
+use codex_protocol::Tool;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -28,6 +29,22 @@ pub(super) struct ServerSlot {
 }
 
 impl ServerSlot {
+    /// The tools of the server, once it has started. Those of apps are known from the last time.
+    async fn tools(&self) -> Vec<Tool> {
+        let is_starting = matches!(&*self.progress.borrow(), ServerProgress::Starting);
+        if let (true, Some(apps)) = (is_starting, &self.configured.apps) {
+            let cache = apps.cache.clone();
+            let read = tokio::task::spawn_blocking(move || cache.load()).await;
+            if let Ok(Some(tools)) = read {
+                return tools;
+            }
+        }
+        match self.settled().await {
+            ServerProgress::Ready(running) => running.tools,
+            _ => Vec::new(),
+        }
+    }
+
     async fn settled(&self) -> ServerProgress {
         let mut progress = self.progress.clone();
         let settled = progress.wait_for(|progress| !matches!(progress, ServerProgress::Starting));
@@ -58,11 +75,27 @@ impl McpServerSet {
     pub(crate) async fn offered(&self) -> Vec<OfferedTool> {
         let mut found = Vec::new();
         for slot in self.slots.values() {
-            if let ServerProgress::Ready(running) = slot.settled().await {
-                found.push((&slot.configured, running));
-            }
+            found.push((&slot.configured, slot.tools().await));
         }
         names::offered(&found)
+    }
+
+    /// Whether one of the servers is that of apps.
+    pub(crate) fn serves_apps(&self) -> bool {
+        self.slots
+            .values()
+            .any(|slot| slot.configured.apps.is_some())
+    }
+
+    /// Whether apps offer tools.
+    pub(crate) async fn has_apps(&self) -> bool {
+        for slot in self.slots.values() {
+            if slot.configured.apps.is_some() {
+                let tools = slot.tools().await;
+                return !names::offered(&[(&slot.configured, tools)]).is_empty();
+            }
+        }
+        false
     }
 
     /// Sends the confinement of commands to the servers that want it.

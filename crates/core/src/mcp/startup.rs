@@ -114,6 +114,11 @@ impl ServerStart {
                 Err(error) => ServerProgress::Failed(error),
             },
         };
+        if let (ServerProgress::Ready(running), Some(apps)) = (&progress, &self.configured.apps) {
+            let (cache, tools) = (apps.cache.clone(), running.tools.clone());
+            // Nobody waits for the file.
+            drop(tokio::task::spawn_blocking(move || cache.store(&tools)));
+        }
         let status = match &progress {
             ServerProgress::Failed(error) => McpStartupStatus::Failed {
                 error: explained(&self.configured, error),

@@ -1,6 +1,6 @@
 //! Starting a review.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use codex_model_client::ThreadConnection;
 use codex_protocol::{
@@ -15,7 +15,7 @@ use super::state::TurnOverrides;
 use super::turn_base::{ToolCache, TurnBase};
 use crate::config::WebSearch;
 use crate::review::{RUBRIC, run};
-use crate::session_context::SessionContext;
+use crate::session_context::{McpToolCaller, SessionContext};
 use crate::thread::TaskKind;
 use crate::turn::TurnScope;
 use crate::turn_settings::Instructions;
@@ -50,6 +50,7 @@ impl SessionActor {
         (settings.mode, settings.mode_instructions) = (ModeKind::Default, None);
         settings.approval_policy = AskForApproval::Never;
         let (context, tools) = (&self.context, &self.base.tool_services);
+        let mcp_tools: Box<dyn McpToolCaller> = Box::new(tools.mcp.clone());
         let base = TurnBase {
             session: Arc::new(SessionContext {
                 config,
@@ -60,6 +61,7 @@ impl SessionActor {
                 budget: Arc::clone(&context.budget),
                 connection: ThreadConnection::default(),
                 beginning: Mutex::default(),
+                mcp_tools: OnceLock::from(mcp_tools),
                 background: Mutex::default(),
             }),
             model: Arc::clone(&self.base.model),

@@ -96,6 +96,8 @@ impl TurnBase {
             instructions: self.instructions.clone(),
             turn_state: TurnState::default(),
             skills: OnceLock::new(),
+            memory_summary: config.memory_summary.clone(),
+            has_apps: OnceLock::new(),
             plugins: (config.plugins.as_ref())
                 .map(|plugins| plugins.current())
                 .filter(|plugins| !plugins.is_empty()),

@@ -25,7 +25,7 @@ impl Tool for McpTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec::Function {
             name: self.0.name.clone(),
-            description: self.0.tool.description.clone().unwrap_or_default(),
+            description: self.0.description.clone(),
             strict: false,
             defer_loading: None,
             parameters: self.0.parameters.clone(),

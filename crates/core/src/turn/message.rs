@@ -1,10 +1,11 @@
 //! A message while the model writes it: an agent item and, in plan mode, possibly a plan item.
 
 use codex_protocol::{
-    AgentMessageContent, AgentMessageItem, EventMsg, ItemDeltaEvent, MessagePhase, PlanItem,
-    TurnItem,
+    AgentMessageContent, AgentMessageItem, EventMsg, ItemDeltaEvent, MemoryCitation, MessagePhase,
+    PlanItem, TurnItem,
 };
 
+use super::citation::citation_of;
 use super::plan_text::{PlanSplitter, TextPiece, split};
 use super::text_filter::{TextFilter, visible};
 use crate::events::TurnEmitter;
@@ -21,6 +22,8 @@ pub(crate) struct MessageWriter {
     text: String,
     /// Leading whitespace. In plan mode nothing else may follow.
     blanks: String,
+    /// The memories that the message is based on, once it is complete.
+    citation: Option<MemoryCitation>,
     started: bool,
     /// The plan, if there is one.
     plan: Option<String>,
@@ -42,6 +45,7 @@ impl MessageWriter {
             splitter: plan_mode.then(PlanSplitter::default),
             text: String::new(),
             blanks: String::new(),
+            citation: None,
             started: false,
             plan: None,
             ended: false,
@@ -84,6 +88,7 @@ impl MessageWriter {
     /// Completes the message with its whole text.
     pub(crate) fn complete(mut self, whole: &str) {
         self.finish_text();
+        self.citation = citation_of(whole);
         let whole = visible(whole);
         let (message, plan) = match self.splitter {
             Some(_) => split(&whole),
@@ -167,7 +172,7 @@ impl MessageWriter {
                 text: self.text.clone(),
             }],
             phase: self.phase,
-            memory_citation: None,
+            memory_citation: self.citation.clone(),
         })
     }
 

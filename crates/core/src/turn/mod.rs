@@ -6,6 +6,7 @@
 
 mod call_hooks;
 mod calls;
+mod citation;
 mod compact;
 mod continued;
 mod finish;

@@ -108,6 +108,7 @@ impl RunningTurn<'_> {
     pub(crate) async fn run(mut self, input: TurnInput) -> Result<CompletedTurn, TurnError> {
         self.conversation.usage.reasoning_included = false;
         self.find_skills().await;
+        self.find_apps().await;
         let compacted = self.compact_if_full(CompactionPhase::BeforeTurn).await;
         self.record_context();
         let mut verdict = self.begin_session().await?;
@@ -121,6 +122,21 @@ impl RunningTurn<'_> {
         compacted?;
         self.wait_for_servers().await?;
         self.sample_until_done().await
+    }
+
+    /// Finds out whether apps offer tools, where there is a server of apps.
+    async fn find_apps(&self) {
+        let servers = self.scope.tool_services.mcp.current();
+        if self.conversation.reference.is_some() || !servers.serves_apps() {
+            return;
+        }
+        tokio::select! {
+            biased;
+            () = self.scope.stop.stopped() => {}
+            found = servers.has_apps() => {
+                let _ = self.scope.settings.has_apps.set(found);
+            }
+        }
     }
 
     /// Asks the model until it makes no more calls and no input waits.

@@ -2,8 +2,8 @@
 //!
 //! Text that may begin a tag is held back until that is known.
 
-const OPEN: &str = "<oai-mem-citation>";
-const CLOSE: &str = "</oai-mem-citation>";
+pub(super) const OPEN: &str = "<oai-mem-citation>";
+pub(super) const CLOSE: &str = "</oai-mem-citation>";
 
 /// The filter of one message.
 #[derive(Debug, Default)]

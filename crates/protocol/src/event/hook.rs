@@ -140,6 +140,8 @@ hook_event_names! {
 #[serde(rename_all = "snake_case")]
 pub enum HookHandlerType {
     Command,
+    /// A tool of an MCP server.
+    McpTool,
     /// A prompt for a model.
     Prompt,
     Agent,

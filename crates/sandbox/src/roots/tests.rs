@@ -82,7 +82,7 @@ fn with_engine(cwd: &Path, engine: EngineFiles) -> PolicyContext {
 fn the_engines_home_is_protected_as_a_whole() {
     let (_guard, root) = workspace();
     let home = root.join("home");
-    for folder in ["memories", "rules", "worktrees/1"] {
+    for folder in ["memories", "rules", "shared", "worktrees/1"] {
         fs::create_dir_all(home.join(folder)).unwrap();
     }
     fs::write(home.join("auth.json"), "secret").unwrap();
@@ -94,10 +94,16 @@ fn the_engines_home_is_protected_as_a_whole() {
         });
         rules(&policy, &with_engine(cwd, EngineFiles::of_home(&home)))
     };
-    let around = of(&root, &["home/memories", "home/rules"]);
+    let around = of(&root, &["home/memories", "home/rules", "home/shared"]);
     assert!(around.may_write(&root.join("x")));
-    assert!(around.may_write(&home.join("memories/x")));
-    for file in ["config.toml", "rules/default.rules", "auth.json", "new"] {
+    assert!(around.may_write(&home.join("shared/x")));
+    for file in [
+        "config.toml",
+        "rules/default.rules",
+        "memories/x",
+        "auth.json",
+        "new",
+    ] {
         assert!(!around.may_write(&home.join(file)), "{file}");
     }
     assert!(around.hides(&home.join("auth.json")));

@@ -4,7 +4,7 @@
 export type HookHandlerType =
   /** A shell command, run outside the sandbox. */
   | "command"
-  /** A tool of an MCP server; not run in this version. */
+  /** A tool of an MCP server. */
   | "mcpTool"
   /** A prompt to a model; not run in this version. */
   | "prompt"

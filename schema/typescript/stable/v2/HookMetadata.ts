@@ -11,12 +11,16 @@ export type HookMetadata = {
   key: string;
   /** What the hook reacts to. */
   eventName: HookEventName;
-  /** What kind of thing is run: a command. */
+  /** What kind of thing is run. */
   handlerType: HookHandlerType;
-  /** The command line. */
-  command: string;
-  /** Whether nobody waits for the hook, which then decides nothing. */
-  async: boolean;
+  /** The command line; absent if it is no command. */
+  command?: string | null;
+  /** Whether nobody waits for the command, which then decides nothing; absent if it is no command. */
+  async?: boolean | null;
+  /** The MCP server; absent if it is no tool. */
+  server?: string | null;
+  /** The tool of that server; absent if it is no tool. */
+  tool?: string | null;
   /** Restricts the occasions; null if there is no restriction. */
   matcher: string | null;
   /** After this many seconds a run is killed. */

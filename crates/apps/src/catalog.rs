@@ -1,0 +1,81 @@
+//! What was last known about the apps of an account. Kept in memory for an hour.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use crate::app::App;
+
+/// How long lists are used without asking again.
+const FRESH: Duration = Duration::from_secs(60 * 60);
+
+/// The account that lists are of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct AccountKey {
+    pub account_id: Option<String>,
+    pub user_id: Option<String>,
+    pub is_workspace: bool,
+}
+
+/// What was last known. Lists of another account are forgotten.
+#[derive(Debug, Default)]
+pub struct AppCatalog {
+    directory: Mutex<Option<KeptList>>,
+    accessible: Mutex<Option<KeptList>>,
+}
+
+#[derive(Clone, Debug)]
+struct KeptList {
+    account: AccountKey,
+    at: Instant,
+    apps: Arc<Vec<App>>,
+}
+
+impl KeptList {
+    fn new(account: &AccountKey, apps: Vec<App>) -> Self {
+        Self {
+            account: account.clone(),
+            at: Instant::now(),
+            apps: Arc::new(apps),
+        }
+    }
+
+    fn of(kept: &Mutex<Option<Self>>, account: &AccountKey) -> Option<Arc<Vec<App>>> {
+        let kept = kept.lock();
+        let kept = kept.as_ref()?;
+        let is_usable = kept.account == *account && kept.at.elapsed() < FRESH;
+        is_usable.then(|| Arc::clone(&kept.apps))
+    }
+}
+
+impl AppCatalog {
+    /// The directory, if it is known and fresh.
+    #[must_use]
+    pub fn directory(&self, account: &AccountKey) -> Option<Arc<Vec<App>>> {
+        KeptList::of(&self.directory, account)
+    }
+
+    /// The connected apps, if they are known and fresh.
+    #[must_use]
+    pub fn accessible(&self, account: &AccountKey) -> Option<Arc<Vec<App>>> {
+        KeptList::of(&self.accessible, account)
+    }
+
+    /// Keeps the directory.
+    pub fn keep_directory(&self, account: &AccountKey, apps: Vec<App>) -> Arc<Vec<App>> {
+        let kept = KeptList::new(account, apps);
+        let apps = Arc::clone(&kept.apps);
+        *self.directory.lock() = Some(kept);
+        apps
+    }
+
+    /// Keeps the connected apps.
+    pub fn keep_accessible(&self, account: &AccountKey, apps: Vec<App>) -> Arc<Vec<App>> {
+        let kept = KeptList::new(account, apps);
+        let apps = Arc::clone(&kept.apps);
+        *self.accessible.lock() = Some(kept);
+        apps
+    }
+}

@@ -1,0 +1,140 @@
+//! Apps for threads and lists: the account, the settings and the server.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use codex_apps::{
+    APPS_SERVER, AccountKey, AppDefaults, AppRule, AppRules, AppToolRule, DirectoryAccount,
+    ToolApprovalRule, ToolCacheFile, server_address,
+};
+use codex_config::schema::{AppFile, ToolApprovalMode};
+use codex_config::{Config, Feature};
+use codex_core::{AppsServer, McpServer, ToolApproval};
+use codex_login::{Accounts, Login};
+use codex_mcp_client::{McpServerConfig, McpServerTransport};
+use codex_model_client::Credential;
+use codex_protocol::PlanType;
+
+use crate::wiring::non_blank;
+
+/// A token in place of that of the account.
+const TOKEN_VARIABLE: &str = "CODEX_CONNECTORS_TOKEN";
+const STARTUP: Duration = Duration::from_secs(30);
+const REQUEST: Duration = Duration::from_secs(120);
+
+/// The account whose apps are used.
+pub(crate) struct AppsAccount {
+    pub(crate) key: AccountKey,
+    pub(crate) directory: DirectoryAccount,
+}
+
+/// The account; none without a ChatGPT login, or while the feature is off.
+pub(crate) fn account(config: &Config, accounts: &Accounts) -> Option<AppsAccount> {
+    if !config.features.enabled(Feature::Apps) {
+        return None;
+    }
+    let login = accounts.login()?;
+    let Credential::ChatGpt {
+        access_token,
+        account_id,
+    } = login.credential()
+    else {
+        return None;
+    };
+    let token = non_blank(TOKEN_VARIABLE).unwrap_or_else(|| access_token.reveal().to_owned());
+    let mut headers = vec![("Authorization", format!("Bearer {token}"))];
+    headers.extend(account_id.clone().map(|id| ("ChatGPT-Account-ID", id)));
+    let is_workspace = is_workspace(&login);
+    Some(AppsAccount {
+        key: AccountKey {
+            account_id,
+            user_id: None,
+            is_workspace,
+        },
+        directory: DirectoryAccount {
+            base: config.account.chatgpt_base_url.clone(),
+            headers,
+            is_workspace,
+        },
+    })
+}
+
+fn is_workspace(login: &Login) -> bool {
+    matches!(
+        login.plan(),
+        Some(PlanType::Team | PlanType::Business | PlanType::Enterprise)
+    )
+}
+
+/// The server of apps for a thread.
+pub(crate) fn server(config: &Config, account: &AppsAccount) -> McpServer {
+    let headers = account.directory.headers.iter();
+    let headers = headers.map(|(name, value)| ((*name).to_owned(), value.clone()));
+    let transport = McpServerTransport::Http {
+        url: server_address(&account.directory.base),
+        bearer_token_variable: None,
+        headers: headers.collect(),
+        headers_from_variables: BTreeMap::new(),
+        scopes: None,
+        resource: None,
+    };
+    McpServer {
+        server: McpServerConfig {
+            name: APPS_SERVER.to_owned(),
+            transport,
+            startup_timeout: STARTUP,
+            request_timeout: REQUEST,
+            enabled_tools: None,
+            disabled_tools: Vec::new(),
+        },
+        required: false,
+        approval: BTreeMap::new(),
+        default_approval: ToolApproval::default(),
+        plugins: Vec::new(),
+        apps: Some(Arc::new(AppsServer {
+            rules: rules(config),
+            cache: ToolCacheFile::of_account(&config.home, &account.key),
+        })),
+    }
+}
+
+fn rules(config: &Config) -> AppRules {
+    let default = config.apps.default.unwrap_or_default();
+    let apps = config.apps.apps.iter();
+    AppRules {
+        default: AppDefaults {
+            enabled: default.enabled,
+            destructive_enabled: default.destructive_enabled,
+            open_world_enabled: default.open_world_enabled,
+        },
+        apps: apps.map(|(id, app)| (id.clone(), rule(app))).collect(),
+        forbidden: config.requirements.disabled_apps.keys().cloned().collect(),
+    }
+}
+
+fn rule(app: &AppFile) -> AppRule {
+    let tools = app.tools.iter().flatten().map(|(name, tool)| {
+        let rule = AppToolRule {
+            enabled: tool.enabled,
+            approval: tool.approval_mode.map(approval),
+        };
+        (name.clone(), rule)
+    });
+    AppRule {
+        enabled: app.enabled,
+        destructive_enabled: app.destructive_enabled,
+        open_world_enabled: app.open_world_enabled,
+        default_approval: app.default_tools_approval_mode.map(approval),
+        default_enabled: app.default_tools_enabled,
+        tools: tools.collect(),
+    }
+}
+
+fn approval(mode: ToolApprovalMode) -> ToolApprovalRule {
+    match mode {
+        ToolApprovalMode::Auto => ToolApprovalRule::Auto,
+        ToolApprovalMode::Prompt => ToolApprovalRule::Prompt,
+        ToolApprovalMode::Approve => ToolApprovalRule::Approve,
+    }
+}

@@ -1,0 +1,22 @@
+//! The summary of memories for new threads.
+
+use std::sync::Arc;
+
+use codex_config::{Config, Feature};
+
+/// The file below the home folder.
+const SUMMARY: &str = "memories/memory_summary.md";
+/// The limit on the text: about 5,000 tokens.
+const LIMIT: u64 = 20_000;
+
+/// The start of the summary, if the feature is on and there is one. Reads a file then.
+pub(crate) fn summary(config: &Config) -> Option<Arc<str>> {
+    if !config.features.enabled(Feature::Memories) || !config.use_memories {
+        return None;
+    }
+    let start = codex_regular_file::read_start(&config.home.join(SUMMARY), LIMIT).ok()?;
+    // The limit may have cut a character.
+    let text = String::from_utf8_lossy(&start);
+    let text = text.trim_end_matches('\u{fffd}').trim();
+    (!text.is_empty()).then(|| Arc::from(text))
+}

@@ -1,0 +1,326 @@
+//! Apps through the built server, with a scripted directory and a scripted MCP server.
+
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use wiremock::matchers::any;
+use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
+
+use crate::account::token;
+use crate::mcp_servers::says;
+use crate::setup::{experimental_server, home_with, scripted_config};
+
+/// What the scripted service answers.
+struct ServiceState {
+    directory: Mutex<Vec<ResponseTemplate>>,
+    tools: Value,
+    /// The number of requests for the directory.
+    asked: AtomicUsize,
+}
+
+/// The service of apps: the directory and the MCP server.
+#[derive(Clone)]
+struct AppService(Arc<ServiceState>);
+
+impl Respond for AppService {
+    fn respond(&self, request: &Request) -> ResponseTemplate {
+        let authorization = request.headers.get("authorization");
+        if !authorization.is_some_and(|value| value.to_str().unwrap().starts_with("Bearer e30.")) {
+            return ResponseTemplate::new(401);
+        }
+        if request.url.path().contains("/connectors/directory/") {
+            self.0.asked.fetch_add(1, Ordering::Relaxed);
+            let mut pages = self.0.directory.lock();
+            return if pages.len() > 1 {
+                pages.remove(0)
+            } else {
+                pages[0].clone()
+            };
+        }
+        let message: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        let answer = |result: Value| {
+            let message = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
+            ResponseTemplate::new(200).set_body_json(message)
+        };
+        match message["method"].as_str() {
+            Some("initialize") => {
+                answer(json!({ "protocolVersion": "2025-06-18", "capabilities": {} }))
+            }
+            Some("tools/list") => answer(json!({ "tools": self.0.tools })),
+            Some("tools/call") => {
+                let text = format!("called {}", message["params"]["name"]);
+                answer(json!({ "content": [{ "type": "text", "text": text }] }))
+            }
+            Some(_) => ResponseTemplate::new(202),
+            None => ResponseTemplate::new(405),
+        }
+    }
+}
+
+fn tool(app: &str, name: &str, annotations: &Value) -> Value {
+    json!({
+        "name": format!("{app}_{name}"), "inputSchema": { "type": "object" },
+        "annotations": annotations,
+        "_meta": { "connector_id": format!("connector_{app}"), "connector_name": app },
+    })
+}
+
+fn page(apps: &Value, next: Option<&str>) -> ResponseTemplate {
+    ResponseTemplate::new(200).set_body_json(json!({ "apps": apps, "next_token": next }))
+}
+
+/// A server with a ChatGPT login, a service of apps and a model.
+struct AppTest {
+    service: MockServer,
+    state: Arc<ServiceState>,
+    model: ModelServer,
+    home: TempDir,
+    server: AppServer,
+}
+
+impl AppTest {
+    async fn new(pages: Vec<ResponseTemplate>, replies: Vec<HttpReply>, more: &str) -> Self {
+        let read = json!({ "readOnlyHint": true });
+        let state = Arc::new(ServiceState {
+            directory: Mutex::new(pages),
+            tools: json!([
+                tool("mail", "read", &read),
+                tool("mail", "erase", &json!({ "destructiveHint": true })),
+                tool("notes", "read", &read),
+                { "name": "stray", "inputSchema": { "type": "object" } },
+            ]),
+            asked: AtomicUsize::new(0),
+        });
+        let service = MockServer::start().await;
+        let answers = AppService(Arc::clone(&state));
+        Mock::given(any())
+            .respond_with(answers)
+            .mount(&service)
+            .await;
+        let model = ModelServer::start(replies).await.unwrap();
+        let settings = format!(
+            "sandbox_mode = \"danger-full-access\"\napproval_policy = \"never\"\n\
+             chatgpt_base_url = \"{}/api/codex\"\n",
+            service.uri()
+        );
+        let home = home_with(&(scripted_config(&model, &settings) + more));
+        let mut server = experimental_server(&home).await;
+        let login = json!({
+            "type": "chatgptAuthTokens", "accessToken": token("w1"), "chatgptAccountId": "w1",
+        });
+        server.result("account/login/start", login).await;
+        Self {
+            service,
+            state,
+            model,
+            home,
+            server,
+        }
+    }
+
+    async fn refusal(&mut self) -> (i64, String) {
+        let reply = self.server.call("app/list", json!({})).await.unwrap();
+        let error = &reply["error"];
+        let message = error["message"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{reply}"));
+        (error["code"].as_i64().unwrap(), message.to_owned())
+    }
+}
+
+fn directory() -> Vec<ResponseTemplate> {
+    let first = json!([
+        { "id": "connector_zeal", "name": "Zeal", "description": "d", "logoUrl": "https://l" },
+        { "id": "connector_secret", "name": "Secret", "visibility": "HIDDEN" },
+        { "no": "app" },
+    ]);
+    let second = json!([
+        { "id": "connector_mail", "name": "Mail", "description": "letters" },
+        { "id": "connector_openai_x", "name": "X" },
+    ]);
+    vec![page(&first, Some("a b&c")), page(&second, None)]
+}
+
+fn shown(list: &Value) -> Vec<(&str, bool, bool)> {
+    let apps = list["data"].as_array().unwrap().iter();
+    apps.map(|app| {
+        let flag = |name: &str| app[name].as_bool().unwrap();
+        (
+            app["id"].as_str().unwrap(),
+            flag("isAccessible"),
+            flag("isEnabled"),
+        )
+    })
+    .collect()
+}
+
+#[tokio::test]
+async fn the_list_is_merged_told_kept_and_paged() {
+    let settings = "[apps.connector_notes]\nenabled = false\n";
+    let mut test = AppTest::new(directory(), Vec::new(), settings).await;
+    let list = test.server.result("app/list", json!({})).await;
+    let expected = [
+        ("connector_mail", true, true),
+        ("connector_notes", true, false),
+        ("connector_zeal", false, true),
+    ];
+    assert_eq!(shown(&list), expected, "{list}");
+    let mail = &list["data"][0];
+    assert_eq!(
+        (&mail["name"], &mail["description"]),
+        (&json!("Mail"), &json!("letters"))
+    );
+    assert_eq!(
+        mail["installUrl"],
+        "https://chatgpt.com/apps/mail/connector_mail"
+    );
+    assert_eq!(list["data"][2]["logoUrl"], "https://l");
+    let told = loop {
+        let told = test.server.wait_for("app/list/updated").await.unwrap();
+        if told["params"]["data"].as_array().unwrap().len() == 3 {
+            break told;
+        }
+    };
+    assert_eq!(shown(&told["params"]), expected);
+    let requests = test.service.received_requests().await.unwrap();
+    let pages = requests
+        .iter()
+        .filter(|request| request.url.path().contains("directory"));
+    let queries: Vec<_> = pages.map(|request| request.url.query().unwrap()).collect();
+    assert_eq!(queries[0], "tier=categorized&external_logos=true");
+    assert_eq!(
+        queries[1],
+        "tier=categorized&external_logos=true&token=a%20b%26c"
+    );
+
+    // Known lists are used until somebody insists.
+    let asked = || test.state.asked.load(Ordering::Relaxed);
+    let before = asked();
+    let one = test.server.result("app/list", json!({ "limit": 1 })).await;
+    assert_eq!(
+        (shown(&one), &one["nextCursor"]),
+        (expected[..1].to_vec(), &json!("1"))
+    );
+    let next = test
+        .server
+        .result("app/list", json!({ "cursor": "1" }))
+        .await;
+    assert_eq!(shown(&next), expected[1..]);
+    assert_eq!(asked(), before);
+    let late = test
+        .server
+        .call("app/list", json!({ "cursor": "9" }))
+        .await
+        .unwrap();
+    assert_eq!(late["error"]["message"], "cursor 9 exceeds total apps 3");
+
+    let installed = test.server.result("app/installed", json!({})).await;
+    let ids: Vec<_> = installed["apps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|app| (&app["id"], &app["callable"]))
+        .collect();
+    assert_eq!(
+        ids,
+        [
+            (&json!("connector_mail"), &json!(true)),
+            (&json!("connector_notes"), &json!(false))
+        ]
+    );
+    let read = json!({ "appIds": ["connector_zeal", "none"] });
+    let read = test.server.result("app/read", read).await;
+    assert_eq!(
+        (&read["apps"][0]["name"], &read["missingAppIds"]),
+        (&json!("Zeal"), &json!(["none"]))
+    );
+    test.server
+        .result("app/list", json!({ "forceRefetch": true }))
+        .await;
+    assert!(asked() > before);
+    test.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_bad_directory_is_an_error_and_nothing_else() {
+    let elsewhere = MockServer::start().await;
+    let redirect = ResponseTemplate::new(302).insert_header("location", elsewhere.uri().as_str());
+    let huge = ResponseTemplate::new(200).set_body_string("x".repeat(5_000_000));
+    for (answer, problem) in [
+        (ResponseTemplate::new(500), "refused with status 500"),
+        (redirect, "failed to list apps: "),
+        (huge, "larger than"),
+        (
+            ResponseTemplate::new(200).set_body_string("no"),
+            "cannot be read",
+        ),
+        (page(&json!([]), Some("again")), "its pages form a circle"),
+    ] {
+        let mut test = AppTest::new(vec![answer], vec![says("done")], "").await;
+        let (code, message) = test.refusal().await;
+        assert_eq!(code, -32603, "{message}");
+        assert!(
+            message.starts_with("failed to list apps: ") && message.contains(problem),
+            "{message}"
+        );
+        let thread = test.server.start_thread().await;
+        let ended = test.server.run_turn(&thread, "hello").await;
+        assert_eq!(ended["status"], "completed");
+        test.server.finish().await.unwrap();
+    }
+    assert!(
+        elsewhere.received_requests().await.unwrap().is_empty(),
+        "the token stays here"
+    );
+}
+
+#[tokio::test]
+async fn tools_of_apps_are_offered_by_the_settings_and_called() {
+    let call = sse::function_call("call", "mcp__codex_apps__mail_read", &json!({}));
+    let replies = vec![
+        HttpReply::stream(&sse::items(&[call])),
+        says("done"),
+        says("again"),
+    ];
+    let settings = "[apps._default]\ndestructive_enabled = false\n[apps.connector_notes]\nenabled = false\n\
+        [mcp_servers.codex_apps]\ncommand = \"/not/there\"\n";
+    let mut test = AppTest::new(directory(), replies, settings).await;
+    let thread = test.server.start_thread().await;
+    let ended = test.server.run_turn(&thread, "read").await;
+    assert_eq!(ended["status"], "completed", "{ended}");
+    let first = test.model.requests()[0].json();
+    let tools = first["tools"].to_string();
+    assert!(tools.contains("mcp__codex_apps__mail_read"), "{tools}");
+    for absent in ["mail_erase", "notes_read", "stray"] {
+        assert!(!tools.contains(absent), "{absent}: {tools}");
+    }
+    assert!(first["input"].to_string().contains("<apps_instructions>"));
+    let output = test.model.requests()[1].json()["input"].to_string();
+    assert!(
+        output.contains("called \\\\\\\"mail_read"),
+        "the raw name: {output}"
+    );
+    // The tools are known to the next start.
+    let kept = test.home.path().join("cache/codex_apps_tools");
+    assert_eq!(fs::read_dir(kept).unwrap().count(), 1);
+    test.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn without_the_feature_or_the_login_there_are_no_apps() {
+    let settings = "[features]\napps = false\n";
+    let mut off = AppTest::new(directory(), vec![says("done")], settings).await;
+    let none = json!({ "data": [], "nextCursor": null });
+    assert_eq!(off.server.result("app/list", json!({})).await, none);
+    let thread = off.server.start_thread().await;
+    off.server.run_turn(&thread, "hello").await;
+    let request = off.model.requests()[0].json().to_string();
+    assert!(!request.contains("codex_apps") && !request.contains("<apps_instructions>"));
+    off.server.finish().await.unwrap();
+    assert!(off.service.received_requests().await.unwrap().is_empty());
+}
