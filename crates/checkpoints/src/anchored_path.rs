@@ -7,62 +7,75 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStringExt as _;
-use std::path::{Component, Path, PathBuf};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Component, Path};
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawMode, Stat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, RawMode, Stat};
 use rustix::io::Errno;
 
+use crate::fs_node::{EntryKind, FileFacts, FsNode, ListedEntry};
 use crate::state::FileStamp;
 
 const FOLDER: OFlags = OFlags::DIRECTORY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// What the names of files begin with that exist only until a file is renamed to its name.
-pub(crate) const TEMPORARY_PREFIX: &str = ".codex-restore-";
-
 /// The permission bits.
 const MODE_BITS: RawMode = 0o7777;
 
-/// What a file is like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FileFacts {
-    pub(crate) size: u64,
-    pub(crate) mode: u32,
-    pub(crate) stamp: FileStamp,
-    /// How many names it has.
-    pub(crate) links: u64,
-    pub(crate) device: u64,
+/// What the file at a path is like. Links are followed.
+pub(crate) fn facts(path: &Path) -> io::Result<FileFacts> {
+    Ok(facts_of(&rustix::fs::stat(path)?))
 }
 
-impl FileFacts {
-    #[allow(clippy::unnecessary_cast, clippy::cast_possible_wrap)]
-    pub(crate) fn of(stat: &Stat) -> Self {
-        let nanoseconds =
-            |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
-        Self {
-            size: u64::try_from(stat.st_size).unwrap_or(0),
-            mode: (stat.st_mode as RawMode & MODE_BITS) as u32,
-            stamp: FileStamp {
-                modified: nanoseconds(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
-                changed: nanoseconds(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
-                inode: stat.st_ino as u64,
-            },
-            links: stat.st_nlink as u64,
-            device: stat.st_dev as u64,
-        }
+#[allow(clippy::unnecessary_cast, clippy::cast_possible_wrap)]
+fn facts_of(stat: &Stat) -> FileFacts {
+    let nanoseconds =
+        |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
+    FileFacts {
+        size: u64::try_from(stat.st_size).unwrap_or(0),
+        mode: (stat.st_mode as RawMode & MODE_BITS) as u32,
+        stamp: FileStamp {
+            modified: nanoseconds(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+            changed: nanoseconds(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+            inode: stat.st_ino as u64,
+        },
+        links: stat.st_nlink as u64,
+        device: stat.st_dev as u64,
     }
 }
 
-/// What is at a path: a node of the file system, a file opened.
-#[derive(Debug)]
-pub(crate) enum FsNode {
-    Missing,
-    File(File, FileFacts),
-    Link(PathBuf),
-    Folder(FileFacts),
-    Special,
+/// The entries of a folder whose names are `wanted`. What is removed meanwhile is left out.
+pub(crate) fn list(
+    path: &Path,
+    mut wanted: impl FnMut(&OsStr) -> bool,
+) -> io::Result<Vec<ListedEntry>> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = rustix::fs::openat(CWD, path, flags, Mode::empty())?;
+    let mut entries = Vec::new();
+    for entry in Dir::read_from(&folder)? {
+        let entry = entry?;
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if name == "." || name == ".." || !wanted(name) {
+            continue;
+        }
+        let Ok(stat) = rustix::fs::statat(&folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)
+        else {
+            continue;
+        };
+        let kind = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => EntryKind::File,
+            FileType::Symlink => EntryKind::Link,
+            FileType::Directory => EntryKind::Folder,
+            _ => EntryKind::Special,
+        };
+        entries.push(ListedEntry {
+            name: OsString::from(name).into_boxed_os_str(),
+            kind,
+            facts: facts_of(&stat),
+        });
+    }
+    Ok(entries)
 }
 
 /// A name in an open folder.
@@ -143,14 +156,14 @@ impl AnchoredPath {
                 if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
                     return Ok(FsNode::Special);
                 }
-                Ok(FsNode::File(File::from(file), FileFacts::of(&stat)))
+                Ok(FsNode::File(File::from(file), facts_of(&stat)))
             }
             FileType::Symlink => {
                 let target = rustix::fs::readlinkat(&self.folder, &self.name, Vec::new())?;
                 let target = OsString::from_vec(target.into_bytes());
                 Ok(FsNode::Link(target.into()))
             }
-            FileType::Directory => Ok(FsNode::Folder(FileFacts::of(&stat))),
+            FileType::Directory => Ok(FsNode::Folder(facts_of(&stat))),
             _ => Ok(FsNode::Special),
         }
     }

@@ -5,13 +5,13 @@ use std::io::{self, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::anchored_path::FsNode;
 use crate::content::{Content, CopyBudget, stored};
+use crate::fs_node::{EntryKind, FsNode};
 use crate::known_repository::{KnownRepository, innermost, is_object};
 use crate::observe::node_at;
 use crate::state::NotKeptReason;
 use crate::store::CheckpointStore;
-use crate::walk::{Entry, EntryKind, Tree};
+use crate::walk::{Entry, Tree};
 
 /// Fewer files are copied by one thread.
 const MIN_SHARED: usize = 64;

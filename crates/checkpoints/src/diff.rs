@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use codex_text_diff::diff_lines;
 
-use crate::anchored_path::FsNode;
 use crate::blobs::BlobStore;
 use crate::error::RestoreError;
+use crate::fs_node::FsNode;
 use crate::history::{histories, is_wanted};
 use crate::manifest::{Checkpoint, FileChange};
 use crate::observe::{node_at, not_kept};

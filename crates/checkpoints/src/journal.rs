@@ -9,9 +9,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::anchored_path::{AnchoredPath, FsNode, TEMPORARY_PREFIX};
+use crate::anchored_path::AnchoredPath;
 use crate::diff::{DifferenceKind, line_counts};
 use crate::error::RestoreError;
+use crate::fs_node::{FsNode, TEMPORARY_PREFIX};
 use crate::manifest::{
     Checkpoint, CheckpointEnd, CheckpointKind, CheckpointStart, Coverage, FileChange, Line,
 };

@@ -1,13 +1,13 @@
 //! A repository as a source of old contents: git has those of tracked files that were not changed since they were added.
 
 use std::collections::HashSet;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use codex_git::{ObjectId, TrackedFile, TrackedFiles, WorkingTree};
 use tokio::runtime::Handle;
 
-use crate::anchored_path::FileFacts;
+use crate::anchored_path::facts;
+use crate::fs_node::FileFacts;
 
 /// How much git is asked for at once.
 const MAX_ANSWER_BYTES: u64 = 32 * 1024 * 1024;
@@ -50,7 +50,7 @@ impl KnownRepository {
 
     /// Whether the index is as it was when it was read.
     pub(crate) fn is_current(&self) -> bool {
-        facts(&self.working_tree.index()) == self.index
+        facts(&self.working_tree.index()).ok() == self.index
     }
 
     /// Reads the index again if it has changed.
@@ -61,7 +61,7 @@ impl KnownRepository {
     }
 
     fn read(&mut self, attributes: &[PathBuf], scratch: &Path) -> Option<()> {
-        self.index = facts(&self.working_tree.index());
+        self.index = facts(&self.working_tree.index()).ok();
         self.tracked = self.working_tree.tracked_files().ok()??;
         self.converted.clear();
         if self.may_convert(attributes) {
@@ -97,7 +97,11 @@ impl KnownRepository {
     }
 
     fn tracked(&self, path: &Path) -> Option<&TrackedFile> {
-        let name = path.strip_prefix(self.top()).ok()?.as_os_str().as_bytes();
+        let name = path
+            .strip_prefix(self.top())
+            .ok()?
+            .as_os_str()
+            .as_encoded_bytes();
         let file = self.tracked.get(name)?;
         let is_file = file.mode & 0o170_000 == 0o100_000;
         (is_file && file.is_plain && !self.converted.contains(name)).then_some(file)
@@ -189,10 +193,6 @@ fn as_in_tree(content: Vec<u8>, size: u64) -> Option<Vec<u8>> {
         last = byte;
     }
     (converted.len() as u64 == size).then_some(converted)
-}
-
-fn facts(path: &Path) -> Option<FileFacts> {
-    rustix::fs::stat(path).ok().map(|stat| FileFacts::of(&stat))
 }
 
 fn cut(number: u64) -> u32 {

@@ -7,19 +7,23 @@
 //! listed. Owners, times, and extended attributes of files are not kept: with old times, builds would take what was
 //! restored for what they have built already.
 //!
-//! Code map: `state` (what is at a path), `blobs`, `manifest` and `store` (what is kept), `anchored_path` (a path without links),
+//! Code map: `state` (what is at a path), `blobs`, `manifest` and `store` (what is kept), `fs_node` and
+//! `anchored_path` (what is at a path without links),
 //! `walk` and `ignore_rules` (what is in a folder), `known_repository` (contents that git has), `watched_folder`, `copying`
 //! and `content` (what a command has changed), `observe` and `recorder` (one thread), `history` and `diff` (comparing), `restore`, `moved`, `other_threads`,
 //! `journal` and `error` (going back).
 
-#![cfg(unix)]
-
+#[cfg(unix)]
+mod anchored_path;
+#[cfg(windows)]
+#[path = "anchored_path_windows.rs"]
 mod anchored_path;
 mod blobs;
 mod content;
 mod copying;
 mod diff;
 mod error;
+mod fs_node;
 mod history;
 mod ignore_rules;
 mod journal;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::anchored_path::{FileFacts, FsNode};
+use crate::fs_node::{FileFacts, FsNode};
 use crate::history::PathHistory;
 use crate::journal::RestoreStep;
 use crate::state::{FileStamp, FileState, NotKept};

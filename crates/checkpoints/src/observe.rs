@@ -6,8 +6,9 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::anchored_path::{AnchoredPath, FileFacts, FsNode};
+use crate::anchored_path::AnchoredPath;
 use crate::blobs::{BlobStore, PutError};
+use crate::fs_node::{FileFacts, FsNode};
 use crate::state::{ContentHash, FileState, NotKeptReason};
 
 /// The state of a path. What cannot be opened is special, so that nothing changes it.

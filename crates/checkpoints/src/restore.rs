@@ -8,9 +8,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::anchored_path::FsNode;
 use crate::diff::position;
 use crate::error::RestoreError;
+use crate::fs_node::FsNode;
 use crate::history::{PathHistory, histories, is_wanted};
 use crate::journal::{Journal, RestoreStep, RestoredFile};
 use crate::moved::{MovedFiles, Removed};

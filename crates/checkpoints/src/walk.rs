@@ -3,18 +3,17 @@
 //! The folders of git are left out. An ignored folder is watched if little is in it, and else named as one that is not.
 
 use std::collections::HashMap;
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt as _;
+use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use parking_lot::{Condvar, Mutex};
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
-use rustix::io::Errno;
 
-use crate::anchored_path::{FileFacts, TEMPORARY_PREFIX};
+use crate::anchored_path::{facts, list};
+use crate::fs_node::{EntryKind, FileFacts, TEMPORARY_PREFIX};
 use crate::ignore_rules::IgnoreRules;
 use crate::state::{NotKept, NotKeptReason};
 
@@ -23,15 +22,6 @@ const MAX_IGNORED_ENTRIES: usize = 5_000;
 
 /// File times are less precise than the clock.
 const CLOCK_STEP: Duration = Duration::from_millis(20);
-
-/// The kind of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EntryKind {
-    File,
-    Link,
-    Folder,
-    Special,
-}
 
 /// An entry of a folder, without its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,12 +110,11 @@ pub(crate) fn walk(root: &Path, limits: &WalkLimits) -> Result<Tree, WalkError> 
     let now = SystemTime::now() - CLOCK_STEP;
     let since = now.duration_since(SystemTime::UNIX_EPOCH);
     let since = since.map_or(0, |since| since.as_nanos());
-    let facts = match rustix::fs::lstat(root) {
-        Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {
-            FileFacts::of(&stat)
-        }
-        Ok(_) | Err(Errno::NOENT) => return Ok(Tree::default()),
-        Err(errno) => return Err(WalkError::Io(errno.into())),
+    let facts = match root.symlink_metadata() {
+        Ok(found) if found.is_dir() => facts(root)?,
+        Ok(_) => return Ok(Tree::default()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Tree::default()),
+        Err(error) => return Err(WalkError::Io(error)),
     };
     let walk = Walk {
         limits,
@@ -321,46 +310,29 @@ impl Listing {
 }
 
 fn read_folder(path: &Path, ignored: bool) -> std::io::Result<Listing> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = rustix::fs::openat(CWD, path, flags, Mode::empty())?;
-    let mut entries = Vec::new();
     let mut has_repository = false;
-    for entry in Dir::read_from(&folder)? {
-        let entry = entry?;
-        let name = OsStr::from_bytes(entry.file_name().to_bytes());
-        if name == "." || name == ".." {
-            continue;
-        }
+    let listed = list(path, |name| {
         if name == ".git" {
             has_repository = codex_sandbox::has_entry(path, ".git");
-            continue;
+            return false;
         }
         // While commands run, the sandbox has empty folders with these names.
         let may_be_placeholder = name == ".codex" || name == ".agents";
-        let is_temporary = name.as_bytes().starts_with(TEMPORARY_PREFIX.as_bytes());
-        if is_temporary
-            || (may_be_placeholder && !codex_sandbox::has_entry(path, &name.to_string_lossy()))
-        {
-            continue;
-        }
-        let Ok(stat) = rustix::fs::statat(&folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)
-        else {
-            // It was removed meanwhile.
-            continue;
-        };
-        let kind = match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => EntryKind::File,
-            FileType::Symlink => EntryKind::Link,
-            FileType::Directory => EntryKind::Folder,
-            _ => EntryKind::Special,
-        };
-        entries.push(Entry {
-            name: OsString::from(name).into_boxed_os_str(),
-            kind,
-            facts: FileFacts::of(&stat),
+        let is_temporary = name
+            .as_encoded_bytes()
+            .starts_with(TEMPORARY_PREFIX.as_bytes());
+        !is_temporary
+            && (!may_be_placeholder || codex_sandbox::has_entry(path, &name.to_string_lossy()))
+    })?;
+    let mut entries: Vec<_> = listed
+        .into_iter()
+        .map(|entry| Entry {
+            name: entry.name,
+            kind: entry.kind,
+            facts: entry.facts,
             ignored,
-        });
-    }
+        })
+        .collect();
     entries.sort_unstable_by(|one, other| one.name.cmp(&other.name));
     Ok(Listing {
         entries,

@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 
 use codex_git::ObjectId;
 
-use crate::anchored_path::{FileFacts, FsNode};
 use crate::content::{Content, CopyBudget};
 use crate::copying::{Candidate, Copier, copied, open_regular, read};
+use crate::fs_node::{EntryKind, FileFacts, FsNode};
 use crate::known_repository::{KnownRepository, innermost, is_object};
 use crate::manifest::FileChange;
 use crate::observe::{file_state, not_kept, reason_of};
 use crate::state::{ContentHash, FileState, NotKept, NotKeptReason};
 use crate::store::CheckpointStore;
-use crate::walk::{Entry, EntryKind, Tree, WalkError, WalkLimits, walk};
+use crate::walk::{Entry, Tree, WalkError, WalkLimits, walk};
 
 /// More repositories in one folder are not asked.
 const MAX_REPOSITORIES: usize = 16;

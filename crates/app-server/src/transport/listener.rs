@@ -6,6 +6,7 @@
 use std::fmt;
 use std::io::{self, Cursor};
 use std::net::SocketAddr;
+#[cfg(unix)]
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;

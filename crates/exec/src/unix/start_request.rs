@@ -79,7 +79,9 @@ pub(crate) enum StartRequestError {
     Malformed(#[from] MalformedMessage),
 }
 
+// Elsewhere there are no sockets of this kind.
 #[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::os::fd::AsRawFd as _;
 

@@ -1,0 +1,111 @@
+//! Commands on every system: output, input, and who ends with whom. `processes.rs` has more, for Linux.
+#![allow(clippy::unwrap_used)]
+
+use std::ffi::OsString;
+use std::future::pending;
+use std::time::Duration;
+
+use codex_exec::{
+    CaptureLimits, Launch, Launcher, RunEnd, RunLimits, RunOutcome, SpawnError, StreamSetup, run,
+};
+use codex_sandbox::LaunchPlan;
+
+/// Far more than anything here takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[cfg(unix)]
+const SHELL: [&str; 2] = ["/bin/sh", "-c"];
+#[cfg(windows)]
+const SHELL: [&str; 2] = ["cmd.exe", "/C"];
+
+fn launcher() -> Launcher {
+    Launcher::with_helper(env!("CARGO_BIN_EXE_codex-supervisor"))
+}
+
+fn launch(command: &[&str]) -> Launch {
+    Launch {
+        command: command.iter().map(OsString::from).collect(),
+        cwd: std::env::temp_dir(),
+        inherited: std::sync::Arc::new(std::env::vars_os().collect()),
+        environment: Vec::new(),
+        streams: StreamSetup::OutputOnly,
+        plan: LaunchPlan::Unconfined,
+    }
+}
+
+fn shell(script: &str) -> Launch {
+    launch(&[SHELL[0], SHELL[1], script])
+}
+
+fn limits(timeout: Duration) -> RunLimits {
+    RunLimits {
+        timeout: Some(timeout),
+        keep: CaptureLimits::first(1024 * 1024),
+        linger: Duration::from_secs(2),
+    }
+}
+
+async fn finish(launch: Launch) -> RunOutcome {
+    let launcher = launcher();
+    let spawned = launcher.spawn(launch).await.unwrap();
+    let outcome = run(spawned, limits(PATIENCE), pending(), ()).await;
+    launcher.close().await;
+    outcome
+}
+
+fn exit_code(outcome: &RunOutcome) -> i32 {
+    match outcome.ending {
+        RunEnd::Exited(status) => status.code(),
+        ending => panic!("{ending:?}"),
+    }
+}
+
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap().replace("\r\n", "\n")
+}
+
+#[tokio::test]
+async fn output_and_exit_code_are_captured() {
+    let outcome = finish(shell("echo out&& echo err>&2&& exit 3")).await;
+    assert_eq!(exit_code(&outcome), 3);
+    assert_eq!(text(outcome.stdout.into_bytes()), "out\n");
+    assert_eq!(text(outcome.stderr.into_bytes()), "err\n");
+}
+
+#[tokio::test]
+async fn input_reaches_a_command() {
+    let mut sorting = launch(&["sort"]);
+    sorting.streams = StreamSetup::InputAndOutput;
+    let launcher = launcher();
+    let mut spawned = launcher.spawn(sorting).await.unwrap();
+    let mut input = spawned.input.take().unwrap();
+    input.write(b"b\na\n").await.unwrap();
+    input.close().await.unwrap();
+    let outcome = run(spawned, limits(PATIENCE), pending(), ()).await;
+    assert_eq!(text(outcome.stdout.into_bytes()), "a\nb\n");
+}
+
+#[tokio::test]
+async fn a_missing_program_is_an_error_of_the_command() {
+    let error = launcher().spawn(launch(&["no-such-program-here"])).await;
+    let error = error.unwrap_err();
+    assert!(
+        matches!(&error, SpawnError::Command(error) if error.kind() == std::io::ErrorKind::NotFound)
+    );
+}
+
+#[tokio::test]
+async fn a_time_limit_ends_the_whole_tree() {
+    // The inner shell holds the output open. If it lived on, the reader would wait for it.
+    let script = format!(
+        "{} {} \"{}\"",
+        SHELL[0], SHELL[1], "sleep 1000 || ping -n 1000 127.0.0.1"
+    );
+    let launcher = launcher();
+    let spawned = launcher.spawn(shell(&script)).await.unwrap();
+    let outcome = run(spawned, limits(Duration::from_millis(500)), pending(), ()).await;
+    assert_eq!(outcome.ending, RunEnd::TimedOut);
+    tokio::time::timeout(PATIENCE, launcher.close())
+        .await
+        .unwrap();
+}
