@@ -25,6 +25,10 @@ bench-threads:
     benches/thread_lists.py codex=${CODEX:-target/release/codex}
     benches/long_threads.py codex=${CODEX:-target/release/codex}
 
+# The time that searches over 10,000 threads take, and pages of a long thread; CODEX names the binary.
+bench-searches:
+    benches/searches.py codex=${CODEX:-target/release/codex}
+
 # What recording a trace costs a turn of the server; CODEX names the binary.
 bench-tracing:
     benches/tracing.py codex=${CODEX:-target/release/codex}

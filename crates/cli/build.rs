@@ -22,7 +22,12 @@ fn main() -> io::Result<()> {
     let out = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("cargo sets no OUT_DIR"))?;
     for kind in ["typescript", "json", "openrpc"] {
         println!("cargo::rerun-if-changed={}", schema.join(kind).display());
-        for surface in ["stable", "experimental"] {
+        for surface in [
+            "stable",
+            "experimental",
+            "stable-0.117",
+            "experimental-0.117",
+        ] {
             let archive = pack(&schema.join(kind).join(surface))?;
             let name = format!("{kind}-{surface}.archive");
             fs::write(Path::new(&out).join(name), archive)?;

@@ -98,7 +98,7 @@ async fn an_agent_is_a_thread_that_is_told_asks_and_reads_back() {
     assert_eq!(item["tool"], "spawnAgent");
     assert_eq!(item["status"], "completed");
     assert_eq!(item["prompt"], "make it");
-    assert_eq!(item["agentsStates"][&agent]["status"], "running");
+    assert_eq!(item["agentsStates"][&agent]["status"], "pendingInit");
     let asked = heard.iter().find(|message| message["method"] == QUESTION);
     assert_eq!(asked.unwrap()["params"]["threadId"], agent.as_str());
     assert_eq!(end_of(false)["turn"]["items"][1]["exitCode"], 0);

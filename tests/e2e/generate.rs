@@ -46,6 +46,10 @@ fn read_below(folder: &Path) -> BTreeMap<PathBuf, String> {
 #[test]
 fn typescript() {
     check("generate-ts", &[], "schema/typescript/stable");
+    let older = ["--for", "0.117"];
+    check("generate-ts", &older, "schema/typescript/stable-0.117");
+    let all = ["--for", "0.117", "--experimental"];
+    check("generate-ts", &all, "schema/typescript/experimental-0.117");
     check(
         "generate-ts",
         &["--experimental"],
@@ -56,6 +60,8 @@ fn typescript() {
 #[test]
 fn json_schema() {
     check("generate-json-schema", &[], "schema/json/stable");
+    let older = ["--for", "0.117"];
+    check("generate-json-schema", &older, "schema/json/stable-0.117");
     check(
         "generate-json-schema",
         &["--experimental"],
@@ -66,6 +72,8 @@ fn json_schema() {
 #[test]
 fn openrpc() {
     check("generate-openrpc", &[], "schema/openrpc/stable");
+    let older = ["--for", "0.117"];
+    check("generate-openrpc", &older, "schema/openrpc/stable-0.117");
     check(
         "generate-openrpc",
         &["--experimental"],

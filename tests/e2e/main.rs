@@ -102,6 +102,7 @@ mod newer_clients;
 mod newer_homes;
 mod newer_methods;
 mod newer_requests;
+mod newer_search;
 mod newer_state;
 #[cfg(target_os = "linux")]
 mod notices;

@@ -421,7 +421,9 @@ async fn newer_clients_ask_for_a_thread_and_for_less() {
     let params = json!({ "name": "own", "threadId": thread });
     let reply = test.call("mcpServer/oauth/login", params).await;
     come_back(reply["result"]["authorizationUrl"].as_str().unwrap()).await;
-    let expected = json!({ "name": "own", "success": true, "threadId": thread });
+    let login = reply["result"]["loginId"].clone();
+    assert!(login.is_string(), "{reply}");
+    let expected = json!({ "loginId": login, "name": "own", "success": true, "threadId": thread });
     assert_eq!(test.completed().await, expected);
     let nobody = json!({ "threadId": "01a2044c-9e35-7640-8dc5-69a36d1dacdd" });
     let reply = test.call("mcpServerStatus/list", nobody).await;

@@ -162,7 +162,13 @@ async fn a_command_of_a_person_ends_when_its_time_is_up() {
         .await
         .unwrap();
     let ended = server.wait_for("item/completed").await.unwrap();
-    assert_eq!(ended["params"]["item"]["status"], "failed");
+    let item = &ended["params"]["item"];
+    assert_eq!(
+        (&item["status"], &item["exitCode"]),
+        (&json!("failed"), &json!(-1))
+    );
+    let output = item["aggregatedOutput"].as_str().unwrap();
+    assert!(output.contains("timed out"), "{output}");
     let refused = server
         .call("thread/shellCommand", command(-1))
         .await

@@ -4,14 +4,14 @@ use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::setup::{experimental_server, scripted_home, server};
+use crate::setup::{experimental_server, home_with, scripted_config, scripted_home, server};
 use crate::soak::message;
 
 /// A thread with a model that has this to say.
 pub(crate) struct ScriptedThread {
     pub(crate) server: AppServer,
     pub(crate) model: ModelServer,
-    _home: TempDir,
+    home: TempDir,
     pub(crate) thread: Value,
 }
 
@@ -24,9 +24,15 @@ impl ScriptedThread {
         Self {
             server,
             model,
-            _home: home,
+            home,
             thread,
         }
+    }
+
+    /// Ends the server, and keeps its home folder.
+    pub(crate) async fn into_home(self) -> TempDir {
+        self.server.finish().await.unwrap();
+        self.home
     }
 
     fn id(&self) -> Value {
@@ -543,4 +549,112 @@ async fn a_turn_may_begin_with_what_a_tool_answered() {
     );
     assert_eq!(input.matches("\"done\"").count(), 1, "{input}");
     scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn permissions_of_the_configuration_are_listed_and_chosen() {
+    let model = ModelServer::start([message(0, "done")]).await.unwrap();
+    let tables = "default_permissions = \":workspace\"\n[permissions.mine]\nextends = \":workspace\"\n\
+         description = \"For me\"\n[permissions.mine.filesystem]\n\"/opt\" = \"write\"\n";
+    let home = home_with(&scripted_config(&model, tables));
+    let mut server = experimental_server(&home).await;
+    let listed = server.result("permissionProfile/list", json!({})).await;
+    let mine = json!({ "id": "mine", "description": "For me", "allowed": true });
+    assert_eq!(listed["data"][3], mine, "{listed}");
+    let chosen = json!({ "id": "mine", "extends": ":workspace" });
+    let started = server
+        .result("thread/start", json!({ "permissions": "mine" }))
+        .await;
+    assert_eq!(started["activePermissionProfile"], chosen);
+    assert_eq!(
+        started["sandbox"]["writableRoots"],
+        json!(["/opt"]),
+        "{started}"
+    );
+    // A running thread can be given them too.
+    let started = server.result("thread/start", json!({})).await;
+    assert_eq!(started["activePermissionProfile"]["id"], ":workspace");
+    let thread = started["thread"]["id"].clone();
+    let change = json!({ "threadId": thread, "permissions": "mine" });
+    server.result("thread/settings/update", change).await;
+    let updated = server.wait_for("thread/settings/updated").await.unwrap();
+    let settings = &updated["params"]["threadSettings"];
+    assert_eq!(settings["activePermissionProfile"], chosen);
+    assert_eq!(settings["sandboxPolicy"]["writableRoots"], json!(["/opt"]));
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn without_an_environment_there_are_no_commands() {
+    let params = json!({ "environments": [] });
+    let mut scripted = ScriptedThread::start([message(0, "done")], params).await;
+    assert_eq!(scripted.thread["thread"]["environments"], json!([]));
+    scripted.turn(json!({})).await;
+    let tools = scripted.model.request(0).await.json()["tools"].to_string();
+    for tool in ["exec_command", "shell", "apply_patch", "view_image"] {
+        assert!(!tools.contains(&format!("\"{tool}\"")), "{tool} in {tools}");
+    }
+    assert!(tools.contains("update_plan"), "{tools}");
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn providers_are_added_and_changed() {
+    let model = ModelServer::start([]).await.unwrap();
+    let home = scripted_home(&model, "");
+    let mut server = experimental_server(&home).await;
+    let method = "modelProvider/config/write";
+    let write = |settings: Value| {
+        let mut settings = settings;
+        settings["type"] = "customGateway".into();
+        json!({ "settings": settings })
+    };
+    let new = write(json!({ "name": "My Gate", "baseUrl": "http://127.0.0.1:1/v1" }));
+    let added = server.result(method, new).await;
+    assert_eq!(added["provider"]["id"], "my-gate");
+    let change = json!({ "providerId": "my-gate", "envKey": "GATE_KEY" });
+    let changed = server.result(method, write(change)).await;
+    let auth = json!({ "mode": "environmentVariable", "envKey": "GATE_KEY" });
+    assert_eq!(changed["provider"]["settings"]["auth"], auth);
+    let change = json!({ "providerId": "my-gate", "envKey": null });
+    let changed = server.result(method, write(change)).await;
+    assert_eq!(
+        changed["provider"]["settings"]["auth"],
+        json!({ "mode": "none" })
+    );
+    assert_eq!(changed["provider"]["baseUrl"], "http://127.0.0.1:1/v1");
+    for wrong in [
+        json!({ "name": "Nowhere" }),
+        json!({ "providerId": "openai", "name": "Mine" }),
+        json!({ "providerId": "gone", "name": "Mine" }),
+        json!({ "providerId": "my-gate", "baseUrl": "no address" }),
+    ] {
+        let refused = server.call(method, write(wrong)).await.unwrap();
+        assert_eq!(refused["error"]["code"], -32600, "{refused}");
+    }
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn goals_can_be_switched_off() {
+    let model = ModelServer::start([]).await.unwrap();
+    let home = scripted_home(&model, "features.goals = false");
+    let mut server = experimental_server(&home).await;
+    let thread = server.start_thread().await;
+    let asked = json!({ "threadId": thread, "objective": "Ship it" });
+    let refused = server.call("thread/goal/set", asked).await.unwrap();
+    assert_eq!(refused["error"]["message"], "goals feature is disabled");
+    let listed = server.result("experimentalFeature/list", json!({})).await;
+    let listed = listed["data"].as_array().unwrap();
+    let goals = listed.iter().find(|one| one["name"] == "goals").unwrap();
+    assert_eq!(
+        (&goals["enabled"], &goals["defaultEnabled"]),
+        (&json!(false), &json!(true))
+    );
+    let other = listed
+        .iter()
+        .find(|one| one["name"] == "plugin_hooks")
+        .unwrap();
+    assert_eq!(other["stage"], "removed");
+    server.finish().await.unwrap();
 }

@@ -75,6 +75,25 @@ async fn an_active_goal_starts_turns_until_it_pauses() {
 }
 
 #[tokio::test]
+async fn a_fork_may_take_the_goal_along() {
+    let replies = (0..2).map(|number| message(number, "done"));
+    let mut scripted = ScriptedThread::start(replies, json!({})).await;
+    scripted.turn(json!({})).await;
+    let goal = json!({ "objective": "Ship it", "status": "paused" });
+    scripted.call("thread/goal/set", goal).await;
+    let main = scripted.thread["thread"]["id"].clone();
+    let server = &mut scripted.server;
+    for (is_deferred, objective) in [(false, Value::Null), (true, json!("Ship it"))] {
+        let params = json!({ "threadId": main, "deferGoalContinuation": is_deferred });
+        let forked = server.result("thread/fork", params).await;
+        let fork = json!({ "threadId": forked["thread"]["id"] });
+        let goal = server.result("thread/goal/get", fork).await;
+        assert_eq!(goal["goal"]["objective"], objective);
+    }
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
 async fn a_queued_message_starts_when_the_thread_is_idle() {
     let mut scripted =
         ScriptedThread::start([message(0, "one"), message(1, "two")], json!({})).await;

@@ -205,11 +205,11 @@ async fn features_are_switched_for_the_process_unless_settings_say_otherwise() {
         (&config["features"]["apps"], &config["features"]["plugins"]),
         (&json!(false), &json!(true))
     );
-    let page = json!({ "cursor": "99" });
+    let page = json!({ "cursor": "999" });
     let reply = server.call("experimentalFeature/list", page).await.unwrap();
     assert_eq!(
         reply["error"]["message"],
-        "cursor 99 exceeds total feature flags 54"
+        "cursor 999 exceeds total feature flags 218"
     );
     server.finish().await.unwrap();
 }

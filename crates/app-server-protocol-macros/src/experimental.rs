@@ -120,7 +120,11 @@ fn check_fields(
         checks.push(match mark {
             Mark::Experimental(descriptor) => {
                 members.push(member(&serde.field_name(field)?, &descriptor));
-                let used = is_used(&field.ty, &value);
+                let used = if read_option(&field.attrs) {
+                    quote!((#value).is_some())
+                } else {
+                    is_used(&field.ty, &value)
+                };
                 quote!(if #used { return ::core::option::Option::Some(#descriptor); })
             }
             Mark::Nested => quote! {
@@ -189,6 +193,28 @@ fn member(wire_name: &str, descriptor: &LitStr) -> TokenStream {
     quote!(::codex_protocol::ExperimentalMember { name: #wire_name, descriptor: #descriptor })
 }
 
+/// Whether an optional member counts as used even if it is an empty list: `#[experimental("…", even_empty)]`.
+fn read_option(attributes: &[Attribute]) -> bool {
+    let mut marks = attributes
+        .iter()
+        .filter(|a| a.path().is_ident("experimental"));
+    marks.any(|mark| matches!(mark.parse_args_with(descriptor_and_option), Ok((_, true))))
+}
+
+fn descriptor_and_option(input: syn::parse::ParseStream<'_>) -> syn::Result<(LitStr, bool)> {
+    let descriptor = input.parse()?;
+    if input.is_empty() {
+        return Ok((descriptor, false));
+    }
+    input.parse::<syn::Token![,]>()?;
+    let option: Ident = input.parse()?;
+    if option == "even_empty" {
+        Ok((descriptor, true))
+    } else {
+        Err(syn::Error::new_spanned(option, "expected `even_empty`"))
+    }
+}
+
 fn read_mark(attributes: &[Attribute]) -> syn::Result<Option<Mark>> {
     let Some(attribute) = attributes
         .iter()
@@ -196,7 +222,7 @@ fn read_mark(attributes: &[Attribute]) -> syn::Result<Option<Mark>> {
     else {
         return Ok(None);
     };
-    if let Ok(descriptor) = attribute.parse_args::<LitStr>() {
+    if let Ok((descriptor, _)) = attribute.parse_args_with(descriptor_and_option) {
         return Ok(Some(Mark::Experimental(descriptor)));
     }
     let word: Ident = attribute.parse_args()?;

@@ -4,25 +4,27 @@ use std::path::Path;
 use std::{fs, io};
 
 use codex_app_server_protocol::export;
-use codex_app_server_protocol::export::{GeneratedFile, Surface};
+use codex_app_server_protocol::export::{GeneratedFile, Release, Surface};
 
 fn main() -> io::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    for (surface, name) in [
-        (Surface::Stable, "stable"),
-        (Surface::Experimental, "experimental"),
+    for (surface, release, name) in [
+        (Surface::Stable, Release::Current, "stable"),
+        (Surface::Experimental, Release::Current, "experimental"),
+        (Surface::Stable, Release::V0_117, "stable-0.117"),
+        (Surface::Experimental, Release::V0_117, "experimental-0.117"),
     ] {
         replace(
             &root.join("schema/typescript").join(name),
-            export::typescript(surface),
+            export::typescript(surface, release),
         )?;
         replace(
             &root.join("schema/json").join(name),
-            export::json_schema(surface),
+            export::json_schema(surface, release),
         )?;
         replace(
             &root.join("schema/openrpc").join(name),
-            export::openrpc(surface),
+            export::openrpc(surface, release),
         )?;
     }
     let tables = export::method_tables();

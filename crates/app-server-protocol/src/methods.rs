@@ -311,6 +311,17 @@ method_table! {
         #[experimental]
         ThreadQueueUpdate = "thread/queue/update":
             ThreadQueueUpdateParams => ThreadQueueUpdateResponse;
+        /// Searches the messages of all threads.
+        #[experimental]
+        ThreadSearch = "thread/search": ThreadSearchParams => ThreadSearchResponse;
+        /// Searches the messages of one thread.
+        #[experimental]
+        ThreadSearchOccurrences = "thread/searchOccurrences":
+            ThreadSearchOccurrencesParams => ThreadSearchOccurrencesResponse;
+        /// Pages through everything that happened in a thread.
+        #[experimental]
+        ThreadTimelineList = "thread/timeline/list":
+            ThreadTimelineListParams => ThreadTimelineListResponse;
         /// Marks a thread as read or unread.
         #[experimental]
         ThreadReadStateUpdate = "thread/readState/update":

@@ -3,9 +3,39 @@
 //! A client that uses one of them is newer than that release. What later releases brought is otherwise sent
 //! to every client: receivers skip members and notifications that they do not know.
 
-/// Whether a method of clients is newer than 0.117.
+mod members;
+mod methods;
+
+use members::MEMBERS;
+use methods::METHODS;
+
+/// The minor version of the last release with the older vocabulary.
+const OLDER: u32 = 117;
+
+/// Whether `clientInfo` is that of an official client of a release after 0.117. Their version is the release.
+pub fn is_newer_client(name: &str, version: &str) -> bool {
+    let minor = version
+        .strip_prefix("0.")
+        .and_then(|rest| rest.split('.').next());
+    let minor: Option<u32> = minor.and_then(|minor| minor.parse().ok());
+    name.starts_with("codex") && minor.is_some_and(|minor| minor > OLDER)
+}
+
+/// Whether a method, in either direction, is newer than 0.117.
 pub fn is_newer_method(method: &str) -> bool {
-    NEWER_METHODS.binary_search(&method).is_ok()
+    release_of(method).is_some()
+}
+
+/// The release that brought a method; none if 0.117 has it.
+pub(crate) fn release_of(method: &str) -> Option<&'static str> {
+    let found = METHODS.binary_search_by_key(&method, |(name, _)| name);
+    found.ok().map(|at| METHODS[at].1)
+}
+
+/// What of a type is newer than 0.117: a member, `variant.member`, or `=variant`.
+pub(crate) fn newer_members(ty: &str) -> &'static [&'static str] {
+    let found = MEMBERS.binary_search_by_key(&ty, |(name, _)| name);
+    found.map_or(&[], |at| MEMBERS[at].1)
 }
 
 /// The members of a method's params that are newer than 0.117; empty for methods that are newer as a whole.
@@ -13,128 +43,6 @@ pub fn newer_params(method: &str) -> &'static [&'static str] {
     let found = NEWER_PARAMS.binary_search_by_key(&method, |(name, _)| name);
     found.map_or(&[], |at| NEWER_PARAMS[at].1)
 }
-
-/// Sorted, for the search.
-const NEWER_METHODS: &[&str] = &[
-    "account/bedrock/checkGovCloudRequirements",
-    "account/bedrock/discover",
-    "account/bedrock/setup",
-    "account/gatewayOAuth/cancel",
-    "account/gatewayOAuth/login",
-    "account/gatewayOAuth/read",
-    "account/gcp/setup",
-    "account/rateLimitResetCredit/consume",
-    "account/securitySetup/read",
-    "account/sendAddCreditsNudgeEmail",
-    "account/usage/read",
-    "account/workspaceMessages/read",
-    "accountSession/list",
-    "accountSession/switch",
-    "app/installed",
-    "app/read",
-    "environment/add",
-    "environment/info",
-    "environment/status",
-    "externalAgentConfig/import/readHistories",
-    "externalAgentConfig/import/recordHistory",
-    "feedback/save",
-    "hooks/list",
-    "marketplace/add",
-    "marketplace/remove",
-    "marketplace/upgrade",
-    "mcpServer/event/stream/start",
-    "mcpServer/event/stream/stop",
-    "mcpServer/resource/read",
-    "mcpServer/tool/call",
-    "memory/reset",
-    "memory/status",
-    "modelProvider/capabilities/read",
-    "modelProvider/config/write",
-    "modelProvider/list",
-    "permissionProfile/list",
-    "plugin/installed",
-    "plugin/reconcile",
-    "plugin/search",
-    "plugin/share/checkout",
-    "plugin/share/delete",
-    "plugin/share/list",
-    "plugin/share/save",
-    "plugin/share/updateTargets",
-    "plugin/skill/read",
-    "process/kill",
-    "process/resizePty",
-    "process/spawn",
-    "process/writeStdin",
-    "project/create",
-    "project/delete",
-    "project/import",
-    "project/list",
-    "project/move",
-    "project/read",
-    "project/update",
-    "remoteControl/client/list",
-    "remoteControl/client/revoke",
-    "remoteControl/disable",
-    "remoteControl/enable",
-    "remoteControl/pairing/start",
-    "remoteControl/pairing/status",
-    "remoteControl/status/read",
-    "rollout/compress",
-    "server/diagnostics",
-    "skills/extraRoots/set",
-    "thread/approveGuardianDeniedAction",
-    "thread/attachment/add",
-    "thread/attachment/list",
-    "thread/attachment/remove",
-    "thread/attachmentOwner/list",
-    "thread/backgroundTerminals/list",
-    "thread/backgroundTerminals/terminate",
-    "thread/checkpoint/diff",
-    "thread/checkpoint/list",
-    "thread/checkpoint/restore",
-    "thread/delete",
-    "thread/goal/clear",
-    "thread/goal/get",
-    "thread/goal/set",
-    "thread/guardianReview",
-    "thread/inject_items",
-    "thread/items/list",
-    "thread/items/read",
-    "thread/memory/read",
-    "thread/memoryMode/set",
-    "thread/prediction/request",
-    "thread/prepareApprovedPlan",
-    "thread/queue/add",
-    "thread/queue/delete",
-    "thread/queue/list",
-    "thread/queue/reorder",
-    "thread/queue/start",
-    "thread/queue/update",
-    "thread/readState/update",
-    "thread/realtime/appendSpeech",
-    "thread/realtime/listVoices",
-    "thread/revert",
-    "thread/sample",
-    "thread/sample/cancel",
-    "thread/search",
-    "thread/searchOccurrences",
-    "thread/section/move",
-    "thread/settings/update",
-    "thread/timeline/list",
-    "thread/turns/list",
-    "threadSection/create",
-    "threadSection/delete",
-    "threadSection/list",
-    "threadSection/update",
-    "turn/continue",
-    "turn/settings/update",
-    "userVerification/cancel",
-    "userVerification/delete",
-    "userVerification/enroll",
-    "userVerification/status",
-    "userVerification/verify",
-    "windowsSandbox/readiness",
-];
 
 /// Sorted by method, for the search.
 const NEWER_PARAMS: &[(&str, &[&str])] = &[
@@ -287,14 +195,28 @@ const NEWER_PARAMS: &[(&str, &[&str])] = &[
 
 #[cfg(test)]
 mod tests {
+    use super::methods::OWN;
     use super::*;
 
     #[test]
+    fn official_clients_have_the_version_of_their_release() {
+        assert!(is_newer_client("codex-tui", "0.169.0"));
+        assert!(is_newer_client("codex_sdk", "0.118.0-alpha.2"));
+        assert!(!is_newer_client("codex-tui", "0.117.0"));
+        assert!(!is_newer_client("codex-acp", "2.6.0"));
+        assert!(!is_newer_client("another", "0.169.0"));
+        assert!(!is_newer_client("codex", "0.x"));
+    }
+
+    #[test]
     fn the_lists_are_sorted() {
-        assert!(NEWER_METHODS.is_sorted());
+        assert!(METHODS.is_sorted());
+        assert!(MEMBERS.is_sorted_by_key(|(ty, _)| ty));
         assert!(NEWER_PARAMS.is_sorted_by_key(|(method, _)| method));
         assert!(is_newer_method("thread/goal/set"));
         assert!(!is_newer_method("thread/start"));
+        assert_eq!(release_of("thread/goal/set"), Some("0.140"));
+        assert_eq!(release_of("hook/run"), Some(OWN));
         assert!(newer_params("thread/resume").contains(&"excludeTurns"));
     }
 }

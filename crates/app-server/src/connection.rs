@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use bytes::Bytes;
+use codex_app_server_protocol::releases::is_newer_client;
 use codex_app_server_protocol::rpc::{ErrorResponse, OutgoingRequest, RequestId};
 use codex_app_server_protocol::v2::{ApprovalsReviewer, InitializeCapabilities, InitializeParams};
 use codex_app_server_protocol::{RequestMethod, ServerNotification, ServerRequest};
@@ -111,7 +112,8 @@ impl Connection {
     /// Completes the handshake. Returns false if it was complete before.
     pub(crate) fn initialize(&self, params: InitializeParams) -> bool {
         let capabilities = params.capabilities;
-        if capabilities.as_ref().is_some_and(uses_newer) {
+        let (name, version) = (&params.client_info.name, &params.client_info.version);
+        if capabilities.as_ref().is_some_and(uses_newer) || is_newer_client(name, version) {
             self.note_newer();
         }
         let experimental = capabilities

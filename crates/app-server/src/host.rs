@@ -213,6 +213,9 @@ pub trait Host: Debug + Send + Sync + 'static {
     /// The configured model provider. Threads without one in their file have it.
     fn default_provider(&self) -> String;
 
+    /// Whether threads may have goals.
+    fn has_goals(&self) -> bool;
+
     /// The base of relative paths.
     fn working_folder(&self) -> &Path;
 

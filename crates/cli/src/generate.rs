@@ -20,13 +20,24 @@ pub(crate) struct GenerateArguments {
     /// Include experimental parts, which clients must opt into.
     #[arg(long)]
     experimental: bool,
+    /// The release of the clients: without the methods and members that came after it.
+    #[arg(long = "for", value_name = "RELEASE")]
+    release: Option<ClientRelease>,
+}
+
+/// A release whose vocabulary can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum ClientRelease {
+    #[value(name = "0.117")]
+    V0_117,
 }
 
 pub(crate) fn run(arguments: &GenerateArguments, surfaces: &Surfaces) -> anyhow::Result<()> {
-    let archive = if arguments.experimental {
-        &surfaces.experimental
-    } else {
-        &surfaces.stable
+    let archive = match (arguments.release, arguments.experimental) {
+        (None, false) => &surfaces.stable,
+        (None, true) => &surfaces.experimental,
+        (Some(ClientRelease::V0_117), false) => &surfaces.older_stable,
+        (Some(ClientRelease::V0_117), true) => &surfaces.older_experimental,
     };
     let mut created = HashSet::new();
     archive.for_each_file(|path, text| {

@@ -396,6 +396,13 @@ impl Host for EngineHost {
         self.configuration.startup().model.provider_id.clone()
     }
 
+    fn has_goals(&self) -> bool {
+        self.configuration
+            .startup()
+            .features
+            .enabled(Feature::Goals)
+    }
+
     fn working_folder(&self) -> &Path {
         self.configuration.cwd()
     }

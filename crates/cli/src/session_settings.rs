@@ -112,6 +112,8 @@ pub(crate) fn session_parts(
         approvals_reviewer,
         sandbox_policy,
         permissions,
+        // Clients choose among them at run time.
+        configured_permissions: _,
         allow_login_shell,
         background_terminal_max_timeout,
         web_search,
@@ -228,15 +230,15 @@ struct ProjectInstructions {
 }
 
 impl InstructionFiles for ProjectInstructions {
-    fn read(&self, cwd: &Path) -> Option<String> {
+    fn read(&self, cwd: Option<&Path>) -> Option<String> {
         let docs = self.settings.read(&self.home, cwd);
         if let Some(error) = docs.error {
-            tracing::warn!(cwd = %cwd.display(), %error, "cannot read the project's instructions");
+            tracing::warn!(?cwd, %error, "cannot read the project's instructions");
         }
         docs.text
     }
 
-    fn sources(&self, cwd: &Path) -> Vec<PathBuf> {
+    fn sources(&self, cwd: Option<&Path>) -> Vec<PathBuf> {
         self.settings.read(&self.home, cwd).files
     }
 }

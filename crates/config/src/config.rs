@@ -25,6 +25,7 @@ pub use agents::{AgentRole, AgentSettings};
 pub(crate) use decode_file::decode_file;
 pub use instructions::Instructions;
 pub use model::{ModelCatalog, ModelSettings};
+pub use permissions::ConfiguredPermissions;
 pub use plugins::PluginSettings;
 pub use policy::PolicySettings;
 pub use request::{LoadRequest, RequestParams};

@@ -2,12 +2,14 @@
 
 mod feature;
 mod host;
+mod newer;
 mod notices;
 mod resolve;
 mod set;
 
 pub use feature::{BetaTexts, Feature, FeatureStage};
 pub use host::{HOST_FEATURES, HostFeatureError};
+pub use newer::FEATURES_WITHOUT_EFFECT;
 pub use notices::DeprecationNotice;
 pub(crate) use notices::deprecation_notices;
 pub(crate) use resolve::{FeatureLevel, resolve};

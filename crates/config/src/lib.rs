@@ -55,8 +55,8 @@ pub use edit::{
 pub use environment::{Environment, EnvironmentVariables, ManagedPreferences};
 pub use error::{ConfigError, FileError, ReferencedFileError, SettingError};
 pub use features::{
-    BetaTexts, DeprecationNotice, Feature, FeatureSet, FeatureStage, HOST_FEATURES,
-    HostFeatureError,
+    BetaTexts, DeprecationNotice, FEATURES_WITHOUT_EFFECT, Feature, FeatureSet, FeatureStage,
+    HOST_FEATURES, HostFeatureError,
 };
 pub use home::{HomeError, resolve_home};
 pub use hook_layers::HookLayer;

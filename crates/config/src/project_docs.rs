@@ -54,11 +54,12 @@ impl ProjectDocSettings {
         }
     }
 
-    /// Reads the files for a working folder.
-    pub fn read(&self, home: &Path, cwd: &Path) -> ProjectDocs {
+    /// Reads the user's own file, and the files for a working folder.
+    pub fn read(&self, home: &Path, cwd: Option<&Path>) -> ProjectDocs {
         let mut docs = ProjectDocs::default();
         let global = read_global(home, &mut docs.files);
-        let project = self.read_project(cwd).unwrap_or_else(|error| {
+        let project = cwd.map_or(Ok(Vec::new()), |cwd| self.read_project(cwd));
+        let project = project.unwrap_or_else(|error| {
             docs.error = Some(error);
             Vec::new()
         });
@@ -170,7 +171,7 @@ mod tests {
     fn check(files: &[(&str, &[u8])], settings: &str, expected: Option<&str>) {
         let folders = folders(files);
         let settings = ProjectDocSettings::from_file(&toml::from_str(settings).unwrap());
-        let docs = settings.read(&folders.home, &folders.cwd);
+        let docs = settings.read(&folders.home, Some(&folders.cwd));
         assert_eq!(docs.text.as_deref(), expected);
         assert!(docs.error.is_none());
     }
@@ -229,7 +230,7 @@ mod tests {
     fn a_folder_that_is_gone_leaves_the_global_text() {
         let folders = folders(&[("home/AGENTS.md", b"global")]);
         let settings = ProjectDocSettings::from_file(&ConfigFile::default());
-        let docs = settings.read(&folders.home, &folders.root.join("gone"));
+        let docs = settings.read(&folders.home, Some(&folders.root.join("gone")));
         assert_eq!(docs.text.as_deref(), Some("global"));
         assert!(docs.error.is_some());
     }

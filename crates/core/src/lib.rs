@@ -43,6 +43,7 @@ pub use config::{
     RecordedAnswer, RecordedFailure, ReplaySource, RoleUnavailable, Roles, SessionConfig,
     ToolApproval, TurnEnded, WebSearch,
 };
+pub use context::plan_mode_instructions;
 pub use events::{EventReceiver, older_delta};
 pub use history::{UnfinishedCall, UnfinishedTurn, first_user_text};
 pub use input::{ToolOutput, TurnInput};

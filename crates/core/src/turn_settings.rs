@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use codex_model_client::{ModelInfo, TurnState};
 use codex_plugins::InstalledPlugin;
 use codex_protocol::{
-    ApprovalsReviewer, AskForApproval, CollaborationMode, Personality, ReasoningSummary,
-    SandboxPolicy, ServiceTier, ThreadLimits, UsageLimits, Verbosity,
+    ActivePermissions, ApprovalsReviewer, AskForApproval, CollaborationMode, Personality,
+    ReasoningSummary, SandboxPolicy, ServiceTier, ThreadLimits, UsageLimits, Verbosity,
 };
 use codex_skills::SkillSet;
 use serde_json::Value;
@@ -32,7 +32,7 @@ pub(crate) struct TurnSettings {
     pub(crate) cwd: PathBuf,
     pub(crate) approval_policy: AskForApproval,
     pub(crate) sandbox_policy: SandboxPolicy,
-    pub(crate) permission_profile: Option<String>,
+    pub(crate) permission_profile: Option<ActivePermissions>,
     /// The limits of the thread.
     pub(crate) limits: ThreadLimits,
     /// Those of this turn alone.
@@ -68,6 +68,11 @@ pub(crate) struct TurnSettings {
 }
 
 impl TurnSettings {
+    /// The first turn of the work that this turn is part of.
+    pub(crate) fn root_turn(&self) -> &str {
+        self.root_turn_id.as_deref().unwrap_or(&self.id)
+    }
+
     /// Resolves a path of the model.
     pub(crate) fn resolve(&self, path: &str) -> PathBuf {
         match path {

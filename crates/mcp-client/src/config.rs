@@ -53,6 +53,16 @@ pub enum McpServerTransport {
 }
 
 impl McpServerConfig {
+    /// The origin of a server that is reached over HTTP.
+    #[must_use]
+    pub fn http_origin(&self) -> Option<String> {
+        let McpServerTransport::Http { url, .. } = &self.transport else {
+            return None;
+        };
+        let url = reqwest::Url::parse(url).ok()?;
+        Some(url.origin().ascii_serialization())
+    }
+
     /// Whether a tool is offered.
     #[must_use]
     pub fn allows(&self, tool: &str) -> bool {

@@ -30,6 +30,16 @@ pub struct ListPage<T> {
     pub items: Vec<T>,
     /// The cursor of the next page, if there is one.
     pub next: Option<String>,
+    /// What the server says beside the entries.
+    pub meta: Option<Value>,
+}
+
+/// What a server says about itself in the handshake, unchanged.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct McpServerFacts {
+    /// Its name and version, and what else describes it.
+    pub info: Option<Value>,
+    pub capabilities: Option<Value>,
 }
 
 /// A connection to an MCP server. Dropping the last clone closes it and ends the server's program.
@@ -43,6 +53,7 @@ struct ConnectionState {
     next_id: AtomicU64,
     version: String,
     wants_sandbox_states: AtomicBool,
+    facts: Mutex<McpServerFacts>,
     /// How many sessions were started. Locked while a session is restarted.
     sessions: Mutex<u64>,
     closed: CancellationToken,
@@ -78,6 +89,7 @@ impl McpConnection {
             next_id: AtomicU64::new(0),
             version: version.to_owned(),
             wants_sandbox_states: AtomicBool::default(),
+            facts: Mutex::default(),
             sessions: Mutex::new(0),
             closed,
         }))
@@ -112,6 +124,10 @@ impl McpConnection {
         let answer = self.once("initialize", params, limit).await?;
         let wants = !answer["capabilities"]["experimental"][SANDBOX_STATE_CAPABILITY].is_null();
         self.0.wants_sandbox_states.store(wants, Ordering::Relaxed);
+        *self.0.facts.lock().await = McpServerFacts {
+            info: some(&answer["serverInfo"]),
+            capabilities: some(&answer["capabilities"]),
+        };
         let version = answer["protocolVersion"]
             .as_str()
             .unwrap_or(PROTOCOL_VERSION);
@@ -126,11 +142,16 @@ impl McpConnection {
             }))
     }
 
-    /// All tools of the server.
+    /// What the server said about itself in the handshake.
+    pub async fn facts(&self) -> McpServerFacts {
+        self.0.facts.lock().await.clone()
+    }
+
+    /// All tools of the server, and what it says beside the list.
     ///
     /// # Errors
     /// The server returns an error or does not reply in time.
-    pub async fn tools(&self, limit: Duration) -> Result<Vec<Tool>, McpError> {
+    pub async fn tools(&self, limit: Duration) -> Result<(Vec<Tool>, Option<Value>), McpError> {
         self.all("tools/list", "tools", limit).await
     }
 
@@ -176,7 +197,8 @@ impl McpConnection {
     /// # Errors
     /// The server returns an error or does not reply in time.
     pub async fn all_resources(&self, limit: Duration) -> Result<Vec<Resource>, McpError> {
-        self.all("resources/list", "resources", limit).await
+        let listed = self.all("resources/list", "resources", limit).await;
+        listed.map(|(resources, _)| resources)
     }
 
     /// All resource templates of the server.
@@ -187,8 +209,8 @@ impl McpConnection {
         &self,
         limit: Duration,
     ) -> Result<Vec<ResourceTemplate>, McpError> {
-        self.all("resources/templates/list", "resourceTemplates", limit)
-            .await
+        let listed = self.all("resources/templates/list", "resourceTemplates", limit);
+        listed.await.map(|(templates, _)| templates)
     }
 
     /// Reads a resource and returns the server's result unchanged.
@@ -219,19 +241,22 @@ impl McpConnection {
         sent.await.map(drop)
     }
 
-    /// Requests all pages of a list.
+    /// Requests all pages of a list. The metadata is that of the first page.
     async fn all<T: DeserializeOwned>(
         &self,
         method: &'static str,
         key: &str,
         limit: Duration,
-    ) -> Result<Vec<T>, McpError> {
-        let (mut all, mut cursor) = (Vec::new(), None::<String>);
+    ) -> Result<(Vec<T>, Option<Value>), McpError> {
+        let (mut all, mut meta, mut cursor) = (Vec::new(), None, None::<String>);
         for _ in 0..MAX_PAGES {
             let page = self.page_of(method, key, cursor.as_deref(), limit).await?;
+            if cursor.is_none() {
+                meta = page.meta;
+            }
             all.extend(page.items);
             match page.next {
-                None => return Ok(all),
+                None => return Ok((all, meta)),
                 Some(next) if Some(&next) == cursor.as_ref() => break,
                 next => cursor = next,
             }
@@ -253,7 +278,8 @@ impl McpConnection {
         let mut answer = self.request(method, params, limit).await?;
         let next = answer["nextCursor"].as_str().map(str::to_owned);
         let items = read(method, answer[key].take())?;
-        Ok(ListPage { items, next })
+        let meta = some(&answer["_meta"]);
+        Ok(ListPage { items, next, meta })
     }
 
     /// Sends a request; if the session has expired, starts a new one and sends the request again.
@@ -366,6 +392,10 @@ async fn send_queued(
     }
     dispatcher.lose(McpError::Closed);
     transport.close().await;
+}
+
+fn some(value: &Value) -> Option<Value> {
+    (!value.is_null()).then(|| value.clone())
 }
 
 fn read<T: DeserializeOwned>(method: &'static str, answer: Value) -> Result<T, McpError> {

@@ -92,6 +92,8 @@ pub struct RunningMcpServer {
     pub connection: McpConnection,
     /// The tools that the configuration enables.
     pub tools: Vec<Tool>,
+    /// What the server says beside the list of its tools.
+    pub tool_list_meta: Option<serde_json::Value>,
 }
 
 impl McpConnector {
@@ -112,13 +114,14 @@ impl McpConnector {
         let limit = server.startup_timeout;
         // The time limit covers all pages of the list.
         let tools = tokio::time::timeout(limit, connection.tools(limit));
-        let tools = tools.await.unwrap_or(Err(McpError::Timeout {
+        let (tools, tool_list_meta) = tools.await.unwrap_or(Err(McpError::Timeout {
             method: "tools/list",
             limit,
         }))?;
         Ok(RunningMcpServer {
             connection,
             tools: server.offered(tools),
+            tool_list_meta,
         })
     }
 

@@ -20,7 +20,7 @@ mod stdio;
 mod transport;
 
 pub use config::{McpServerConfig, McpServerTransport};
-pub use connection::{ListPage, McpConnection};
+pub use connection::{ListPage, McpConnection, McpServerFacts};
 pub use connector::{McpConnector, RunningMcpServer};
 pub use dispatcher::{CancelElicitations, ElicitationHandler, ElicitationReply};
 pub use error::McpError;

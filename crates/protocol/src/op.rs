@@ -22,6 +22,7 @@ use crate::session::RequestId;
 use crate::settings::{
     CollaborationMode, Personality, ReasoningEffort, ReasoningSummary, ServiceTier,
 };
+use crate::tokens::TokenUsageInfo;
 use crate::update::Update;
 use crate::user_input::UserInput;
 
@@ -62,6 +63,9 @@ pub enum Op {
     ThreadRollback {
         /// How many, from the end.
         num_turns: u32,
+        /// What was used up to there; absent if it is to be estimated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        token_usage: Option<Box<TokenUsageInfo>>,
     },
 
     // Answers.
@@ -200,6 +204,8 @@ pub struct UserInputOp {
     pub client_id: Option<String>,
     /// The class of service of this turn only; that of the thread where it is absent.
     pub service_tier: Option<ServiceTier>,
+    /// The turn whose work it is part of, if it is not a work of its own.
+    pub root_turn_id: Option<String>,
 }
 
 /// Input for a turn, with settings for it and later ones.

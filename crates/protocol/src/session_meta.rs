@@ -15,6 +15,9 @@ pub struct SessionMeta {
     /// The thread that it was forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from_id: Option<ThreadId>,
+    /// Whether it is a side thread: it belongs to the thread that it was forked from.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub attached_thread: bool,
     /// When it was created, by RFC 3339 with milliseconds, in UTC.
     pub timestamp: String,
     /// Its working directory.
@@ -52,6 +55,16 @@ pub struct SessionMeta {
     /// The repository that it was started in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git: Option<GitInfo>,
+}
+
+impl SessionMeta {
+    /// The thread that this one is a side thread of.
+    #[must_use]
+    pub fn attached_to(&self) -> Option<&ThreadId> {
+        self.forked_from_id
+            .as_ref()
+            .filter(|_| self.attached_thread)
+    }
 }
 
 /// The base instructions of every request.

@@ -15,6 +15,16 @@ use crate::settings::{
 use crate::update::Update;
 use crate::usage_limits::ThreadLimits;
 
+/// Permissions that were chosen by their name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ActivePermissions {
+    /// The name.
+    pub id: String,
+    /// The name of the permissions that these add to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extends: Option<String>,
+}
+
 /// The settings of a thread that can change while it is loaded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadSettings {
@@ -41,7 +51,7 @@ pub struct ThreadSettings {
     /// The sandbox policy.
     pub sandbox_policy: SandboxPolicy,
     /// The permission name by which the sandbox policy was chosen.
-    pub permission_profile: Option<String>,
+    pub permission_profile: Option<ActivePermissions>,
     /// What its turns and agents may use.
     #[serde(default, skip_serializing_if = "ThreadLimits::is_empty")]
     pub limits: ThreadLimits,
@@ -81,7 +91,7 @@ pub struct ThreadSettingsPatch {
     pub sandbox_policy: Option<SandboxPolicy>,
     /// The permission name of `sandbox_policy`; ignored without it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub permission_profile: Option<String>,
+    pub permission_profile: Option<ActivePermissions>,
     /// Replaces all limits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<ThreadLimits>,
@@ -300,7 +310,10 @@ mod tests {
     fn the_name_of_permissions_goes_with_the_policy() {
         let named = patched(ThreadSettingsPatch {
             sandbox_policy: Some(SandboxPolicy::DangerFullAccess),
-            permission_profile: Some(":danger-full-access".to_owned()),
+            permission_profile: Some(ActivePermissions {
+                id: ":danger-full-access".to_owned(),
+                extends: None,
+            }),
             ..Default::default()
         });
         assert!(named.permission_profile.is_some());

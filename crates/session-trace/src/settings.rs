@@ -204,11 +204,11 @@ impl SessionSettings {
 struct RecordedInstructions(Option<Arc<str>>);
 
 impl InstructionFiles for RecordedInstructions {
-    fn read(&self, _cwd: &Path) -> Option<String> {
+    fn read(&self, _cwd: Option<&Path>) -> Option<String> {
         self.0.as_deref().map(str::to_owned)
     }
 
-    fn sources(&self, _cwd: &Path) -> Vec<PathBuf> {
+    fn sources(&self, _cwd: Option<&Path>) -> Vec<PathBuf> {
         Vec::new()
     }
 }

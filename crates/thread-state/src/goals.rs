@@ -128,6 +128,22 @@ impl ThreadState {
         self.query(None, |connection| find(connection, thread))
     }
 
+    /// Gives the goal of a thread to another thread too, if there is one.
+    ///
+    /// # Errors
+    /// The database cannot be read or written.
+    pub fn copy_goal(&self, from: &str, to: &str) -> Result<(), GoalError> {
+        let Some(goal) = self.goal(from)? else {
+            return Ok(());
+        };
+        let change = GoalChange {
+            objective: Some(goal.objective),
+            status: Some(goal.status),
+            token_budget: Some(goal.token_budget),
+        };
+        self.change_goal(to, change).map(drop)
+    }
+
     /// Creates or changes the goal of a thread.
     ///
     /// # Errors

@@ -128,20 +128,22 @@ impl ThreadState {
     }
 
     /// Handles the removal of turns from a thread: if the unread part starts with one of them, everything counts as
-    /// read.
+    /// read. Returns the state if it has changed.
     ///
     /// # Errors
     pub fn forget_unread_turns(
         &self,
         thread: &str,
         removed: &[String],
-    ) -> Result<ReadState, StateError> {
+    ) -> Result<Option<ReadState>, StateError> {
         self.change(|transaction| {
             let before = find(transaction, thread)?.first_unread;
-            let kept = before.filter(
-                |unread| !matches!(unread, UnreadStart::Turn(turn) if removed.contains(turn)),
-            );
-            save(transaction, thread, kept)
+            let is_removed =
+                |unread: &UnreadStart| matches!(unread, UnreadStart::Turn(turn) if removed.contains(turn));
+            if !before.as_ref().is_some_and(is_removed) {
+                return Ok(None);
+            }
+            save(transaction, thread, None).map(Some)
         })
     }
 }

@@ -113,7 +113,9 @@ fn the_read_state_changes_with_its_revision() {
     assert_eq!(read.first_unread, None);
     state.mark_turn_unread("t", "3").unwrap();
     let reverted = state.forget_unread_turns("t", &["3".to_owned()]).unwrap();
-    assert_eq!(reverted.first_unread, None);
+    assert_eq!(reverted.map(|state| state.first_unread), Some(None));
+    let unchanged = state.forget_unread_turns("t", &["4".to_owned()]);
+    assert_eq!(unchanged.unwrap(), None);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use rusqlite::{
 };
 
 use crate::annotations::{Annotation, FileProgress};
-use crate::query::{AncestorFilter, SortKey, ThreadQuery};
+use crate::query::{AncestorFilter, SideThreads, SortKey, ThreadQuery};
 use crate::record::{FileStamp, ThreadFacts, ThreadRow};
 use crate::source_kinds::kind_of;
 
@@ -43,6 +43,7 @@ CREATE TABLE IF NOT EXISTS threads (
   role TEXT,
   parent TEXT,
   forked_from TEXT,
+  attached_to TEXT,
   model TEXT,
   effort TEXT,
   git TEXT,
@@ -59,16 +60,16 @@ CREATE TABLE IF NOT EXISTS progress (name TEXT PRIMARY KEY, inode INTEGER, offse
 ";
 
 const COLUMNS: &str = "t.id, t.folder, t.file, t.size, t.modified, t.scanned, t.problem, \
-     t.created_at, t.cwd, t.cli_version, t.originator, t.source, t.nickname, t.role, t.forked_from, t.provider, \
+     t.created_at, t.cwd, t.cli_version, t.originator, t.source, t.nickname, t.role, t.forked_from, t.attached_to, t.provider, \
      t.model, t.effort, t.git, t.logged_name, t.title, t.preview, s.name AS annotated_name, \
      s.git AS annotated_git";
 
 const INSERT: &str = "INSERT OR REPLACE INTO threads (id, folder, file, archived, created_at, \
      updated_at, size, modified, scanned, kind, provider, workplace, problem, cwd, cli_version, \
-     originator, source, nickname, role, parent, forked_from, model, effort, git, logged_name, title, preview) \
+     originator, source, nickname, role, parent, forked_from, attached_to, model, effort, git, logged_name, title, preview) \
      VALUES (:id, :folder, :file, :archived, :created_at, :updated_at, :size, :modified, \
      :scanned, :kind, :provider, :workplace, :problem, :cwd, :cli_version, :originator, \
-     :source, :nickname, :role, :parent, :forked_from, :model, :effort, :git, :logged_name, :title, :preview)";
+     :source, :nickname, :role, :parent, :forked_from, :attached_to, :model, :effort, :git, :logged_name, :title, :preview)";
 
 /// The name of the progress row that records a complete first pass.
 const COMPLETE: &str = "complete";
@@ -169,6 +170,10 @@ impl Database {
         outcome.and_then(|value| end.map(|()| value))
     }
 
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
     /// Whether a pass has visited every folder.
     pub(crate) fn is_complete(&self) -> rusqlite::Result<bool> {
         Ok(self.progress(COMPLETE)?.offset != 0)
@@ -256,6 +261,7 @@ impl Database {
             ":role": facts.role,
             ":parent": facts.parent().map(ThreadId::as_str),
             ":forked_from": facts.forked_from.as_ref().map(ThreadId::as_str),
+            ":attached_to": facts.attached_to().map(ThreadId::as_str),
             ":model": facts.model,
             ":effort": facts.effort,
             ":git": facts.git.as_ref().map(to_json),
@@ -349,7 +355,24 @@ impl Database {
         limit: usize,
         floor: Option<i64>,
     ) -> rusqlite::Result<Vec<NamedRow>> {
-        let (sql, values) = page_sql(query, limit, floor);
+        self.page_by(page_sql(query, limit, floor, None))
+    }
+
+    /// Like `page`, of these threads only.
+    pub(crate) fn page_of(
+        &self,
+        query: &ThreadQuery,
+        limit: usize,
+        floor: Option<i64>,
+        threads: &[ThreadId],
+    ) -> rusqlite::Result<Vec<NamedRow>> {
+        self.page_by(page_sql(query, limit, floor, Some(threads)))
+    }
+
+    fn page_by(
+        &self,
+        (sql, values): (String, Vec<Box<dyn ToSql>>),
+    ) -> rusqlite::Result<Vec<NamedRow>> {
         let mut statement = self.connection.prepare_cached(&sql)?;
         let rows = statement.query_map(params_from_iter(values), named_row)?;
         rows.collect()
@@ -366,9 +389,16 @@ fn page_sql(
     query: &ThreadQuery,
     limit: usize,
     floor: Option<i64>,
+    threads: Option<&[ThreadId]>,
 ) -> (String, Vec<Box<dyn ToSql>>) {
     let mut filter = SqlFilter::default();
     filter.add("t.archived = ", Box::new(query.archived));
+    if let Some(threads) = threads {
+        let ids: Vec<&str> = threads.iter().map(ThreadId::as_str).collect();
+        let listed = "t.id IN (SELECT value FROM json_each(";
+        filter.add(listed, Box::new(to_json(&ids)));
+        filter.sql.push_str("))");
+    }
     let (time, index) = match (query.sort, &query.cwds) {
         (SortKey::Created, None) => ("t.created_at", "by_creation"),
         (SortKey::Updated, None) => ("t.updated_at", "by_change"),
@@ -393,6 +423,11 @@ fn page_sql(
             filter.add(DESCENDANTS, Box::new(ancestor.0.clone()));
             filter.sql.push_str(DESCENDANTS_END);
         }
+    }
+    match &query.attached {
+        SideThreads::Hidden => filter.sql.push_str(" AND t.attached_to IS NULL"),
+        SideThreads::Included => {}
+        SideThreads::Of(thread) => filter.add("t.attached_to = ", Box::new(thread.0.clone())),
     }
     if let Some(floor) = floor {
         filter.add("t.created_at >= ", Box::new(floor));
@@ -424,8 +459,13 @@ fn page_sql(
         filter.value(Box::new(after.id.0.clone()));
         filter.sql.push(')');
     }
+    let index = match threads {
+        // They are looked up by their ids.
+        Some(_) => String::new(),
+        None => format!("INDEXED BY {index}"),
+    };
     let sql = format!(
-        "SELECT {COLUMNS} FROM threads t INDEXED BY {index} LEFT JOIN said s ON s.id = t.id \
+        "SELECT {COLUMNS} FROM threads t {index} LEFT JOIN said s ON s.id = t.id \
          WHERE t.preview IS NOT NULL{} ORDER BY {time} {order}, t.id {order} LIMIT {limit}",
         filter.sql
     );
@@ -483,6 +523,7 @@ fn named_row(row: &SqlRow<'_>) -> rusqlite::Result<NamedRow> {
     };
     let source: String = row.get("source")?;
     let forked_from: Option<String> = row.get("forked_from")?;
+    let attached_to: Option<String> = row.get("attached_to")?;
     let annotated_git: Option<GitInfo> = json("annotated_git")?;
     let facts = ThreadFacts {
         created_at: row.get("created_at")?,
@@ -493,6 +534,7 @@ fn named_row(row: &SqlRow<'_>) -> rusqlite::Result<NamedRow> {
         nickname: row.get("nickname")?,
         role: row.get("role")?,
         forked_from: forked_from.map(ThreadId),
+        is_side_thread: attached_to.is_some(),
         provider: row.get("provider")?,
         model: row.get("model")?,
         effort: row.get("effort")?,

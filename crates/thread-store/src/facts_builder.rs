@@ -76,6 +76,7 @@ impl FactsBuilder<'_> {
         };
         facts.nickname = meta.agent_nickname;
         facts.role = meta.agent_role;
+        facts.is_side_thread = meta.attached_thread;
         facts.forked_from = meta.forked_from_id;
         facts.provider = meta.model_provider;
         facts.git = meta.git;
@@ -160,6 +161,8 @@ struct MetaPayload {
     #[serde(alias = "agent_type")]
     agent_role: Option<String>,
     forked_from_id: Option<ThreadId>,
+    #[serde(default)]
+    attached_thread: bool,
     model_provider: Option<String>,
     git: Option<GitInfo>,
 }

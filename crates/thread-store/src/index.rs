@@ -13,12 +13,13 @@ use crate::annotations;
 use crate::database::Database;
 use crate::folder::refresh;
 use crate::pass::IndexPass;
-use crate::query::{ThreadPage, ThreadQuery};
+use crate::query::{SearchPage, ThreadPage, ThreadQuery};
 use crate::record::ThreadRecord;
+use crate::search_term::SearchTerm;
 use crate::store::StoreError;
 
 /// The file name of the index. The number is the version of its tables.
-pub const FILE_NAME: &str = "thread-index-1.sqlite";
+pub const FILE_NAME: &str = "thread-index-2.sqlite";
 
 /// How long a pass works before the queue is checked for requests.
 const SLICE: Duration = Duration::from_millis(4);
@@ -36,6 +37,7 @@ pub(crate) enum IndexRequest {
     /// A file was written, moved or removed.
     Touched(PathBuf),
     List(Box<ThreadQuery>, IndexReply<ThreadPage>),
+    Search(Box<(ThreadQuery, SearchTerm)>, IndexReply<SearchPage>),
     Get(ThreadId, IndexReply<Option<ThreadRecord>>),
     Annotations(ThreadId, IndexReply<(Option<String>, Option<GitInfo>)>),
     /// Answered when no pass is running.
@@ -44,7 +46,7 @@ pub(crate) enum IndexRequest {
 
 pub(crate) struct IndexWorker {
     pub(crate) home: PathBuf,
-    file: PathBuf,
+    pub(crate) file: PathBuf,
     jobs: Receiver<IndexRequest>,
     database: Option<Database>,
     touched: BTreeSet<PathBuf>,
@@ -53,6 +55,8 @@ pub(crate) struct IndexWorker {
     /// When the next pass begins.
     due: Option<Instant>,
     settling: Vec<IndexReply<()>>,
+    /// Whether a search found texts that are not in its tables; they are read in the background.
+    pub(crate) has_unread_texts: bool,
     pub(crate) newest: Option<(PathBuf, std::time::SystemTime)>,
 }
 
@@ -68,6 +72,7 @@ impl IndexWorker {
             is_complete: false,
             due: None,
             settling: Vec::new(),
+            has_unread_texts: false,
             newest: None,
         }
     }
@@ -84,7 +89,7 @@ impl IndexWorker {
     }
 
     fn next_job(&self) -> NextJob {
-        if self.pass.is_some() {
+        if self.pass.is_some() || self.has_unread_texts {
             return match self.jobs.try_recv() {
                 Ok(job) => NextJob::IndexRequest(job),
                 Err(TryRecvError::Empty) => NextJob::Nothing,
@@ -114,6 +119,11 @@ impl IndexWorker {
                 let page = self.attempt(|index| index.list(&query));
                 let _ = reply.send(page);
             }
+            IndexRequest::Search(asked, reply) => {
+                let (query, term) = &*asked;
+                let page = self.attempt(|index| index.search(query, term));
+                let _ = reply.send(page);
+            }
             IndexRequest::Get(id, reply) => {
                 let record = self.attempt(|index| index.get(&id));
                 let _ = reply.send(record);
@@ -128,7 +138,7 @@ impl IndexWorker {
             IndexRequest::Settle(reply) => {
                 self.settling.push(reply);
                 let begun = self.attempt(Self::catch_up);
-                if begun.is_err() || self.pass.is_none() {
+                if begun.is_err() || (self.pass.is_none() && !self.has_unread_texts) {
                     self.settled();
                 }
             }
@@ -139,16 +149,21 @@ impl IndexWorker {
     fn work_idle(&mut self) {
         let deadline = Instant::now() + SLICE;
         let outcome = self.attempt(|index| {
-            if index.pass.is_none() {
-                return index.take_touched();
+            if index.pass.is_some() {
+                return index.advance(deadline);
             }
-            index.advance(deadline)
+            index.take_touched()?;
+            if index.has_unread_texts {
+                index.read_waiting_texts(deadline)?;
+            }
+            Ok(())
         });
         if let Err(error) = outcome {
             tracing::warn!(%error, "the index of threads is not brought up to date");
             self.end_pass();
+            self.has_unread_texts = false;
         }
-        if self.pass.is_none() {
+        if self.pass.is_none() && !self.has_unread_texts {
             self.settled();
         }
     }
@@ -201,6 +216,11 @@ impl IndexWorker {
         self.due = None;
         self.newest = None;
         true
+    }
+
+    /// The next use opens the database again.
+    pub(crate) fn close_database(&mut self) {
+        self.database = None;
     }
 
     pub(crate) fn database(&mut self) -> rusqlite::Result<&Database> {
@@ -286,7 +306,7 @@ pub(crate) fn location_of(home: &Path, path: &Path) -> Option<(String, String, T
 }
 
 /// Renames a damaged database so that it can be examined. Only the latest one is kept.
-fn set_aside(path: &Path) {
+pub(crate) fn set_aside(path: &Path) {
     let beside = |suffix: &str| {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);

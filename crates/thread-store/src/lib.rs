@@ -5,6 +5,8 @@
 //! folders that reads the head and the tail of new or changed files. No request waits for a pass: while the
 //! first pass runs, a list is served from the rows that exist and the newest folders.
 //!
+//! Searches look through the messages of the threads ([`search`]), with tables in a second SQLite file.
+//!
 //! Names and git facts that users set are appended to files beside the rollouts ([`annotations`]) and to the
 //! rollouts, so they outlive the index.
 
@@ -17,9 +19,13 @@ mod index;
 mod inspect;
 mod line_reader;
 mod list;
+mod messages;
 mod pass;
 mod query;
 mod record;
+mod search;
+mod search_tables;
+mod search_term;
 mod source_kinds;
 mod store;
 
@@ -27,7 +33,11 @@ pub use facts_builder::{GOAL_CALL, preview_of};
 pub use file::{RecordError, read_record};
 pub use index::FILE_NAME;
 pub use inspect::{IndexState, Inspection, inspect};
-pub use query::{AncestorFilter, InvalidCursor, ListCursor, SortKey, ThreadPage, ThreadQuery};
+pub use query::{
+    AncestorFilter, FoundThread, InvalidCursor, ListCursor, SearchPage, SideThreads, SortKey,
+    ThreadPage, ThreadQuery,
+};
 pub use record::{ThreadFacts, ThreadRecord};
+pub use search_term::{SearchTerm, TextMatch};
 pub use source_kinds::SourceKinds;
 pub use store::{StoreError, ThreadStore};

@@ -57,7 +57,7 @@ impl IndexWorker {
     }
 
     /// The cursor for the rest of a list that the first pass has not reached yet.
-    fn cursor_reached(
+    pub(crate) fn cursor_reached(
         &self,
         query: &ThreadQuery,
         floor: Option<i64>,
@@ -95,7 +95,7 @@ impl IndexWorker {
 
     /// The creation time before which threads may be missing while the first pass runs. Lists by update time and
     /// ascending lists have no such limit.
-    fn floor(&self, query: &ThreadQuery) -> Option<i64> {
+    pub(crate) fn floor(&self, query: &ThreadQuery) -> Option<i64> {
         let has_gaps = query.sort == SortKey::Updated || query.is_ascending;
         if self.is_complete || has_gaps || query.archived {
             return None;
@@ -133,7 +133,7 @@ impl IndexWorker {
     }
 
     /// Updates the newest day folder, where another process may have started a thread.
-    fn look_at_newest(&mut self) -> rusqlite::Result<()> {
+    pub(crate) fn look_at_newest(&mut self) -> rusqlite::Result<()> {
         let Some((folder, changed)) = newest_day(&self.home) else {
             return Ok(());
         };
@@ -176,7 +176,7 @@ impl IndexWorker {
 }
 
 /// The position of a thread in a list.
-fn cursor_of(query: &ThreadQuery, (row, _): &NamedRow) -> ListCursor {
+pub(crate) fn cursor_of(query: &ThreadQuery, (row, _): &NamedRow) -> ListCursor {
     ListCursor {
         time: match query.sort {
             SortKey::Created => row.facts.created_at,

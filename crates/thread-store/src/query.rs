@@ -33,6 +33,8 @@ pub struct ThreadQuery {
     pub cwds: Option<Vec<String>>,
     /// Only threads spawned by this one.
     pub ancestor: Option<AncestorFilter>,
+    /// Which side threads are listed.
+    pub attached: SideThreads,
     /// Only threads whose title contains this text.
     pub search: Option<String>,
     /// Threads to leave out.
@@ -46,6 +48,18 @@ pub enum AncestorFilter {
     Children(ThreadId),
     /// Threads spawned by this one or by one of its descendants.
     Descendants(ThreadId),
+}
+
+/// Selects side threads: threads that belong to another one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum SideThreads {
+    /// None of them.
+    #[default]
+    Hidden,
+    /// Also side threads.
+    Included,
+    /// Only those of this thread.
+    Of(ThreadId),
 }
 
 /// What a list is sorted by.
@@ -65,6 +79,26 @@ pub struct ThreadPage {
     pub next: Option<ListCursor>,
     /// The cursor for listing back from the first thread in reverse order; none on an empty page.
     pub back: Option<ListCursor>,
+}
+
+/// A page of threads whose messages contain a term.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchPage {
+    pub found: Vec<FoundThread>,
+    /// The cursor of the next page; none at the end.
+    pub next: Option<ListCursor>,
+    /// The cursor for listing back from the first thread in reverse order; none on an empty page.
+    pub back: Option<ListCursor>,
+}
+
+/// A thread whose messages contain a term.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoundThread {
+    pub thread: ThreadRecord,
+    /// The text around the first match.
+    pub snippet: String,
+    /// Whether turns of the thread were taken back, so that the match may no longer be in it.
+    pub has_rollbacks: bool,
 }
 
 /// A position in a list: next to the thread with this time and id.

@@ -38,6 +38,8 @@ pub struct ThreadFacts {
     pub role: Option<String>,
     /// The thread that this one was forked from.
     pub forked_from: Option<ThreadId>,
+    /// Whether it belongs to the thread that it was forked from.
+    pub is_side_thread: bool,
     /// The model provider; not stored in older files.
     pub provider: Option<String>,
     /// The model of the latest turn.
@@ -55,6 +57,12 @@ pub struct ThreadFacts {
 }
 
 impl ThreadFacts {
+    /// The thread that this one is a side thread of.
+    #[must_use]
+    pub fn attached_to(&self) -> Option<&ThreadId> {
+        self.forked_from.as_ref().filter(|_| self.is_side_thread)
+    }
+
     /// The thread that spawned this one.
     #[must_use]
     pub fn parent(&self) -> Option<&ThreadId> {

@@ -8,8 +8,9 @@ use codex_protocol::{GitInfo, ThreadId};
 use tokio::sync::oneshot;
 
 use crate::index::{FILE_NAME, IndexReply, IndexRequest, IndexWorker};
-use crate::query::{ThreadPage, ThreadQuery};
+use crate::query::{SearchPage, ThreadPage, ThreadQuery};
 use crate::record::ThreadRecord;
+use crate::search_term::SearchTerm;
 
 /// Why the index did not answer.
 #[derive(Debug, thiserror::Error)]
@@ -74,6 +75,19 @@ impl ThreadStore {
             .await
     }
 
+    /// Serves a page of the threads whose messages contain a term.
+    ///
+    /// # Errors
+    /// The index did not answer.
+    pub async fn search(
+        &self,
+        query: ThreadQuery,
+        term: SearchTerm,
+    ) -> Result<SearchPage, StoreError> {
+        self.ask(|reply| IndexRequest::Search(Box::new((query, term)), reply))
+            .await
+    }
+
     /// Looks up a thread that has a file, active or archived.
     ///
     /// # Errors
@@ -94,7 +108,7 @@ impl ThreadStore {
             .await
     }
 
-    /// Waits until every folder was visited. Only tests and measurements need this.
+    /// Waits until every folder was visited, and every text that a search needs was read. Only tests and measurements need this.
     ///
     /// # Errors
     /// The index did not answer.

@@ -10,8 +10,8 @@ use std::time::{Duration, SystemTime};
 
 use codex_protocol::{GitInfo, SessionSource, ThreadId};
 use codex_thread_store::{
-    AncestorFilter, FILE_NAME, IndexState, ListCursor, SortKey, SourceKinds, ThreadQuery,
-    ThreadRecord, ThreadStore, annotations, inspect,
+    AncestorFilter, FILE_NAME, IndexState, ListCursor, SideThreads, SortKey, SourceKinds,
+    ThreadQuery, ThreadRecord, ThreadStore, annotations, inspect,
 };
 use jiff::Timestamp;
 use serde_json::json;
@@ -96,6 +96,7 @@ fn query() -> ThreadQuery {
         kinds: SourceKinds::interactive(),
         cwds: None,
         ancestor: None,
+        attached: SideThreads::Hidden,
         search: None,
         excluded: Vec::new(),
     }
@@ -299,7 +300,7 @@ async fn what_was_said_outlives_the_index() {
     codex_rollout::set_name(home.path(), &id, "A name", at).unwrap();
     annotations::set_git(home.path(), &id, &git, at).unwrap();
     check(&home.store).await;
-    for name in [FILE_NAME, "thread-index-1.sqlite-wal"] {
+    for name in [FILE_NAME, "thread-index-2.sqlite-wal"] {
         let _ = fs::remove_file(home.path().join(name));
     }
     check(&ThreadStore::new(home.path())).await;
@@ -312,7 +313,7 @@ async fn what_was_said_outlives_the_index() {
     let name = json!({"type": "thread_name_updated", "thread_id": id, "thread_name": "A name"});
     append(&path, &line(at, "session_meta", &meta));
     append(&path, &line(at, "event_msg", &name));
-    let _ = fs::remove_file(home.path().join("thread-index-1.sqlite-wal"));
+    let _ = fs::remove_file(home.path().join("thread-index-2.sqlite-wal"));
     check(&ThreadStore::new(home.path())).await;
 }
 
@@ -322,7 +323,7 @@ async fn a_damaged_index_is_set_aside() {
     let (id, _) = home.thread(1, "/w", "one");
     fs::write(home.path().join(FILE_NAME), vec![b'x'; 10_000]).unwrap();
     assert_eq!(home.ids(&query()).await, [id]);
-    assert!(home.path().join("thread-index-1.sqlite.damaged").exists());
+    assert!(home.path().join("thread-index-2.sqlite.damaged").exists());
 }
 
 #[tokio::test]
@@ -339,7 +340,7 @@ async fn an_index_of_another_program_is_set_aside() {
         file.execute_batch(tables).unwrap();
         drop(file);
         assert_eq!(home.ids(&query()).await, [id]);
-        assert!(home.path().join("thread-index-1.sqlite.damaged").exists());
+        assert!(home.path().join("thread-index-2.sqlite.damaged").exists());
     }
 }
 

@@ -140,6 +140,8 @@ import type { ThreadRevertParams } from "./v2/ThreadRevertParams";
 import type { ThreadRollbackParams } from "./v2/ThreadRollbackParams";
 import type { ThreadSampleCancelParams } from "./v2/ThreadSampleCancelParams";
 import type { ThreadSampleParams } from "./v2/ThreadSampleParams";
+import type { ThreadSearchOccurrencesParams } from "./v2/ThreadSearchOccurrencesParams";
+import type { ThreadSearchParams } from "./v2/ThreadSearchParams";
 import type { ThreadSectionCreateParams } from "./v2/ThreadSectionCreateParams";
 import type { ThreadSectionDeleteParams } from "./v2/ThreadSectionDeleteParams";
 import type { ThreadSectionListParams } from "./v2/ThreadSectionListParams";
@@ -149,6 +151,7 @@ import type { ThreadSetNameParams } from "./v2/ThreadSetNameParams";
 import type { ThreadSettingsUpdateParams } from "./v2/ThreadSettingsUpdateParams";
 import type { ThreadShellCommandParams } from "./v2/ThreadShellCommandParams";
 import type { ThreadStartParams } from "./v2/ThreadStartParams";
+import type { ThreadTimelineListParams } from "./v2/ThreadTimelineListParams";
 import type { ThreadTurnsListParams } from "./v2/ThreadTurnsListParams";
 import type { ThreadUnarchiveParams } from "./v2/ThreadUnarchiveParams";
 import type { ThreadUnsubscribeParams } from "./v2/ThreadUnsubscribeParams";
@@ -1283,6 +1286,36 @@ export type ThreadQueueUpdateClientRequest = {
   params: ThreadQueueUpdateParams;
 };
 
+/** Searches the messages of all threads. */
+export type ThreadSearchClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/search";
+  /** What the method takes. */
+  params: ThreadSearchParams;
+};
+
+/** Searches the messages of one thread. */
+export type ThreadSearchOccurrencesClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/searchOccurrences";
+  /** What the method takes. */
+  params: ThreadSearchOccurrencesParams;
+};
+
+/** Pages through everything that happened in a thread. */
+export type ThreadTimelineListClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/timeline/list";
+  /** What the method takes. */
+  params: ThreadTimelineListParams;
+};
+
 /** Marks a thread as read or unread. */
 export type ThreadReadStateUpdateClientRequest = {
   /** Repeated in the reply. */
@@ -2037,6 +2070,9 @@ export type ClientRequest =
   | ThreadQueueReorderClientRequest
   | ThreadQueueStartClientRequest
   | ThreadQueueUpdateClientRequest
+  | ThreadSearchClientRequest
+  | ThreadSearchOccurrencesClientRequest
+  | ThreadTimelineListClientRequest
   | ThreadReadStateUpdateClientRequest
   | ThreadCheckpointListClientRequest
   | ThreadCheckpointDiffClientRequest

@@ -12,9 +12,10 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::Surface;
+use super::{Release, Surface, older};
 use crate::method_table::{Direction, Method, TypeReference};
 use crate::methods::methods;
+use crate::releases::is_newer_method;
 use crate::rpc;
 
 /// The key under which an object lists the optional members that are never absent when we write it.
@@ -38,8 +39,11 @@ pub(super) struct Catalogue {
 }
 
 impl Catalogue {
-    pub(super) fn new(surface: Surface) -> Self {
+    pub(super) fn new(surface: Surface, release: Release) -> Self {
         let mut methods = methods();
+        if release == Release::V0_117 {
+            methods.retain(|method| !is_newer_method(method.name));
+        }
         if surface == Surface::Stable {
             methods.retain(|method| !method.experimental);
         }
@@ -50,6 +54,9 @@ impl Catalogue {
                 note_always_written(schema, written);
             }
             name_variants(name, schema);
+            if release == Release::V0_117 {
+                older::remove_newer(name, schema);
+            }
         }
         for (direction, name) in UNIONS {
             definitions.insert(name.to_owned(), message_union(direction, name, &methods));

@@ -5,13 +5,14 @@ use std::fmt::Write;
 use super::GeneratedFile;
 use crate::method_table::{Direction, Method, TypeReference};
 use crate::methods::methods;
+use crate::releases::release_of;
 
 const HEADER: &str = "\
 # Methods
 
 Generated from the method table by `just write-app-server-schema`. Do not edit.
 
-An asterisk marks an experimental method: it needs `capabilities.experimentalApi` in `initialize`.
+An asterisk marks an experimental method: it needs `capabilities.experimentalApi` in `initialize`. Since: the release\nthat brought the method, where 0.117 does not have it; 0.169 also stands for releases between 0.140 and it; `own` marks\nmethods of this program alone.
 ";
 
 pub(super) fn file() -> GeneratedFile {
@@ -43,14 +44,15 @@ fn push_table(text: &mut String, title: &str, rows: &[Method]) {
     };
     let _ = write!(
         text,
-        "\n## {title}\n\n| Method | What it does | Params |{heading}\n|---|---|---|{rule}\n"
+        "\n## {title}\n\n| Method | Since | What it does | Params |{heading}\n|---|---|---|---|{rule}\n"
     );
     for method in rows {
         let star = if method.experimental { " \\*" } else { "" };
         let _ = write!(
             text,
-            "| `{}`{star} | {} | {} |",
+            "| `{}`{star} | {} | {} | {} |",
             method.name,
+            release_of(method.name).unwrap_or_default(),
             method.description,
             type_name(method.params),
         );

@@ -7,6 +7,7 @@ mod catalogue;
 mod json_schema;
 mod layout;
 mod method_tables;
+mod older;
 mod openrpc;
 mod shape;
 mod typescript;
@@ -22,6 +23,15 @@ pub enum Surface {
     Experimental,
 }
 
+/// The release of the clients that the vocabulary is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Release {
+    /// This one: all methods and members.
+    Current,
+    /// 0.117: without what came later.
+    V0_117,
+}
+
 /// A file to be written, with its path below the folder that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GeneratedFile {
@@ -32,18 +42,18 @@ pub struct GeneratedFile {
 }
 
 /// A TypeScript file per type, with index files.
-pub fn typescript(surface: Surface) -> Vec<GeneratedFile> {
-    typescript::files(&Catalogue::new(surface))
+pub fn typescript(surface: Surface, release: Release) -> Vec<GeneratedFile> {
+    typescript::files(&Catalogue::new(surface, release))
 }
 
 /// A JSON Schema file per type, and the two bundles.
-pub fn json_schema(surface: Surface) -> Vec<GeneratedFile> {
-    json_schema::files(&Catalogue::new(surface))
+pub fn json_schema(surface: Surface, release: Release) -> Vec<GeneratedFile> {
+    json_schema::files(&Catalogue::new(surface, release))
 }
 
 /// An OpenRPC document of every method.
-pub fn openrpc(surface: Surface) -> Vec<GeneratedFile> {
-    vec![openrpc::file(&Catalogue::new(surface))]
+pub fn openrpc(surface: Surface, release: Release) -> Vec<GeneratedFile> {
+    vec![openrpc::file(&Catalogue::new(surface, release))]
 }
 
 /// The tables of methods, in Markdown.

@@ -187,6 +187,9 @@ pub struct PermissionsRequestApprovalParams {
     /// When it was asked, in Unix milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at_ms: Option<i64>,
+    /// Machine that the access is on. Newer than 0.117.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment_id: Option<String>,
     /// Working directory of the thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
+use codex_protocol::mark_experimental;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,7 @@ pub struct CommandExecTerminalSize {
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_experimental::<Self>)]
 pub struct CommandExecParams {
     /// Program and its arguments; not empty, and no shell is put around it.
     pub command: Vec<String>,
@@ -56,6 +58,9 @@ pub struct CommandExecParams {
     pub size: Option<CommandExecTerminalSize>,
     /// Restrictions of this run; null means the configured ones. Requirements may forbid it.
     pub sandbox_policy: Option<SandboxPolicy>,
+    /// Name of permissions whose restrictions apply; not together with `sandboxPolicy`. Newer than 0.117.
+    #[experimental("command/exec.permissionProfile")]
+    pub permission_profile: Option<String>,
 }
 
 /// Sends input to a run; at least one of the two actions is required.

@@ -115,6 +115,9 @@ pub enum ThreadItem {
         status: McpToolCallStatus,
         /// Arguments that the model gave; null if it gave none.
         arguments: Value,
+        /// Whether the server says that the tool changes nothing; absent if it does not say. Newer than 0.117.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        read_only_hint: Option<bool>,
         /// What the tool returned, also when it reports a failure; null if no answer came.
         result: Option<McpToolCallResult>,
         /// Why no answer came; null otherwise.

@@ -27,6 +27,9 @@ pub struct McpToolCallResult {
     /// Machine-readable result; null if the tool gives none.
     #[serde(default)]
     pub structured_content: Value,
+    /// What the server says beside the result; absent if it says nothing. Newer than 0.117.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Value>,
 }
 
 /// Why a call to an MCP server got no answer.

@@ -8,6 +8,7 @@ use codex_app_server_protocol_macros::{Experimental, sparse};
 use codex_protocol::{Resource, ResourceTemplate, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Begins an OAuth login to a configured MCP server that is reached over HTTP.
 #[sparse]
@@ -57,6 +58,9 @@ pub enum McpServerStatusDetail {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct McpServerOauthLoginResponse {
+    /// Id of the login, which its end carries too. Newer than 0.117.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub login_id: Option<String>,
     /// Address the client has to open in a browser; the server opens none.
     pub authorization_url: String,
 }
@@ -96,6 +100,45 @@ pub struct McpServerStatus {
     /// How the connection of the named thread is doing; absent without a thread. Newer than 0.117.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime_status: Option<McpServerConnectionStatus>,
+    /// Origin of a server that is reached over HTTP; absent for programs. Newer than 0.117.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http_origin: Option<String>,
+    /// What the server says about itself; absent if it does not run. Newer than 0.117.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_info: Option<McpServerInfo>,
+    /// What the server can do, as it says; absent if it does not run. Newer than 0.117.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_capabilities: Option<Value>,
+    /// What the server says beside the list of its tools; absent if nothing. Newer than 0.117.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_list_meta: Option<Value>,
+    /// Why the server has no tools; absent if it runs or is switched off. Newer than 0.117.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools_error: Option<String>,
+}
+
+/// What an MCP server says about itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpServerInfo {
+    /// Name for programs.
+    #[serde(default)]
+    pub name: String,
+    /// Name for people; null if it has none.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// Version of the server.
+    #[serde(default)]
+    pub version: String,
+    /// What the server is for; null if it does not say.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// Pictures of the server; null if it has none.
+    #[serde(default)]
+    pub icons: Option<Vec<Value>>,
+    /// Page about the server; null if it has none.
+    #[serde(default)]
+    pub website_url: Option<String>,
 }
 
 /// How a thread's connection to an MCP server is doing.
@@ -133,6 +176,8 @@ pub struct ListMcpServerStatusResponse {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct McpServerOauthLoginCompletedNotification {
+    /// Id of the login. Newer than 0.117.
+    pub login_id: Option<String>,
     /// Name of the MCP server in the configuration.
     pub name: String,
     /// Whether tokens are stored; threads use them after `config/mcpServer/reload`.

@@ -1,6 +1,7 @@
 //! The model providers and how they are used.
 
 use codex_app_server_protocol_macros::{Experimental, Tagged};
+use codex_protocol::Update;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -109,13 +110,17 @@ pub enum ProviderSettings {
 pub enum ProviderSettingsPatch {
     /// Custom gateway.
     CustomGateway {
-        /// Address of the provider; null for its default.
-        base_url: Option<String>,
-        /// Environment variable that holds the key.
-        env_key: Option<String>,
-        /// Name for people.
+        /// Address of the provider; absent leaves it, null removes it.
+        #[serde(default, skip_serializing_if = "Update::is_leave")]
+        base_url: Update<String>,
+        /// Environment variable that holds the key; absent leaves it, null removes it.
+        #[serde(default, skip_serializing_if = "Update::is_leave")]
+        env_key: Update<String>,
+        /// Name for people; absent leaves it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// Configuration key of the model provider.
+        /// Configuration key of the model provider; absent or null adds a provider.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         provider_id: Option<String>,
     },
     /// Bedrock.

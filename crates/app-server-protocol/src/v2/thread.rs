@@ -23,7 +23,7 @@ pub struct Thread {
     /// Slug of the model that the thread last used; absent where it was not looked up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Always null, as there are no side threads.
+    /// Thread that this one is a side thread of; null if it is none.
     #[serde(default)]
     pub attached_to_thread_id: Option<String>,
     /// Project that the thread is filed under; null if it is in none.

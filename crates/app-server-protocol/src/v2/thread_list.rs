@@ -37,10 +37,10 @@ pub struct ThreadListParams {
     pub search_term: Option<String>,
     /// Threads to leave out, by their ids.
     pub excluded_thread_ids: Option<Vec<String>>,
-    /// Accepted without an effect, as there are no side threads.
+    /// Keeps side threads of this thread; others are not listed.
     #[experimental("thread/list.attachedToThreadId")]
     pub attached_to_thread_id: Option<String>,
-    /// Accepted without an effect, as there are no side threads; only with a search term.
+    /// Whether side threads are listed too; only with a search term.
     #[experimental("thread/list.includeAttachedThreads")]
     #[serde(default)]
     pub include_attached_threads: bool,

@@ -47,10 +47,10 @@ pub struct ThreadStartParams {
     #[experimental("thread/start.limits")]
     pub limits: Option<ThreadLimits>,
     /// Folders that the thread is about, in place of its working directory.
-    #[experimental("thread/start.runtimeWorkspaceRoots")]
+    #[experimental("thread/start.runtimeWorkspaceRoots", even_empty)]
     pub runtime_workspace_roots: Option<Vec<String>>,
     /// Machines to work on; an empty list offers no tools that run commands.
-    #[experimental("thread/start.environments")]
+    #[experimental("thread/start.environments", even_empty)]
     pub environments: Option<Vec<TurnEnvironmentParams>>,
     /// How clients are going to read the history; every thread here can be read either way.
     #[experimental("thread/start.historyMode")]
@@ -195,7 +195,7 @@ pub struct ThreadResumeParams {
     #[serde(default)]
     pub exclude_turns: bool,
     /// Folders that the thread is about, in place of its working directory.
-    #[experimental("thread/resume.runtimeWorkspaceRoots")]
+    #[experimental("thread/resume.runtimeWorkspaceRoots", even_empty)]
     pub runtime_workspace_roots: Option<Vec<String>>,
     /// Asks for the first page of `thread/turns/list` with the reply; absent or null is none.
     #[experimental("thread/resume.initialTurnsPage")]
@@ -325,15 +325,15 @@ pub struct ThreadForkParams {
     #[serde(default)]
     pub exclude_turns: bool,
     /// Folders that the thread is about, in place of its working directory.
-    #[experimental("thread/fork.runtimeWorkspaceRoots")]
+    #[experimental("thread/fork.runtimeWorkspaceRoots", even_empty)]
     pub runtime_workspace_roots: Option<Vec<String>>,
     /// What the fork is for, in the client's words; returned with the thread.
     pub thread_source: Option<String>,
-    /// Accepted without an effect: the fork is a thread like others.
+    /// Whether the fork is a side thread: it belongs to its source, and lists leave it out.
     #[experimental("thread/fork.attachToSource")]
     #[serde(default)]
     pub attach_to_source: bool,
-    /// Accepted without an effect: the fork has no goal.
+    /// Whether the goal comes along; it waits for the first turn that a client starts. Otherwise the fork has no goal.
     #[experimental("thread/fork.deferGoalContinuation")]
     #[serde(default)]
     pub defer_goal_continuation: bool,

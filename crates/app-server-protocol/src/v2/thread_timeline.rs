@@ -4,7 +4,7 @@ use codex_app_server_protocol_macros::{Experimental, Tagged, sparse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::v2::{ThreadItem, ThreadRealtimeItem, TurnError, TurnStatus};
+use crate::v2::{ThreadRealtimeItem, TimedItem, TurnError, TurnStatus};
 
 /// Params of `thread/timeline/list`: pages through everything that happened in a thread.
 #[sparse]
@@ -42,9 +42,9 @@ pub enum ThreadTimelineEntry {
     /// Item.
     Item {
         /// The item.
-        item: ThreadItem,
-        /// Place in the order, counted from zero.
-        position: u32,
+        item: Box<TimedItem>,
+        /// Place in the order: greater than that of every entry before it.
+        position: u64,
         /// Turn that it concerns.
         turn_id: String,
     },
@@ -52,39 +52,33 @@ pub enum ThreadTimelineEntry {
     Realtime {
         /// The item.
         item: ThreadRealtimeItem,
-        /// Place in the order, counted from zero.
-        position: u32,
+        /// Place in the order: greater than that of every entry before it.
+        position: u64,
     },
     /// Turn started.
     TurnStarted {
-        /// Place in the order, counted from zero.
-        position: u32,
+        /// Place in the order: greater than that of every entry before it.
+        position: u64,
         /// When it started, in Unix seconds; null if unknown.
-        #[serde(rename = "started_at")]
         started_at: Option<i64>,
         /// Turn that it concerns.
-        #[serde(rename = "turn_id")]
         turn_id: String,
     },
     /// Turn completed.
     TurnCompleted {
         /// When it ended, in Unix seconds; null if unknown.
-        #[serde(rename = "completed_at")]
         completed_at: Option<i64>,
         /// How long it took, in milliseconds; null if unknown.
-        #[serde(rename = "duration_ms")]
         duration_ms: Option<i64>,
         /// Why it failed; null if it did not.
         error: Option<TurnError>,
-        /// Place in the order, counted from zero.
-        position: u32,
+        /// Place in the order: greater than that of every entry before it.
+        position: u64,
         /// When it started, in Unix seconds; null if unknown.
-        #[serde(rename = "started_at")]
         started_at: Option<i64>,
         /// State that it is in.
         status: TurnStatus,
         /// Turn that it concerns.
-        #[serde(rename = "turn_id")]
         turn_id: String,
     },
 }

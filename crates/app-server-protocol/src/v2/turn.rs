@@ -133,10 +133,10 @@ pub struct TurnStartParams {
     #[experimental("turn/start.additionalContext")]
     pub additional_context: Option<BTreeMap<String, AdditionalContextEntry>>,
     /// Folders that the thread is about, from now on; absent or null keeps the current ones.
-    #[experimental("turn/start.runtimeWorkspaceRoots")]
+    #[experimental("turn/start.runtimeWorkspaceRoots", even_empty)]
     pub runtime_workspace_roots: Option<Vec<String>>,
     /// Machines to work on, from now on; absent or null keeps them.
-    #[experimental("turn/start.environments")]
+    #[experimental("turn/start.environments", even_empty)]
     pub environments: Option<Vec<TurnEnvironmentParams>>,
     /// Strings to add to the metadata of model requests; accepted without an effect.
     #[experimental("turn/start.responsesapiClientMetadata")]

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use codex_app_server_protocol::export;
-use codex_app_server_protocol::export::{GeneratedFile, Surface};
+use codex_app_server_protocol::export::{GeneratedFile, Release, Surface};
 use serde_json::Value;
 
 const FLAT_BUNDLE: &str = "codex_app_server_protocol.v2.schemas.json";
@@ -20,7 +20,7 @@ pub(crate) fn definitions() -> Value {
 }
 
 fn bundle(surface: Surface) -> Value {
-    let files = export::json_schema(surface);
+    let files = export::json_schema(surface, Release::Current);
     let bundle = files.iter().find(|file| file.path == FLAT_BUNDLE).unwrap();
     serde_json::from_str(&bundle.text).unwrap()
 }
@@ -33,7 +33,7 @@ pub(crate) struct SchemaFiles {
 
 impl SchemaFiles {
     pub(crate) fn new() -> Self {
-        let files = export::json_schema(Surface::Experimental);
+        let files = export::json_schema(Surface::Experimental, Release::Current);
         let by_type = |file: GeneratedFile| {
             let name = file
                 .path
@@ -97,34 +97,33 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// The folders of each kind of description.
+const SURFACES: [(&str, Surface, Release); 4] = [
+    ("stable", Surface::Stable, Release::Current),
+    ("experimental", Surface::Experimental, Release::Current),
+    ("stable-0.117", Surface::Stable, Release::V0_117),
+    ("experimental-0.117", Surface::Experimental, Release::V0_117),
+];
+
+fn check_all_fresh(kind: &str, files: fn(Surface, Release) -> Vec<GeneratedFile>) {
+    for (name, surface, release) in SURFACES {
+        check_fresh(&format!("schema/{kind}/{name}"), files(surface, release));
+    }
+}
+
 #[test]
 fn typescript_is_fresh() {
-    check_fresh(
-        "schema/typescript/stable",
-        export::typescript(Surface::Stable),
-    );
-    check_fresh(
-        "schema/typescript/experimental",
-        export::typescript(Surface::Experimental),
-    );
+    check_all_fresh("typescript", export::typescript);
 }
 
 #[test]
 fn json_schema_is_fresh() {
-    check_fresh("schema/json/stable", export::json_schema(Surface::Stable));
-    check_fresh(
-        "schema/json/experimental",
-        export::json_schema(Surface::Experimental),
-    );
+    check_all_fresh("json", export::json_schema);
 }
 
 #[test]
 fn openrpc_is_fresh() {
-    check_fresh("schema/openrpc/stable", export::openrpc(Surface::Stable));
-    check_fresh(
-        "schema/openrpc/experimental",
-        export::openrpc(Surface::Experimental),
-    );
+    check_all_fresh("openrpc", export::openrpc);
 }
 
 #[test]
@@ -141,7 +140,7 @@ fn method_tables_are_fresh() {
 
 #[test]
 fn every_schema_file_is_valid_and_keeps_to_common_keywords() {
-    for file in export::json_schema(Surface::Experimental) {
+    for file in export::json_schema(Surface::Experimental, Release::Current) {
         let schema: Value = serde_json::from_str(&file.text).unwrap();
         if let Err(error) = jsonschema::validator_for(&schema) {
             panic!("{}: {error}", file.path);
@@ -276,7 +275,7 @@ fn every_object_variant_has_a_name_of_its_own() {
 
 #[test]
 fn the_stable_surface_has_no_experimental_methods_or_fields() {
-    let stable: BTreeMap<String, String> = export::json_schema(Surface::Stable)
+    let stable: BTreeMap<String, String> = export::json_schema(Surface::Stable, Release::Current)
         .into_iter()
         .map(|file| (file.path, file.text))
         .collect();
@@ -295,15 +294,15 @@ fn the_stable_surface_has_no_experimental_methods_or_fields() {
 #[test]
 fn generating_twice_gives_the_same() {
     assert_eq!(
-        export::typescript(Surface::Stable),
-        export::typescript(Surface::Stable)
+        export::typescript(Surface::Stable, Release::Current),
+        export::typescript(Surface::Stable, Release::Current)
     );
     assert_eq!(
-        export::json_schema(Surface::Stable),
-        export::json_schema(Surface::Stable)
+        export::json_schema(Surface::Stable, Release::Current),
+        export::json_schema(Surface::Stable, Release::Current)
     );
     assert_eq!(
-        export::openrpc(Surface::Stable),
-        export::openrpc(Surface::Stable)
+        export::openrpc(Surface::Stable, Release::Current),
+        export::openrpc(Surface::Stable, Release::Current)
     );
 }

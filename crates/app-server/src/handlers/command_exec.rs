@@ -1,5 +1,6 @@
 //! `command/exec` and its control requests: a command outside of threads.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,9 +17,10 @@ use codex_exec::{
     CaptureLimits, CapturedOutput, RunEnd, RunLimits, RunOutcome, SpawnError, StreamSetup,
     TerminalSize,
 };
+use codex_protocol::SandboxPolicy;
 
 use super::call::{EarlyReply, RequestContext};
-use super::permissions::requested_sandbox;
+use super::permissions::{named_sandbox, requested_sandbox};
 use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::run_output::RunOutput;
@@ -40,7 +42,7 @@ pub(super) async fn start(
     params: CommandExecParams,
 ) -> Result<CommandExecResponse, Failure> {
     // Dropped before the reply: the id is then free again.
-    CommandExecRequest::read(params, &connection)?
+    CommandExecRequest::read(&server, params, &connection)?
         .carry_out(&server, connection)
         .await
 }
@@ -126,6 +128,25 @@ fn terminal_size(size: &CommandExecTerminalSize) -> Result<TerminalSize, Failure
     })
 }
 
+/// The restrictions of a run, given as they are or by the name of permissions.
+fn policy_of(
+    server: &AppServer,
+    params: &mut CommandExecParams,
+) -> Result<Option<SandboxPolicy>, Failure> {
+    match (params.sandbox_policy.take(), &params.permission_profile) {
+        (Some(_), Some(_)) => Err(Failure::invalid(
+            "`permissionProfile` cannot be combined with `sandboxPolicy`",
+        )),
+        (policy, None) => policy.map(requested_sandbox).transpose(),
+        (None, Some(name)) => {
+            let cwd = params.cwd.as_deref().map(Path::new);
+            let cwd = cwd.unwrap_or(server.host().working_folder());
+            let (policy, _) = named_sandbox(server, name, cwd)?;
+            Ok(Some(policy))
+        }
+    }
+}
+
 /// A valid request.
 struct CommandExecRequest {
     command: StandaloneCommand,
@@ -138,11 +159,15 @@ struct CommandExecRequest {
 }
 
 impl CommandExecRequest {
-    fn read(params: CommandExecParams, connection: &Connection) -> Result<Self, Failure> {
+    fn read(
+        server: &AppServer,
+        mut params: CommandExecParams,
+        connection: &Connection,
+    ) -> Result<Self, Failure> {
         check(&params)?;
         let timeout = timeout(&params)?;
         let size = params.size.as_ref().map(terminal_size).transpose()?;
-        let policy = params.sandbox_policy.map(requested_sandbox).transpose()?;
+        let policy = policy_of(server, &mut params)?;
         let takes_input = params.tty || params.stream_stdin;
         let is_streamed = params.tty || params.stream_stdout_stderr;
         let reservation = match &params.process_id {

@@ -10,10 +10,11 @@ use codex_config::{
     LayerView, MergeStrategy,
 };
 use codex_protocol::AbsolutePathBuf;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::blocking;
 use super::call::RequestContext;
+use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::projection::wire_requirements;
 use crate::server::AppServer;
@@ -33,8 +34,18 @@ pub(super) async fn read(
     blocking(read).await
 }
 
+/// The newer name of a reviewer.
+const NEWER_REVIEWER: &str = "auto_review";
+
+/// A client that writes what only newer releases know is one of them.
+fn note_newer(connection: &Connection, edits: &[v2::ConfigEdit]) {
+    if edits.iter().any(|edit| edit.value == NEWER_REVIEWER) {
+        connection.note_newer();
+    }
+}
+
 pub(super) async fn write_value(
-    RequestContext { server, .. }: RequestContext,
+    RequestContext { server, connection }: RequestContext,
     params: v2::ConfigValueWriteParams,
 ) -> Result<v2::ConfigWriteResponse, Failure> {
     let edit = v2::ConfigEdit {
@@ -43,15 +54,17 @@ pub(super) async fn write_value(
         merge_strategy: params.merge_strategy,
     };
     let edits = vec![edit];
+    note_newer(&connection, &edits);
     write(server, edits, params.file_path, params.expected_version).await
 }
 
 /// Makes several edits at once. Loaded threads read their skills again for each turn; their other settings do not
 /// change, whether or not a reload is requested.
 pub(super) async fn write_batch(
-    RequestContext { server, .. }: RequestContext,
+    RequestContext { server, connection }: RequestContext,
     params: v2::ConfigBatchWriteParams,
 ) -> Result<v2::ConfigWriteResponse, Failure> {
+    note_newer(&connection, &params.edits);
     write(
         server,
         params.edits,
@@ -67,21 +80,38 @@ async fn write(
     file: Option<String>,
     expected_version: Option<String>,
 ) -> Result<v2::ConfigWriteResponse, Failure> {
-    blocking(move || {
-        let edits: Result<Vec<_>, _> = edits.iter().map(engine_edit).collect();
-        let edits = edits.map_err(|error| refused(&error))?;
-        let file = file.map(PathBuf::from);
-        let configuration = server.host().configuration();
-        let outcome = configuration.edit(file.as_deref(), expected_version.as_deref(), &edits);
-        // The edit may switch skills and plugins.
-        let read = server.host().read_plugins();
-        if let Err(error) = read {
-            tracing::warn!("the plugins are not read again: {error}");
-            server.host().skills().forget();
-        }
-        outcome.map(wire_outcome).map_err(|error| refused(&error))
-    })
-    .await
+    blocking(move || edit(&server, &edits, file, expected_version.as_deref())).await
+}
+
+/// Replaces values in the user's file.
+pub(super) fn edit_user(server: &AppServer, values: Vec<(String, Value)>) -> Result<(), Failure> {
+    let edit_of = |(key_path, value)| v2::ConfigEdit {
+        key_path,
+        value,
+        merge_strategy: v2::MergeStrategy::Replace,
+    };
+    let edits: Vec<_> = values.into_iter().map(edit_of).collect();
+    edit(server, &edits, None, None).map(drop)
+}
+
+fn edit(
+    server: &AppServer,
+    edits: &[v2::ConfigEdit],
+    file: Option<String>,
+    expected_version: Option<&str>,
+) -> Result<v2::ConfigWriteResponse, Failure> {
+    let edits: Result<Vec<_>, _> = edits.iter().map(engine_edit).collect();
+    let edits = edits.map_err(|error| refused(&error))?;
+    let file = file.map(PathBuf::from);
+    let configuration = server.host().configuration();
+    let outcome = configuration.edit(file.as_deref(), expected_version, &edits);
+    // The edit may switch skills and plugins.
+    let read = server.host().read_plugins();
+    if let Err(error) = read {
+        tracing::warn!("the plugins are not read again: {error}");
+        server.host().skills().forget();
+    }
+    outcome.map(wire_outcome).map_err(|error| refused(&error))
 }
 
 pub(super) async fn read_requirements(

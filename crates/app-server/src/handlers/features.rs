@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol::v2;
-use codex_config::{Config, Feature, FeatureSet, FeatureStage};
+use codex_config::{Config, FEATURES_WITHOUT_EFFECT, Feature, FeatureSet, FeatureStage};
 use codex_protocol::{ModeKind, ReasoningEffort};
 
 use super::blocking;
@@ -20,9 +20,13 @@ pub(super) async fn list(
     let list = move || {
         let features = reloaded(&server)?.features;
         let all = Feature::ALL.iter();
-        let all = all
-            .map(|feature| wire_feature(*feature, features))
-            .collect();
+        let all = all.map(|feature| wire_feature(*feature, features));
+        let all = all.chain(
+            FEATURES_WITHOUT_EFFECT
+                .iter()
+                .map(|key| without_effect(key)),
+        );
+        let all = all.collect();
         let cursor = params.cursor.as_deref();
         let (data, next_cursor) = page(all, cursor, params.limit, "feature flags")?;
         Ok(v2::ExperimentalFeatureListResponse { data, next_cursor })
@@ -84,6 +88,19 @@ pub(super) async fn collaboration_modes(
 fn reloaded(server: &AppServer) -> Result<Config, Failure> {
     let config = server.host().configuration().without_projects();
     config.map_err(|error| Failure::internal(format!("failed to reload config: {error}")))
+}
+
+/// A feature of another release that this program does not have.
+fn without_effect(key: &str) -> v2::ExperimentalFeature {
+    v2::ExperimentalFeature {
+        name: key.to_owned(),
+        stage: v2::ExperimentalFeatureStage::Removed,
+        display_name: None,
+        description: None,
+        announcement: None,
+        enabled: false,
+        default_enabled: false,
+    }
 }
 
 fn wire_feature(feature: Feature, features: FeatureSet) -> v2::ExperimentalFeature {

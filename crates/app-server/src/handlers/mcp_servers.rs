@@ -79,9 +79,9 @@ async fn status(
             connector
                 .start(&server, Arc::new(CancelElicitations))
                 .await
-                .ok()
+                .map(Some)
         } else {
-            None
+            Ok(None)
         }
     };
     let authorization = async {
@@ -101,11 +101,23 @@ async fn status(
         resources: Vec::new(),
         resource_templates: Vec::new(),
         runtime_status: None,
+        http_origin: server.http_origin(),
+        server_info: None,
+        server_capabilities: None,
+        tool_list_meta: None,
+        tools_error: running.as_ref().err().map(ToString::to_string),
     };
-    if let Some(RunningMcpServer {
-        connection, tools, ..
-    }) = running
+    if let Ok(Some(RunningMcpServer {
+        connection,
+        tools,
+        tool_list_meta,
+    })) = running
     {
+        let facts = connection.facts().await;
+        let info = facts.info.map(serde_json::from_value);
+        status.server_info = info.and_then(Result::ok);
+        status.server_capabilities = facts.capabilities;
+        status.tool_list_meta = tool_list_meta;
         if detail == v2::McpServerStatusDetail::Full {
             let limit = server.request_timeout.min(LISTING);
             let (resources, templates) = futures::join!(
@@ -163,13 +175,16 @@ pub(super) async fn log_in(
 ) -> Result<EarlyReply<method::McpServerOauthLogin>, Failure> {
     let (name, thread_id) = (params.name.clone(), params.thread_id.clone());
     let started = begin(&server, params).await?;
+    let login_id = Some(uuid::Uuid::now_v7().to_string());
     let response = v2::McpServerOauthLoginResponse {
+        login_id: login_id.clone(),
         authorization_url: started.authorization_url,
     };
     let completed = async move {
         let lost = || Err(McpLoginError::Failed("the login was given up".to_owned()));
         let outcome = started.outcome.await.unwrap_or_else(|_| lost());
         let completed = v2::McpServerOauthLoginCompletedNotification {
+            login_id,
             name,
             success: outcome.is_ok(),
             error: outcome.err().map(|error| error.to_string()),

@@ -1,10 +1,14 @@
 //! `permissionProfile/list`, and the sandbox policy of a named permission profile.
 
+use std::path::Path;
+
 use codex_app_server_protocol::v2::{
     PermissionProfileListParams, PermissionProfileListResponse, PermissionProfileSummary,
     SandboxPolicy,
 };
+use codex_config::RequestParams;
 use codex_config::schema::SandboxMode;
+use codex_protocol::ActivePermissions;
 use serde_json::json;
 
 use super::blocking;
@@ -13,21 +17,54 @@ use super::fs::absolute;
 use super::paging::page;
 use crate::failure::Failure;
 use crate::projection::engine_sandbox;
+use crate::server::AppServer;
 
-/// The sandbox policy of a built-in profile, without additions from the configuration.
-pub(crate) fn built_in_sandbox(name: &str) -> Result<codex_protocol::SandboxPolicy, Failure> {
+/// The sandbox policy of permissions that a running thread is given by their name. Built-in ones come without additions
+/// from the configuration.
+pub(crate) fn named_sandbox(
+    server: &AppServer,
+    name: &str,
+    cwd: &Path,
+) -> Result<(codex_protocol::SandboxPolicy, ActivePermissions), Failure> {
     let kind = match SandboxMode::of_permissions(name) {
         Some(SandboxMode::ReadOnly) => "readOnly",
         Some(SandboxMode::WorkspaceWrite) => "workspaceWrite",
         Some(SandboxMode::DangerFullAccess) => "dangerFullAccess",
-        None => {
-            let message = format!("a turn can be given built-in permissions only, not `{name}`");
-            return Err(Failure::invalid(message));
-        }
+        None => return configured_sandbox(server, name, cwd),
     };
     let policy: Result<SandboxPolicy, _> = serde_json::from_value(json!({ "type": kind }));
     let policy = policy.map_err(|error| Failure::internal(error.to_string()))?;
-    Ok(engine_sandbox(policy))
+    let active = ActivePermissions {
+        id: name.to_owned(),
+        extends: None,
+    };
+    Ok((engine_sandbox(policy), active))
+}
+
+/// Reads the configuration of the folder again, which may have changed since the thread began.
+fn configured_sandbox(
+    server: &AppServer,
+    name: &str,
+    cwd: &Path,
+) -> Result<(codex_protocol::SandboxPolicy, ActivePermissions), Failure> {
+    let params = RequestParams::default();
+    let loaded = server
+        .host()
+        .configuration()
+        .load(cwd, &serde_json::Map::new(), &params);
+    let (config, _) = loaded.map_err(|error| Failure::invalid(error.to_string()))?;
+    let configured = config.policy.configured_permissions.into_iter();
+    let found = configured.into_iter().find(|one| one.id == name);
+    let found = found.ok_or_else(|| {
+        Failure::invalid(format!(
+            "failed to load configuration: there are no permissions named `{name}`"
+        ))
+    })?;
+    let active = ActivePermissions {
+        id: found.id,
+        extends: found.extends,
+    };
+    Ok((found.sandbox_policy, active))
 }
 
 /// The sandbox policy that a request names. A relative path would mean one thing here and another to whoever wrote it.
@@ -46,15 +83,34 @@ pub(super) async fn list(
     params: PermissionProfileListParams,
 ) -> Result<PermissionProfileListResponse, Failure> {
     let list = move || {
-        let requirements = server.host().configuration().requirements();
+        let configuration = server.host().configuration();
+        let requirements = configuration.requirements();
         let requirements = requirements.map_err(|error| Failure::internal(error.to_string()))?;
-        let all = SandboxMode::BUILT_IN_PERMISSIONS.map(|(name, mode)| PermissionProfileSummary {
+        let built_in = SandboxMode::BUILT_IN_PERMISSIONS.into_iter();
+        let built_in = built_in.map(|(name, mode)| PermissionProfileSummary {
             id: name.to_owned(),
             description: None,
             allowed: requirements.check_sandbox_mode(mode.into()).is_ok(),
         });
+        let cwd = match &params.cwd {
+            Some(cwd) => configuration.folder(cwd),
+            None => configuration.cwd().to_owned(),
+        };
+        let overrides = serde_json::Map::new();
+        let loaded = configuration.load(&cwd, &overrides, &RequestParams::default());
+        // Without a usable configuration there are the built-in ones.
+        let configured = loaded.map(|(config, _)| config.policy.configured_permissions);
+        let configured = configured.unwrap_or_default().into_iter();
+        let configured = configured.map(|one| PermissionProfileSummary {
+            allowed: requirements
+                .check_sandbox_policy(&one.sandbox_policy)
+                .is_ok(),
+            id: one.id,
+            description: one.description,
+        });
+        let all = built_in.chain(configured).collect();
         let cursor = params.cursor.as_deref();
-        let (data, next_cursor) = page(all.into(), cursor, params.limit, "permissions")?;
+        let (data, next_cursor) = page(all, cursor, params.limit, "permissions")?;
         Ok(PermissionProfileListResponse { data, next_cursor })
     };
     blocking(list).await

@@ -133,6 +133,7 @@ async fn log_in_to(
         Err(error) => Some(error.to_string()),
     };
     let completed = v2::McpServerOauthLoginCompletedNotification {
+        login_id: None,
         name: config.name.clone(),
         success: error.is_none(),
         error,

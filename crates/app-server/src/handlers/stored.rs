@@ -17,13 +17,14 @@ use crate::thread::Snapshot;
 /// A stored thread, without turns.
 pub(super) fn thread(record: ThreadRecord, status: ThreadStatus, provider: &str) -> Thread {
     let parent = record.facts.parent().map(ToString::to_string);
+    let attached_to = record.facts.attached_to().map(ToString::to_string);
     let facts = record.facts;
     let effort = facts.effort.map(Value::String);
     Thread {
         session_id: Some(record.id.0.clone()),
-        forked_from_id: None,
+        forked_from_id: facts.forked_from.as_ref().map(ToString::to_string),
         model: facts.model,
-        attached_to_thread_id: None,
+        attached_to_thread_id: attached_to,
         project_id: None,
         section: None,
         section_entered_at: None,

@@ -19,7 +19,7 @@ use super::{
     projects, remote_control, review, server_facts, skills, thread_archive, thread_attachments,
     thread_checkpoints, thread_control, thread_goals, thread_items, thread_list, thread_metadata,
     thread_open, thread_queue, thread_read, thread_read_state, thread_revert, thread_sample,
-    thread_sections, thread_turns, turns, windows,
+    thread_search, thread_sections, thread_timeline, thread_turns, turns, windows,
 };
 use crate::connection::Responder;
 
@@ -130,6 +130,9 @@ handlers! {
     ThreadTurnsList: thread => thread_turns::list;
     ThreadItemsList: thread => thread_items::list;
     ThreadItemsRead: thread => thread_items::read;
+    ThreadTimelineList: thread => thread_timeline::list;
+    ThreadSearch: concurrent => thread_search::search;
+    ThreadSearchOccurrences: thread => thread_search::occurrences;
     ThreadGoalGet: thread => thread_goals::get;
     ThreadGoalSet: thread early => thread_goals::set;
     ThreadGoalClear: thread early => thread_goals::clear;
@@ -315,7 +318,7 @@ handlers! {
     WindowsSandboxReadiness: concurrent => server_facts::windows_readiness;
     ModelProviderList: concurrent => model_providers::list;
     ModelProviderCapabilitiesRead: concurrent => model_providers::capabilities;
-    ModelProviderConfigWrite: concurrent unsupported => model_providers::write;
+    ModelProviderConfigWrite: concurrent => model_providers::write;
 
     FeedbackUpload: concurrent => feedback::upload;
     WindowsSandboxSetupStart: concurrent early => windows::start_setup;

@@ -16,6 +16,7 @@ use codex_thread_store::ThreadRecord;
 
 use super::call::{EarlyReply, RequestContext};
 use super::stored::{self, record, status_of};
+use super::thread_list::side_threads;
 use super::{blocking, state_failed, thread_id};
 use crate::failure::Failure;
 use crate::server::AppServer;
@@ -104,6 +105,7 @@ async fn try_delete(server: &Arc<AppServer>, id: &str) -> Result<ThreadId, Failu
     if found.is_none() && !is_loaded {
         return Err(no_rollout(&id));
     }
+    refuse_with_side_threads(server, &id).await?;
     let _lock = unload(server, &id).await?;
     let Some(record) = found else {
         // It had no file yet, so there is nothing to move.
@@ -126,6 +128,22 @@ async fn try_delete(server: &Arc<AppServer>, id: &str) -> Result<ThreadId, Failu
     blocking(forget).await?;
     touched(server, [record.path]);
     Ok(id)
+}
+
+/// A thread with side threads is not deleted, because they belong to it.
+async fn refuse_with_side_threads(server: &AppServer, id: &ThreadId) -> Result<(), Failure> {
+    for archived in [false, true] {
+        let found = server.host().store().list(side_threads(id, archived)).await;
+        let found = found.map_err(|error| Failure::internal(error.to_string()))?;
+        if let Some(thread) = found.threads.first() {
+            let side = &thread.id;
+            let message = format!(
+                "cannot delete thread while attached thread {side} exists; delete the attached thread first"
+            );
+            return Err(Failure::invalid(message));
+        }
+    }
+    Ok(())
 }
 
 /// The current record of a thread; none if it has no file.

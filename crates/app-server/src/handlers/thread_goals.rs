@@ -78,6 +78,9 @@ pub(super) async fn clear(
 
 /// The id of a thread that can have a goal.
 async fn with_goals(server: &Arc<AppServer>, id: &str) -> Result<ThreadId, Failure> {
+    if !server.host().has_goals() {
+        return Err(Failure::invalid("goals feature is disabled"));
+    }
     let id = thread_id(id)?;
     match stored_or_live(server, &id).await? {
         (None, None) => Err(Failure::invalid(format!("thread not found: {id}"))),

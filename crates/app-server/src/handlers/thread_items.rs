@@ -14,10 +14,11 @@ use codex_protocol::ResponseItem;
 use serde::{Deserialize, Serialize};
 
 use super::call::RequestContext;
-use super::thread_read::turns_of;
+use super::stored_turns::StoredTurns;
+use super::thread_read::source_of_turns;
 use super::{blocking, engine};
 use crate::failure::Failure;
-use crate::projection::{ItemIds, id_of};
+use crate::projection::id_of;
 use crate::server::AppServer;
 
 const LIMIT: u32 = 25;
@@ -35,9 +36,13 @@ pub(super) async fn list(
     RequestContext { server, .. }: RequestContext,
     params: ThreadItemsListParams,
 ) -> Result<ThreadItemsListResponse, Failure> {
-    let (path, running) = turns_of(&server, &params.thread_id).await?;
+    let source = source_of_turns(&server, &params.thread_id).await?;
     let server = Arc::clone(&server);
-    blocking(move || page_of_file(&server, path, running, &params)).await
+    blocking(move || match source {
+        Some((path, running)) => page_of_file(&server, path, running, &params),
+        None => Ok(ItemPage::default().response(1)),
+    })
+    .await
 }
 
 fn page_of_file(
@@ -46,21 +51,9 @@ fn page_of_file(
     running: Option<Turn>,
     params: &ThreadItemsListParams,
 ) -> Result<ThreadItemsListResponse, Failure> {
-    let unreadable = |error| {
-        let path = path.display();
-        Failure::invalid(format!("failed to load rollout `{path}`: {error}"))
-    };
-    let outline = server.outlines().get(&path).map_err(unreadable)?;
-    let mut ids: Vec<&str> = outline.ids().collect();
-    let stored = ids.len();
-    // A turn that has just started is not in the file yet.
-    let unstored = running.as_ref().filter(|turn| !ids.contains(&&*turn.id));
-    ids.extend(unstored.map(|turn| &*turn.id));
-    let turns_at = |at: usize| -> Result<Vec<Turn>, Failure> {
-        let running = running.clone().filter(|turn| turn.id == ids[at]);
-        let read = outline.turns(at.min(stored)..(at + 1).min(stored), ItemIds::Streamed);
-        Ok(read.map_err(unreadable)?.with_running(running).into_vec())
-    };
+    let turns = StoredTurns::open(server, path, running)?;
+    let ids = turns.ids();
+    let turns_at = |at: usize| turns.read(at..at + 1);
     let anchor = match &params.cursor {
         Some(ThreadItemsCursor::Item(ThreadItemAnchor::Item { item_id })) => {
             Some(anchor(&ids, params.turn_id.as_deref(), item_id, turns_at)?)
@@ -73,8 +66,7 @@ fn page_of_file(
         return Ok(gathered.response(asked.limit));
     }
     for at in asked.turns(&ids) {
-        let turns = turns_at(at)?;
-        let is_enough = asked.gather(at, turns, &mut gathered);
+        let is_enough = asked.gather(at, turns_at(at)?, &mut gathered);
         if is_enough {
             break;
         }
@@ -262,19 +254,16 @@ pub(super) async fn read(
     if params.item_ids.is_empty() || params.item_ids.len() > MOST as usize {
         return Err(Failure::invalid("itemIds must contain 1 to 100 IDs"));
     }
-    let (path, running) = turns_of(&server, &params.thread_id).await?;
+    let source = source_of_turns(&server, &params.thread_id).await?;
     let server = Arc::clone(&server);
     blocking(move || {
-        let unreadable = |error| Failure::invalid(format!("failed to load rollout: {error}"));
-        let outline = server.outlines().get(&path).map_err(unreadable)?;
-        let at = outline.ids().position(|id| id == params.turn_id);
-        let range = at.map_or(0..0, |at| at..at + 1);
-        let turns = outline
-            .turns(range, ItemIds::Streamed)
-            .map_err(unreadable)?;
-        let running = running.filter(|turn| turn.id == params.turn_id);
-        let items = turns.with_running(running).into_vec().into_iter();
-        let items = items.flat_map(|turn| turn.items);
+        let Some((path, running)) = source else {
+            return Ok(ThreadItemsReadResponse { data: Vec::new() });
+        };
+        let turns = StoredTurns::open(&server, path, running)?;
+        let at = turns.ids().iter().position(|id| *id == params.turn_id);
+        let turns = turns.read(at.map_or(0..0, |at| at..at + 1))?;
+        let items = turns.into_iter().flat_map(|turn| turn.items);
         let wanted = items.filter(|item| params.item_ids.iter().any(|id| id == id_of(item)));
         let entry = |item| entry(&params.turn_id, item, ThreadItemsDeferOutput::default());
         Ok(ThreadItemsReadResponse {

@@ -10,7 +10,7 @@ use codex_app_server_protocol::v2::{
 use codex_protocol::{SessionSource, SubAgentSource, ThreadId, Update};
 use codex_thread_state::ProjectError;
 use codex_thread_store::{
-    AncestorFilter, ListCursor, SortKey, SourceKinds, ThreadQuery, ThreadRecord,
+    AncestorFilter, ListCursor, SideThreads, SortKey, SourceKinds, ThreadQuery, ThreadRecord,
 };
 
 use super::call::RequestContext;
@@ -217,12 +217,14 @@ fn check(params: &ThreadListParams) -> Result<(), Failure> {
     Ok(())
 }
 
+fn parsed_id(id: &str) -> Result<ThreadId, Failure> {
+    let invalid = |error| Failure::invalid(format!("invalid thread id: {error}"));
+    ThreadId::parse(id).map_err(invalid)
+}
+
 /// The filter by ancestor.
 fn ancestor(params: &ThreadListParams) -> Result<Option<AncestorFilter>, Failure> {
-    let id = |id: &String| {
-        let invalid = |error| Failure::invalid(format!("invalid thread id: {error}"));
-        ThreadId::parse(id).map_err(invalid)
-    };
+    let id = parsed_id;
     Ok(
         match (&params.parent_thread_id, &params.ancestor_thread_id) {
             (None, None) => None,
@@ -236,8 +238,32 @@ fn ancestor(params: &ThreadListParams) -> Result<Option<AncestorFilter>, Failure
     )
 }
 
+/// One side thread of a thread.
+pub(super) fn side_threads(thread: &ThreadId, archived: bool) -> ThreadQuery {
+    ThreadQuery {
+        limit: 1,
+        after: None,
+        sort: SortKey::Created,
+        is_ascending: false,
+        archived,
+        providers: None,
+        include_unknown_provider: true,
+        kinds: SourceKinds::interactive(),
+        cwds: None,
+        ancestor: None,
+        attached: SideThreads::Of(thread.clone()),
+        search: None,
+        excluded: Vec::new(),
+    }
+}
+
 fn query(params: ThreadListParams, provider: &str) -> Result<ThreadQuery, Failure> {
     let ancestor = ancestor(&params)?;
+    let attached = match &params.attached_to_thread_id {
+        Some(thread) => SideThreads::Of(parsed_id(thread)?),
+        None if params.include_attached_threads => SideThreads::Included,
+        None => SideThreads::Hidden,
+    };
     let after = params.cursor.as_deref().map(ListCursor::parse).transpose();
     let after = after.map_err(|error| Failure::invalid(error.to_string()))?;
     let limit = params.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE);
@@ -270,12 +296,13 @@ fn query(params: ThreadListParams, provider: &str) -> Result<ThreadQuery, Failur
         kinds: kinds(&params.source_kinds.unwrap_or_default(), ancestor.is_some()),
         cwds: params.cwd.map(Vec::from),
         ancestor,
+        attached,
         search: params.search_term,
         excluded: excluded.transpose()?.unwrap_or_default(),
     })
 }
 
-fn kinds(asked: &[ThreadSourceKind], spawned: bool) -> SourceKinds {
+pub(super) fn kinds(asked: &[ThreadSourceKind], spawned: bool) -> SourceKinds {
     let mut kinds = SourceKinds::default();
     if asked.is_empty() && spawned {
         kinds.add_agents();

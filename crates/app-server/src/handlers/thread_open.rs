@@ -10,7 +10,7 @@ use codex_app_server_protocol::v2::{
     ThreadTokenUsageUpdatedNotification, TurnEnvironmentParams,
 };
 use codex_app_server_protocol::{ServerNotification, client_method as method};
-use codex_core::{HostTools, StartError, StartedThread, StoredThread};
+use codex_core::{HostTools, SessionConfig, StartError, StartedThread, StoredThread};
 use codex_protocol::{EventMsg, ResponseItem, TokenUsageInfo};
 use codex_rollout::{PersistedDetail, ThreadLocks};
 use tokio::sync::oneshot;
@@ -88,7 +88,8 @@ pub(super) async fn start(
 
 /// The tools for the goal of a thread; only newer clients show goals.
 fn goal_tools(server: &Arc<AppServer>, newer: bool) -> Option<Arc<dyn HostTools>> {
-    Some(Arc::new(GoalTools::new(server, newer)))
+    let is_on = server.host().has_goals();
+    is_on.then(|| Arc::new(GoalTools::new(server, newer)) as Arc<dyn HostTools>)
 }
 
 /// The workspace folders of the request, which must be absolute.
@@ -110,12 +111,36 @@ fn workspace_roots(
     Ok(Some(roots.clone()))
 }
 
+/// The instruction files of a new thread, for newer clients. Without an environment those of the project do not apply.
+async fn instruction_sources(
+    config: &mut SessionConfig,
+    newer: bool,
+) -> Result<Vec<PathBuf>, Failure> {
+    if !newer && config.has_environment {
+        return Ok(Vec::new());
+    }
+    let mut own = config.clone();
+    let read = move || {
+        let cwd = own.has_environment.then_some(&*own.settings.cwd);
+        let files = own.instruction_files.as_ref();
+        let sources = files.filter(|_| newer).map(|files| files.sources(cwd));
+        if !own.has_environment {
+            own.read_instructions();
+        }
+        Ok((sources.unwrap_or_default(), own.user_instructions))
+    };
+    let (sources, instructions) = blocking(read).await?;
+    config.user_instructions = instructions;
+    Ok(sources)
+}
+
 async fn open_new(
     server: &Arc<AppServer>,
     params: ThreadStartParams,
     settings: RequestedSettings,
     newer: bool,
 ) -> Result<(Actor, ThreadFacts), Failure> {
+    let without_environment = params.environments.as_ref().is_some_and(Vec::is_empty);
     let tools = params.dynamic_tools.unwrap_or_default();
     dynamic_tools::check(&tools)?;
     let mut prepared = prepare(server, settings).await?;
@@ -124,13 +149,8 @@ async fn open_new(
     config.raw_items = params.experimental_raw_events;
     config.dynamic_tools = tools;
     config.host_tools = goal_tools(server, newer).filter(|_| !config.ephemeral);
-    let sources = match (config.instruction_files.clone(), newer) {
-        (Some(files), true) => {
-            let cwd = config.settings.cwd.clone();
-            blocking(move || Ok(files.sources(&cwd))).await?
-        }
-        _ => Vec::new(),
-    };
+    config.has_environment = !without_environment;
+    let sources = instruction_sources(config, newer).await?;
     let started = prepared.manager.start(prepared.config.clone());
     let started = started.map_err(|error| failed("creating", &error))?;
     let (actor, mut facts) = opened(server, prepared, started, String::new()).await?;
@@ -321,6 +341,8 @@ pub(super) async fn fork(
     check_fork(&params)?;
     let settings = settings::of_fork(&params, &connection)?;
     let source = params.thread_source.clone();
+    let goal_of =
+        (params.defer_goal_continuation && !params.ephemeral).then(|| params.thread_id.clone());
     let roots = workspace_roots(params.runtime_workspace_roots.as_ref(), None)?;
     let (mut actor, mut facts, mut thread, turns, usage) =
         fork_stored(&server, params, settings, connection.item_ids()).await?;
@@ -329,6 +351,7 @@ pub(super) async fn fork(
     let own = facts.thread(ThreadStatus::Idle);
     (thread.id, thread.path) = (own.id, own.path);
     (thread.session_id, thread.forked_from_id) = (own.session_id, own.forked_from_id);
+    thread.attached_to_thread_id = own.attached_to_thread_id;
     thread.model = own.model;
     (thread.created_at, thread.updated_at) = (own.created_at, own.updated_at);
     (thread.recency_at, thread.environments) = (own.recency_at, own.environments);
@@ -337,13 +360,28 @@ pub(super) async fn fork(
     (thread.cwd, thread.ephemeral) = (own.cwd, own.ephemeral);
     (thread.model_provider, thread.source) = (own.model_provider, own.source);
     (thread.cli_version, thread.name) = (own.cli_version, None);
+    if let Some(source) = &goal_of {
+        let (state, source, fork) = (
+            Arc::clone(server.state()),
+            source.clone(),
+            thread.id.clone(),
+        );
+        let copied = move || state.copy_goal(&source, &fork);
+        blocking(move || copied().map_err(|error| Failure::internal(error.to_string()))).await?;
+        actor.hold_goal();
+    }
     Ok(EarlyReply::by(move |reply| async move {
         let mut forked = facts.forked(thread.clone());
         forked.approvals_reviewer = connection.reviewer_name(forked.approvals_reviewer);
         reply.accept_with(&forked, &turns);
         show_usage(&connection, &thread.id, turns.newest(), usage);
-        let started = ThreadStartedNotification { thread };
-        server.broadcast_with(&ServerNotification::ThreadStarted(started), &turns);
+        if thread.attached_to_thread_id.is_none() {
+            let started = ThreadStartedNotification { thread };
+            server.broadcast_with(&ServerNotification::ThreadStarted(started), &turns);
+        }
+        if goal_of.is_some() {
+            actor.show_goal(&connection);
+        }
         actor.launch(&connection);
     }))
 }
@@ -393,6 +431,7 @@ async fn fork_stored(
     settings.cwd.get_or_insert_with(stored_cwd);
     let mut prepared = prepare(server, settings).await?;
     prepared.config.ephemeral = params.ephemeral;
+    prepared.config.is_side_thread = params.attach_to_source;
     let offers_goals = ids == ItemIds::Streamed;
     prepared.config.host_tools = goal_tools(server, offers_goals).filter(|_| !params.ephemeral);
     let (engine, own) = (Arc::clone(&prepared.manager), prepared.config.clone());

@@ -55,6 +55,22 @@ pub(super) async fn turns_of(
     }
 }
 
+/// Like `turns_of`; none for a loaded thread without a file, which has no turns.
+pub(super) async fn source_of_turns(
+    server: &Arc<AppServer>,
+    id: &str,
+) -> Result<Option<(PathBuf, Option<Turn>)>, Failure> {
+    let id = thread_id(id)?;
+    match stored_or_live(server, &id).await? {
+        (Some(record), live) => {
+            let running = live.and_then(|live| live.running);
+            Ok(Some((record.path, running)))
+        }
+        (None, Some(_)) => Ok(None),
+        (None, None) => Err(has_no_turns(&id, None)),
+    }
+}
+
 /// The error for a thread without a file, which has no turns.
 fn has_no_turns(id: &ThreadId, live: Option<&Snapshot>) -> Failure {
     Failure::invalid(match live {

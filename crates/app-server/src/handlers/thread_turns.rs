@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{
     SortDirection, ThreadItem, ThreadResumeInitialTurnsPageParams, ThreadTurnsListParams,
-    ThreadTurnsListResponse, TimedItem, Turn, TurnItemsView,
+    ThreadTurnsListResponse, TimedItem, Turn, TurnItemsView, TurnStatus,
 };
 use serde::{Deserialize, Serialize};
 
 use super::blocking;
 use super::call::RequestContext;
+use super::stored_turns::StoredTurns;
 use super::thread_read::turns_of;
 use crate::failure::Failure;
-use crate::projection::ItemIds;
 use crate::server::AppServer;
 
 const LIMIT: u32 = 25;
@@ -84,25 +84,9 @@ async fn page_of_file(
 ) -> Result<ThreadTurnsListResponse, Failure> {
     let server = Arc::clone(server);
     blocking(move || {
-        let unreadable = |error| {
-            let path = path.display();
-            Failure::invalid(format!("failed to load rollout `{path}`: {error}"))
-        };
-        let outline = server.outlines().get(&path).map_err(unreadable)?;
-        let mut ids: Vec<&str> = outline.ids().collect();
-        let stored = ids.len();
-        // A turn that has just started is not in the file yet.
-        let unstored = running.as_ref().filter(|turn| !ids.contains(&&*turn.id));
-        ids.extend(unstored.map(|turn| &*turn.id));
-        let slice = TurnSlice::new(&ids, &params)?;
-        let wanted = slice.turns.clone();
-        let is_wanted = |turn: &Turn| ids[wanted.clone()].contains(&&*turn.id);
-        let read = outline.turns(
-            wanted.start.min(stored)..wanted.end.min(stored),
-            ItemIds::Streamed,
-        );
-        let running = running.clone().filter(is_wanted);
-        let turns = read.map_err(unreadable)?.with_running(running).into_vec();
+        let stored = StoredTurns::open(&server, path, running)?;
+        let slice = TurnSlice::new(&stored.ids(), &params)?;
+        let turns = stored.read(slice.turns.clone())?;
         Ok(slice.response(turns, params.items_view.unwrap_or_default()))
     })
     .await
@@ -181,6 +165,11 @@ fn position_of(ids: &[&str], cursor: &str) -> Option<(usize, bool)> {
     Some((namesakes.nth(cursor.namesakes)?, cursor.include_anchor))
 }
 
+/// The cursor of a page that begins with a turn.
+pub(super) fn turn_cursor(ids: &[&str], at: usize) -> String {
+    cursor(ids, at, true).unwrap_or_default()
+}
+
 fn cursor(ids: &[&str], at: usize, include_anchor: bool) -> Option<String> {
     serde_json::to_string(&TurnCursor {
         turn_id: ids[at].to_owned(),
@@ -195,19 +184,24 @@ fn viewed(mut turn: Turn, view: TurnItemsView) -> Turn {
     match view {
         TurnItemsView::Full => {}
         TurnItemsView::NotLoaded => turn.items.clear(),
-        TurnItemsView::Summary => turn.items = summary(turn.items),
+        TurnItemsView::Summary => {
+            let is_cut = turn.status == TurnStatus::Interrupted;
+            turn.items = summary(turn.items, is_cut);
+        }
     }
     turn
 }
 
-/// The first message of the user and the last one of the agent.
-fn summary(items: Vec<TimedItem>) -> Vec<TimedItem> {
+/// The first message of the user and the last one of the agent. The message in which a turn was interrupted is not
+/// complete, so it is left out.
+fn summary(items: Vec<TimedItem>, is_cut: bool) -> Vec<TimedItem> {
     let said = |item: &TimedItem| matches!(item.item, ThreadItem::UserMessage { .. });
     let answered = |item: &TimedItem| matches!(item.item, ThreadItem::AgentMessage { .. });
     let (first, last) = (
         items.iter().position(said),
         items.iter().rposition(answered),
     );
+    let last = last.filter(|last| !is_cut || last + 1 < items.len());
     let is_kept = |at: usize| Some(at) == first || Some(at) == last;
     let items = items.into_iter().enumerate();
     items

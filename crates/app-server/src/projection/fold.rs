@@ -34,7 +34,7 @@ mod turns;
 
 pub(crate) use byte_ranges::{ByteRanges, FilePart, TurnRange, lines_of_others, parts};
 use consumer::Consumer;
-pub(crate) use notifications::{Notifications, usage as wire_usage};
+pub(crate) use notifications::{Audience, Notifications, usage as wire_usage};
 use state::{Counters, EventContext};
 pub(crate) use state::{Fold, ItemIds};
 use turn::FoldedTurn;
@@ -53,7 +53,7 @@ impl Fold<Notifications> {
         id: &str,
         now: i64,
         event: &EventMsg,
-    ) -> Vec<ServerNotification> {
+    ) -> Vec<(Audience, ServerNotification)> {
         let context = EventContext {
             submission: Some(id),
             now: Some(now),

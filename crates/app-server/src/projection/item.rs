@@ -297,6 +297,7 @@ pub(super) fn mcp_call(begin: &v1::McpToolCallBeginEvent) -> ThreadItem {
         tool,
         status: McpToolCallStatus::InProgress,
         arguments: arguments.unwrap_or_default(),
+        read_only_hint: begin.read_only_hint,
         result: None,
         error: None,
         duration_ms: None,
@@ -315,6 +316,7 @@ pub(super) fn mcp_ended(end: &v1::McpToolCallEndEvent) -> ThreadItem {
             let result = McpToolCallResult {
                 content,
                 structured_content: data.unwrap_or_default(),
+                meta: result.meta.clone(),
             };
             (Some(result), None)
         }
@@ -333,6 +335,7 @@ pub(super) fn mcp_ended(end: &v1::McpToolCallEndEvent) -> ThreadItem {
             McpToolCallStatus::Failed
         },
         arguments: arguments.unwrap_or_default(),
+        read_only_hint: end.read_only_hint,
         result,
         error,
         duration_ms: Some(milliseconds(end.duration)),

@@ -21,7 +21,7 @@ mod usage_limits;
 mod warning;
 
 pub(crate) use fold::{
-    ByteRanges, FilePart, Fold, ItemIds, Notifications, PackTurns, TurnRange, Turns,
+    Audience, ByteRanges, FilePart, Fold, ItemIds, Notifications, PackTurns, TurnRange, Turns,
     lines_of_others, parts, wire_usage,
 };
 pub(crate) use hook::{engine_hook_event, hook_metadata, wire_hook_event};

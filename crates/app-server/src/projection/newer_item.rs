@@ -44,6 +44,8 @@ enum NewerItem {
         id: String,
         #[serde(flatten)]
         invocation: v1::McpInvocation,
+        #[serde(default, rename = "readOnlyHint")]
+        read_only_hint: Option<bool>,
         #[serde(default)]
         result: Option<v1::CallToolResult>,
         #[serde(default)]
@@ -113,12 +115,14 @@ pub(super) fn newer_item(stored: &Value) -> Option<ThreadItem> {
         NewerItem::McpToolCall {
             id,
             invocation,
+            read_only_hint,
             result,
             error,
             duration,
         } => item::mcp_ended(&v1::McpToolCallEndEvent {
             call_id: id,
             invocation,
+            read_only_hint,
             duration,
             result: result.ok_or_else(|| error.map_or_else(String::new, |error| error.message)),
         }),

@@ -363,6 +363,7 @@ pub(crate) fn question(
                     turn_id: event.turn_id.clone(),
                     item_id: event.call_id.clone(),
                     started_at_ms,
+                    environment_id: Some(LOCAL_ENVIRONMENT.to_owned()),
                     cwd: Some(asker.cwd.display().to_string()),
                     reason: event.reason.clone(),
                     permissions: RequestPermissionProfile {

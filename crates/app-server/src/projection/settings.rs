@@ -1,7 +1,7 @@
 //! Converts the settings of a thread to the wire.
 
 use codex_app_server_protocol::v2::{self, ActivePermissionProfile, ThreadEnvironment};
-use codex_protocol::{Personality, ThreadSettings};
+use codex_protocol::{CollaborationMode, ModeKind, Personality, ThreadSettings};
 
 use super::{wire_approval, wire_reviewer, wire_sandbox, wire_thread_limits};
 
@@ -14,12 +14,15 @@ pub(crate) fn wire_settings(settings: &ThreadSettings) -> v2::ThreadSettings {
         approval_policy: wire_approval(settings.approval_policy),
         approvals_reviewer: wire_reviewer(settings.approvals_reviewer),
         sandbox_policy: wire_sandbox(settings.sandbox_policy.clone()),
-        active_permission_profile: profile.map(|id| ActivePermissionProfile { id, extends: None }),
+        active_permission_profile: profile.map(|profile| ActivePermissionProfile {
+            id: profile.id,
+            extends: profile.extends,
+        }),
         model: settings.model.clone(),
         model_provider: settings.provider.clone(),
         service_tier: settings.service_tier.clone(),
         effort: settings.effort.clone(),
-        collaboration_mode: settings.collaboration_mode(),
+        collaboration_mode: effective_mode(settings),
         disabled_plugin_ids: Vec::new(),
         summary: settings.summary,
         // The default personality is that of the model.
@@ -29,6 +32,16 @@ pub(crate) fn wire_settings(settings: &ThreadSettings) -> v2::ThreadSettings {
         multi_agent_mode: v2::MultiAgentMode::default(),
         limits: wire_thread_limits(&settings.limits),
     }
+}
+
+/// The mode with the instructions that it has for the model.
+pub(crate) fn effective_mode(settings: &ThreadSettings) -> CollaborationMode {
+    let mut mode = settings.collaboration_mode();
+    if mode.mode == ModeKind::Plan {
+        let instructions = &mut mode.settings.developer_instructions;
+        instructions.get_or_insert_with(|| codex_core::plan_mode_instructions().to_owned());
+    }
+    mode
 }
 
 /// The id of the local environment.

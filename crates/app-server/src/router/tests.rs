@@ -169,6 +169,10 @@ impl Host for NoEngine {
         "none".to_owned()
     }
 
+    fn has_goals(&self) -> bool {
+        true
+    }
+
     fn working_folder(&self) -> &Path {
         Path::new("/nowhere")
     }

@@ -19,7 +19,7 @@ use super::status::Activity;
 use super::{ContinuableTurn, McpServers, Subscribers, ThreadCommand, ThreadFacts, ThreadHandle};
 use crate::connection::{Connection, Responder, encode_notification};
 use crate::projection::{
-    self, ClientQuestion, Fold, Notifications, older_notification, preview_of_message,
+    self, Audience, ClientQuestion, Fold, Notifications, older_notification, preview_of_message,
 };
 use crate::server::AppServer;
 
@@ -249,11 +249,8 @@ impl Actor {
             _ => {}
         }
         self.notify_status();
-        for notification in &notifications {
-            match notification {
-                ServerNotification::ThreadCheckpointCreated(_) => self.notify_newer(notification),
-                _ => self.notify(notification),
-            }
+        for (audience, notification) in &notifications {
+            self.notify_audience(*audience, notification);
         }
         self.ask(now, &event.msg);
         if let Some(op) = projection::unaskable(&event.msg) {
@@ -300,15 +297,26 @@ impl Actor {
         }
     }
 
-    /// Notifies the subscribers. The message is encoded once.
+    /// Notifies the subscribers.
     pub(super) fn notify(&self, notification: &ServerNotification) {
+        self.notify_audience(Audience::All, notification);
+    }
+
+    /// Notifies some of the subscribers. The message is encoded once.
+    fn notify_audience(&self, audience: Audience, notification: &ServerNotification) {
         let method = notification.method();
         let mut line = None;
         let older = older_notification(notification);
         for subscriber in self.subscribers.values() {
-            if !subscriber.wants(method) {
+            let is_meant = match audience {
+                Audience::All => true,
+                Audience::Newer => subscriber.knows_newer(),
+                Audience::Older => !subscriber.knows_newer(),
+            };
+            if !is_meant || !subscriber.wants(method) {
                 continue;
             }
+
             if let Some(older) = older.as_ref().filter(|_| !subscriber.knows_newer()) {
                 let line = encode_notification(older);
                 subscriber.outbox().push_notification(line);
@@ -321,12 +329,7 @@ impl Actor {
 
     /// Notifies the subscribers that are newer than release 0.117.
     pub(super) fn notify_newer(&self, notification: &ServerNotification) {
-        let method = notification.method();
-        let newer = self.subscribers.values().filter(|one| one.knows_newer());
-        for subscriber in newer.filter(|one| one.wants(method)) {
-            let line = encode_notification(notification);
-            subscriber.outbox().push_notification(line);
-        }
+        self.notify_audience(Audience::Newer, notification);
     }
 
     /// Unloads a thread that is idle and has no subscribers.

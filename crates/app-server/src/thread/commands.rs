@@ -21,7 +21,7 @@ use crate::connection::{ConnectionId, Responder};
 use crate::failure::Failure;
 use crate::handlers::stored::add_metadata;
 use crate::handlers::{
-    built_in_sandbox, check_environments, first_page, newest_cursors, requested_sandbox,
+    check_environments, first_page, named_sandbox, newest_cursors, requested_sandbox,
 };
 use crate::projection::{
     ItemIds, engine_approval, engine_input, engine_limits, engine_reviewer, engine_thread_limits,
@@ -205,12 +205,18 @@ impl Actor {
 
     /// The settings that a request changes. A relative folder is relative to that of the server.
     fn patch_of(&self, params: &mut TurnStartParams) -> Result<ThreadSettingsPatch, Failure> {
+        let mut permission_profile = None;
         let sandbox_policy = match (params.sandbox_policy.take(), &params.permissions) {
             (Some(_), Some(_)) => {
                 let message = "`permissions` cannot be combined with `sandboxPolicy`";
                 return Err(Failure::invalid(message));
             }
-            (None, Some(name)) => Some(built_in_sandbox(name)?),
+            (None, Some(name)) => {
+                let cwd = self.thread.settings().cwd.clone();
+                let (policy, active) = named_sandbox(&self.server, name, &cwd)?;
+                permission_profile = Some(active);
+                Some(policy)
+            }
             (policy, None) => policy.map(requested_sandbox).transpose()?,
         };
         let configuration = self.server.host().configuration();
@@ -225,7 +231,7 @@ impl Actor {
             approval_policy: params.approval_policy.take().map(engine_approval),
             approvals_reviewer: params.approvals_reviewer.take().map(engine_reviewer),
             sandbox_policy,
-            permission_profile: params.permissions.take(),
+            permission_profile,
             limits: None,
         })
     }
@@ -275,7 +281,14 @@ impl Actor {
             let message = "rollback already in progress for this thread";
             return reply.refuse(Failure::invalid(message));
         }
-        match self.thread.submit(Op::ThreadRollback { num_turns }).await {
+        match self
+            .thread
+            .submit(Op::ThreadRollback {
+                num_turns,
+                token_usage: None,
+            })
+            .await
+        {
             Ok(id) => self.rollback = Some((id, reply)),
             Err(error) => reply.refuse(closed(error)),
         }

@@ -38,6 +38,8 @@ pub(crate) struct ThreadFacts {
     pub(crate) without_environment: bool,
     /// The instruction files for the model.
     pub(crate) instruction_sources: Vec<String>,
+    /// Whether it belongs to the thread that it was forked from.
+    is_side_thread: bool,
 }
 
 /// A reply with a thread and its settings.
@@ -84,7 +86,14 @@ impl ThreadFacts {
             roots: None,
             without_environment: false,
             instruction_sources: Vec::new(),
+            is_side_thread: config.is_side_thread,
         }
+    }
+
+    /// The thread that this one is a side thread of.
+    fn attached_to(&self) -> Option<String> {
+        let source = self.forked_from.as_ref().filter(|_| self.is_side_thread);
+        source.map(ToString::to_string)
     }
 
     /// The workspace folders.
@@ -130,7 +139,7 @@ impl ThreadFacts {
             id,
             forked_from_id: self.forked_from.as_ref().map(ToString::to_string),
             model: Some(settings.model.clone()),
-            attached_to_thread_id: None,
+            attached_to_thread_id: self.attached_to(),
             project_id: None,
             section: None,
             section_entered_at: None,
@@ -205,6 +214,7 @@ pub(crate) fn stored_thread(
     status: ThreadStatus,
 ) -> (Thread, Turns) {
     let meta = history.meta;
+    let attached_to = meta.attached_to().map(ToString::to_string);
     let created: Option<Timestamp> = meta.timestamp.parse().ok();
     let created_at = created.map_or(0, Timestamp::as_second);
     let git = meta.git.as_ref().map(|git| GitInfo {
@@ -218,7 +228,7 @@ pub(crate) fn stored_thread(
         session_id: Some(meta.id.to_string()),
         forked_from_id: meta.forked_from_id.as_ref().map(ToString::to_string),
         model: history.model,
-        attached_to_thread_id: None,
+        attached_to_thread_id: attached_to,
         project_id: None,
         section: None,
         section_entered_at: None,

@@ -39,7 +39,7 @@ pub(crate) use actor::Actor;
 pub(crate) use continued::ContinuableTurn;
 pub(crate) use facts::{ThreadFacts, stored_thread};
 pub(crate) use history::{StoredHistory, TurnsShown, read_history, read_to_load};
-pub(crate) use outline::Outlines;
+pub(crate) use outline::{Outline, Outlines};
 
 /// The limit of queued requests per thread.
 const MAILBOX: usize = 128;

@@ -1,10 +1,15 @@
 //! Removes turns from the history of a loaded thread.
 
+use std::io;
+use std::ops::ControlFlow;
+use std::path::Path;
+
 use codex_app_server_protocol::v2::{
     ThreadReadStateChangedNotification, ThreadRevertResponse, ThreadRevertedNotification,
 };
 use codex_app_server_protocol::{ServerNotification, client_method as method};
-use codex_protocol::Op;
+use codex_protocol::{EventMsg, Op, RolloutItem, TokenUsageInfo};
+use codex_rollout::{RolloutChain, scan_segment};
 
 use super::actor::{Actor, Revert, RevertReply};
 use super::facts::stored_thread;
@@ -32,12 +37,16 @@ impl Actor {
         before: &str,
         reply: RevertReply,
     ) -> Result<(), (RevertReply, Failure)> {
-        let removed = match self.turns_from(before).await {
-            Ok(removed) => removed,
+        let (removed, token_usage) = match self.turns_from(before).await {
+            Ok(found) => found,
             Err(failure) => return Err((reply, failure)),
         };
         let num_turns = u32::try_from(removed.len()).unwrap_or(u32::MAX);
-        match self.thread.submit(Op::ThreadRollback { num_turns }).await {
+        let op = Op::ThreadRollback {
+            num_turns,
+            token_usage,
+        };
+        match self.thread.submit(op).await {
             Ok(submission) => {
                 self.revert = Some(Revert {
                     submission,
@@ -61,21 +70,28 @@ impl Actor {
         }
     }
 
-    /// The ids of a turn and all later ones.
-    async fn turns_from(&self, turn: &str) -> Result<Vec<String>, Failure> {
+    /// The ids of a turn and all later ones, and what was used before them.
+    async fn turns_from(
+        &self,
+        turn: &str,
+    ) -> Result<(Vec<String>, Option<Box<TokenUsageInfo>>), Failure> {
         let missing = || Failure::invalid(format!("turn not found: {turn}"));
         let _ = self.thread.flush().await;
         let path = self.facts.path.clone().filter(|path| path.exists());
         let path = path.ok_or_else(missing)?;
-        let server = std::sync::Arc::clone(&self.server);
-        let ids: Vec<String> = crate::handlers::blocking(move || {
-            let outline = server.outlines().get(&path);
-            let outline = outline.map_err(|error| Failure::internal(error.to_string()))?;
-            Ok(outline.ids().map(str::to_owned).collect())
-        })
-        .await?;
-        let at = ids.iter().position(|id| id == turn).ok_or_else(missing)?;
-        Ok(ids[at..].to_vec())
+        let (server, wanted) = (std::sync::Arc::clone(&self.server), turn.to_owned());
+        let found = crate::handlers::blocking(move || {
+            let unreadable = |error: std::io::Error| Failure::internal(error.to_string());
+            let outline = server.outlines().get(&path).map_err(unreadable)?;
+            let ids: Vec<String> = outline.ids().map(str::to_owned).collect();
+            let Some(at) = ids.iter().position(|id| *id == wanted) else {
+                return Ok(None);
+            };
+            let begin = outline.beginning_of(at).unwrap_or_default();
+            let usage = usage_before(&path, begin).map_err(unreadable)?;
+            Ok(Some((ids[at..].to_vec(), usage)))
+        });
+        found.await?.ok_or_else(missing)
     }
 
     /// The engine refused the revert with this error.
@@ -102,7 +118,8 @@ impl Actor {
             .broadcast(&ServerNotification::ThreadReverted(reverted));
         let state = self.server.state();
         match state.forget_unread_turns(&thread_id, &revert.removed) {
-            Ok(state) => self.notify_newer(&ServerNotification::ThreadReadStateChanged(
+            Ok(None) => {}
+            Ok(Some(state)) => self.notify_newer(&ServerNotification::ThreadReadStateChanged(
                 ThreadReadStateChangedNotification {
                     thread_id,
                     read_state: wire_read_state(state),
@@ -127,4 +144,22 @@ impl Actor {
             items_backwards_cursor,
         });
     }
+}
+
+/// The token usage that was stored last before a position in a file.
+fn usage_before(path: &Path, end: u64) -> io::Result<Option<Box<TokenUsageInfo>>> {
+    let mut last = None;
+    scan_segment(&RolloutChain::open(path)?, 0..end, |line| {
+        let is_usage = line
+            .kind()
+            .is_some_and(|(_, payload)| payload.as_deref() == Some("token_count"));
+        if is_usage
+            && let Some(read) = line.read()
+            && let RolloutItem::EventMsg(EventMsg::TokenCount(count)) = read.item
+        {
+            last = count.info.map(Box::new).or(last.take());
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok(last)
 }

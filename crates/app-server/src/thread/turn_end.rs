@@ -92,7 +92,7 @@ impl Actor {
     /// Whether the goal may start another turn now.
     fn may_continue(&self, goal: Option<&Goal>) -> bool {
         let is_active = goal.is_some_and(|goal| goal.status == GoalStatus::Active);
-        is_active && self.thread.settings().mode != ModeKind::Plan
+        is_active && self.server.host().has_goals() && self.thread.settings().mode != ModeKind::Plan
     }
 
     /// Starts the next turn of an idle thread: from the queue if there is a message, otherwise for the goal.
@@ -181,6 +181,11 @@ impl Actor {
         self.follow_up.is_held = false;
         self.follow_up.is_for_goal = false;
         self.follow_up.idle_turns = 0;
+    }
+
+    /// The goal waits until a client starts a turn.
+    pub(crate) fn hold_goal(&mut self) {
+        self.follow_up.is_held = true;
     }
 
     /// Sends the goal to a client that resumed the thread.

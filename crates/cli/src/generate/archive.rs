@@ -17,20 +17,29 @@ macro_rules! archive {
 pub(crate) const TYPESCRIPT: Surfaces = Surfaces {
     stable: archive!("typescript-stable"),
     experimental: archive!("typescript-experimental"),
+    older_stable: archive!("typescript-stable-0.117"),
+    older_experimental: archive!("typescript-experimental-0.117"),
 };
 pub(crate) const JSON_SCHEMA: Surfaces = Surfaces {
     stable: archive!("json-stable"),
     experimental: archive!("json-experimental"),
+    older_stable: archive!("json-stable-0.117"),
+    older_experimental: archive!("json-experimental-0.117"),
 };
 pub(crate) const OPENRPC: Surfaces = Surfaces {
     stable: archive!("openrpc-stable"),
     experimental: archive!("openrpc-experimental"),
+    older_stable: archive!("openrpc-stable-0.117"),
+    older_experimental: archive!("openrpc-experimental-0.117"),
 };
 
 /// The files of one kind: for clients that do not opt into experimental parts, and for those that do.
 pub(crate) struct Surfaces {
     pub(super) stable: Archive,
     pub(super) experimental: Archive,
+    /// The same without what is newer than 0.117.
+    pub(super) older_stable: Archive,
+    pub(super) older_experimental: Archive,
 }
 
 pub(super) struct Archive {

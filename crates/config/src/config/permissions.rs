@@ -6,7 +6,7 @@ use codex_protocol::{AbsolutePathBuf, ReadOnlyAccess, SandboxPolicy, normalize_p
 
 use crate::environment::Environment;
 use crate::error::ConfigError;
-use crate::schema::{ConfigFile, FileAccessLevel, FileRule, NetworkFile};
+use crate::schema::{ConfigFile, FileAccessLevel, FileRule, NetworkFile, SandboxMode};
 use crate::warning::ConfigWarning;
 
 /// Permissions that have a name. For each path the most specific entry applies.
@@ -40,7 +40,41 @@ pub(super) enum FileTarget {
     ProjectRoots(Option<PathBuf>),
 }
 
-/// Resolves the named permissions.
+/// The most permissions that build on each other.
+const LONGEST_CHAIN: usize = 16;
+
+/// Permissions of the configuration, as clients choose them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConfiguredPermissions {
+    /// The name.
+    pub id: String,
+    pub description: Option<String>,
+    /// The name of the permissions that these add to.
+    pub extends: Option<String>,
+    /// The closest sandbox policy that allows no more.
+    pub sandbox_policy: SandboxPolicy,
+}
+
+/// All permissions of the configuration that can be used.
+pub(super) fn configured_permissions(
+    file: &ConfigFile,
+    env: &Environment,
+) -> Vec<ConfiguredPermissions> {
+    let all = file.permissions.iter().flatten();
+    let usable = all.filter_map(|(name, own)| {
+        // What is wrong with them is reported when they are chosen.
+        let resolved = named_permissions(file, name, env, &mut Vec::new()).ok()?;
+        Some(ConfiguredPermissions {
+            id: name.clone(),
+            description: own.description.clone(),
+            extends: own.extends.clone(),
+            sandbox_policy: resolved.as_sandbox_policy(),
+        })
+    });
+    usable.collect()
+}
+
+/// Resolves the named permissions, and those that they add to.
 pub(super) fn named_permissions(
     file: &ConfigFile,
     name: &str,
@@ -50,28 +84,70 @@ pub(super) fn named_permissions(
     let all = file.permissions.as_ref().ok_or_else(|| {
         ConfigError::setting("default_permissions requires a `[permissions]` table")
     })?;
-    let permissions = all.get(name).ok_or_else(|| {
-        ConfigError::setting(format!(
-            "default_permissions refers to undefined profile `{name}`"
-        ))
-    })?;
-    let mut files = Vec::new();
-    for (path, rule) in permissions.filesystem.iter().flatten() {
-        add_rule(&mut files, path, rule, env, name, warnings)?;
+    let mut chain = Vec::new();
+    let mut base = NamedPermissions {
+        files: Vec::new(),
+        network: NetworkFile::default(),
+    };
+    let mut next = Some(name);
+    while let Some(name) = next {
+        if let Some(mode) = SandboxMode::of_permissions(name) {
+            base = built_in(mode);
+            break;
+        }
+        let permissions = all.get(name).ok_or_else(|| {
+            ConfigError::setting(format!(
+                "default_permissions refers to undefined profile `{name}`"
+            ))
+        })?;
+        if chain.len() == LONGEST_CHAIN {
+            let message = format!("the permissions `{name}` extend too many others, or themselves");
+            return Err(ConfigError::setting(message));
+        }
+        chain.push((name, permissions));
+        next = permissions.extends.as_deref();
     }
-    if permissions
-        .filesystem
-        .as_ref()
-        .is_none_or(|rules| rules.is_empty())
-    {
+    for (name, permissions) in chain.into_iter().rev() {
+        let mut own = Vec::new();
+        for (path, rule) in permissions.filesystem.iter().flatten() {
+            add_rule(&mut own, path, rule, env, name, warnings)?;
+        }
+        base.files
+            .retain(|entry| own.iter().all(|one| one.target != entry.target));
+        base.files.extend(own);
+        if let Some(network) = &permissions.network {
+            base.network = network.clone();
+        }
+    }
+    if base.files.is_empty() {
         warnings.push(ConfigWarning::new(format!(
             "Permissions `{name}` have no `filesystem` entries, so they grant no access to files."
         )));
     }
-    Ok(NamedPermissions {
+    Ok(base)
+}
+
+/// What built-in permissions grant.
+fn built_in(mode: SandboxMode) -> NamedPermissions {
+    let entry = |target, access| FileEntry { target, access };
+    let (read, write) = (FileAccessLevel::Read, FileAccessLevel::Write);
+    let files = match mode {
+        SandboxMode::ReadOnly => vec![entry(FileTarget::Root, read)],
+        SandboxMode::WorkspaceWrite => vec![
+            entry(FileTarget::Root, read),
+            entry(FileTarget::ProjectRoots(None), write),
+            entry(FileTarget::TmpDir, write),
+            entry(FileTarget::Path("/tmp".into()), write),
+        ],
+        SandboxMode::DangerFullAccess => vec![entry(FileTarget::Root, write)],
+    };
+    NamedPermissions {
         files,
-        network: permissions.network.clone().unwrap_or_default(),
-    })
+        network: NetworkFile {
+            enabled: Some(mode == SandboxMode::DangerFullAccess),
+            ..NetworkFile::default()
+        },
+    }
 }
 
 fn add_rule(
@@ -172,7 +248,10 @@ impl NamedPermissions {
         let writable =
             self.entries_with(FileAccessLevel::Write)
                 .filter_map(|target| match target {
-                    FileTarget::Path(path) if self.is_whole(path, FileAccessLevel::Write) => {
+                    FileTarget::Path(path)
+                        if path != Path::new("/tmp")
+                            && self.is_whole(path, FileAccessLevel::Write) =>
+                    {
                         absolute(path)
                     }
                     _ => None,
@@ -326,6 +405,27 @@ mod tests {
     fn policy(text: &str) -> String {
         let (permissions, _) = named(text).unwrap();
         serde_json::to_string(&permissions.as_sandbox_policy()).unwrap()
+    }
+
+    #[test]
+    fn permissions_add_to_others() {
+        let text = "extends = ':workspace'\nfilesystem = { '/opt' = 'write', ':tmpdir' = 'read' }";
+        assert_eq!(
+            policy(text),
+            r#"{"type":"workspace-write","writable_roots":["/opt"],"network_access":false,"exclude_tmpdir_env_var":true,"exclude_slash_tmp":false}"#,
+        );
+        let online = "extends = ':read-only'\nnetwork = { enabled = true }";
+        assert_eq!(
+            policy(online),
+            r#"{"type":"read-only","network_access":true}"#
+        );
+        let problem = named("extends = 'p'").unwrap_err();
+        assert!(problem.contains("extend too many others"), "{problem}");
+        assert!(
+            named("extends = 'q'")
+                .unwrap_err()
+                .contains("undefined profile `q`")
+        );
     }
 
     #[test]

@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use codex_protocol::{
-    ApprovalsReviewer, AskForApproval, ReadOnlyAccess, SandboxPolicy, WebSearchMode,
-    WebSearchToolConfig,
+    ActivePermissions, ApprovalsReviewer, AskForApproval, ReadOnlyAccess, SandboxPolicy,
+    WebSearchMode, WebSearchToolConfig,
 };
 
 use crate::config::LoadRequest;
-use crate::config::permissions::{absolute, named_permissions};
+use crate::config::permissions::{
+    ConfiguredPermissions, absolute, configured_permissions, named_permissions,
+};
 use crate::error::ConfigError;
 use crate::features::{Feature, FeatureSet};
 use crate::requirements::RequirementViolation;
@@ -30,7 +32,9 @@ pub struct PolicySettings {
     /// The sandbox policy. With named permissions it allows no more than they do.
     pub sandbox_policy: SandboxPolicy,
     /// The name of the permissions that `sandbox_policy` was made of, if they were chosen by name.
-    pub permissions: Option<String>,
+    pub permissions: Option<ActivePermissions>,
+    /// The permissions that the configuration defines.
+    pub configured_permissions: Vec<ConfiguredPermissions>,
     /// Whether tools may run a login shell.
     pub allow_login_shell: bool,
     /// The longest wait for a background terminal.
@@ -92,6 +96,12 @@ pub(super) fn resolve(
     let sandbox_checked = limits.check_sandbox_policy(&sandbox.value);
     // Permissions that are not allowed are not in force.
     let permissions = permissions.filter(|_| sandbox_checked.is_ok());
+    let configured_permissions = configured_permissions(file, request.env);
+    let permissions = permissions.map(|id| {
+        let own = configured_permissions.iter().find(|own| own.id == id);
+        let extends = own.and_then(|own| own.extends.clone());
+        ActivePermissions { id, extends }
+    });
     let search = ExplicitChoice::new(explicit_search(file, features), || WebSearchMode::Cached);
     let search_checked = limits.check_web_search(search.value);
     let approval_checked = limits.check_approval_policy(approval.value);
@@ -108,6 +118,7 @@ pub(super) fn resolve(
             .unwrap_or_default(),
         sandbox_policy: enforce(sandbox, sandbox_checked, read_only, warnings),
         permissions,
+        configured_permissions,
         allow_login_shell: file.allow_login_shell.unwrap_or(true),
         background_terminal_max_timeout: Duration::from_millis(
             file.background_terminal_max_timeout

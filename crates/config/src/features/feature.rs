@@ -112,6 +112,7 @@ features! {
     ResponsesWebsockets "responses_websockets" Removed false
     ResponsesWebsocketsV2 "responses_websockets_v2" Removed false
     Hooks "hooks" Stable true
+    Goals "goals" Stable true
 }
 
 /// Keys from earlier releases in `[features]`.
@@ -179,7 +180,7 @@ mod tests {
 
     #[test]
     fn every_key_leads_back_to_its_feature() {
-        assert_eq!(Feature::ALL.len(), 54);
+        assert_eq!(Feature::ALL.len(), 55);
         for feature in Feature::ALL {
             assert_eq!(Feature::from_key(feature.key()), Some(*feature));
             let beta = feature.stage() == FeatureStage::Beta;

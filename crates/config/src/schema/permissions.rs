@@ -11,6 +11,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PermissionsFile {
+    /// What they are for.
+    pub description: Option<String>,
+    /// The name of the permissions that these add to.
+    pub extends: Option<String>,
     /// Rules for files, by path.
     pub filesystem: Option<BTreeMap<String, FileRule>>,
     /// Rules for the network.

@@ -185,7 +185,7 @@ fn named_permissions_or_a_mode() {
     const NAMED: &str = "[permissions.p.filesystem]\n':root' = 'read'\n':project_roots' = 'write'";
     let permissions = |text: &str| TestEnvironment::user(&format!("{text}\n{NAMED}"));
     let by_name = permissions("default_permissions = 'p'");
-    assert_eq!(by_name.config().policy.permissions.unwrap(), "p");
+    assert_eq!(by_name.config().policy.permissions.unwrap().id, "p");
     assert_eq!(sandbox(&by_name), "workspace-write");
     let by_flag = permissions("default_permissions = 'p'").flag("sandbox_mode=read-only");
     assert_eq!(by_flag.config().policy.permissions, None);

@@ -32,6 +32,8 @@ pub(crate) struct NewAgent {
     pub(crate) nicknames: Vec<String>,
     pub(crate) fork: Option<AgentFork>,
     pub(crate) input: Vec<UserInput>,
+    /// The turn whose work it is part of.
+    pub(crate) root_turn_id: String,
 }
 
 /// The thread that an agent continues.

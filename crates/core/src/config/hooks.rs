@@ -9,11 +9,11 @@ use serde_json::Value;
 
 /// Reads the instruction files of the user and the project.
 pub trait InstructionFiles: Debug + Send + Sync {
-    /// The text of the files that apply to a working folder. Blocks on the file system.
-    fn read(&self, cwd: &Path) -> Option<String>;
+    /// The text of the user's own files, and of those that apply to a working folder. Blocks on the file system.
+    fn read(&self, cwd: Option<&Path>) -> Option<String>;
 
     /// The files that the text consists of, in order. Blocks on the file system.
-    fn sources(&self, cwd: &Path) -> Vec<PathBuf>;
+    fn sources(&self, cwd: Option<&Path>) -> Vec<PathBuf>;
 }
 
 /// A call of a tool of the embedder.

@@ -90,6 +90,8 @@ pub struct SessionConfig {
     pub environment: Arc<BTreeMap<OsString, OsString>>,
     /// The user's shell.
     pub shell: PathBuf,
+    /// Whether the model may run commands and work on files, and the instructions of the project apply.
+    pub has_environment: bool,
     /// Whether the model may ask for a login shell.
     pub allow_login_shell: bool,
     /// The maximum number of repeats of a request whose stream failed.
@@ -102,6 +104,8 @@ pub struct SessionConfig {
     pub version: String,
     /// Whether the thread has no file.
     pub ephemeral: bool,
+    /// Whether the thread belongs to the one that it is forked from.
+    pub is_side_thread: bool,
     /// The settings for agents; none if the model may start none.
     pub agents: Option<AgentSettings>,
     /// The events that are written to the rollout.
@@ -134,7 +138,8 @@ impl SessionConfig {
     /// Reads the instruction files for the working folder. Blocks on the file system.
     pub fn read_instructions(&mut self) {
         let files = self.instruction_files.as_ref();
-        let text = files.and_then(|files| files.read(&self.settings.cwd));
+        let cwd = self.has_environment.then_some(&*self.settings.cwd);
+        let text = files.and_then(|files| files.read(cwd));
         self.user_instructions = text.map(Arc::from);
     }
 
@@ -171,12 +176,14 @@ impl SessionConfig {
             auto_compact_limit: None,
             environment: Arc::default(),
             shell: PathBuf::from("/bin/bash"),
+            has_environment: true,
             allow_login_shell: true,
             stream_max_retries: 5,
             source: SessionSource::default(),
             originator: "codex_cli_rs".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             ephemeral: false,
+            is_side_thread: false,
             agents: None,
             detail: PersistedDetail::default(),
             raw_items: false,

@@ -136,6 +136,12 @@ fn model_switch(turn: &TurnSettings, previous: Option<&str>) -> Option<String> {
     ))
 }
 
+/// The instructions of the plan mode, if the client gives none.
+#[must_use]
+pub fn plan_mode_instructions() -> &'static str {
+    PLAN_INSTRUCTIONS.trim_end()
+}
+
 /// Whether a mode is the default mode without instructions of the client.
 fn is_plain(mode: &CollaborationMode) -> bool {
     mode.mode == ModeKind::Default && mode.settings.developer_instructions.is_none()
@@ -145,7 +151,7 @@ fn collaboration_mode(turn: &TurnSettings) -> Option<String> {
     let given = turn.mode.settings.developer_instructions.as_deref();
     let text = match (given, turn.mode.mode) {
         (Some(given), _) => given,
-        (None, ModeKind::Plan) => PLAN_INSTRUCTIONS.trim_end(),
+        (None, ModeKind::Plan) => plan_mode_instructions(),
         (None, ModeKind::Default) => DEFAULT_INSTRUCTIONS.trim_end(),
     };
     (!text.is_empty()).then(|| format!("<collaboration_mode>{text}</collaboration_mode>"))

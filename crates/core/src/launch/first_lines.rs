@@ -44,6 +44,7 @@ pub(crate) fn write_start(
     let meta = SessionMeta {
         id: emitter.thread().clone(),
         forked_from_id: forked_from.cloned(),
+        attached_thread: config.is_side_thread,
         timestamp: format!("{:.3}", session.clock.now()),
         cwd: config.settings.cwd.display().to_string(),
         originator: config.originator.clone(),

@@ -54,6 +54,7 @@ impl SessionActor {
             id: self.context.ids.submission(),
             op: Op::UserInput(UserInputOp {
                 items: agent.input,
+                root_turn_id: Some(agent.root_turn_id),
                 ..UserInputOp::default()
             }),
             trace: None,

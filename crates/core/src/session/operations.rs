@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use codex_protocol::{
     CodexErrorInfo, ConfigureSession, EventMsg, Op, ReviewDecision, Submission,
-    ThreadNameUpdatedEvent, ThreadRolledBackEvent, ThreadSettingsPatch, TurnAbortReason,
-    UserInputOp, UserTurn,
+    ThreadNameUpdatedEvent, ThreadRolledBackEvent, ThreadSettingsPatch, TokenUsageInfo,
+    TurnAbortReason, UserInputOp, UserTurn,
 };
 use codex_rollout::LineKind;
 
@@ -110,7 +110,10 @@ impl SessionActor {
                 let services = Arc::clone(&self.base.tool_services);
                 tokio::spawn(async move { services.terminals.stop_all().await });
             }
-            Op::ThreadRollback { num_turns } => self.roll_back(&id, num_turns),
+            Op::ThreadRollback {
+                num_turns,
+                token_usage,
+            } => self.roll_back(&id, num_turns, token_usage),
             Op::Shutdown => {}
             other => self.not_there(&id, &other),
         }
@@ -120,6 +123,7 @@ impl SessionActor {
         let overrides = TurnOverrides {
             schema: op.final_output_json_schema,
             service_tier: op.service_tier,
+            root_turn_id: op.root_turn_id,
             ..TurnOverrides::default()
         };
         let input = TurnInput {
@@ -323,7 +327,7 @@ impl SessionActor {
         })
     }
 
-    fn roll_back(&mut self, id: &str, num_turns: u32) {
+    fn roll_back(&mut self, id: &str, num_turns: u32, known: Option<Box<TokenUsageInfo>>) {
         let refuse = |session: &Self, message: &str| {
             session.error(id, message, CodexErrorInfo::ThreadRollbackFailed);
         };
@@ -348,7 +352,10 @@ impl SessionActor {
             .usage
             .info
             .and_then(|info| info.model_context_window);
-        conversation.estimate(&instructions, window);
+        match known {
+            Some(known) => conversation.usage.info = Some(*known),
+            None => conversation.estimate(&instructions, window),
+        }
         let usage = conversation.usage.event();
         self.unfinished = None;
         let emitter = &self.context.emitter;

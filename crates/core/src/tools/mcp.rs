@@ -56,6 +56,7 @@ async fn call(context: &ToolContext, offered: &OfferedTool) -> ToolResult {
             tool: offered.tool.name.clone(),
             arguments: arguments.clone(),
         },
+        offered.tool.annotations["readOnlyHint"].as_bool(),
     );
     if let Err(stopped) = context
         .gate()
@@ -167,15 +168,21 @@ pub(super) struct McpCallItem {
 }
 
 impl McpCallItem {
-    pub(super) fn begin(context: &ToolContext, invocation: McpInvocation) -> Self {
+    pub(super) fn begin(
+        context: &ToolContext,
+        invocation: McpInvocation,
+        read_only_hint: Option<bool>,
+    ) -> Self {
         let (emitter, call_id) = (context.emitter.clone(), context.call.id.clone());
         emitter.emit(EventMsg::McpToolCallBegin(McpToolCallBeginEvent {
             call_id: call_id.clone(),
             invocation: invocation.clone(),
+            read_only_hint,
         }));
         let event = McpToolCallEndEvent {
             call_id,
             invocation,
+            read_only_hint,
             duration: Duration::ZERO,
             result: Err("the call was interrupted".to_owned()),
         };

@@ -137,6 +137,7 @@ impl McpResources {
                 tool: self.name().to_owned(),
                 arguments: given.transpose()?,
             },
+            None,
         );
         let began = context.session.clock.elapsed();
         let answer = match (self, server) {
@@ -175,7 +176,7 @@ impl McpResources {
         let servers = context.services.mcp.current();
         let (configured, running) = servers.running(server).await.map_err(failed)?;
         let page = self.page(&running, configured, cursor).await;
-        let ListPage { items, next } = page.map_err(|error| failed(error.to_string()))?;
+        let ListPage { items, next, .. } = page.map_err(|error| failed(error.to_string()))?;
         let mut answer = Map::new();
         answer.insert("server".to_owned(), server.into());
         answer.insert(key.to_owned(), with_server(server, items).into());
@@ -193,7 +194,7 @@ impl McpResources {
             let (mut all, mut cursor) = (Vec::new(), None::<String>);
             for _ in 0..MAX_PAGES {
                 let page = self.page(running, configured, cursor.as_deref()).await;
-                let Ok(ListPage { items, next }) = page else {
+                let Ok(ListPage { items, next, .. }) = page else {
                     return Vec::new();
                 };
                 all.extend(with_server(&configured.name, items));

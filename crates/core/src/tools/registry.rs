@@ -83,6 +83,7 @@ impl ToolSet {
             builder.offer(RequestPermissionsTool);
         }
         match model.apply_patch_tool_type {
+            _ if !config.has_environment => {}
             Some(ApplyPatchToolType::Function) => builder.offer(ApplyPatchTool::Function),
             Some(ApplyPatchToolType::Freeform) => builder.offer(ApplyPatchTool::Freeform),
             None if config.features.apply_patch_freeform => {
@@ -97,7 +98,9 @@ impl ToolSet {
                 output_format: "png".to_owned(),
             });
         }
-        builder.offer(ViewImageTool);
+        if config.has_environment {
+            builder.offer(ViewImageTool);
+        }
         if let Some(agents) = &config.agents {
             let make = || SpawnAgentTool::make_spec(agents, &services.model.choices());
             let spec = services.spawn_tool.get_or_init(make);
@@ -167,7 +170,7 @@ struct ToolSetBuilder {
 impl ToolSetBuilder {
     /// Offers the shell tool of the model, and accepts calls of all others.
     fn shell(&mut self, config: &SessionConfig, model: &ModelInfo) {
-        if !config.features.shell_tool {
+        if !config.features.shell_tool || !config.has_environment {
             return;
         }
         let inline_permissions = config.features.exec_permissions;

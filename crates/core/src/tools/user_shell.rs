@@ -17,6 +17,9 @@ use crate::input::StopSignal;
 const TIMEOUT: Duration = Duration::from_secs(60 * 60);
 const ABORTED: &str = "command aborted by user";
 
+/// The exit code of a command that did not end in time.
+const TIMED_OUT: i32 = -1;
+
 /// A command of the user.
 #[derive(Debug)]
 pub(crate) struct TypedCommand {
@@ -68,7 +71,11 @@ pub(crate) async fn run_user_shell(
     let policy = context.settings.model.truncation();
     match ran {
         Ok(outcome) => {
-            let end = outcome.end(policy);
+            let mut end = outcome.end(policy);
+            if outcome.timed_out {
+                end.exit_code = TIMED_OUT;
+                end.aggregated.clone_from(&end.formatted);
+            }
             let record = record(&command.line, end.exit_code, end.duration, &end.formatted);
             item.end(end);
             record

@@ -87,7 +87,10 @@ async fn an_agent_has_the_permissions_of_the_turn_that_starts_it() {
     let mut driver = driver().await;
     let patch = ThreadSettingsPatch {
         sandbox_policy: Some(SandboxPolicy::DangerFullAccess),
-        permission_profile: Some(":danger-full-access".to_owned()),
+        permission_profile: Some(ActivePermissions {
+            id: ":danger-full-access".to_owned(),
+            extends: None,
+        }),
         approvals_reviewer: Some(ApprovalsReviewer::GuardianSubagent),
         ..ThreadSettingsPatch::default()
     };

@@ -43,9 +43,19 @@ async fn a_fork_takes_along_what_it_should() {
 #[tokio::test]
 async fn turns_that_were_taken_back_stay_so() {
     let mut driver = three_turns().await;
-    driver.submit(Op::ThreadRollback { num_turns: 0 }).await;
+    driver
+        .submit(Op::ThreadRollback {
+            num_turns: 0,
+            token_usage: None,
+        })
+        .await;
     driver.until(|msg| matches!(msg, EventMsg::Error(_))).await;
-    driver.submit(Op::ThreadRollback { num_turns: 2 }).await;
+    driver
+        .submit(Op::ThreadRollback {
+            num_turns: 2,
+            token_usage: None,
+        })
+        .await;
     driver
         .until(|msg| matches!(msg, EventMsg::ThreadRolledBack(_)))
         .await;

@@ -65,6 +65,9 @@ pub struct McpToolCallBeginEvent {
     pub call_id: String,
     /// The server, the tool and the arguments.
     pub invocation: McpInvocation,
+    /// Whether the server says that the tool changes nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_only_hint: Option<bool>,
 }
 
 /// A call of an MCP tool ended.
@@ -73,6 +76,9 @@ pub struct McpToolCallEndEvent {
     pub call_id: String,
     /// The server, the tool and the arguments.
     pub invocation: McpInvocation,
+    /// Whether the server says that the tool changes nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_only_hint: Option<bool>,
     /// The duration.
     pub duration: Duration,
     /// The result of the server, or the error message.

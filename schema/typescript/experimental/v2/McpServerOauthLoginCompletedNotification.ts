@@ -2,6 +2,8 @@
 
 /** An OAuth login ended, well or not; sent to every connection. */
 export type McpServerOauthLoginCompletedNotification = {
+  /** Id of the login. Newer than 0.117. */
+  loginId?: string | null;
   /** Name of the MCP server in the configuration. */
   name: string;
   /** Whether tokens are stored; threads use them after `config/mcpServer/reload`. */

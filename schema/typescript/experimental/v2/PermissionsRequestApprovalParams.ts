@@ -11,6 +11,8 @@ export type PermissionsRequestApprovalParams = {
   itemId: string;
   /** When it was asked, in Unix milliseconds. */
   startedAtMs?: number | null;
+  /** Machine that the access is on. Newer than 0.117. */
+  environmentId?: string | null;
   /** Working directory of the thread. */
   cwd?: string | null;
   /** What the agent wants the access for; null if it does not say. */

@@ -4,13 +4,13 @@
 export type CustomGatewayProviderSettingsPatch = {
   /** Tells which variant this is. */
   type: "customGateway";
-  /** Address of the provider; null for its default. */
+  /** Address of the provider; absent leaves it, null removes it. */
   baseUrl?: string | null;
-  /** Environment variable that holds the key. */
+  /** Environment variable that holds the key; absent leaves it, null removes it. */
   envKey?: string | null;
-  /** Name for people. */
+  /** Name for people; absent leaves it. */
   name?: string | null;
-  /** Configuration key of the model provider. */
+  /** Configuration key of the model provider; absent or null adds a provider. */
   providerId?: string | null;
 };
 

@@ -46,9 +46,9 @@ export type ThreadForkParams = {
   runtimeWorkspaceRoots?: Array<string> | null;
   /** What the fork is for, in the client's words; returned with the thread. */
   threadSource?: string | null;
-  /** Accepted without an effect: the fork is a thread like others. */
+  /** Whether the fork is a side thread: it belongs to its source, and lists leave it out. */
   attachToSource?: boolean;
-  /** Accepted without an effect: the fork has no goal. */
+  /** Whether the goal comes along; it waits for the first turn that a client starts. Otherwise the fork has no goal. */
   deferGoalContinuation?: boolean;
   /** Whether the fork is for predictions; refused unless it is ephemeral. */
   experimentalPredictionMode?: boolean;

@@ -29,9 +29,9 @@ export type ThreadListParams = {
   searchTerm?: string | null;
   /** Threads to leave out, by their ids. */
   excludedThreadIds?: Array<string> | null;
-  /** Accepted without an effect, as there are no side threads. */
+  /** Keeps side threads of this thread; others are not listed. */
   attachedToThreadId?: string | null;
-  /** Accepted without an effect, as there are no side threads; only with a search term. */
+  /** Whether side threads are listed too; only with a search term. */
   includeAttachedThreads?: boolean;
   /** Accepted; the index is all there is to list from. */
   useStateDbOnly?: boolean;

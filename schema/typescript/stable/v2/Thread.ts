@@ -19,7 +19,7 @@ export type Thread = {
   forkedFromId?: string | null;
   /** Slug of the model that the thread last used; absent where it was not looked up. */
   model?: string | null;
-  /** Always null, as there are no side threads. */
+  /** Thread that this one is a side thread of; null if it is none. */
   attachedToThreadId: string | null;
   /** Project that the thread is filed under; null if it is in none. */
   projectId: string | null;

@@ -159,6 +159,8 @@ export type McpToolCallThreadItem = {
   status: McpToolCallStatus;
   /** Arguments that the model gave; null if it gave none. */
   arguments: JsonValue;
+  /** Whether the server says that the tool changes nothing; absent if it does not say. Newer than 0.117. */
+  readOnlyHint?: boolean | null;
   /** What the tool returned, also when it reports a failure; null if no answer came. */
   result: McpToolCallResult | null;
   /** Why no answer came; null otherwise. */

@@ -257,6 +257,7 @@ export type { McpServerElicitationRequestParams } from "./McpServerElicitationRe
 export type { McpServerElicitationRequestResponse } from "./McpServerElicitationRequestResponse";
 export type { McpServerEventNotification } from "./McpServerEventNotification";
 export type { McpServerEventStreamNotification } from "./McpServerEventStreamNotification";
+export type { McpServerInfo } from "./McpServerInfo";
 export type { McpServerOauthLoginCompletedNotification } from "./McpServerOauthLoginCompletedNotification";
 export type { McpServerOauthLoginParams } from "./McpServerOauthLoginParams";
 export type { McpServerOauthLoginResponse } from "./McpServerOauthLoginResponse";

@@ -13,11 +13,21 @@ use crate::projection::limits::wire_limits;
 use crate::projection::turn_error::turn_error;
 use crate::projection::usage_limits::{wire_tokens, wire_turn_usage};
 
+/// The clients that a notification is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Audience {
+    All,
+    /// Those of releases after 0.117.
+    Newer,
+    /// The others.
+    Older,
+}
+
 /// Collects notifications.
 #[derive(Debug)]
 pub(crate) struct Notifications {
     thread: String,
-    pending: Vec<ServerNotification>,
+    pending: Vec<(Audience, ServerNotification)>,
     /// The checkpoint of the turn that is about to end.
     checkpoint: Option<String>,
     /// Its use.
@@ -35,12 +45,34 @@ impl Notifications {
     }
 
     /// Takes the notifications since the last call.
-    pub(super) fn take(&mut self) -> Vec<ServerNotification> {
+    pub(super) fn take(&mut self) -> Vec<(Audience, ServerNotification)> {
         std::mem::take(&mut self.pending)
     }
 
     fn push(&mut self, notification: ServerNotification) {
-        self.pending.push(notification);
+        self.pending.push((Audience::All, notification));
+    }
+
+    /// Pushes a notification about an item. Clients of 0.117 know the items around a review by the id of its turn.
+    fn push_item(
+        &mut self,
+        turn: &str,
+        mut item: TimedItem,
+        notify: impl Fn(TimedItem) -> ServerNotification,
+    ) {
+        if let ThreadItem::EnteredReviewMode { .. } | ThreadItem::ExitedReviewMode { .. } =
+            item.item
+        {
+            self.pending.push((Audience::Newer, notify(item.clone())));
+            if let ThreadItem::EnteredReviewMode { id, .. }
+            | ThreadItem::ExitedReviewMode { id, .. } = &mut item.item
+            {
+                turn.clone_into(id);
+            }
+            self.pending.push((Audience::Older, notify(item)));
+        } else {
+            self.push(notify(item));
+        }
     }
 }
 
@@ -75,37 +107,42 @@ impl Consumer for Notifications {
 
     fn checkpoint_created(&mut self, turn: &str, checkpoint: &str) {
         self.checkpoint = Some(checkpoint.to_owned());
-        self.push(ServerNotification::ThreadCheckpointCreated(
-            ThreadCheckpointCreatedNotification {
-                thread_id: self.thread.clone(),
-                turn_id: turn.to_owned(),
-                checkpoint_id: checkpoint.to_owned(),
-            },
-        ));
+        let created = ThreadCheckpointCreatedNotification {
+            thread_id: self.thread.clone(),
+            turn_id: turn.to_owned(),
+            checkpoint_id: checkpoint.to_owned(),
+        };
+        let created = ServerNotification::ThreadCheckpointCreated(created);
+        self.pending.push((Audience::Newer, created));
     }
 
     fn item_started(&mut self, turn: &str, item: &ThreadItem, now: Option<i64>) {
-        self.push(ServerNotification::ItemStarted(ItemStartedNotification {
-            item: TimedItem {
-                item: item.clone(),
-                started_at_ms: now,
-                completed_at_ms: None,
-            },
-            thread_id: self.thread.clone(),
-            turn_id: turn.to_owned(),
+        let item = TimedItem {
+            item: item.clone(),
             started_at_ms: now,
-        }));
+            completed_at_ms: None,
+        };
+        let thread_id = self.thread.clone();
+        self.push_item(turn, item, |item| {
+            ServerNotification::ItemStarted(ItemStartedNotification {
+                item,
+                thread_id: thread_id.clone(),
+                turn_id: turn.to_owned(),
+                started_at_ms: now,
+            })
+        });
     }
 
     fn item_completed(&mut self, turn: &str, item: &TimedItem, now: Option<i64>) {
-        self.push(ServerNotification::ItemCompleted(
-            ItemCompletedNotification {
-                item: item.clone(),
-                thread_id: self.thread.clone(),
+        let thread_id = self.thread.clone();
+        self.push_item(turn, item.clone(), |item| {
+            ServerNotification::ItemCompleted(ItemCompletedNotification {
+                item,
+                thread_id: thread_id.clone(),
                 turn_id: turn.to_owned(),
                 completed_at_ms: now,
-            },
-        ));
+            })
+        });
     }
 
     fn patch_output(&mut self, turn: &str, item: &str, output: &str) {
@@ -136,9 +173,10 @@ impl Consumer for Notifications {
             }
             EventMsg::TokenCount(count) => self.push_usage(turn, count),
             EventMsg::Warning(warning) => self.push_warning(turns, turn, &warning.message),
-            _ => self
-                .pending
-                .extend(notification_of(&self.thread, turn, event)),
+            _ => {
+                let sent = notification_of(&self.thread, turn, event).into_iter();
+                self.pending.extend(sent.map(|one| (Audience::All, one)));
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Reviews: an item at the start, one at the end, and the items of the reviewer in between.
 //!
-//! A review is announced before its turn starts. Clients of 0.117 expect two more things: `turn/started` has an id of
+//! A review is announced before its turn starts. Clients expect two more things: `turn/started` has an id of
 //! the reviewer while everything else has the id of the review, and messages of the reviewer are only started, since
 //! the result repeats them.
 
@@ -28,7 +28,7 @@ impl<C: Consumer> Fold<C> {
         turn.review = ReviewState::Runs;
         self.turns.push(turn);
         let item = ThreadItem::EnteredReviewMode {
-            id: id.to_owned(),
+            id: format!("{id}-entered"),
             review,
         };
         self.add_at_once(context, id, item);
@@ -62,7 +62,7 @@ impl<C: Consumer> Fold<C> {
     ) {
         let review = review_text(exited.review_output.as_ref());
         let (turn_id, id) = match context.submission {
-            Some(id) => (id.to_owned(), id.to_owned()),
+            Some(id) => (id.to_owned(), format!("{id}-exited")),
             None => (self.open_turn(context).id.clone(), self.number()),
         };
         if let Some(turn) = self.turn_mut(&turn_id) {
@@ -72,7 +72,7 @@ impl<C: Consumer> Fold<C> {
         }
     }
 
-    /// Adds an item that starts and ends at once, and that shares its id with another one.
+    /// Adds an item that starts and ends at once.
     fn add_at_once(&mut self, context: EventContext<'_>, turn_id: &str, item: ThreadItem) {
         self.consumer.item_started(turn_id, &item, context.now);
         let ended = context.at_once(item);
@@ -115,6 +115,7 @@ mod tests {
     };
 
     use super::*;
+    use crate::projection::Audience;
 
     fn events() -> Vec<EventMsg> {
         let turn_id = "review".to_owned();
@@ -181,6 +182,8 @@ mod tests {
         let sent: Vec<ServerNotification> = events()
             .iter()
             .flat_map(|event| fold.apply("review", 0, event))
+            .filter(|(audience, _)| *audience != Audience::Older)
+            .map(|(_, notification)| notification)
             .collect();
         let names: Vec<&str> = sent.iter().map(ServerNotification::method).collect();
         let item = ["item/started", "item/completed"];

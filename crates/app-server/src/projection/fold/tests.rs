@@ -117,7 +117,10 @@ impl RecordedConversation {
 
     fn apply(&mut self, turn: &str, event: EventMsg) {
         self.clock += 7;
-        for sent in self.fold.apply(turn, self.clock, &event) {
+        for (audience, sent) in self.fold.apply(turn, self.clock, &event) {
+            if audience == Audience::Older {
+                continue;
+            }
             if let ServerNotification::TurnCompleted(completed) = &sent {
                 self.turns.push(completed.turn.clone());
             }

@@ -85,6 +85,7 @@ async fn send(context: &ToolContext) -> ToolResult {
     }
     let op = Op::UserInput(UserInputOp {
         items: input,
+        root_turn_id: Some(context.settings.root_turn().to_owned()),
         ..UserInputOp::default()
     });
     let submission = agent.thread.submit(op).await.map_err(closed)?;

@@ -129,7 +129,8 @@ async fn call(context: &ToolContext) -> ToolResult {
     end.new_agent_role.clone_from(&agent.role);
     end.model = shown.model;
     end.reasoning_effort = shown.effort.unwrap_or(ReasoningEffort::Medium);
-    end.status = agent.status_now();
+    // What the call has led to. How the agent goes on is told by its own events.
+    end.status = AgentStatus::PendingInit;
     end_event.end(EventMsg::CollabAgentSpawnEnd(end));
     let output = json!({ "agent_id": agent.thread.id(), "nickname": agent.nickname });
     text(output.to_string())
@@ -175,6 +176,7 @@ async fn spawn(
         nicknames: role.nicknames,
         fork,
         input,
+        root_turn_id: context.settings.root_turn().to_owned(),
     };
     let spawned = request(context, |reply| AgentRequest::Spawn(Box::new(agent), reply)).await?;
     spawned.map(|agent| (agent, shown)).map_err(failed)

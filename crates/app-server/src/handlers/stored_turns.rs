@@ -1,0 +1,70 @@
+//! The turns of a thread: those of its file, and the one that runs.
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use codex_app_server_protocol::v2::Turn;
+
+use crate::failure::Failure;
+use crate::projection::ItemIds;
+use crate::server::AppServer;
+use crate::thread::Outline;
+
+/// The turns of a thread, oldest first. Only the lines of turns that are asked for are read.
+pub(super) struct StoredTurns {
+    path: PathBuf,
+    outline: Arc<Outline>,
+    running: Option<Turn>,
+}
+
+impl StoredTurns {
+    /// Reads where the turns are in the file.
+    pub(super) fn open(
+        server: &AppServer,
+        path: PathBuf,
+        running: Option<Turn>,
+    ) -> Result<Self, Failure> {
+        let outline = server.outlines().get(&path);
+        let outline = outline.map_err(|error| unreadable(&path, &error))?;
+        Ok(Self {
+            path,
+            outline,
+            running,
+        })
+    }
+
+    pub(super) fn ids(&self) -> Vec<&str> {
+        let mut ids: Vec<&str> = self.outline.ids().collect();
+        // A turn that has just started is not in the file yet.
+        let unstored = self.running.as_ref();
+        ids.extend(
+            unstored
+                .map(|turn| &*turn.id)
+                .filter(|id| !self.is_stored(id)),
+        );
+        ids
+    }
+
+    fn is_stored(&self, turn: &str) -> bool {
+        self.outline.ids().any(|id| id == turn)
+    }
+
+    /// The turns at these positions, with all their items.
+    pub(super) fn read(&self, wanted: Range<usize>) -> Result<Vec<Turn>, Failure> {
+        let stored = self.outline.ids().len();
+        let running = self.running.clone().filter(|turn| {
+            let at = self.outline.ids().position(|id| id == turn.id);
+            wanted.contains(&at.unwrap_or(stored))
+        });
+        let in_file = wanted.start.min(stored)..wanted.end.min(stored);
+        let turns = self.outline.turns(in_file, ItemIds::Streamed);
+        let turns = turns.map_err(|error| unreadable(&self.path, &error))?;
+        Ok(turns.with_running(running).into_vec())
+    }
+}
+
+fn unreadable(path: &std::path::Path, error: &std::io::Error) -> Failure {
+    let path = path.display();
+    Failure::invalid(format!("failed to load rollout `{path}`: {error}"))
+}

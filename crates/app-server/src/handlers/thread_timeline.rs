@@ -1,0 +1,116 @@
+//! `thread/timeline/list`: everything that happened in a thread, newest page first. A page is in the order of the thread.
+
+use std::sync::Arc;
+
+use codex_app_server_protocol::v2::{
+    ThreadTimelineEntry, ThreadTimelineListParams, ThreadTimelineListResponse, Turn, TurnStatus,
+};
+use serde::{Deserialize, Serialize};
+
+use super::blocking;
+use super::call::RequestContext;
+use super::stored_turns::StoredTurns;
+use super::thread_read::source_of_turns;
+use crate::failure::Failure;
+
+/// The default page size.
+const PAGE: u32 = 25;
+/// The largest page size.
+const LARGEST_PAGE: u32 = 100;
+/// The positions that a turn has. They grow with the order of the entries; most are not used.
+const POSITIONS: u64 = 1_000_000;
+
+/// The entry before which the next page ends.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct TimelineCursor {
+    turn: usize,
+    entry: usize,
+}
+
+pub(super) async fn list(
+    RequestContext { server, .. }: RequestContext,
+    params: ThreadTimelineListParams,
+) -> Result<ThreadTimelineListResponse, Failure> {
+    let invalid = |_| Failure::invalid("invalid thread timeline cursor");
+    let cursor = params.cursor.as_deref();
+    let before = cursor.map(|cursor| serde_json::from_str(cursor).map_err(invalid));
+    let before = before.transpose()?;
+    let limit = params.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE) as usize;
+    let source = source_of_turns(&server, &params.thread_id).await?;
+    let Some((path, running)) = source else {
+        return Ok(response(Vec::new(), None));
+    };
+    let server = Arc::clone(&server);
+    blocking(move || page(&StoredTurns::open(&server, path, running)?, before, limit)).await
+}
+
+fn page(
+    turns: &StoredTurns,
+    before: Option<TimelineCursor>,
+    limit: usize,
+) -> Result<ThreadTimelineListResponse, Failure> {
+    let count = turns.ids().len();
+    let mut at = before.map_or(count, |cursor| cursor.turn.saturating_add(1).min(count));
+    let mut newest_first = Vec::new();
+    while at > 0 {
+        at -= 1;
+        for turn in turns.read(at..at + 1)? {
+            let entries = entries(turn, at).into_iter().enumerate();
+            let mut entries: Vec<_> = entries.collect();
+            if let Some(cursor) = before.filter(|cursor| cursor.turn == at) {
+                entries.truncate(cursor.entry);
+            }
+            for (number, entry) in entries.into_iter().rev() {
+                if newest_first.len() == limit {
+                    let next = TimelineCursor {
+                        turn: at,
+                        entry: number + 1,
+                    };
+                    return Ok(response(newest_first, Some(next)));
+                }
+                newest_first.push(entry);
+            }
+        }
+    }
+    Ok(response(newest_first, None))
+}
+
+fn response(
+    mut newest_first: Vec<ThreadTimelineEntry>,
+    next: Option<TimelineCursor>,
+) -> ThreadTimelineListResponse {
+    newest_first.reverse();
+    ThreadTimelineListResponse {
+        active_realtime_session_at_page_start: None,
+        data: newest_first,
+        next_cursor: next.and_then(|cursor| serde_json::to_string(&cursor).ok()),
+    }
+}
+
+/// The start of a turn, its items, and its end.
+fn entries(turn: Turn, at: usize) -> Vec<ThreadTimelineEntry> {
+    let first = at as u64 * POSITIONS;
+    let mut entries = vec![ThreadTimelineEntry::TurnStarted {
+        position: first,
+        started_at: turn.started_at,
+        turn_id: turn.id.clone(),
+    }];
+    let items = (first + 1..).zip(turn.items);
+    entries.extend(items.map(|(position, item)| ThreadTimelineEntry::Item {
+        item: Box::new(item),
+        position,
+        turn_id: turn.id.clone(),
+    }));
+    if turn.status != TurnStatus::InProgress {
+        entries.push(ThreadTimelineEntry::TurnCompleted {
+            completed_at: turn.completed_at,
+            duration_ms: turn.duration_ms,
+            error: turn.error,
+            position: first + entries.len() as u64,
+            started_at: turn.started_at,
+            status: turn.status,
+            turn_id: turn.id,
+        });
+    }
+    entries
+}
