@@ -27,7 +27,8 @@ import recorder  # noqa: E402
 # Sessions that the reference rejects, whoever recorded them.
 REJECTED = {"image_in_output", "mcp"}
 # Those whose recordings by the reference it rejects itself.
-OWN_REJECTED = {"bad_write_stdin", "review_inline", "review_first", "review_detached", "review_broken"}
+# (an agent of an earlier process, a review in the thread itself, a bad call of `write_stdin`).
+OWN_REJECTED = {"agent_resumed", "bad_write_stdin", "review_inline", "review_first", "review_detached", "review_broken"}
 
 
 class Reducer:

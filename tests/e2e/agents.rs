@@ -6,6 +6,7 @@ use tempfile::TempDir;
 
 use crate::app_server::shape;
 use crate::exec::ExecFolders;
+use crate::hooks::answer_with;
 use crate::listeners::Listening;
 use crate::setup::{server, untrusted_home};
 use crate::trace_record::Traced;
@@ -247,7 +248,6 @@ async fn an_agent_is_recorded_in_the_bundle_of_its_parent() {
     let parent_ended = Latch::new();
     traced.model.push_for_agent(held("made", &parent_ended));
     traced.begin(&parent).await;
-    // A replay repeats the order of turns, not whether the notice of an agent still reaches a turn that is ending.
     let end = traced.server.wait_for("turn/completed").await.unwrap();
     assert_eq!(end["params"]["threadId"], parent);
     parent_ended.open();
@@ -263,6 +263,24 @@ async fn an_agent_is_recorded_in_the_bundle_of_its_parent() {
     let edges = state["interaction_edges"].as_object().unwrap();
     let spawned = format!("edge:spawn:{parent}:{agent}");
     assert_eq!(edges[&spawned]["kind"], "spawn_agent");
+}
+
+/// Whether the notice of an agent still reaches the ending turn of its parent is different every time, and recorded.
+#[tokio::test]
+async fn agents_that_end_with_the_turns_of_their_parent_replay() {
+    let mut traced = Traced::start(&[]).await;
+    let parent = traced.thread().await;
+    for round in 0..4 {
+        let task = json!({ "message": "make it" });
+        let spawn = sse::function_call(&format!("c{round}"), "spawn_agent", &task);
+        traced.model.push(HttpReply::stream(&sse::items(&[spawn])));
+        traced.model.push(answer_with(&format!("started {round}")));
+        traced.model.push_for_agent(answer_with("made"));
+        traced.begin(&parent).await;
+        until_both_ended(&mut traced.server).await;
+    }
+    let (bundles, _home) = traced.finish().await;
+    bundles[&parent].replay();
 }
 
 #[tokio::test]

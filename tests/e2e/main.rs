@@ -155,11 +155,13 @@ mod soak;
 #[cfg(target_os = "linux")]
 mod stored_threads;
 #[cfg(target_os = "linux")]
-mod thread_settings;
+mod thread_export;
 #[cfg(target_os = "linux")]
+mod thread_settings;
 mod threads;
 #[cfg(target_os = "linux")]
 mod trace_folder;
+mod trace_live;
 mod trace_record;
 mod trace_reduce;
 #[cfg(target_os = "linux")]

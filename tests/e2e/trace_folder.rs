@@ -193,3 +193,40 @@ fn old_bundles_are_deleted_but_not_those_of_running_sessions() {
     assert_eq!(prune(&["--max-mib", "0"]), line);
     assert!(!recorded.bundle.exists());
 }
+
+/// A server that records deletes what the configuration does not let it keep.
+#[test]
+fn configured_limits_apply_while_sessions_are_recorded() {
+    let recorded = Recorded::play("hello.toml");
+    recorded.age(40);
+    let home = recorded.temporary.path().join("home");
+    fs::create_dir(&home).unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_codex"));
+        let command = command.args(arguments).env("CODEX_HOME", &home);
+        command.env("CODEX_ROLLOUT_TRACE_ROOT", recorded.folder());
+        command.output().unwrap()
+    };
+    let refused = run(&["debug", "trace", "prune"]);
+    assert_eq!(refused.status.code(), Some(1));
+    fs::write(home.join("config.toml"), "[traces]\nmax_days = 30\n").unwrap();
+    let listed = stdout_of(&run(&["debug", "trace", "prune", "--dry-run"]));
+    assert_eq!(listed.trim_end(), recorded.bundle());
+    let server = std::process::Command::new(env!("CARGO_BIN_EXE_codex"))
+        .arg("app-server")
+        .env("CODEX_HOME", &home)
+        .env("CODEX_ROLLOUT_TRACE_ROOT", recorded.folder())
+        .stdin(std::process::Stdio::piped())
+        .spawn();
+    let mut server = server.unwrap();
+    let until = std::time::Instant::now() + Duration::from_secs(30);
+    while recorded.bundle.exists() {
+        assert!(
+            std::time::Instant::now() < until,
+            "the bundle is still there"
+        );
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+    drop(server.stdin.take());
+    server.wait().unwrap();
+}

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::{Duration, Instant};
 
-use codex_test_support::sse;
+use codex_test_support::{HttpReply, Latch, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::trace_record::{TraceBundle, Traced, response};
+use crate::hooks::{answer_with, home_with, hook};
+use crate::setup::server_in;
+use crate::trace_record::{TraceBundle, Traced, bundles, response, says};
 use crate::trace_reduce::unpack;
 use crate::{codex, repository};
 
@@ -160,6 +162,170 @@ async fn an_interrupted_tool_is_interrupted_again() {
         2,
         &["no end of turn 9"],
     );
+}
+
+#[tokio::test]
+async fn a_stopped_response_and_a_turn_after_it_replay() {
+    let (mut traced, thread) = traced(&[]).await;
+    let never = Latch::new();
+    let message = sse::message("");
+    let beginning = sse::frames(&[sse::created("r1"), sse::added(&message), sse::delta("half")]);
+    let hanging = HttpReply::status(200).header("content-type", "text/event-stream");
+    traced.model.push(hanging.body(beginning).wait(&never));
+    traced.model.push(answer_with("after"));
+    let turn = traced.begin(&thread).await;
+    traced
+        .server
+        .wait_for("item/agentMessage/delta")
+        .await
+        .unwrap();
+    let params = json!({ "threadId": thread, "turnId": turn });
+    traced.server.call("turn/interrupt", params).await.unwrap();
+    traced.server.wait_for("turn/completed").await.unwrap();
+    traced.turn(&thread).await;
+    let (bundle, _home) = bundle_of(traced, &thread).await;
+    bundle.replay();
+}
+
+/// Input that comes while a tool runs reaches the request after it; input that comes after the last response makes one more.
+#[tokio::test]
+async fn steered_turns_replay() {
+    let call = |id: &str, command: &str| {
+        let arguments = json!({ "cmd": command });
+        response(&[sse::function_call(id, "exec_command", &arguments)])
+    };
+    let replies = [
+        call("c1", "read line"),
+        call("c2", "true"),
+        response(&[says("one")]),
+    ];
+    let (mut traced, thread) = traced(&replies).await;
+    for round in 0..2 {
+        let turn = traced.begin(&thread).await;
+        traced.server.wait_for("turn/started").await.unwrap();
+        for number in 0..3 {
+            let text = format!("also {round} {number}");
+            let input = json!([{ "type": "text", "text": text }]);
+            let params = json!({ "threadId": thread, "expectedTurnId": turn, "input": input });
+            // It may come too late, which is recorded as well.
+            traced.server.call("turn/steer", params).await.unwrap();
+        }
+        traced.server.wait_for("turn/completed").await.unwrap();
+    }
+    let (bundle, _home) = bundle_of(traced, &thread).await;
+    bundle.replay();
+}
+
+/// What hooks add, refuse and change is in the bundle.
+#[tokio::test]
+async fn a_session_with_hooks_replays_without_them() {
+    let adds = |event: &str, text: &str| {
+        let output =
+            json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } });
+        hook(&format!("cat > /dev/null; echo '{output}'"))
+    };
+    let hooks = json!({
+        "SessionStart": adds("SessionStart", "The session began."),
+        "UserPromptSubmit": adds("UserPromptSubmit", "The user wrote."),
+        "PreToolUse": adds("PreToolUse", "A tool is about to run."),
+        "PostToolUse": adds("PostToolUse", "A tool has run."),
+    });
+    let call = sse::function_call("c1", "shell_command", &json!({ "command": "echo one" }));
+    let replies = [
+        HttpReply::stream(&sse::items(&[call])),
+        answer_with("one"),
+        answer_with("two"),
+    ];
+    let model = ModelServer::start(replies).await.unwrap();
+    let home = home_with(&model, &hooks);
+    let root = home.path().join("deep/traces");
+    let mut server = server_in(
+        &home,
+        &[("CODEX_ROLLOUT_TRACE_ROOT", root.to_str().unwrap())],
+    )
+    .await;
+    let thread = server.start_thread().await;
+    server.run_turn(&thread, "go").await;
+    server.run_turn(&thread, "again").await;
+    server.finish().await.unwrap();
+    let sent: String = model
+        .requests()
+        .iter()
+        .map(|sent| sent.json().to_string())
+        .collect();
+    for text in [
+        "The session began.",
+        "The user wrote.",
+        "A tool is about to run.",
+        "A tool has run.",
+    ] {
+        assert!(sent.contains(text), "{text}");
+    }
+    bundles(home.path()).remove(&thread).unwrap().replay();
+}
+
+/// The bundle of a session that continues a thread, or copies one, has the history.
+#[tokio::test]
+async fn sessions_that_continue_or_copy_a_thread_replay() {
+    let (mut traced, thread) = traced(&[]).await;
+    traced.turn(&thread).await;
+    let forked = traced
+        .server
+        .call("thread/fork", json!({ "threadId": thread }))
+        .await
+        .unwrap();
+    let forked = forked["result"]["thread"]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    traced.turn(&forked).await;
+    let Traced {
+        server,
+        model,
+        home,
+    } = traced;
+    server.finish().await.unwrap();
+    for bundle in bundles(home.path()).values() {
+        bundle.replay();
+    }
+    fs::remove_dir_all(home.path().join("deep/traces")).unwrap();
+    let root = home.path().join("deep/traces");
+    let mut server = server_in(
+        &home,
+        &[("CODEX_ROLLOUT_TRACE_ROOT", root.to_str().unwrap())],
+    )
+    .await;
+    let resumed = server
+        .call("thread/resume", json!({ "threadId": thread }))
+        .await
+        .unwrap();
+    assert!(resumed["error"].is_null(), "{resumed}");
+    server.run_turn(&thread, "go on").await;
+    server.finish().await.unwrap();
+    let bundle = bundles(home.path()).remove(&thread).unwrap();
+    // Nothing of the home is needed.
+    fs::remove_dir_all(home.path().join("sessions")).unwrap();
+    bundle.replay();
+    assert_eq!(model.requests().len(), 3);
+}
+
+#[tokio::test]
+async fn commands_of_the_user_replay_without_being_run() {
+    let (mut traced, thread) = traced(&[]).await;
+    let made = traced.home.path().join("made");
+    let command = format!("echo typed; touch {}", made.display());
+    let params = json!({ "threadId": thread, "command": command });
+    traced
+        .server
+        .call("thread/shellCommand", params)
+        .await
+        .unwrap();
+    traced.server.wait_for("turn/completed").await.unwrap();
+    traced.turn(&thread).await;
+    let (bundle, _home) = bundle_of(traced, &thread).await;
+    fs::remove_file(&made).unwrap();
+    bundle.replay();
+    assert!(!made.exists());
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use codex_test_support::{HttpReply, ModelServer};
+
 use crate::trace_reduce::unpack;
 use crate::{codex, stdout_of};
 
@@ -32,6 +34,104 @@ fn pages_and_exports_are_written_into_the_bundle_or_where_asked() {
         ]));
         serde_json::from_slice::<serde_json::Value>(&fs::read(file).unwrap()).unwrap();
     }
+}
+
+/// What a collector gets is OTLP in its binary form, with contents only on request.
+#[tokio::test]
+async fn spans_are_sent_to_a_collector() {
+    let folder = tempfile::tempdir().unwrap();
+    let bundle = unpack(folder.path());
+    let collector = ModelServer::start([]).await.unwrap();
+    collector.always(HttpReply::status(200));
+    let address = collector.base_url();
+    let (address, _) = address.rsplit_once('/').unwrap();
+    for contents in [&[][..], &["--contents"]] {
+        let bundle = bundle.to_str().unwrap().to_owned();
+        let arguments = [
+            "debug",
+            "trace-export",
+            &bundle,
+            "--send",
+            address,
+            "--header",
+            "x-team: ours",
+        ];
+        let arguments: Vec<String> = [&arguments, contents]
+            .concat()
+            .into_iter()
+            .map(str::to_owned)
+            .collect();
+        let sent = tokio::task::spawn_blocking(move || {
+            codex(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+        });
+        stdout_of(&sent.await.unwrap());
+    }
+    let requests = collector.requests();
+    let is_in =
+        |body: &[u8], text: &str| body.windows(text.len()).any(|part| part == text.as_bytes());
+    for (number, request) in requests.iter().enumerate() {
+        assert_eq!(request.path, "/v1/traces");
+        assert_eq!(
+            request.header("content-type"),
+            Some("application/x-protobuf")
+        );
+        assert_eq!(request.header("x-team"), Some("ours"));
+        assert!(is_in(&request.body, "invoke_agent /root"));
+        assert_eq!(is_in(&request.body, "gen_ai.input.messages"), number == 1);
+    }
+    assert_eq!(requests.len(), 2);
+    collector.always(HttpReply::status(415));
+    let arguments = [
+        "debug",
+        "trace-export",
+        bundle.to_str().unwrap(),
+        "--send",
+        address,
+    ];
+    let arguments = arguments.map(str::to_owned);
+    let refused =
+        tokio::task::spawn_blocking(move || codex(&arguments.each_ref().map(String::as_str)));
+    let refused = refused.await.unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("415"));
+}
+
+#[test]
+fn all_differences_of_two_runs_are_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let bundle = unpack(&folder.path().join("a"));
+    let other = unpack(&folder.path().join("b"));
+    let log = other.join("trace.jsonl");
+    let changed = fs::read_to_string(&log).unwrap();
+    let model = r#""model":""#;
+    assert!(changed.contains(model));
+    fs::write(&log, changed.replace(model, r#""model":"other-"#)).unwrap();
+    let page = folder.path().join("diff.html");
+    let [bundle, other, page] = [&bundle, &other, &page].map(|path| path.to_str().unwrap());
+    let shown = codex(&[
+        "debug",
+        "trace-diff",
+        bundle,
+        other,
+        "--json",
+        "--page",
+        page,
+    ]);
+    assert_eq!(shown.status.code(), Some(1));
+    let printed = String::from_utf8(shown.stdout).unwrap();
+    let shown: serde_json::Value = serde_json::from_str(printed.lines().last().unwrap()).unwrap();
+    let differences = shown["differences"].as_array().unwrap();
+    assert!(
+        differences
+            .iter()
+            .all(|difference| difference["left"]["what"] == "request")
+    );
+    assert!(!differences.is_empty(), "{shown}");
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("<mark>other-</mark>"), "{page}");
+    let first = codex(&["debug", "trace-diff", bundle, other, "--first"]);
+    let printed = String::from_utf8(first.stdout).unwrap();
+    assert_eq!(printed.matches("the runs differ").count(), 1, "{printed}");
 }
 
 #[test]

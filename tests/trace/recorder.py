@@ -165,6 +165,7 @@ class Client:
     """One app-server process, spoken to in lines."""
 
     def __init__(self, binary, env, cwd):
+        self.started_as = (binary, env, cwd)
         self.process = subprocess.Popen([binary, "app-server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, env=env, cwd=cwd, text=True)
         self.messages = queue.Queue()
@@ -198,6 +199,8 @@ class Client:
         own = self.ids
         self.send({"id": own, "method": method, "params": params})
         reply = self.wait(lambda m: m.get("id") == own and ("result" in m or "error" in m))
+        if "unknown variant" in str(reply.get("error")):
+            raise Unknown(method)
         if "error" in reply:
             raise RuntimeError("%s: %s" % (method, reply["error"]))
         return reply["result"]
@@ -209,6 +212,15 @@ class Client:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Unknown(Exception):
+    """This release does not have what a session needs."""
 
 
 class Run:
@@ -280,6 +292,20 @@ class Run:
                                         "collaborationMode": {"mode": "plan", "settings": settings}})
         self.finish()
 
+    def restart(self, kill=False):
+        """Ends the server, and continues the thread in another one."""
+        self.client.kill() if kill else self.client.close()
+        self.client = Client(*self.client.started_as)
+        self.client.call("thread/resume", {"threadId": self.thread})
+
+    def fork(self):
+        """Continues in a copy of the thread."""
+        self.thread = self.client.call("thread/fork", {"threadId": self.thread})["thread"]["id"]
+
+    def inject(self, text):
+        item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+        self.client.call("thread/inject_items", {"threadId": self.thread, "items": [item]})
+
     def roll_back(self, turns):
         self.client.call("thread/rollback", {"threadId": self.thread, "numTurns": turns})
 
@@ -308,6 +334,7 @@ def agent_id(body):
 
 
 V1 = "multi_agent_v1"
+V2 = "collaboration"
 PATCH = "*** Begin Patch\n*** Add File: new.txt\n+one\n+two\n*** End Patch"
 REMOTE = {"provider": "OpenAI", "features": "enable_request_compression = false\n"}
 
@@ -460,6 +487,72 @@ def sessions():
         "child": [[run("c1", "echo child")], [say("child done")], [say("child done again")]],
         "steps": lambda r: [r.turn("spawn one"), r.turn("and then")],
     }
+    def task(name, text="job", **more):
+        return call("s_" + name, "spawn_agent", {"message": text, "task_name": name, **more}, V2)
+
+    def waited(call_id):
+        return [call(call_id, "wait_agent", {"timeout_ms": 5000}, V2)]
+    yield "collaboration", {
+        "features": "multi_agent_v2 = true\n",
+        "script": [[task("worker")], waited("a2"),
+                   [call("a3", "send_message", {"target": "worker", "message": "news"}, V2)],
+                   [call("a4", "followup_task", {"target": "worker", "message": "more"}, V2)],
+                   waited("a5"), [call("a6", "list_agents", {}, V2)],
+                   [call("a7", "interrupt_agent", {"target": "worker"}, V2)], [say("done")], [say("later")]],
+        "child": [[run("c1", "echo child")], [say("child done")], [say("child done again")]],
+        "steps": lambda r: [r.turn("spawn one"), r.turn("and then")],
+    }
+    yield "two_agents", {
+        "features": "multi_agent_v2 = true\n",
+        "script": [[task("one"), task("two", "other job", fork_turns="all")], waited("a2"), waited("a3"), [say("done")], [say("end")]],
+        "child": [[run("c1", "echo a")], [run("c2", "exit 2")], [say("a done")], [say("b done")]],
+        "steps": lambda r: [r.turn("spawn two"), r.turn("end")],
+    }
+    yield "agent_fails", {
+        "features": "multi_agent_v2 = true\n",
+        "script": [[task("broken")], waited("a2"), [say("noted")], [say("end")]],
+        "child": [Broken(status=400)],
+        "steps": lambda r: [r.turn("spawn one"), r.turn("end")],
+    }
+    yield "agent_resumed", {
+        "features": "multi_agent_v2 = true\n",
+        "script": [[task("worker")], waited("a2"), [say("done")],
+                   [call("a3", "followup_task", {"target": "worker", "message": "more"}, V2)], waited("a4"), [say("end")]],
+        "child": [[say("child done")], [say("child done again")]],
+        "steps": lambda r: [r.turn("spawn one"), r.restart(), r.turn("again")],
+    }
+    yield "resumed", {
+        "script": [[think("hm"), run("c1", "echo one")], [say("one")], [say("two")], [run("c2", "echo three")], [say("three")]],
+        "steps": lambda r: [r.turn("hi"), r.turn("more"), r.restart(), r.turn("go on")],
+    }
+    yield "forked", {
+        "script": [[run("c1", "echo one")], [say("one")], [say("two")], [say("three")]],
+        "steps": lambda r: [r.turn("hi"), r.fork(), r.turn("aside"), r.turn("again")],
+    }
+    yield "killed", {
+        "script": [[run("c1", "echo one")], [say("one")], [run("c2", "sleep 30")], [say("after")]],
+        "steps": lambda r: [r.turn("hi"), r.begin("sleep"), r.client.wait(command_started), time.sleep(0.7), r.restart(kill=True),
+                            r.turn("go on")],
+    }
+    yield "injected", {
+        "script": [[say("one")], [say("two")], [say("three")]],
+        "steps": lambda r: [r.inject("a note before"), r.turn("hi"), r.inject("a note between"), r.turn("next"), r.compact(), r.turn("last")],
+    }
+    yield "compact_resumed", {
+        **REMOTE,
+        "script": [[run("c1", "echo one")], [say("one")], [say("two")], [say("three")]],
+        "steps": lambda r: [r.turn("hi"), r.compact(), r.turn("next"), r.restart(), r.turn("more"), r.compact(), r.turn("last")],
+    }
+    yield "steered", {
+        "script": [[run("c1", "sleep 1")], [say("done")], [say("more")]],
+        "steps": lambda r: [r.steer("go", "and this too", command_started), r.turn("more")],
+    }
+    yield "parallel_parts", {
+        "script": [[think("a"), run("c1", "sleep 0.3; echo slow"), think("b", "s2"), run("c2", "echo quick"), custom("p1", "apply_patch", PATCH),
+                    say("between", "commentary")], Broken(items=[think("c", "s3"), run("c3", "echo kept")]), [say("same")], [say("same")],
+                   [say("same")]],
+        "steps": lambda r: [r.turn("go"), r.turn("go"), r.turn("go")],
+    }
     cell = "const r = await tools.exec_command({cmd: 'echo nested'}); text(r.output);"
     yield "code_cells", {
         "features": "code_mode = true\n",
@@ -527,13 +620,15 @@ def record(binary, session, destination, schema=1):
             f.write(configuration(session, model.port, root))
         env = {"PATH": os.environ["PATH"], "HOME": root, "CODEX_HOME": home, "LANG": "C.UTF-8", "SHELL": "/bin/bash",
                "RUST_LOG": "error", "CODEX_ROLLOUT_TRACE_ROOT": traces, "CODEX_ROLLOUT_TRACE_SCHEMA": str(schema)}
-        client = Client(binary, env, cwd)
+        run = Run(Client(binary, env, cwd), cwd)
         try:
-            session["steps"](Run(client, cwd))
+            session["steps"](run)
+        except Unknown as missing:
+            print("cut short: this release has no %s" % missing)
         except (EOFError, RuntimeError, queue.Empty) as error:
             trouble = repr(error)
         finally:
-            client.close()
+            run.client.close()
         bundles = sorted(glob.glob(os.path.join(traces, "trace-*")))
         for number, bundle in enumerate(bundles):
             shutil.move(bundle, os.path.join(destination, str(number)))

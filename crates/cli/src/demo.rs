@@ -12,7 +12,7 @@ use codex_app_server_protocol::v2::TurnStatus;
 use codex_client::{Client, ClientThread, Transcript, UserDecision};
 use codex_rollout_trace::replay_bundle;
 use codex_scenario::{Scenario, ScriptedApproval};
-use codex_trace_view::{Budget, write_view};
+use codex_trace_view::{ViewOptions, write_view};
 use serde_json::json;
 
 use crate::server_process::{ServerProcess, own_server};
@@ -262,7 +262,7 @@ impl DemoFolder {
 fn write_page(bundle: &Path, page: &Path) -> anyhow::Result<()> {
     let reduction = replay_bundle(bundle)?;
     let mut out = io::BufWriter::new(fs::File::create(page)?);
-    write_view(&reduction, bundle, Budget::default(), &mut out)?;
+    write_view(&reduction, bundle, &ViewOptions::default(), &mut out)?;
     io::Write::flush(&mut out)?;
     Ok(())
 }

@@ -119,6 +119,7 @@ impl EngineHost {
         let store = ThreadStore::kept_in(&config.home, &config.storage.sqlite_home);
         let checkpoints = checkpoints::store(config);
         checkpoints::maintain(&checkpoints);
+        tracing.keep_within(config.storage.traces);
         if let Some(folder) = &config.storage.log_dir {
             log::keep_in(folder);
         }

@@ -36,6 +36,7 @@ mod proto;
 mod resources;
 mod rules;
 mod runtime;
+mod scratch_folder;
 mod scripted_model;
 mod server_process;
 mod session_settings;
@@ -43,14 +44,18 @@ mod settings_flags;
 mod signals;
 mod skills;
 mod terminal;
+mod thread_export;
 mod trace_convert;
 mod trace_diff;
 mod trace_export;
 mod trace_folder;
+mod trace_follow;
 mod trace_problems;
 mod trace_redact;
 mod trace_reduce;
 mod trace_replay;
+mod trace_retention;
+mod trace_source;
 mod trace_to_scenario;
 mod trace_view;
 mod wiring;
@@ -110,6 +115,9 @@ enum Command {
     /// Go back to what files were before turns changed them.
     #[command(subcommand)]
     Checkpoint(checkpoint::CheckpointCommand),
+    /// Write a stored thread as a document.
+    #[command(subcommand)]
+    Thread(thread_export::ThreadCommand),
     /// Serve IDE extensions over JSON-RPC, or describe the protocol.
     AppServer(Box<app_server::AppServerArguments>),
     /// Serve an editor over the Agent Client Protocol.
@@ -211,6 +219,7 @@ fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
         Command::Exec(_) | Command::Review(_) => Ok(ExitCode::SUCCESS),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Checkpoint(command) => checkpoint::run(command, &settings),
+        Command::Thread(command) => thread_export::run(command),
         Command::Features(command) => features::run(&command, &settings).map(success),
         Command::AppServer(arguments) => app_server::run(*arguments, settings).map(success),
         Command::Acp(arguments) => acp::run(*arguments, settings),

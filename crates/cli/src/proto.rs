@@ -50,6 +50,7 @@ pub(crate) fn run(arguments: ProtoArguments, before: SettingsFlags) -> anyhow::R
     let served = runtime.block_on(async {
         let cwd = std::env::current_dir().context("cannot determine the working folder")?;
         let config = wiring::load_config(Some(&cwd), &overrides, &RequestParams::default())?;
+        tracing.keep_within(config.storage.traces);
         let skills = skills::library(overrides);
         ProtoSession::start(config, &cwd, tracing.clone(), skills)?
             .serve()

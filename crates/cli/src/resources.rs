@@ -29,6 +29,15 @@ pub(crate) struct EngineResources {
     mcp_logins: McpLogins,
 }
 
+/// A connection pool with the certificates and proxies of the environment.
+pub(crate) fn http_pool() -> HttpPool {
+    let extra_roots = non_blank("CODEX_CA_CERTIFICATE").or_else(|| non_blank("SSL_CERT_FILE"));
+    HttpPool::new(HttpSettings {
+        extra_roots: extra_roots.map(PathBuf::from),
+        proxies: ProxySettings::from_environment(&variable),
+    })
+}
+
 impl EngineResources {
     pub(crate) fn new(config: &Config) -> Self {
         Self::with_login(login_settings(config))
@@ -36,11 +45,7 @@ impl EngineResources {
 
     pub(crate) fn with_login(settings: LoginSettings) -> Self {
         codex_private_files::tighten_home(&settings.home);
-        let extra_roots = non_blank("CODEX_CA_CERTIFICATE").or_else(|| non_blank("SSL_CERT_FILE"));
-        let http = Arc::new(HttpPool::new(HttpSettings {
-            extra_roots: extra_roots.map(PathBuf::from),
-            proxies: ProxySettings::from_environment(&variable),
-        }));
+        let http = Arc::new(http_pool());
         let mcp_logins = McpLogins::in_home(&settings.home);
         let identity = identity(ORIGINATOR, None);
         let clock = Arc::new(ModelClock);

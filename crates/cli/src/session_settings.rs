@@ -130,6 +130,7 @@ pub(crate) fn session_parts(
         sqlite_home: _,
         log_dir: _,
         checkpoints: _,
+        traces: _,
     } = storage;
     let preset = catalog.default_model(chatgpt);
     let preset = preset.map(|model| model.slug.clone());

@@ -1,14 +1,16 @@
-//! `codex debug trace-diff`: finds the first difference between the runs of two bundles.
+//! `codex debug trace-diff`: shows the differences between the runs of two bundles.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use codex_rollout_trace::replay_bundle;
-use codex_trace_folder::OpenBundle;
-use codex_trace_view::diff_traces;
+use codex_trace_view::{Divergence, RunComparison, write_diff_page};
+use serde_json::json;
 
+use crate::output::write_output;
 use crate::trace_problems::{DAMAGED, report_damage};
+use crate::trace_source::open_source;
 
 /// The exit status if the runs differ.
 const DIFFERENT: u8 = 1;
@@ -23,11 +25,20 @@ pub(crate) struct TraceDiffArguments {
     a: PathBuf,
     /// The second bundle.
     b: PathBuf,
+    /// Print only the first difference.
+    #[arg(long)]
+    first: bool,
+    /// Print the differences as JSON.
+    #[arg(long)]
+    json: bool,
+    /// Write both runs side by side into this HTML file.
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &TraceDiffArguments) -> ExitCode {
     let reductions = [&arguments.a, &arguments.b].map(|path| -> anyhow::Result<_> {
-        let bundle = OpenBundle::open(path)?;
+        let bundle = open_source(path)?;
         Ok(replay_bundle(bundle.folder())?)
     });
     let [Ok(left), Ok(right)] = &reductions else {
@@ -45,16 +56,46 @@ pub(crate) fn run(arguments: &TraceDiffArguments) -> ExitCode {
     report_damage(&left.problems, Some("A"));
     report_damage(&right.problems, Some("B"));
     let is_damaged = left.problems.is_damaged() || right.problems.is_damaged();
-    let Some(divergence) = diff_traces(&left.trace, &right.trace) else {
-        return if is_damaged {
-            ExitCode::from(DAMAGED)
-        } else {
-            ExitCode::SUCCESS
-        };
-    };
-    #[allow(clippy::print_stdout)] // What the command answers.
-    {
-        println!("{divergence}");
+    let comparison = RunComparison::of(&left.trace, &right.trace);
+    if let Some(page) = &arguments.page {
+        let names = [&arguments.a, &arguments.b].map(|path| path.display().to_string());
+        let written = write_output(page, |out| {
+            write_diff_page(&comparison, [&names[0], &names[1]], out)
+        });
+        if let Err(error) = written {
+            #[allow(clippy::print_stderr)] // For people: there is no page.
+            {
+                eprintln!("error: {error:#}");
+            }
+            return ExitCode::from(TROUBLE);
+        }
     }
-    ExitCode::from(DIFFERENT)
+    let mut differences = comparison.differences();
+    if arguments.first {
+        differences.sort_by_key(|difference| {
+            let steps = [&difference.left, &difference.right];
+            steps.into_iter().flatten().map(|step| step.seq).min()
+        });
+        differences.truncate(1);
+    }
+    print(&differences, arguments);
+    match (differences.is_empty(), is_damaged) {
+        (false, _) => ExitCode::from(DIFFERENT),
+        (true, true) => ExitCode::from(DAMAGED),
+        (true, false) => ExitCode::SUCCESS,
+    }
+}
+
+#[allow(clippy::print_stdout)] // What the command answers.
+fn print(differences: &[Divergence], arguments: &TraceDiffArguments) {
+    if arguments.json {
+        println!("{}", json!({ "differences": differences }));
+        return;
+    }
+    if arguments.page.is_some() {
+        return;
+    }
+    for difference in differences {
+        println!("{difference}");
+    }
 }

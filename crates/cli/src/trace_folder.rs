@@ -1,19 +1,23 @@
 //! `codex debug trace`: lists, searches, packs and deletes the trace bundles of a folder.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
+use codex_config::schema::TracesFile;
+use codex_config::{Overrides, RequestParams};
 use codex_rollout_trace::format::ROOT_VARIABLE;
 use codex_trace_folder::{
-    BundleEntry, BundleState, BundleSummary, Pattern, Retention, bundles_in, expired, pack, search,
+    BundleEntry, BundleState, BundleSummary, Pattern, Retention, bundles_in, pack, search,
 };
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::json;
+
+use crate::trace_retention::{deletable, delete, retention};
+use crate::wiring;
 
 /// The exit status if a search finds nothing.
 const NOTHING_FOUND: u8 = 1;
@@ -79,13 +83,14 @@ pub(crate) struct PackArguments {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Bundles of sessions that may still run are kept. The paths of deleted bundles are printed.\n\n\
+Bundles of sessions that may still run are kept. The paths of deleted bundles are printed. Without limits, \
+those of `[traces]` in config.toml apply.\n\n\
 Exit status: 0 done, 1 a bundle cannot be deleted.")]
 pub(crate) struct PruneArguments {
     /// The folder; by default the one that CODEX_ROLLOUT_TRACE_ROOT names.
     folder: Option<PathBuf>,
     /// Delete bundles that were last written more than this number of days ago.
-    #[arg(long, value_name = "DAYS", required_unless_present = "max_mib")]
+    #[arg(long, value_name = "DAYS")]
     max_days: Option<u64>,
     /// Delete the oldest bundles until all others together have at most this number of MiB.
     #[arg(long, value_name = "MIB")]
@@ -229,19 +234,15 @@ fn pack_all(arguments: &PackArguments) -> anyhow::Result<ExitCode> {
 }
 
 fn prune(arguments: PruneArguments) -> anyhow::Result<ExitCode> {
-    let retention = Retention {
-        max_age: arguments
-            .max_days
-            .map(|days| Duration::from_secs(days.saturating_mul(86_400))),
-        max_bytes: arguments.max_mib.map(|mib| mib.saturating_mul(MEBIBYTE)),
+    let (days, mib) = (arguments.max_days, arguments.max_mib);
+    let limits = if days.is_some() || mib.is_some() {
+        retention(days, mib)
+    } else {
+        configured_retention()?
     };
     let mut status = ExitCode::SUCCESS;
     let bundles = bundles(arguments.folder)?;
-    for entry in expired(&bundles, retention, SystemTime::now()) {
-        let is_kept = BundleSummary::of(entry).is_ok_and(|summary| summary.may_be_recorded());
-        if is_kept && !entry.is_packed {
-            continue;
-        }
+    for entry in deletable(&bundles, limits) {
         let deleted = if arguments.dry_run {
             Ok(())
         } else {
@@ -259,12 +260,13 @@ fn prune(arguments: PruneArguments) -> anyhow::Result<ExitCode> {
     Ok(status)
 }
 
-fn delete(entry: &BundleEntry) -> anyhow::Result<()> {
-    let path: &Path = &entry.path;
-    let deleted = if entry.is_packed {
-        std::fs::remove_file(path)
-    } else {
-        std::fs::remove_dir_all(path)
-    };
-    deleted.with_context(|| format!("cannot delete {}", path.display()))
+fn configured_retention() -> anyhow::Result<Retention> {
+    let config = wiring::load_config(None, &Overrides::default(), &RequestParams::default())?;
+    let TracesFile { max_days, max_mib } = config.storage.traces;
+    if max_days.is_none() && max_mib.is_none() {
+        anyhow::bail!(
+            "no limit is given: use --max-days or --max-mib, or `[traces]` in config.toml"
+        );
+    }
+    Ok(retention(max_days, max_mib))
 }

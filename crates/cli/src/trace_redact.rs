@@ -4,15 +4,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use codex_trace_folder::OpenBundle;
 use codex_trace_view::{Person, Text, redact_bundle};
+
+use crate::trace_source::open_source;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 No list of patterns is complete: read the copy before you pass it on.\n\n\
 Exit status: 0 copied, 1 not.")]
 pub(crate) struct TraceRedactArguments {
-    /// The bundle, a folder or a packed file.
+    /// The bundle, a folder or a packed file; or a rollout, or the id of a thread.
     bundle: PathBuf,
     /// The output folder, which must be new or empty.
     out: PathBuf,
@@ -21,19 +22,23 @@ pub(crate) struct TraceRedactArguments {
     text: bool,
 }
 
+/// The user of this program.
+pub(crate) fn this_person() -> Person {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    Person {
+        home: variable("HOME").or_else(|| variable("USERPROFILE")),
+        user: variable("USER").or_else(|| variable("USERNAME")),
+    }
+}
+
 pub(crate) fn run(arguments: TraceRedactArguments) -> anyhow::Result<ExitCode> {
     let text = if arguments.text {
         Text::Mark
     } else {
         Text::Keep
     };
-    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let person = Person {
-        home: variable("HOME").or_else(|| variable("USERPROFILE")),
-        user: variable("USER").or_else(|| variable("USERNAME")),
-    };
-    let bundle = OpenBundle::open(&arguments.bundle)?;
-    let done = redact_bundle(bundle.folder(), &arguments.out, text, &person)?;
+    let bundle = open_source(&arguments.bundle)?;
+    let done = redact_bundle(bundle.folder(), &arguments.out, text, &this_person())?;
     #[allow(clippy::print_stderr)] // For people, beside what the command answers.
     {
         eprintln!(

@@ -6,16 +6,17 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Args;
 use codex_rollout_trace::{Strictness, replay_bundle_with, write_state};
-use codex_trace_folder::OpenBundle;
 
+use crate::trace_follow::watch_state;
 use crate::trace_problems::{exit_with, report_all};
+use crate::trace_source::open_source;
 
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit status: 0 reduced, 1 not reduced, 3 reduced although the bundle is damaged."
 )]
 pub(crate) struct TraceReduceArguments {
-    /// The bundle, a folder or a packed file.
+    /// The bundle, a folder or a packed file; or a rollout, or the id of a thread.
     bundle: PathBuf,
     /// The output file; by default `state.json` in the bundle.
     #[arg(short, long, value_name = "FILE")]
@@ -23,15 +24,21 @@ pub(crate) struct TraceReduceArguments {
     /// Fail at the first damage instead of reducing as much as possible.
     #[arg(long)]
     strict: bool,
+    /// Write the state whenever the bundle changes, until its session ends. BUNDLE may be a folder of bundles.
+    #[arg(long, conflicts_with = "strict")]
+    watch: bool,
 }
 
 pub(crate) fn run(arguments: TraceReduceArguments) -> anyhow::Result<ExitCode> {
+    if arguments.watch {
+        return watch_state(&arguments.bundle, arguments.output);
+    }
     let strictness = if arguments.strict {
         Strictness::Strict
     } else {
         Strictness::Lenient
     };
-    let bundle = OpenBundle::open(&arguments.bundle)?;
+    let bundle = open_source(&arguments.bundle)?;
     let reduction = replay_bundle_with(bundle.folder(), strictness)?;
     #[allow(clippy::print_stderr)] // For people, beside what the command answers.
     {

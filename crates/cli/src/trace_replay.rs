@@ -4,15 +4,22 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::Args;
+use anyhow::Context;
+use clap::{Args, ValueEnum};
 use codex_config::{Overrides, RequestParams};
+use codex_core::SystemProcesses;
+use codex_exec::Launcher;
 use codex_model_client::ModelCatalog;
 use codex_rollout_trace::Recording;
+use codex_scenario::Scenario;
 use codex_session_trace::SettingsChange;
 use codex_trace_folder::OpenBundle;
-use codex_trace_replay::{Outcome, ReplayOptions, replay};
+use codex_trace_replay::{Continuation, LiveTools, Outcome, ReplayOptions, replay, working_folder};
 
 use crate::engine_files::engine_files;
+use crate::resources::EngineResources;
+use crate::scratch_folder::ScratchFolder;
+use crate::scripted_model::ScenarioModel;
 use crate::session_settings::session_parts;
 use crate::settings_flags::SettingsFlags;
 use crate::trace_problems::DAMAGED;
@@ -29,7 +36,8 @@ const IMPOSSIBLE: u8 = 4;
 #[command(after_help = "\
 The engine of this program runs with the recorded settings. Its model answers with the recorded responses, \
 its tools with the recorded outputs; inputs, interrupts and answers to approvals come when they came. \
-No command runs, nothing is written to the working folder, and no network is used.\n\n\
+No command runs, nothing is written to the working folder, and no network is used. With `--tools live`, \
+commands and patches run in a copy of the working folder, with the permissions of the recorded session.\n\n\
 Exit status, the highest of all bundles: 0 all requests are as recorded, 1 a request differs,\n\
 2 a bundle cannot be read, 3 all requests of a damaged bundle are as recorded,\n\
 4 a session cannot be replayed.")]
@@ -40,9 +48,26 @@ pub(crate) struct TraceReplayArguments {
     /// Stop after this turn of the root thread, counted from 1.
     #[arg(long, value_name = "TURN")]
     until: Option<usize>,
+    /// Whether tools answer as recorded or run.
+    #[arg(long, value_enum, default_value = "recorded")]
+    tools: ReplayedTools,
+    /// Run another turn with this message after the replayed ones, with the configured model.
+    #[arg(long, value_name = "TEXT", requires = "until")]
+    prompt: Option<String>,
+    /// The scenario whose model answers the other turn.
+    #[arg(long, value_name = "FILE", requires = "prompt")]
+    scenario: Option<PathBuf>,
     /// Settings that replace recorded ones, to try them.
     #[command(flatten)]
     settings: SettingsFlags,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ReplayedTools {
+    /// They answer as recorded.
+    Recorded,
+    /// Commands and patches run in a copy of the working folder.
+    Live,
 }
 
 /// `before` are the settings before the subcommand.
@@ -50,15 +75,69 @@ pub(crate) fn run(
     arguments: &TraceReplayArguments,
     before: SettingsFlags,
 ) -> anyhow::Result<ExitCode> {
-    let options = ReplayOptions {
-        until: arguments.until,
-        settings: settings_change(&before.followed_by(arguments.settings.clone()))?,
-    };
+    let settings = before.followed_by(arguments.settings.clone());
+    let change = settings_change(&settings)?;
     let mut status = 0;
     for bundle in &arguments.bundles {
-        status = status.max(replay_bundle(bundle, options.clone())?);
+        // A runtime of its own, which ends what is left of the session.
+        let runtime = crate::runtime::here()?;
+        let replayed = runtime.block_on(async {
+            let next = next_turn(arguments, &settings).await?;
+            let (next, model) = next.unzip();
+            let options = ReplayOptions {
+                until: arguments.until,
+                settings: change.clone(),
+                live: None,
+                next,
+            };
+            let replayed = replay_bundle(bundle, arguments.tools, options).await;
+            drop(model);
+            replayed
+        });
+        runtime.shutdown_background();
+        status = status.max(replayed?);
     }
     Ok(ExitCode::from(status))
+}
+
+/// The turn after the replayed ones, and the scripted model that must run meanwhile.
+async fn next_turn(
+    arguments: &TraceReplayArguments,
+    settings: &SettingsFlags,
+) -> anyhow::Result<Option<(Continuation, Option<ScenarioModel>)>> {
+    let Some(prompt) = arguments.prompt.clone() else {
+        return Ok(None);
+    };
+    let (overrides, scripted) = match &arguments.scenario {
+        Some(scenario) => {
+            let (below, model) = ScenarioModel::start(Scenario::load(scenario)?).await?;
+            (settings.over(below)?, Some(model))
+        }
+        None => (settings.overrides()?, None),
+    };
+    let cwd = std::env::current_dir()?;
+    let config = wiring::load_config(Some(&cwd), &overrides, &RequestParams::default())?;
+    let resources = EngineResources::new(&config);
+    let provider = wiring::provider(&config.model.provider);
+    let model = resources.client(provider, wiring::identity(wiring::ORIGINATOR, None));
+    Ok(Some((Continuation { prompt, model }, scripted)))
+}
+
+/// Live tools in a copy of the working folder of a recording.
+fn live_tools(recording: &Recording) -> anyhow::Result<(LiveTools, ScratchFolder)> {
+    let folder = working_folder(recording).context("the bundle does not say its working folder")?;
+    let scratch = ScratchFolder::copy_of(&folder)?;
+    let config = wiring::load_config(
+        Some(scratch.path()),
+        &Overrides::default(),
+        &RequestParams::default(),
+    )?;
+    let live = LiveTools {
+        processes: Arc::new(SystemProcesses::new(Launcher::of_this_program())),
+        environment: Arc::new(wiring::command_environment(&config)),
+        folder: scratch.path().to_owned(),
+    };
+    Ok((live, scratch))
 }
 
 /// What flags change of the settings of a session. Only that replaces recorded settings.
@@ -82,7 +161,11 @@ fn settings_change(flags: &SettingsFlags) -> anyhow::Result<SettingsChange> {
     Ok(SettingsChange::between(&before, &after)?)
 }
 
-fn replay_bundle(bundle: &Path, options: ReplayOptions) -> anyhow::Result<u8> {
+async fn replay_bundle(
+    bundle: &Path,
+    tools: ReplayedTools,
+    mut options: ReplayOptions,
+) -> anyhow::Result<u8> {
     let opened = match OpenBundle::open(bundle) {
         Ok(opened) => opened,
         Err(error) => {
@@ -97,10 +180,21 @@ fn replay_bundle(bundle: &Path, options: ReplayOptions) -> anyhow::Result<u8> {
             return Ok(UNREADABLE);
         }
     };
-    // A runtime of its own, which ends what is left of the session.
-    let runtime = crate::runtime::here()?;
-    let outcome = runtime.block_on(replay(recording, options));
-    runtime.shutdown_background();
+    let mut scratch = None;
+    if tools == ReplayedTools::Live {
+        match live_tools(&recording) {
+            Ok((live, folder)) => {
+                options.live = Some(live);
+                scratch = Some(folder);
+            }
+            Err(error) => {
+                report(bundle, &format!("cannot be replayed: {error:#}"));
+                return Ok(IMPOSSIBLE);
+            }
+        }
+    }
+    let outcome = replay(recording, options).await;
+    drop(scratch);
     Ok(match outcome {
         Ok(Outcome::Same(replayed)) => {
             let requests = replayed.requests;
@@ -114,6 +208,15 @@ fn replay_bundle(bundle: &Path, options: ReplayOptions) -> anyhow::Result<u8> {
                 report(bundle, &format!("same, {requests} requests"));
                 0
             }
+        }
+        Ok(Outcome::Continued(replayed, answer)) => {
+            let requests = replayed.requests;
+            let answer = answer.unwrap_or_else(|| "(no answer)".to_owned());
+            report(
+                bundle,
+                &format!("same, {requests} requests; then\n{answer}"),
+            );
+            if replayed.is_damaged { DAMAGED } else { 0 }
         }
         Ok(Outcome::Different(difference)) => {
             report(bundle, &format!("different\n{difference}"));

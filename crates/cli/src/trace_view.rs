@@ -5,11 +5,12 @@ use std::process::ExitCode;
 
 use clap::Args;
 use codex_rollout_trace::replay_bundle;
-use codex_trace_folder::OpenBundle;
-use codex_trace_view::{Budget, write_view};
+use codex_trace_view::{ViewOptions, write_view};
 
 use crate::output::write_output;
+use crate::trace_follow::serve_page;
 use crate::trace_problems::{exit_with, report_damage};
+use crate::trace_source::open_source;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -19,20 +20,46 @@ Example:\n  CODEX_ROLLOUT_TRACE_ROOT=traces codex exec \"Say hello.\"\n  \
 codex debug trace-view traces/trace-*\n\n\
 Exit status: 0 written, 1 not, 3 written although the bundle is damaged.")]
 pub(crate) struct TraceViewArguments {
-    /// The bundle, a folder or a packed file.
+    /// The bundle, a folder or a packed file; or a rollout, or the id of a thread.
     bundle: PathBuf,
     /// The output file; by default `view.html` in the bundle.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Serve the page on this machine while the session runs. BUNDLE may be a folder of bundles.
+    #[arg(long, conflicts_with = "output")]
+    follow: bool,
+    /// What a million tokens of a model cost: new input, cached input, output. May be repeated.
+    #[arg(long, value_name = "MODEL=IN,CACHED,OUT", value_parser = price)]
+    price: Vec<(String, [f64; 3])>,
+}
+
+fn price(text: &str) -> Result<(String, [f64; 3]), String> {
+    let wrong = || format!("`{text}` is not MODEL=IN,CACHED,OUT with three numbers");
+    let (model, numbers) = text.rsplit_once('=').ok_or_else(wrong)?;
+    let numbers: Result<Vec<f64>, _> = numbers.split(',').map(str::parse).collect();
+    let numbers = numbers.ok().and_then(|numbers| numbers.try_into().ok());
+    Ok((model.to_owned(), numbers.ok_or_else(wrong)?))
 }
 
 pub(crate) fn run(arguments: TraceViewArguments) -> anyhow::Result<ExitCode> {
-    let TraceViewArguments { bundle, output } = arguments;
-    let bundle = OpenBundle::open(&bundle)?;
+    let TraceViewArguments {
+        bundle,
+        output,
+        follow,
+        price,
+    } = arguments;
+    if follow {
+        return serve_page(&bundle);
+    }
+    let bundle = open_source(&bundle)?;
+    let options = ViewOptions {
+        prices: price.into_iter().collect(),
+        ..ViewOptions::default()
+    };
     let reduction = replay_bundle(bundle.folder())?;
     let output = output.unwrap_or_else(|| bundle.derived("view.html"));
     write_output(&output, |out| {
-        write_view(&reduction, bundle.folder(), Budget::default(), out)
+        write_view(&reduction, bundle.folder(), &options, out)
     })?;
     report_damage(&reduction.problems, None);
     let is_damaged = reduction.problems.is_damaged();

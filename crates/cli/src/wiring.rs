@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codex_app_server::ClientName;
-use codex_config::schema::CredentialsStore;
+use codex_config::schema::{CredentialsStore, TracesFile};
 use codex_config::{
     Config, Environment, EnvironmentVariables, Feature, LoadRequest, Overrides, RequestParams,
 };
@@ -126,6 +126,23 @@ impl TraceRecorder {
         });
         let traces = |root| Traces::below(root).in_schema(schema.unwrap_or_default());
         Self(root.map(|root| Arc::new(traces(root))))
+    }
+
+    /// Deletes expired bundles beside everything else, if traces are recorded and a limit is configured.
+    pub(crate) fn keep_within(&self, limits: TracesFile) {
+        let Some(traces) = &self.0 else {
+            return;
+        };
+        if limits == TracesFile::default() {
+            return;
+        }
+        let folder = traces.root().to_owned();
+        let started = std::thread::Builder::new()
+            .name("old-traces".into())
+            .spawn(move || crate::trace_retention::delete_expired(&folder, limits));
+        if let Err(error) = started {
+            tracing::warn!(%error, "expired traces are not deleted");
+        }
     }
 
     /// An engine with trace recording, if enabled.

@@ -40,7 +40,7 @@ pub use sandbox::{
 };
 pub use services::{AudioFile, CredentialsStore, McpCredentialsStore, RealtimeFile, RealtimeKind};
 pub use storage::{
-    CheckpointsFile, GhostSnapshotFile, HistoryFile, HistoryPersistence, MemoriesFile,
+    CheckpointsFile, GhostSnapshotFile, HistoryFile, HistoryPersistence, MemoriesFile, TracesFile,
 };
 pub use telemetry::{Exporter, FeedbackFile, OtelFile, OtlpProtocol, SwitchFile, TlsFile};
 pub use tools::{
@@ -122,6 +122,7 @@ pub struct ConfigFile {
     pub checkpoints: CheckpointsFile,
     #[serde(skip_serializing_if = "ThreadLimits::is_empty")]
     pub limits: ThreadLimits,
+    pub traces: TracesFile,
     pub js_repl_node_path: Option<PathBuf>,
     pub js_repl_node_module_dirs: Option<Vec<PathBuf>>,
     pub notify: Option<Vec<String>>,

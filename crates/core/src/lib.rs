@@ -38,10 +38,10 @@ mod turn_settings;
 
 pub use config::{
     AgentRole, AgentSettings, ApprovalNotStored, AppsServer, CheckpointSettings, ClientHook,
-    ClientHookCall, ClientHookError, ClientHooks, EndedTurn, Features, HostCall, HostToolError,
-    HostTools, InstructionFiles, Limits, McpApprovals, McpServer, MessageHistory, NotAllowed,
-    RecordedAnswer, RecordedFailure, ReplaySource, RoleUnavailable, Roles, SessionConfig,
-    ToolApproval, TurnEnded, WebSearch,
+    ClientHookCall, ClientHookError, ClientHooks, EndedTurn, Features, FinishedHook, HooksRun,
+    HostCall, HostToolError, HostTools, InstructionFiles, Limits, McpApprovals, McpServer,
+    MessageHistory, NotAllowed, RecordedAnswer, RecordedFailure, ReplaySource, RoleUnavailable,
+    Roles, SessionConfig, TakenInput, ToolApproval, TurnEnded, WebSearch,
 };
 pub use context::plan_mode_instructions;
 pub use events::{EventReceiver, older_delta};

@@ -3,6 +3,7 @@
 mod form;
 
 use codex_protocol::{HookEventName, HookOutputEntry, HookOutputEntryKind, HookRunStatus};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::hook::OnError;
@@ -64,7 +65,8 @@ pub struct HookOutcome {
 }
 
 /// What the engine has to do because of a run.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct HookEffects {
     /// Additional context for the model.
     pub context: Option<String>,
@@ -79,7 +81,8 @@ pub struct HookEffects {
 }
 
 /// The answer of a hook to a request for permission.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PermissionVerdict {
     /// Allowed.
     Allow,

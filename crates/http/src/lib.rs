@@ -7,6 +7,8 @@
 //!
 //! It knows no model, no MCP server and no account.
 
+pub use hyper::StatusCode;
+
 mod callback;
 mod environment;
 mod fetch;

@@ -7,6 +7,7 @@
 //! The crate owns the bundle format. It knows no engine type, so that a bundle can be read without one.
 
 mod convert;
+mod follow;
 pub mod format;
 pub mod ids;
 mod json;
@@ -17,6 +18,7 @@ mod state_file;
 mod write;
 
 pub use convert::{Conversion, ConvertError, convert_bundle};
+pub use follow::BundleFollower;
 pub use recording::Recording;
 pub use reduce::{
     Fault, Problem, Problems, Reduction, ReplayError, Severity, Strictness, read_manifest,

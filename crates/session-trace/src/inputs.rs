@@ -1,6 +1,7 @@
-//! The inputs of sessions in a bundle.
+//! The inputs of sessions in a bundle, and what else a replay does not do again.
 
-use codex_core::SessionInput;
+use codex_core::{HooksRun, SessionInput, TakenInput};
+use codex_protocol::ResponseItem;
 use serde::{Deserialize, Serialize};
 
 /// The name of the protocol events with inputs.
@@ -11,4 +12,34 @@ pub const INPUT_EVENT: &str = "session_input";
 pub struct RecordedInput {
     pub thread_id: String,
     pub input: SessionInput,
+}
+
+/// The name of the protocol events with inputs that a running turn took.
+pub const TAKEN_EVENT: &str = "session_inputs_taken";
+
+/// The inputs that a running turn took for its next request, or at its end.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RecordedTaking {
+    pub thread_id: String,
+    pub inputs: Vec<TakenInput>,
+}
+
+/// The name of the protocol events with the effects of hooks.
+pub const HOOKS_EVENT: &str = "session_hooks";
+
+/// The hooks that ran for an event.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RecordedHooks {
+    pub thread_id: String,
+    pub ran: HooksRun,
+}
+
+/// The name of the protocol events with records of commands that the user typed.
+pub const SHELL_EVENT: &str = "session_shell_output";
+
+/// The record of a command for the model.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RecordedShellOutput {
+    pub thread_id: String,
+    pub record: ResponseItem,
 }

@@ -7,11 +7,12 @@
 //! Code map: `traces` (assigns bundles to sessions), `session` (events), `tools` (tool calls and commands),
 //! `thread_recorder` (used by both), `inference` and `compaction` (model requests), `requests` (keeps only the
 //! differences between requests until they are written), `payloads` (the formats of payload files),
-//! `settings` and `inputs` (what a replay of the session needs).
+//! `settings`, `history` and `inputs` (what a replay of the session needs).
 
 mod agents;
 mod clock;
 mod compaction;
+mod history;
 mod inference;
 mod inputs;
 mod payloads;
@@ -23,6 +24,10 @@ mod thread_recorder;
 mod tools;
 mod traces;
 
-pub use inputs::{INPUT_EVENT, RecordedInput};
+pub use history::{HISTORY_EVENT, RecordedHistory};
+pub use inputs::{
+    HOOKS_EVENT, INPUT_EVENT, RecordedHooks, RecordedInput, RecordedShellOutput, RecordedTaking,
+    SHELL_EVENT, TAKEN_EVENT,
+};
 pub use settings::{SETTINGS_EVENT, SessionSettings, SettingsChange};
 pub use traces::Traces;

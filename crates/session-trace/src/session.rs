@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use codex_core::{ModelCall, Observer, SessionInput};
+use codex_core::{HooksRun, ModelCall, Observer, SessionInput, TakenInput};
 use codex_model_client::{AttemptObserver, Prompt};
 use codex_protocol::{Event as EngineEvent, EventMsg, ResponseItem};
 use codex_rollout_trace::format::{Event, ExecutionStatus, PayloadKind, RolloutStatus};
@@ -12,8 +12,12 @@ use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::compaction::{CompactionTrace, installed};
+use crate::history::{HISTORY_EVENT, UnreadHistory};
 use crate::inference::InferenceTrace;
-use crate::inputs::{INPUT_EVENT, RecordedInput};
+use crate::inputs::{
+    HOOKS_EVENT, INPUT_EVENT, RecordedHooks, RecordedInput, RecordedShellOutput, RecordedTaking,
+    SHELL_EVENT, TAKEN_EVENT,
+};
 use crate::payloads::SessionMetadata;
 use crate::process_state::SharedTraceState;
 use crate::requests::RequestHistory;
@@ -38,7 +42,7 @@ pub(crate) struct SessionTrace {
 impl SessionTrace {
     pub(crate) fn begin(
         recorder: Recorder,
-        settings: Option<SessionSettings>,
+        root: Option<(SessionSettings, Option<UnreadHistory>)>,
         metadata: SessionMetadata,
         process: Arc<SharedTraceState>,
     ) -> Self {
@@ -49,9 +53,12 @@ impl SessionTrace {
             metadata_payload: Some(payloads.add(PayloadKind::SessionMetadata, &metadata)),
             agent_path: metadata.agent_path,
         });
-        let is_root = settings.is_some();
-        if let Some(settings) = settings {
+        let is_root = root.is_some();
+        if let Some((settings, history)) = root {
             record_protocol_event(&recorder, SETTINGS_EVENT, settings);
+            if let Some(history) = history {
+                record_history(&recorder, history);
+            }
         }
         Self {
             thread: ThreadRecorder::new(recorder, thread),
@@ -123,7 +130,45 @@ fn record_protocol_event<P: Serialize + Send + 'static>(
     });
 }
 
+/// The thread that writes the bundle reads the rollout. If it cannot, the event has no history.
+fn record_history(recorder: &Recorder, history: UnreadHistory) {
+    recorder.record(None, EVENT_WEIGHT, move |payloads| {
+        let history = history.read();
+        if let Err(error) = &history {
+            tracing::warn!(%error, "the history is not traced");
+        }
+        Event::ProtocolEventObserved {
+            event_type: HISTORY_EVENT.to_owned(),
+            event_payload: payloads.add(PayloadKind::ProtocolEvent, &history.ok()),
+        }
+    });
+}
+
 impl Observer for SessionTrace {
+    fn inputs_taken(&self, inputs: &[TakenInput]) {
+        let taking = RecordedTaking {
+            thread_id: self.thread.id().as_str().to_owned(),
+            inputs: inputs.to_vec(),
+        };
+        record_protocol_event(self.recorder(), TAKEN_EVENT, taking);
+    }
+
+    fn hooks_ran(&self, ran: &HooksRun) {
+        let hooks = RecordedHooks {
+            thread_id: self.thread.id().as_str().to_owned(),
+            ran: ran.clone(),
+        };
+        record_protocol_event(self.recorder(), HOOKS_EVENT, hooks);
+    }
+
+    fn user_shell_ended(&self, record: &ResponseItem) {
+        let output = RecordedShellOutput {
+            thread_id: self.thread.id().as_str().to_owned(),
+            record: record.clone(),
+        };
+        record_protocol_event(self.recorder(), SHELL_EVENT, output);
+    }
+
     fn input(&self, input: &SessionInput) {
         let input = RecordedInput {
             thread_id: self.thread.id().as_str().to_owned(),
@@ -210,6 +255,11 @@ fn wrapped(msg: &EventMsg) -> Option<&'static str> {
         EventMsg::CheckpointCreated(_) => "checkpoint_created",
         EventMsg::Error(_) => "error",
         EventMsg::Warning(_) => "warning",
+        EventMsg::ExecApprovalRequest(_) => "exec_approval_request",
+        EventMsg::ApplyPatchApprovalRequest(_) => "apply_patch_approval_request",
+        EventMsg::RequestPermissions(_) => "request_permissions",
+        EventMsg::RequestUserInput(_) => "request_user_input",
+        EventMsg::ElicitationRequest(_) => "elicitation_request",
         EventMsg::HookStarted(_) => "hook_started",
         EventMsg::HookCompleted(_) => "hook_completed",
         EventMsg::ShutdownComplete => "shutdown_complete",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use codex_core::{
     AgentRole, AgentSettings, Features, HostCall, HostToolError, HostTools, InstructionFiles,
-    RoleUnavailable, Roles, SessionConfig, StartingThread, WebSearch,
+    RoleUnavailable, Roles, SessionConfig, StartingHistory, StartingThread, WebSearch,
 };
 use codex_protocol::{
     DynamicToolFunction, DynamicToolSpec, SessionSource, ThreadSettings, Verbosity,
@@ -22,6 +22,9 @@ pub const SETTINGS_EVENT: &str = "session_settings";
 pub struct SessionSettings {
     /// Whether the session continues a stored thread or a copy of one.
     pub has_history: bool,
+    /// Whether the bundle also contains histories, effects of hooks and taken inputs, as older ones do not.
+    #[serde(default)]
+    pub is_complete: bool,
     /// The time zone in requests.
     pub time_zone: String,
     /// Whether MCP servers were configured.
@@ -107,7 +110,24 @@ fn apply(change: &Value, to: &mut Value) {
 
 impl SessionSettings {
     pub(crate) fn of(thread: &StartingThread<'_>) -> Self {
-        Self::of_config(thread.config, thread.has_history, thread.time_zone)
+        Self::of_config(
+            thread.config,
+            !matches!(thread.history, StartingHistory::None),
+            thread.time_zone,
+        )
+    }
+
+    /// The working folder.
+    #[must_use]
+    pub fn cwd(&self) -> &Path {
+        &self.settings.cwd
+    }
+
+    /// The same settings with another working folder.
+    #[must_use]
+    pub fn in_folder(mut self, folder: &Path) -> Self {
+        folder.clone_into(&mut self.settings.cwd);
+        self
     }
 
     /// The same settings with a change.
@@ -127,6 +147,7 @@ impl SessionSettings {
         let config = config.clone();
         Self {
             has_history,
+            is_complete: true,
             time_zone: time_zone.to_owned(),
             has_mcp_servers: !config.mcp_servers.is_empty(),
             has_hooks: !config.hooks.is_empty(),

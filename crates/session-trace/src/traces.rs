@@ -1,7 +1,7 @@
 //! Assigns bundles to sessions.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,7 @@ use codex_rollout_trace::Recorder;
 use codex_rollout_trace::format::Schema;
 use parking_lot::Mutex;
 
+use crate::history::UnreadHistory;
 use crate::payloads::SessionMetadata;
 use crate::process_state::SharedTraceState;
 use crate::session::SessionTrace;
@@ -41,6 +42,12 @@ impl Traces {
     #[must_use]
     pub fn in_schema(self, schema: Schema) -> Self {
         Self { schema, ..self }
+    }
+
+    /// The folder of the bundles.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
     }
 
     /// Blocks until everything recorded was written or has failed. False after the time limit `patience`. Call it
@@ -88,8 +95,8 @@ impl Observers for Traces {
         let (recorder, is_root) = self.recorder(thread)?;
         let metadata = SessionMetadata::of(thread);
         let process = Arc::clone(&self.process);
-        let settings = is_root.then(|| SessionSettings::of(thread));
-        let session = Arc::new(SessionTrace::begin(recorder, settings, metadata, process));
+        let root = is_root.then(|| (SessionSettings::of(thread), UnreadHistory::of(thread)));
+        let session = Arc::new(SessionTrace::begin(recorder, root, metadata, process));
         let mut sessions = self.sessions.lock();
         sessions.retain(|_, session| session.strong_count() > 0);
         sessions.insert(thread.thread.clone(), Arc::downgrade(&session));

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::hash::Hash;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
@@ -22,31 +23,58 @@ pub struct LineDiff<'a> {
     operations: Vec<DiffOp>,
 }
 
-/// Compares two texts line by line.
-pub fn diff_lines<'a>(old: &'a str, new: &'a str) -> LineDiff<'a> {
-    let (old, new) = (lines(old), lines(new));
+/// A section of two lists: equal, or without anything in common.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    pub is_equal: bool,
+    pub old: Range<usize>,
+    pub new: Range<usize>,
+}
+
+/// Aligns two lists: sections that are equal, and what differs between them.
+pub fn align<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<Section> {
+    let operations = compare(numbered(old, new));
+    let sections = operations.iter().map(|operation| Section {
+        is_equal: matches!(operation, DiffOp::Equal { .. }),
+        old: operation.old_range(),
+        new: operation.new_range(),
+    });
+    sections.collect()
+}
+
+/// Equal elements have equal numbers.
+fn numbered<T: Eq + Hash>(old: &[T], new: &[T]) -> [Vec<usize>; 2] {
     let mut numbers = HashMap::new();
-    let mut number_lines = |lines: &[&'a str]| -> Vec<usize> {
-        let mut number = |line| {
+    [old, new].map(|list| {
+        let mut number = |element| {
             let next = numbers.len();
-            *numbers.entry(line).or_insert(next)
+            *numbers.entry(element).or_insert(next)
         };
-        lines.iter().map(|line| number(*line)).collect()
-    };
-    let (old_numbers, new_numbers) = (number_lines(&old), number_lines(&new));
-    let mut capture = Compact::new(Replace::new(Capture::new()), &*old_numbers, &*new_numbers);
+        list.iter().map(&mut number).collect()
+    })
+}
+
+fn compare([old, new]: [Vec<usize>; 2]) -> Vec<DiffOp> {
+    let mut capture = Compact::new(Replace::new(Capture::new()), &*old, &*new);
     let Ok(()) = myers::diff_deadline(
         &mut capture,
-        &*old_numbers,
+        &*old,
         0..old.len(),
-        &*new_numbers,
+        &*new,
         0..new.len(),
         Some(Instant::now() + MAX_SEARCH),
     );
+    capture.into_inner().into_inner().into_ops()
+}
+
+/// Compares two texts line by line.
+pub fn diff_lines<'a>(old: &'a str, new: &'a str) -> LineDiff<'a> {
+    let (old, new) = (lines(old), lines(new));
+    let operations = compare(numbered(&old, &new));
     LineDiff {
         old,
         new,
-        operations: capture.into_inner().into_inner().into_ops(),
+        operations,
     }
 }
 

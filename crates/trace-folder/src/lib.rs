@@ -9,6 +9,7 @@ mod error;
 mod open;
 mod pack;
 mod prune;
+mod rollout;
 mod search;
 mod summary;
 

@@ -1,4 +1,4 @@
-//! Opens a bundle, packed or not.
+//! Opens a bundle, packed or not, or a rollout as one.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,12 +8,17 @@ use tempfile::TempDir;
 
 use crate::TraceFolderError;
 use crate::archive::{PACKED_SUFFIX, entries_of};
+use crate::rollout::write_bundle;
 
 /// A packed bundle may have this many files, and this many bytes after unpacking.
 const MAX_FILES: usize = 1_000_000;
 const MAX_BYTES: u64 = 64 << 30;
 
-/// A bundle as a folder. A packed one is unpacked into a temporary folder, which is deleted on drop.
+/// The end of the names of rollouts.
+const ROLLOUT_SUFFIX: &str = ".jsonl";
+
+/// A bundle as a folder. A packed one is unpacked into a temporary folder, which is deleted on drop, and a rollout
+/// converted there.
 #[derive(Debug)]
 pub struct OpenBundle {
     given: PathBuf,
@@ -21,7 +26,7 @@ pub struct OpenBundle {
 }
 
 impl OpenBundle {
-    /// Opens a bundle folder or a packed bundle. Any other path is taken as a folder, so that its reader reports the
+    /// Opens a bundle folder, a packed bundle or a rollout. Any other path is taken as a folder, so that its reader reports the
     /// error.
     ///
     /// # Errors
@@ -29,6 +34,8 @@ impl OpenBundle {
     pub fn open(path: &Path) -> Result<Self, TraceFolderError> {
         let unpacked = if is_packed(path) {
             Some(unpack(path)?)
+        } else if is_rollout(path) {
+            Some(convert(path)?)
         } else {
             None
         };
@@ -50,7 +57,10 @@ impl OpenBundle {
             return self.given.join(file);
         }
         let name = self.given.file_name().unwrap_or_default().to_string_lossy();
-        let name = name.strip_suffix(PACKED_SUFFIX).unwrap_or(&name);
+        let bare = name.strip_suffix(PACKED_SUFFIX);
+        let name = bare
+            .or_else(|| name.strip_suffix(ROLLOUT_SUFFIX))
+            .unwrap_or(&name);
         self.given.with_file_name(format!("{name}.{file}"))
     }
 }
@@ -60,11 +70,26 @@ fn is_packed(path: &Path) -> bool {
     name.is_some_and(|name| name.ends_with(PACKED_SUFFIX)) && path.is_file()
 }
 
-fn unpack(packed: &Path) -> Result<TempDir, TraceFolderError> {
-    let target = tempfile::Builder::new()
+fn is_rollout(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| name.ends_with(ROLLOUT_SUFFIX)) && path.is_file()
+}
+
+fn temporary(path: &Path) -> Result<TempDir, TraceFolderError> {
+    tempfile::Builder::new()
         .prefix("codex-trace-")
         .tempdir()
-        .map_err(TraceFolderError::file(packed))?;
+        .map_err(TraceFolderError::file(path))
+}
+
+fn convert(rollout: &Path) -> Result<TempDir, TraceFolderError> {
+    let target = temporary(rollout)?;
+    write_bundle(rollout, target.path()).map_err(TraceFolderError::file(rollout))?;
+    Ok(target)
+}
+
+fn unpack(packed: &Path) -> Result<TempDir, TraceFolderError> {
+    let target = temporary(packed)?;
     let folder = target.path();
     codex_private_files::create_dir_all(&folder.join("payloads"))
         .map_err(TraceFolderError::file(folder))?;

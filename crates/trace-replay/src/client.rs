@@ -50,6 +50,7 @@ impl RecordedModel {
                     at, partial: None, ..
                 } if self.state.is_repeated(thread, recorded.turn, body) => {
                     self.state.wait(*at).await;
+                    self.state.timeline.reach(*at);
                 }
                 _ => return recorded,
             }
@@ -60,7 +61,7 @@ impl RecordedModel {
         let Some(bytes) = self.state.bytes(payload) else {
             return std::future::pending().await;
         };
-        match serde_json::from_slice(&bytes) {
+        match serde_json::from_slice(&self.state.as_replayed(bytes)) {
             Ok(response) => response,
             Err(error) => {
                 let reason = format!("payload {}: {error}", payload.raw_payload_id);
@@ -90,7 +91,11 @@ fn unencodable(error: serde_json::Error) -> ModelError {
 #[async_trait]
 impl ModelClient for RecordedModel {
     async fn stream(&self, request: &ModelRequest) -> Result<ModelStream, ModelError> {
+        if let Some(model) = self.state.continued.model() {
+            return model.stream(request).await;
+        }
         let body = stream_body(request, &self.provider).map_err(unencodable)?;
+        let body = self.state.as_recorded(body);
         let thread = request.context.thread_id.as_str();
         let recorded = self.recorded(thread, &body).await;
         drop(body);
@@ -114,6 +119,7 @@ impl ModelClient for RecordedModel {
                 let at = *at;
                 let end = stream::once(async move {
                     state.wait(at).await;
+                    state.timeline.reach(at);
                     Ok(ModelEvent::Completed(completion))
                 });
                 ModelStream::new(items(response.output_items).chain(end))
@@ -124,33 +130,48 @@ impl ModelClient for RecordedModel {
                 let at = *at;
                 let end = stream::once(async move {
                     state.wait(at).await;
+                    state.timeline.reach(at);
                     Err(error)
                 });
                 ModelStream::new(items(response.output_items).chain(end))
             }
             RecordedEnd::Open { partial } => {
                 let response = self.partial(partial.as_ref()).await;
-                ModelStream::new(items(response.output_items).chain(stream::pending()))
+                let started = recorded.started;
+                let rest = stream::once(async move {
+                    state.timeline.reach_after(started);
+                    std::future::pending().await
+                });
+                ModelStream::new(items(response.output_items).chain(rest))
             }
         })
     }
 
     async fn compact(&self, request: &ModelRequest) -> Result<Vec<ResponseItem>, ModelError> {
+        if let Some(model) = self.state.continued.model() {
+            return model.compact(request).await;
+        }
         let body = compact_body(request, &self.provider).map_err(unencodable)?;
+        let body = self.state.as_recorded(body);
         let thread = request.context.thread_id.as_str();
         let recorded = self.recorded(thread, &body).await;
         match &recorded.end {
             RecordedEnd::Completed { at, response, .. } => {
                 let response = self.response(response).await;
                 self.state.wait(*at).await;
+                self.state.timeline.reach(*at);
                 Ok(response.output_items)
             }
             RecordedEnd::Failed { at, error, .. } => {
                 let error = self.error(thread, &recorded, error);
                 self.state.wait(*at).await;
+                self.state.timeline.reach(*at);
                 Err(error)
             }
-            RecordedEnd::Open { .. } => std::future::pending().await,
+            RecordedEnd::Open { .. } => {
+                self.state.timeline.reach_after(recorded.started);
+                std::future::pending().await
+            }
         }
     }
 

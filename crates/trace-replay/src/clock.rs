@@ -18,12 +18,18 @@ const LONGEST_WAIT: Duration = Duration::from_millis(250);
 pub(crate) struct ReplayClock {
     timeline: Arc<Timeline>,
     zone: TimeZone,
+    /// Whether waits take as long as they say, because tools run for real.
+    is_live: bool,
 }
 
 impl ReplayClock {
-    pub(crate) fn new(timeline: Arc<Timeline>, zone: &str) -> Self {
+    pub(crate) fn new(timeline: Arc<Timeline>, zone: &str, is_live: bool) -> Self {
         let zone = TimeZone::get(zone).unwrap_or(TimeZone::UTC);
-        Self { timeline, zone }
+        Self {
+            timeline,
+            zone,
+            is_live,
+        }
     }
 }
 
@@ -38,6 +44,9 @@ impl Clock for ReplayClock {
     }
 
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        if self.is_live {
+            return Box::pin(tokio::time::sleep(duration));
+        }
         Box::pin(tokio::time::sleep((duration / SPEED).min(LONGEST_WAIT)))
     }
 

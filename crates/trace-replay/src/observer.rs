@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use codex_core::{Observer, Observers, StartingThread};
+use codex_core::{Observer, Observers, SessionInput, StartingThread, TakenInput};
 use codex_protocol::{Event, EventMsg, ResponseItem, ThreadId};
 
 use crate::state::ReplayState;
@@ -26,7 +26,33 @@ struct ReplayObserver {
 }
 
 impl Observer for ReplayObserver {
+    fn input(&self, _input: &SessionInput) {
+        self.state.input_observed(self.thread.as_str());
+    }
+
+    fn inputs_taken(&self, _inputs: &[TakenInput]) {
+        self.state.inputs_taken(self.thread.as_str());
+    }
+
+    fn tool_ended(&self, _turn: &str, output: &ResponseItem, _error: Option<&str>) {
+        let id = match output {
+            ResponseItem::FunctionCallOutput { call_id, .. }
+            | ResponseItem::CustomToolCallOutput { call_id, .. } => Some(call_id),
+            ResponseItem::ToolSearchOutput { call_id, .. } => call_id.as_ref(),
+            _ => None,
+        };
+        if let Some(id) = id {
+            self.state.tool_ended(self.thread.as_str(), id);
+        }
+    }
+
     fn event(&self, event: &Event) {
+        if let EventMsg::TurnComplete(ended) = &event.msg
+            && self.state.continued.model().is_some()
+        {
+            self.state.continued.end(ended.last_agent_message.clone());
+            return;
+        }
         if matches!(
             event.msg,
             EventMsg::TurnComplete(_) | EventMsg::TurnAborted(_)

@@ -1,16 +1,17 @@
 //! Runs a recorded session.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use codex_core::{
     NewTurn, Ports, Processes, ProviderModel, RunningProcess, SessionConfig, SessionInput,
-    SpawnedAgent, StartError, StartedThread, Thread, ThreadManager,
+    SpawnedAgent, StartedThread, Thread, ThreadManager,
 };
 use codex_exec::{Launch, SpawnError};
 use codex_model_client::{ModelCatalog, Provider};
-use codex_protocol::ThreadId;
+use codex_protocol::{Op, ThreadId, UserInput, UserInputOp};
 use codex_rollout::RolloutWriter;
 use codex_rollout_trace::Recording;
 use codex_sandbox::EnforcementLevels;
@@ -21,8 +22,12 @@ use tokio::sync::mpsc;
 
 use crate::client::RecordedModel;
 use crate::clock::ReplayClock;
+use crate::continuation::Continuation;
 use crate::difference::Difference;
+use crate::failure::ReplayFailure;
+use crate::history;
 use crate::ids::ReplayIds;
+use crate::live::{CopiedFolder, LiveTools, RecordedAnswers, use_folder};
 use crate::observer::ReplayObservers;
 use crate::script::{Script, ScriptedInput};
 use crate::state::{EarlyEnd, ReplayState};
@@ -31,6 +36,8 @@ use crate::tools::RecordedTools;
 
 /// A replay without progress for this long has stalled.
 const STALL_TIMEOUT: Duration = Duration::from_secs(10);
+/// The same with tools that run for real.
+const LIVE_STALL_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// How to replay.
 #[derive(Debug, Clone, Default)]
@@ -39,6 +46,10 @@ pub struct ReplayOptions {
     pub until: Option<usize>,
     /// Settings that replace recorded ones.
     pub settings: SettingsChange,
+    /// Tools that run for real; without them, all answer as recorded.
+    pub live: Option<LiveTools>,
+    /// A turn after the last one.
+    pub next: Option<Continuation>,
 }
 
 /// The result of a replay.
@@ -46,6 +57,8 @@ pub struct ReplayOptions {
 pub enum Outcome {
     /// All requests were as recorded.
     Same(Replayed),
+    /// The same, and another turn followed, whose last message this is.
+    Continued(Replayed, Option<String>),
     /// A request differs.
     Different(Box<Difference>),
     /// The session cannot be replayed, and why.
@@ -63,22 +76,11 @@ pub struct Replayed {
     pub is_damaged: bool,
 }
 
-/// Why there is no result.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ReplayFailure {
-    /// A temporary folder or thread cannot be made.
-    #[error("cannot prepare the replay: {0}")]
-    Prepare(#[from] io::Error),
-    /// The session does not start.
-    #[error("cannot start the session: {0}")]
-    Start(#[from] StartError),
-    /// The changed settings cannot be applied.
-    #[error("cannot change the settings: {0}")]
-    Settings(#[from] serde_json::Error),
-    /// The recording has no such turn.
-    #[error("the recording has no end of turn {0}")]
-    NoTurn(usize),
+/// The working folder of a recorded session; none if the bundle does not say.
+#[must_use]
+pub fn working_folder(recording: &Recording) -> Option<PathBuf> {
+    let settings = Script::of(recording).settings?;
+    Some(settings.cwd().to_owned())
 }
 
 /// Runs a recorded session again, up to the first difference. Needs a runtime with one thread.
@@ -98,7 +100,17 @@ pub async fn replay(
     let Some(settings) = script.settings.take().filter(|_| script.limits.is_empty()) else {
         return Ok(Outcome::Impossible(script.limits));
     };
-    let settings = settings.changed(&options.settings)?;
+    let mut settings = settings.changed(&options.settings)?;
+    let folder = options.live.as_ref().map(|live| CopiedFolder {
+        recorded: settings.cwd().display().to_string(),
+        copy: live.folder.display().to_string(),
+    });
+    let answers = folder
+        .as_ref()
+        .map(|folder| use_folder(&mut script, folder));
+    if let Some(live) = &options.live {
+        settings = settings.in_folder(&live.folder);
+    }
     let home = tempfile::tempdir()?;
     let timeline = Arc::new(Timeline::new(
         std::mem::take(&mut script.milestones),
@@ -106,10 +118,21 @@ pub async fn replay(
     ));
     let provider = provider(&script, &recording);
     let threads = std::mem::take(&mut script.threads);
-    let state = ReplayState::new(recording, Arc::clone(&timeline), threads);
+    let state = ReplayState::new(
+        recording,
+        Arc::clone(&timeline),
+        threads,
+        settings.is_complete,
+        folder,
+    );
     let state = Arc::new(state);
     let tools = RecordedTools::new(Arc::clone(&state), settings.has_mcp_servers);
-    let clock = ReplayClock::new(Arc::clone(&timeline), &settings.time_zone);
+    let thread_ids = script.new_threads();
+    let clock = ReplayClock::new(
+        Arc::clone(&timeline),
+        &settings.time_zone,
+        options.live.is_some(),
+    );
     let model = RecordedModel::new(Arc::clone(&state), provider);
     let ports = Ports {
         model: Arc::new(ProviderModel::new(
@@ -117,33 +140,75 @@ pub async fn replay(
             Arc::new(ModelCatalog::bundled()),
         )),
         clock: Arc::new(clock),
-        ids: Arc::new(ReplayIds::new(script.thread_ids.clone())),
-        processes: Arc::new(NoProcesses),
+        ids: Arc::new(ReplayIds::new(thread_ids)),
+        processes: match &options.live {
+            Some(live) => Arc::clone(&live.processes),
+            None => Arc::new(NoProcesses),
+        },
         mcp: None,
         writer: RolloutWriter::start()?,
     };
-    let config = config(settings.into_config(home.path()), &script, tools);
+    let mut config = config(settings.into_config(home.path()), &script, tools);
+    if let Some(live) = &options.live {
+        config.environment = Arc::clone(&live.environment);
+    }
     let observers = Arc::new(ReplayObservers(Arc::clone(&state)));
     let manager = ThreadManager::new(ports).observed_by(Some(observers));
-    let started = manager.start(config)?;
-    let session = tokio::spawn(drive(manager, started, script.inputs, Arc::clone(&state)));
+    let started = match script.history.take() {
+        Some(history) => history::start(&manager, config, history, home.path())?,
+        None => manager.start(config)?,
+    };
+    let root = started.thread.clone();
+    let answers = answers.map(Arc::new);
+    let inputs = script.inputs;
+    let session = tokio::spawn(drive(manager, started, inputs, Arc::clone(&state), answers));
+    let patience = match &options.live {
+        Some(_) => LIVE_STALL_TIMEOUT,
+        None => STALL_TIMEOUT,
+    };
     let ended = tokio::select! {
         biased;
         () = state.ended.cancelled() => true,
         () = timeline.wait_for_all() => true,
-        () = stalled(&timeline) => false,
+        () = stalled(&timeline, patience) => false,
+    };
+    let answer = match options.next {
+        Some(next) if ended && !state.has_end() => Some(go_on(&root, next, &state).await),
+        _ => None,
     };
     session.abort();
     let requests = state.compared();
     Ok(match (state.take_end(), ended) {
         (Some(EarlyEnd::Difference(difference)), _) => Outcome::Different(difference),
         (Some(EarlyEnd::Unreadable(reason)), _) => Outcome::Stopped(reason),
-        (None, true) => Outcome::Same(Replayed {
-            requests,
-            is_damaged: script.is_damaged || state.is_damaged(),
-        }),
+        (None, true) => {
+            let is_damaged = script.is_damaged || state.is_damaged();
+            let replayed = Replayed {
+                requests,
+                is_damaged,
+            };
+            match answer {
+                Some(answer) => Outcome::Continued(replayed, answer),
+                None => Outcome::Same(replayed),
+            }
+        }
         (None, false) => Outcome::Stopped(stop_reason(&state, &timeline)),
     })
+}
+
+/// Runs another turn with another model, and returns its last message.
+async fn go_on(root: &Thread, next: Continuation, state: &ReplayState) -> Option<String> {
+    state.continued.begin(next.model);
+    let text = UserInput::Text {
+        text: next.prompt,
+        text_elements: Vec::new(),
+    };
+    let submitted = root.submit(Op::UserInput(UserInputOp {
+        items: vec![text],
+        ..UserInputOp::default()
+    }));
+    submitted.await.ok()?;
+    state.continued.answer().await
 }
 
 fn config(config: SessionConfig, script: &Script, tools: RecordedTools) -> SessionConfig {
@@ -171,10 +236,10 @@ fn provider(script: &Script, recording: &Recording) -> Provider {
 }
 
 /// Returns when nothing has happened for some time.
-async fn stalled(timeline: &Timeline) {
+async fn stalled(timeline: &Timeline, patience: Duration) {
     loop {
         let before = timeline.progress();
-        tokio::time::sleep(STALL_TIMEOUT).await;
+        tokio::time::sleep(patience).await;
         if timeline.progress() == before {
             return;
         }
@@ -201,48 +266,68 @@ async fn drive(
     started: StartedThread,
     inputs: impl IntoIterator<Item = ScriptedInput>,
     state: Arc<ReplayState>,
+    answers: Option<Arc<RecordedAnswers>>,
 ) {
     let root = started.thread.clone();
-    tokio::spawn(take_events(started));
+    tokio::spawn(take_events(started, answers));
     for input in inputs {
-        state.wait(input.at).await;
+        state.wait_for_input(&input).await;
         let thread = match ThreadId::parse(&input.thread) {
             Ok(id) if id != *root.id() => manager.get(&id),
             _ => Some(root.clone()),
         };
-        if let Some(thread) = thread {
-            give(&thread, input.input).await;
-        }
+        state.giving(&input.thread, input.at);
+        let is_sent = match thread {
+            Some(thread) => give(&thread, input.input).await,
+            None => false,
+        };
+        state.gave(is_sent);
     }
     // The handles keep the threads running.
     std::future::pending().await
 }
 
 /// Takes what a thread emits, so that it does not wait for a subscriber.
-fn take_events(started: StartedThread) -> BoxFuture<'static, ()> {
+fn take_events(
+    started: StartedThread,
+    answers: Option<Arc<RecordedAnswers>>,
+) -> BoxFuture<'static, ()> {
     let StartedThread {
-        mut events, agents, ..
+        thread,
+        mut events,
+        agents,
+        ..
     } = started;
     Box::pin(async move {
-        tokio::spawn(take_agents(agents));
+        tokio::spawn(take_agents(agents, answers.clone()));
+        // With recorded tools nobody is asked anything, and the handle would keep an agent running.
+        let asking = answers.map(|answers| (thread, answers));
         let mut batch = Vec::new();
         while events.next_batch(&mut batch).await {
-            batch.clear();
+            for event in batch.drain(..) {
+                if let Some((thread, answers)) = &asking {
+                    answers.answer(thread, &event.msg).await;
+                }
+            }
         }
     })
 }
 
-async fn take_agents(mut agents: mpsc::Receiver<Box<SpawnedAgent>>) {
+async fn take_agents(
+    mut agents: mpsc::Receiver<Box<SpawnedAgent>>,
+    answers: Option<Arc<RecordedAnswers>>,
+) {
     while let Some(agent) = agents.recv().await {
-        tokio::spawn(take_events(agent.started));
+        tokio::spawn(take_events(agent.started, answers.clone()));
     }
 }
 
-/// A refused input was refused in the recorded session too, or the next request differs.
-async fn give(thread: &Thread, input: SessionInput) {
+/// A refused input was refused in the recorded session too, or the next request differs. Returns whether the thread
+/// takes the input later.
+async fn give(thread: &Thread, input: SessionInput) -> bool {
     match input {
         SessionInput::Submission(submission) => {
-            let _ = thread.submit_as(*submission).await;
+            return thread.submit_as(*submission).await.is_ok();
         }
         SessionInput::Turn(turn) => {
             let turn = NewTurn {
@@ -264,9 +349,13 @@ async fn give(thread: &Thread, input: SessionInput) {
             let _ = thread.update_settings(*patch).await;
         }
         SessionInput::Context(items) => {
-            let _ = thread.inject(items).await;
+            return thread.inject(items).await.is_ok();
+        }
+        SessionInput::Continue { turn, settings } => {
+            let _ = thread.continue_turn(turn, *settings).await;
         }
     }
+    false
 }
 
 /// Starts nothing.

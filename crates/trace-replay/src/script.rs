@@ -3,25 +3,31 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::Path;
 
-use codex_core::SessionInput;
-use codex_protocol::{Op, UserInput};
+use codex_core::{FinishedHook, SessionInput, TakenInput};
+use codex_protocol::{HookEventName, Op, ResponseItem, UserInput};
 use codex_rollout_trace::Recording;
 use codex_rollout_trace::format::{Event, ExecutionStatus, GAP_EVENT, LogLine, PayloadRef};
-use codex_session_trace::{INPUT_EVENT, RecordedInput, SETTINGS_EVENT, SessionSettings};
+use codex_session_trace::{
+    HISTORY_EVENT, HOOKS_EVENT, INPUT_EVENT, RecordedHistory, RecordedHooks, RecordedInput,
+    RecordedShellOutput, RecordedTaking, SETTINGS_EVENT, SHELL_EVENT, SessionSettings, TAKEN_EVENT,
+};
+use serde::de::DeserializeOwned;
 
-use crate::timeline::Moment;
+use crate::timeline::{Milestone, Moment};
 
 /// A recorded session.
 #[derive(Debug)]
 pub(crate) struct Script {
     pub(crate) settings: Option<SessionSettings>,
+    /// What the session continues or copies.
+    pub(crate) history: Option<RecordedHistory>,
     pub(crate) provider: String,
     /// In the order in which they were started; the first is the root.
     pub(crate) thread_ids: Vec<String>,
     pub(crate) threads: HashMap<String, ThreadScript>,
     pub(crate) inputs: VecDeque<ScriptedInput>,
     /// The events that the engine must bring about.
-    pub(crate) milestones: BTreeSet<u64>,
+    pub(crate) milestones: BTreeSet<Milestone>,
     pub(crate) started_unix_ms: i64,
     /// Why the session cannot be replayed.
     pub(crate) limits: Vec<String>,
@@ -39,7 +45,16 @@ pub(crate) struct ThreadScript {
     pub(crate) tool_starts: HashMap<String, VecDeque<Moment>>,
     pub(crate) tool_ends: HashMap<String, VecDeque<RecordedToolEnd>>,
     turns: BTreeMap<String, RecordedTurn>,
+    /// The inputs that running turns took, by the number of requests before.
+    pub(crate) taken: BTreeMap<usize, VecDeque<Vec<TakenInput>>>,
+    /// The hooks that ran, by what they were about.
+    pub(crate) hooks: HashMap<HookOccasion, VecDeque<Vec<FinishedHook>>>,
+    /// The records of commands that the user typed.
+    pub(crate) shell_outputs: VecDeque<(Moment, ResponseItem)>,
 }
+
+/// An event, and the call of a tool that it is about.
+pub(crate) type HookOccasion = (HookEventName, Option<String>);
 
 #[derive(Debug, Clone, Copy)]
 struct RecordedTurn {
@@ -75,6 +90,15 @@ pub(crate) enum RecordedEnd {
     Open { partial: Option<PayloadRef> },
 }
 
+impl RecordedEnd {
+    fn seq(&self) -> Option<u64> {
+        match self {
+            Self::Completed { at, .. } | Self::Failed { at, .. } => Some(at.seq),
+            Self::Open { .. } => None,
+        }
+    }
+}
+
 /// The end of a tool call.
 #[derive(Debug, Clone)]
 pub(crate) struct RecordedToolEnd {
@@ -86,6 +110,8 @@ pub(crate) struct RecordedToolEnd {
 #[derive(Debug)]
 pub(crate) struct ScriptedInput {
     pub(crate) at: Moment,
+    /// It is given after all events with lower numbers.
+    pub(crate) after: u64,
     pub(crate) thread: String,
     pub(crate) input: SessionInput,
 }
@@ -94,6 +120,7 @@ impl Script {
     pub(crate) fn of(recording: &Recording) -> Self {
         let mut script = Self {
             settings: None,
+            history: None,
             provider: String::new(),
             thread_ids: Vec::new(),
             threads: HashMap::new(),
@@ -108,10 +135,31 @@ impl Script {
             script.event(recording, line);
         }
         script.find_limits();
+        script.order_inputs();
         for thread in script.threads.values_mut() {
             thread.note_stopped_turns();
         }
         script
+    }
+
+    /// An interrupt is given after everything that still happened in its turn: the turn may have gone on for a moment.
+    fn order_inputs(&mut self) {
+        for input in &mut self.inputs {
+            let thread = self.threads.get(&input.thread);
+            match thread.and_then(|thread| thread.last_before_stop(input)) {
+                Some(last) => input.after = last + 1,
+                None => {
+                    self.milestones.insert(Milestone::event(input.at.seq));
+                }
+            }
+        }
+        // An interrupt comes when the engine has taken the part of the response that came.
+        let requests = self.threads.values().flat_map(|thread| &thread.requests);
+        let open = requests.filter(|request| request.end.seq().is_none());
+        self.milestones
+            .extend(open.map(|request| Milestone::after(request.started.seq)));
+        let inputs = self.inputs.make_contiguous();
+        inputs.sort_by_key(|input| input.after);
     }
 
     /// Leaves out what comes after the end of this turn of the root. Returns false if there is no such turn.
@@ -122,8 +170,22 @@ impl Script {
             return false;
         };
         self.inputs.retain(|input| input.at < end);
-        self.milestones.retain(|seq| *seq <= end.seq);
+        self.milestones
+            .retain(|milestone| *milestone <= Milestone::event(end.seq));
         true
+    }
+
+    /// The threads that get new ids, in the order in which they were started.
+    pub(crate) fn new_threads(&self) -> Vec<String> {
+        let is_resumed = self
+            .history
+            .as_ref()
+            .is_some_and(|history| history.is_resumed);
+        self.thread_ids
+            .iter()
+            .skip(usize::from(is_resumed))
+            .cloned()
+            .collect()
     }
 
     fn event(&mut self, recording: &Recording, line: &LogLine) {
@@ -166,13 +228,13 @@ impl Script {
                 if let Some(turn) = script.turns.get_mut(codex_turn_id.as_str()) {
                     turn.status = Some(*status);
                 }
-                self.milestones.insert(at.seq);
+                self.milestones.insert(Milestone::event(at.seq));
             }
             Event::ToolCallStarted { tool_call_id, .. } => {
                 let starts = &mut self.thread(thread).tool_starts;
                 let starts = starts.entry(tool_call_id.as_str().to_owned()).or_default();
                 starts.push_back(at);
-                self.milestones.insert(at.seq);
+                self.milestones.insert(Milestone::event(at.seq));
             }
             Event::ToolCallEnded {
                 tool_call_id,
@@ -185,6 +247,7 @@ impl Script {
                     at,
                     result: result_payload.clone(),
                 });
+                self.milestones.insert(Milestone::event(at.seq));
             }
             Event::CodeCellStarted { .. } => {
                 self.limit("it ran code cells, which this engine has not")
@@ -296,16 +359,50 @@ impl Script {
                 Ok(settings) => self.settings = Some(settings),
                 Err(fault) => self.limit(format!("its settings cannot be read: {fault}")),
             },
-            INPUT_EVENT => match recording.json::<RecordedInput>(payload) {
-                Ok(input) => self.inputs.push_back(ScriptedInput {
+            INPUT_EVENT => self.read(recording, payload, |script, input: RecordedInput| {
+                script.inputs.push_back(ScriptedInput {
                     at,
+                    after: at.seq,
                     thread: input.thread_id,
                     input: input.input,
-                }),
-                Err(fault) => self.limit(format!("an input cannot be read: {fault}")),
-            },
+                });
+            }),
+            HISTORY_EVENT => self.read(recording, payload, |script, history| {
+                script.history = history;
+            }),
+            TAKEN_EVENT => self.read(recording, payload, |script, taking: RecordedTaking| {
+                let thread = script.thread(&taking.thread_id);
+                let taken = thread.taken.entry(thread.requests.len()).or_default();
+                taken.push_back(taking.inputs);
+            }),
+            HOOKS_EVENT => self.read(recording, payload, |script, hooks: RecordedHooks| {
+                let RecordedHooks { thread_id, ran } = hooks;
+                let thread = script.thread(&thread_id);
+                let runs = thread.hooks.entry((ran.event, ran.call_id));
+                runs.or_default().push_back(ran.hooks);
+            }),
+            SHELL_EVENT => self.read(recording, payload, |script, output: RecordedShellOutput| {
+                let thread = script.thread(&output.thread_id);
+                thread.shell_outputs.push_back((at, output.record));
+            }),
             GAP_EVENT => self.is_damaged = true,
             _ => {}
+        }
+    }
+
+    fn read<T: DeserializeOwned>(
+        &mut self,
+        recording: &Recording,
+        payload: &PayloadRef,
+        take: impl FnOnce(&mut Self, T),
+    ) {
+        match recording.bytes(payload) {
+            // Text of a tool is kept as raw JSON, which needs a parser of its own.
+            Ok(bytes) => match serde_json::from_slice(&bytes) {
+                Ok(value) => take(self, value),
+                Err(error) => self.limit(format!("{}: {error}", payload.raw_payload_id)),
+            },
+            Err(fault) => self.limit(fault.to_string()),
         }
     }
 
@@ -314,7 +411,7 @@ impl Script {
     }
 
     fn request(&mut self, at: Moment, thread: &str, turn: &str, id: &str, payload: &PayloadRef) {
-        self.milestones.insert(at.seq);
+        self.milestones.insert(Milestone::event(at.seq));
         let thread = self.thread(thread);
         let turn = thread
             .turns
@@ -332,8 +429,12 @@ impl Script {
 
     fn end(&mut self, thread: &str, id: &str, end: RecordedEnd) {
         let mut requests = self.thread(thread).requests.iter_mut().rev();
+        let seq = end.seq();
         match requests.find(|request| request.id == id) {
-            Some(request) => request.end = end,
+            Some(request) => {
+                request.end = end;
+                self.milestones.extend(seq.map(Milestone::event));
+            }
             None => self.is_damaged = true,
         }
     }
@@ -352,10 +453,10 @@ impl Script {
                 "the bundle has neither settings nor inputs of the session: it was recorded by another program or an \
                  older version",
             ),
-            Some(settings) if settings.has_history => {
+            Some(settings) if settings.has_history && self.history.is_none() => {
                 self.limit("it continues a stored thread, whose history is not in the bundle");
             }
-            Some(settings) if settings.has_hooks => {
+            Some(settings) if settings.has_hooks && !settings.is_complete => {
                 self.limit("it ran hooks, whose results are not in the bundle");
             }
             Some(_) => {}
@@ -369,8 +470,13 @@ impl Script {
                 &input.input,
                 SessionInput::Submission(submission) if matches!(submission.op, Op::ThreadRollback { .. })
             );
-            limits.extend(limit_of(&input.input));
+            let has_outputs = self
+                .settings
+                .as_ref()
+                .is_some_and(|settings| settings.is_complete);
+            limits.extend(limit_of(&input.input, has_outputs));
         }
+        self.needs_file |= self.history.is_some() || self.threads.len() > 1;
         for limit in limits {
             self.limit(limit);
         }
@@ -378,6 +484,30 @@ impl Script {
 }
 
 impl ThreadScript {
+    /// Whether a turn was interrupted, by its number from 1.
+    pub(crate) fn is_stopped(&self, number: usize) -> bool {
+        let mut turns = self.turns.values();
+        turns.any(|turn| turn.number == number && turn.status == Some(ExecutionStatus::Cancelled))
+    }
+
+    /// The last event of the turn that an interrupt stops, if it comes after the interrupt.
+    fn last_before_stop(&self, input: &ScriptedInput) -> Option<u64> {
+        let SessionInput::Submission(submission) = &input.input else {
+            return None;
+        };
+        if !matches!(submission.op, Op::Interrupt) {
+            return None;
+        }
+        let since = input.at.seq;
+        let end = self.turn_ends.iter().find(|end| end.seq > since)?.seq;
+        let starts = self.tool_starts.values().flatten().map(|at| at.seq);
+        let ends = self.tool_ends.values().flatten().map(|end| end.at.seq);
+        let requests = self.requests.iter();
+        let requests = requests.flat_map(|request| [Some(request.started.seq), request.end.seq()]);
+        let all = starts.chain(ends).chain(requests.flatten());
+        all.filter(|seq| (since..end).contains(seq)).max()
+    }
+
     fn note_stopped_turns(&mut self) {
         let stopped = self
             .turns
@@ -397,10 +527,10 @@ fn is_input_of_tool(input: &SessionInput) -> bool {
     matches!(submission.op, Op::UserInput(_) | Op::Interrupt)
 }
 
-fn limit_of(input: &SessionInput) -> Option<String> {
+fn limit_of(input: &SessionInput, has_outputs: bool) -> Option<String> {
     let items = match input {
         SessionInput::Submission(submission) => match &submission.op {
-            Op::RunUserShellCommand { .. } => {
+            Op::RunUserShellCommand { .. } if !has_outputs => {
                 return Some(
                     "a person ran a command, whose output is not in the bundle".to_owned(),
                 );

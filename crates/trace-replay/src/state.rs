@@ -1,21 +1,28 @@
 //! The state of a replay, which its model, its tools and its observer share.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use codex_core::{FinishedHook, TakenInput};
+use codex_protocol::{HookEventName, ResponseItem};
 use codex_rollout_trace::Recording;
 use codex_rollout_trace::format::PayloadRef;
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::continuation::ContinuedTurn;
 use crate::difference::{Difference, DifferenceKind, compare};
-use crate::script::{RecordedRequest, RecordedToolEnd, ThreadScript};
+use crate::live::CopiedFolder;
+use crate::script::{HookOccasion, RecordedRequest, RecordedToolEnd, ScriptedInput, ThreadScript};
 use crate::timeline::{Moment, Timeline};
 
 /// Texts that contain a measured duration: the words before and after the number.
 const DURATIONS: [(&str, &str); 2] = [("aborted by user after ", "s"), ("Wall time: ", " seconds")];
+
+/// What stands before the id of an output, which live tools choose anew.
+const CHUNK_ID: &str = "Chunk ID: ";
 
 #[derive(Debug)]
 pub(crate) struct ReplayState {
@@ -26,6 +33,15 @@ pub(crate) struct ReplayState {
     end: Mutex<Option<EarlyEnd>>,
     pub(crate) ended: CancellationToken,
     compared: AtomicUsize,
+    pub(crate) continued: ContinuedTurn,
+    /// The folder in which tools run for real.
+    pub(crate) folder: Option<CopiedFolder>,
+    /// The input that was given and not observed yet, with its thread.
+    given: Mutex<Option<(String, Moment)>>,
+    /// Whether the recording contains taken inputs.
+    has_taken: bool,
+    /// The events for which hooks ran.
+    hook_events: HashSet<HookEventName>,
     /// Whether a payload file was changed after it was written.
     is_damaged: AtomicBool,
 }
@@ -52,7 +68,11 @@ impl ReplayState {
         recording: Recording,
         timeline: Arc<Timeline>,
         threads: HashMap<String, ThreadScript>,
+        has_taken: bool,
+        folder: Option<CopiedFolder>,
     ) -> Self {
+        let hooks = threads.values().flat_map(|thread| thread.hooks.keys());
+        let hook_events = hooks.map(|(event, _)| *event).collect();
         let progress = |script| ThreadProgress {
             script,
             turns: 0,
@@ -68,7 +88,28 @@ impl ReplayState {
             end: Mutex::default(),
             ended: CancellationToken::new(),
             compared: AtomicUsize::new(0),
+            continued: ContinuedTurn::default(),
+            folder,
+            given: Mutex::default(),
+            has_taken,
+            hook_events,
             is_damaged: AtomicBool::new(false),
+        }
+    }
+
+    /// A request as it would have been in the recorded folder.
+    pub(crate) fn as_recorded(&self, body: Vec<u8>) -> Vec<u8> {
+        match &self.folder {
+            Some(folder) => folder.to_recorded(&body),
+            None => body,
+        }
+    }
+
+    /// Recorded JSON as it is in the folder of the replay.
+    pub(crate) fn as_replayed(&self, json: Vec<u8>) -> Vec<u8> {
+        match &self.folder {
+            Some(folder) => folder.to_copy(&json),
+            None => json,
         }
     }
 
@@ -78,6 +119,10 @@ impl ReplayState {
 
     pub(crate) fn is_damaged(&self) -> bool {
         self.is_damaged.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn has_end(&self) -> bool {
+        self.end.lock().is_some()
     }
 
     pub(crate) fn take_end(&self) -> Option<EarlyEnd> {
@@ -103,12 +148,16 @@ impl ReplayState {
                     kind: DifferenceKind::Additional,
                 });
             let recorded = progress.and_then(|progress| {
-                let next = progress.script.requests.front()?;
-                if next.turn > progress.turns + 1 {
+                let next = progress.script.requests.front();
+                if next.is_none_or(|next| next.turn > progress.turns + 1) {
+                    if progress.script.is_stopped(progress.turns + 1) {
+                        // The interrupt came before the request was sent.
+                        return Some(None);
+                    }
                     return None;
                 }
                 progress.requests += 1;
-                progress.script.requests.pop_front()
+                progress.script.requests.pop_front().map(Some)
             });
             (recorded, place)
         };
@@ -116,6 +165,7 @@ impl ReplayState {
             self.finish(EarlyEnd::Difference(Box::new(place)));
             return None;
         };
+        let recorded = recorded?;
         let bytes = self.bytes(&recorded.payload)?;
         if bytes != body {
             let fields = differing_fields(&bytes, body);
@@ -197,6 +247,68 @@ impl ReplayState {
         }
     }
 
+    /// An input is about to be given to a thread.
+    pub(crate) fn giving(&self, thread: &str, moment: Moment) {
+        *self.given.lock() = Some((thread.to_owned(), moment));
+    }
+
+    /// The input was given: if its thread has not taken it, it never will.
+    pub(crate) fn gave(&self, is_taken_later: bool) {
+        if !is_taken_later && let Some((_, moment)) = self.given.lock().take() {
+            self.timeline.reach(moment);
+        }
+    }
+
+    pub(crate) fn input_observed(&self, thread: &str) {
+        let given = self.given.lock().take_if(|(to, _)| to == thread);
+        if let Some((_, moment)) = given {
+            self.timeline.reach(moment);
+        }
+    }
+
+    /// What the thread takes next; none if the recording does not say.
+    pub(crate) fn taken_inputs(&self, thread: &str) -> Option<Vec<TakenInput>> {
+        // Live tools add notes of their own.
+        if !self.has_taken || self.folder.is_some() || self.continued.model().is_some() {
+            return None;
+        }
+        let threads = self.threads.lock();
+        let taken = threads.get(thread).and_then(|progress| {
+            let taken = progress.script.taken.get(&progress.requests)?;
+            taken.front().cloned()
+        });
+        Some(taken.unwrap_or_default())
+    }
+
+    pub(crate) fn inputs_taken(&self, thread: &str) {
+        if let Some(progress) = self.threads.lock().get_mut(thread)
+            && let Some(taken) = progress.script.taken.get_mut(&progress.requests)
+        {
+            taken.pop_front();
+        }
+    }
+
+    /// Waits until the turn of a thread may end.
+    pub(crate) async fn before_turn_end(&self, thread: &str) {
+        let end = self.with_thread(thread, |script| script.turn_ends.front().copied());
+        if let Some(end) = end {
+            self.wait(end).await;
+        }
+    }
+
+    pub(crate) fn has_hooks(&self, event: HookEventName) -> bool {
+        self.hook_events.contains(&event)
+    }
+
+    pub(crate) fn hooks(&self, thread: &str, occasion: &HookOccasion) -> Vec<FinishedHook> {
+        let ran = self.with_thread(thread, |script| script.hooks.get_mut(occasion)?.pop_front());
+        ran.unwrap_or_default()
+    }
+
+    pub(crate) fn shell_output(&self, thread: &str) -> Option<(Moment, ResponseItem)> {
+        self.with_thread(thread, |script| script.shell_outputs.pop_front())
+    }
+
     pub(crate) fn tool_started(&self, thread: &str, call: &str) {
         let started = self.with_thread(thread, |script| {
             script.tool_starts.get_mut(call)?.pop_front()
@@ -208,7 +320,16 @@ impl ReplayState {
 
     /// The recorded answer to a call; none if it was stopped.
     pub(crate) fn answer(&self, thread: &str, call: &str) -> Option<RecordedToolEnd> {
-        self.with_thread(thread, |script| script.tool_ends.get_mut(call)?.pop_front())
+        self.with_thread(thread, |script| {
+            script.tool_ends.get(call)?.front().cloned()
+        })
+    }
+
+    pub(crate) fn tool_ended(&self, thread: &str, call: &str) {
+        let end = self.with_thread(thread, |script| script.tool_ends.get_mut(call)?.pop_front());
+        if let Some(end) = end {
+            self.timeline.reach(end.at);
+        }
     }
 
     fn with_thread<T>(
@@ -217,6 +338,11 @@ impl ReplayState {
         take: impl FnOnce(&mut ThreadScript) -> Option<T>,
     ) -> Option<T> {
         take(&mut self.threads.lock().get_mut(thread)?.script)
+    }
+
+    pub(crate) async fn wait_for_input(&self, input: &ScriptedInput) {
+        self.timeline.wait_before(input.after).await;
+        self.timeline.pass(input.at);
     }
 
     pub(crate) async fn wait(&self, moment: Moment) {
@@ -292,6 +418,10 @@ fn drop_added_ids(recorded: &mut Value, replayed: &Value) {
 fn blank_durations(value: &mut Value) {
     match value {
         Value::String(text) => {
+            if let Some((head, rest)) = text.split_once(CHUNK_ID) {
+                let end = rest.find(|char: char| !char.is_ascii_hexdigit());
+                *text = format!("{head}{CHUNK_ID}{}", &rest[end.unwrap_or(rest.len())..]);
+            }
             for (before, after) in DURATIONS {
                 if let Some(blank) = without_number(text, before, after) {
                     *text = blank;

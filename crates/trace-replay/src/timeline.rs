@@ -17,10 +17,31 @@ pub(crate) struct Moment {
     pub(crate) unix_ms: i64,
 }
 
+/// Something that a replay must bring about before it goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Milestone {
+    seq: u64,
+    is_after: bool,
+}
+
+impl Milestone {
+    /// A recorded event.
+    pub(crate) fn event(seq: u64) -> Self {
+        let is_after = false;
+        Self { seq, is_after }
+    }
+
+    /// What follows a recorded event without an event of its own.
+    pub(crate) fn after(seq: u64) -> Self {
+        let is_after = true;
+        Self { seq, is_after }
+    }
+}
+
 /// The recorded events that the engine must bring about, and how far it is.
 #[derive(Debug)]
 pub(crate) struct Timeline {
-    pending: Mutex<BTreeSet<u64>>,
+    pending: Mutex<BTreeSet<Milestone>>,
     changed: Notify,
     now: AtomicI64,
     started: i64,
@@ -28,7 +49,7 @@ pub(crate) struct Timeline {
 }
 
 impl Timeline {
-    pub(crate) fn new(pending: BTreeSet<u64>, started: i64) -> Self {
+    pub(crate) fn new(pending: BTreeSet<Milestone>, started: i64) -> Self {
         Self {
             pending: Mutex::new(pending),
             changed: Notify::new(),
@@ -40,7 +61,14 @@ impl Timeline {
 
     /// The engine has brought an event about.
     pub(crate) fn reach(&self, moment: Moment) {
-        self.pending.lock().remove(&moment.seq);
+        self.pending.lock().remove(&Milestone::event(moment.seq));
+        self.pass(moment);
+        self.changed.notify_waiters();
+    }
+
+    /// What follows an event has come about.
+    pub(crate) fn reach_after(&self, moment: Moment) {
+        self.pending.lock().remove(&Milestone::after(moment.seq));
         self.pass(moment);
         self.changed.notify_waiters();
     }
@@ -56,14 +84,15 @@ impl Timeline {
         self.wait_before(u64::MAX).await;
     }
 
-    async fn wait_before(&self, seq: u64) {
+    /// Waits until everything with a lower number has come about.
+    pub(crate) async fn wait_before(&self, seq: u64) {
         loop {
             let changed = self.changed.notified();
             if self
                 .pending
                 .lock()
                 .first()
-                .is_none_or(|first| *first >= seq)
+                .is_none_or(|first| *first >= Milestone::event(seq))
             {
                 break;
             }
@@ -74,7 +103,7 @@ impl Timeline {
         }
     }
 
-    fn pass(&self, moment: Moment) {
+    pub(crate) fn pass(&self, moment: Moment) {
         self.now.fetch_max(moment.unix_ms, Ordering::Relaxed);
         self.progress.fetch_add(1, Ordering::Relaxed);
     }
@@ -96,6 +125,6 @@ impl Timeline {
 
     /// The first event that has not come about.
     pub(crate) fn first_pending(&self) -> Option<u64> {
-        self.pending.lock().first().copied()
+        self.pending.lock().first().map(|milestone| milestone.seq)
     }
 }

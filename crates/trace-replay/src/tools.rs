@@ -3,15 +3,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use codex_core::{RecordedAnswer, RecordedFailure, ReplaySource};
+use codex_core::{FinishedHook, RecordedAnswer, RecordedFailure, ReplaySource, TakenInput};
 use codex_model_client::ToolSpec;
-use codex_protocol::{FunctionCallOutputBody, ResponseItem, ThreadId};
+use codex_protocol::{FunctionCallOutputBody, HookEventName, ResponseItem, ThreadId};
 use codex_skills::SkillSet;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::live;
 use crate::skills::{skills_of, text_of_skill};
 use crate::state::{EarlyEnd, ReplayState};
 
@@ -56,6 +57,10 @@ enum RecordedResult {
 impl ReplaySource for RecordedTools {
     fn answer(&self, thread: &ThreadId, call: &str) -> BoxFuture<'static, RecordedAnswer> {
         let state = Arc::clone(&self.state);
+        if state.continued.model().is_some() {
+            let failure = RecordedFailure("this replay runs no tools".to_owned());
+            return Box::pin(std::future::ready(Err(failure)));
+        }
         let recorded = state.answer(thread.as_str(), call);
         Box::pin(async move {
             let Some(recorded) = recorded else {
@@ -72,6 +77,47 @@ impl ReplaySource for RecordedTools {
                     state.finish(EarlyEnd::Unreadable(error.to_string()));
                     std::future::pending().await
                 }
+            }
+        })
+    }
+
+    fn runs_tool(&self, name: &str) -> bool {
+        self.state.folder.is_some() && live::runs(name)
+    }
+
+    fn taken_inputs(&self, thread: &ThreadId) -> Option<Vec<TakenInput>> {
+        self.state.taken_inputs(thread.as_str())
+    }
+
+    fn before_turn_end(&self, thread: &ThreadId) -> BoxFuture<'static, ()> {
+        let (state, thread) = (Arc::clone(&self.state), thread.clone());
+        Box::pin(async move { state.before_turn_end(thread.as_str()).await })
+    }
+
+    fn has_hooks(&self, event: HookEventName) -> bool {
+        self.state.has_hooks(event)
+    }
+
+    fn hooks(
+        &self,
+        thread: &ThreadId,
+        event: HookEventName,
+        call: Option<&str>,
+    ) -> Vec<FinishedHook> {
+        let occasion = (event, call.map(str::to_owned));
+        self.state.hooks(thread.as_str(), &occasion)
+    }
+
+    fn user_shell(&self, thread: &ThreadId) -> BoxFuture<'static, ResponseItem> {
+        let state = Arc::clone(&self.state);
+        let recorded = state.shell_output(thread.as_str());
+        Box::pin(async move {
+            match recorded {
+                Some((at, record)) => {
+                    state.wait(at).await;
+                    record
+                }
+                None => std::future::pending().await,
             }
         })
     }

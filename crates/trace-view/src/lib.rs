@@ -5,16 +5,22 @@
 //! results go is the caller's.
 
 mod diff;
+mod markdown;
 mod otlp;
+mod otlp_messages;
+mod otlp_protobuf;
 mod perfetto;
 mod redact;
 mod scenario;
 mod timeline;
 mod view;
 
-pub use diff::{Divergence, RunStep, diff_traces};
-pub use otlp::{SEMANTIC_CONVENTIONS, write_otlp};
+pub use diff::{
+    AgentComparison, Divergence, RunComparison, RunStep, StepPair, diff_traces, write_diff_page,
+};
+pub use markdown::write_markdown;
+pub use otlp::{Contents, SEMANTIC_CONVENTIONS, encode_otlp, write_otlp};
 pub use perfetto::write_perfetto;
 pub use redact::{Person, RedactError, Redaction, Text, TextCleaner, redact_bundle};
 pub use scenario::{WrittenScenario, write_scenario};
-pub use view::{Budget, write_view};
+pub use view::{Budget, LiveView, Prices, ViewOptions, write_view};

@@ -1,8 +1,8 @@
-//! OpenTelemetry traces in the OTLP/JSON encoding, after the semantic conventions for generative AI.
+//! OpenTelemetry traces in the encodings of OTLP, after the semantic conventions for generative AI.
 //!
 //! A turn is an agent's invocation, an inference a chat, a tool call the execution of a tool; what the conventions have
 //! no word for has attributes under `codex.`. Ids are made from the ids of the trace, so that the same bundle gives the
-//! same spans. No content of messages is exported.
+//! same spans. The contents of messages are exported on request only.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -10,11 +10,13 @@ use std::io::{self, Write};
 use codex_rollout_trace::Reduction;
 use codex_rollout_trace::format::ToolKind;
 use codex_rollout_trace::ids::{TraceId, TurnId};
-use codex_rollout_trace::model::{InferenceCall, RolloutTrace, Turn, Usage};
+use codex_rollout_trace::model::{InferenceCall, RolloutTrace, ThreadOrigin, Turn, Usage};
 use serde::Serialize;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
+use crate::otlp_messages::MessageWriter;
+use crate::otlp_protobuf::encode;
 use crate::timeline::{Span, SpanIndex, Subject, Timeline, tool_name};
 
 /// The version of the semantic conventions that the output follows.
@@ -28,11 +30,39 @@ const STATUS_ERROR: u8 = 2;
 const KIND_INTERNAL: u8 = 1;
 const KIND_CLIENT: u8 = 3;
 
-/// Writes a reduced bundle as one `ExportTraceServiceRequest`.
-pub fn write_otlp(reduction: &Reduction, out: &mut impl Write) -> io::Result<()> {
+/// Whether the contents of messages and tool calls are exported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Contents {
+    /// They are left out.
+    #[default]
+    Omit,
+    /// They are exported.
+    Include,
+}
+
+/// Writes a reduced bundle as one `ExportTraceServiceRequest` in JSON.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_otlp(
+    reduction: &Reduction,
+    contents: Contents,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, &request(reduction, contents))?;
+    out.write_all(b"\n")
+}
+
+/// A reduced bundle as one `ExportTraceServiceRequest` in the binary encoding.
+#[must_use]
+pub fn encode_otlp(reduction: &Reduction, contents: Contents) -> Vec<u8> {
+    encode(&request(reduction, contents))
+}
+
+fn request(reduction: &Reduction, contents: Contents) -> Value {
     let trace = &reduction.trace;
     let timeline = Timeline::new(trace);
-    let exporter = Exporter::new(trace, &timeline);
+    let exporter = Exporter::new(trace, &timeline, contents);
     let schema = format!("https://opentelemetry.io/schemas/{SEMANTIC_CONVENTIONS}");
     let mut resource = Attributes::default();
     resource.text("service.name", "codex");
@@ -43,7 +73,7 @@ pub fn write_otlp(reduction: &Reduction, out: &mut impl Write) -> io::Result<()>
     scope.text("codex.semantic_conventions.version", SEMANTIC_CONVENTIONS);
     let indices = 0..timeline.spans.len();
     let spans: Vec<Value> = indices.map(|at| exporter.span(at)).collect();
-    let request = json!({ "resourceSpans": [{
+    json!({ "resourceSpans": [{
         "resource": { "attributes": resource.0 },
         "scopeSpans": [{
             "scope": {
@@ -55,9 +85,7 @@ pub fn write_otlp(reduction: &Reduction, out: &mut impl Write) -> io::Result<()>
             "schemaUrl": schema,
         }],
         "schemaUrl": schema,
-    }]});
-    serde_json::to_writer_pretty(&mut *out, &request)?;
-    out.write_all(b"\n")
+    }]})
 }
 
 struct Exporter<'t> {
@@ -67,10 +95,11 @@ struct Exporter<'t> {
     links: Vec<Vec<Value>>,
     /// The first inference of each turn.
     first_calls: HashMap<&'t TurnId, &'t InferenceCall>,
+    contents: Option<MessageWriter<'t>>,
 }
 
 impl<'t> Exporter<'t> {
-    fn new(trace: &'t RolloutTrace, timeline: &'t Timeline<'t>) -> Self {
+    fn new(trace: &'t RolloutTrace, timeline: &'t Timeline<'t>, contents: Contents) -> Self {
         let trace_id = trace_id(&trace.trace_id);
         let mut links = vec![Vec::new(); timeline.spans.len()];
         for edge in &timeline.edges {
@@ -95,6 +124,27 @@ impl<'t> Exporter<'t> {
             trace_id,
             links,
             first_calls,
+            contents: match contents {
+                Contents::Include => Some(MessageWriter::new(trace)),
+                Contents::Omit => None,
+            },
+        }
+    }
+
+    /// What a list of traces shows: the model, and what the user wanted if contents are exported.
+    fn session_name(&self) -> String {
+        let calls = self.trace.inference_calls.values();
+        let first = calls.min_by_key(|call| call.execution.started_seq);
+        let Some(first) = first else {
+            return "codex session".to_owned();
+        };
+        let task = self
+            .contents
+            .as_ref()
+            .and_then(|contents| contents.task(first));
+        match task {
+            Some(task) => format!("codex session: {task}"),
+            None => format!("codex session {}", first.model),
         }
     }
 
@@ -140,6 +190,9 @@ impl<'t> Exporter<'t> {
             Subject::Inference(call) => (format!("chat {}", call.model), KIND_CLIENT),
             Subject::Compaction(call) => (format!("compact {}", call.model), KIND_CLIENT),
             Subject::Tool(_) => (format!("execute_tool {}", span.name), KIND_INTERNAL),
+            Subject::Thread(thread) if thread.origin == ThreadOrigin::Root => {
+                (self.session_name(), KIND_INTERNAL)
+            }
             Subject::Thread(_) | Subject::Cell(_) | Subject::Command(_) | Subject::Terminal(_) => {
                 (format!("codex.{}", span.kind.name()), KIND_INTERNAL)
             }
@@ -178,6 +231,10 @@ impl<'t> Exporter<'t> {
                 if let Some(usage) = call.usage {
                     attributes.usage(usage);
                 }
+                if let Some(contents) = &self.contents {
+                    attributes.text("gen_ai.input.messages", &contents.input(call));
+                    attributes.text("gen_ai.output.messages", &contents.output(call));
+                }
             }
             Subject::Compaction(call) => {
                 attributes.text("gen_ai.operation.name", "codex.compact");
@@ -190,6 +247,14 @@ impl<'t> Exporter<'t> {
                 attributes.text("gen_ai.tool.type", tool_type(&call.kind));
                 let id = call.model_visible_call_id.as_ref().map(|id| id.as_str());
                 attributes.text("gen_ai.tool.call.id", id.unwrap_or(&span.id));
+                if let Some(contents) = &self.contents {
+                    let (arguments, result) = contents.tool(call);
+                    for (name, text) in [("arguments", arguments), ("result", result)] {
+                        if let Some(text) = text {
+                            attributes.text(&format!("gen_ai.tool.call.{name}"), &text);
+                        }
+                    }
+                }
             }
             Subject::Command(operation) => {
                 if let Some(code) = operation

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use codex_protocol::ForcedLoginMethod;
 
 use crate::config::LoadRequest;
-use crate::schema::{CheckpointsFile, ConfigFile, CredentialsStore, HistoryFile};
+use crate::schema::{CheckpointsFile, ConfigFile, CredentialsStore, HistoryFile, TracesFile};
 
 const CHATGPT_BASE_URL: &str = "https://chatgpt.com/backend-api/";
 
@@ -45,6 +45,8 @@ pub struct StorageSettings {
     pub log_dir: Option<PathBuf>,
     /// Checkpoints of files.
     pub checkpoints: CheckpointsFile,
+    /// How long traces are kept.
+    pub traces: TracesFile,
 }
 
 pub(super) fn storage(file: &ConfigFile, request: LoadRequest<'_>) -> StorageSettings {
@@ -59,6 +61,7 @@ pub(super) fn storage(file: &ConfigFile, request: LoadRequest<'_>) -> StorageSet
         sqlite_home: databases.unwrap_or_else(|| home.clone()),
         log_dir: file.log_dir.clone(),
         checkpoints: file.checkpoints,
+        traces: file.traces,
     }
 }
 

@@ -69,3 +69,13 @@ pub struct CheckpointsFile {
     /// After how many days a thread is forgotten; never if 0.
     pub keep_days: Option<u64>,
 }
+
+/// `[traces]`. How long trace bundles are kept; without limits they are never deleted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TracesFile {
+    /// Bundles that were last written more than this number of days ago are deleted.
+    pub max_days: Option<u64>,
+    /// The oldest bundles are deleted until the others together have at most this number of MiB.
+    pub max_mib: Option<u64>,
+}

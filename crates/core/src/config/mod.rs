@@ -31,7 +31,9 @@ pub use hooks::{
     EndedTurn, HostCall, HostToolError, HostTools, InstructionFiles, Limits, NotAllowed, TurnEnded,
 };
 pub use mcp::{ApprovalNotStored, AppsServer, McpApprovals, McpServer, ToolApproval};
-pub use replay::{RecordedAnswer, RecordedFailure, ReplaySource};
+pub use replay::{
+    FinishedHook, HooksRun, RecordedAnswer, RecordedFailure, ReplaySource, TakenInput,
+};
 
 /// The configuration of a session.
 #[derive(Clone, Debug)]

@@ -1,26 +1,19 @@
 //! What the hooks of one event ask for together.
 
-use codex_hooks::{HookEffects, PermissionVerdict};
+use codex_hooks::PermissionVerdict;
 use codex_protocol::{ResponseItem, TruncationMode, TruncationPolicy};
 use serde_json::Value;
 
+use crate::config::FinishedHook;
 use crate::history::developer_message;
 use crate::history::truncate::formatted_cut;
 
 /// The token limit of additional context, unless the hook has one of its own.
 const CONTEXT_LIMIT: u64 = 2_500;
 
-/// A hook that has run.
-#[derive(Debug)]
-pub(crate) struct FinishedHook {
-    pub(crate) run_id: String,
-    pub(super) context_limit: Option<u64>,
-    pub(super) effects: HookEffects,
-}
-
 /// The hooks of one event, in the order in which they are listed.
 #[derive(Debug, Default)]
-pub(crate) struct HookResults(pub(super) Vec<FinishedHook>);
+pub(crate) struct HookResults(pub(crate) Vec<FinishedHook>);
 
 impl HookResults {
     /// The additional context, as messages for the model.

@@ -14,10 +14,10 @@ use futures::future::{BoxFuture, join_all};
 use serde_json::Value;
 
 use super::command::HookCommand;
-use super::effects::{FinishedHook, HookResults};
+use super::effects::HookResults;
 use super::occasion::HookOccasion;
 use super::run_events::ActiveRuns;
-use crate::config::{ClientHook, ClientHookCall, ClientHookError};
+use crate::config::{ClientHook, ClientHookCall, ClientHookError, FinishedHook, HooksRun};
 use crate::session_context::SessionContext;
 
 /// A hook that is about to run.
@@ -37,6 +37,10 @@ impl SessionContext {
                 .client_hooks
                 .as_ref()
                 .is_some_and(|clients| clients.has_hooks(self.emitter.thread().as_str(), event))
+            || config
+                .replay
+                .as_ref()
+                .is_some_and(|replay| replay.has_hooks(event))
     }
 }
 
@@ -46,6 +50,10 @@ impl HookOccasion<'_> {
         let name = event.event();
         if !self.session.has_hooks(name) {
             return HookResults::default();
+        }
+        if let Some(replay) = &self.session.config.replay {
+            let thread = self.session.emitter.thread();
+            return HookResults(replay.hooks(thread, name, event.call_id()));
         }
         let input = self.input(event);
         let mut selected = self.select(event, &input);
@@ -70,6 +78,13 @@ impl HookOccasion<'_> {
                 run_id,
                 context_limit,
                 effects: outcome.effects,
+            });
+        }
+        if let Some(observer) = self.session.emitter.observer() {
+            observer.hooks_ran(&HooksRun {
+                event: name,
+                call_id: event.call_id().map(str::to_owned),
+                hooks: results.clone(),
             });
         }
         HookResults(results)

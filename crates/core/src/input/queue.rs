@@ -4,8 +4,10 @@ use std::collections::VecDeque;
 
 use codex_protocol::ResponseItem;
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 
 use super::TurnInput;
+use crate::config::TakenInput;
 
 /// How many inputs may wait. More are refused.
 const LIMIT: usize = 512;
@@ -15,8 +17,21 @@ const LIMIT: usize = 512;
 pub(crate) enum Input {
     /// From the user; shown to clients.
     User(Box<TurnInput>),
-    /// An item for the model alone.
+    /// An item of the engine for the model alone.
     Hidden(Box<ResponseItem>),
+    /// The same, about something that a replay does not do again: a tool, a command of the user, an approval.
+    Note(Box<ResponseItem>),
+}
+
+impl Input {
+    /// What an observer sees of it.
+    pub(crate) fn observed(&self) -> TakenInput {
+        match self {
+            Self::User(_) => TakenInput::User,
+            Self::Hidden(_) => TakenInput::Notice,
+            Self::Note(item) => TakenInput::Note(item.clone()),
+        }
+    }
 }
 
 /// The queue between a session and its running turn.
@@ -24,7 +39,10 @@ pub(crate) enum Input {
 /// Checking that it is empty and closing it are one step, so that no input can be lost between the
 /// turn's last check and its end.
 #[derive(Debug, Default)]
-pub(crate) struct InputQueue(Mutex<InputQueueState>);
+pub(crate) struct InputQueue {
+    state: Mutex<InputQueueState>,
+    arrived: Notify,
+}
 
 #[derive(Debug, Default)]
 struct InputQueueState {
@@ -35,32 +53,55 @@ struct InputQueueState {
 impl InputQueue {
     /// Adds an input. Returns it if the queue is closed or full.
     pub(crate) fn put(&self, input: Input) -> Result<(), Input> {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         if state.closed || state.waiting.len() >= LIMIT {
             return Err(input);
         }
         state.waiting.push_back(input);
+        drop(state);
+        self.arrived.notify_one();
         Ok(())
     }
 
     pub(crate) fn take(&self) -> VecDeque<Input> {
-        std::mem::take(&mut self.0.lock().waiting)
+        std::mem::take(&mut self.state.lock().waiting)
+    }
+
+    /// Takes the first inputs that are no notes, once this many wait.
+    pub(crate) async fn take_first(&self, count: usize) -> VecDeque<Input> {
+        loop {
+            {
+                let mut state = self.state.lock();
+                state
+                    .waiting
+                    .retain(|input| !matches!(input, Input::Note(_)));
+                if state.waiting.len() >= count {
+                    return state.waiting.drain(..count).collect();
+                }
+            }
+            self.arrived.notified().await;
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.lock().waiting.is_empty()
+        self.state.lock().waiting.is_empty()
     }
 
     /// Closes the queue if nothing waits. Returns whether it is closed.
     pub(crate) fn close_if_empty(&self) -> bool {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         state.closed = state.waiting.is_empty();
         state.closed
     }
 
+    /// Closes the queue and leaves in it what waits.
+    pub(crate) fn refuse_more(&self) {
+        self.state.lock().closed = true;
+    }
+
     /// Closes the queue and returns what still waits.
     pub(crate) fn close(&self) -> VecDeque<Input> {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         state.closed = true;
         std::mem::take(&mut state.waiting)
     }

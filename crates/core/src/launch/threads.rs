@@ -22,10 +22,13 @@ use crate::config::SessionConfig;
 use crate::events::{Emitter, EventReceiver};
 use crate::history::Conversation;
 use crate::mcp::McpServers;
-use crate::ports::{Clock, Ids, Model, Observer, Observers, Processes, StartingThread};
+use crate::ports::{
+    Clock, Ids, Model, Observer, Observers, Processes, StartingHistory, StartingThread,
+};
 use crate::requests::Requests;
 use crate::session::{MAX_QUEUED_REQUESTS, SessionActor, SessionParts, ToolRequest, TurnBase};
 use crate::session_context::{SessionBeginning, SessionContext};
+use crate::stored_thread::StoredLines;
 use crate::thread::{StartError, StartedThread, Thread};
 use crate::thread_origin::{RolloutFile, ThreadLauncher, ThreadOrigin};
 use crate::timeout_pauses::TimeoutPauses;
@@ -136,7 +139,7 @@ impl Threads {
         id: &ThreadId,
         rollout_path: Option<&Path>,
         is_resumed: bool,
-        has_history: bool,
+        history: StartingHistory<'_>,
     ) -> Option<Arc<dyn Observer>> {
         let observers = self.observers.as_ref()?;
         let zone = self.ports.clock.zone();
@@ -145,7 +148,7 @@ impl Threads {
             config,
             rollout_path,
             is_resumed,
-            has_history,
+            history,
             time_zone: zone.iana_name().unwrap_or("UTC"),
         })
     }
@@ -252,8 +255,8 @@ impl ThreadLauncher for Threads {
         let path = log.as_ref().map(|log| Arc::from(log.path()));
         gate::prepare_folders(&config);
         let is_resumed = matches!(file, RolloutFile::Existing { .. });
-        let has_history = !matches!(file, RolloutFile::New) || !lines.read().is_empty();
-        let observer = self.observer(&config, &id, path.as_deref(), is_resumed, has_history);
+        let history = starting_history(&file, &lines);
+        let observer = self.observer(&config, &id, path.as_deref(), is_resumed, history);
         let instructions = self.instructions(&mut config);
         let dynamic_tools = std::mem::take(&mut config.dynamic_tools);
         let beginning = match file {
@@ -378,6 +381,21 @@ fn budget(
         }),
     };
     ThreadBudget::new(thread.clone(), tree.parent_budget.clone(), stored)
+}
+
+fn starting_history<'a>(file: &'a RolloutFile, lines: &'a StoredLines) -> StartingHistory<'a> {
+    match file {
+        RolloutFile::Existing { path, length }
+        | RolloutFile::Copy {
+            source: path,
+            length,
+        } => StartingHistory::File {
+            path,
+            length: *length,
+        },
+        RolloutFile::New if lines.read().is_empty() => StartingHistory::None,
+        RolloutFile::New => StartingHistory::Lines(lines.read()),
+    }
 }
 
 /// The recorder of what turns of a thread change. A thread without a file has none.

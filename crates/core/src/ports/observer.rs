@@ -8,10 +8,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use codex_model_client::{AttemptObserver, Prompt};
-use codex_protocol::{Event, ResponseItem, ThreadId};
+use codex_protocol::{Event, ResponseItem, RolloutItem, ThreadId};
 
 use super::session_input::SessionInput;
-use crate::config::SessionConfig;
+use crate::config::{HooksRun, SessionConfig, TakenInput};
 
 /// Chooses the threads to observe.
 pub trait Observers: Debug + Send + Sync {
@@ -30,16 +30,41 @@ pub struct StartingThread<'a> {
     pub rollout_path: Option<&'a Path>,
     /// Whether it continues the thread in that file.
     pub is_resumed: bool,
-    /// Whether its history has items already.
-    pub has_history: bool,
+    /// What its history is rebuilt from.
+    pub history: StartingHistory<'a>,
     /// The name of the time zone, as in requests.
     pub time_zone: &'a str,
+}
+
+/// What the history of a thread is rebuilt from.
+#[derive(Clone, Copy, Debug)]
+pub enum StartingHistory<'a> {
+    /// It has none.
+    None,
+    /// Lines of a rollout.
+    Lines(&'a [RolloutItem]),
+    /// The first bytes of a rollout.
+    File {
+        /// The file.
+        path: &'a Path,
+        /// The number of bytes.
+        length: u64,
+    },
 }
 
 /// Observes a thread. Methods are called in the order of events and must return at once.
 pub trait Observer: Debug + Send + Sync {
     /// The session is about to take an input.
     fn input(&self, _input: &SessionInput) {}
+
+    /// A turn took inputs that waited, at least one.
+    fn inputs_taken(&self, _inputs: &[TakenInput]) {}
+
+    /// A command that the user typed is done. This is its record for the model.
+    fn user_shell_ended(&self, _record: &ResponseItem) {}
+
+    /// The hooks of an event are done, at least one.
+    fn hooks_ran(&self, _ran: &HooksRun) {}
 
     /// An event is about to be emitted.
     fn event(&self, _event: &Event) {}

@@ -21,6 +21,13 @@ pub enum SessionInput {
     Settings(Box<ThreadSettingsPatch>),
     /// Items for the model, without a turn.
     Context(Vec<ResponseItem>),
+    /// A turn that a process left unfinished is continued.
+    Continue {
+        /// The id.
+        turn: String,
+        /// The settings that change.
+        settings: Box<ThreadSettingsPatch>,
+    },
 }
 
 /// A turn that starts.

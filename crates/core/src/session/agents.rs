@@ -149,7 +149,7 @@ impl SessionActor {
         let mut item = Box::new(item);
         if running == Some(TaskKind::Regular) {
             match self.put_into_turn(Input::Hidden(item)) {
-                Ok(_) | Err(Input::User(_)) => return,
+                Ok(_) | Err(Input::User(_) | Input::Note(_)) => return,
                 Err(Input::Hidden(back)) => item = back,
             }
         }

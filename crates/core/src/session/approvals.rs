@@ -123,7 +123,7 @@ impl SessionActor {
             .unwrap_or_default()
             .replace("\",\"", "\", \"");
         let saved = developer_message([format!("Approved command prefix saved:\n- {words}")]);
-        let _ = self.put_into_turn(Input::Hidden(Box::new(saved)));
+        let _ = self.put_into_turn(Input::Note(Box::new(saved)));
     }
 
     fn ask_for_permissions(

@@ -15,12 +15,15 @@ pub(super) fn observed_input(request: &ThreadRequest) -> Option<SessionInput> {
         ThreadRequest::Steer(steer) => SessionInput::Steer((&steer.input).into()),
         ThreadRequest::UpdateSettings(patch, _) => SessionInput::Settings(patch.clone()),
         ThreadRequest::Inject(items) => SessionInput::Context(items.clone()),
+        ThreadRequest::ContinueTurn(turn) => SessionInput::Continue {
+            turn: turn.turn.clone(),
+            settings: turn.settings.clone(),
+        },
         ThreadRequest::Submission(_)
         | ThreadRequest::McpServers(_)
         | ThreadRequest::Terminals(_)
         | ThreadRequest::StopTerminal(..)
-        | ThreadRequest::Sample(_)
-        | ThreadRequest::ContinueTurn(_) => return None,
+        | ThreadRequest::Sample(_) => return None,
     })
 }
 

@@ -244,7 +244,7 @@ impl SessionActor {
         match self.put_into_turn(Input::User(Box::new(input))) {
             Ok(running) => InputPlace::Running(running.scope.settings.id.to_string()),
             Err(Input::User(back)) => InputPlace::NewTurn(Box::new((*back, overrides))),
-            Err(Input::Hidden(_)) => InputPlace::Queued,
+            Err(Input::Hidden(_) | Input::Note(_)) => InputPlace::Queued,
         }
     }
 

@@ -16,12 +16,16 @@ use crate::turn::{CompletedTurn, TurnError, TurnGuard, TurnScope, finish};
 impl SessionActor {
     pub(super) async fn user_shell(&mut self, id: String, command: TypedCommand) {
         if let Some(scope) = self.running().map(|running| running.scope.clone()) {
+            if self.context.config.replay.is_some() {
+                // The recorded turn took the record.
+                return;
+            }
             // The turn continues meanwhile, and its next request contains the result.
             let input_queue = Arc::clone(&scope.input_queue);
             tokio::spawn(async move {
                 let context = context(&scope);
                 let record = run_user_shell(&context, &command, &scope.stop).await;
-                let _ = input_queue.put(Input::Hidden(Box::new(record)));
+                let _ = input_queue.put(Input::Note(Box::new(record)));
             });
             return;
         }
@@ -39,7 +43,13 @@ async fn run(
     command: TypedCommand,
 ) -> Conversation {
     let guard = TurnGuard::start(&scope);
-    let record = run_user_shell(&context(&scope), &command, &scope.stop).await;
+    let record = match &scope.session.config.replay {
+        Some(replay) => replay.user_shell(scope.session.emitter.thread()).await,
+        None => run_user_shell(&context(&scope), &command, &scope.stop).await,
+    };
+    if let Some(observer) = scope.session.emitter.observer() {
+        observer.user_shell_ended(&record);
+    }
     conversation.record(record, &scope.recorder());
     git::materialise(&scope.session);
     let ended = if scope.stop.is_stopped() {

@@ -132,7 +132,7 @@ pub(crate) async fn run_intercepted(
     );
     let item = crate::history::user_message([warning]);
     if context.has_patch_tool {
-        let _ = context.input_queue.put(Input::Hidden(Box::new(item)));
+        let _ = context.input_queue.put(Input::Note(Box::new(item)));
     }
     apply(context, patch, layout).await
 }

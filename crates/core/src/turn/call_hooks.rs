@@ -8,6 +8,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::scope::TurnScope;
+use crate::hooks::HookResults;
 use crate::tools::{
     COMMAND_TOOL, Tool, ToolCall, ToolFailure, ToolResult, text, tool_use, with_updated_input,
 };
@@ -50,6 +51,17 @@ pub(super) async fn run_with_hooks(
         None => response_of(&output),
     };
     ask_after(scope, &tool_use, &response, output, contexts).await
+}
+
+/// What the hooks of a recorded call added to the context.
+pub(super) fn recorded_contexts(scope: &TurnScope, call: &ToolCall) -> Vec<ResponseItem> {
+    let Some(replay) = &scope.session.config.replay else {
+        return Vec::new();
+    };
+    let thread = scope.session.emitter.thread();
+    let events = [HookEventName::PreToolUse, HookEventName::PostToolUse];
+    let hooks = events.map(|event| HookResults(replay.hooks(thread, event, Some(&call.id))));
+    hooks.iter().flat_map(HookResults::contexts).collect()
 }
 
 /// Runs the hooks before the call. Returns arguments in place of the model's, if there are any.

@@ -15,7 +15,7 @@ use tokio::sync::{Mutex, RwLock};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use super::call_hooks::run_with_hooks;
+use super::call_hooks::{recorded_contexts, run_with_hooks};
 use super::scope::TurnScope;
 use crate::history::truncate::tokens_of;
 use crate::tools::{ToolCall, ToolFailure, ToolPayload, ToolResult, manages_agents};
@@ -162,17 +162,18 @@ async fn dispatch(
             observer.tool_dispatched(&scope.settings.id, &item);
         }
     };
-    if let Some(replay) = &scope.session.config.replay {
+    let replay = scope.session.config.replay.as_ref();
+    if let Some(replay) = replay.filter(|replay| !replay.runs_tool(&call.name)) {
         if manages_agents(&call.name)
             && let Some(tool) = scope.tools.find(call)
         {
             let _alone = exclusive.write().await;
             notify_observer();
-            let context = scope.tool_context(call.clone(), response_ended);
-            let _ = tool.call(context).await;
+            let _ = run_with_hooks(scope, tool.as_ref(), call, response_ended, contexts).await;
         } else {
             // The replay puts answers in order.
             notify_observer();
+            contexts.extend(recorded_contexts(scope, call));
         }
         let answer = replay.answer(scope.session.emitter.thread(), &call.id);
         return answer

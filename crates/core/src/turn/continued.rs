@@ -58,7 +58,7 @@ impl RunningTurn<'_> {
         }
         self.record_context();
         if self.begin_session().await? == HookVerdict::Refused
-            && self.scope.input_queue.close_if_empty()
+            && self.scope.refuse_input_if_none_waits()
         {
             return Ok(CompletedTurn::stopped_by_hook());
         }

@@ -28,6 +28,7 @@ pub(crate) async fn finish(
     guard: TurnGuard,
     ended: Result<CompletedTurn, TurnError>,
 ) {
+    before_end(scope, conversation).await;
     match ended {
         Ok(completed) => {
             emit_checkpoint(scope).await;
@@ -37,7 +38,7 @@ pub(crate) async fn finish(
             saved(scope, held).await;
         }
         Err(TurnError::Stopped) => {
-            let left = scope.input_queue.close();
+            let left = scope.take_last_input().await;
             let reason = scope.stop.reason();
             if reason == TurnAbortReason::Interrupted {
                 scope.occasion().run_hooks(&EventInput::Interrupt).await;
@@ -49,7 +50,7 @@ pub(crate) async fn finish(
             }
             for input in left {
                 // Input of the user is dropped with the turn; items of the engine are kept.
-                if let Input::Hidden(item) = input {
+                if let Input::Hidden(item) | Input::Note(item) = input {
                     conversation.record(*item, &scope.recorder());
                 }
             }
@@ -73,6 +74,21 @@ pub(crate) async fn finish(
                 scope.emitter().emit(EventMsg::Error(error));
             }
             finish_failed(scope, conversation, guard).await;
+        }
+    }
+}
+
+/// A replay ends a turn in the recorded order, and keeps what came too late for it.
+async fn before_end(scope: &TurnScope, conversation: &mut Conversation) {
+    let Some(replay) = &scope.session.config.replay else {
+        return;
+    };
+    replay.before_turn_end(scope.session.emitter.thread()).await;
+    if !scope.stop.is_stopped() {
+        for input in scope.input_queue.take() {
+            if let Input::Hidden(item) = input {
+                conversation.record(*item, &scope.recorder());
+            }
         }
     }
 }
@@ -106,7 +122,7 @@ async fn emit_checkpoint(scope: &TurnScope) {
 /// Records input that came too late for the model.
 async fn record_leftovers(scope: &TurnScope, conversation: &mut Conversation) {
     let emitter = scope.emitter();
-    for input in scope.input_queue.close() {
+    for input in scope.take_last_input().await {
         let mut turn = RunningTurn {
             scope,
             emitter: &emitter,

@@ -135,7 +135,7 @@ impl RunningTurn<'_> {
     /// Records the input that waits. It is refused if hooks refuse input and accept none.
     pub(super) async fn submit_waiting(&mut self) -> Result<HookVerdict, TurnError> {
         let (mut refused, mut accepted) = (false, false);
-        for input in self.scope.input_queue.take() {
+        for input in self.scope.take_input().await {
             match self.submit(input).await? {
                 HookVerdict::Accepted => accepted = true,
                 HookVerdict::Refused => refused = true,

@@ -26,6 +26,7 @@ mod sampling;
 mod scope;
 mod skills;
 mod text_filter;
+mod waiting_input;
 
 pub(crate) use compact::run_compaction;
 pub(crate) use continued::run_continued;

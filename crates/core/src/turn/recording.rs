@@ -60,7 +60,7 @@ impl RunningTurn<'_> {
                     self.record(text);
                 }
             }
-            Input::Hidden(item) => self.record(*item),
+            Input::Hidden(item) | Input::Note(item) => self.record(*item),
         }
     }
 

@@ -115,7 +115,7 @@ impl RunningTurn<'_> {
         if verdict == HookVerdict::Accepted {
             verdict = self.submit(Input::User(Box::new(input))).await?;
         }
-        if verdict == HookVerdict::Refused && self.scope.input_queue.close_if_empty() {
+        if verdict == HookVerdict::Refused && self.scope.refuse_input_if_none_waits() {
             return Ok(CompletedTurn::stopped_by_hook());
         }
         git::materialise(&self.scope.session);
@@ -144,7 +144,7 @@ impl RunningTurn<'_> {
         let mut continuations = 0;
         loop {
             let verdict = self.submit_waiting().await?;
-            if verdict == HookVerdict::Refused && self.scope.input_queue.close_if_empty() {
+            if verdict == HookVerdict::Refused && self.scope.refuse_input_if_none_waits() {
                 return Ok(CompletedTurn::stopped_by_hook());
             }
             let sampled = self.sample().await?;
@@ -153,7 +153,7 @@ impl RunningTurn<'_> {
                 continue;
             }
             let verdict = self.may_end(&sampled.completed, &mut continuations).await?;
-            if verdict != TurnEndVerdict::GoOn && self.scope.input_queue.close_if_empty() {
+            if verdict != TurnEndVerdict::GoOn && self.scope.refuse_input_if_none_waits() {
                 return Ok(CompletedTurn {
                     stopped_by_hook: verdict == TurnEndVerdict::Stop,
                     ..sampled.completed

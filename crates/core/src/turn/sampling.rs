@@ -107,7 +107,7 @@ impl RunningTurn<'_> {
         if let Some(id) = &completed.response_id {
             self.conversation.mark_response(id);
         }
-        let follow_up = had_calls || !self.scope.input_queue.is_empty();
+        let follow_up = had_calls || self.scope.has_input();
         Ok(SampledResponse {
             completed,
             follow_up,

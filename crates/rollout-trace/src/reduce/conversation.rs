@@ -10,7 +10,7 @@ use crate::format::Schema;
 use crate::ids::{
     CallId, CodeCellId, InferenceId, ItemId, ResponseItemId, ThreadId, ToolCallId, TurnId,
 };
-use crate::model::{ConversationItem, ItemKind, Part, Producer, Role};
+use crate::model::{ConversationItem, ItemKind, Part, Producer, Role, RolloutTrace};
 
 use super::identity::{ItemKey, RawForm, same_but_for_payload};
 use super::normalise::Normalised;
@@ -493,6 +493,22 @@ impl Conversation {
 
     fn is_used(&self, id: ItemId) -> bool {
         self.note(id).used_in == self.lists
+    }
+
+    /// Copies what there is so far into a graph.
+    pub(super) fn copy_into(&self, trace: &mut RolloutTrace) {
+        let items = self.items.iter();
+        trace.conversation_items = items.map(|item| (item.item_id, item.clone())).collect();
+        for (id, number) in &self.thread_numbers {
+            let Some(thread) = trace.threads.get_mut(id) else {
+                continue;
+            };
+            let mut listed = self.views[number.0 as usize].listed.clone();
+            if self.schema == Schema::Two {
+                listed.sort_unstable_by_key(|item| item.number());
+            }
+            thread.conversation_item_ids = listed;
+        }
     }
 
     /// Everything, for the finished graph.

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::ids::{EdgeId, ItemId, PayloadId, ThreadId, ToolCallId};
-use crate::model::{Anchor, EdgeKind, InteractionEdge};
+use crate::model::{Anchor, EdgeKind, InteractionEdge, RolloutTrace};
 
 use super::conversation::{ItemLink, MessageKey, ThreadNumber};
 use super::fault::Fault;
@@ -80,6 +80,19 @@ struct PendingEdges {
 }
 
 impl Edges {
+    /// The edges so far, as if nothing more came.
+    pub(super) fn snapshot(&self, trace: &RolloutTrace) -> BTreeMap<EdgeId, InteractionEdge> {
+        let mut edges = self.edges.clone();
+        for PendingEdges { edge, .. } in self.pending.values() {
+            let thread_id = edge.receiver.clone();
+            if edge.fallback == Fallback::Thread && trace.threads.contains_key(&thread_id) {
+                let settled = edge.clone().resolved(Anchor::Thread { thread_id });
+                edges.entry(settled.edge_id.clone()).or_insert(settled);
+            }
+        }
+        edges
+    }
+
     pub(super) fn into_edges(self) -> BTreeMap<EdgeId, InteractionEdge> {
         self.edges
     }

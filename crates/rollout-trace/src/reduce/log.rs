@@ -26,8 +26,6 @@ pub(super) fn replay(bundle: &Path, reducer: &mut Reducer) -> Result<(), ReplayE
     };
     let mut number = 0;
     let mut closed = true;
-    // The recorder gives every line a checksum or none.
-    let (mut has_checksums, mut without_checksum) = (false, None);
     loop {
         let end = match lines.next() {
             Ok(end) => end,
@@ -47,41 +45,43 @@ pub(super) fn replay(bundle: &Path, reducer: &mut Reducer) -> Result<(), ReplayE
                 continue;
             }
         }
-        if lines.line.trim_ascii().is_empty() {
-            continue;
-        }
-        match serde_json::from_slice::<LogLine>(&lines.line) {
-            Ok(line) if !reducer.reads(line.schema_version) => {
-                let found = line.schema_version;
-                let line = number;
-                reducer.unreadable_line(number, Fault::LineSchema { found, line })?;
-            }
-            Ok(line) if !line.payload.belongs_to(reducer.schema) => {
-                let schema = reducer.schema.number();
-                let line = number;
-                reducer.unreadable_line(number, Fault::ForeignEvent { line, schema })?;
-            }
-            Ok(line) => {
-                match line_agrees(&lines.line) {
-                    Some(true) => has_checksums = true,
-                    Some(false) => reducer.remark_at(number, Fault::LineChecksum { line: number }),
-                    None => without_checksum = without_checksum.or(Some(number)),
-                }
-                reducer.replay(number, line)?;
-            }
-            Err(source) => {
-                let line = number;
-                reducer.unreadable_line(number, Fault::Line { line, source })?;
-            }
-        }
-    }
-    if let (true, Some(line)) = (has_checksums, without_checksum) {
-        reducer.remark_at(line, Fault::LineChecksum { line });
+        read_line(reducer, number, &lines.line)?;
     }
     if !closed {
         reducer.remark(Fault::OpenEnd);
     }
     Ok(())
+}
+
+/// Replays the event of a line.
+pub(crate) fn read_line(
+    reducer: &mut Reducer,
+    number: u64,
+    line: &[u8],
+) -> Result<(), ReplayError> {
+    if line.trim_ascii().is_empty() {
+        return Ok(());
+    }
+    match serde_json::from_slice::<LogLine>(line) {
+        Ok(event) if !reducer.reads(event.schema_version) => {
+            let found = event.schema_version;
+            let line = number;
+            reducer.unreadable_line(number, Fault::LineSchema { found, line })
+        }
+        Ok(event) if !event.payload.belongs_to(reducer.schema) => {
+            let schema = reducer.schema.number();
+            let line = number;
+            reducer.unreadable_line(number, Fault::ForeignEvent { line, schema })
+        }
+        Ok(event) => {
+            reducer.check_line_sum(number, line_agrees(line));
+            reducer.replay(number, event)
+        }
+        Err(source) => {
+            let line = number;
+            reducer.unreadable_line(number, Fault::Line { line, source })
+        }
+    }
 }
 
 struct LogLines {

@@ -35,7 +35,9 @@ use crate::format::{MANIFEST_FILE, Manifest, ROOT_VARIABLE, Schema};
 use crate::model::RolloutTrace;
 
 pub(crate) use identity::item_key;
+pub(crate) use log::read_line;
 pub(crate) use payloads::PayloadFiles;
+pub(crate) use reducer::Reducer;
 pub(crate) use terminals::write_session_id;
 
 pub use fault::{Fault, Problem, Problems, Severity};

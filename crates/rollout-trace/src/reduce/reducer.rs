@@ -67,7 +67,7 @@ pub(super) struct Placeholders {
     pub(super) turns: HashSet<TurnId>,
 }
 
-pub(super) struct Reducer {
+pub(crate) struct Reducer {
     pub(super) schema: Schema,
     pub(super) trace: RolloutTrace,
     pub(super) now: EventTime,
@@ -86,10 +86,19 @@ pub(super) struct Reducer {
     line: u64,
     /// The highest seq so far.
     last_seq: u64,
+    sums: LineSums,
+}
+
+/// Which lines have a checksum. The recorder gives every line one, or none.
+#[derive(Default)]
+struct LineSums {
+    is_used: bool,
+    /// The first line without one.
+    missing: Option<u64>,
 }
 
 impl Reducer {
-    pub(super) fn new(bundle: &Path, manifest: Manifest, strictness: Strictness) -> Self {
+    pub(crate) fn new(bundle: &Path, manifest: Manifest, strictness: Strictness) -> Self {
         // A bundle of an unknown version is not read at all.
         let schema = Schema::numbered(manifest.schema_version).unwrap_or_default();
         Self {
@@ -112,6 +121,7 @@ impl Reducer {
             problems: Problems::default(),
             line: 0,
             last_seq: 0,
+            sums: LineSums::default(),
         }
     }
 
@@ -354,8 +364,36 @@ impl Reducer {
         }
     }
 
+    /// Notes whether a line agrees with its checksum, if it has one.
+    pub(super) fn check_line_sum(&mut self, line: u64, agrees: Option<bool>) {
+        match agrees {
+            Some(true) => self.sums.is_used = true,
+            Some(false) => self.remark_at(line, Fault::LineChecksum { line }),
+            None => self.sums.missing = self.sums.missing.or(Some(line)),
+        }
+    }
+
+    pub(crate) fn trace(&self) -> &RolloutTrace {
+        &self.trace
+    }
+
+    pub(crate) fn problems(&self) -> &Problems {
+        &self.problems
+    }
+
+    /// The graph so far.
+    pub(crate) fn snapshot(&self) -> RolloutTrace {
+        let mut trace = self.trace.clone();
+        self.conversation.copy_into(&mut trace);
+        trace.interaction_edges = self.edges.snapshot(&trace);
+        trace
+    }
+
     /// Ties up what is left and gives the graph.
-    pub(super) fn finish(mut self) -> Result<Reduction, ReplayError> {
+    pub(crate) fn finish(mut self) -> Result<Reduction, ReplayError> {
+        if let (true, Some(line)) = (self.sums.is_used, self.sums.missing) {
+            self.remark_at(line, Fault::LineChecksum { line });
+        }
         self.settle_spawn_edges()
             .map_err(|fault| self.failed(fault))?;
         self.remark_open_ends();

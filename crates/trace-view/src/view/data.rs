@@ -3,17 +3,19 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use codex_rollout_trace::format::PayloadRef;
 use codex_rollout_trace::ids::{ItemId, PayloadId};
 use codex_rollout_trace::model::{
     ConversationItem, Part, RolloutTrace, TerminalRequest, ThreadOrigin, ToolRequester,
 };
-use codex_rollout_trace::{Reduction, Severity};
+use codex_rollout_trace::{Problems, Reduction, Severity};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::Budget;
 use super::bodies::{cut, fair_limit, read_body, size};
+use super::notices::{Notice, notices};
 use super::prompts::Prompt;
+use super::{Prices, ViewOptions};
 use crate::timeline::{Edge, Span, SpanKind, Subject, Timeline};
 
 #[derive(Debug, Serialize)]
@@ -27,6 +29,8 @@ pub(super) struct Data {
     items: Vec<ItemData>,
     edges: Vec<Value>,
     payloads: Vec<PayloadData>,
+    pub(super) notices: Vec<Notice>,
+    prices: Prices,
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -102,8 +106,8 @@ struct PartData {
     cut: Option<usize>,
 }
 
-#[derive(Debug, Serialize)]
-struct PayloadData {
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct PayloadData {
     id: String,
     kind: codex_rollout_trace::format::PayloadKind,
     path: String,
@@ -114,17 +118,33 @@ struct PayloadData {
 }
 
 impl Data {
-    pub(super) fn new(reduction: &Reduction, bundle: &Path, budget: Budget) -> Self {
-        let trace = &reduction.trace;
+    pub(super) fn new(reduction: &Reduction, bundle: &Path, options: &ViewOptions) -> Self {
+        let (trace, budget) = (&reduction.trace, options.budget);
+        let payloads = payloads(trace, bundle, budget.payloads);
+        let text_limit = text_limit(trace, budget.texts);
+        Self {
+            notices: notices(bundle),
+            prices: options.prices.clone(),
+            ..Self::build(trace, &reduction.problems, text_limit, payloads)
+        }
+    }
+
+    pub(super) fn build(
+        trace: &RolloutTrace,
+        problems: &Problems,
+        text_limit: u64,
+        payloads: Vec<PayloadData>,
+    ) -> Self {
         let timeline = Timeline::new(trace);
-        let builder = Builder::new(trace, budget);
-        let problems = reduction.problems.listed().iter();
+        let builder = Builder::new(trace, text_limit);
+        let is_damaged = problems.is_damaged();
+        let problems = problems.listed().iter();
         Self {
             trace: json!({
                 "trace_id": trace.trace_id,
                 "rollout_id": trace.rollout_id,
                 "status": trace.status,
-                "damaged": reduction.problems.is_damaged(),
+                "damaged": is_damaged,
             }),
             start: timeline.start_ms,
             end: timeline.end_ms,
@@ -138,7 +158,9 @@ impl Data {
             spans: builder.spans(&timeline),
             items: builder.items(),
             edges: timeline.edges.iter().map(|edge| builder.edge(edge)).collect(),
-            payloads: payloads(trace, bundle, budget.payloads),
+            payloads,
+            notices: Vec::new(),
+            prices: Prices::new(),
         }
     }
 }
@@ -152,23 +174,14 @@ struct Builder<'t> {
 }
 
 impl<'t> Builder<'t> {
-    fn new(trace: &'t RolloutTrace, budget: Budget) -> Self {
+    fn new(trace: &'t RolloutTrace, text_limit: u64) -> Self {
         let items = trace.conversation_items.keys().copied();
-        let items: HashMap<ItemId, u32> = items.zip(0..).collect();
-        let payloads = trace.raw_payloads.keys().zip(0..).collect();
-        let parts = trace.conversation_items.values();
-        let parts = parts.flat_map(|item| item.body.parts.iter().map(|part| text_of(part).len()));
-        let outputs = trace.terminal_operations.values().flat_map(|operation| {
-            let result = operation.result.as_ref();
-            result.map_or([0, 0], |result| [result.stdout.len(), result.stderr.len()])
-        });
-        let code = trace.code_cells.values().map(|cell| cell.source_js.len());
-        let lengths = parts.chain(outputs).chain(code).map(|length| length as u64);
+        let payloads = in_order(trace).map(|payload| &payload.raw_payload_id);
         Self {
             trace,
-            items,
-            payloads,
-            text_limit: fair_limit(lengths, budget.texts),
+            items: items.zip(0..).collect(),
+            payloads: payloads.zip(0..).collect(),
+            text_limit,
         }
     }
 
@@ -362,6 +375,31 @@ impl<'t> Builder<'t> {
     }
 }
 
+/// How long a text may be, so that all fit the budget.
+fn text_limit(trace: &RolloutTrace, budget: u64) -> u64 {
+    let parts = trace.conversation_items.values();
+    let parts = parts.flat_map(|item| item.body.parts.iter().map(|part| text_of(part).len()));
+    let outputs = trace.terminal_operations.values().flat_map(|operation| {
+        let result = operation.result.as_ref();
+        result.map_or([0, 0], |result| [result.stdout.len(), result.stderr.len()])
+    });
+    let code = trace.code_cells.values().map(|cell| cell.source_js.len());
+    let lengths = parts.chain(outputs).chain(code).map(|length| length as u64);
+    fair_limit(lengths, budget)
+}
+
+/// The payloads, so that later ones come later: their ids end with a number.
+pub(super) fn in_order(trace: &RolloutTrace) -> impl Iterator<Item = &PayloadRef> {
+    let mut payloads: Vec<&PayloadRef> = trace.raw_payloads.values().collect();
+    payloads.sort_by_key(|payload| {
+        (
+            payload.raw_payload_id.as_str().len(),
+            &payload.raw_payload_id,
+        )
+    });
+    payloads.into_iter()
+}
+
 fn text_of(part: &Part) -> &str {
     match part {
         Part::Text { text } | Part::Summary { text } => text,
@@ -400,25 +438,37 @@ fn totals(trace: &RolloutTrace, timeline: &Timeline<'_>) -> Totals {
 }
 
 fn payloads(trace: &RolloutTrace, bundle: &Path, budget: u64) -> Vec<PayloadData> {
-    let sizes: Vec<Option<u64>> = trace
-        .raw_payloads
-        .values()
+    let sizes: Vec<Option<u64>> = in_order(trace)
         .map(|payload| size(bundle, &payload.path))
         .collect();
     let limit = fair_limit(sizes.iter().copied().flatten(), budget);
-    let payloads = trace.raw_payloads.values().zip(sizes);
+    let payloads = in_order(trace).zip(sizes);
     payloads
-        .map(|(payload, bytes)| {
-            let read = bytes.and_then(|_| read_body(bundle, &payload.path, limit).ok());
-            let (body, cut) = read.map_or((None, false), |(body, cut)| (Some(body), cut));
-            PayloadData {
-                id: payload.raw_payload_id.to_string(),
-                kind: payload.kind,
-                path: payload.path.clone(),
-                bytes,
-                body,
-                cut,
-            }
-        })
+        .map(|(payload, bytes)| PayloadData::read(payload, bytes, bundle, limit))
         .collect()
+}
+
+impl PayloadData {
+    /// Reads a file, up to a limit; `bytes` is its size, if there is such a file.
+    pub(super) fn read(
+        payload: &PayloadRef,
+        bytes: Option<u64>,
+        bundle: &Path,
+        limit: u64,
+    ) -> Self {
+        let read = bytes.and_then(|_| read_body(bundle, &payload.path, limit).ok());
+        let (body, cut) = read.map_or((None, false), |(body, cut)| (Some(body), cut));
+        Self {
+            id: payload.raw_payload_id.to_string(),
+            kind: payload.kind,
+            path: payload.path.clone(),
+            bytes,
+            body,
+            cut,
+        }
+    }
+
+    pub(super) fn body_bytes(&self) -> u64 {
+        self.body.as_ref().map_or(0, |body| body.len() as u64)
+    }
 }

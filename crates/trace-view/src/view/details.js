@@ -8,6 +8,12 @@ class Details {
     this.data = data;
     this.onSelect = onSelect;
     this.words = "";
+    this.index();
+  }
+
+  /** Notes what ran inside what. */
+  index() {
+    const { data } = this;
     this.children = new Map();
     data.spans.forEach((span, at) => {
       if (span.parent === undefined) return;
@@ -300,10 +306,33 @@ class Details {
     const before = this.promptItems(base);
     const dropped = before.slice(keep).filter((item) => !add.includes(item));
     const head = element("p", "note", `Against the request before: ${count(keep)} items kept, ${count(dropped.length)} left out, ${count(add.length)} added.`);
+    head.append(...this.settingsChanged(base, at));
     const list = dropped.slice(0, 40).map((item) => this.item(item, false));
     if (list.length === 0) return [head];
     const box = element("details", "fold", element("summary", "bad", `Left out (${count(dropped.length)})`), ...list);
     return [head, box];
+  }
+
+  /** Members of a request, such as tools and instructions, that are other than in the request before. */
+  settingsChanged(before, at) {
+    const [old, now] = [before, at].map((place) => this.request(place));
+    if (old === null || now === null) return [];
+    const names = [...new Set([...Object.keys(old), ...Object.keys(now)])];
+    const changed = names.filter((name) => name !== "input" && JSON.stringify(old[name]) !== JSON.stringify(now[name]));
+    return changed.map((name) => element("details", "fold", element("summary", "bad", `Changed: ${name}`),
+      element("pre", "removed", shown(old[name])), element("pre", "added", shown(now[name]))));
+  }
+
+  /** The body of a request; none if it is not whole in this page. */
+  request(at) {
+    const found = (this.data.spans[at].payloads ?? []).find(([label]) => label === "request");
+    const payload = found && this.data.payloads[found[1]];
+    if (!payload?.body || payload.cut) return null;
+    try {
+      return JSON.parse(payload.body);
+    } catch {
+      return null;
+    }
   }
 
   item(at, isFresh) {
@@ -328,6 +357,12 @@ class Details {
   itemText(at) {
     return this.data.items[at].parts.map((part) => part.text).join(" ");
   }
+}
+
+/** A member of a request as text. */
+function shown(value) {
+  if (value === undefined) return "(absent)";
+  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
 }
 
 /** The body of a payload with its layout, where it is whole. */

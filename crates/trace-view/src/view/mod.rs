@@ -6,12 +6,19 @@
 
 mod bodies;
 mod data;
+mod live;
+mod notices;
 mod prompts;
 
+pub use live::LiveView;
+
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
 use codex_rollout_trace::Reduction;
+
+use serde::Serialize;
 
 use data::Data;
 
@@ -24,6 +31,16 @@ pub struct Budget {
     pub texts: u64,
 }
 
+/// What a million tokens cost, by model: new input, cached input, output.
+pub type Prices = BTreeMap<String, [f64; 3]>;
+
+/// How a page is made.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ViewOptions {
+    pub budget: Budget,
+    pub prices: Prices,
+}
+
 impl Default for Budget {
     fn default() -> Self {
         Self {
@@ -33,13 +50,17 @@ impl Default for Budget {
     }
 }
 
+/// The part of the content policy that forbids connections.
+const NO_CONNECTIONS: &str = "default-src 'none'";
+
 const PAGE: &str = include_str!("viewer.html");
 const STYLE: &str = include_str!("viewer.css");
-const SCRIPTS: [&str; 5] = [
+const SCRIPTS: [&str; 6] = [
     include_str!("elements.js"),
     include_str!("timeline.js"),
     include_str!("details.js"),
     include_str!("story.js"),
+    include_str!("live.js"),
     include_str!("viewer.js"),
 ];
 
@@ -47,18 +68,27 @@ const SCRIPTS: [&str; 5] = [
 pub fn write_view(
     reduction: &Reduction,
     bundle: &Path,
-    budget: Budget,
+    options: &ViewOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let data = Data::new(reduction, bundle, budget);
+    write_page(&Data::new(reduction, bundle, options), false, out)
+}
+
+/// Writes the page with its data. A live page may ask its own server for more.
+fn write_page(data: &impl Serialize, is_live: bool, out: &mut impl Write) -> io::Result<()> {
     // The page has three marks, in this order.
     let (head, rest) = PAGE.split_once("/*STYLE*/").unwrap_or((PAGE, ""));
     let (body, rest) = rest.split_once("/*DATA*/").unwrap_or((rest, ""));
     let (middle, end) = rest.split_once("/*SCRIPT*/").unwrap_or((rest, ""));
-    out.write_all(head.as_bytes())?;
+    match head.split_once(NO_CONNECTIONS).filter(|_| is_live) {
+        Some((start, end)) => {
+            write!(out, "{start}{NO_CONNECTIONS}; connect-src 'self'{end}")?;
+        }
+        None => out.write_all(head.as_bytes())?,
+    }
     out.write_all(STYLE.as_bytes())?;
     out.write_all(body.as_bytes())?;
-    serde_json::to_writer(Escaped(&mut *out), &data)?;
+    serde_json::to_writer(Escaped(&mut *out), data)?;
     out.write_all(middle.as_bytes())?;
     for script in SCRIPTS {
         out.write_all(script.as_bytes())?;

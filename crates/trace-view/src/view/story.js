@@ -18,7 +18,7 @@ class Story {
 
   show() {
     return [
-      ...this.failures(), ...this.slowest(), ...this.tokens(),
+      ...this.failures(), ...this.notices(), ...this.slowest(), ...this.models(), ...this.tokens(),
       element("h3", "", "Messages"), ...this.messages(), ...this.request(),
     ];
   }
@@ -58,6 +58,41 @@ class Story {
     if (list.length === 0) return [];
     const links = list.map((at) => element("span", "links", this.details.link(at), `${spans[at].kind}, ${duration(took(at))}`));
     return [element("h3", "", "Slowest steps"), element("div", "links wide", ...links)];
+  }
+
+  /** Questions to the user with their answers, interrupts, warnings: what stands beside the conversation. */
+  notices() {
+    const { notices, start } = this.data;
+    if (notices.length === 0) return [];
+    const rows = notices.slice(0, 60).map((notice) => [
+      notice.kind, duration(notice.at - start), shorten(notice.text, 160), notice.answer ?? "",
+      notice.waited === undefined ? "" : duration(notice.waited),
+    ]);
+    const table = this.details.table(["what", "at", "", "answer", "waited"], rows, notices.length);
+    return [element("h3", "", "Approvals, waits and warnings"), table];
+  }
+
+  /** Where tokens went, and money if prices are known. */
+  models() {
+    const sums = new Map();
+    for (const at of this.spansOf("inference")) {
+      const { model, usage } = this.data.spans[at].facts;
+      if (!usage) continue;
+      const sum = sums.get(model) ?? { calls: 0, fresh: 0, cached: 0, out: 0 };
+      sums.set(model, sum);
+      sum.calls++;
+      sum.fresh += Math.max(0, usage.input_tokens - usage.cached_input_tokens);
+      sum.cached += usage.cached_input_tokens;
+      sum.out += usage.output_tokens;
+    }
+    if (sums.size === 0) return [];
+    const rows = [...sums].map(([model, sum]) => {
+      const price = this.data.prices[model];
+      const cost = price ? (sum.fresh * price[0] + sum.cached * price[1] + sum.out * price[2]) / 1e6 : null;
+      return [model, sum.calls, count(sum.fresh), count(sum.cached), count(sum.out), cost === null ? "" : cost.toFixed(4)];
+    });
+    const table = this.details.table(["model", "requests", "new tokens in", "cached", "out", "cost"], rows, rows.length);
+    return [element("h3", "", "Tokens by model"), table];
   }
 
   /** The size of the context at each request, and what was cached of it. */

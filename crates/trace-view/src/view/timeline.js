@@ -143,6 +143,7 @@ class Timeline {
 
   fit() {
     const whole = Math.max(1, this.data.end - this.data.start);
+    this.shownEnd = this.data.end;
     this.setRange(this.data.start - whole * 0.01, this.data.end + whole * 0.01);
   }
 

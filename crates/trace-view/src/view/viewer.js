@@ -15,8 +15,7 @@ class Viewer {
   constructor() {
     this.selected = null;
     this.matches = null;
-    this.order = data.spans.map((_, at) => at).sort((a, b) =>
-      data.spans[a].start - data.spans[b].start || data.spans[a].seq[0] - data.spans[b].seq[0]);
+    this.sort();
     this.details = new Details(byId("details"), data, (at) => this.select(at));
     this.timeline = new Timeline(byId("timeline"), data, (at) => this.select(at));
     this.timeline.dimmed = (at) => this.isDimmed(at);
@@ -26,8 +25,36 @@ class Viewer {
     this.fromAddress();
   }
 
+  sort() {
+    this.order = data.spans.map((_, at) => at).sort((a, b) =>
+      data.spans[a].start - data.spans[b].start || data.spans[a].seq[0] - data.spans[b].seq[0]);
+  }
+
+  /** Shows data that have changed, and leaves the place where the reader is. */
+  refresh() {
+    const { timeline, details } = this;
+    const isWhole = timeline.to >= timeline.shownEnd;
+    this.sort();
+    details.index();
+    timeline.layOut();
+    this.showHead();
+    this.showKinds();
+    this.matches = this.words ? new Set(this.order.filter((at) => this.hasWords(at, this.words))) : null;
+    const top = details.section.scrollTop;
+    details.show(this.selected, this.words ?? "", this.hits());
+    details.section.scrollTop = top;
+    if (isWhole) timeline.fit();
+    else timeline.draw();
+  }
+
+  /** Shows whether a followed session still runs. */
+  showState(state) {
+    byId("about").append(` · ${state}`);
+  }
+
   showHead() {
     const { trace, totals } = data;
+    byId("totals").replaceChildren();
     byId("about").textContent = `${trace.rollout_id} · ${new Date(data.start).toISOString()} · ${trace.status}`;
     const total = (number, name, isBad) => byId("totals").append(
       element("div", isBad ? "total bad" : "total", element("b", "", number), element("span", "", name)));
@@ -43,6 +70,7 @@ class Viewer {
   }
 
   showKinds() {
+    byId("kinds").replaceChildren();
     for (const kind of KINDS) {
       const number = data.spans.filter((span) => span.kind === kind).length;
       if (number === 0) continue;
@@ -54,7 +82,7 @@ class Viewer {
         else shown.delete(kind);
         this.timeline.setKinds(shown);
       }, "chip");
-      chip.setAttribute("aria-pressed", "true");
+      chip.setAttribute("aria-pressed", String(this.timeline.shown.has(kind)));
       chip.style.setProperty("--swatch", `var(--${kind})`);
       byId("kinds").append(chip);
     }
@@ -204,4 +232,5 @@ class Viewer {
   }
 }
 
-new Viewer();
+const viewer = new Viewer();
+if (data.live) new Live(viewer, data);

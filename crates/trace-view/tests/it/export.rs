@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use codex_trace_view::{SEMANTIC_CONVENTIONS, write_otlp, write_perfetto};
+use codex_trace_view::{Contents, SEMANTIC_CONVENTIONS, write_otlp, write_perfetto};
 use serde_json::Value;
 
 use crate::support::{Bundle, NAMES};
@@ -15,7 +15,7 @@ fn perfetto(bundle: &Bundle) -> String {
 
 fn otlp(bundle: &Bundle) -> String {
     let mut out = Vec::new();
-    write_otlp(&bundle.reduce(), &mut out).unwrap();
+    write_otlp(&bundle.reduce(), Contents::Omit, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 

@@ -1,13 +1,17 @@
 //! The page.
 
-use codex_trace_view::{Budget, write_view};
+use codex_trace_view::{Budget, ViewOptions, write_view};
 use serde_json::Value;
 
 use crate::support::{Bundle, NAMES};
 
 fn page(bundle: &Bundle, budget: Budget) -> String {
     let mut page = Vec::new();
-    write_view(&bundle.reduce(), bundle.path(), budget, &mut page).unwrap();
+    let options = ViewOptions {
+        budget,
+        ..ViewOptions::default()
+    };
+    write_view(&bundle.reduce(), bundle.path(), &options, &mut page).unwrap();
     String::from_utf8(page).unwrap()
 }
 

@@ -327,7 +327,7 @@ fn warn_of_many(context: &ToolContext, open: usize) {
          prevent automatic pruning of old processes"
     );
     let item = crate::history::user_message([warning]);
-    let _ = context.input_queue.put(Input::Hidden(Box::new(item)));
+    let _ = context.input_queue.put(Input::Note(Box::new(item)));
 }
 
 fn item(context: &ToolContext, argv: &[String], cwd: &str, id: i32) -> CommandItem {

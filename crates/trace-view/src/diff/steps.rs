@@ -1,11 +1,6 @@
-//! Finds the first difference between two runs.
-//!
-//! Two runs share no ids and no times. So each thread is converted to a list of steps with a text: the start of a turn,
-//! the items of a request and of its response, a tool call. Threads are matched by their path and compared step by step.
-//! UUIDs, durations, and the ids of output chunks and terminals differ in every run and are replaced in the texts.
+//! The steps of a run, with texts that two runs of the same session share.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::LazyLock;
 
 use codex_rollout_trace::ids::ItemId;
@@ -15,6 +10,8 @@ use codex_rollout_trace::model::{
 use regex::Regex;
 use serde_json::json;
 
+use super::RunStep;
+use super::places::OwnPlaces;
 use crate::timeline::tool_name;
 
 /// What differs from run to run.
@@ -28,102 +25,9 @@ static VOLATILE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// A difference is shown with this much before it and after.
-const CONTEXT: usize = 60;
-
-/// The first difference.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Divergence {
-    /// The path of the agent.
-    pub agent: String,
-    pub left: Option<RunStep>,
-    pub right: Option<RunStep>,
-}
-
-/// A step of one run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunStep {
-    /// The turn's number in its thread, from 1; 0 before the first.
-    pub turn: usize,
-    /// Of the event that the step comes from.
-    pub seq: u64,
-    /// What sort of step.
-    pub what: String,
-    /// What it says, around the difference.
-    pub text: String,
-}
-
-impl fmt::Display for Divergence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the runs differ in {}", self.agent)?;
-        for (name, step) in [("A", &self.left), ("B", &self.right)] {
-            match step {
-                Some(step) => write!(
-                    f,
-                    "\n{name}: turn {}, event {}, {}\n   {}",
-                    step.turn, step.seq, step.what, step.text
-                )?,
-                None => write!(f, "\n{name}: nothing more")?,
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The first difference of two runs in the order of the left one; none when they did the same.
-pub fn diff_traces(left: &RolloutTrace, right: &RolloutTrace) -> Option<Divergence> {
-    let (left, right) = (agents(left), agents(right));
-    let names = left
-        .keys()
-        .chain(right.keys().filter(|name| !left.contains_key(*name)));
-    let none = Vec::new();
-    let divergences = names.filter_map(|name| {
-        let steps = |side: &BTreeMap<String, Vec<RunStep>>| side.get(name).unwrap_or(&none).clone();
-        first_difference(name, &steps(&left), &steps(&right))
-    });
-    let seq = |divergence: &Divergence| {
-        let steps = [&divergence.left, &divergence.right];
-        steps.into_iter().flatten().map(|step| step.seq).min()
-    };
-    divergences.min_by_key(seq)
-}
-
-fn first_difference(agent: &str, left: &[RunStep], right: &[RunStep]) -> Option<Divergence> {
-    let same = |(a, b): &(&RunStep, &RunStep)| a.what == b.what && a.text == b.text;
-    let at = left.iter().zip(right).take_while(same).count();
-    let (left, right) = (left.get(at), right.get(at));
-    if left.is_none() && right.is_none() {
-        return None;
-    }
-    let texts = [left, right].map(|step| step.map_or("", |step| step.text.as_str()));
-    let common = texts[0].chars().zip(texts[1].chars());
-    let common = common.take_while(|(a, b)| a == b).count();
-    let excerpt = |step: &RunStep| RunStep {
-        text: excerpt(&step.text, common),
-        ..step.clone()
-    };
-    Some(Divergence {
-        agent: agent.to_owned(),
-        left: left.map(excerpt),
-        right: right.map(excerpt),
-    })
-}
-
-/// The part of a text around a character, on one line.
-fn excerpt(text: &str, at: usize) -> String {
-    let from = at.saturating_sub(CONTEXT);
-    let mut shown: String = text.chars().skip(from).take(CONTEXT * 3).collect();
-    if from > 0 {
-        shown.insert(0, '…');
-    }
-    if text.chars().nth(from + CONTEXT * 3).is_some() {
-        shown.push('…');
-    }
-    shown.replace(['\n', '\r'], "⏎")
-}
-
 /// The steps of each agent. Agents of one path are told apart by the order in which they began.
-fn agents(trace: &RolloutTrace) -> BTreeMap<String, Vec<RunStep>> {
+pub(super) fn agents(trace: &RolloutTrace) -> BTreeMap<String, Vec<RunStep>> {
+    let places = OwnPlaces::of(trace);
     let mut threads: Vec<_> = trace.threads.values().collect();
     threads.sort_by_key(|thread| thread.execution.started_seq);
     let mut agents: BTreeMap<String, Vec<RunStep>> = BTreeMap::new();
@@ -137,6 +41,7 @@ fn agents(trace: &RolloutTrace) -> BTreeMap<String, Vec<RunStep>> {
         };
         let mut steps = Steps {
             trace,
+            places: &places,
             steps: Vec::new(),
             turn: 0,
         };
@@ -154,15 +59,17 @@ fn agents(trace: &RolloutTrace) -> BTreeMap<String, Vec<RunStep>> {
 /// Puts the steps of one thread in order.
 struct Steps<'t> {
     trace: &'t RolloutTrace,
+    places: &'t OwnPlaces,
     steps: Vec<RunStep>,
     turn: usize,
 }
 
 impl Steps<'_> {
     fn add(&mut self, seq: u64, what: String, text: &str) {
+        let text = self.places.replace(text);
         let text = match &*VOLATILE {
-            Some(volatile) => volatile.replace_all(text, "…").into_owned(),
-            None => text.to_owned(),
+            Some(volatile) => volatile.replace_all(&text, "…").into_owned(),
+            None => text,
         };
         self.steps.push(RunStep {
             turn: self.turn,
@@ -208,7 +115,10 @@ impl Steps<'_> {
         let start = call.execution.started_seq;
         let same = before.iter().zip(&call.request_item_ids);
         let kept = same.take_while(|(a, b)| a == b).count();
-        let about = format!("{}, {kept} items as before", call.model);
+        let about = match before.len() - kept {
+            0 => call.model.clone(),
+            dropped => format!("{}, without {dropped} items of the one before", call.model),
+        };
         self.add(start, "request".to_owned(), &about);
         for (number, item) in call.request_item_ids.iter().enumerate().skip(kept) {
             self.item(start, &format!("request item {}", number + 1), item);

@@ -1,0 +1,93 @@
+//! `codex thread export`: a stored thread as a document to read or to pass on.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::{Args, Subcommand, ValueEnum};
+use codex_protocol::ThreadId;
+use codex_rollout_trace::{Reduction, replay_bundle};
+use codex_trace_folder::OpenBundle;
+use codex_trace_view::{Text, ViewOptions, redact_bundle, write_markdown, write_view};
+
+use crate::output::write_output;
+use crate::trace_redact::this_person;
+use crate::trace_source::rollout_of;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ThreadCommand {
+    /// Write a thread as Markdown or as an HTML page.
+    Export(ExportArguments),
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum DocumentFormat {
+    /// Messages, commands and patches as text.
+    Markdown,
+    /// The page of `codex debug trace-view`.
+    Html,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without -o, Markdown is printed.\n\n\
+Examples:\n  codex thread export 0196f1c2-7f04-7d63-9f40-5b1f0d6b0f1e > session.md\n  \
+codex thread export 0196f1c2-7f04-7d63-9f40-5b1f0d6b0f1e --format html --redact -o session.html\n\n\
+Exit status: 0 written, 1 not.")]
+pub(crate) struct ExportArguments {
+    /// The id of the thread, or its rollout.
+    thread: PathBuf,
+    /// The format.
+    #[arg(long, value_enum, default_value = "markdown")]
+    format: DocumentFormat,
+    /// Replace secrets and the names of people.
+    #[arg(long)]
+    redact: bool,
+    /// The output file.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+pub(crate) fn run(command: ThreadCommand) -> anyhow::Result<ExitCode> {
+    let ThreadCommand::Export(arguments) = command;
+    let rollout = match arguments.thread.to_str().map(ThreadId::parse) {
+        Some(Ok(thread)) if !arguments.thread.exists() => rollout_of(&thread)?,
+        _ => arguments.thread.clone(),
+    };
+    let bundle = OpenBundle::open(&rollout)?;
+    if !arguments.redact {
+        write(bundle.folder(), &arguments)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let copy = scratch.path().join("copy");
+    redact_bundle(bundle.folder(), &copy, Text::Keep, &this_person())?;
+    write(&copy, &arguments)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write(bundle: &Path, arguments: &ExportArguments) -> anyhow::Result<()> {
+    let reduction = replay_bundle(bundle)?;
+    let document = |out: &mut dyn Write| -> io::Result<()> {
+        match arguments.format {
+            DocumentFormat::Markdown => write_markdown(&reduction.trace, out),
+            DocumentFormat::Html => page(&reduction, bundle, out),
+        }
+    };
+    match (&arguments.output, arguments.format) {
+        (Some(output), _) => write_output(output, |out| document(out)),
+        (None, DocumentFormat::Markdown) => {
+            match document(&mut io::stdout().lock()) {
+                // The reader has closed the pipe.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+                written => written.context("cannot write to standard output"),
+            }
+        }
+        (None, DocumentFormat::Html) => anyhow::bail!("name the page's file with -o"),
+    }
+}
+
+fn page(reduction: &Reduction, bundle: &Path, mut out: &mut dyn Write) -> io::Result<()> {
+    write_view(reduction, bundle, &ViewOptions::default(), &mut out)
+}

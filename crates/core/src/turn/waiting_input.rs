@@ -1,0 +1,83 @@
+//! The input that waits for a running turn. A replay takes what the recorded turn took at the same point: whether an
+//! input reaches a request or comes too late for it is a matter of microseconds otherwise.
+
+use std::collections::VecDeque;
+
+use super::scope::TurnScope;
+use crate::config::TakenInput;
+use crate::input::Input;
+
+impl TurnScope {
+    fn recorded_inputs(&self) -> Option<Vec<TakenInput>> {
+        let session = &self.session;
+        let replay = session.config.replay.as_ref()?;
+        replay.taken_inputs(session.emitter.thread())
+    }
+
+    /// Whether input waits for the next request.
+    pub(super) fn has_input(&self) -> bool {
+        match self.recorded_inputs() {
+            Some(recorded) => !recorded.is_empty(),
+            None => !self.input_queue.is_empty(),
+        }
+    }
+
+    /// Takes what waits for the next request.
+    pub(super) async fn take_input(&self) -> VecDeque<Input> {
+        let taken = match self.recorded_inputs() {
+            Some(recorded) => self.take_as_recorded(recorded).await,
+            None => self.input_queue.take(),
+        };
+        self.observe_taken(&taken);
+        taken
+    }
+
+    /// Refuses more input, if none waits. Returns whether it does.
+    pub(super) fn refuse_input_if_none_waits(&self) -> bool {
+        match self.recorded_inputs() {
+            Some(recorded) if recorded.is_empty() => {
+                self.input_queue.refuse_more();
+                true
+            }
+            Some(_) => false,
+            None => self.input_queue.close_if_empty(),
+        }
+    }
+
+    /// Refuses more input and takes what waits.
+    pub(super) async fn take_last_input(&self) -> VecDeque<Input> {
+        let left = match self.recorded_inputs() {
+            Some(recorded) => {
+                let mut left = self.take_as_recorded(recorded).await;
+                left.extend(self.input_queue.close());
+                left
+            }
+            None => self.input_queue.close(),
+        };
+        self.observe_taken(&left);
+        left
+    }
+
+    async fn take_as_recorded(&self, recorded: Vec<TakenInput>) -> VecDeque<Input> {
+        let is_note = |taken: &TakenInput| matches!(taken, TakenInput::Note(_));
+        let awaited = recorded.iter().filter(|taken| !is_note(taken)).count();
+        if recorded.is_empty() {
+            return VecDeque::new();
+        }
+        let mut arrived = self.input_queue.take_first(awaited).await;
+        let take = |taken| match taken {
+            TakenInput::Note(item) => Some(Input::Note(item)),
+            TakenInput::User | TakenInput::Notice => arrived.pop_front(),
+        };
+        recorded.into_iter().filter_map(take).collect()
+    }
+
+    fn observe_taken(&self, taken: &VecDeque<Input>) {
+        if let Some(observer) = self.session.emitter.observer()
+            && !taken.is_empty()
+        {
+            let taken: Vec<TakenInput> = taken.iter().map(Input::observed).collect();
+            observer.inputs_taken(&taken);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Reduces a bundle while it is written: each poll reads what was added to the log since the last one.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use crate::format::{LOG_FILE, RolloutStatus};
+use crate::model::RolloutTrace;
+use crate::reduce::{
+    Problems, Reducer, Reduction, ReplayError, Strictness, read_line, read_manifest,
+};
+
+/// So much of the log is read with one poll.
+const MOST_PER_POLL: u64 = 64 << 20;
+
+/// A bundle that may still be written.
+pub struct BundleFollower {
+    log: PathBuf,
+    reducer: Reducer,
+    /// The bytes of the log that were read.
+    offset: u64,
+    lines: u64,
+    /// The beginning of a line whose end is not written yet.
+    partial: Vec<u8>,
+}
+
+impl BundleFollower {
+    /// Opens a bundle. Its log need not be there yet.
+    ///
+    /// # Errors
+    /// There is no bundle, or it has an unknown schema.
+    pub fn open(bundle: &Path) -> Result<Self, ReplayError> {
+        let manifest = read_manifest(bundle)?;
+        Ok(Self {
+            log: bundle.join(LOG_FILE),
+            reducer: Reducer::new(bundle, manifest, Strictness::Lenient),
+            offset: 0,
+            lines: 0,
+            partial: Vec::new(),
+        })
+    }
+
+    /// Reads the complete lines that were added. Returns whether there were any.
+    ///
+    /// # Errors
+    /// The log cannot be read.
+    pub fn poll(&mut self) -> Result<bool, ReplayError> {
+        let mut added = Vec::new();
+        self.read_added(&mut added)
+            .map_err(|source| ReplayError::ReadLog {
+                path: self.log.clone(),
+                source,
+            })?;
+        let before = self.lines;
+        let text = [std::mem::take(&mut self.partial), added].concat();
+        let mut rest = text.as_slice();
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            self.lines += 1;
+            read_line(&mut self.reducer, self.lines, &rest[..end])?;
+            rest = &rest[end + 1..];
+        }
+        self.partial = rest.to_vec();
+        Ok(self.lines > before)
+    }
+
+    fn read_added(&mut self, added: &mut Vec<u8>) -> io::Result<()> {
+        let mut file = match File::open(&self.log) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        file.seek(SeekFrom::Start(self.offset))?;
+        self.offset += file.take(MOST_PER_POLL).read_to_end(added)? as u64;
+        Ok(())
+    }
+
+    /// Whether the log has its end.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        let trace = self.reducer.trace();
+        trace.status != RolloutStatus::Running && trace.recording_complete != Some(false)
+    }
+
+    /// The graph of what was read.
+    #[must_use]
+    pub fn snapshot(&self) -> RolloutTrace {
+        self.reducer.snapshot()
+    }
+
+    /// What is wrong with what was read. Payload files that no event needs are checked at the end.
+    #[must_use]
+    pub fn problems(&self) -> &Problems {
+        self.reducer.problems()
+    }
+
+    /// The final reduction, with all checks.
+    ///
+    /// # Errors
+    /// As for a whole bundle.
+    pub fn finish(mut self) -> Result<Reduction, ReplayError> {
+        if !self.partial.is_empty() {
+            let line = std::mem::take(&mut self.partial);
+            read_line(&mut self.reducer, self.lines + 1, &line)?;
+        }
+        self.reducer.finish()
+    }
+}
+
+impl std::fmt::Debug for BundleFollower {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BundleFollower")
+            .field("log", &self.log)
+            .field("lines", &self.lines)
+            .finish_non_exhaustive()
+    }
+}

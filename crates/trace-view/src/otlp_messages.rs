@@ -1,0 +1,128 @@
+//! The contents of messages and tool calls, in the JSON form of the semantic conventions for generative AI.
+
+use std::collections::HashMap;
+
+use codex_rollout_trace::ids::{CallId, ItemId};
+use codex_rollout_trace::model::{
+    Body, ConversationItem, InferenceCall, ItemKind, Part, Role, RolloutTrace, ToolCall,
+};
+use serde_json::{Value, json};
+
+use crate::timeline::tool_name;
+
+/// A name has this many characters of a task.
+const TASK_LENGTH: usize = 60;
+
+/// Writes messages.
+pub(crate) struct MessageWriter<'t> {
+    trace: &'t RolloutTrace,
+    /// The calls of tools by their ids.
+    tools: HashMap<&'t CallId, &'t ToolCall>,
+}
+
+impl<'t> MessageWriter<'t> {
+    pub(crate) fn new(trace: &'t RolloutTrace) -> Self {
+        let tools = trace.tool_calls.values();
+        let tools = tools.filter_map(|call| Some((call.model_visible_call_id.as_ref()?, call)));
+        Self {
+            trace,
+            tools: tools.collect(),
+        }
+    }
+
+    pub(crate) fn input(&self, call: &InferenceCall) -> String {
+        Value::Array(self.messages(&call.request_item_ids)).to_string()
+    }
+
+    pub(crate) fn output(&self, call: &InferenceCall) -> String {
+        let mut messages = self.messages(&call.response_item_ids);
+        let calls = messages
+            .iter()
+            .any(|message| message["parts"][0]["type"] == "tool_call");
+        let reason = match (&call.error, calls) {
+            (Some(_), _) => "error",
+            (None, true) => "tool_call",
+            (None, false) => "stop",
+        };
+        for message in &mut messages {
+            message["finish_reason"] = json!(reason);
+        }
+        Value::Array(messages).to_string()
+    }
+
+    /// The arguments and the result of a call, as far as the model saw them.
+    pub(crate) fn tool(&self, call: &ToolCall) -> (Option<String>, Option<String>) {
+        let text = |items: &[ItemId]| {
+            let items = items
+                .iter()
+                .filter_map(|id| self.trace.conversation_items.get(id));
+            let texts: Vec<String> = items.map(|item| text_of(&item.body)).collect();
+            (!texts.is_empty()).then(|| texts.join("\n"))
+        };
+        (
+            text(&call.model_visible_call_item_ids),
+            text(&call.model_visible_output_item_ids),
+        )
+    }
+
+    /// The last message of the user in a request, shortened to a name.
+    pub(crate) fn task(&self, call: &InferenceCall) -> Option<String> {
+        let items = call.request_item_ids.iter().rev();
+        let mut items = items.filter_map(|id| self.trace.conversation_items.get(id));
+        let message =
+            items.find(|item| item.role == Role::User && item.kind == ItemKind::Message)?;
+        let text = text_of(&message.body);
+        let line = text.lines().next()?.trim();
+        Some(line.chars().take(TASK_LENGTH).collect())
+    }
+
+    fn messages(&self, items: &[ItemId]) -> Vec<Value> {
+        let items = items
+            .iter()
+            .filter_map(|id| self.trace.conversation_items.get(id));
+        items.map(|item| self.message(item)).collect()
+    }
+
+    fn message(&self, item: &ConversationItem) -> Value {
+        let text = text_of(&item.body);
+        let call = item.call_id.as_ref();
+        let part = match item.kind {
+            ItemKind::FunctionCall | ItemKind::CustomToolCall => {
+                let tool = call.and_then(|id| self.tools.get(id));
+                json!({
+                    "type": "tool_call",
+                    "id": call,
+                    "name": tool.map(|tool| tool_name(&tool.kind)).unwrap_or_default(),
+                    "arguments": serde_json::from_str(&text).unwrap_or(Value::String(text)),
+                })
+            }
+            ItemKind::FunctionCallOutput | ItemKind::CustomToolCallOutput => json!({
+                "type": "tool_call_response", "id": call, "response": text,
+            }),
+            ItemKind::Reasoning => json!({ "type": "reasoning", "content": text }),
+            ItemKind::Message | ItemKind::CompactionMarker => {
+                json!({ "type": "text", "content": text })
+            }
+        };
+        let role = match item.role {
+            // The conventions have no word for developers.
+            Role::System | Role::Developer => "system",
+            Role::User => "user",
+            Role::Assistant => "assistant",
+            Role::Tool => "tool",
+        };
+        json!({ "role": role, "parts": [part] })
+    }
+}
+
+/// What a body says. Encrypted contents are left out.
+fn text_of(body: &Body) -> String {
+    let texts = body.parts.iter().filter_map(|part| match part {
+        Part::Text { text } | Part::Summary { text } => Some(text.as_str()),
+        Part::Json { summary, .. } => Some(summary),
+        Part::Code { source, .. } => Some(source),
+        Part::PayloadRef { label, .. } => Some(label),
+        Part::Encoded { .. } => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
