@@ -16,6 +16,8 @@ mod agents;
 #[cfg(target_os = "linux")]
 mod app_server;
 #[cfg(target_os = "linux")]
+mod approval_reviews;
+#[cfg(target_os = "linux")]
 mod approvals;
 mod apps;
 #[cfg(target_os = "linux")]

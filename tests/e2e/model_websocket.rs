@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
@@ -10,7 +9,8 @@ use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 
-use crate::setup::{home_with, server};
+use crate::setup::{home_with, numbered, server};
+use crate::trace_record::Traced;
 
 /// A home whose provider has websockets.
 fn home_of(url: &str, provider: &str) -> TempDir {
@@ -75,23 +75,6 @@ fn text(text: &str) -> Vec<Value> {
 /// A response with a command.
 fn call(script: &str) -> Vec<Value> {
     numbered(sse::items(&[command(script)]))
-}
-
-fn numbered(mut events: Vec<Value>) -> Vec<Value> {
-    static NUMBER: AtomicUsize = AtomicUsize::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    for event in &mut events {
-        if event["item"]["id"] == "msg" {
-            event["item"]["id"] = json!(format!("msg_{number}"));
-        }
-        if event["item_id"].is_string() {
-            event["item_id"] = json!(format!("msg_{number}"));
-        }
-        if event["response"]["id"].is_string() {
-            event["response"]["id"] = json!(format!("resp_{number}"));
-        }
-    }
-    events
 }
 
 /// The events of a response, each sent on its own.
@@ -310,6 +293,28 @@ async fn an_interrupted_response_is_not_taken_for_the_next_one() {
     assert!(turn.to_string().contains("two"), "{turn}");
     assert_eq!(test.model.connections(), 2);
     test.finish().await;
+}
+
+#[tokio::test]
+async fn the_trace_of_a_websocket_has_incremental_requests_and_reduces() {
+    let replies = [call("echo hi"), text("one"), text("two")];
+    let mut traced = Traced::start_with("Scripted", "supports_websockets = true", &replies).await;
+    traced.model.accept_websockets();
+    let thread = traced.thread().await;
+    traced.model.warmed(1).await;
+    for _ in 0..2 {
+        traced.turn(&thread).await;
+    }
+    let (bundles, _home) = traced.finish().await;
+    let bundle = &bundles[&thread];
+    let started = bundle.outline();
+    let started = started.iter().filter(|line| *line == "inference_started");
+    assert_eq!(started.count(), 3);
+    // The first one continues what only prepared the server, which the trace does not have.
+    let first = bundle.payload("inference_started", "request_payload");
+    assert!(first.get("previous_response_id").is_none(), "{first}");
+    let state = bundle.reduce();
+    assert_eq!(state["status"], "completed", "{state}");
 }
 
 /// A server that accepts websockets and reads nothing.

@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::repository;
 
 /// The modules of `core`, from the bottom to the top. Each uses only modules that stand before it.
-const ENGINE: [&str; 25] = [
+const ENGINE: [&str; 27] = [
     "config",
     "ports",
     "timeout_pauses",
@@ -18,6 +18,7 @@ const ENGINE: [&str; 25] = [
     "events",
     "history",
     "stored_thread",
+    "turn_reviews",
     "turn_settings",
     "context",
     "budget",
@@ -32,6 +33,7 @@ const ENGINE: [&str; 25] = [
     "thread",
     "agents",
     "thread_origin",
+    "approval_review",
     "tools",
     "turn",
     "review",

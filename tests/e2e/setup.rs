@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use codex_test_support::{AppServer, ModelServer};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// The binary under test.
@@ -54,4 +56,22 @@ pub(crate) async fn experimental_server(home: impl AsRef<Path>) -> AppServer {
     let mut server = AppServer::start(PROGRAM, home.as_ref()).unwrap();
     server.initialize_experimental().await;
     server
+}
+
+/// The events of a response, with ids of its own for the response and its message.
+pub(crate) fn numbered(mut events: Vec<Value>) -> Vec<Value> {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    for event in &mut events {
+        if event["item"]["id"] == "msg" {
+            event["item"]["id"] = json!(format!("msg_{number}"));
+        }
+        if event["item_id"].is_string() {
+            event["item_id"] = json!(format!("msg_{number}"));
+        }
+        if event["response"]["id"].is_string() {
+            event["response"]["id"] = json!(format!("resp_{number}"));
+        }
+    }
+    events
 }

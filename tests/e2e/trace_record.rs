@@ -28,6 +28,11 @@ impl Traced {
 
     /// With a provider of this name, which decides what it can do.
     pub(crate) async fn start_as(provider: &str, replies: &[Vec<Value>]) -> Self {
+        Self::start_with(provider, "", replies).await
+    }
+
+    /// With further settings of the provider.
+    pub(crate) async fn start_with(provider: &str, settings: &str, replies: &[Vec<Value>]) -> Self {
         let replies = replies.iter().map(HttpReply::stream);
         let model = ModelServer::start(replies).await.unwrap();
         model.always(HttpReply::stream(&sse::text("done")));
@@ -36,7 +41,7 @@ impl Traced {
             "model = \"scripted\"\nmodel_provider = \"scripted\"\napproval_policy = \"never\"\n\
              sandbox_mode = \"danger-full-access\"\n\
              [model_providers.scripted]\nname = \"{provider}\"\nbase_url = \"{}\"\n\
-             wire_api = \"responses\"\nrequest_max_retries = 0\nstream_max_retries = 1\n\
+             wire_api = \"responses\"\nrequest_max_retries = 0\nstream_max_retries = 1\n{settings}\n\
              [features]\napply_patch_freeform = true\n",
             model.base_url()
         );

@@ -10,6 +10,7 @@
 //! `launch` (starting threads). A test holds them to it, see docs/architecture.md.
 
 mod agents;
+mod approval_review;
 mod budget;
 mod config;
 mod context;
@@ -34,6 +35,7 @@ mod thread_origin;
 mod timeout_pauses;
 mod tools;
 mod turn;
+mod turn_reviews;
 mod turn_settings;
 
 pub use config::{

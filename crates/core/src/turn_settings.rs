@@ -12,6 +12,8 @@ use codex_protocol::{
 use codex_skills::SkillSet;
 use serde_json::Value;
 
+use crate::turn_reviews::TurnReviews;
+
 /// Instructions for the model. They stay the same for a session.
 #[derive(Clone, Debug)]
 pub(crate) struct Instructions {
@@ -57,6 +59,8 @@ pub(crate) struct TurnSettings {
     pub(crate) instructions: Instructions,
     /// The routing state of the provider for the requests of this turn.
     pub(crate) turn_state: TurnState,
+    /// The reviews of its approvals, if a model decides about them.
+    pub(crate) reviews: Option<TurnReviews>,
     /// The skills at the begin of the turn, once they are known.
     pub(crate) skills: OnceLock<Arc<SkillSet>>,
     /// The summary of memories.

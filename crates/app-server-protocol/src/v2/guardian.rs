@@ -20,6 +20,12 @@ pub struct ItemGuardianApprovalReviewStartedNotification {
     /// Short description of the action as JSON; null if there is none.
     #[serde(default)]
     pub action: Value,
+    /// Id of the review.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review_id: Option<String>,
+    /// When the review began, in Unix milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at_ms: Option<i64>,
 }
 
 /// Payload of `item/autoApprovalReview/completed`: the verdict on an action.
@@ -37,6 +43,26 @@ pub struct ItemGuardianApprovalReviewCompletedNotification {
     /// Short description of the action as JSON; null if there is none.
     #[serde(default)]
     pub action: Value,
+    /// Id of the review.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review_id: Option<String>,
+    /// When the review began, in Unix milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at_ms: Option<i64>,
+    /// When the review ended, in Unix milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_at_ms: Option<i64>,
+    /// Who decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision_source: Option<GuardianDecisionSource>,
+}
+
+/// Who decides about an action that is reviewed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum GuardianDecisionSource {
+    /// The reviewer.
+    Agent,
 }
 
 /// Automatic review of one action.

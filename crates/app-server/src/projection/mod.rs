@@ -3,6 +3,7 @@
 //! Pure: nothing here waits, reads or writes. [`Fold`] is the only place that makes turns and items, from live and
 //! from stored events.
 
+mod approval_review;
 mod collab;
 mod fold;
 mod hook;

@@ -4,15 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codex_hooks::{EventInput, PermissionVerdict, ToolUse};
-use codex_protocol::{RequestPermissionsResponse, ReviewDecision};
+use codex_protocol::{EventMsg, RequestPermissionsResponse, ReviewDecision, WarningEvent};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
+use super::assessment::{ReviewProgress, StartedReview};
 use super::decision::{ApprovalRequest, GateDecision, Permit};
 use super::effect::{CommandEffect, Effect, PermissionsRequest};
 use crate::hooks::HookOccasion;
 use crate::requests::Requests;
 use crate::session_context::SessionContext;
+use crate::turn_reviews::TurnReviews;
 use crate::turn_settings::TurnSettings;
 
 /// How long an approval waits for the end of the response that its call is part of. Clients see the
@@ -55,6 +57,12 @@ pub(crate) enum GateRequest {
         call: Box<EffectCall>,
         request: Box<ApprovalRequest>,
         reply: oneshot::Sender<Result<Permit, Denied>>,
+    },
+    /// Have a reviewer decide instead of a person.
+    Review {
+        call: Box<EffectCall>,
+        reason: Option<String>,
+        reply: oneshot::Sender<StartedReview>,
     },
     /// Ask for permissions.
     Permissions {
@@ -129,16 +137,59 @@ impl Gate {
         if !has_begun {
             emitter.log_question(turn, &self.call_id).await;
         }
-        let answer = self.requests.ask(|reply| GateRequest::Ask {
-            call,
-            request,
-            reply,
-        });
-        let answer = answer.await.unwrap_or(Err(Denied::Aborted));
+        let answer = match &self.settings.reviews {
+            Some(reviews) => self.review(call, *request, reviews).await,
+            None => {
+                let answer = self.requests.ask(|reply| GateRequest::Ask {
+                    call,
+                    request,
+                    reply,
+                });
+                answer.await.unwrap_or(Err(Denied::Aborted))
+            }
+        };
         if !has_begun && answer.is_ok() {
             emitter.log_answer(turn, &self.call_id).await;
         }
         answer
+    }
+
+    /// Has a reviewer decide. After several denials the turn ends.
+    async fn review(
+        &self,
+        call: Box<EffectCall>,
+        request: ApprovalRequest,
+        reviews: &TurnReviews,
+    ) -> Result<Permit, Denied> {
+        let (session, turn) = (&self.session, &self.settings.id);
+        let reason = request.reason;
+        let started = self.requests.ask(|reply| GateRequest::Review {
+            call,
+            reason,
+            reply,
+        });
+        let review = started.await.ok_or(Denied::Aborted)?;
+        let progress = ReviewProgress::begin(
+            &session.emitter,
+            session.clock.as_ref(),
+            turn,
+            &self.call_id,
+            session.ids.item(),
+            review.action,
+        );
+        let assessment = review.verdict.await;
+        let ends_turn = reviews.count(assessment.is_allowed());
+        progress.end(&assessment);
+        if let Some(message) = ends_turn {
+            session
+                .emitter
+                .emit(turn, EventMsg::Warning(WarningEvent { message }));
+            return Err(Denied::Aborted);
+        }
+        if assessment.is_allowed() {
+            return Ok(request.then);
+        }
+        Err(Denied::Refused(assessment.rejection()))
     }
 
     /// Asks the hooks that may answer in place of a person.

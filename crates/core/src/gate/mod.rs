@@ -5,6 +5,7 @@
 //! [`Gate::permit`] and nothing else, and its effect is decided about once.
 
 mod approval_store;
+mod assessment;
 mod command;
 mod decision;
 mod effect;
@@ -18,6 +19,7 @@ mod turn_policy;
 mod written_roots;
 
 pub(crate) use approval_store::{ApprovalKey, ApprovalStore};
+pub(crate) use assessment::{Assessment, StartedReview};
 pub(crate) use command::decide_retry;
 pub(crate) use decision::{ApprovalRequest, Confinement, GateDecision, Permit};
 pub(crate) use effect::{

@@ -49,6 +49,13 @@ impl SessionActor {
                     },
                 );
             }
+            GateRequest::Review {
+                call,
+                reason,
+                reply,
+            } if self.is_running(&call.settings.id) => {
+                let _ = reply.send(self.start_review(&call, reason.as_deref()));
+            }
             GateRequest::Permissions {
                 request,
                 settings,

@@ -6,6 +6,7 @@
 
 mod actor;
 mod agents;
+mod approval_review;
 mod approvals;
 mod configured;
 mod continued;

@@ -3,7 +3,9 @@
 use std::sync::{Arc, OnceLock};
 
 use codex_model_client::{ModelInfo, ResolvedModel, TruncationMode, TurnState};
-use codex_protocol::{SandboxPolicy, ThreadLimits, ThreadSettings};
+use codex_protocol::{
+    ApprovalsReviewer, AskForApproval, SandboxPolicy, ThreadLimits, ThreadSettings,
+};
 
 use super::state::TurnOverrides;
 use crate::budget::TurnBudget;
@@ -13,6 +15,7 @@ use crate::ports::Model;
 use crate::session_context::SessionContext;
 use crate::tools::{McpTools, ToolServices, ToolSet, TurnCheckpoint, TurnDiffTracker, TurnTools};
 use crate::turn::TurnScope;
+use crate::turn_reviews::TurnReviews;
 use crate::turn_settings::{Instructions, TurnSettings};
 
 /// What the turns of a session share.
@@ -68,6 +71,8 @@ impl TurnBase {
     ) -> TurnSettings {
         let config = &self.session.config;
         let zone = self.session.clock.zone();
+        let reviews = settings.approval_policy == AskForApproval::OnRequest
+            && settings.approvals_reviewer == ApprovalsReviewer::GuardianSubagent;
         let now = self.session.clock.now().to_zoned(zone.clone());
         TurnSettings {
             id: Arc::from(id),
@@ -95,6 +100,7 @@ impl TurnBase {
             shell: config.shell.clone(),
             instructions: self.instructions.clone(),
             turn_state: TurnState::default(),
+            reviews: reviews.then(TurnReviews::default),
             skills: OnceLock::new(),
             memory_summary: config.memory_summary.clone(),
             has_apps: OnceLock::new(),

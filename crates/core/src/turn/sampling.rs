@@ -89,6 +89,9 @@ impl RunningTurn<'_> {
         self.before_request().await?;
         self.scope.budget.request(&self.scope.settings.model)?;
         let request = self.request(None);
+        if let Some(reviews) = &self.scope.settings.reviews {
+            reviews.requested(&request.input);
+        }
         let mut calls = RunningCalls::default();
         let mut response = ActiveResponse::default();
         let read = self.read_response(request, &mut response, &mut calls).await;
@@ -155,6 +158,9 @@ impl RunningTurn<'_> {
             let event = event
                 .unwrap_or_else(|| Err(cut_off()))
                 .map_err(TurnError::Model)?;
+            if let (Some(reviews), ModelEvent::ItemDone(item)) = (&scope.settings.reviews, &event) {
+                reviews.answered(item);
+            }
             if let ModelEvent::ItemDone(item @ ResponseItem::ImageGenerationCall { .. }) = event {
                 tokio::select! {
                     biased;

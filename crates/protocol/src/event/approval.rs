@@ -192,6 +192,12 @@ pub struct GuardianAssessmentEvent {
     pub rationale: Option<String>,
     /// A summary of the action under review.
     pub action: Option<Value>,
+    /// The id of the review.
+    pub review_id: Option<String>,
+    /// When the review began, in Unix milliseconds.
+    pub started_at_ms: Option<i64>,
+    /// When the review ended, in Unix milliseconds.
+    pub completed_at_ms: Option<i64>,
 }
 
 /// The status of an automatic review.

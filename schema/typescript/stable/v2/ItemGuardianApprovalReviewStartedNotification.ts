@@ -14,4 +14,8 @@ export type ItemGuardianApprovalReviewStartedNotification = {
   review: GuardianApprovalReview;
   /** Short description of the action as JSON; null if there is none. */
   action: JsonValue;
+  /** Id of the review. */
+  reviewId?: string | null;
+  /** When the review began, in Unix milliseconds. */
+  startedAtMs?: number | null;
 };

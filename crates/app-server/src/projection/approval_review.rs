@@ -1,0 +1,58 @@
+//! Automatic reviews of approvals as notifications.
+
+use codex_app_server_protocol::ServerNotification;
+use codex_app_server_protocol::v2::*;
+use codex_protocol as v1;
+
+/// The notification for the begin or the end of a review.
+pub(super) fn approval_review(
+    thread_id: String,
+    event: &v1::GuardianAssessmentEvent,
+) -> ServerNotification {
+    let review = GuardianApprovalReview {
+        status: match event.status {
+            v1::GuardianAssessmentStatus::InProgress => GuardianApprovalReviewStatus::InProgress,
+            v1::GuardianAssessmentStatus::Approved => GuardianApprovalReviewStatus::Approved,
+            v1::GuardianAssessmentStatus::Denied => GuardianApprovalReviewStatus::Denied,
+            v1::GuardianAssessmentStatus::Aborted => GuardianApprovalReviewStatus::Aborted,
+        },
+        risk_score: event.risk_score,
+        risk_level: event.risk_level.map(|level| match level {
+            v1::GuardianRiskLevel::Low => GuardianRiskLevel::Low,
+            v1::GuardianRiskLevel::Medium => GuardianRiskLevel::Medium,
+            v1::GuardianRiskLevel::High => GuardianRiskLevel::High,
+        }),
+        rationale: event.rationale.clone(),
+    };
+    let turn_id = event.turn_id.clone();
+    let target_item_id = event.id.clone();
+    let action = event.action.clone().unwrap_or_default();
+    let review_id = event.review_id.clone();
+    let started_at_ms = event.started_at_ms;
+    if event.status == v1::GuardianAssessmentStatus::InProgress {
+        return ServerNotification::ItemGuardianApprovalReviewStarted(
+            ItemGuardianApprovalReviewStartedNotification {
+                thread_id,
+                turn_id,
+                target_item_id,
+                review,
+                action,
+                review_id,
+                started_at_ms,
+            },
+        );
+    }
+    ServerNotification::ItemGuardianApprovalReviewCompleted(
+        ItemGuardianApprovalReviewCompletedNotification {
+            thread_id,
+            turn_id,
+            target_item_id,
+            review,
+            action,
+            review_id,
+            started_at_ms,
+            completed_at_ms: event.completed_at_ms,
+            decision_source: Some(GuardianDecisionSource::Agent),
+        },
+    )
+}

@@ -1,0 +1,91 @@
+//! An action as data: whole for the reviewer, short for clients.
+
+use codex_protocol::FileChange;
+use serde_json::{Value, json};
+
+use crate::gate::{CommandEffect, Effect, McpEffect, PatchEffect, SandboxPermissions};
+use crate::turn_settings::TurnSettings;
+
+/// What a reviewer decides about.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Action {
+    /// For the reviewer.
+    pub(crate) whole: Value,
+    /// For clients.
+    pub(crate) short: Value,
+}
+
+impl Action {
+    pub(crate) fn of(effect: &Effect, turn: &TurnSettings) -> Self {
+        match effect {
+            Effect::Command(command) => of_command(command),
+            Effect::Patch(patch) => of_patch(patch, turn),
+            Effect::Mcp(call) => of_mcp(call),
+        }
+    }
+}
+
+fn of_command(command: &CommandEffect) -> Action {
+    let (tool, source) = match command.tty {
+        Some(_) => ("exec_command", "unifiedExec"),
+        None => ("shell", "shell"),
+    };
+    let permissions = match command.permissions {
+        SandboxPermissions::UseDefault => "use_default",
+        SandboxPermissions::RequireEscalated => "require_escalated",
+        SandboxPermissions::WithAdditionalPermissions => "with_additional_permissions",
+    };
+    let line = shlex::try_join(command.argv.iter().map(String::as_str));
+    let line = line.unwrap_or_else(|_| command.argv.join(" "));
+    Action {
+        whole: json!({
+            "tool": tool,
+            "command": command.argv,
+            "cwd": command.cwd,
+            "sandbox_permissions": permissions,
+            "additional_permissions": command.additional,
+            "justification": command.justification,
+            "tty": command.tty,
+        }),
+        short: json!({
+            "type": "command", "tool": tool, "source": source, "command": line, "cwd": command.cwd,
+        }),
+    }
+}
+
+fn of_patch(patch: &PatchEffect, turn: &TurnSettings) -> Action {
+    let text = |(path, change): (&String, &FileChange)| match change {
+        FileChange::Add { content } => json!({"path": path, "add": content}),
+        FileChange::Delete { .. } => json!({"path": path, "delete": true}),
+        FileChange::Update {
+            unified_diff,
+            move_path,
+        } => json!({"path": path, "diff": unified_diff, "move_to": move_path}),
+    };
+    let changes: Vec<_> = patch.changes.iter().map(text).collect();
+    let files: Vec<_> = patch.changes.keys().collect();
+    Action {
+        whole: json!({
+            "tool": "apply_patch", "cwd": turn.cwd, "files": patch.touched,
+            "change_count": changes.len(), "patch": changes,
+        }),
+        short: json!({
+            "type": "applyPatch", "tool": "apply_patch", "cwd": turn.cwd, "files": files,
+            "change_count": changes.len(),
+        }),
+    }
+}
+
+fn of_mcp(call: &McpEffect) -> Action {
+    Action {
+        whole: json!({
+            "tool": "mcp_tool_call", "server": call.server, "tool_name": call.tool,
+            "arguments": call.arguments, "tool_title": call.title,
+            "tool_description": call.description, "annotations": call.annotations,
+        }),
+        short: json!({
+            "type": "mcpToolCall", "tool": "mcp_tool_call", "server": call.server,
+            "tool_name": call.tool, "toolName": call.tool,
+        }),
+    }
+}
