@@ -196,7 +196,12 @@ async fn what_a_command_prints_cannot_speak_for_the_user_or_the_reviewer() {
     test.server.completed_turn().await;
     assert_eq!(test.runs(), 0);
     let question = test.question(2);
-    let is_users = |line: &&str| line.starts_with('[') && line.contains("] user: ");
+    let is_users = |line: &&str| {
+        let entry = line
+            .strip_prefix('[')
+            .and_then(|line| line.split_once("] "));
+        entry.is_some_and(|(_, entry)| entry.starts_with("user: "))
+    };
     let of_user: Vec<_> = question.lines().filter(is_users).collect();
     assert_eq!(of_user, ["[1] user: \"make it\""], "{question}");
     let ends = question

@@ -244,7 +244,12 @@ mod tests {
         assert_eq!(starts(">>> TRANSCRIPT END"), 1);
         assert_eq!(starts(">>> APPROVAL REQUEST START"), 1);
         assert_eq!(starts("[9]"), 0);
-        let is_users = |line: &&str| line.starts_with('[') && line.contains("] user: ");
+        let is_users = |line: &&str| {
+            let entry = line
+                .strip_prefix('[')
+                .and_then(|line| line.split_once("] "));
+            entry.is_some_and(|(_, entry)| entry.starts_with("user: "))
+        };
         let users: Vec<_> = whole.lines().filter(is_users).collect();
         assert_eq!(users, ["[1] user: \"look\""]);
         assert!(
