@@ -224,8 +224,8 @@ mod tests {
                 "readOnlyHint": true, "duration": duration, "result":
                 {"content": [{"type": "text", "text": "no"}], "structuredContent": {"k": 1}, "isError": true}}),
             json!({"type": "mcpToolCall", "id": "m", "server": "s", "tool": "t", "arguments": {"a": 1}, "status": "failed",
-                "result": {"content": [{"type": "text", "text": "no"}], "structuredContent": {"k": 1}}, "error": null,
-                "durationMs": 3}),
+                "readOnlyHint": true, "result": {"content": [{"type": "text", "text": "no"}], "structuredContent": {"k": 1}},
+                "error": null, "durationMs": 3}),
         );
         shown(
             json!({"type": "McpToolCall", "id": "m", "server": "s", "tool": "t", "arguments": null, "status": "failed",

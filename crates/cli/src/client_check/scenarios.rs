@@ -13,7 +13,7 @@ macro_rules! scenario {
 }
 
 /// All of them, by name.
-pub(super) const READY_SCENARIOS: [ReadyScenario; 20] = [
+pub(super) const READY_SCENARIOS: [ReadyScenario; 21] = [
     scenario!("approve-command"),
     scenario!("approve-patch"),
     scenario!("ask-for-more"),
@@ -34,6 +34,7 @@ pub(super) const READY_SCENARIOS: [ReadyScenario; 20] = [
     scenario!("stall"),
     scenario!("tour"),
     scenario!("usage-limit"),
+    scenario!("websocket"),
 ];
 
 #[cfg(test)]
