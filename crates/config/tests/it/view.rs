@@ -21,12 +21,13 @@ fn every_known_key_is_shown() {
         "shell_environment_policy",
         "features",
         "model_providers",
+        "traces",
     ];
     expected.sort_unstable();
     let mut sorted = set.clone();
     sorted.sort_unstable();
     assert_eq!(sorted, expected);
-    assert_eq!(config.len(), 87);
+    assert_eq!(config.len(), 88);
     assert_eq!(
         config["features"],
         json!({

@@ -9,6 +9,7 @@ mod page;
 mod places;
 mod steps;
 
+use std::collections::VecDeque;
 use std::fmt;
 
 use codex_rollout_trace::model::RolloutTrace;
@@ -130,12 +131,14 @@ impl RunComparison {
 /// The first difference of two runs; none when they did the same.
 #[must_use]
 pub fn diff_traces(left: &RolloutTrace, right: &RolloutTrace) -> Option<Divergence> {
-    let differences = RunComparison::of(left, right).differences();
+    let mut firsts = RunComparison::of(left, right).differences();
+    // Those of an agent are in order; the end of a turn that was cut has no event of its own.
+    firsts.dedup_by(|next, first| next.agent == first.agent);
     let seq = |divergence: &Divergence| {
         let steps = [&divergence.left, &divergence.right];
         steps.into_iter().flatten().map(|step| step.seq).min()
     };
-    differences.into_iter().min_by_key(seq)
+    firsts.into_iter().min_by_key(seq)
 }
 
 /// Aligns the steps of two runs. Those that differ at one place are paired if they are of one kind.
@@ -149,23 +152,25 @@ fn pairs(left: Vec<RunStep>, right: Vec<RunStep>) -> Vec<StepPair> {
     let (mut left, mut right) = (left.into_iter(), right.into_iter());
     let mut rows = Vec::new();
     for section in sections {
-        let mut old = left.by_ref().take(section.old.len()).peekable();
-        let mut new = right.by_ref().take(section.new.len()).peekable();
-        loop {
-            let is_pair = match (old.peek(), new.peek()) {
-                (None, None) => break,
+        let mut old: VecDeque<_> = left.by_ref().take(section.old.len()).collect();
+        let mut new: VecDeque<_> = right.by_ref().take(section.new.len()).collect();
+        while !old.is_empty() || !new.is_empty() {
+            let is_pair = match (old.front(), new.front()) {
                 (Some(old), Some(new)) => old.kind() == new.kind(),
                 _ => false,
             };
-            let left = old.next();
+            // A step that has a counterpart later waits for it.
+            let waits = old
+                .front()
+                .is_none_or(|old| !is_pair && new.iter().any(|new| new.kind() == old.kind()));
             rows.push(StepPair {
                 is_same: section.is_equal,
-                right: if is_pair || left.is_none() {
-                    new.next()
+                left: if waits { None } else { old.pop_front() },
+                right: if waits || is_pair {
+                    new.pop_front()
                 } else {
                     None
                 },
-                left,
             });
         }
     }
