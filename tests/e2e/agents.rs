@@ -267,7 +267,7 @@ async fn an_agent_is_recorded_in_the_bundle_of_its_parent() {
 
 /// Whether the notice of an agent still reaches the ending turn of its parent is different every time, and recorded.
 #[tokio::test]
-#[ignore = "its scripted messages share an id, which the protocol observer refuses"]
+#[ignore = "fails in one of twenty runs: a replay can take a notice in another request than recorded"]
 async fn agents_that_end_with_the_turns_of_their_parent_replay() {
     let mut traced = Traced::start(&[]).await;
     let parent = traced.thread().await;
@@ -277,6 +277,9 @@ async fn agents_that_end_with_the_turns_of_their_parent_replay() {
         traced.model.push(HttpReply::stream(&sse::items(&[spawn])));
         traced.model.push(answer_with(&format!("started {round}")));
         traced.model.push_for_agent(answer_with("made"));
+        // To the request with the notice, if there is one.
+        let noticed = answer_with(&format!("noticed {round}"));
+        traced.model.always(noticed);
         traced.begin(&parent).await;
         until_both_ended(&mut traced.server).await;
     }
