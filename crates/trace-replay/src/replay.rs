@@ -127,27 +127,14 @@ pub async fn replay(
     );
     let state = Arc::new(state);
     let tools = RecordedTools::new(Arc::clone(&state), settings.has_mcp_servers);
-    let thread_ids = script.new_threads();
     let clock = ReplayClock::new(
         Arc::clone(&timeline),
         &settings.time_zone,
         options.live.is_some(),
     );
+    let ids = ReplayIds::new(script.new_threads());
     let model = RecordedModel::new(Arc::clone(&state), provider);
-    let ports = Ports {
-        model: Arc::new(ProviderModel::new(
-            Arc::new(model),
-            Arc::new(ModelCatalog::bundled()),
-        )),
-        clock: Arc::new(clock),
-        ids: Arc::new(ReplayIds::new(thread_ids)),
-        processes: match &options.live {
-            Some(live) => Arc::clone(&live.processes),
-            None => Arc::new(NoProcesses),
-        },
-        mcp: None,
-        writer: RolloutWriter::start()?,
-    };
+    let ports = ports(model, clock, ids, options.live.as_ref())?;
     let mut config = config(settings.into_config(home.path()), &script, tools);
     if let Some(live) = &options.live {
         config.environment = Arc::clone(&live.environment);
@@ -177,22 +164,47 @@ pub async fn replay(
         _ => None,
     };
     session.abort();
-    let requests = state.compared();
-    Ok(match (state.take_end(), ended) {
-        (Some(EarlyEnd::Difference(difference)), _) => Outcome::Different(difference),
-        (Some(EarlyEnd::Unreadable(reason)), _) => Outcome::Stopped(reason),
-        (None, true) => {
-            let is_damaged = script.is_damaged || state.is_damaged();
-            let replayed = Replayed {
-                requests,
-                is_damaged,
-            };
-            match answer {
-                Some(answer) => Outcome::Continued(replayed, answer),
-                None => Outcome::Same(replayed),
-            }
-        }
-        (None, false) => Outcome::Stopped(stop_reason(&state, &timeline)),
+    if let Some(end) = early_end(&state) {
+        return Ok(end);
+    }
+    if !ended {
+        return Ok(Outcome::Stopped(stop_reason(&state, &timeline)));
+    }
+    let replayed = Replayed {
+        requests: state.compared(),
+        is_damaged: script.is_damaged || state.is_damaged(),
+    };
+    Ok(match answer {
+        Some(answer) => Outcome::Continued(replayed, answer),
+        None => Outcome::Same(replayed),
+    })
+}
+
+/// What the engine uses in a replay.
+fn ports(
+    model: RecordedModel,
+    clock: ReplayClock,
+    ids: ReplayIds,
+    live: Option<&LiveTools>,
+) -> Result<Ports, ReplayFailure> {
+    let catalog = Arc::new(ModelCatalog::bundled());
+    Ok(Ports {
+        model: Arc::new(ProviderModel::new(Arc::new(model), catalog)),
+        clock: Arc::new(clock),
+        ids: Arc::new(ids),
+        processes: match live {
+            Some(live) => Arc::clone(&live.processes),
+            None => Arc::new(NoProcesses),
+        },
+        mcp: None,
+        writer: RolloutWriter::start()?,
+    })
+}
+
+fn early_end(state: &ReplayState) -> Option<Outcome> {
+    state.take_end().map(|end| match end {
+        EarlyEnd::Difference(difference) => Outcome::Different(difference),
+        EarlyEnd::Unreadable(reason) => Outcome::Stopped(reason),
     })
 }
 
