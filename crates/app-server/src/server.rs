@@ -49,6 +49,7 @@ impl AppServer {
         let own_requests = Arc::<OpenRequests>::default();
         let server = Arc::new(Self {
             client_hooks: Arc::new(ClientHookRegistry::new(Arc::clone(&own_requests))),
+            outlines: Outlines::of_home(host.store().home()),
             host,
             state,
             assumes_newer: AtomicBool::new(false),
@@ -58,7 +59,6 @@ impl AppServer {
             questions: Mutex::default(),
             watcher: Mutex::default(),
             broadcasts: Notify::new(),
-            outlines: Outlines::default(),
             is_ending: AtomicBool::new(false),
         });
         let weak = Arc::downgrade(&server);

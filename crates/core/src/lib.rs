@@ -54,7 +54,7 @@ pub use mcp::RequiredServersFailed;
 pub use ports::*;
 pub use review::{review_hint, review_text};
 pub use standalone::{StandaloneCommand, StandaloneCommands, StandaloneError};
-pub use stored_thread::StoredThread;
+pub use stored_thread::{NeededLines, StoredThread};
 pub use thread::{
     BackgroundTerminal, McpServerUnavailable, NewTurn, Sample, SampleError, SettingsError,
     SpawnedAgent, StartError, StartTurnError, StartedThread, SteerError, TaskKind, Thread,

@@ -7,9 +7,15 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use codex_protocol::{RolloutItem, RolloutLine, SessionMeta};
-use codex_rollout::{LoadedRollout, RolloutLoadError, ScannedLine, scan};
+use codex_rollout::{
+    LineSelection, LoadedRollout, RolloutLoadError, ScannedLine, scan, scan_selection,
+};
 
 use crate::history::UnfinishedLines;
+
+mod needed_lines;
+
+pub use needed_lines::NeededLines;
 
 /// A stored thread, read as far as the engine needs it.
 #[derive(Debug)]
@@ -29,27 +35,32 @@ pub struct StoredThread {
 }
 
 impl StoredThread {
-    /// Reads the file of a thread up to `end`. `also` is called with every line, so the file is read only
-    /// once.
+    /// Reads the file of a thread up to `end`, or the selected lines of it. `also` is called with every line, so the
+    /// file is read only once.
     ///
     /// # Errors
     /// The file cannot be read or has no thread id.
     pub fn read(
         path: &Path,
         end: Option<u64>,
+        selection: Option<&LineSelection>,
         mut also: impl FnMut(ScannedLine<'_>),
     ) -> Result<Self, RolloutLoadError> {
         let end = end.unwrap_or(u64::MAX);
         let size = path.metadata().map_or(0, |metadata| metadata.len());
         let mut reader = StoredThreadReader::default();
-        let length = scan(path, |line| {
+        let take = |line: ScannedLine<'_>| {
             if line.offset() >= end {
                 return ControlFlow::Break(());
             }
             reader.take(line);
             also(line);
             ControlFlow::Continue(())
-        })?;
+        };
+        let length = match selection {
+            Some(selection) => scan_selection(path, selection, take)?,
+            None => scan(path, take)?,
+        };
         let meta = reader.meta.ok_or(RolloutLoadError::NoMeta)?;
         let unfinished = reader.unfinished;
         Ok(Self {
@@ -160,6 +171,13 @@ impl RawLines {
         }
     }
 
+    /// Drops the lines so far, because a compaction replaces what they make.
+    fn clear(&mut self) {
+        self.chunks.clear();
+        self.count = 0;
+        self.settings.at = 0;
+    }
+
     fn read(self) -> impl Iterator<Item = RolloutItem> {
         let (settings, tokens) = (read_line(&self.settings.line), read_line(&self.tokens.line));
         let at = self.settings.at;
@@ -219,9 +237,24 @@ impl StoredThreadReader {
             }
             ("event_msg", Some(kind))
                 if kind != "thread_rolled_back" && kind != "undo_completed" => {}
+            ("compacted", _) => {
+                if replaces_history(line) {
+                    lines.clear();
+                }
+                lines.push(bytes);
+            }
             _ => lines.push(bytes),
         }
     }
+}
+
+/// Whether a compaction has the history after it, so that earlier lines do not matter. Those of older programs do not.
+fn replaces_history(line: ScannedLine<'_>) -> bool {
+    let member = b"\"replacement_history\"";
+    memchr::memmem::find(line.bytes(), member).is_some()
+        && line.read().is_some_and(|line| {
+            matches!(line.item, RolloutItem::Compacted(compacted) if compacted.replacement_history.is_some())
+        })
 }
 
 /// Whether a token count is empty, as before the first response.
@@ -254,7 +287,7 @@ mod tests {
     fn less_is_read_and_it_comes_to_the_same() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), LINES).unwrap();
-        let stored = StoredThread::read(file.path(), None, |_| {}).unwrap();
+        let stored = StoredThread::read(file.path(), None, None, |_| {}).unwrap();
         assert_eq!(stored.length, (LINES.len() - "{\"torn".len()) as u64);
         let StoredLines::Raw(unread) = &stored.lines else {
             panic!("all lines were read");
@@ -275,5 +308,45 @@ mod tests {
         assert_eq!(all.previous_model.as_deref(), Some("new"));
         assert_eq!(all.usage.info, few.usage.info);
         assert!(few.usage.info.is_some());
+    }
+
+    #[test]
+    fn only_needed_lines_are_read_and_it_comes_to_the_same() {
+        let compacted = r#"{"timestamp":"t","type":"compacted","payload":{"message":"m","replacement_history":[{"type":"message","role":"user","content":[{"type":"input_text","text":"kept"}]}]}}"#;
+        let lines: Vec<&str> = LINES.lines().collect();
+        let turn = lines[1].replace("\"1\"", "\"2\"");
+        // A compaction in the middle of the first turn, or after it; a second turn begins or not.
+        for (at, is_running) in [(4, false), (4, true), (8, false), (8, true)] {
+            let mut lines = lines.clone();
+            lines.insert(at, compacted);
+            if is_running {
+                lines.insert(lines.len() - 3, &turn);
+            }
+            let file = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(file.path(), lines.join("\n")).unwrap();
+            let mut needed = NeededLines::default();
+            let all = StoredThread::read(file.path(), None, None, |line| needed.take(line));
+            let selection = needed.selection([]).unwrap();
+            assert!(selection.rest > 0);
+            let few = StoredThread::read(file.path(), None, Some(&selection), |_| {});
+            let (all, few) = (all.unwrap(), few.unwrap());
+            assert_eq!(all.meta, few.meta);
+            assert_eq!(all.length, few.length);
+            assert_eq!(all.unfinished.is_some(), few.unfinished.is_some());
+            let policy = TruncationPolicy {
+                mode: TruncationMode::Bytes,
+                limit: 100,
+            };
+            let whole = codex_rollout::load(file.path()).unwrap().items;
+            let of = |lines: Vec<RolloutItem>| Conversation::rebuilt(lines, policy);
+            let expected = of(whole);
+            for lines in [all.lines, few.lines] {
+                let found = of(lines.into_iter().collect());
+                assert_eq!(expected.history.len(), found.history.len());
+                assert_eq!(expected.reference, found.reference);
+                assert_eq!(expected.previous_model, found.previous_model);
+                assert_eq!(expected.usage.info, found.usage.info);
+            }
+        }
     }
 }

@@ -40,5 +40,5 @@ pub use message_history::{MessageHistoryState, add_message, message_at, message_
 pub use names::{name_of, set_name};
 pub use path::{RolloutPath, SESSIONS, parse_file_name};
 pub use persist::{PersistedDetail, is_persisted, reduced};
-pub use scan::{ScannedLine, scan, scan_segment};
+pub use scan::{LineSelection, ScannedLine, scan, scan_segment, scan_selection};
 pub use writer::{RolloutWriter, WriteObserver};

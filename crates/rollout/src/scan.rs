@@ -18,6 +18,8 @@ const LINE_LIMIT: usize = 256 * 1024 * 1024;
 
 /// The size of one read.
 const BUFFER: usize = 256 * 1024;
+/// The size of the first read of a segment, which is often a single line.
+const FIRST_READ: usize = 32 * 1024;
 
 /// A non-blank line.
 #[derive(Clone, Copy, Debug)]
@@ -113,6 +115,40 @@ pub fn scan_segment(
     scan_chain(chain, segment, take).map(drop)
 }
 
+/// Some lines of a file, and everything from an offset on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineSelection {
+    /// The offsets of lines before `rest`, ascending.
+    pub lines: Vec<u64>,
+    /// The offset of the first of the other lines.
+    pub rest: u64,
+}
+
+/// Like `scan`, with the selected lines only.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn scan_selection(
+    path: &Path,
+    selection: &LineSelection,
+    mut take: impl FnMut(ScannedLine<'_>) -> ControlFlow<()>,
+) -> Result<u64, RolloutLoadError> {
+    let scanned = RolloutChain::open(path).and_then(|chain| {
+        for offset in &selection.lines {
+            scan_segment(&chain, *offset..u64::MAX, |line| {
+                let _ = take(line);
+                ControlFlow::Break(())
+            })?;
+        }
+        scan_chain(&chain, selection.rest..u64::MAX, take)
+    });
+    let scanned = scanned.map_err(|source| RolloutLoadError::Io {
+        path: path.to_owned(),
+        source,
+    });
+    scanned.map(|(whole, _)| whole)
+}
+
 /// Returns the end of the last whole line, and whether all lines were blank.
 fn scan_chain(
     chain: &RolloutChain,
@@ -141,7 +177,7 @@ fn scan_lines(
     begin: u64,
     mut take: impl FnMut(ScannedLine<'_>) -> ControlFlow<()>,
 ) -> io::Result<(u64, bool)> {
-    let mut buffer = vec![0; BUFFER];
+    let mut buffer = vec![0; FIRST_READ];
     // `buffer[taken..filled]` is read but not yet passed on; its first byte is at `offset`.
     let (mut taken, mut filled, mut offset) = (0, 0, begin);
     // The number of discarded bytes of a line that is too long.
@@ -153,7 +189,7 @@ fn scan_lines(
             filled = 0;
         }
         if filled == buffer.len() {
-            buffer.resize(filled * 2, 0);
+            buffer.resize((filled * 2).max(BUFFER), 0);
         }
         // The older bytes contain no line end, so only the new ones are searched.
         let before = filled;
@@ -176,6 +212,9 @@ fn scan_lines(
             if line.is_some_and(|line| take(line).is_break()) {
                 return Ok((offset, is_blank));
             }
+        }
+        if buffer.len() < BUFFER {
+            buffer.resize(BUFFER, 0);
         }
         buffer.copy_within(taken..filled, 0);
         (taken, filled) = (0, filled - taken);

@@ -509,8 +509,16 @@ async fn source(
             Some(cut) => cut.place(&path, server.outlines())?,
             None => None,
         };
-        let read = read_to_load(&path, shown, ids, end).map_err(|error| unreadable(&path, &error));
-        let (history, stored) = read?;
+        // The turns need all lines.
+        let selection = match (shown, end) {
+            (TurnsShown::WithoutTurns, None) => {
+                let outline = server.outlines().get(&path).ok();
+                outline.and_then(|outline| outline.lines_to_load())
+            }
+            _ => None,
+        };
+        let read = read_to_load(&path, shown, ids, end, selection.as_ref());
+        let (history, stored) = read.map_err(|error| unreadable(&path, &error))?;
         Ok(LoadSource {
             path,
             history,

@@ -32,7 +32,7 @@ mod turn;
 mod turn_end;
 mod turns;
 
-pub(crate) use byte_ranges::{ByteRanges, FilePart, TurnRange, lines_of_others, parts};
+pub(crate) use byte_ranges::{ByteRanges, FilePart, StoredRange, TurnRanges};
 use consumer::Consumer;
 pub(crate) use notifications::{Audience, Notifications, usage as wire_usage};
 use state::{Counters, EventContext};
@@ -403,13 +403,19 @@ impl<C: Consumer> Fold<C> {
         end: TurnEnd,
     ) {
         let position = match id.filter(|id| !id.is_empty()) {
-            Some(id) => self.position_of(id),
+            Some(id) => {
+                let is_here = self.turns.iter().rev().any(|turn| turn.id == id);
+                if !is_here && self.consumer.turn_missing(id) {
+                    return;
+                }
+                self.position_of(id)
+            }
             None => self.turns.iter().rposition(|turn| turn.is_open),
         };
         let Some(position) = position else {
             return;
         };
-        self.consumer.turn_changed(position);
+        self.consumer.turn_changed(self.earlier.count + position);
         if self.turns[position].status == TurnStatus::Interrupted {
             return;
         }
@@ -488,10 +494,15 @@ impl<C: Consumer> Fold<C> {
         self.leave_turn();
         self.entered = None;
         let dropped = usize::try_from(turns).unwrap_or(usize::MAX);
+        let is_known = dropped <= self.turns.len() || self.earlier.count == 0;
+        let Some(numbered) = self.earlier.numbered.filter(|_| is_known) else {
+            return self.consumer.earlier_turns_cut();
+        };
         let left = self.turns.len().saturating_sub(dropped);
         self.turns.truncate(left);
-        self.consumer.turns_cut(left);
-        self.counters.items = self.turns.iter().map(FoldedTurn::numbered).sum();
+        self.consumer.turns_cut(self.earlier.count + left);
+        let own: usize = self.turns.iter().map(FoldedTurn::numbered).sum();
+        self.counters.items = numbered + own;
     }
 }
 

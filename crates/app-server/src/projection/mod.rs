@@ -22,8 +22,8 @@ mod usage_limits;
 mod warning;
 
 pub(crate) use fold::{
-    Audience, ByteRanges, FilePart, Fold, ItemIds, Notifications, PackTurns, TurnRange, Turns,
-    lines_of_others, parts, wire_usage,
+    Audience, ByteRanges, FilePart, Fold, ItemIds, Notifications, PackTurns, StoredRange,
+    TurnRanges, Turns, wire_usage,
 };
 pub(crate) use hook::{engine_hook_event, hook_metadata, wire_hook_event};
 pub(crate) use item::{engine_input, id_of, preview_of_message};

@@ -8,7 +8,7 @@ use codex_protocol::{
     EventMsg, RawRolloutLine, ReasoningEffort, RolloutItem, SessionMeta, ThreadLimits,
     TokenCountEvent, TokenUsageInfo, TurnItem,
 };
-use codex_rollout::{RolloutLoadError, ScannedLine, scan};
+use codex_rollout::{LineSelection, RolloutLoadError, ScannedLine, scan};
 use codex_thread_store::preview_of;
 use serde::Deserialize;
 
@@ -60,8 +60,8 @@ pub(crate) fn read_history(path: &Path, ids: ItemIds) -> Result<StoredHistory, R
     reader.finish()
 }
 
-/// Reads the file of a thread that is about to be loaded, up to `end` if given: the data for clients and for the
-/// engine.
+/// Reads the file of a thread that is about to be loaded, up to `end` or the selected lines if given: the data for
+/// clients and for the engine.
 ///
 /// # Errors
 /// The file cannot be read or has no thread id.
@@ -70,9 +70,10 @@ pub(crate) fn read_to_load(
     shown: TurnsShown,
     ids: ItemIds,
     end: Option<u64>,
+    selection: Option<&LineSelection>,
 ) -> Result<(StoredHistory, StoredThread), RolloutLoadError> {
     let mut reader = HistoryReader::new(shown, ids);
-    let stored = StoredThread::read(path, end, |line| reader.take(line))?;
+    let stored = StoredThread::read(path, end, selection, |line| reader.take(line))?;
     Ok((reader.finish()?, stored))
 }
 
@@ -180,7 +181,7 @@ struct TurnContextSettings {
 }
 
 /// The preview, if the line is a message of the user.
-fn preview(item: &RolloutItem) -> Option<String> {
+pub(super) fn preview(item: &RolloutItem) -> Option<String> {
     let RolloutItem::EventMsg(event) = item else {
         return None;
     };

@@ -2,67 +2,135 @@
 //! of those turns.
 //!
 //! It is made by the same fold as the turns themselves, from lines without their large members, so that one pass over
-//! the file parses little JSON. The outlines of recently paged threads are kept while their files do not change.
+//! the file parses little JSON. When lines were added to the file, only the last turns are read again. The outlines of
+//! recently used threads are kept in memory, and those of large files in the home folder ([`OutlineFolder`]).
 
-use std::collections::VecDeque;
-use std::fs::Metadata;
 use std::io;
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::SystemTime;
 
+use codex_core::NeededLines;
 use codex_protocol::{AgentMessageEvent, EventMsg, RolloutItem, UserMessageEvent};
-use codex_rollout::{RolloutChain, ScannedLine, scan_segment};
-use parking_lot::Mutex;
+use codex_rollout::{LineSelection, RolloutChain, ScannedLine, scan_segment};
 
-use super::history::{makes_turns, milliseconds};
-use crate::projection::{
-    ByteRanges, FilePart, Fold, ItemIds, TurnRange, Turns, lines_of_others, parts,
-};
+use super::history::{makes_turns, milliseconds, preview};
+use crate::projection::{ByteRanges, FilePart, Fold, ItemIds, TurnRanges, Turns};
 
-/// The number of outlines that are kept.
-const KEPT: usize = 8;
+mod folder;
+mod kept;
+mod version;
+
+pub(crate) use kept::Outlines;
+use version::FileVersion;
+
 /// An event names its turn within this number of bytes.
 const HEAD: usize = 512;
+/// The number of last turns that are read again when lines were added, because these may belong to one of them. Turns
+/// before the last one are only read again up to this size.
+const REREAD_TURNS: usize = if cfg!(test) { 2 } else { 8 };
+const REREAD_BYTES: u64 = 1024 * 1024;
 
 /// The byte ranges of all turns.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Outline {
     file: PathBuf,
+    version: FileVersion,
     /// The length of the file, including the files that it continues.
     length: u64,
-    ranges: Vec<TurnRange>,
+    /// The offset of the last line, which may be incomplete.
+    last_line: u64,
+    ranges: TurnRanges,
+    needed: NeededLines,
+    /// The line with the preview.
+    preview: Option<u64>,
 }
 
 impl Outline {
     /// Reads an open thread.
-    fn read(path: &Path, chain: &RolloutChain) -> io::Result<Self> {
-        let length = chain.length()?;
-        let mut fold = Fold::new(ByteRanges::default());
-        scan_segment(chain, 0..length, |line| {
+    fn read(path: &Path, version: FileVersion, chain: &RolloutChain) -> io::Result<Self> {
+        let empty = || Self {
+            file: path.to_owned(),
+            version,
+            length: 0,
+            last_line: 0,
+            ranges: TurnRanges::default(),
+            needed: NeededLines::default(),
+            preview: None,
+        };
+        let fold = Fold::new(ByteRanges::default());
+        if let Some(outline) = empty().scan(chain, (0, fold), TurnsInMemory::Last)? {
+            return Ok(outline);
+        }
+        let fold = Fold::new(ByteRanges::default());
+        let outline = empty().scan(chain, (0, fold), TurnsInMemory::All)?;
+        outline.ok_or_else(|| io::Error::other("the turns of the thread cannot be found"))
+    }
+
+    /// Continues with the lines that were added to the file. None if they concern older turns.
+    fn extended(mut self, version: FileVersion, chain: &RolloutChain) -> io::Result<Option<Self>> {
+        let Some(position) = self.turn_to_reread() else {
+            return Ok(None);
+        };
+        let begin = self.ranges.beginning_of(position).unwrap_or_default();
+        let turn = self.ranges.ids().nth(position).map(str::to_owned);
+        let ranges = std::mem::take(&mut self.ranges);
+        let fold = Fold::continuing(ranges, position, self.last_line);
+        self.version = version;
+        let extended = self.scan(chain, (begin, fold), TurnsInMemory::Last)?;
+        let is_same = |outline: &Self| outline.ranges.ids().nth(position) == turn.as_deref();
+        Ok(extended.filter(is_same))
+    }
+
+    fn turn_to_reread(&self) -> Option<usize> {
+        let last = self.ranges.len().checked_sub(1)?;
+        let is_near = |position: &usize| {
+            let begin = self.ranges.beginning_of(*position);
+            begin.is_some_and(|begin| self.length.saturating_sub(begin) <= REREAD_BYTES)
+        };
+        let near = (self.ranges.len().saturating_sub(REREAD_TURNS)..last).find(is_near);
+        Some(near.unwrap_or(last))
+    }
+
+    /// Reads the lines from an offset on. None if a turn is missing in the fold.
+    fn scan(
+        mut self,
+        chain: &RolloutChain,
+        (begin, mut fold): (u64, Fold<ByteRanges>),
+        in_memory: TurnsInMemory,
+    ) -> io::Result<Option<Self>> {
+        self.length = chain.length()?;
+        scan_segment(chain, begin..self.length, |line| {
+            self.needed.take(line);
+            self.last_line = line.offset();
             if !is_plain_end(&fold, line)
                 && let Some((now, item)) = read(line)
             {
+                if self.preview.is_none() && preview(&item).is_some() {
+                    self.preview = Some(line.offset());
+                }
                 fold.apply_stored_at(line.offset(), now, &bare(item));
+                if in_memory == TurnsInMemory::Last {
+                    fold.keep_last_turns();
+                }
             }
             ControlFlow::Continue(())
         })?;
-        Ok(Self {
-            file: path.to_owned(),
-            length,
-            ranges: fold.into_ranges(),
-        })
+        Ok(fold.into_ranges().map(|ranges| Self { ranges, ..self }))
     }
 
     /// The ids of the turns, in their order.
     pub(crate) fn ids(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.ranges.iter().map(|range| range.turn.as_str())
+        self.ranges.ids()
     }
 
     /// The start of a turn, if there is one at this position.
     pub(crate) fn beginning_of(&self, position: usize) -> Option<u64> {
-        self.ranges.get(position).map(TurnRange::begin)
+        self.ranges.beginning_of(position)
+    }
+
+    /// The lines that loading the thread without its turns needs; none if it is the whole file.
+    pub(crate) fn lines_to_load(&self) -> Option<LineSelection> {
+        self.needed.selection(self.preview)
     }
 
     /// A range of turns. Only their lines are read.
@@ -71,12 +139,16 @@ impl Outline {
     /// The file cannot be read.
     pub(crate) fn turns(&self, wanted: Range<usize>, ids: ItemIds) -> io::Result<Turns> {
         let chain = RolloutChain::open(&self.file)?;
-        let foreign = lines_of_others(&self.ranges, wanted.clone());
+        let foreign = self.ranges.lines_of_others(&wanted);
         let mut fold = Fold::new(()).with_ids(ids);
-        for part in parts(&self.ranges, wanted) {
+        for part in self.ranges.parts(wanted) {
             let lines = match part {
-                FilePart::Turn(range, begin, end) => {
-                    fold.go_to(range.counters());
+                FilePart::Turn {
+                    counters,
+                    begin,
+                    end,
+                } => {
+                    fold.go_to(counters);
                     begin..end.unwrap_or(self.length)
                 }
                 FilePart::Line(begin) => {
@@ -91,13 +163,21 @@ impl Outline {
                     fold.apply_stored(now, &item);
                 }
                 match part {
-                    FilePart::Turn(..) => ControlFlow::Continue(()),
+                    FilePart::Turn { .. } => ControlFlow::Continue(()),
                     FilePart::Line(_) => ControlFlow::Break(()),
                 }
             })?;
         }
         Ok(fold.into_turns())
     }
+}
+
+/// Which turns the fold keeps while an outline is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TurnsInMemory {
+    /// The last ones, which is enough for most threads.
+    Last,
+    All,
 }
 
 /// A relevant line and its time.
@@ -147,51 +227,6 @@ fn turn_of(line: ScannedLine<'_>) -> Option<&str> {
     let begin = memchr::memmem::find(head, member)? + member.len();
     let end = begin + memchr::memchr(b'"', &head[begin..])?;
     std::str::from_utf8(&head[begin..end]).ok()
-}
-
-/// Recently used outlines.
-#[derive(Debug, Default)]
-pub(crate) struct Outlines(Mutex<VecDeque<(OutlineKey, Arc<Outline>)>>);
-
-/// Identifies one state of a file.
-#[derive(Debug, PartialEq, Eq)]
-struct OutlineKey {
-    length: u64,
-    modified: Option<SystemTime>,
-}
-
-impl OutlineKey {
-    fn of(metadata: &Metadata) -> Self {
-        Self {
-            length: metadata.len(),
-            modified: metadata.modified().ok(),
-        }
-    }
-}
-
-impl Outlines {
-    /// The current outline of a file, read again only if the file has changed.
-    ///
-    /// # Errors
-    /// The file cannot be read.
-    pub(crate) fn get(&self, path: &Path) -> io::Result<Arc<Outline>> {
-        let stamp = OutlineKey::of(&path.metadata()?);
-        let known = self.take(path).filter(|(known, _)| *known == stamp);
-        let outline = match known {
-            Some((_, outline)) => outline,
-            None => Arc::new(Outline::read(path, &RolloutChain::open(path)?)?),
-        };
-        let mut kept = self.0.lock();
-        kept.truncate(KEPT - 1);
-        kept.push_front((stamp, Arc::clone(&outline)));
-        Ok(outline)
-    }
-
-    fn take(&self, path: &Path) -> Option<(OutlineKey, Arc<Outline>)> {
-        let mut kept = self.0.lock();
-        let known = kept.iter().position(|(_, outline)| outline.file == path)?;
-        kept.remove(known)
-    }
 }
 
 #[cfg(test)]

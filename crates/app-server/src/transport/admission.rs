@@ -8,7 +8,7 @@ use hyper::StatusCode;
 use tokio::sync::Semaphore;
 
 use super::auth::Auth;
-use super::peer::{Peer, PeerVerdict};
+use super::peer::{Peer, PeerInspector, PeerVerdict};
 
 /// The delay of the reply to a wrong token.
 const WRONG_TOKEN: Duration = Duration::from_millis(250);
@@ -20,6 +20,7 @@ const GUESSES: usize = 16;
 pub(super) struct Admission {
     auth: Option<Arc<Auth>>,
     guesses: Arc<Semaphore>,
+    peers: Arc<PeerInspector>,
 }
 
 /// Why a client is refused: the status and text of the reply.
@@ -34,6 +35,7 @@ impl Admission {
         Self {
             auth: auth.map(Arc::new),
             guesses: Arc::new(Semaphore::new(GUESSES)),
+            peers: Arc::default(),
         }
     }
 
@@ -47,8 +49,7 @@ impl Admission {
         if self.auth.is_none() && peer.has_names() && !host.is_none_or(is_own_name) {
             return Err(forbidden("`Host` has to be an address or `localhost`"));
         }
-        let verdict = tokio::task::spawn_blocking(move || peer.verdict()).await;
-        match verdict.unwrap_or(PeerVerdict::Unknown) {
+        match self.peers.verdict(peer).await {
             PeerVerdict::Free => {}
             PeerVerdict::Confined => {
                 return Err(forbidden("a program in a sandbox may not connect"));

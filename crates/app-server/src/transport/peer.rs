@@ -7,6 +7,9 @@
 
 use std::net::SocketAddr;
 
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
 /// The other end of a connection.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(
@@ -49,117 +52,226 @@ pub(super) enum PeerVerdict {
 }
 
 impl Peer {
-    /// Inspects the processes of the machine, which takes time.
-    #[cfg(target_os = "linux")]
-    pub(super) fn verdict(self) -> PeerVerdict {
-        linux::verdict(self)
-    }
-
-    /// Other systems do not report the process of a connection.
-    #[cfg(not(target_os = "linux"))]
-    pub(super) fn verdict(self) -> PeerVerdict {
-        PeerVerdict::Free
-    }
-
     /// Whether the peer uses a host name, which may be forged.
     pub(super) fn has_names(self) -> bool {
         matches!(self, Self::Tcp { .. })
     }
 }
 
+/// Inspects peers. The processes of the machine are searched once for all peers that wait at that time, because many
+/// clients may connect at once and a search takes milliseconds.
+#[derive(Debug, Default)]
+pub(super) struct PeerInspector {
+    waiting: Mutex<Vec<WaitingPeer>>,
+    search: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug)]
+struct WaitingPeer {
+    peer: Peer,
+    reply: oneshot::Sender<PeerVerdict>,
+}
+
+impl PeerInspector {
+    pub(super) async fn verdict(&self, peer: Peer) -> PeerVerdict {
+        let (reply, mut verdict) = oneshot::channel();
+        self.waiting.lock().push(WaitingPeer { peer, reply });
+        let search = self.search.lock().await;
+        if let Ok(verdict) = verdict.try_recv() {
+            return verdict;
+        }
+        let waiting = std::mem::take(&mut *self.waiting.lock());
+        // Goes on if this client leaves, because others wait for it.
+        let searched = tokio::task::spawn_blocking(move || {
+            let peers: Vec<Peer> = waiting.iter().map(|waiting| waiting.peer).collect();
+            for (waiting, verdict) in waiting.into_iter().zip(verdicts(&peers)) {
+                // The client may have left.
+                let _ = waiting.reply.send(verdict);
+            }
+        });
+        let _ = searched.await;
+        drop(search);
+        verdict.await.unwrap_or(PeerVerdict::Unknown)
+    }
+}
+
+/// Inspects the processes of the machine, which takes time.
+#[cfg(target_os = "linux")]
+fn verdicts(peers: &[Peer]) -> Vec<PeerVerdict> {
+    linux::verdicts(peers)
+}
+
+/// Other systems do not report the process of a connection.
+#[cfg(not(target_os = "linux"))]
+fn verdicts(peers: &[Peer]) -> Vec<PeerVerdict> {
+    vec![PeerVerdict::Free; peers.len()]
+}
+
 #[cfg(target_os = "linux")]
 mod linux {
+    use std::collections::HashMap;
+    use std::fs;
     use std::net::SocketAddr;
 
     use procfs::ProcResult;
     use procfs::net::TcpNetEntry;
-    use procfs::process::{FDTarget, Process, all_processes};
+    use procfs::process::{Process, all_processes};
 
     use super::{Peer, PeerVerdict};
 
     /// The limit of ancestors of a process.
     const ANCESTORS: usize = 4096;
 
-    pub(super) fn verdict(peer: Peer) -> PeerVerdict {
-        let judged = match peer {
-            Peer::Tcp { client, server } => of_port(client, server),
-            Peer::Unix { process, user } if user == own_user() => of_process(process),
-            Peer::Unix { .. } => Ok(PeerVerdict::Free),
-            #[cfg(test)]
-            Peer::Trusted => Ok(PeerVerdict::Free),
-        };
-        judged.unwrap_or_else(|error| {
+    /// The verdicts for these peers, in their order.
+    pub(super) fn verdicts(peers: &[Peer]) -> Vec<PeerVerdict> {
+        let mut search = ConnectionSearch::new();
+        let mut verdicts: Vec<PeerVerdict> = peers
+            .iter()
+            .enumerate()
+            .map(|(position, peer)| match *peer {
+                Peer::Tcp { client, server } => search.add(position, client, server),
+                Peer::Unix { process, user } if user == own_user() => of_process(process),
+                Peer::Unix { .. } => PeerVerdict::Free,
+                #[cfg(test)]
+                Peer::Trusted => PeerVerdict::Free,
+            })
+            .collect();
+        if let Err(error) = search.run(&mut verdicts) {
             tracing::warn!(%error, "it cannot be found out who connects");
-            PeerVerdict::Unknown
-        })
+        }
+        verdicts
     }
 
     fn own_user() -> u32 {
         rustix::process::geteuid().as_raw()
     }
 
-    fn of_process(process: Option<i32>) -> ProcResult<PeerVerdict> {
-        match process {
-            Some(process) if process > 0 => of_holder(&Process::new(process)?),
-            _ => Ok(PeerVerdict::Unknown),
+    fn of_process(process: Option<i32>) -> PeerVerdict {
+        match process.map(Process::new) {
+            Some(Ok(process)) if process.pid > 0 => verdict_of(&process),
+            _ => PeerVerdict::Unknown,
         }
     }
 
-    fn of_port(client: SocketAddr, server: SocketAddr) -> ProcResult<PeerVerdict> {
-        let Some(socket) = find_socket(client, server)? else {
-            let is_local = server.ip().to_canonical().is_loopback() || same_ip(client, server);
-            return Ok(if is_local {
+    /// The client and the server end of a connection.
+    type Connection = (SocketAddr, SocketAddr);
+
+    /// Finds the processes at the other ends of TCP connections.
+    struct ConnectionSearch {
+        /// The positions of the verdicts of connections.
+        wanted: HashMap<Connection, Vec<usize>>,
+        /// The same of sockets of this user.
+        sockets: HashMap<u64, Vec<usize>>,
+    }
+
+    impl ConnectionSearch {
+        fn new() -> Self {
+            Self {
+                wanted: HashMap::new(),
+                sockets: HashMap::new(),
+            }
+        }
+
+        /// Adds a connection. Returns its verdict if it is not found.
+        fn add(&mut self, position: usize, client: SocketAddr, server: SocketAddr) -> PeerVerdict {
+            let connection = (canonical(client), canonical(server));
+            let is_local =
+                connection.1.ip().is_loopback() || connection.0.ip() == connection.1.ip();
+            self.wanted.entry(connection).or_default().push(position);
+            if is_local {
                 PeerVerdict::Unknown
             } else {
                 PeerVerdict::Free
-            });
-        };
-        // Sandboxes do not change the user.
-        if socket.uid != own_user() {
-            return Ok(PeerVerdict::Free);
-        }
-        let mut verdict = PeerVerdict::Unknown;
-        for process in all_processes()?
-            .flatten()
-            .filter(|process| has_socket(process, socket.inode))
-        {
-            match of_holder(&process)? {
-                PeerVerdict::Free => verdict = PeerVerdict::Free,
-                other => return Ok(other),
             }
         }
-        Ok(verdict)
-    }
 
-    /// The socket of the client. Closed sockets have no inode.
-    fn find_socket(client: SocketAddr, server: SocketAddr) -> ProcResult<Option<TcpNetEntry>> {
-        let is_it = |entry: &TcpNetEntry| {
-            same(entry.local_address, client) && same(entry.remote_address, server)
-        };
-        if let Some(found) = procfs::net::tcp()?.into_iter().find(is_it) {
-            return Ok(Some(found));
+        fn run(mut self, verdicts: &mut [PeerVerdict]) -> ProcResult<()> {
+            if self.wanted.is_empty() {
+                return Ok(());
+            }
+            self.find_sockets(procfs::net::tcp()?, verdicts);
+            if !self.wanted.is_empty() {
+                // IPv6 may be unavailable.
+                self.find_sockets(procfs::net::tcp6().unwrap_or_default(), verdicts);
+            }
+            if self.sockets.is_empty() {
+                return Ok(());
+            }
+            // The process of the server is free, and has many descriptors. It is searched only if it must be.
+            let own = Process::myself()?;
+            for process in all_processes()?
+                .flatten()
+                .filter(|other| other.pid != own.pid)
+            {
+                self.find_holders(&process, verdicts);
+            }
+            if verdicts.contains(&PeerVerdict::Unknown) {
+                self.find_holders(&own, verdicts);
+            }
+            Ok(())
         }
-        // IPv6 may be unavailable.
-        let newer = procfs::net::tcp6().unwrap_or_default();
-        Ok(newer.into_iter().find(is_it))
+
+        /// Closed sockets have no inode.
+        fn find_sockets(&mut self, entries: Vec<TcpNetEntry>, verdicts: &mut [PeerVerdict]) {
+            for entry in entries {
+                let connection = (
+                    canonical(entry.local_address),
+                    canonical(entry.remote_address),
+                );
+                let Some(positions) = self.wanted.remove(&connection) else {
+                    continue;
+                };
+                // Sandboxes do not change the user.
+                let verdict = if entry.uid == own_user() {
+                    PeerVerdict::Unknown
+                } else {
+                    PeerVerdict::Free
+                };
+                positions
+                    .iter()
+                    .for_each(|position| verdicts[*position] = verdict);
+                if verdict == PeerVerdict::Unknown && entry.inode != 0 {
+                    self.sockets.insert(entry.inode, positions);
+                }
+            }
+        }
+
+        /// Every process that holds a socket has to be free.
+        fn find_holders(&self, process: &Process, verdicts: &mut [PeerVerdict]) {
+            // The descriptors of other users cannot be read.
+            let descriptors = fs::read_dir(format!("/proc/{}/fd", process.pid));
+            let targets = descriptors.into_iter().flatten().flatten();
+            let mut verdict = None;
+            for target in targets.filter_map(|descriptor| fs::read_link(descriptor.path()).ok()) {
+                let inode = target.to_str().and_then(socket_inode);
+                let Some(positions) = inode.and_then(|inode| self.sockets.get(&inode)) else {
+                    continue;
+                };
+                let verdict = *verdict.get_or_insert_with(|| verdict_of(process));
+                for position in positions {
+                    if verdicts[*position] != PeerVerdict::Confined {
+                        verdicts[*position] = verdict;
+                    }
+                }
+            }
+        }
     }
 
-    fn same(left: SocketAddr, right: SocketAddr) -> bool {
-        left.port() == right.port() && same_ip(left, right)
+    fn socket_inode(target: &str) -> Option<u64> {
+        let inode = target.strip_prefix("socket:[")?.strip_suffix(']')?;
+        inode.parse().ok()
     }
 
-    fn same_ip(left: SocketAddr, right: SocketAddr) -> bool {
-        left.ip().to_canonical() == right.ip().to_canonical()
+    fn canonical(address: SocketAddr) -> SocketAddr {
+        SocketAddr::new(address.ip().to_canonical(), address.port())
     }
 
-    fn has_socket(process: &Process, inode: u64) -> bool {
-        let is_it =
-            |target: &FDTarget| matches!(target, FDTarget::Socket(found) if *found == inode);
-        let descriptors = process.fd().into_iter().flatten().flatten();
-        inode != 0
-            && descriptors
-                .map(|descriptor| descriptor.target)
-                .any(|target| is_it(&target))
+    /// A process that cannot be inspected is confined: it may share a socket with a free one.
+    fn verdict_of(process: &Process) -> PeerVerdict {
+        of_holder(process).unwrap_or_else(|error| {
+            tracing::warn!(%error, "a process that connects cannot be inspected");
+            PeerVerdict::Confined
+        })
     }
 
     fn of_holder(process: &Process) -> ProcResult<PeerVerdict> {
@@ -206,6 +318,10 @@ mod tests {
 
     use super::*;
 
+    fn verdict(peer: Peer) -> PeerVerdict {
+        verdicts(&[peer])[0]
+    }
+
     fn peer(listener: &TcpListener) -> (Peer, TcpStream) {
         let (accepted, client) = listener.accept().unwrap();
         let server = accepted.local_addr().unwrap();
@@ -220,10 +336,10 @@ mod tests {
             };
             let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let (peer, _accepted) = peer(&listener);
-            assert_eq!(peer.verdict(), PeerVerdict::Free);
+            assert_eq!(verdict(peer), PeerVerdict::Free);
             // The socket has no owner any more.
             drop(client);
-            assert_eq!(peer.verdict(), PeerVerdict::Unknown);
+            assert_eq!(verdict(peer), PeerVerdict::Unknown);
         }
     }
 
@@ -239,7 +355,7 @@ mod tests {
                 return;
             };
             let (peer, _accepted) = peer(&listener);
-            assert_eq!(peer.verdict(), expected, "{program:?}");
+            assert_eq!(verdict(peer), expected, "{program:?}");
             drop(child.stdin.take());
             child.wait().unwrap();
         };
@@ -251,9 +367,9 @@ mod tests {
     fn a_process_that_is_gone_is_unknown() {
         let user = rustix::process::geteuid().as_raw();
         for process in [None, Some(0), Some(i32::MAX)] {
-            assert_eq!(Peer::Unix { process, user }.verdict(), PeerVerdict::Unknown);
+            assert_eq!(verdict(Peer::Unix { process, user }), PeerVerdict::Unknown);
         }
         let process = i32::try_from(std::process::id()).ok();
-        assert_eq!(Peer::Unix { process, user }.verdict(), PeerVerdict::Free);
+        assert_eq!(verdict(Peer::Unix { process, user }), PeerVerdict::Free);
     }
 }

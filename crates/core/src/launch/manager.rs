@@ -64,7 +64,7 @@ impl ThreadManager {
         let stored = if config.replay_events {
             StoredThread::read_all(path)?
         } else {
-            StoredThread::read(path, None, |_| {})?
+            StoredThread::read(path, None, None, |_| {})?
         };
         self.resume_stored(stored, config)
     }
@@ -97,7 +97,7 @@ impl ThreadManager {
         mut config: SessionConfig,
     ) -> Result<StartedThread, StartError> {
         if at == ForkAt::End && !config.replay_events {
-            return self.fork_stored(StoredThread::read(source, None, |_| {})?, config);
+            return self.fork_stored(StoredThread::read(source, None, None, |_| {})?, config);
         }
         let stored = StoredThread::read_all(source)?;
         inherit(&mut config, &stored);

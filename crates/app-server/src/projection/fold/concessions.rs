@@ -102,6 +102,7 @@ impl<C: Consumer> Fold<C> {
     ) {
         let id = item::id_of(&item).to_owned();
         let Some(turn) = self.turn_mut(turn_id) else {
+            self.consumer.turn_missing(turn_id);
             return;
         };
         if !turn.concessions.asked.remove(&id) {

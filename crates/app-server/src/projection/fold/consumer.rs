@@ -8,7 +8,16 @@ use super::turn::FoldedTurn;
 /// Receives the changes that events cause, in order. A consumer implements what it needs.
 pub(crate) trait Consumer {
     /// A turn was added at the end. For a live review this comes before its start.
-    fn turn_added(&mut self) {}
+    fn turn_added(&mut self, _turn: &FoldedTurn) {}
+
+    /// A line is about a turn that the fold does not have. Returns whether it is one of the turns before those that the
+    /// fold has.
+    fn turn_missing(&mut self, _turn: &str) -> bool {
+        false
+    }
+
+    /// A line removes turns before those that the fold has.
+    fn earlier_turns_cut(&mut self) {}
 
     /// A turn starts with an explicit event.
     fn turn_started(&mut self, _turn: &FoldedTurn) {}

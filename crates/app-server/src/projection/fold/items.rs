@@ -68,9 +68,10 @@ impl<C: Consumer> Fold<C> {
             None => Some(self.open_position(context)),
         };
         let Some(position) = position else {
+            self.consumer.turn_missing(turn_id.unwrap_or_default());
             return;
         };
-        self.consumer.turn_changed(position);
+        self.consumer.turn_changed(self.earlier.count + position);
         let turn = &mut self.turns[position];
         turn.unpack();
         let is_it = |other: &TimedItem| item::id_of(other) == item::id_of(&item);

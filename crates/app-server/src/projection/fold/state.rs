@@ -10,10 +10,26 @@ use super::turn::FoldedTurn;
 pub(crate) struct Fold<C> {
     pub(super) consumer: C,
     pub(super) turns: Vec<FoldedTurn>,
+    pub(super) earlier: EarlierTurns,
     pub(super) counters: Counters,
     /// The first item of a stored review whose turn has not started yet.
     pub(super) entered: Option<ThreadItem>,
     pub(super) ids: ItemIds,
+}
+
+/// The turns before those that a fold has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EarlierTurns {
+    pub(super) count: usize,
+    /// The number of their numbered items, if it is known.
+    pub(super) numbered: Option<usize>,
+}
+
+impl EarlierTurns {
+    const NONE: Self = Self {
+        count: 0,
+        numbered: Some(0),
+    };
 }
 
 /// How the items of a stored thread are identified.
@@ -62,6 +78,7 @@ impl<C: Consumer> Fold<C> {
         Self {
             consumer,
             turns: Vec::new(),
+            earlier: EarlierTurns::NONE,
             counters: Counters::default(),
             entered: None,
             ids: ItemIds::default(),
@@ -96,8 +113,8 @@ impl<C: Consumer> Fold<C> {
 
     pub(super) fn add_turn(&mut self, turn: FoldedTurn) {
         self.leave_turn();
+        self.consumer.turn_added(&turn);
         self.turns.push(turn);
-        self.consumer.turn_added();
     }
 
     /// Completes the last turn, because something else begins.
@@ -127,7 +144,8 @@ impl<C: Consumer> Fold<C> {
         turn.is_open = false;
         if !turn.is_explicit && turn.completed.is_empty() && !turn.has_compaction {
             self.turns.pop();
-            self.consumer.turns_cut(self.turns.len());
+            self.consumer
+                .turns_cut(self.earlier.count + self.turns.len());
         }
     }
 }

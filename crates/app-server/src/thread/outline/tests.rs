@@ -6,8 +6,9 @@ use bytes::Bytes;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::folder::OutlineFolder;
 use super::*;
-use crate::thread::read_history;
+use crate::thread::{Outlines, read_history};
 
 /// A line of a generated file. Turns are identified by number; some ids do not exist.
 #[derive(Clone, Debug)]
@@ -185,12 +186,66 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn an_outline_that_is_continued_or_stored_equals_a_new_one(
+        lines in prop::collection::vec(line(), 0..60),
+        cuts in prop::collection::vec(0.0_f64..1.0, 0..4),
+    ) {
+        let whole = std::fs::read(file(&lines).path()).unwrap();
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| (whole.len() as f64 * cut) as usize).collect();
+        cuts.push(whole.len());
+        cuts.sort_unstable();
+        let home = tempfile::tempdir().unwrap();
+        let folder = OutlineFolder::of_home(home.path());
+        let path = home.path().join("rollout.jsonl");
+        let (outlines, mut at) = (Outlines::default(), 0);
+        for cut in cuts {
+            let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&path).unwrap();
+            file.write_all(&whole[at..cut]).unwrap();
+            at = cut;
+            let continued = outlines.get(&path).unwrap();
+            let new = Outlines::default().get(&path).unwrap();
+            folder.write(&continued).unwrap();
+            let stored = folder.read(&path).unwrap();
+            for outline in [&*continued, &stored] {
+                prop_assert_eq!(&outline.ranges, &new.ranges);
+                prop_assert_eq!(&outline.needed, &new.needed);
+                prop_assert_eq!(outline.preview, new.preview);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_outline_of_a_file_that_was_written_again_is_not_used() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("rollout.jsonl");
+    let outlines = Outlines::default();
+    for (lines, turns) in [(1, 1), (3, 3), (2, 2)] {
+        let lines = vec![StoredLine::Begin; lines];
+        std::fs::copy(file(&lines).path(), &path).unwrap();
+        assert_eq!(outlines.get(&path).unwrap().ids().len(), turns);
+    }
+    let folder = OutlineFolder::of_home(home.path());
+    folder.write(&outlines.get(&path).unwrap()).unwrap();
+    let stored = home.path().join("outlines/rollout.outline");
+    let mut bytes = std::fs::read(&stored).unwrap();
+    assert!(folder.read(&path).is_some());
+    bytes[20] ^= 1;
+    std::fs::write(&stored, bytes).unwrap();
+    assert!(folder.read(&path).is_none());
+}
+
 #[test]
 fn an_outline_is_kept_until_its_file_changes() {
     let mut file = file(&[StoredLine::Begin, StoredLine::Say("hi")]);
     let outlines = Outlines::default();
     let first = outlines.get(file.path()).unwrap();
-    assert!(Arc::ptr_eq(&first, &outlines.get(file.path()).unwrap()));
+    assert!(std::sync::Arc::ptr_eq(
+        &first,
+        &outlines.get(file.path()).unwrap()
+    ));
     writeln!(file, r#"{{"timestamp":"t","type":"event_msg","payload":{{"type":"task_started","turn_id":"n","model_context_window":null}}}}"#).unwrap();
     let second = outlines.get(file.path()).unwrap();
     assert_eq!((first.ids().len(), second.ids().len()), (1, 2));

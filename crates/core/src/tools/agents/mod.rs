@@ -153,7 +153,7 @@ fn input_properties() -> (Value, Value) {
 async fn read_stored(path: std::path::PathBuf) -> Result<AgentSource, String> {
     let reading = tokio::task::spawn_blocking(move || {
         let mut first = None;
-        let thread = StoredThread::read(&path, None, |line| {
+        let thread = StoredThread::read(&path, None, None, |line| {
             let is_user_message = || {
                 let (_, payload) = line.kind()?;
                 (payload.as_deref() == Some("user_message")).then_some(())

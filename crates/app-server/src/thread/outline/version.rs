@@ -1,0 +1,70 @@
+//! Identifies one state of a file, and tells whether a later state only adds to it.
+
+use std::fs::{File, Metadata};
+use std::io::{self, Read, Seek, SeekFrom};
+
+use ring::digest::{SHA256, digest};
+use serde::{Deserialize, Serialize};
+
+/// The bytes at the end of a file that are compared.
+const COMPARED: u64 = 4096;
+
+/// One state of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct FileVersion {
+    /// Device and number of the file, where the system has them.
+    file: (u64, u64),
+    pub(super) length: u64,
+    /// The time of the last change, in nanoseconds.
+    modified: u128,
+    /// A digest of the last bytes.
+    end: [u8; 32],
+}
+
+impl FileVersion {
+    /// The current state of an open file.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(super) fn of(file: &File) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        let modified = metadata.modified()?.duration_since(std::time::UNIX_EPOCH);
+        Ok(Self {
+            file: number_of(&metadata),
+            length: metadata.len(),
+            modified: modified.unwrap_or_default().as_nanos(),
+            end: end_of(file, metadata.len())?,
+        })
+    }
+
+    /// Whether bytes were added to this state, and nothing else changed.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(super) fn is_continued_by(&self, now: &Self, file: &File) -> io::Result<bool> {
+        let is_longer = self.file == now.file && self.length < now.length;
+        Ok(is_longer && end_of(file, self.length)? == self.end)
+    }
+}
+
+/// A digest of the bytes before an offset.
+fn end_of(mut file: &File, offset: u64) -> io::Result<[u8; 32]> {
+    let begin = offset.saturating_sub(COMPARED);
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(begin))?;
+    file.take(offset - begin).read_to_end(&mut bytes)?;
+    let mut short = [0; 32];
+    short.copy_from_slice(digest(&SHA256, &bytes).as_ref());
+    Ok(short)
+}
+
+#[cfg(unix)]
+fn number_of(metadata: &Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt;
+    (metadata.dev(), metadata.ino())
+}
+
+#[cfg(not(unix))]
+fn number_of(_: &Metadata) -> (u64, u64) {
+    (0, 0)
+}

@@ -1,0 +1,68 @@
+//! Where the lines are that loading a thread needs: those since its last compaction, and a few before it.
+
+use codex_rollout::{LineSelection, ScannedLine};
+use serde::{Deserialize, Serialize};
+
+use super::{has_no_usage, replaces_history};
+
+/// A thread whose lines of metadata are more is read as a whole.
+const MAX_METAS: usize = 64;
+
+/// The offsets of lines that loading a thread needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NeededLines {
+    metas: Vec<u64>,
+    /// The latest settings of a turn.
+    settings: Option<u64>,
+    /// The latest token count, and the latest that is not empty.
+    count: Option<u64>,
+    usage: Option<u64>,
+    /// The latest compaction that has the history after it.
+    compaction: Option<u64>,
+    /// The start of the last turn.
+    turn: Option<u64>,
+}
+
+impl NeededLines {
+    /// Takes the next line. Lines may be taken again, in their order.
+    pub fn take(&mut self, line: ScannedLine<'_>) {
+        let Some((kind, payload)) = line.kind() else {
+            return;
+        };
+        let here = Some(line.offset());
+        match (kind.as_ref(), payload.as_deref()) {
+            ("session_meta", _) => {
+                let is_new = self.metas.last().copied() < here;
+                if is_new && self.metas.len() <= MAX_METAS {
+                    self.metas.extend(here);
+                }
+            }
+            ("turn_context", _) => self.settings = here,
+            ("event_msg", Some("token_count")) => {
+                self.count = here;
+                if !has_no_usage(line.bytes()) {
+                    self.usage = here;
+                }
+            }
+            ("event_msg", Some("task_started" | "turn_started")) => self.turn = here,
+            ("compacted", _) if replaces_history(line) => self.compaction = here,
+            _ => {}
+        }
+    }
+
+    /// What to read, with these lines too. None if it is the whole file.
+    #[must_use]
+    pub fn selection(&self, more: impl IntoIterator<Item = u64>) -> Option<LineSelection> {
+        if self.metas.is_empty() || self.metas.len() > MAX_METAS {
+            return None;
+        }
+        let rest = self.compaction?.min(self.turn.unwrap_or(u64::MAX));
+        let single = [self.settings, self.count, self.usage];
+        let mut lines: Vec<u64> = self.metas.clone();
+        lines.extend(single.into_iter().flatten().chain(more));
+        lines.retain(|line| *line < rest);
+        lines.sort_unstable();
+        lines.dedup();
+        Some(LineSelection { lines, rest })
+    }
+}
