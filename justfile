@@ -40,3 +40,11 @@ bench-model-websocket:
 # The table of the README; CODEX and REFERENCE name the binaries.
 bench-comparison:
     benches/comparison.py ${CODEX:-target/release/codex} ${REFERENCE:?names the codex to compare with}
+
+# What the server takes at large sizes: long threads, many threads, many clients, a day of use; CODEX names the binary.
+bench-scale *OPTIONS:
+    benches/scale.py {{OPTIONS}} ${CODEX:-target/release/codex}
+
+# Fails if the binary is slower or larger than the last release, or than BASE.
+bench-check *OPTIONS:
+    benches/check.py {{OPTIONS}} ${BASE:+--base $BASE} ${CODEX:-target/release/codex}
