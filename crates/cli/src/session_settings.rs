@@ -19,8 +19,8 @@ use codex_core::{
     AgentSettings, Features, InstructionFiles, Limits, MessageHistory, NotAllowed, SessionConfig,
     WebSearch,
 };
-use codex_model_client::ModelCatalog;
-use codex_protocol::{AskForApproval, SandboxPolicy, ThreadSettings, WebSearchMode};
+use codex_model_client::{ModelCatalog, ModelInfo};
+use codex_protocol::{AskForApproval, SandboxPolicy, WebSearchMode};
 use codex_sandbox::EngineFiles;
 
 use crate::environment::variable;
@@ -89,6 +89,42 @@ pub(crate) fn session_parts(
         warnings: own_warnings,
     } = config;
     warnings.extend(own_warnings);
+    let mut session = SessionConfig {
+        mcp_servers,
+        agents: features
+            .enabled(Feature::MultiAgent)
+            .then(|| self::agents(&agents)),
+        checkpoints,
+        environment,
+        engine_files,
+        shell: shell(),
+        show_raw_reasoning,
+        originator: ORIGINATOR.to_owned(),
+        rules,
+        turn_ended: notify.map(|command| Arc::new(NotifyProgram(command)) as _),
+        instruction_files: Some(Arc::new(ProjectInstructions {
+            home: home.clone(),
+            settings: project_docs,
+        })),
+        ..SessionConfig::new(home, cwd, "")
+    };
+    session.settings.limits = limits;
+    apply_model(&mut session, model, catalog.default_model(chatgpt));
+    apply_policy(&mut session, policy, &requirements);
+    apply_instructions(&mut session, instructions, &features);
+    apply_storage(&mut session, storage);
+    session.features = self::features(features);
+    session.limits = Some(Arc::new(AdministratorLimits(requirements)));
+    session.read_instructions();
+    SessionParts {
+        config: session,
+        warnings,
+        deprecations,
+    }
+}
+
+/// Without a configured model it is `preset`, the default of the catalog.
+fn apply_model(session: &mut SessionConfig, model: ModelSettings, preset: Option<&ModelInfo>) {
     let ModelSettings {
         model,
         review_model,
@@ -107,6 +143,24 @@ pub(crate) fn session_parts(
         personality,
         catalog: _,
     } = model;
+    let settings = &mut session.settings;
+    let preset = || preset.map(|model| model.slug.clone());
+    settings.model = model.or_else(preset).unwrap_or_default();
+    settings.provider = provider_id;
+    settings.effort = reasoning_effort;
+    settings.summary = reasoning_summary;
+    settings.service_tier = service_tier;
+    settings.personality = personality;
+    session.review_model = review_model;
+    session.stream_max_retries = provider.stream_max_retries;
+    session.verbosity = verbosity;
+    session.reasoning_summaries = force_reasoning_summaries;
+    session.context_window = context_window;
+    session.auto_compact_limit = auto_compact_token_limit;
+    session.tool_output_tokens = tool_output_token_limit;
+}
+
+fn apply_policy(session: &mut SessionConfig, policy: PolicySettings, requirements: &Requirements) {
     let PolicySettings {
         approval_policy,
         approvals_reviewer,
@@ -119,12 +173,42 @@ pub(crate) fn session_parts(
         web_search,
         web_search_options,
     } = policy;
+    let settings = &mut session.settings;
+    settings.approval_policy = approval_policy;
+    settings.approvals_reviewer = approvals_reviewer;
+    settings.sandbox_policy = sandbox_policy;
+    settings.permission_profile = permissions;
+    session.allow_login_shell = allow_login_shell;
+    session.longest_poll = background_terminal_max_timeout;
+    session.web_search = WebSearch {
+        mode: web_search,
+        live_with_full_access: requirements.check_web_search(WebSearchMode::Live).is_ok(),
+        options: web_search_options,
+    };
+}
+
+fn apply_instructions(
+    session: &mut SessionConfig,
+    instructions: Instructions,
+    features: &FeatureSet,
+) {
     let Instructions {
         base,
         developer,
         compact_prompt,
         commit_attribution,
     } = instructions;
+    let trailer = features
+        .enabled(Feature::CodexGitCommit)
+        .then(|| commit_trailer(commit_attribution.as_deref()));
+    let developer = [developer, trailer.flatten()].into_iter().flatten();
+    let developer: Vec<String> = developer.collect();
+    session.base_instructions = base;
+    session.developer_instructions = (!developer.is_empty()).then(|| developer.join("\n\n"));
+    session.compact_prompt = compact_prompt;
+}
+
+fn apply_storage(session: &mut SessionConfig, storage: StorageSettings) {
     let StorageSettings {
         history,
         sqlite_home: _,
@@ -132,75 +216,10 @@ pub(crate) fn session_parts(
         checkpoints: _,
         traces: _,
     } = storage;
-    let preset = catalog.default_model(chatgpt);
-    let preset = preset.map(|model| model.slug.clone());
-    let trailer = features
-        .enabled(Feature::CodexGitCommit)
-        .then(|| commit_trailer(commit_attribution.as_deref()));
-    let developer = [developer, trailer.flatten()].into_iter().flatten();
-    let developer: Vec<String> = developer.collect();
-    let model = model.or(preset).unwrap_or_default();
-    let mut session = SessionConfig {
-        settings: ThreadSettings {
-            provider: provider_id,
-            effort: reasoning_effort,
-            summary: reasoning_summary,
-            service_tier,
-            personality,
-            approval_policy,
-            approvals_reviewer,
-            sandbox_policy,
-            permission_profile: permissions,
-            limits,
-            ..ThreadSettings::new(cwd, model)
-        },
-        review_model,
-        verbosity,
-        reasoning_summaries: force_reasoning_summaries,
-        context_window,
-        auto_compact_limit: auto_compact_token_limit,
-        tool_output_tokens: tool_output_token_limit,
-        longest_poll: background_terminal_max_timeout,
-        allow_login_shell,
-        base_instructions: base,
-        developer_instructions: (!developer.is_empty()).then(|| developer.join("\n\n")),
-        compact_prompt,
-        mcp_servers,
-        web_search: WebSearch {
-            mode: web_search,
-            live_with_full_access: requirements.check_web_search(WebSearchMode::Live).is_ok(),
-            options: web_search_options,
-        },
-        message_history: MessageHistory {
-            keep: history.persistence == HistoryPersistence::SaveAll,
-            max_bytes: history.max_bytes,
-        },
-        agents: features
-            .enabled(Feature::MultiAgent)
-            .then(|| self::agents(&agents)),
-        checkpoints,
-        features: self::features(features),
-        environment,
-        engine_files,
-        shell: shell(),
-        stream_max_retries: provider.stream_max_retries,
-        show_raw_reasoning,
-        originator: ORIGINATOR.to_owned(),
-        rules,
-        limits: Some(Arc::new(AdministratorLimits(requirements))),
-        turn_ended: notify.map(|command| Arc::new(NotifyProgram(command)) as _),
-        instruction_files: Some(Arc::new(ProjectInstructions {
-            home: home.clone(),
-            settings: project_docs,
-        })),
-        ..SessionConfig::new(home, cwd, "")
+    session.message_history = MessageHistory {
+        keep: history.persistence == HistoryPersistence::SaveAll,
+        max_bytes: history.max_bytes,
     };
-    session.read_instructions();
-    SessionParts {
-        config: session,
-        warnings,
-        deprecations,
-    }
 }
 
 /// The instruction about commit trailers; none if the user disabled it.

@@ -14,9 +14,9 @@ pub(crate) struct DecodeError {
     pub(crate) path: Path,
 }
 
-/// Decodes a table.
+/// Decodes a table. Not a path of its own, because each type is compiled once for each kind of deserializer.
 pub(crate) fn decode<T: DeserializeOwned>(table: &Table) -> Result<T, DecodeError> {
-    serde_path_to_error::deserialize(table.clone()).map_err(into_decode_error)
+    decode_reporting_unknown(table).map(|(value, _)| value)
 }
 
 /// Decodes a table, and returns the unknown keys as dotted paths.
@@ -52,13 +52,6 @@ fn ignored_path(path: &serde_ignored::Path<'_>) -> String {
     match ignored_path(parent) {
         parent if parent.is_empty() => name,
         parent => format!("{parent}.{name}"),
-    }
-}
-
-fn into_decode_error(error: serde_path_to_error::Error<toml::de::Error>) -> DecodeError {
-    DecodeError {
-        message: message_of(error.inner()),
-        path: error.path().clone(),
     }
 }
 

@@ -17,6 +17,9 @@ use crate::walk::{SearchRoots, walk};
 /// Minimum time between two reports.
 const REPORT_INTERVAL: Duration = Duration::from_millis(10);
 
+/// When a session without a query reports that it found nothing. Nobody waits for that.
+const EMPTY_REPORT_DELAY: Duration = Duration::from_millis(50);
+
 /// How many paths a walking thread collects before it sends them.
 const BATCH: usize = 2048;
 
@@ -162,7 +165,7 @@ impl CurrentQuery {
 impl<F: FnMut(SearchEvent)> SessionWorker<F> {
     fn new(roots: Arc<SearchRoots>, limit: usize, report: F) -> Self {
         // Most clients send the first query right after starting a session, so the first report waits for it.
-        let not_before = Instant::now() + REPORT_INTERVAL;
+        let not_before = Instant::now() + EMPTY_REPORT_DELAY;
         Self {
             roots,
             limit,

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use codex_checkpoints::ThreadRecorder;
 use codex_mcp_client::McpConnector;
 use codex_model_client::ThreadConnection;
-use codex_protocol::{DynamicToolSpec, RolloutItem, ThreadId};
+use codex_protocol::{DynamicToolSpec, ResponseItem, RolloutItem, ThreadId};
 use codex_rollout::{
     LineKind, LockError, RolloutLog, RolloutPath, RolloutWriter, ThreadLocks, WriteClaim,
 };
@@ -20,7 +20,7 @@ use crate::agents::{AgentTree, ChildAgents, MAX_WAITING_AGENTS};
 use crate::budget::{StoredThreadUse, ThreadBudget};
 use crate::config::SessionConfig;
 use crate::events::{Emitter, EventReceiver};
-use crate::history::Conversation;
+use crate::history::{Conversation, UnfinishedTurn};
 use crate::mcp::McpServers;
 use crate::ports::{
     Clock, Ids, Model, Observer, Observers, Processes, StartingHistory, StartingThread,
@@ -29,7 +29,7 @@ use crate::requests::Requests;
 use crate::session::{MAX_QUEUED_REQUESTS, SessionActor, SessionParts, ToolRequest, TurnBase};
 use crate::session_context::{SessionBeginning, SessionContext};
 use crate::stored_thread::StoredLines;
-use crate::thread::{StartError, StartedThread, Thread};
+use crate::thread::{SpawnedAgent, StartError, StartedThread, Thread};
 use crate::thread_origin::{RolloutFile, ThreadLauncher, ThreadOrigin};
 use crate::timeout_pauses::TimeoutPauses;
 use crate::tools::{TerminalRegistry, ToolRequests, ToolServices};
@@ -62,6 +62,16 @@ pub(crate) struct Threads {
     pub(crate) ports: Ports,
     pub(crate) observers: Option<Arc<dyn Observers>>,
     running: Mutex<HashMap<ThreadId, Thread>>,
+}
+
+/// What a session starts with beside its context.
+struct LoadedParts {
+    path: Option<Arc<Path>>,
+    instructions: Instructions,
+    dynamic_tools: Vec<DynamicToolSpec>,
+    agent_tree: AgentTree,
+    conversation: Conversation,
+    unfinished: Option<UnfinishedTurn>,
 }
 
 impl Threads {
@@ -221,6 +231,69 @@ impl Threads {
         }
     }
 
+    /// The conversation of the lines and of a note after them.
+    fn conversation(
+        &self,
+        model: &str,
+        lines: StoredLines,
+        note: Option<ResponseItem>,
+    ) -> Conversation {
+        let model = self.ports.model.resolve(model).info;
+        let note = note.map(RolloutItem::ResponseItem);
+        Conversation::rebuilt(lines.into_iter().chain(note), model.truncation())
+    }
+
+    /// A session with its handle, and the agents that it starts.
+    fn actor(
+        self: &Arc<Self>,
+        context: SessionContext,
+        parts: LoadedParts,
+    ) -> (SessionActor, Thread, mpsc::Receiver<Box<SpawnedAgent>>) {
+        let id = context.emitter.thread().clone();
+        // Queues of boxes, because each has room for 32 messages from the start.
+        let (requests, received) = mpsc::channel(MAX_QUEUED_REQUESTS);
+        let (tool_requests, tools_received) = mpsc::channel(MAX_QUEUED_TOOL_REQUESTS);
+        let (publish, agents) = mpsc::channel(MAX_WAITING_AGENTS);
+        let (settings, watched) = watch::channel(Arc::new(context.config.settings.clone()));
+        let tools = self.tool_services(
+            &context.emitter,
+            parts.dynamic_tools,
+            parts.agent_tree.depth,
+            recorder(&context.config, &id),
+            tool_requests,
+        );
+        // New, so nothing is set yet.
+        let _ = context.mcp_tools.set(Box::new(tools.mcp.clone()));
+        let thread = Thread {
+            id,
+            path: parts.path,
+            requests,
+            settings: watched,
+            ids: Arc::clone(&self.ports.ids),
+            emitter: context.emitter.clone(),
+            timeout_pauses: tools.timeout_pauses.clone(),
+            mcp: tools.mcp.clone(),
+        };
+        let launcher: Weak<Self> = Arc::downgrade(self);
+        let session = SessionActor::new(SessionParts {
+            base: TurnBase {
+                session: Arc::new(context),
+                model: Arc::clone(&self.ports.model),
+                tool_services: Arc::new(tools),
+                instructions: parts.instructions,
+            },
+            launcher,
+            agent_tree: parts.agent_tree,
+            settings,
+            requests: received,
+            tool_requests: tools_received,
+            conversation: parts.conversation,
+            unfinished: parts.unfinished,
+            children: ChildAgents::new(publish),
+        });
+        (session, thread, agents)
+    }
+
     /// Runs a session on a task of its own.
     fn spawn(self: &Arc<Self>, session: SessionActor, id: ThreadId) {
         let span = tracing::debug_span!(parent: None, "thread", id = %id);
@@ -259,13 +332,8 @@ impl ThreadLauncher for Threads {
         let observer = self.observer(&config, &id, path.as_deref(), is_resumed, history);
         let instructions = self.instructions(&mut config);
         let dynamic_tools = std::mem::take(&mut config.dynamic_tools);
-        let beginning = match file {
-            RolloutFile::New => SessionBeginning::Startup,
-            RolloutFile::Existing { .. } => SessionBeginning::Resume,
-            RolloutFile::Copy { .. } => SessionBeginning::Fork,
-        };
         let budget = budget(&config, &id, &agent_tree, &file);
-        let (context, events) = self.context(config, &id, log, observer, beginning, budget);
+        let (context, events) = self.context(config, &id, log, observer, beginning(&file), budget);
         if !is_resumed {
             let (base, forked_from) = (&instructions.base, forked_from.as_ref());
             write_start(
@@ -281,67 +349,28 @@ impl ThreadLauncher for Threads {
         if let Some(note) = &note {
             context.emitter.log(LineKind::ResponseItem, note);
         }
-        let note = note.map(RolloutItem::ResponseItem);
-        let model = self
-            .ports
-            .model
-            .resolve(&context.config.settings.model)
-            .info;
-        let mut conversation =
-            Conversation::rebuilt(lines.into_iter().chain(note), model.truncation());
+        let mut conversation = self.conversation(&context.config.settings.model, lines, note);
         let unfinished = unfinished.and_then(|turn| turn.with_calls(&conversation));
         if unfinished.is_none() {
             conversation.history.close_calls();
         }
-        // Queues of boxes, because each has room for 32 messages from the start.
-        let (requests, received) = mpsc::channel(MAX_QUEUED_REQUESTS);
-        let (tool_requests, tools_received) = mpsc::channel(MAX_QUEUED_TOOL_REQUESTS);
-        let (publish, agents) = mpsc::channel(MAX_WAITING_AGENTS);
-        let (settings, watched) = watch::channel(Arc::new(context.config.settings.clone()));
-        let depth = agent_tree.depth;
-        let recorder = recorder(&context.config, &id);
-        let tools = self.tool_services(
-            &context.emitter,
-            dynamic_tools,
-            depth,
-            recorder,
-            tool_requests,
-        );
-        // New, so nothing is set yet.
-        let _ = context.mcp_tools.set(Box::new(tools.mcp.clone()));
-        let thread = Thread {
-            id: id.clone(),
-            path,
-            requests,
-            settings: watched,
-            ids: Arc::clone(&self.ports.ids),
-            emitter: context.emitter.clone(),
-            timeout_pauses: tools.timeout_pauses.clone(),
-            mcp: tools.mcp.clone(),
-        };
         let name = if is_resumed {
             codex_rollout::name_of(&context.config.home, &id)
         } else {
             None
         };
         let servers = context.config.mcp_servers.clone();
-        let launcher: Weak<Self> = Arc::downgrade(&self);
-        let mut session = SessionActor::new(SessionParts {
-            base: TurnBase {
-                session: Arc::new(context),
-                model: Arc::clone(&self.ports.model),
-                tool_services: Arc::new(tools),
+        let (mut session, thread, agents) = self.actor(
+            context,
+            LoadedParts {
+                path,
                 instructions,
+                dynamic_tools,
+                agent_tree,
+                conversation,
+                unfinished: unfinished.clone(),
             },
-            launcher,
-            agent_tree,
-            settings,
-            requests: received,
-            tool_requests: tools_received,
-            conversation,
-            unfinished: unfinished.clone(),
-            children: ChildAgents::new(publish),
-        });
+        );
         session.emit_configured(forked_from, initial, name);
         session.warn_about_hooks();
         session.start_mcp_servers(servers);
@@ -358,6 +387,14 @@ impl ThreadLauncher for Threads {
 
     fn is_loaded(&self, id: &ThreadId) -> bool {
         self.get(id).is_some()
+    }
+}
+
+fn beginning(file: &RolloutFile) -> SessionBeginning {
+    match file {
+        RolloutFile::New => SessionBeginning::Startup,
+        RolloutFile::Existing { .. } => SessionBeginning::Resume,
+        RolloutFile::Copy { .. } => SessionBeginning::Fork,
     }
 }
 
