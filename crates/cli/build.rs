@@ -1,8 +1,8 @@
-//! Packs `schema/` for `codex app-server generate-*`, one archive for each folder. `src/generate/archive.rs` reads them.
+//! Packs `schema/` into one archive for `codex app-server generate-*`. `src/generate/archive.rs` reads it.
 //!
-//! The schema file of a type repeats the definitions of all types that it refers to, farther apart than the compression
-//! can see. An archive therefore holds each piece of text once, and its files as lists of pieces. Its content, compressed
-//! with zlib: the length of the table in four bytes, the table as JSON, the texts of the pieces.
+//! The files repeat each other: each schema has the definitions of all types that it refers to, and each surface most of
+//! the types of the others. The archive therefore holds each piece of text once, and the files as lists of pieces. Its
+//! content, compressed with zstd: the length of the table in four bytes, the table as JSON, the texts of the pieces.
 
 use std::collections::HashMap;
 use std::env;
@@ -10,16 +10,21 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use flate2::Compression;
-use flate2::write::ZlibEncoder;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Lines that are indented deeper belong to the piece of the line before them.
 const PIECE_INDENTATION: usize = 4;
 
+const COMPRESSION_LEVEL: i32 = 12;
+
+/// Pieces of the same type are megabytes apart.
+const COMPRESSION_WINDOW_LOG: u32 = 24;
+
 fn main() -> io::Result<()> {
-    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema");
-    let out = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("cargo sets no OUT_DIR"))?;
+    let variable = |name: &str| env::var_os(name).ok_or_else(|| io::Error::other(name.to_owned()));
+    let schema = Path::new(&variable("CARGO_MANIFEST_DIR")?).join("../../schema");
+    let mut pieces = Pieces::default();
+    let mut folders = Map::new();
     for kind in ["typescript", "json", "openrpc"] {
         println!("cargo::rerun-if-changed={}", schema.join(kind).display());
         for surface in [
@@ -28,25 +33,32 @@ fn main() -> io::Result<()> {
             "stable-0.117",
             "experimental-0.117",
         ] {
-            let archive = pack(&schema.join(kind).join(surface))?;
-            let name = format!("{kind}-{surface}.archive");
-            fs::write(Path::new(&out).join(name), archive)?;
+            let name = format!("{kind}/{surface}");
+            let files = files_in_pieces(&schema.join(&name), &mut pieces)?;
+            folders.insert(name, files);
         }
     }
-    Ok(())
+    let archive = Path::new(&variable("OUT_DIR")?).join("schema.archive");
+    fs::write(archive, pack(&pieces, &folders)?)
 }
 
-fn pack(folder: &Path) -> io::Result<Vec<u8>> {
-    let mut pieces = Pieces::default();
+/// The files of a folder as lists of pieces.
+fn files_in_pieces(folder: &Path, pieces: &mut Pieces) -> io::Result<Value> {
     let mut files = Vec::new();
     for path in files_below(folder)? {
         let text = fs::read_to_string(&path)?;
         let relative = path.strip_prefix(folder).map_err(io::Error::other)?;
         files.push(json!({ "path": relative, "pieces": pieces.add(&text) }));
     }
-    let table = json!({ "lengths": pieces.lengths, "files": files }).to_string();
+    Ok(files.into())
+}
+
+fn pack(pieces: &Pieces, folders: &Map<String, Value>) -> io::Result<Vec<u8>> {
+    let table = json!({ "lengths": pieces.lengths, "folders": folders }).to_string();
     let table_length = u32::try_from(table.len()).map_err(io::Error::other)?;
-    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
+    let mut encoder = zstd::Encoder::new(Vec::new(), COMPRESSION_LEVEL)?;
+    encoder.window_log(COMPRESSION_WINDOW_LOG)?;
+    encoder.long_distance_matching(true)?;
     encoder.write_all(&table_length.to_le_bytes())?;
     encoder.write_all(table.as_bytes())?;
     encoder.write_all(pieces.text.as_bytes())?;

@@ -33,14 +33,14 @@ enum ClientRelease {
 }
 
 pub(crate) fn run(arguments: &GenerateArguments, surfaces: &Surfaces) -> anyhow::Result<()> {
-    let archive = match (arguments.release, arguments.experimental) {
+    let folder = match (arguments.release, arguments.experimental) {
         (None, false) => &surfaces.stable,
         (None, true) => &surfaces.experimental,
         (Some(ClientRelease::V0_117), false) => &surfaces.older_stable,
         (Some(ClientRelease::V0_117), true) => &surfaces.older_experimental,
     };
     let mut created = HashSet::new();
-    archive.for_each_file(|path, text| {
+    folder.for_each_file(|path, text| {
         let path = arguments.out.join(path);
         if let Some(folder) = path.parent()
             && created.insert(folder.to_owned())
