@@ -18,10 +18,11 @@ import time
 
 SCENARIO = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "scenarios", "chat.toml")
 MENUS = ["/status", "/permissions", "/agents", "/mcp", "/hooks", "/skills", "/plugins", "/model", "/rename Named", "/ps",
-         "/compact", "/fork", "/review"]
+         "/compact", "/fork", "/review", "/goal", "/side"]
+TIME_LIMIT = 20  # For a command of tmux and for the end of the server, in seconds.
 # How errors look; interrupting what runs is told in the same way and is none.
 PROBLEM = re.compile(r"(?im)^.*(?:■|error|failed|unknown|unsupported|panicked).*$")
-EXPECTED = re.compile(r"Conversation interrupted")
+EXPECTED = re.compile(r"Conversation interrupted|unavailable in side conversations")
 # A provider of its own, so that the UI does not ask for a login.
 CONFIG = ('model = "mock"\nmodel_provider = "mock"\n[model_providers.mock]\nname = "Mock"\n'
           'base_url = "http://127.0.0.1:9/v1"\nwire_api = "responses"\n')
@@ -38,7 +39,8 @@ class Screen:
         self.tmux("new-session", "-d", "-x", "130", "-y", "50", f"env -i {variables} {ui} --remote ws://127.0.0.1:{port}")
 
     def tmux(self, *arguments):
-        return subprocess.run(["tmux", "-S", self.socket, *arguments], capture_output=True, text=True).stdout
+        command = ["tmux", "-S", self.socket, *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT).stdout
 
     def text(self):
         return self.tmux("capture-pane", "-p")
@@ -101,6 +103,22 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def stopped(server):
+    """Ends the server as a user does, and says whether that works: the first signal waits for turns, of which one may
+    wait for an answer of a UI that is gone; the second one does not."""
+    for patience in (2, TIME_LIMIT):
+        server.terminate()
+        try:
+            server.wait(patience)
+            return True
+        except subprocess.TimeoutExpired:
+            pass
+    server.kill()
+    server.wait()
+    print(f"FAIL the server does not end within {TIME_LIMIT} seconds of the second signal", flush=True)
+    return False
+
+
 def main():
     codex, uis = os.path.abspath(sys.argv[1]), sys.argv[2:]
     port, home = free_port(), tempfile.mkdtemp(prefix="uis-")
@@ -117,8 +135,7 @@ def main():
             print(f"{'FAIL' if problems else 'ok  '} {ui}", *problems, sep="\n       " if problems else " ", flush=True)
             failed |= bool(problems)
     finally:
-        server.kill()
-        server.wait()
+        failed |= not stopped(server)
         shutil.rmtree(home, ignore_errors=True)
     sys.exit(failed)
 

@@ -106,6 +106,7 @@ mod newer_methods;
 mod newer_requests;
 mod newer_search;
 mod newer_state;
+mod newer_values;
 #[cfg(target_os = "linux")]
 mod notices;
 #[cfg(target_os = "linux")]

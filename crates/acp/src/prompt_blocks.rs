@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use agent_client_protocol_schema::v1::{
-    ContentBlock, EmbeddedResourceResource, Error, ImageContent, ResourceLink,
+    AudioContent, ContentBlock, EmbeddedResourceResource, Error, ImageContent, ResourceLink,
 };
 use codex_app_server_protocol::v2::UserInput;
 use serde_json::Value;
@@ -40,7 +40,7 @@ pub(crate) fn inputs(
                         return Err(refused("an embedded file that is neither text nor image"));
                     }
                     let url = format!("data:{mime};base64,{}", resource.blob);
-                    inputs.push(UserInput::Image { url });
+                    inputs.push(UserInput::Image { url, detail: None });
                 }
                 _ => return Err(refused("an embedded resource of this kind")),
             },
@@ -72,7 +72,7 @@ fn image_input(image: &ImageContent) -> UserInput {
         Some(uri) if image.data.is_empty() => uri.to_owned(),
         _ => format!("data:{};base64,{}", image.mime_type, image.data),
     };
-    UserInput::Image { url }
+    UserInput::Image { url, detail: None }
 }
 
 fn mark(name: &str, uri: &str) -> String {
@@ -107,14 +107,18 @@ pub(crate) fn linked_files(blocks: &[ContentBlock]) -> Vec<(String, PathBuf)> {
 pub(crate) fn block_of(input: &UserInput) -> ContentBlock {
     match input {
         UserInput::Text { text, .. } => ContentBlock::from(text.clone()),
-        UserInput::Image { url } => match data_url(url) {
+        UserInput::Image { url, .. } => match data_url(url) {
             Some((mime, data)) => ContentBlock::Image(ImageContent::new(data, mime)),
             None => ContentBlock::ResourceLink(ResourceLink::new("image", url.clone())),
         },
-        UserInput::LocalImage { path } => {
+        UserInput::LocalImage { path, .. } | UserInput::LocalAudio { path } => {
             let uri = Url::from_file_path(path).map_or_else(|()| path.clone(), String::from);
             ContentBlock::ResourceLink(ResourceLink::new(name_of(path), uri))
         }
+        UserInput::Audio { url } => match data_url(url) {
+            Some((mime, data)) => ContentBlock::Audio(AudioContent::new(data, mime)),
+            None => ContentBlock::ResourceLink(ResourceLink::new("audio", url.clone())),
+        },
         UserInput::Skill { name, .. } => ContentBlock::from(format!("${name}")),
         UserInput::Mention { name, path } => {
             ContentBlock::ResourceLink(ResourceLink::new(name.clone(), path.clone()))
@@ -175,7 +179,10 @@ mod tests {
         let expected = json!([{ "type": "image", "url": "data:image/png;base64,AAAA" }]);
         assert_eq!(inputs_of(json!([image])).unwrap(), expected);
         let url = "data:image/png;base64,AAAA".to_owned();
-        assert_eq!(json!(block_of(&UserInput::Image { url })), image);
+        assert_eq!(
+            json!(block_of(&UserInput::Image { url, detail: None })),
+            image
+        );
     }
 
     #[test]

@@ -59,6 +59,17 @@ method_table! {
         #[experimental]
         ThreadPrepareApprovedPlan = "thread/prepareApprovedPlan":
             ThreadPrepareApprovedPlanParams => ThreadPrepareApprovedPlanResponse;
+        /// Asks for a guess at the next message.
+        #[experimental]
+        ThreadPredictionRequest = "thread/prediction/request":
+            ThreadPredictionRequestParams => ThreadPredictionRequestResponse;
+        /// Lets an action go on that the automatic reviewer denied.
+        ThreadApproveGuardianDeniedAction = "thread/approveGuardianDeniedAction":
+            ThreadApproveGuardianDeniedActionParams => ThreadApproveGuardianDeniedActionResponse;
+        /// Has the automatic reviewer judge the last call of a thread.
+        #[experimental]
+        ThreadGuardianReview = "thread/guardianReview":
+            ThreadGuardianReviewParams => ThreadGuardianReviewResponse;
         /// Ends every terminal that still runs in the background of a thread.
         #[experimental]
         ThreadBackgroundTerminalsClean = "thread/backgroundTerminals/clean":
@@ -144,6 +155,10 @@ method_table! {
         TurnContinue = "turn/continue": TurnContinueParams => TurnContinueResponse;
         /// Adds input to the turn that is running.
         TurnSteer = "turn/steer": TurnSteerParams => TurnSteerResponse;
+        /// Changes the settings of the running turn alone.
+        #[experimental]
+        TurnSettingsUpdate = "turn/settings/update":
+            TurnSettingsUpdateParams => TurnSettingsUpdateResponse;
         /// Stops the turn that is running.
         TurnInterrupt = "turn/interrupt": TurnInterruptParams => TurnInterruptResponse;
         /// Opens a live voice or text conversation in a thread.
@@ -202,6 +217,8 @@ method_table! {
         GetAccountRateLimits = "account/rateLimits/read": NoParams => GetAccountRateLimitsResponse;
         /// Sends a report about a thread.
         FeedbackUpload = "feedback/upload": FeedbackUploadParams => FeedbackUploadResponse;
+        /// Saves a report on this machine, as an archive.
+        FeedbackSave = "feedback/save": FeedbackSaveParams => FeedbackSaveResponse;
         /// Runs one command in the sandbox, without a thread.
         CommandExec = "command/exec": CommandExecParams => CommandExecResponse;
         /// Writes to the input of a command that runs, or closes it.
@@ -404,9 +421,39 @@ method_table! {
         #[experimental]
         ThreadRealtimeListVoices = "thread/realtime/listVoices":
             ThreadRealtimeListVoicesParams => ThreadRealtimeListVoicesResponse;
+        /// Has the voice model say a text.
+        #[experimental]
+        ThreadRealtimeAppendSpeech = "thread/realtime/appendSpeech":
+            ThreadRealtimeAppendSpeechParams => ThreadRealtimeAppendSpeechResponse;
         /// Lists the imports of another assistant's settings.
         ExternalAgentConfigImportReadHistories = "externalAgentConfig/import/readHistories":
             NoParams => ExternalAgentConfigImportHistoriesReadResponse;
+        /// Records an import that a client made.
+        ExternalAgentConfigImportRecordHistory = "externalAgentConfig/import/recordHistory":
+            ExternalAgentConfigImportHistoryRecordParams => ExternalAgentConfigImportHistoryRecordResponse;
+        /// Lists the plugins that are shared.
+        PluginShareList = "plugin/share/list": PluginShareListParams => PluginShareListResponse;
+        /// Shares a plugin.
+        PluginShareSave = "plugin/share/save": PluginShareSaveParams => PluginShareSaveResponse;
+        /// Copies a shared plugin to this machine.
+        PluginShareCheckout = "plugin/share/checkout":
+            PluginShareCheckoutParams => PluginShareCheckoutResponse;
+        /// Ends the sharing of a plugin.
+        PluginShareDelete = "plugin/share/delete":
+            PluginShareDeleteParams => PluginShareDeleteResponse;
+        /// Changes whom a plugin is shared with.
+        PluginShareUpdateTargets = "plugin/share/updateTargets":
+            PluginShareUpdateTargetsParams => PluginShareUpdateTargetsResponse;
+        /// Reads a skill of a remote plugin.
+        PluginSkillRead = "plugin/skill/read": PluginSkillReadParams => PluginSkillReadResponse;
+        /// Subscribes to events of an MCP server.
+        #[experimental]
+        McpServerEventStreamStart = "mcpServer/event/stream/start":
+            McpServerEventStreamStartParams => McpServerEventStreamStartResponse;
+        /// Ends a subscription to events of an MCP server.
+        #[experimental]
+        McpServerEventStreamStop = "mcpServer/event/stream/stop":
+            McpServerEventStreamStopParams => McpServerEventStreamStopResponse;
         /// Reads how many tokens the account has used.
         AccountUsageRead = "account/usage/read":
             GetAccountTokenUsageParams => GetAccountTokenUsageResponse;

@@ -60,6 +60,11 @@ impl Failure {
         )
     }
 
+    /// The method is known, but is not there.
+    pub(crate) fn not_implemented(message: impl Into<String>) -> Self {
+        Self::new(error_code::METHOD_NOT_FOUND, message)
+    }
+
     /// The text is not JSON.
     pub(crate) fn unreadable(message: impl Into<String>) -> Self {
         Self::new(error_code::PARSE_ERROR, message)

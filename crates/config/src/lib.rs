@@ -55,8 +55,8 @@ pub use edit::{
 pub use environment::{Environment, EnvironmentVariables, ManagedPreferences};
 pub use error::{ConfigError, FileError, ReferencedFileError, SettingError};
 pub use features::{
-    BetaTexts, DeprecationNotice, FEATURES_WITHOUT_EFFECT, Feature, FeatureSet, FeatureStage,
-    HOST_FEATURES, HostFeatureError,
+    BETA_IN_0_169, BetaTexts, DeprecationNotice, FEATURES_OF_0_169, Feature, FeatureSet,
+    FeatureStage, HOST_FEATURES, HostFeatureError, is_without_effect,
 };
 pub use home::{HomeError, resolve_home};
 pub use hook_layers::HookLayer;

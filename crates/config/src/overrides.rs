@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json};
 use toml::{Table, Value};
 
-use crate::features::{FEATURES_WITHOUT_EFFECT, Feature};
+use crate::features::{Feature, is_without_effect};
 use crate::key_path::{KeyPath, KeyPathError};
 use crate::nesting::is_shallow;
 use crate::value;
@@ -63,7 +63,7 @@ impl Overrides {
 
     /// Enables or disables a feature. Call this after all flags were added, so that it takes precedence.
     pub fn add_feature(&mut self, name: &str, enabled: bool) -> Result<(), OverrideError> {
-        if Feature::parse(name).is_none() && !FEATURES_WITHOUT_EFFECT.contains(&name) {
+        if Feature::parse(name).is_none() && !is_without_effect(name) {
             return Err(OverrideError::UnknownFeature(name.to_owned()));
         }
         value::set(

@@ -49,6 +49,8 @@ pub(crate) struct TurnSettings {
     pub(crate) verbosity: Option<Verbosity>,
     pub(crate) personality: Option<Personality>,
     pub(crate) output_schema: Option<Arc<Value>>,
+    /// The metadata of the turn for the model's provider, as JSON, if the client gave any.
+    pub(crate) metadata: Option<String>,
     /// Why the requested settings were refused. The turn fails with this.
     pub(crate) refused: Option<String>,
     /// The local date.

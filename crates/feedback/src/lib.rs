@@ -4,8 +4,9 @@
 //! caller that uploads it.
 //!
 //! Code map: `report` (the report itself), `attachment`, `store` (the folders), `body` (the JSON for upload),
-//! `log_tail` (the latest log lines).
+//! `archive` (a ZIP archive), `log_tail` (the latest log lines).
 
+mod archive;
 mod attachment;
 mod body;
 mod log_tail;

@@ -191,8 +191,8 @@ impl ModelError {
             Self::ServerOverloaded => CodexErrorInfo::ServerOverloaded,
             Self::ContextWindowExceeded => CodexErrorInfo::ContextWindowExceeded,
             Self::LoginRefused(_) => CodexErrorInfo::Unauthorized,
-            Self::UnexpectedStatus(_)
-            | Self::InvalidRequest(_)
+            Self::UnexpectedStatus(reply) => reply.codex_error_info(),
+            Self::InvalidRequest(_)
             | Self::Disconnected { .. }
             | Self::TimedOut { .. }
             | Self::PreviousResponseNotFound
@@ -228,8 +228,22 @@ pub struct UnexpectedStatus {
     pub auth_error: Option<String>,
     /// The server's error code about the credential.
     pub auth_error_code: Option<String>,
+    /// Whether the server does not know the model.
+    pub is_model_unknown: bool,
     /// The wait that the server asks for.
     pub retry_after: Option<Duration>,
+}
+
+impl UnexpectedStatus {
+    fn codex_error_info(&self) -> CodexErrorInfo {
+        match self.status {
+            401 => CodexErrorInfo::HttpConnectionFailed {
+                http_status_code: Some(401),
+            },
+            _ if self.is_model_unknown => CodexErrorInfo::ModelNotFound,
+            _ => CodexErrorInfo::Other,
+        }
+    }
 }
 
 impl fmt::Display for UnexpectedStatus {
@@ -347,7 +361,10 @@ mod tests {
         for code in [301, 502, 504] {
             assert!(status(code).is_retryable(), "{code}");
         }
-        assert_eq!(status(401).codex_error_info(), CodexErrorInfo::Other);
+        let refused = CodexErrorInfo::HttpConnectionFailed {
+            http_status_code: Some(401),
+        };
+        assert_eq!(status(401).codex_error_info(), refused);
         assert_eq!(status(502).codex_error_info(), CodexErrorInfo::Other);
     }
 }

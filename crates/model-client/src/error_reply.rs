@@ -88,6 +88,7 @@ impl ErrorReply<'_> {
             request_id: request_id(self.headers),
             auth_error: self.header("x-openai-authorization-error"),
             auth_error_code: auth_error_code(self.headers),
+            is_model_unknown: error.get("code").and_then(Value::as_str) == Some("model_not_found"),
             retry_after: self.retry_after(now),
         }
     }
@@ -245,7 +246,19 @@ mod tests {
             ),
             "unexpected status 401 Unauthorized: no key, url: http://x/r, cf-ray: ray, \
              request id: r2, auth error: expired, auth error code: token_expired",
-            CodexErrorInfo::Other,
+            CodexErrorInfo::HttpConnectionFailed {
+                http_status_code: Some(401),
+            },
+            false,
+        );
+        check(
+            reply(
+                404,
+                &[],
+                r#"{"error":{"message":"no","code":"model_not_found"}}"#,
+            ),
+            "unexpected status 404 Not Found: no, url: http://x/r",
+            CodexErrorInfo::ModelNotFound,
             false,
         );
         check(

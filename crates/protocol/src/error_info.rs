@@ -50,6 +50,8 @@ pub enum CodexErrorInfo {
     ThreadRollbackFailed,
     /// A limit on what the turn, the thread or its agents may use is reached. Newer than 0.117.
     SessionBudgetExceeded,
+    /// The provider does not know the model. Newer than 0.117.
+    ModelNotFound,
     /// Anything else.
     Other,
 }

@@ -29,6 +29,9 @@ pub enum ContentItem {
     InputImage {
         /// Where the image is: a URL, often a `data:` one.
         image_url: String,
+        /// In which detail the model should look at it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        detail: Option<ImageDetail>,
     },
     /// Text from the model.
     OutputText {

@@ -29,6 +29,9 @@ pub struct SessionMeta {
     /// The origin of the thread.
     #[serde(default)]
     pub source: SessionSource,
+    /// What the client said about its origin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_source: Option<String>,
     /// The name that it is shown under, if it is an agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_nickname: Option<String>,

@@ -3,6 +3,8 @@
 use codex_app_server_protocol_macros::Tagged;
 use serde::{Deserialize, Serialize};
 
+use crate::response_item::ImageDetail;
+
 /// One piece of user input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Tagged)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -20,9 +22,25 @@ pub enum UserInput {
     Image {
         /// The URL, often a `data:` one.
         image_url: String,
+        /// In which detail the model should look at it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        detail: Option<ImageDetail>,
     },
     /// An image in a file.
     LocalImage {
+        /// The path of the file.
+        path: String,
+        /// In which detail the model should look at it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        detail: Option<ImageDetail>,
+    },
+    /// Sound by URL.
+    Audio {
+        /// The URL, often a `data:` one.
+        audio_url: String,
+    },
+    /// Sound in a file.
+    LocalAudio {
         /// The path of the file.
         path: String,
     },

@@ -150,7 +150,10 @@ fn is_same(path: &Path, length: u64) -> bool {
 fn is_amendment(line: &str) -> bool {
     RawRolloutLine::read(line).is_ok_and(|line| match &*line.kind {
         "session_meta" => true,
-        "event_msg" => line.payload_type().as_deref() == Some("thread_name_updated"),
+        "event_msg" => matches!(
+            line.payload_type().as_deref(),
+            Some("thread_name_updated" | "thread_settings_applied")
+        ),
         _ => false,
     })
 }

@@ -228,6 +228,8 @@ pub(crate) fn weight_of(item: &ResponseItem) -> usize {
 fn length_of(part: &ContentItem) -> usize {
     let (ContentItem::InputText { text }
     | ContentItem::OutputText { text }
-    | ContentItem::InputImage { image_url: text }) = part;
+    | ContentItem::InputImage {
+        image_url: text, ..
+    }) = part;
     text.len()
 }

@@ -1,5 +1,6 @@
 //! The SQLite database: tables and transactions. It is opened on first use.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -7,12 +8,14 @@ use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, Params, Row, Transaction, TransactionBehavior};
 use thiserror::Error;
 
+use crate::read_state::EndedTurn;
+
 /// The file name in the home folder.
 const FILE: &str = "thread_state.sqlite";
 /// How long a transaction waits for other processes.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 /// The version of the tables, in `user_version`. A database with a newer version is refused.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 const TABLES: &str = "
 CREATE TABLE IF NOT EXISTS goals (
@@ -47,6 +50,9 @@ CREATE TABLE IF NOT EXISTS attachments (
   id TEXT PRIMARY KEY, thread TEXT NOT NULL, kind TEXT NOT NULL, identity TEXT NOT NULL,
   payload TEXT NOT NULL, created_at INTEGER NOT NULL, UNIQUE (thread, kind, identity)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS daybreak_marks (
+  thread TEXT PRIMARY KEY, is_enabled INTEGER NOT NULL
+) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS owners_of_attachment ON attachments (kind, identity);
 ";
 
@@ -77,6 +83,8 @@ pub enum StateError {
 pub struct ThreadState {
     path: PathBuf,
     connection: Mutex<Option<Connection>>,
+    /// By thread, the first turn that ended while no client wanted the read state. Not stored.
+    pub(crate) ended_turns: Mutex<HashMap<String, EndedTurn>>,
 }
 
 impl ThreadState {
@@ -86,6 +94,7 @@ impl ThreadState {
         Self {
             path: home.join(FILE),
             connection: Mutex::new(None),
+            ended_turns: Mutex::default(),
         }
     }
 
@@ -93,6 +102,7 @@ impl ThreadState {
     ///
     /// # Errors
     pub fn forget_thread(&self, thread: &str) -> Result<(), StateError> {
+        self.ended_turns.lock().remove(thread);
         if !self.path.exists() {
             return Ok(());
         }
@@ -104,6 +114,7 @@ impl ThreadState {
                 "section_threads",
                 "project_threads",
                 "attachments",
+                "daybreak_marks",
             ] {
                 let sql = format!("DELETE FROM {table} WHERE thread = :thread");
                 transaction.execute(&sql, rusqlite::named_params! { ":thread": thread })?;

@@ -1,5 +1,5 @@
 //! Layer: capability. Stores what users and clients attach to threads: goals, queued messages, read state,
-//! sections, projects and attachments.
+//! sections, projects, attachments and marks.
 //!
 //! The data is in one SQLite database in the home folder. Unlike the index over the threads it is not a cache: the
 //! values exist nowhere else, and this crate never deletes the file. Processes share it; each change is one
@@ -8,6 +8,7 @@
 mod attachments;
 mod database;
 mod goals;
+mod marks;
 mod projects;
 mod queue;
 mod read_state;

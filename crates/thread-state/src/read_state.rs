@@ -6,6 +6,9 @@ use thiserror::Error;
 
 use crate::database::{StateError, ThreadState, new_id, one};
 
+/// The most threads with turns that are only remembered.
+const MOST_ENDED: usize = 10_000;
+
 /// The start of the unread part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -33,6 +36,13 @@ impl ReadState {
             revision: format!("initial:{thread}"),
         }
     }
+}
+
+/// A turn that has ended while no client wanted the read state.
+#[derive(Debug)]
+pub(crate) struct EndedTurn {
+    id: String,
+    revision: String,
 }
 
 /// Why the read state was not changed.
@@ -94,18 +104,48 @@ impl ThreadState {
     /// # Errors
     pub fn read_state(&self, thread: &str) -> Result<ReadState, StateError> {
         let initial = ReadState::initial(thread);
-        self.query(initial, |connection| find(connection, thread))
+        let stored = self.query(initial, |connection| find(connection, thread))?;
+        Ok(self.with_ended_turn(thread, stored))
     }
 
     /// Marks a turn that has ended as unread, unless an earlier part is already unread.
     ///
     /// # Errors
     pub fn mark_turn_unread(&self, thread: &str, turn: &str) -> Result<ReadState, StateError> {
-        self.change(|transaction| {
-            let before = find(transaction, thread)?.first_unread;
-            let first = before.unwrap_or_else(|| UnreadStart::Turn(turn.to_owned()));
+        let state = self.change(|transaction| {
+            let before = self.with_ended_turn(thread, find(transaction, thread)?);
+            let first = before.first_unread;
+            let first = first.unwrap_or_else(|| UnreadStart::Turn(turn.to_owned()));
             save(transaction, thread, Some(first))
-        })
+        });
+        self.ended_turns.lock().remove(thread);
+        state
+    }
+
+    /// Remembers a turn that has ended while no client wanted the read state. It is stored with the next change.
+    pub fn remember_ended_turn(&self, thread: &str, turn: &str) {
+        let mut ended = self.ended_turns.lock();
+        if ended.len() < MOST_ENDED && !ended.contains_key(thread) {
+            let turn = EndedTurn {
+                id: turn.to_owned(),
+                revision: new_id(),
+            };
+            ended.insert(thread.to_owned(), turn);
+        }
+    }
+
+    /// The state with a turn that is only remembered.
+    fn with_ended_turn(&self, thread: &str, stored: ReadState) -> ReadState {
+        let ended = self.ended_turns.lock();
+        match ended.get(thread) {
+            Some(turn) => ReadState {
+                first_unread: stored
+                    .first_unread
+                    .or_else(|| Some(UnreadStart::Turn(turn.id.clone()))),
+                revision: turn.revision.clone(),
+            },
+            None => stored,
+        }
     }
 
     /// Sets the start of the unread part, if the state still has this revision.
@@ -118,13 +158,15 @@ impl ThreadState {
         first_unread: Option<UnreadStart>,
         revision: &str,
     ) -> Result<ReadState, ReadStateError> {
-        self.change(|transaction| {
-            let current = find(transaction, thread)?;
+        let state = self.change(|transaction| {
+            let current = self.with_ended_turn(thread, find(transaction, thread)?);
             if current.revision != revision {
                 return Err(ReadStateError::Conflict(current));
             }
             Ok(save(transaction, thread, first_unread)?)
-        })
+        })?;
+        self.ended_turns.lock().remove(thread);
+        Ok(state)
     }
 
     /// Handles the removal of turns from a thread: if the unread part starts with one of them, everything counts as
@@ -136,6 +178,14 @@ impl ThreadState {
         thread: &str,
         removed: &[String],
     ) -> Result<Option<ReadState>, StateError> {
+        let mut ended = self.ended_turns.lock();
+        if ended
+            .get(thread)
+            .is_some_and(|turn| removed.contains(&turn.id))
+        {
+            ended.remove(thread);
+        }
+        drop(ended);
         self.change(|transaction| {
             let before = find(transaction, thread)?.first_unread;
             let is_removed =

@@ -38,6 +38,7 @@ impl FactsBuilder<'_> {
         match kind_of(line) {
             LineType::Meta => self.with(line, Self::meta),
             LineType::Context => self.with(line, Self::context),
+            LineType::Settings => self.with(line, Self::settings),
             LineType::UserMessage if self.wants_message() => self.with(line, Self::user_message),
             LineType::Item if self.wants_message() => self.with(line, Self::item),
             LineType::CallOutput if self.facts.preview.is_none() => {
@@ -85,6 +86,12 @@ impl FactsBuilder<'_> {
     fn context(&mut self, context: ContextPayload) {
         self.facts.model = Some(context.model);
         self.facts.effort = context.effort;
+    }
+
+    /// The settings changed without a turn.
+    fn settings(&mut self, applied: SettingsPayload) {
+        self.facts.model = Some(applied.thread_settings.model);
+        self.facts.effort = applied.thread_settings.reasoning_effort;
     }
 
     fn user_message(&mut self, message: UserMessagePayload<'_>) {
@@ -174,6 +181,17 @@ struct ContextPayload {
 }
 
 #[derive(Deserialize)]
+struct SettingsPayload {
+    thread_settings: ChangedSettings,
+}
+
+#[derive(Deserialize)]
+struct ChangedSettings {
+    model: String,
+    reasoning_effort: Option<String>,
+}
+
+#[derive(Deserialize)]
 struct UserMessagePayload<'a> {
     #[serde(borrow)]
     message: Cow<'a, str>,
@@ -204,6 +222,7 @@ struct NamePayload {
 enum LineType {
     Meta,
     Context,
+    Settings,
     UserMessage,
     Item,
     CallOutput,
@@ -216,6 +235,7 @@ impl LineType {
         match (kind, event) {
             ("session_meta", _) => Self::Meta,
             ("turn_context", _) => Self::Context,
+            ("event_msg", "thread_settings_applied") => Self::Settings,
             ("event_msg", "user_message") => Self::UserMessage,
             ("event_msg", "item_completed") => Self::Item,
             ("response_item", "function_call_output") => Self::CallOutput,

@@ -351,6 +351,8 @@ async fn give(thread: &Thread, input: SessionInput) -> bool {
                 service_tier: turn.service_tier,
                 root_turn_id: turn.root_turn_id,
                 limits: turn.limits,
+                metadata: turn.metadata,
+                may_be_empty: turn.may_be_empty,
             };
             let _ = thread.start_turn(turn).await;
         }

@@ -7,4 +7,14 @@ export type AuthMode =
   /** A ChatGPT login whose tokens the engine stores and refreshes. */
   | "chatgpt"
   /** ChatGPT tokens that the client hands in and renews. */
-  | "chatgptAuthTokens";
+  | "chatgptAuthTokens"
+  /** Of release 0.169; not used here. */
+  | "agentIdentity"
+  /** Of release 0.169; not used here. */
+  | "bedrockAccessKeys"
+  /** Of release 0.169; not used here. */
+  | "bedrockApiKey"
+  /** Of release 0.169; not used here. */
+  | "headers"
+  /** Of release 0.169; not used here. */
+  | "personalAccessToken";

@@ -23,7 +23,9 @@ import type { EnvironmentStatusParams } from "./v2/EnvironmentStatusParams";
 import type { ExperimentalFeatureEnablementSetParams } from "./v2/ExperimentalFeatureEnablementSetParams";
 import type { ExperimentalFeatureListParams } from "./v2/ExperimentalFeatureListParams";
 import type { ExternalAgentConfigDetectParams } from "./v2/ExternalAgentConfigDetectParams";
+import type { ExternalAgentConfigImportHistoryRecordParams } from "./v2/ExternalAgentConfigImportHistoryRecordParams";
 import type { ExternalAgentConfigImportParams } from "./v2/ExternalAgentConfigImportParams";
+import type { FeedbackSaveParams } from "./v2/FeedbackSaveParams";
 import type { FeedbackUploadParams } from "./v2/FeedbackUploadParams";
 import type { FsCopyParams } from "./v2/FsCopyParams";
 import type { FsCreateDirectoryParams } from "./v2/FsCreateDirectoryParams";
@@ -56,6 +58,8 @@ import type { MarketplaceAddParams } from "./v2/MarketplaceAddParams";
 import type { MarketplaceRemoveParams } from "./v2/MarketplaceRemoveParams";
 import type { MarketplaceUpgradeParams } from "./v2/MarketplaceUpgradeParams";
 import type { McpResourceReadParams } from "./v2/McpResourceReadParams";
+import type { McpServerEventStreamStartParams } from "./v2/McpServerEventStreamStartParams";
+import type { McpServerEventStreamStopParams } from "./v2/McpServerEventStreamStopParams";
 import type { McpServerOauthLoginParams } from "./v2/McpServerOauthLoginParams";
 import type { McpServerToolCallParams } from "./v2/McpServerToolCallParams";
 import type { MemoryStatusParams } from "./v2/MemoryStatusParams";
@@ -71,6 +75,12 @@ import type { PluginListParams } from "./v2/PluginListParams";
 import type { PluginReadParams } from "./v2/PluginReadParams";
 import type { PluginReconcileParams } from "./v2/PluginReconcileParams";
 import type { PluginSearchParams } from "./v2/PluginSearchParams";
+import type { PluginShareCheckoutParams } from "./v2/PluginShareCheckoutParams";
+import type { PluginShareDeleteParams } from "./v2/PluginShareDeleteParams";
+import type { PluginShareListParams } from "./v2/PluginShareListParams";
+import type { PluginShareSaveParams } from "./v2/PluginShareSaveParams";
+import type { PluginShareUpdateTargetsParams } from "./v2/PluginShareUpdateTargetsParams";
+import type { PluginSkillReadParams } from "./v2/PluginSkillReadParams";
 import type { PluginUninstallParams } from "./v2/PluginUninstallParams";
 import type { ProcessKillParams } from "./v2/ProcessKillParams";
 import type { ProcessResizePtyParams } from "./v2/ProcessResizePtyParams";
@@ -94,6 +104,7 @@ import type { ServerDiagnosticsParams } from "./v2/ServerDiagnosticsParams";
 import type { SkillsConfigWriteParams } from "./v2/SkillsConfigWriteParams";
 import type { SkillsExtraRootsSetParams } from "./v2/SkillsExtraRootsSetParams";
 import type { SkillsListParams } from "./v2/SkillsListParams";
+import type { ThreadApproveGuardianDeniedActionParams } from "./v2/ThreadApproveGuardianDeniedActionParams";
 import type { ThreadArchiveParams } from "./v2/ThreadArchiveParams";
 import type { ThreadAttachmentAddParams } from "./v2/ThreadAttachmentAddParams";
 import type { ThreadAttachmentListParams } from "./v2/ThreadAttachmentListParams";
@@ -112,6 +123,7 @@ import type { ThreadForkParams } from "./v2/ThreadForkParams";
 import type { ThreadGoalClearParams } from "./v2/ThreadGoalClearParams";
 import type { ThreadGoalGetParams } from "./v2/ThreadGoalGetParams";
 import type { ThreadGoalSetParams } from "./v2/ThreadGoalSetParams";
+import type { ThreadGuardianReviewParams } from "./v2/ThreadGuardianReviewParams";
 import type { ThreadIncrementElicitationParams } from "./v2/ThreadIncrementElicitationParams";
 import type { ThreadInjectItemsParams } from "./v2/ThreadInjectItemsParams";
 import type { ThreadItemsListParams } from "./v2/ThreadItemsListParams";
@@ -121,6 +133,7 @@ import type { ThreadLoadedListParams } from "./v2/ThreadLoadedListParams";
 import type { ThreadMemoryModeSetParams } from "./v2/ThreadMemoryModeSetParams";
 import type { ThreadMemoryReadParams } from "./v2/ThreadMemoryReadParams";
 import type { ThreadMetadataUpdateParams } from "./v2/ThreadMetadataUpdateParams";
+import type { ThreadPredictionRequestParams } from "./v2/ThreadPredictionRequestParams";
 import type { ThreadPrepareApprovedPlanParams } from "./v2/ThreadPrepareApprovedPlanParams";
 import type { ThreadQueueAddParams } from "./v2/ThreadQueueAddParams";
 import type { ThreadQueueDeleteParams } from "./v2/ThreadQueueDeleteParams";
@@ -131,6 +144,7 @@ import type { ThreadQueueUpdateParams } from "./v2/ThreadQueueUpdateParams";
 import type { ThreadReadParams } from "./v2/ThreadReadParams";
 import type { ThreadReadStateUpdateParams } from "./v2/ThreadReadStateUpdateParams";
 import type { ThreadRealtimeAppendAudioParams } from "./v2/ThreadRealtimeAppendAudioParams";
+import type { ThreadRealtimeAppendSpeechParams } from "./v2/ThreadRealtimeAppendSpeechParams";
 import type { ThreadRealtimeAppendTextParams } from "./v2/ThreadRealtimeAppendTextParams";
 import type { ThreadRealtimeListVoicesParams } from "./v2/ThreadRealtimeListVoicesParams";
 import type { ThreadRealtimeStartParams } from "./v2/ThreadRealtimeStartParams";
@@ -157,6 +171,7 @@ import type { ThreadUnarchiveParams } from "./v2/ThreadUnarchiveParams";
 import type { ThreadUnsubscribeParams } from "./v2/ThreadUnsubscribeParams";
 import type { TurnContinueParams } from "./v2/TurnContinueParams";
 import type { TurnInterruptParams } from "./v2/TurnInterruptParams";
+import type { TurnSettingsUpdateParams } from "./v2/TurnSettingsUpdateParams";
 import type { TurnStartParams } from "./v2/TurnStartParams";
 import type { TurnSteerParams } from "./v2/TurnSteerParams";
 import type { UserVerificationCancelParams } from "./v2/UserVerificationCancelParams";
@@ -344,6 +359,36 @@ export type ThreadPrepareApprovedPlanClientRequest = {
   method: "thread/prepareApprovedPlan";
   /** What the method takes. */
   params: ThreadPrepareApprovedPlanParams;
+};
+
+/** Asks for a guess at the next message. */
+export type ThreadPredictionRequestClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/prediction/request";
+  /** What the method takes. */
+  params: ThreadPredictionRequestParams;
+};
+
+/** Lets an action go on that the automatic reviewer denied. */
+export type ThreadApproveGuardianDeniedActionClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/approveGuardianDeniedAction";
+  /** What the method takes. */
+  params: ThreadApproveGuardianDeniedActionParams;
+};
+
+/** Has the automatic reviewer judge the last call of a thread. */
+export type ThreadGuardianReviewClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/guardianReview";
+  /** What the method takes. */
+  params: ThreadGuardianReviewParams;
 };
 
 /** Ends every terminal that still runs in the background of a thread. */
@@ -706,6 +751,16 @@ export type TurnSteerClientRequest = {
   params: TurnSteerParams;
 };
 
+/** Changes the settings of the running turn alone. */
+export type TurnSettingsUpdateClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "turn/settings/update";
+  /** What the method takes. */
+  params: TurnSettingsUpdateParams;
+};
+
 /** Stops the turn that is running. */
 export type TurnInterruptClientRequest = {
   /** Repeated in the reply. */
@@ -904,6 +959,16 @@ export type FeedbackUploadClientRequest = {
   method: "feedback/upload";
   /** What the method takes. */
   params: FeedbackUploadParams;
+};
+
+/** Saves a report on this machine, as an archive. */
+export type FeedbackSaveClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "feedback/save";
+  /** What the method takes. */
+  params: FeedbackSaveParams;
 };
 
 /** Runs one command in the sandbox, without a thread. */
@@ -1586,6 +1651,16 @@ export type ThreadRealtimeListVoicesClientRequest = {
   params: ThreadRealtimeListVoicesParams;
 };
 
+/** Has the voice model say a text. */
+export type ThreadRealtimeAppendSpeechClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/realtime/appendSpeech";
+  /** What the method takes. */
+  params: ThreadRealtimeAppendSpeechParams;
+};
+
 /** Lists the imports of another assistant's settings. */
 export type ExternalAgentConfigImportReadHistoriesClientRequest = {
   /** Repeated in the reply. */
@@ -1594,6 +1669,96 @@ export type ExternalAgentConfigImportReadHistoriesClientRequest = {
   method: "externalAgentConfig/import/readHistories";
   /** The method takes nothing. */
   params?: null;
+};
+
+/** Records an import that a client made. */
+export type ExternalAgentConfigImportRecordHistoryClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "externalAgentConfig/import/recordHistory";
+  /** What the method takes. */
+  params: ExternalAgentConfigImportHistoryRecordParams;
+};
+
+/** Lists the plugins that are shared. */
+export type PluginShareListClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "plugin/share/list";
+  /** What the method takes. */
+  params: PluginShareListParams;
+};
+
+/** Shares a plugin. */
+export type PluginShareSaveClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "plugin/share/save";
+  /** What the method takes. */
+  params: PluginShareSaveParams;
+};
+
+/** Copies a shared plugin to this machine. */
+export type PluginShareCheckoutClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "plugin/share/checkout";
+  /** What the method takes. */
+  params: PluginShareCheckoutParams;
+};
+
+/** Ends the sharing of a plugin. */
+export type PluginShareDeleteClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "plugin/share/delete";
+  /** What the method takes. */
+  params: PluginShareDeleteParams;
+};
+
+/** Changes whom a plugin is shared with. */
+export type PluginShareUpdateTargetsClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "plugin/share/updateTargets";
+  /** What the method takes. */
+  params: PluginShareUpdateTargetsParams;
+};
+
+/** Reads a skill of a remote plugin. */
+export type PluginSkillReadClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "plugin/skill/read";
+  /** What the method takes. */
+  params: PluginSkillReadParams;
+};
+
+/** Subscribes to events of an MCP server. */
+export type McpServerEventStreamStartClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "mcpServer/event/stream/start";
+  /** What the method takes. */
+  params: McpServerEventStreamStartParams;
+};
+
+/** Ends a subscription to events of an MCP server. */
+export type McpServerEventStreamStopClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "mcpServer/event/stream/stop";
+  /** What the method takes. */
+  params: McpServerEventStreamStopParams;
 };
 
 /** Reads how many tokens the account has used. */
@@ -1976,6 +2141,9 @@ export type ClientRequest =
   | ThreadSampleClientRequest
   | ThreadSampleCancelClientRequest
   | ThreadPrepareApprovedPlanClientRequest
+  | ThreadPredictionRequestClientRequest
+  | ThreadApproveGuardianDeniedActionClientRequest
+  | ThreadGuardianReviewClientRequest
   | ThreadBackgroundTerminalsCleanClientRequest
   | ThreadBackgroundTerminalsListClientRequest
   | ThreadBackgroundTerminalsTerminateClientRequest
@@ -2012,6 +2180,7 @@ export type ClientRequest =
   | TurnStartClientRequest
   | TurnContinueClientRequest
   | TurnSteerClientRequest
+  | TurnSettingsUpdateClientRequest
   | TurnInterruptClientRequest
   | ThreadRealtimeStartClientRequest
   | ThreadRealtimeAppendAudioClientRequest
@@ -2032,6 +2201,7 @@ export type ClientRequest =
   | LogoutAccountClientRequest
   | GetAccountRateLimitsClientRequest
   | FeedbackUploadClientRequest
+  | FeedbackSaveClientRequest
   | CommandExecClientRequest
   | CommandExecWriteClientRequest
   | CommandExecTerminateClientRequest
@@ -2100,7 +2270,17 @@ export type ClientRequest =
   | MarketplaceAddClientRequest
   | MarketplaceRemoveClientRequest
   | ThreadRealtimeListVoicesClientRequest
+  | ThreadRealtimeAppendSpeechClientRequest
   | ExternalAgentConfigImportReadHistoriesClientRequest
+  | ExternalAgentConfigImportRecordHistoryClientRequest
+  | PluginShareListClientRequest
+  | PluginShareSaveClientRequest
+  | PluginShareCheckoutClientRequest
+  | PluginShareDeleteClientRequest
+  | PluginShareUpdateTargetsClientRequest
+  | PluginSkillReadClientRequest
+  | McpServerEventStreamStartClientRequest
+  | McpServerEventStreamStopClientRequest
   | AccountUsageReadClientRequest
   | AccountWorkspaceMessagesReadClientRequest
   | AccountSecuritySetupReadClientRequest

@@ -5,4 +5,6 @@ export type InputModality =
   /** Text. */
   | "text"
   /** Images. */
-  | "image";
+  | "image"
+  /** Of release 0.169; not used here. */
+  | "audio";

@@ -5,4 +5,6 @@ export type RealtimeConversationVersion =
   /** The first. */
   | "v1"
   /** The second. */
-  | "v2";
+  | "v2"
+  /** Of release 0.169; not used here. */
+  | "v3";

@@ -20,6 +20,15 @@ export type NetworkPolicyAmendmentReviewDecision = {
   };
 };
 
+/** Of release 0.169; not used here. */
+export type DeniedReviewDecision = {
+  /** Of release 0.169; not used here. */
+  denied: {
+    /** Of release 0.169; not used here. */
+    rejection: string;
+  };
+};
+
 /** The answer to an approval request. */
 export type ReviewDecision =
   /** Do it this once. */
@@ -31,4 +40,9 @@ export type ReviewDecision =
   /** Do not do it; the turn goes on. */
   | "denied"
   /** Do not do it, and end the turn. */
-  | "abort";
+  | "abort"
+  | DeniedReviewDecision
+  /** Of release 0.169; not used here. */
+  | "approved_mcp_policy_amendment"
+  /** Of release 0.169; not used here. */
+  | "timed_out";

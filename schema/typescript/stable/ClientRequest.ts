@@ -14,7 +14,9 @@ import type { ConsumeAccountRateLimitResetCreditParams } from "./v2/ConsumeAccou
 import type { ExperimentalFeatureEnablementSetParams } from "./v2/ExperimentalFeatureEnablementSetParams";
 import type { ExperimentalFeatureListParams } from "./v2/ExperimentalFeatureListParams";
 import type { ExternalAgentConfigDetectParams } from "./v2/ExternalAgentConfigDetectParams";
+import type { ExternalAgentConfigImportHistoryRecordParams } from "./v2/ExternalAgentConfigImportHistoryRecordParams";
 import type { ExternalAgentConfigImportParams } from "./v2/ExternalAgentConfigImportParams";
+import type { FeedbackSaveParams } from "./v2/FeedbackSaveParams";
 import type { FeedbackUploadParams } from "./v2/FeedbackUploadParams";
 import type { FsCopyParams } from "./v2/FsCopyParams";
 import type { FsCreateDirectoryParams } from "./v2/FsCreateDirectoryParams";
@@ -53,6 +55,12 @@ import type { PluginInstalledParams } from "./v2/PluginInstalledParams";
 import type { PluginListParams } from "./v2/PluginListParams";
 import type { PluginReadParams } from "./v2/PluginReadParams";
 import type { PluginReconcileParams } from "./v2/PluginReconcileParams";
+import type { PluginShareCheckoutParams } from "./v2/PluginShareCheckoutParams";
+import type { PluginShareDeleteParams } from "./v2/PluginShareDeleteParams";
+import type { PluginShareListParams } from "./v2/PluginShareListParams";
+import type { PluginShareSaveParams } from "./v2/PluginShareSaveParams";
+import type { PluginShareUpdateTargetsParams } from "./v2/PluginShareUpdateTargetsParams";
+import type { PluginSkillReadParams } from "./v2/PluginSkillReadParams";
 import type { PluginUninstallParams } from "./v2/PluginUninstallParams";
 import type { RequestId } from "./RequestId";
 import type { ReviewStartParams } from "./v2/ReviewStartParams";
@@ -60,6 +68,7 @@ import type { SendAddCreditsNudgeEmailParams } from "./v2/SendAddCreditsNudgeEma
 import type { SkillsConfigWriteParams } from "./v2/SkillsConfigWriteParams";
 import type { SkillsExtraRootsSetParams } from "./v2/SkillsExtraRootsSetParams";
 import type { SkillsListParams } from "./v2/SkillsListParams";
+import type { ThreadApproveGuardianDeniedActionParams } from "./v2/ThreadApproveGuardianDeniedActionParams";
 import type { ThreadArchiveParams } from "./v2/ThreadArchiveParams";
 import type { ThreadAttachmentAddParams } from "./v2/ThreadAttachmentAddParams";
 import type { ThreadAttachmentListParams } from "./v2/ThreadAttachmentListParams";
@@ -214,6 +223,16 @@ export type ThreadShellCommandClientRequest = {
   method: "thread/shellCommand";
   /** What the method takes. */
   params: ThreadShellCommandParams;
+};
+
+/** Lets an action go on that the automatic reviewer denied. */
+export type ThreadApproveGuardianDeniedActionClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/approveGuardianDeniedAction";
+  /** What the method takes. */
+  params: ThreadApproveGuardianDeniedActionParams;
 };
 
 /** Takes the last turns out of a thread's history; files stay as they are. */
@@ -656,6 +675,16 @@ export type FeedbackUploadClientRequest = {
   params: FeedbackUploadParams;
 };
 
+/** Saves a report on this machine, as an archive. */
+export type FeedbackSaveClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "feedback/save";
+  /** What the method takes. */
+  params: FeedbackSaveParams;
+};
+
 /** Runs one command in the sandbox, without a thread. */
 export type CommandExecClientRequest = {
   /** Repeated in the reply. */
@@ -1046,6 +1075,76 @@ export type ExternalAgentConfigImportReadHistoriesClientRequest = {
   params?: null;
 };
 
+/** Records an import that a client made. */
+export type ExternalAgentConfigImportRecordHistoryClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "externalAgentConfig/import/recordHistory";
+  /** What the method takes. */
+  params: ExternalAgentConfigImportHistoryRecordParams;
+};
+
+/** Lists the plugins that are shared. */
+export type PluginShareListClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "plugin/share/list";
+  /** What the method takes. */
+  params: PluginShareListParams;
+};
+
+/** Shares a plugin. */
+export type PluginShareSaveClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "plugin/share/save";
+  /** What the method takes. */
+  params: PluginShareSaveParams;
+};
+
+/** Copies a shared plugin to this machine. */
+export type PluginShareCheckoutClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "plugin/share/checkout";
+  /** What the method takes. */
+  params: PluginShareCheckoutParams;
+};
+
+/** Ends the sharing of a plugin. */
+export type PluginShareDeleteClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "plugin/share/delete";
+  /** What the method takes. */
+  params: PluginShareDeleteParams;
+};
+
+/** Changes whom a plugin is shared with. */
+export type PluginShareUpdateTargetsClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "plugin/share/updateTargets";
+  /** What the method takes. */
+  params: PluginShareUpdateTargetsParams;
+};
+
+/** Reads a skill of a remote plugin. */
+export type PluginSkillReadClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "plugin/skill/read";
+  /** What the method takes. */
+  params: PluginSkillReadParams;
+};
+
 /** Reads how many tokens the account has used. */
 export type AccountUsageReadClientRequest = {
   /** Repeated in the reply. */
@@ -1150,6 +1249,7 @@ export type ClientRequest =
   | ThreadDeleteClientRequest
   | ThreadCompactStartClientRequest
   | ThreadShellCommandClientRequest
+  | ThreadApproveGuardianDeniedActionClientRequest
   | ThreadRollbackClientRequest
   | ThreadListClientRequest
   | ThreadLoadedListClientRequest
@@ -1194,6 +1294,7 @@ export type ClientRequest =
   | LogoutAccountClientRequest
   | GetAccountRateLimitsClientRequest
   | FeedbackUploadClientRequest
+  | FeedbackSaveClientRequest
   | CommandExecClientRequest
   | CommandExecWriteClientRequest
   | CommandExecTerminateClientRequest
@@ -1233,6 +1334,13 @@ export type ClientRequest =
   | MarketplaceAddClientRequest
   | MarketplaceRemoveClientRequest
   | ExternalAgentConfigImportReadHistoriesClientRequest
+  | ExternalAgentConfigImportRecordHistoryClientRequest
+  | PluginShareListClientRequest
+  | PluginShareSaveClientRequest
+  | PluginShareCheckoutClientRequest
+  | PluginShareDeleteClientRequest
+  | PluginShareUpdateTargetsClientRequest
+  | PluginSkillReadClientRequest
   | AccountUsageReadClientRequest
   | AccountWorkspaceMessagesReadClientRequest
   | AccountSecuritySetupReadClientRequest

@@ -5,4 +5,6 @@ export type MessagePhase =
   /** It accompanies the work. */
   | "commentary"
   /** It is the answer. */
-  | "final_answer";
+  | "final_answer"
+  /** Of release 0.169; not used here. */
+  | "partial_answer";

@@ -12,6 +12,7 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
+use super::unused::UnusedParts;
 use super::{Release, Surface, older};
 use crate::method_table::{Direction, Method, TypeReference};
 use crate::methods::methods;
@@ -49,14 +50,23 @@ impl Catalogue {
         }
         let mut definitions = define(SchemaSettings::draft07(), &methods);
         let written = define(SchemaSettings::draft07().for_serialize(), &methods);
+        let unused = match release {
+            Release::Current => UnusedParts::read().unwrap_or_default(),
+            Release::Own | Release::V0_117 => UnusedParts::default(),
+        };
         for (name, schema) in &mut definitions {
             if let Some(written) = written.get(name) {
                 note_always_written(schema, written);
             }
             name_variants(name, schema);
+            unused.add(name, schema);
             if release == Release::V0_117 {
                 older::remove_newer(name, schema);
             }
+        }
+        for (name, mut schema) in unused.definitions() {
+            name_variants(&name, &mut schema);
+            definitions.entry(name).or_insert(schema);
         }
         for (direction, name) in UNIONS {
             definitions.insert(name.to_owned(), message_union(direction, name, &methods));
@@ -243,7 +253,7 @@ fn describe_tag(variant: &mut Map<String, Value>) {
 }
 
 /// Adds a description where there is none. Beside a reference, draft 7 would not see it.
-fn describe(schema: &mut Value, description: Value) {
+pub(super) fn describe(schema: &mut Value, description: Value) {
     if schema.get("$ref").is_some() {
         *schema = json!({ "allOf": [schema.take()] });
     }

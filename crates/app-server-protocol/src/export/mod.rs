@@ -11,6 +11,7 @@ mod older;
 mod openrpc;
 mod shape;
 mod typescript;
+mod unused;
 
 use catalogue::Catalogue;
 
@@ -26,8 +27,10 @@ pub enum Surface {
 /// The release of the clients that the vocabulary is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Release {
-    /// This one: all methods and members.
+    /// This one and 0.169: all methods and members, also those of 0.169 that this program does not use.
     Current,
+    /// This program alone.
+    Own,
     /// 0.117: without what came later.
     V0_117,
 }

@@ -50,7 +50,7 @@ fn remove_variant(schema: &mut Value, variant: &str) {
     }
 }
 
-fn for_each_branch(schema: &mut Value, visit: &mut impl FnMut(&mut Value)) {
+pub(super) fn for_each_branch(schema: &mut Value, visit: &mut impl FnMut(&mut Value)) {
     for key in ["oneOf", "anyOf"] {
         let branches = schema.get_mut(key).and_then(Value::as_array_mut);
         branches.into_iter().flatten().for_each(&mut *visit);
@@ -58,7 +58,7 @@ fn for_each_branch(schema: &mut Value, visit: &mut impl FnMut(&mut Value)) {
 }
 
 /// Whether a branch of a union is the one with this constant or tag, the type of this name, or a plain `string`.
-fn is_variant(branch: &Value, variant: &str) -> bool {
+pub(super) fn is_variant(branch: &Value, variant: &str) -> bool {
     let Some(object) = branch.as_object() else {
         return false;
     };

@@ -4,6 +4,10 @@
 /// By type, sorted for the search: a member; `variant.member` of a variant; or `=variant`.
 pub(super) const MEMBERS: &[(&str, &[&str])] = &[
     ("ApprovalsReviewer", &["=auto_review"]),
+    (
+        "CodexErrorInfo",
+        &["=modelNotFound", "=sessionBudgetExceeded"],
+    ),
     ("CommandExecParams", &["permissionProfile"]),
     (
         "CommandExecutionRequestApprovalParams",
@@ -23,6 +27,7 @@ pub(super) const MEMBERS: &[(&str, &[&str])] = &[
         "ConfigRequirementsReadResponse",
         &["supportsIndependentSpeedModes"],
     ),
+    ("ContentItem", &["input_image.detail"]),
     ("DynamicToolCallParams", &["namespace"]),
     ("DynamicToolFunction", &["type"]),
     ("DynamicToolSpec", &["=DynamicToolNamespace"]),
@@ -297,5 +302,9 @@ pub(super) const MEMBERS: &[(&str, &[&str])] = &[
             "responsesapiClientMetadata",
             "responsesapiClientMetadataPatch",
         ],
+    ),
+    (
+        "UserInput",
+        &["=audio", "=localAudio", "image.detail", "localImage.detail"],
     ),
 ];

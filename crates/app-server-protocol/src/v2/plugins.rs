@@ -228,7 +228,7 @@ pub struct PluginSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub availability: Option<PluginAvailability>,
     /// Words to find it by. Newer than 0.117.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub keywords: Vec<String>,
 }
 

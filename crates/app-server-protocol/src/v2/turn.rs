@@ -138,10 +138,10 @@ pub struct TurnStartParams {
     /// Machines to work on, from now on; absent or null keeps them.
     #[experimental("turn/start.environments", even_empty)]
     pub environments: Option<Vec<TurnEnvironmentParams>>,
-    /// Strings to add to the metadata of model requests; accepted without an effect.
+    /// Strings for the metadata of the turn's model requests, beside its ids.
     #[experimental("turn/start.responsesapiClientMetadata")]
     pub responsesapi_client_metadata: Option<BTreeMap<String, String>>,
-    /// Strings to change in that metadata; accepted without an effect.
+    /// Strings to change in that metadata.
     #[experimental("turn/start.responsesapiClientMetadataPatch")]
     pub responsesapi_client_metadata_patch: Option<BTreeMap<String, String>>,
     /// How agents are used; accepted without an effect.

@@ -42,6 +42,8 @@ pub enum CodexErrorInfo {
     SandboxError,
     /// A limit on use is reached, see `exceededLimit`. Newer than 0.117, whose clients get `other`.
     SessionBudgetExceeded,
+    /// The provider does not know the model. Newer than 0.117, whose clients get `other`.
+    ModelNotFound,
     /// Anything without a cause of its own in this list.
     Other,
     /// The provider could not be reached, or answered with an error status.

@@ -1,6 +1,7 @@
 //! What a user can put into a turn: the parts of an input, and the marks inside its text.
 
 use codex_app_server_protocol_macros::Tagged;
+use codex_protocol::ImageDetail;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,10 +21,26 @@ pub enum UserInput {
     Image {
         /// Web address or data URL of the image.
         url: String,
+        /// In which detail the model should look at it; absent leaves that to the model. Newer than 0.117.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        detail: Option<ImageDetail>,
     },
     /// An image file on the server's machine, read when the message is sent to the model.
     LocalImage {
         /// Path of the image file.
+        path: String,
+        /// In which detail the model should look at it; absent leaves that to the model. Newer than 0.117.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        detail: Option<ImageDetail>,
+    },
+    /// Sound. Models that cannot hear are told that it is left out. Newer than 0.117.
+    Audio {
+        /// Web address or data URL of the sound.
+        url: String,
+    },
+    /// A sound file on the server's machine, as `audio`. Newer than 0.117.
+    LocalAudio {
+        /// Path of the sound file.
         path: String,
     },
     /// A skill to load, without leaving the model to look for it.

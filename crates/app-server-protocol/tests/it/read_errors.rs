@@ -61,7 +61,7 @@ fn what_is_missing_or_unknown_is_named() {
     check(
         "turn/start",
         json!({ "threadId": "t", "input": [{ "type": "smell" }] }),
-        "input[0]: unknown variant `smell`, expected one of `text`, `image`, `localImage`, `skill`, `mention`",
+        "input[0]: unknown variant `smell`, expected one of `text`, `image`, `localImage`, `audio`, `localAudio`, `skill`, `mention`",
     );
     check("thread/smell", json!({}), "unknown method `thread/smell`");
     check(

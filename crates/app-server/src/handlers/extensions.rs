@@ -1,5 +1,5 @@
-//! Realtime conversations, which are not supported, and a remote catalog, which there is not. Requests that have a truthful reply without
-//! them are answered, the others are refused.
+//! What this program does not have: realtime conversations, a remote catalog, predictions, events of MCP servers,
+//! records of imports. Requests that have a truthful reply without them are answered, the others are refused.
 
 use codex_app_server_protocol::{NoParams, v2};
 
@@ -24,6 +24,13 @@ pub(super) async fn append_realtime_audio(
 pub(super) async fn append_realtime_text(
     call: RequestContext,
     params: v2::ThreadRealtimeAppendTextParams,
+) -> Failure {
+    no_realtime(&call, &params.thread_id)
+}
+
+pub(super) async fn append_realtime_speech(
+    call: RequestContext,
+    params: v2::ThreadRealtimeAppendSpeechParams,
 ) -> Failure {
     no_realtime(&call, &params.thread_id)
 }
@@ -82,4 +89,37 @@ pub(super) async fn import_histories(
         data: Vec::new(),
         connectors: Vec::new(),
     })
+}
+
+pub(super) async fn record_import(
+    _: RequestContext,
+    _: v2::ExternalAgentConfigImportHistoryRecordParams,
+) -> Failure {
+    Failure::invalid("imports are not recorded by this server")
+}
+
+/// Refused as by other releases: clients treat this code as a missing method.
+pub(super) async fn predict(_: RequestContext, _: v2::ThreadPredictionRequestParams) -> Failure {
+    Failure::not_implemented("thread/prediction/request is not implemented yet")
+}
+
+pub(super) async fn start_mcp_events(
+    call: RequestContext,
+    params: v2::McpServerEventStreamStartParams,
+) -> Failure {
+    match loaded_thread(&call.server, &params.thread_id) {
+        Ok(_) => Failure::invalid(format!(
+            "MCP server '{}' has no event streams that this version knows",
+            params.server
+        )),
+        Err(failure) => failure,
+    }
+}
+
+/// There are no streams, so nothing is left to end.
+pub(super) async fn stop_mcp_events(
+    _: RequestContext,
+    _: v2::McpServerEventStreamStopParams,
+) -> Result<v2::McpServerEventStreamStopResponse, Failure> {
+    Ok(v2::McpServerEventStreamStopResponse {})
 }

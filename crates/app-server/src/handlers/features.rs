@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol::v2;
-use codex_config::{Config, FEATURES_WITHOUT_EFFECT, Feature, FeatureSet, FeatureStage};
+use codex_config::{
+    BETA_IN_0_169, Config, FEATURES_OF_0_169, Feature, FeatureSet, FeatureStage, is_without_effect,
+};
 use codex_protocol::{ModeKind, ReasoningEffort};
 
 use super::blocking;
@@ -12,21 +14,24 @@ use super::paging::page;
 use crate::failure::Failure;
 use crate::server::AppServer;
 
-/// All feature switches in the order of the registry, including removed ones.
+/// All feature switches, including removed ones: those of this program first, for newer clients in the order of 0.169.
 pub(super) async fn list(
-    RequestContext { server, .. }: RequestContext,
+    RequestContext { server, connection }: RequestContext,
     params: v2::ExperimentalFeatureListParams,
 ) -> Result<v2::ExperimentalFeatureListResponse, Failure> {
     let list = move || {
         let features = reloaded(&server)?.features;
-        let all = Feature::ALL.iter();
-        let all = all.map(|feature| wire_feature(*feature, features));
-        let all = all.chain(
-            FEATURES_WITHOUT_EFFECT
+        let all = if connection.knows_newer() {
+            features_of_0_169(features)
+        } else {
+            let own = Feature::ALL
                 .iter()
-                .map(|key| without_effect(key)),
-        );
-        let all = all.collect();
+                .map(|feature| wire_feature(*feature, features));
+            let others = FEATURES_OF_0_169
+                .iter()
+                .filter(|key| is_without_effect(key));
+            own.chain(others.map(|key| without_effect(key))).collect()
+        };
         let cursor = params.cursor.as_deref();
         let (data, next_cursor) = page(all, cursor, params.limit, "feature flags")?;
         Ok(v2::ExperimentalFeatureListResponse { data, next_cursor })
@@ -90,14 +95,36 @@ fn reloaded(server: &AppServer) -> Result<Config, Failure> {
     config.map_err(|error| Failure::internal(format!("failed to reload config: {error}")))
 }
 
+/// The features as 0.169 lists them, with those behind them that it does not have. What it no longer offers for trying
+/// out is stable.
+fn features_of_0_169(features: FeatureSet) -> Vec<v2::ExperimentalFeature> {
+    let listed = FEATURES_OF_0_169.iter().map(|key| {
+        let Some(feature) = Feature::from_key(key) else {
+            return without_effect(key);
+        };
+        let mut listed = wire_feature(feature, features);
+        if feature.stage() == FeatureStage::Beta && !BETA_IN_0_169.contains(key) {
+            listed.stage = v2::ExperimentalFeatureStage::Stable;
+            (listed.display_name, listed.description, listed.announcement) = (None, None, None);
+        }
+        listed
+    });
+    let own = Feature::ALL.iter();
+    let own = own.filter(|feature| !FEATURES_OF_0_169.contains(&feature.key()));
+    listed
+        .chain(own.map(|feature| wire_feature(*feature, features)))
+        .collect()
+}
+
 /// A feature of another release that this program does not have.
 fn without_effect(key: &str) -> v2::ExperimentalFeature {
+    let is_shown = BETA_IN_0_169.contains(&key);
     v2::ExperimentalFeature {
         name: key.to_owned(),
         stage: v2::ExperimentalFeatureStage::Removed,
-        display_name: None,
-        description: None,
-        announcement: None,
+        display_name: is_shown.then(|| key.replace('_', " ")),
+        description: is_shown.then(|| "This program does not have this feature.".to_owned()),
+        announcement: is_shown.then(String::new),
         enabled: false,
         default_enabled: false,
     }

@@ -1,10 +1,13 @@
-//! `feedback/upload`: stores a report on this machine, and sends it only if a URL is configured.
+//! `feedback/upload` stores a report on this machine, and sends it only if a URL is configured. `feedback/save` stores
+//! it too, and writes it as an archive to a path of the client.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use codex_app_server_protocol::v2::{FeedbackUploadParams, FeedbackUploadResponse};
+use codex_app_server_protocol::v2::{
+    FeedbackSaveParams, FeedbackSaveResponse, FeedbackUploadParams, FeedbackUploadResponse,
+};
 use codex_feedback::{Report, ReportAttachment, store};
 use codex_trace_view::TextCleaner;
 use uuid::Uuid;
@@ -26,10 +29,7 @@ pub(super) async fn upload(
         let message = "sending feedback is disabled by configuration";
         return Err(Failure::invalid(message));
     }
-    let id = match &params.thread_id {
-        Some(id) => thread_id(id)?.0,
-        None => format!("no-active-thread-{}", Uuid::new_v4()),
-    };
+    let id = id_of_report(params.thread_id.as_deref())?;
     let attachments = attachments(&server, &params).await;
     let report = Report {
         tags: params.tags.unwrap_or_default(),
@@ -50,6 +50,52 @@ pub(super) async fn upload(
         }
     }
     Ok(FeedbackUploadResponse { thread_id: id })
+}
+
+pub(super) async fn save(
+    RequestContext { server, .. }: RequestContext,
+    params: FeedbackSaveParams,
+) -> Result<FeedbackSaveResponse, Failure> {
+    let id = id_of_report(params.thread_id.as_deref())?;
+    let path = params.save_path;
+    if !Path::new(&path).is_absolute() {
+        return Err(Failure::invalid("savePath must be an absolute path"));
+    }
+    let contents = FeedbackUploadParams {
+        classification: params.classification,
+        reason: params.reason,
+        thread_id: params.thread_id,
+        include_logs: params.include_logs,
+        extra_log_files: params.extra_log_files,
+        tags: params.tags,
+    };
+    let attachments = attachments(&server, &contents).await;
+    let report = Report {
+        tags: contents.tags.unwrap_or_default(),
+        ..Report::new(&contents.classification, &id, contents.reason)
+    };
+    let folder = server.host().feedback().folder;
+    let saved_path = blocking(move || {
+        let mut cleaner = TextCleaner::new(variables());
+        let mut clean = |text: &str| cleaner.clean(text);
+        let stored = store(&folder, &report, &attachments, &mut clean);
+        let saved = stored.and_then(|stored| stored.archive(Path::new(&path)));
+        saved.map_err(|why| Failure::internal(format!("failed to save feedback: {why}")))?;
+        Ok(path)
+    });
+    Ok(FeedbackSaveResponse {
+        saved_path: saved_path.await?,
+        thread_id: id,
+        prompt_hash: None,
+    })
+}
+
+/// The id of the thread that a report is about, or a new one.
+fn id_of_report(thread: Option<&str>) -> Result<String, Failure> {
+    match thread {
+        Some(id) => Ok(thread_id(id)?.0),
+        None => Ok(format!("no-active-thread-{}", Uuid::new_v4())),
+    }
 }
 
 async fn attachments(server: &AppServer, params: &FeedbackUploadParams) -> Vec<ReportAttachment> {

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use codex_thread_state::{StateError, ThreadState};
 
+use super::{blocking, state_failed};
 use crate::failure::Failure;
 use crate::projection::{wire_section, wire_source};
 use crate::server::AppServer;
@@ -111,8 +112,29 @@ pub(crate) async fn add_metadata(server: &AppServer, thread: &mut Thread) {
     }
 }
 
+/// Adds section, project and marks; and the objective as the preview of a thread that only a goal has started.
+pub(super) async fn add_stored_state(
+    server: &Arc<AppServer>,
+    thread: &mut Thread,
+) -> Result<(), Failure> {
+    if thread.preview.is_empty() {
+        let found = record(server, &ThreadId(thread.id.clone())).await?;
+        thread.preview = found
+            .and_then(|record| record.facts.preview)
+            .unwrap_or_default();
+    }
+    let (state, mut own) = (Arc::clone(server.state()), thread.clone());
+    *thread = blocking(move || {
+        add_state(&state, &mut own).map_err(state_failed)?;
+        Ok(own)
+    })
+    .await?;
+    Ok(())
+}
+
 /// Adds what is known only of loaded threads.
 pub(super) fn add_live(thread: &mut Thread, live: &Thread) {
+    thread.cwd.clone_from(&live.cwd);
     thread.model.clone_from(&live.model);
     thread.environments.clone_from(&live.environments);
     thread.thread_source.clone_from(&live.thread_source);
@@ -120,13 +142,14 @@ pub(super) fn add_live(thread: &mut Thread, live: &Thread) {
     thread.reasoning_effort.clone_from(&live.reasoning_effort);
 }
 
-/// Adds section and project, which are not stored in the rollout.
+/// Adds section, project and marks, which are not stored in the rollout.
 pub(super) fn add_state(state: &ThreadState, thread: &mut Thread) -> Result<(), StateError> {
     if let Some((section, entered_at)) = state.section_of(&thread.id)? {
         thread.section = Some(wire_section(section));
         thread.section_entered_at = Some(entered_at);
     }
     thread.project_id = state.project_of(&thread.id)?;
+    thread.daybreak_enabled = state.daybreak_of(&thread.id)?;
     Ok(())
 }
 

@@ -14,12 +14,13 @@ use futures::future::BoxFuture;
 use super::call::{Order, RequestContext, RequestQueue};
 use super::{
     account, account_extras, apps, command_exec, config, extensions, external_agent, features,
-    feedback, fs, fs_watch, fuzzy_search, git, handshake, hooks, marketplaces, mcp_direct,
-    mcp_servers, model_providers, models, permissions, plugin_install, plugins, processes,
-    projects, remote_control, review, server_facts, skills, thread_archive, thread_attachments,
-    thread_checkpoints, thread_control, thread_goals, thread_items, thread_list, thread_metadata,
-    thread_open, thread_queue, thread_read, thread_read_state, thread_revert, thread_sample,
-    thread_search, thread_sections, thread_timeline, thread_turns, turns, windows,
+    feedback, fs, fs_watch, fuzzy_search, git, guardian, handshake, hooks, marketplaces,
+    mcp_direct, mcp_servers, model_providers, models, permissions, plugin_install, plugin_share,
+    plugins, processes, projects, remote_control, review, server_facts, skills, thread_archive,
+    thread_attachments, thread_checkpoints, thread_control, thread_goals, thread_items,
+    thread_list, thread_metadata, thread_open, thread_queue, thread_read, thread_read_state,
+    thread_revert, thread_sample, thread_search, thread_sections, thread_timeline, thread_turns,
+    turns, windows,
 };
 use crate::connection::Responder;
 
@@ -184,6 +185,9 @@ handlers! {
     ThreadSample: concurrent early => thread_sample::sample;
     ThreadSampleCancel: at_once => thread_sample::cancel;
     ThreadPrepareApprovedPlan: thread => thread_sample::prepare_plan;
+    ThreadPredictionRequest: concurrent unsupported => extensions::predict;
+    ThreadApproveGuardianDeniedAction: thread => guardian::approve_denied;
+    ThreadGuardianReview: thread unsupported => guardian::review;
     ThreadBackgroundTerminalsClean: thread => thread_control::clean_terminals;
     ThreadBackgroundTerminalsList: thread => thread_control::list_terminals;
     ThreadBackgroundTerminalsTerminate: thread => thread_control::stop_terminal;
@@ -192,11 +196,13 @@ handlers! {
     TurnStart: thread early => turns::start;
     TurnContinue: thread early => turns::continue_turn;
     TurnSteer: thread early => turns::steer;
+    TurnSettingsUpdate: concurrent unsupported => turns::update_settings;
     TurnInterrupt: thread early => turns::interrupt;
     ReviewStart: thread early => review::start;
     ThreadRealtimeStart: concurrent unsupported => extensions::start_realtime;
     ThreadRealtimeAppendAudio: concurrent unsupported => extensions::append_realtime_audio;
     ThreadRealtimeAppendText: concurrent unsupported => extensions::append_realtime_text;
+    ThreadRealtimeAppendSpeech: concurrent unsupported => extensions::append_realtime_speech;
     ThreadRealtimeStop: concurrent unsupported => extensions::stop_realtime;
 
     // Accounts.
@@ -240,6 +246,15 @@ handlers! {
     MarketplaceRemove: concurrent => marketplaces::remove;
     ThreadRealtimeListVoices: concurrent => extensions::voices;
     ExternalAgentConfigImportReadHistories: concurrent => extensions::import_histories;
+    ExternalAgentConfigImportRecordHistory: concurrent unsupported => extensions::record_import;
+    PluginShareList: concurrent unsupported => plugin_share::list;
+    PluginShareSave: concurrent unsupported => plugin_share::save;
+    PluginShareCheckout: concurrent unsupported => plugin_share::check_out;
+    PluginShareDelete: concurrent unsupported => plugin_share::delete;
+    PluginShareUpdateTargets: concurrent unsupported => plugin_share::update_targets;
+    PluginSkillRead: concurrent unsupported => plugin_share::read_skill;
+    McpServerEventStreamStart: thread unsupported => extensions::start_mcp_events;
+    McpServerEventStreamStop: concurrent => extensions::stop_mcp_events;
     PluginList: concurrent => plugins::list;
     PluginInstalled: concurrent => plugins::installed;
     PluginRead: concurrent => plugins::read;
@@ -321,6 +336,7 @@ handlers! {
     ModelProviderConfigWrite: concurrent => model_providers::write;
 
     FeedbackUpload: concurrent => feedback::upload;
+    FeedbackSave: concurrent => feedback::save;
     WindowsSandboxSetupStart: concurrent early => windows::start_setup;
     MockExperimentalMethod: concurrent => handshake::mock;
 }

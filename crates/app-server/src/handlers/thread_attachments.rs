@@ -56,7 +56,7 @@ pub(super) async fn list(
     RequestContext { server, .. }: RequestContext,
     params: ThreadAttachmentListParams,
 ) -> Result<ThreadAttachmentListResponse, Failure> {
-    let id = existing(&server, &params.thread_id).await?;
+    let id = thread_id(&params.thread_id)?;
     let state = Arc::clone(server.state());
     blocking(move || {
         let attachments = state.attachments(id.as_str()).map_err(state_failed)?;

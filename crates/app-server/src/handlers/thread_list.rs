@@ -114,6 +114,8 @@ async fn response(
         let mut thread = stored::thread(record, status, provider);
         if let Some(live) = live {
             stored::add_live(&mut thread, &live.thread);
+            // Lists do not have it, as in 0.169.
+            thread.thread_source = None;
         }
         data.push(thread);
     }

@@ -53,11 +53,21 @@ async fn try_set_name(
         MetadataTarget::Stored(record) => Some(record.path.clone()),
         MetadataTarget::Unwritten(_) => None,
     };
-    let home = server.host().store().home().to_owned();
     let updated = ThreadNameUpdatedNotification {
         thread_id: id.to_string(),
         thread_name: Some(name.clone()),
     };
+    write_name(server, id, name, path).await?;
+    Ok(updated)
+}
+
+async fn write_name(
+    server: &Arc<AppServer>,
+    id: ThreadId,
+    name: String,
+    path: Option<PathBuf>,
+) -> Result<(), Failure> {
+    let home = server.host().store().home().to_owned();
     let line = EventMsg::ThreadNameUpdated(ThreadNameUpdatedEvent {
         thread_id: id.clone(),
         thread_name: Some(name.clone()),
@@ -74,7 +84,21 @@ async fn try_set_name(
     });
     written.await?;
     touched(server, path);
-    Ok(updated)
+    Ok(())
+}
+
+/// Gives a stored fork the name of its source.
+pub(super) async fn copy_name(
+    server: &Arc<AppServer>,
+    source: &str,
+    fork: &Thread,
+) -> Option<String> {
+    let path = fork.path.as_ref().map(PathBuf::from)?;
+    let source = ThreadId(source.to_owned());
+    let (name, _) = server.host().store().annotations(&source).await.ok()?;
+    let name = name.or(record(server, &source).await.ok()??.name)?;
+    let named = write_name(server, ThreadId(fork.id.clone()), name.clone(), Some(path));
+    named.await.ok().map(|()| name)
 }
 
 pub(super) async fn update(
@@ -96,9 +120,25 @@ async fn try_update(
         if projects::assign(server, id.as_str(), project.clone()).await? {
             projects::thread_filed(server, id.to_string(), project);
         }
+        if params.git_info.is_none() && params.daybreak_enabled.is_none() {
+            return shown(server, &id).await;
+        }
+    }
+    if let Some(is_enabled) = params.daybreak_enabled {
+        if let MetadataTarget::Unwritten(live) = MetadataTarget::find(server, &id).await?
+            && live.ephemeral
+        {
+            let message = "daybreakEnabled is not supported for ephemeral threads";
+            return Err(Failure::invalid(message));
+        }
+        set_daybreak(server, &id, is_enabled).await?;
         if params.git_info.is_none() {
             return shown(server, &id).await;
         }
+    }
+    if params.git_info.is_none() {
+        let message = "thread metadata update must include at least one field";
+        return Err(Failure::invalid(message));
     }
     let change = change_of(params.git_info)?;
     let mut subject = MetadataTarget::find(server, &id).await?;
@@ -133,6 +173,20 @@ async fn try_update(
     written.await?;
     touched(server, path);
     shown(server, &id).await
+}
+
+/// Stores a mark that clients set on threads and read again; nothing here depends on it.
+pub(super) async fn set_daybreak(
+    server: &Arc<AppServer>,
+    id: &ThreadId,
+    is_enabled: bool,
+) -> Result<(), Failure> {
+    let (state, thread) = (Arc::clone(server.state()), id.to_string());
+    blocking(move || {
+        let stored = state.set_daybreak(&thread, is_enabled);
+        stored.map_err(state_failed)
+    })
+    .await
 }
 
 /// The thread after a change, without turns.
@@ -203,7 +257,7 @@ fn stored_git(git: codex_app_server_protocol::v2::GitInfo) -> GitInfo {
 
 /// Adds a line to the rollout, unless another process writes it. The index has the change, so a failure is only
 /// logged.
-fn amend(
+pub(crate) fn amend(
     home: &Path,
     id: &ThreadId,
     path: Option<PathBuf>,

@@ -17,11 +17,13 @@ use tokio::sync::oneshot;
 
 use super::call::{EarlyReply, RequestContext};
 use super::fork_cut::ForkEnd;
-use super::stored::add_metadata;
+use super::stored::{add_metadata, add_stored_state};
+use super::thread_metadata::{copy_name, set_daybreak};
+use super::thread_sample::newest_turn;
 use super::thread_turns::first_page;
 use super::{
     account_requirements, blocking, dynamic_tools, fs, newest_cursors, projects, settings,
-    thread_id, unreadable,
+    state_failed, thread_id, unreadable,
 };
 use crate::background_notifier::NotificationSink;
 use crate::connection::Connection;
@@ -51,7 +53,7 @@ pub(super) async fn start(
         connection.note_newer();
     }
     let settings = settings::of_start(&params, &connection)?;
-    let (source, project) = (params.thread_source.clone(), params.project_id.clone());
+    let project = params.project_id.clone();
     let daybreak_enabled = params.daybreak_enabled;
     if daybreak_enabled.is_some() && params.ephemeral == Some(true) {
         let message = "daybreakEnabled is not supported for ephemeral threads";
@@ -67,12 +69,14 @@ pub(super) async fn start(
     }
     let (mut actor, mut facts) =
         open_new(&server, params, settings, connection.knows_newer()).await?;
-    facts.thread_source = source;
     facts.roots = roots;
     facts.without_environment = without_environment;
     actor.facts = facts.clone();
     let mut thread = facts.thread(ThreadStatus::Idle);
     thread.daybreak_enabled = daybreak_enabled;
+    if let Some(is_enabled) = daybreak_enabled {
+        set_daybreak(&server, &thread_id(&thread.id)?, is_enabled).await?;
+    }
     if let Some(project) = project {
         projects::assign(&server, &thread.id, Some(project.clone())).await?;
         thread.project_id = Some(project);
@@ -111,27 +115,22 @@ fn workspace_roots(
     Ok(Some(roots.clone()))
 }
 
-/// The instruction files of a new thread, for newer clients. Without an environment those of the project do not apply.
-async fn instruction_sources(
-    config: &mut SessionConfig,
-    newer: bool,
-) -> Result<Vec<PathBuf>, Failure> {
-    if !newer && config.has_environment {
-        return Ok(Vec::new());
-    }
+/// The instruction files of a thread. Without an environment those of the project do not apply.
+async fn instruction_sources(config: &mut SessionConfig) -> Result<Vec<String>, Failure> {
     let mut own = config.clone();
     let read = move || {
         let cwd = own.has_environment.then_some(&*own.settings.cwd);
         let files = own.instruction_files.as_ref();
-        let sources = files.filter(|_| newer).map(|files| files.sources(cwd));
+        let sources = files.map(|files| files.sources(cwd)).unwrap_or_default();
         if !own.has_environment {
             own.read_instructions();
         }
-        Ok((sources.unwrap_or_default(), own.user_instructions))
+        Ok((sources, own.user_instructions))
     };
     let (sources, instructions) = blocking(read).await?;
     config.user_instructions = instructions;
-    Ok(sources)
+    let shown = sources.iter().map(|path| path.display().to_string());
+    Ok(shown.collect())
 }
 
 async fn open_new(
@@ -150,12 +149,12 @@ async fn open_new(
     config.dynamic_tools = tools;
     config.host_tools = goal_tools(server, newer).filter(|_| !config.ephemeral);
     config.has_environment = !without_environment;
-    let sources = instruction_sources(config, newer).await?;
+    config.thread_source = params.thread_source;
+    let sources = instruction_sources(config).await?;
     let started = prepared.manager.start(prepared.config.clone());
     let started = started.map_err(|error| failed("creating", &error))?;
     let (actor, mut facts) = opened(server, prepared, started, String::new()).await?;
-    let shown = sources.iter().map(|path| path.display().to_string());
-    facts.instruction_sources = shown.collect();
+    facts.instruction_sources = sources;
     Ok((actor, facts))
 }
 
@@ -193,8 +192,13 @@ pub(super) async fn resume(
     let (mut actor, facts, path, loaded) =
         open_stored(&server, settings, source, connection.knows_newer()).await?;
     let usage = loaded.usage;
+    let is_queue_held = loaded.is_interrupted;
     let (mut thread, turns) = stored_thread(&path, loaded, ThreadStatus::Idle);
     add_metadata(&server, &mut thread).await;
+    add_stored_state(&server, &mut thread).await?;
+    if is_queue_held {
+        actor.hold_queue();
+    }
     broadcast_idle(&server, &thread.id);
     let mut resumed = facts.resumed(thread);
     resumed.initial_turns_page = page;
@@ -202,16 +206,16 @@ pub(super) async fn resume(
     resumed.turns_backwards_cursor = turns_cursor;
     resumed.items_backwards_cursor = items_cursor;
     resumed.interrupted_turn = actor.interrupted_turn(&params, &connection);
+    let newest = match turns.newest() {
+        Some(turn) => Some(turn.to_owned()),
+        None if connection.knows_newer() => {
+            newest_turn(&server, resumed.thread.path.clone()).await?
+        }
+        None => None,
+    };
     Ok(EarlyReply::by(move |reply| async move {
         reply.accept_with(&resumed, &turns);
-        let page = resumed.initial_turns_page.as_ref();
-        let shown = page.and_then(|page| page.data.last().map(|turn| turn.id.as_str()));
-        show_usage(
-            &connection,
-            &resumed.thread.id,
-            turns.newest().or(shown),
-            usage,
-        );
+        show_usage(&connection, &resumed.thread.id, newest.as_deref(), usage);
         actor.show_goal(&connection);
         let handle = actor.launch(&connection);
         let interrupted = resumed.interrupted_turn.as_ref();
@@ -319,6 +323,10 @@ async fn open_stored(
     settings.cwd.get_or_insert_with(stored_cwd);
     let mut prepared = prepare(server, settings).await?;
     prepared.config.host_tools = goal_tools(server, newer);
+    prepared
+        .config
+        .thread_source
+        .clone_from(&history.meta.thread_source);
     let (engine, own) = (Arc::clone(&prepared.manager), prepared.config.clone());
     let started = blocking(move || {
         engine
@@ -340,13 +348,17 @@ pub(super) async fn fork(
 ) -> Result<EarlyReply<method::ThreadFork>, Failure> {
     check_fork(&params)?;
     let settings = settings::of_fork(&params, &connection)?;
-    let source = params.thread_source.clone();
+    if params.ephemeral && !params.exclude_turns && connection.knows_newer() {
+        let message = "ephemeral paginated thread/fork requires `excludeTurns: true`";
+        return Err(Failure::invalid(message));
+    }
     let goal_of =
         (params.defer_goal_continuation && !params.ephemeral).then(|| params.thread_id.clone());
     let roots = workspace_roots(params.runtime_workspace_roots.as_ref(), None)?;
     let (mut actor, mut facts, mut thread, turns, usage) =
         fork_stored(&server, params, settings, connection.item_ids()).await?;
-    (facts.thread_source, facts.roots) = (source, roots);
+    let source_id = thread.id.clone();
+    facts.roots = roots;
     actor.facts = facts.clone();
     let own = facts.thread(ThreadStatus::Idle);
     (thread.id, thread.path) = (own.id, own.path);
@@ -359,7 +371,12 @@ pub(super) async fn fork(
     (thread.originator, thread.thread_source) = (own.originator, own.thread_source);
     (thread.cwd, thread.ephemeral) = (own.cwd, own.ephemeral);
     (thread.model_provider, thread.source) = (own.model_provider, own.source);
-    (thread.cli_version, thread.name) = (own.cli_version, None);
+    thread.cli_version = own.cli_version;
+    thread.name = None;
+    if connection.knows_newer() && !thread.ephemeral {
+        thread.name = copy_name(&server, &source_id, &thread).await;
+        copy_daybreak(&server, &source_id, &mut thread).await?;
+    }
     if let Some(source) = &goal_of {
         let (state, source, fork) = (
             Arc::clone(server.state()),
@@ -384,6 +401,20 @@ pub(super) async fn fork(
         }
         actor.launch(&connection);
     }))
+}
+
+async fn copy_daybreak(
+    server: &Arc<AppServer>,
+    source: &str,
+    fork: &mut Thread,
+) -> Result<(), Failure> {
+    let (state, source) = (Arc::clone(server.state()), source.to_owned());
+    let found = blocking(move || state.daybreak_of(&source).map_err(state_failed));
+    fork.daybreak_enabled = found.await?;
+    match fork.daybreak_enabled {
+        Some(is_enabled) => set_daybreak(server, &thread_id(&fork.id)?, is_enabled).await,
+        None => Ok(()),
+    }
 }
 
 /// Refuses invalid params of a fork.
@@ -412,7 +443,7 @@ async fn fork_stored(
         running.describe().await;
     }
     let path = params.path.as_deref();
-    let shown = TurnsShown::of(params.exclude_turns);
+    let shown = TurnsShown::of(params.exclude_turns || params.attach_to_source);
     let source = source(
         server,
         &params.thread_id,
@@ -432,6 +463,7 @@ async fn fork_stored(
     let mut prepared = prepare(server, settings).await?;
     prepared.config.ephemeral = params.ephemeral;
     prepared.config.is_side_thread = params.attach_to_source;
+    prepared.config.thread_source = params.thread_source;
     let offers_goals = ids == ItemIds::Streamed;
     prepared.config.host_tools = goal_tools(server, offers_goals).filter(|_| !params.ephemeral);
     let (engine, own) = (Arc::clone(&prepared.manager), prepared.config.clone());

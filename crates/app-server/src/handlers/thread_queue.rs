@@ -29,7 +29,7 @@ const PAGE: u32 = 100;
 pub(crate) struct QueuedMessage {
     pub(crate) input: Vec<UserInput>,
     pub(crate) client_user_message_id: String,
-    responsesapi_client_metadata: Option<BTreeMap<String, String>>,
+    pub(crate) responsesapi_client_metadata: Option<BTreeMap<String, String>>,
 }
 
 pub(super) async fn add(

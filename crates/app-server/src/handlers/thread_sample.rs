@@ -62,7 +62,7 @@ pub(super) async fn sample(
 }
 
 /// The id of the newest turn that is stored.
-async fn newest_turn(
+pub(super) async fn newest_turn(
     server: &Arc<AppServer>,
     path: Option<String>,
 ) -> Result<Option<String>, Failure> {

@@ -50,6 +50,8 @@ pub(super) async fn search(
             let mut thread = stored::thread(one.thread, status, &provider);
             if let Some(live) = live {
                 stored::add_live(&mut thread, &live.thread);
+                // Searches do not have it, as in 0.169.
+                thread.thread_source = None;
             }
             data.push(ThreadSearchResult { snippet, thread });
         }

@@ -1,9 +1,9 @@
-//! `turn/start`, `turn/continue`, `turn/steer`, `turn/interrupt`.
+//! `turn/start`, `turn/continue`, `turn/steer`, `turn/interrupt`, `turn/settings/update`.
 
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
-    TurnContinueParams, TurnInterruptParams, TurnStartParams, TurnSteerParams, TurnToolOutput,
-    UserInput,
+    TurnContinueParams, TurnInterruptParams, TurnSettingsUpdateParams, TurnStartParams,
+    TurnSteerParams, TurnToolOutput, UserInput,
 };
 use codex_protocol::{FunctionCallOutputBody, FunctionCallOutputContentItem};
 use serde_json::json;
@@ -16,13 +16,15 @@ use crate::failure::Failure;
 const TEXT_LIMIT: usize = 1 << 20;
 
 pub(super) async fn start(
-    RequestContext { server, .. }: RequestContext,
+    RequestContext { server, connection }: RequestContext,
     params: TurnStartParams,
 ) -> Result<EarlyReply<method::TurnStart>, Failure> {
     check_size(&params.input)?;
     let thread = loaded_thread(&server, &params.thread_id)?;
     match &params.tool_output {
         Some(output) => check_tool_output(output, &params.input)?,
+        // For newer clients the model is asked as things stand.
+        None if connection.knows_newer() => {}
         None => check_not_empty(&params.input)?,
     }
     Ok(EarlyReply::by(|reply| async move {
@@ -66,6 +68,11 @@ pub(super) async fn interrupt(
     Ok(EarlyReply::by(|reply| async move {
         thread.interrupt(params, reply).await;
     }))
+}
+
+/// Refused as by other releases without that feature, which is not there: a turn keeps its settings.
+pub(super) async fn update_settings(_: RequestContext, _: TurnSettingsUpdateParams) -> Failure {
+    Failure::invalid("turn settings updates require the step_model_switching feature")
 }
 
 fn check_tool_output(output: &TurnToolOutput, input: &[UserInput]) -> Result<(), Failure> {

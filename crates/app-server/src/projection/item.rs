@@ -21,8 +21,13 @@ pub(crate) fn engine_input(input: UserInput) -> v1::UserInput {
             text,
             text_elements: text_elements.into_iter().map(engine_element).collect(),
         },
-        UserInput::Image { url } => v1::UserInput::Image { image_url: url },
-        UserInput::LocalImage { path } => v1::UserInput::LocalImage { path },
+        UserInput::Image { url, detail } => v1::UserInput::Image {
+            image_url: url,
+            detail,
+        },
+        UserInput::LocalImage { path, detail } => v1::UserInput::LocalImage { path, detail },
+        UserInput::Audio { url } => v1::UserInput::Audio { audio_url: url },
+        UserInput::LocalAudio { path } => v1::UserInput::LocalAudio { path },
         UserInput::Skill { name, path } => v1::UserInput::Skill { name, path },
         UserInput::Mention { name, path } => v1::UserInput::Mention { name, path },
     }
@@ -58,8 +63,13 @@ pub(super) fn wire_input(input: &v1::UserInput) -> Option<UserInput> {
             text,
             text_elements: text_elements.iter().map(wire_element).collect(),
         },
-        v1::UserInput::Image { image_url } => UserInput::Image { url: image_url },
-        v1::UserInput::LocalImage { path } => UserInput::LocalImage { path },
+        v1::UserInput::Image { image_url, detail } => UserInput::Image {
+            url: image_url,
+            detail,
+        },
+        v1::UserInput::LocalImage { path, detail } => UserInput::LocalImage { path, detail },
+        v1::UserInput::Audio { audio_url } => UserInput::Audio { url: audio_url },
+        v1::UserInput::LocalAudio { path } => UserInput::LocalAudio { path },
         v1::UserInput::Skill { name, path } => UserInput::Skill { name, path },
         v1::UserInput::Mention { name, path } => UserInput::Mention { name, path },
         _ => return None,
@@ -75,10 +85,21 @@ pub(super) fn message_input(event: &v1::UserMessageEvent) -> Vec<UserInput> {
             text_elements: event.text_elements.iter().map(wire_element).collect(),
         });
     }
-    let images = event.images.iter().flatten().cloned();
-    content.extend(images.map(|url| UserInput::Image { url }));
-    let local = event.local_images.iter().cloned();
-    content.extend(local.map(|path| UserInput::LocalImage { path }));
+    let mut details = event.image_details.iter().copied();
+    let mut detail = || details.next().flatten();
+    for url in event.images.iter().flatten() {
+        content.push(UserInput::Image {
+            url: url.clone(),
+            detail: detail(),
+        });
+    }
+    for path in &event.local_images {
+        content.push(UserInput::LocalImage {
+            path: path.clone(),
+            detail: detail(),
+        });
+    }
+    content.extend(event.audio.iter().filter_map(wire_input));
     content
 }
 

@@ -16,18 +16,30 @@ pub(crate) fn turn_error(
     }
 }
 
-/// The same error for clients of 0.117, which do not know every cause.
+/// Whether clients of 0.117 do not know the cause, or get another one: that release says `other` for a refused login.
+fn is_newer(error: &v2::TurnError) -> bool {
+    use v2::CodexErrorInfo as Wire;
+    matches!(
+        error.codex_error_info,
+        Some(
+            Wire::SessionBudgetExceeded
+                | Wire::ModelNotFound
+                | Wire::HttpConnectionFailed {
+                    http_status_code: Some(401)
+                }
+        )
+    )
+}
+
+/// The same error for clients of 0.117.
 pub(crate) fn older_error(error: &mut v2::TurnError) {
-    if error.codex_error_info == Some(v2::CodexErrorInfo::SessionBudgetExceeded) {
+    if is_newer(error) {
         error.codex_error_info = Some(v2::CodexErrorInfo::Other);
     }
 }
 
 /// The same notification for clients of 0.117, if it is another one.
 pub(crate) fn older_notification(notification: &ServerNotification) -> Option<ServerNotification> {
-    let is_newer = |error: &v2::TurnError| {
-        error.codex_error_info == Some(v2::CodexErrorInfo::SessionBudgetExceeded)
-    };
     match notification {
         ServerNotification::Error(failed) if is_newer(&failed.error) => {
             let mut failed = failed.clone();
@@ -56,6 +68,7 @@ fn wire_error_info(info: &CodexErrorInfo) -> v2::CodexErrorInfo {
         CodexErrorInfo::BadRequest => Wire::BadRequest,
         CodexErrorInfo::SandboxError => Wire::SandboxError,
         CodexErrorInfo::SessionBudgetExceeded => Wire::SessionBudgetExceeded,
+        CodexErrorInfo::ModelNotFound => Wire::ModelNotFound,
         CodexErrorInfo::ThreadRollbackFailed => Wire::ThreadRollbackFailed,
         CodexErrorInfo::HttpConnectionFailed { http_status_code } => {
             Wire::HttpConnectionFailed { http_status_code }

@@ -1,5 +1,6 @@
 //! Carries out the requests to a loaded thread.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,14 +15,18 @@ use codex_core::{NewTurn, SettingsError, SteerError, TaskKind, ToolOutput, TurnI
 use codex_protocol::{
     CodexErrorInfo, NonSteerableTurnKind, Op, ThreadSettings, ThreadSettingsPatch, Update,
 };
+use codex_rollout::LineKind;
+use jiff::Timestamp;
 use serde_json::json;
 
+use super::history::SETTINGS_APPLIED;
 use super::{Actor, Snapshot, StoredHistory, ThreadCommand, stored_thread};
 use crate::connection::{ConnectionId, Responder};
 use crate::failure::Failure;
 use crate::handlers::stored::add_metadata;
 use crate::handlers::{
-    check_environments, first_page, named_sandbox, newest_cursors, requested_sandbox,
+    amend, blocking, check_environments, first_page, named_sandbox, newest_cursors,
+    requested_sandbox,
 };
 use crate::projection::{
     ItemIds, engine_approval, engine_input, engine_limits, engine_reviewer, engine_thread_limits,
@@ -150,6 +155,11 @@ impl Actor {
             output_schema: params.output_schema,
             service_tier: params.service_tier_for_turn,
             limits: limits.unwrap_or_default(),
+            metadata: given_metadata(
+                params.responsesapi_client_metadata,
+                params.responsesapi_client_metadata_patch,
+            ),
+            may_be_empty: true,
         };
         let started = self.thread.start_turn(turn).await;
         let id = started.map_err(Failure::of_start)?;
@@ -179,6 +189,9 @@ impl Actor {
         };
         match updated {
             Ok(after) => {
+                if after != before {
+                    self.store_settings(&after).await;
+                }
                 reply.accept(&ThreadSettingsUpdateResponse {});
                 if after != before {
                     self.notify_settings(&after);
@@ -186,6 +199,40 @@ impl Actor {
             }
             Err(failure) => reply.refuse(failure),
         }
+    }
+
+    /// Adds a change without a turn to the file of the thread, in the form of 0.169.
+    async fn store_settings(&self, settings: &ThreadSettings) {
+        let Some(path) = self.facts.path.clone() else {
+            return;
+        };
+        let (thread, home) = (
+            self.thread.id().clone(),
+            self.server.host().store().home().to_owned(),
+        );
+        let applied = json!({
+            "type": SETTINGS_APPLIED,
+            "thread_id": thread,
+            "thread_settings": {
+                "model": settings.model,
+                "model_provider_id": settings.provider,
+                "reasoning_effort": settings.effort,
+                "approval_policy": settings.approval_policy,
+                "approvals_reviewer": settings.approvals_reviewer,
+                "cwd": settings.cwd,
+                "collaboration_mode": settings.collaboration_mode(),
+                "disabled_plugin_ids": [],
+            },
+        });
+        let written = blocking(move || {
+            // A thread without a message has no file; its first turn stores the settings.
+            let path = Some(path).filter(|path| path.exists());
+            amend(&home, &thread, path, |path| {
+                codex_rollout::amend(path, Timestamp::now(), LineKind::EventMsg, &applied)
+            });
+            Ok(())
+        });
+        drop(written.await);
     }
 
     fn notify_settings(&self, settings: &ThreadSettings) {
@@ -407,6 +454,16 @@ impl Actor {
             None => ThreadUnsubscribeStatus::NotSubscribed,
         }
     }
+}
+
+/// The metadata of a turn's requests, with changes.
+fn given_metadata(
+    given: Option<BTreeMap<String, String>>,
+    patch: Option<BTreeMap<String, String>>,
+) -> BTreeMap<String, String> {
+    let mut metadata = given.unwrap_or_default();
+    metadata.extend(patch.unwrap_or_default());
+    metadata
 }
 
 fn is_same_file(one: &Path, other: &Path) -> bool {

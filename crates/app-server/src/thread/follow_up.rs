@@ -24,6 +24,8 @@ pub(super) struct FollowUp {
     pub(super) is_at_limit: bool,
     /// Whether no turn starts by itself because a client interrupted the last one, or because of a limit.
     pub(super) is_held: bool,
+    /// Whether queued messages wait: the last turn was interrupted before the thread was loaded.
+    pub(super) is_queue_held: bool,
 }
 
 impl FollowUp {

@@ -26,6 +26,8 @@ pub(crate) struct StoredHistory {
     pub(crate) effort: Option<ReasoningEffort>,
     /// The limits of the last turn.
     pub(crate) limits: Option<ThreadLimits>,
+    /// Whether a client interrupted the last turn.
+    pub(crate) is_interrupted: bool,
     /// The token usage of its last turn.
     pub(crate) usage: Option<TokenUsageInfo>,
 }
@@ -85,6 +87,9 @@ struct HistoryReader {
     preview: Option<String>,
     /// The newest turn settings, not parsed yet.
     settings: Vec<u8>,
+    /// A later change of the settings without a turn, not parsed yet.
+    changed_settings: Vec<u8>,
+    is_interrupted: bool,
     /// The newest token usage, not parsed yet.
     usage: Vec<u8>,
 }
@@ -97,6 +102,8 @@ impl HistoryReader {
             meta: None,
             preview: None,
             settings: Vec::new(),
+            changed_settings: Vec::new(),
+            is_interrupted: false,
             usage: Vec::new(),
         }
     }
@@ -105,11 +112,24 @@ impl HistoryReader {
         let Some((kind, payload)) = line.kind() else {
             return;
         };
+        if kind == "event_msg" {
+            match payload.as_deref() {
+                Some("task_started" | "turn_started") => self.is_interrupted = false,
+                Some("turn_aborted") => self.is_interrupted = true,
+                _ => {}
+            }
+        }
         let counts = match kind.as_ref() {
             "session_meta" => self.meta.is_none(),
             "turn_context" => {
                 self.settings.clear();
                 self.settings.extend_from_slice(line.bytes());
+                self.changed_settings.clear();
+                false
+            }
+            "event_msg" if payload.as_deref() == Some(SETTINGS_APPLIED) => {
+                self.changed_settings.clear();
+                self.changed_settings.extend_from_slice(line.bytes());
                 false
             }
             "event_msg" if payload.as_deref() == Some("token_count") => {
@@ -143,9 +163,11 @@ impl HistoryReader {
         let settings = self.settings();
         let usage = self.usage();
         let limits = settings.as_ref().and_then(|settings| settings.limits);
-        let (model, effort) = settings.map_or((None, None), |settings| {
-            (Some(settings.model), settings.effort)
-        });
+        let of_turn = |settings: TurnContextSettings| (Some(settings.model), settings.effort);
+        let (model, effort) = match self.changed_settings() {
+            Some(changed) => (Some(changed.model), changed.reasoning_effort),
+            None => settings.map_or((None, None), of_turn),
+        };
         Ok(StoredHistory {
             meta: self.meta.ok_or(RolloutLoadError::NoMeta)?,
             preview: self.preview.unwrap_or_default(),
@@ -153,6 +175,7 @@ impl HistoryReader {
             model,
             effort,
             limits,
+            is_interrupted: self.is_interrupted,
             usage,
         })
     }
@@ -164,11 +187,32 @@ impl HistoryReader {
         count.info
     }
 
+    fn changed_settings(&self) -> Option<ChangedSettings> {
+        let line = std::str::from_utf8(&self.changed_settings).ok()?;
+        let line = RawRolloutLine::read(line).ok()?;
+        let applied: SettingsApplied = serde_json::from_str(line.payload.get()).ok()?;
+        Some(applied.thread_settings)
+    }
+
     fn settings(&self) -> Option<TurnContextSettings> {
         let line = std::str::from_utf8(&self.settings).ok()?;
         let line = RawRolloutLine::read(line).ok()?;
         serde_json::from_str(line.payload.get()).ok()
     }
+}
+
+/// The type of the line about a change of the settings without a turn, as 0.169 writes it.
+pub(crate) const SETTINGS_APPLIED: &str = "thread_settings_applied";
+
+#[derive(Deserialize)]
+struct SettingsApplied {
+    thread_settings: ChangedSettings,
+}
+
+#[derive(Deserialize)]
+struct ChangedSettings {
+    model: String,
+    reasoning_effort: Option<ReasoningEffort>,
 }
 
 /// The turn settings that are shown with a thread. The others differ between versions.

@@ -43,8 +43,12 @@ impl Actor {
         let is_news = self.follow_up.is_conversation && !is_interrupted && !goes_on;
         if is_news && wants_read_state {
             self.mark_unread(turn);
+        } else if is_news {
+            let thread = self.thread.id().to_string();
+            self.state().remember_ended_turn(&thread, turn);
         }
         self.follow_up.is_held = is_interrupted || self.follow_up.is_at_limit;
+        self.follow_up.is_queue_held = false;
     }
 
     fn charge_goal(&mut self, now: i64, turn: &str) -> Option<Goal> {
@@ -101,12 +105,11 @@ impl Actor {
         if !is_idle || !self.is_kept() || self.server.is_ending() {
             return;
         }
-        if self
-            .start_from_queue(None)
-            .await
-            .is_ok_and(|turn| turn.is_some())
-        {
-            return;
+        if !self.follow_up.is_queue_held {
+            let started = self.start_from_queue(None).await;
+            if started.is_ok_and(|turn| turn.is_some()) {
+                return;
+            }
         }
         let thread = self.thread.id().to_string();
         let goal = self.logged(self.state().goal(&thread)).flatten();
@@ -147,6 +150,7 @@ impl Actor {
             thread_id: thread.to_string(),
             input: message.input,
             client_user_message_id: Some(message.client_user_message_id),
+            responsesapi_client_metadata: message.responsesapi_client_metadata,
             ..TurnStartParams::default()
         };
         self.begin_turn(params).await.map(Some)
@@ -181,6 +185,11 @@ impl Actor {
         self.follow_up.is_held = false;
         self.follow_up.is_for_goal = false;
         self.follow_up.idle_turns = 0;
+    }
+
+    /// Queued messages wait until a turn has ended or a client starts one of them.
+    pub(crate) fn hold_queue(&mut self) {
+        self.follow_up.is_queue_held = true;
     }
 
     /// The goal waits until a client starts a turn.

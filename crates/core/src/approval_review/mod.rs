@@ -122,6 +122,7 @@ async fn answer(
         output_schema: Some(verdict::schema()),
         limits: UsageLimits::default(),
         service_tier: None,
+        ..NewTurn::default()
     };
     let started = thread.start_turn(turn).await;
     started.map_err(|error| error.to_string())?;

@@ -108,6 +108,8 @@ pub struct SessionConfig {
     pub ephemeral: bool,
     /// Whether the thread belongs to the one that it is forked from.
     pub is_side_thread: bool,
+    /// What the client says about the origin of the thread; stored with it.
+    pub thread_source: Option<String>,
     /// The settings for agents; none if the model may start none.
     pub agents: Option<AgentSettings>,
     /// The events that are written to the rollout.
@@ -186,6 +188,7 @@ impl SessionConfig {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             ephemeral: false,
             is_side_thread: false,
+            thread_source: None,
             agents: None,
             detail: PersistedDetail::default(),
             raw_items: false,

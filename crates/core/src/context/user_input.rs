@@ -2,9 +2,12 @@
 
 use std::path::Path;
 
-use codex_protocol::{ContentItem, ResponseItem, UserInput};
+use codex_protocol::{ContentItem, ImageDetail, ResponseItem, UserInput};
 
 use super::image_file::{ImageProblem, data_url};
+
+/// The text in place of sound: no model that this program asks takes it.
+const NO_AUDIO: &str = "The user attached audio, which is left out because this model cannot hear.";
 
 /// The message.
 pub(crate) async fn message_of(items: &[UserInput]) -> ResponseItem {
@@ -13,18 +16,25 @@ pub(crate) async fn message_of(items: &[UserInput]) -> ResponseItem {
     for item in items {
         match item {
             UserInput::Text { text, .. } => content.push(input_text(text.clone())),
-            UserInput::Image { image_url } => {
+            UserInput::Image { image_url, detail } => {
                 images += 1;
-                content.extend(wrapped("<image>".to_owned(), image_url.clone()));
+                content.extend(wrapped("<image>".to_owned(), image_url.clone(), *detail));
             }
-            UserInput::LocalImage { path } => {
+            UserInput::LocalImage { path, detail } => {
                 images += 1;
                 match data_url(Path::new(path)).await {
                     Ok(url) => {
-                        content.extend(wrapped(format!("<image name=[Image #{images}]>"), url))
+                        let open = format!("<image name=[Image #{images}]>");
+                        content.extend(wrapped(open, url, *detail));
                     }
                     Err(problem) => content.push(input_text(image_error(path, problem))),
                 }
+            }
+            UserInput::Audio { .. } => content.push(input_text(NO_AUDIO.to_owned())),
+            UserInput::LocalAudio { path } => {
+                content.push(input_text(format!(
+                    "{NO_AUDIO} It is in the file `{path}`."
+                )));
             }
             _ => {}
         }
@@ -42,10 +52,10 @@ fn input_text(text: String) -> ContentItem {
     ContentItem::InputText { text }
 }
 
-fn wrapped(open: String, image_url: String) -> [ContentItem; 3] {
+fn wrapped(open: String, image_url: String, detail: Option<ImageDetail>) -> [ContentItem; 3] {
     [
         input_text(open),
-        ContentItem::InputImage { image_url },
+        ContentItem::InputImage { image_url, detail },
         input_text("</image>".to_owned()),
     ]
 }

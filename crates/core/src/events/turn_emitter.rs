@@ -145,6 +145,7 @@ fn user_message(item: &UserMessageItem) -> UserMessageEvent {
         images: Some(Vec::new()),
         ..UserMessageEvent::default()
     };
+    let (mut details, mut local_details) = (Vec::new(), Vec::new());
     for item in &item.content {
         match item {
             UserInput::Text {
@@ -161,12 +162,23 @@ fn user_message(item: &UserMessageItem) -> UserMessageEvent {
                         element
                     }));
             }
-            UserInput::Image { image_url } => {
+            UserInput::Image { image_url, detail } => {
                 event.images.get_or_insert_default().push(image_url.clone());
+                details.push(*detail);
             }
-            UserInput::LocalImage { path } => event.local_images.push(path.clone()),
+            UserInput::LocalImage { path, detail } => {
+                event.local_images.push(path.clone());
+                local_details.push(*detail);
+            }
+            sound @ (UserInput::Audio { .. } | UserInput::LocalAudio { .. }) => {
+                event.audio.push(sound.clone());
+            }
             _ => {}
         }
+    }
+    details.extend(local_details);
+    if details.iter().any(Option::is_some) {
+        event.image_details = details;
     }
     event
 }

@@ -151,7 +151,7 @@ fn images_of(item: &ResponseItem) -> (usize, usize) {
     };
     match item {
         ResponseItem::Message { content, .. } => content.iter().for_each(|part| {
-            if let ContentItem::InputImage { image_url } = part {
+            if let ContentItem::InputImage { image_url, .. } = part {
                 count(image_url);
             }
         }),

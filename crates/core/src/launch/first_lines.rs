@@ -50,6 +50,7 @@ pub(crate) fn write_start(
         originator: config.originator.clone(),
         cli_version: config.version.clone(),
         source: config.source.clone(),
+        thread_source: config.thread_source.clone(),
         agent_nickname,
         agent_role,
         agent_path: None,

@@ -1,5 +1,7 @@
 //! The inputs of a session as an observer sees them: what a recorded session needs to run again.
 
+use std::collections::BTreeMap;
+
 use codex_protocol::{
     FunctionCallOutputBody, ResponseItem, ServiceTier, Submission, ThreadSettingsPatch,
     UsageLimits, UserInput,
@@ -54,6 +56,12 @@ pub struct ObservedTurn {
     /// The turn of the root thread that the turn belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_turn_id: Option<String>,
+    /// Values of the client for the model's provider.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, String>,
+    /// Whether the model is asked as things stand if there is no input.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_be_empty: bool,
 }
 
 /// The input of a turn.

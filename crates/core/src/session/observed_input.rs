@@ -49,6 +49,8 @@ fn observed_turn(turn: &NewTurn) -> ObservedTurn {
         service_tier,
         limits,
         root_turn_id,
+        metadata,
+        may_be_empty,
     } = turn;
     ObservedTurn {
         id: id.clone(),
@@ -59,5 +61,7 @@ fn observed_turn(turn: &NewTurn) -> ObservedTurn {
         service_tier: service_tier.clone(),
         limits: *limits,
         root_turn_id: root_turn_id.clone(),
+        metadata: metadata.clone(),
+        may_be_empty: *may_be_empty,
     }
 }

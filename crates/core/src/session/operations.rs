@@ -169,7 +169,7 @@ impl SessionActor {
     fn accept_turn(&mut self, turn: NewTurn) -> Result<(TurnInput, TurnOverrides), StartTurnError> {
         let claimed = self.context.emitter.claim();
         claimed.map_err(|error| StartTurnError::Claimed(error.to_string()))?;
-        if turn.input.is_empty() {
+        if turn.input.is_empty() && !turn.may_be_empty {
             return Err(StartTurnError::Empty);
         }
         let refused = match self.change_settings(turn.settings) {
@@ -185,6 +185,7 @@ impl SessionActor {
             service_tier: turn.service_tier,
             root_turn_id: turn.root_turn_id,
             limits: turn.limits,
+            metadata: turn.metadata,
             refused,
         };
         Ok((turn.input, overrides))

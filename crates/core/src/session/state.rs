@@ -1,5 +1,7 @@
 //! What a session does at the moment.
 
+use std::collections::BTreeMap;
+
 use tokio::task::JoinHandle;
 
 use codex_protocol::{ServiceTier, UsageLimits};
@@ -44,6 +46,8 @@ pub(super) struct TurnOverrides {
     pub(super) root_turn_id: Option<String>,
     /// Limits that take the place of those of the thread.
     pub(super) limits: UsageLimits,
+    /// Values of the client for the model's provider.
+    pub(super) metadata: BTreeMap<String, String>,
     /// Why the turn fails at once: its settings were refused, or another process writes the thread.
     pub(super) refused: Option<String>,
 }

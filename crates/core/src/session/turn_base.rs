@@ -1,5 +1,6 @@
 //! Making turns.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use codex_model_client::{ModelInfo, ResolvedModel, TruncationMode, TurnState};
@@ -94,6 +95,7 @@ impl TurnBase {
             personality: settings.personality,
             root_turn_id: overrides.root_turn_id,
             output_schema: overrides.schema.map(Arc::new),
+            metadata: self.metadata(id, overrides.metadata),
             refused: overrides.refused,
             date: now.strftime("%Y-%m-%d").to_string(),
             timezone: zone.iana_name().unwrap_or("Etc/UTC").to_owned(),
@@ -108,6 +110,24 @@ impl TurnBase {
                 .map(|plugins| plugins.current())
                 .filter(|plugins| !plugins.is_empty()),
         }
+    }
+}
+
+/// The names in the metadata of a turn that clients cannot set.
+const RESERVED: [&str; 4] = ["session_id", "thread_id", "turn_id", "window_id"];
+
+impl TurnBase {
+    /// The values of the client, and the ids that they belong to.
+    fn metadata(&self, turn: &str, mut values: BTreeMap<String, String>) -> Option<String> {
+        values.retain(|name, _| !RESERVED.contains(&&**name));
+        if values.is_empty() {
+            return None;
+        }
+        let thread = self.session.emitter.thread().to_string();
+        values.insert("session_id".to_owned(), thread.clone());
+        values.insert("thread_id".to_owned(), thread);
+        values.insert("turn_id".to_owned(), turn.to_owned());
+        serde_json::to_string(&values).ok()
     }
 }
 

@@ -1,5 +1,7 @@
 //! The requests that a session takes from the handle of its thread, and their errors.
 
+use std::collections::BTreeMap;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -60,6 +62,10 @@ pub struct NewTurn {
     pub service_tier: Option<ServiceTier>,
     /// The limits of this turn alone, in place of those of each turn of the thread.
     pub limits: UsageLimits,
+    /// Values of the client for the model's provider, in this turn alone.
+    pub metadata: BTreeMap<String, String>,
+    /// Whether the model is asked as things stand if there is no input.
+    pub may_be_empty: bool,
 }
 
 /// Why no turn starts or goes on.

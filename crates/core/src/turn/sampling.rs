@@ -221,6 +221,7 @@ impl RunningTurn<'_> {
             context: RequestContext {
                 thread_id: session.emitter.thread().0.clone(),
                 turn_state: settings.turn_state.clone(),
+                turn_metadata: settings.metadata.clone(),
                 connection: Some(session.connection.clone()),
                 subagent: subagent(&session.config.source),
                 ..RequestContext::default()

@@ -190,7 +190,10 @@ async fn images_are_not_stored_again() {
     let mut driver = one_turn(1_000_000, 100).await;
     driver.model.push(ModelReply::Events(says("two", &[])));
     let image_url = format!("data:image/png;base64,{}", "A".repeat(1_000));
-    let image = UserInput::Image { image_url };
+    let image = UserInput::Image {
+        image_url,
+        detail: None,
+    };
     driver
         .submit(Op::UserInput(UserInputOp {
             items: vec![image, text_input("what is it?")],

@@ -297,7 +297,7 @@ fn part(item: &ContentItem) -> ContentPart<'_> {
         ContentItem::InputText { text } | ContentItem::OutputText { text } => {
             ContentPart::Text { text }
         }
-        ContentItem::InputImage { image_url } => image(image_url),
+        ContentItem::InputImage { image_url, .. } => image(image_url),
     }
 }
 

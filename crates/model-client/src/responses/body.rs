@@ -36,6 +36,14 @@ struct StreamTail<'a> {
     prompt_cache_key: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<TextOptions<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_metadata: Option<ClientMetadata<'a>>,
+}
+
+#[derive(Serialize)]
+struct ClientMetadata<'a> {
+    #[serde(rename = "x-codex-turn-metadata")]
+    turn: &'a str,
 }
 
 #[derive(Serialize)]
@@ -77,12 +85,12 @@ pub fn stream_body(
     provider: &Provider,
 ) -> Result<Vec<u8>, serde_json::Error> {
     let azure = is_azure(provider);
-    join(
-        &stream_head(request),
-        request,
-        azure,
-        &stream_tail(request, azure),
-    )
+    let metadata = request.context.turn_metadata.as_deref();
+    let tail = StreamTail {
+        client_metadata: metadata.map(|turn| ClientMetadata { turn }),
+        ..stream_tail(request, azure)
+    };
+    join(&stream_head(request), request, azure, &tail)
 }
 
 fn stream_head(request: &ModelRequest) -> StreamHead<'_> {
@@ -111,6 +119,7 @@ fn stream_tail(request: &ModelRequest, azure: bool) -> StreamTail<'_> {
             .and_then(ServiceTier::name_in_requests),
         prompt_cache_key: &request.context.thread_id,
         text: text(request),
+        client_metadata: None,
     }
 }
 

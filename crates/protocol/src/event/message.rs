@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::ids::ThreadId;
 use crate::items::{MemoryCitation, TurnItem};
 use crate::raw_text::RawText;
-use crate::response_item::{MessagePhase, ResponseItem};
-use crate::user_input::TextElement;
+use crate::response_item::{ImageDetail, MessagePhase, ResponseItem};
+use crate::user_input::{TextElement, UserInput};
 
 /// A message of the user.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +24,12 @@ pub struct UserMessageEvent {
     /// Images by path.
     #[serde(default)]
     pub local_images: Vec<String>,
+    /// The details of the images by URL and then of those by path, if any was given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub image_details: Vec<Option<ImageDetail>>,
+    /// Sound, by URL and by path.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub audio: Vec<UserInput>,
     /// Spans of the text that the client displays in its own way.
     #[serde(default)]
     pub text_elements: Vec<TextElement>,

@@ -15,7 +15,27 @@ export type ChatgptAccount = {
   email: string;
   /** Plan claimed by the token, or given with it; `unknown` for names not in the list. */
   planType: PlanType;
+  /** Of release 0.169; not used here. */
+  workspaceName?: string | null;
+};
+
+/** Of release 0.169; not used here. */
+export type AmazonBedrockAccount = {
+  /** Of release 0.169; not used here. */
+  type: "amazonBedrock";
+  /** Of release 0.169; not used here. */
+  usesCodexManagedCredentials?: boolean;
+};
+
+/** Of release 0.169; not used here. */
+export type GcpAccount = {
+  /** Of release 0.169; not used here. */
+  type: "gcp";
 };
 
 /** The login in use. */
-export type Account = ApiKeyAccount | ChatgptAccount;
+export type Account =
+  | ApiKeyAccount
+  | ChatgptAccount
+  | AmazonBedrockAccount
+  | GcpAccount;

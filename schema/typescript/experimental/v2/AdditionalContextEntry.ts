@@ -7,4 +7,6 @@ export type AdditionalContextEntry = {
   kind: AdditionalContextKind;
   /** The text. */
   value: string;
+  /** Of release 0.169; not used here. */
+  name?: string | null;
 };

@@ -12,4 +12,6 @@ export type AppSummary = {
   installUrl: string | null;
   /** Whether the user has yet to connect it; `false` also when that cannot be found out. */
   needsAuth: boolean;
+  /** Of release 0.169; not used here. */
+  category?: string | null;
 };

@@ -46,6 +46,9 @@ export type ActiveTurnNotSteerableCodexErrorInfo = {
   };
 };
 
+/** Of release 0.169; not used here. */
+export type OtherCodexErrorInfo = Record<string, never>;
+
 /** Cause of an error, for clients that react to particular ones. */
 export type CodexErrorInfo =
   /** The conversation no longer fits into the model's context window. */
@@ -66,10 +69,29 @@ export type CodexErrorInfo =
   | "sandboxError"
   /** A limit on use is reached, see `exceededLimit`. Newer than 0.117, whose clients get `other`. */
   | "sessionBudgetExceeded"
+  /** The provider does not know the model. Newer than 0.117, whose clients get `other`. */
+  | "modelNotFound"
   /** Anything without a cause of its own in this list. */
   | "other"
   | HttpConnectionFailedCodexErrorInfo
   | ResponseStreamConnectionFailedCodexErrorInfo
   | ResponseStreamDisconnectedCodexErrorInfo
   | ResponseTooManyFailedAttemptsCodexErrorInfo
-  | ActiveTurnNotSteerableCodexErrorInfo;
+  | ActiveTurnNotSteerableCodexErrorInfo
+  /** Of release 0.169; not used here. */
+  | string
+  | OtherCodexErrorInfo
+  /** Of release 0.169; not used here. */
+  | "cyberPolicy"
+  /** Of release 0.169; not used here. */
+  | "flexUnavailable"
+  /** Of release 0.169; not used here. */
+  | "inferenceHookDenied"
+  /** Of release 0.169; not used here. */
+  | "misalignmentPolicyViolation"
+  /** Of release 0.169; not used here. */
+  | "policyCapacityUnavailable"
+  /** Of release 0.169; not used here. */
+  | "rateLimitExceeded"
+  /** Of release 0.169; not used here. */
+  | "tooManyDenials";

@@ -7,4 +7,6 @@ export type CollabAgentToolCallStatus =
   /** The call did its work. */
   | "completed"
   /** An agent concerned has failed or does not exist, or none could be spawned. */
-  | "failed";
+  | "failed"
+  /** Of release 0.169; not used here. */
+  | "interrupted";

@@ -9,4 +9,6 @@ export type GuardianApprovalReviewStatus =
   /** The action is refused: too risky, or the reviewer failed or timed out. */
   | "denied"
   /** The turn was interrupted before a verdict. */
-  | "aborted";
+  | "aborted"
+  /** Of release 0.169; not used here. */
+  | "timedOut";

@@ -11,4 +11,6 @@ export type ItemCompletedNotification = {
   turnId: string;
   /** When, in Unix milliseconds. */
   completedAtMs?: number | null;
+  /** Of release 0.169; not used here. */
+  contentTokenCount?: number | null;
 };

@@ -31,4 +31,6 @@ export type McpServerStatus = {
   toolListMeta?: JsonValue;
   /** Why the server has no tools; absent if it runs or is switched off. Newer than 0.117. */
   toolsError?: string | null;
+  /** Of release 0.169; not used here. */
+  pluginId?: string | null;
 };

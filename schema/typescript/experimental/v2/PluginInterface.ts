@@ -35,4 +35,10 @@ export type PluginInterface = {
   screenshots: Array<AbsolutePathBuf>;
   /** Addresses of pictures; empty for plugins on this machine. Newer than 0.117. */
   screenshotUrls?: Array<string> | null;
+  /** Of release 0.169; not used here. */
+  composerIconUrl?: string | null;
+  /** Of release 0.169; not used here. */
+  logoUrl?: string | null;
+  /** Of release 0.169; not used here. */
+  logoUrlDark?: string | null;
 };

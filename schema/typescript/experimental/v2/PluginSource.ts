@@ -9,5 +9,41 @@ export type LocalPluginSource = {
   path: AbsolutePathBuf;
 };
 
+/** Of release 0.169; not used here. */
+export type GitPluginSource = {
+  /** Of release 0.169; not used here. */
+  path?: string | null;
+  /** Of release 0.169; not used here. */
+  refName?: string | null;
+  /** Of release 0.169; not used here. */
+  sha?: string | null;
+  /** Of release 0.169; not used here. */
+  type: "git";
+  /** Of release 0.169; not used here. */
+  url: string;
+};
+
+/** Of release 0.169; not used here. */
+export type NpmPluginSource = {
+  /** Of release 0.169; not used here. */
+  package: string;
+  /** Of release 0.169; not used here. */
+  registry?: string | null;
+  /** Of release 0.169; not used here. */
+  type: "npm";
+  /** Of release 0.169; not used here. */
+  version?: string | null;
+};
+
+/** Of release 0.169; not used here. */
+export type RemotePluginSource = {
+  /** Of release 0.169; not used here. */
+  type: "remote";
+};
+
 /** Where a plugin is installed from. */
-export type PluginSource = LocalPluginSource;
+export type PluginSource =
+  | LocalPluginSource
+  | GitPluginSource
+  | NpmPluginSource
+  | RemotePluginSource;

@@ -9,4 +9,6 @@ export type ThreadRealtimeStartedNotification = {
   sessionId: string | null;
   /** Dialect of the provider's protocol that is spoken. */
   version: RealtimeConversationVersion;
+  /** Of release 0.169; not used here. */
+  realtimeSessionId?: string | null;
 };

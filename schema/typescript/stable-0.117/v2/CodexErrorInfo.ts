@@ -64,8 +64,6 @@ export type CodexErrorInfo =
   | "threadRollbackFailed"
   /** The sandbox could not be set up or failed. */
   | "sandboxError"
-  /** A limit on use is reached, see `exceededLimit`. Newer than 0.117, whose clients get `other`. */
-  | "sessionBudgetExceeded"
   /** Anything without a cause of its own in this list. */
   | "other"
   | HttpConnectionFailedCodexErrorInfo

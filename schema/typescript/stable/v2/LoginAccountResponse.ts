@@ -22,5 +22,28 @@ export type ChatgptAuthTokensLoginAccountResponse = {
   type: "chatgptAuthTokens";
 };
 
+/** Of release 0.169; not used here. */
+export type ChatgptDeviceCodeLoginAccountResponse = {
+  /** Of release 0.169; not used here. */
+  loginId: string;
+  /** Of release 0.169; not used here. */
+  type: "chatgptDeviceCode";
+  /** Of release 0.169; not used here. */
+  userCode: string;
+  /** Of release 0.169; not used here. */
+  verificationUrl: string;
+};
+
+/** Of release 0.169; not used here. */
+export type AmazonBedrockLoginAccountResponse = {
+  /** Of release 0.169; not used here. */
+  type: "amazonBedrock";
+};
+
 /** The login that was begun, or for all but `chatgpt` already done. */
-export type LoginAccountResponse = ApiKeyLoginAccountResponse | ChatgptLoginAccountResponse | ChatgptAuthTokensLoginAccountResponse;
+export type LoginAccountResponse =
+  | ApiKeyLoginAccountResponse
+  | ChatgptLoginAccountResponse
+  | ChatgptAuthTokensLoginAccountResponse
+  | ChatgptDeviceCodeLoginAccountResponse
+  | AmazonBedrockLoginAccountResponse;

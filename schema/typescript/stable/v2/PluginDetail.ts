@@ -3,6 +3,7 @@ import type { AbsolutePathBuf } from "../AbsolutePathBuf";
 import type { AppSummary } from "./AppSummary";
 import type { PluginHookSummary } from "./PluginHookSummary";
 import type { PluginSummary } from "./PluginSummary";
+import type { ScheduledTaskSummary } from "./ScheduledTaskSummary";
 import type { SkillSummary } from "./SkillSummary";
 import type { JsonValue } from "../serde_json/JsonValue";
 
@@ -26,4 +27,10 @@ export type PluginDetail = {
   hooks?: Array<PluginHookSummary> | null;
   /** Apps that a service makes for an account; always empty for plugins on this machine. Newer than 0.117. */
   appTemplates?: Array<JsonValue> | null;
+  /** Of release 0.169; not used here. */
+  onboardingSkill?: SkillSummary | null;
+  /** Of release 0.169; not used here. */
+  scheduledTasks?: Array<ScheduledTaskSummary> | null;
+  /** Of release 0.169; not used here. */
+  shareUrl?: string | null;
 };

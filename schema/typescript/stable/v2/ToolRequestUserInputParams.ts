@@ -13,4 +13,6 @@ export type ToolRequestUserInputParams = {
   questions: Array<ToolRequestUserInputQuestion>;
   /** Whether the turn waits for the answers, which it always does. */
   isBlocking?: boolean | null;
+  /** Of release 0.169; not used here. */
+  autoResolutionMs?: number | null;
 };

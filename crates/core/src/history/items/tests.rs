@@ -52,6 +52,7 @@ fn image() -> ResponseItem {
         role: "user".to_owned(),
         content: vec![ContentItem::InputImage {
             image_url: "data:x".to_owned(),
+            detail: None,
         }],
         end_turn: None,
         phase: None,

@@ -111,7 +111,7 @@ fn read_input(
 fn shown(input: &[UserInput]) -> String {
     let part = |item: &UserInput| match item {
         UserInput::Text { text, .. } => text.clone(),
-        UserInput::LocalImage { path } => format!("[local_image:{path}]"),
+        UserInput::LocalImage { path, .. } => format!("[local_image:{path}]"),
         UserInput::Skill { name, path } => format!("[skill:${name}]({path})"),
         UserInput::Mention { name, path } => format!("[mention:${name}]({path})"),
         _ => "[image]".to_owned(),

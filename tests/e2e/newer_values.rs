@@ -1,0 +1,204 @@
+//! Values of newer clients that come back: settings and marks over a restart, images and sound of messages, causes of
+//! failures, reports as archives.
+
+use codex_test_support::{HttpReply, ModelServer};
+use serde_json::{Value, json};
+
+use crate::newer_requests::ScriptedThread;
+use crate::setup::{experimental_server, scripted_home};
+use crate::soak::message;
+
+#[tokio::test]
+async fn settings_without_a_turn_survive_a_restart() {
+    let model = ModelServer::start([message(0, "one")]).await.unwrap();
+    let home = scripted_home(&model, "");
+    let mut server = experimental_server(&home).await;
+    let params = json!({ "threadSource": "user", "daybreakEnabled": true });
+    let thread = server.start_thread_with(params).await;
+    server.run_turn(&thread, "hi").await;
+    let changed = json!({ "threadId": thread, "model": "other", "effort": "high" });
+    server.result("thread/settings/update", changed).await;
+    let named = json!({ "threadId": thread, "name": "Named" });
+    server.result("thread/name/set", named).await;
+    server.finish().await.unwrap();
+
+    let mut server = experimental_server(&home).await;
+    let params = json!({ "threadId": thread, "excludeTurns": true });
+    let resumed = server.result("thread/resume", params.clone()).await;
+    assert_eq!(
+        [&resumed["model"], &resumed["reasoningEffort"]],
+        ["other", "high"]
+    );
+    let shown = &resumed["thread"];
+    assert_eq!([&shown["model"], &shown["threadSource"]], ["other", "user"]);
+    assert_eq!(shown["daybreakEnabled"], true);
+    // A fork has the name and the mark of its source.
+    let forked = server.result("thread/fork", params).await;
+    assert_eq!(forked["thread"]["name"], "Named");
+    assert_eq!(forked["thread"]["daybreakEnabled"], true);
+    let fork = json!({ "threadId": forked["thread"]["id"] });
+    let read = server.result("thread/read", fork).await;
+    assert_eq!(read["thread"]["name"], "Named");
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn turns_before_the_first_newer_request_count_as_unread() {
+    let replies = (0..2).map(|number| message(number, "done"));
+    let model = ModelServer::start(replies).await.unwrap();
+    let home = scripted_home(&model, "");
+    let mut server = experimental_server(&home).await;
+    let thread = server.start_thread().await;
+    let first = server.run_turn(&thread, "1").await["id"].take();
+    server.run_turn(&thread, "2").await;
+    let read = json!({ "threadId": thread });
+    let shown = server.result("thread/read", read.clone()).await;
+    let unread = json!({ "type": "turn", "turnId": first });
+    assert_eq!(shown["readState"]["firstUnread"], unread);
+    let params = json!({
+        "threadId": thread,
+        "operation": { "type": "read" },
+        "expectedRevision": shown["readState"]["revision"],
+    });
+    server.result("thread/readState/update", params).await;
+    let shown = server.result("thread/read", read).await;
+    assert_eq!(shown["readState"]["firstUnread"], Value::Null);
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn details_of_images_and_sound_reach_the_model_and_come_back() {
+    let mut scripted = ScriptedThread::start([message(0, "seen")], json!({})).await;
+    let pixel = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    let input = json!([
+        { "type": "text", "text": "look", "text_elements": [] },
+        { "type": "image", "url": pixel, "detail": "low" },
+        { "type": "audio", "url": "data:audio/wav;base64,UklGRg==" },
+        { "type": "localAudio", "path": "/sounds/a.wav" },
+    ]);
+    let started = scripted.call("turn/start", json!({ "input": input })).await;
+    assert!(started["result"].is_object(), "{started}");
+    scripted.server.wait_for("turn/completed").await.unwrap();
+    let request = scripted.model.request(0).await.json();
+    let text = request["input"].to_string();
+    assert!(text.contains("\"detail\":\"low\""), "{text}");
+    assert!(text.contains("/sounds/a.wav"), "{text}");
+    let params = json!({ "itemsView": "full" });
+    let listed = scripted.call("thread/turns/list", params).await;
+    let shown = &listed["result"]["data"][0]["items"][0]["content"];
+    assert_eq!(*shown, input);
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn newer_clients_are_told_why_a_request_failed() {
+    let unknown = json!({ "error": { "message": "none", "code": "model_not_found" } });
+    let refused = json!({ "error": { "message": "no key" } });
+    let refused_login = json!({ "httpConnectionFailed": { "httpStatusCode": 401 } });
+    for (status, body, is_newer, expected) in [
+        (404, &unknown, true, json!("modelNotFound")),
+        (404, &unknown, false, json!("other")),
+        (401, &refused, true, refused_login),
+        (401, &refused, false, json!("other")),
+    ] {
+        let reply = HttpReply::json(status, body);
+        let model = ModelServer::start([reply]).await.unwrap();
+        let home = scripted_home(&model, "");
+        let mut server = experimental_server(&home).await;
+        let params = if is_newer {
+            json!({ "threadSource": "user" })
+        } else {
+            json!({})
+        };
+        let thread = server.start_thread_with(params).await;
+        let turn = server.run_turn(&thread, "hi").await;
+        assert_eq!(turn["error"]["codexErrorInfo"], expected, "{turn}");
+        server.finish().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_report_is_saved_as_an_archive() {
+    let mut scripted = ScriptedThread::start([], json!({})).await;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("report.zip");
+    let params = json!({ "classification": "bug", "includeLogs": true, "savePath": path });
+    let saved = scripted.server.result("feedback/save", params).await;
+    assert_eq!(saved["savedPath"], json!(path));
+    let archive = std::fs::read(&path).unwrap();
+    assert_eq!(&archive[..4], b"PK\x03\x04");
+    let names = String::from_utf8_lossy(&archive);
+    assert!(names.contains("report.json") && names.contains("codex-logs.log"));
+    let relative = json!({ "classification": "bug", "savePath": "report.zip" });
+    let refused = scripted.server.refusal("feedback/save", relative).await;
+    assert_eq!(refused["code"], -32600);
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_approval_against_the_reviewer_reaches_the_model() {
+    let replies = (0..2).map(|number| message(number, "done"));
+    let mut scripted = ScriptedThread::start(replies, json!({})).await;
+    scripted.turn(json!({})).await;
+    let event = json!({ "id": "call_1", "status": "denied", "action": { "command": "touch me" } });
+    let approved = scripted
+        .call(
+            "thread/approveGuardianDeniedAction",
+            json!({ "event": event }),
+        )
+        .await;
+    assert_eq!(approved["result"], json!({}));
+    scripted.turn(json!({})).await;
+    let request = scripted.model.request(1).await.json().to_string();
+    assert!(request.contains("touch me"), "{request}");
+    let refused = scripted
+        .call("thread/approveGuardianDeniedAction", json!({ "event": {} }))
+        .await;
+    let message = refused["error"]["message"].as_str().unwrap();
+    assert!(message.starts_with("invalid Guardian denial event: missing field `id`"));
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn queued_messages_wait_after_an_interrupt_and_a_restart() {
+    let model = ModelServer::start([message(0, "one"), message(1, "two")])
+        .await
+        .unwrap();
+    let home = scripted_home(&model, "");
+    let mut server = experimental_server(&home).await;
+    let thread = server.start_thread().await;
+    server.run_turn(&thread, "hi").await;
+    let read = server
+        .result("thread/read", json!({ "threadId": thread }))
+        .await;
+    server.finish().await.unwrap();
+    // The last turn of the file was interrupted.
+    let file = read["thread"]["path"].as_str().unwrap();
+    let mut text = std::fs::read_to_string(file).unwrap();
+    text.push_str(
+        &json!({
+            "timestamp": "2026-01-01T00:00:00.000Z",
+            "type": "event_msg",
+            "payload": { "type": "turn_aborted", "turn_id": "x", "reason": "interrupted" },
+        })
+        .to_string(),
+    );
+    text.push('\n');
+    std::fs::write(file, text).unwrap();
+
+    let mut server = experimental_server(&home).await;
+    let queued = json!({
+        "threadId": thread,
+        "input": [{ "type": "text", "text": "later" }],
+        "clientUserMessageId": "q1",
+    });
+    server.result("thread/queue/add", queued).await;
+    let params = json!({ "threadId": thread, "excludeTurns": true });
+    server.result("thread/resume", params).await;
+    let params = json!({ "threadId": thread });
+    let listed = server.result("thread/queue/list", params.clone()).await;
+    assert_eq!(listed["data"].as_array().unwrap().len(), 1, "{listed}");
+    server.result("thread/queue/start", params).await;
+    server.wait_for("turn/completed").await.unwrap();
+    server.finish().await.unwrap();
+}
