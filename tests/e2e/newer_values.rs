@@ -16,7 +16,14 @@ async fn settings_without_a_turn_survive_a_restart() {
     let params = json!({ "threadSource": "user", "daybreakEnabled": true });
     let thread = server.start_thread_with(params).await;
     server.run_turn(&thread, "hi").await;
-    let changed = json!({ "threadId": thread, "model": "other", "effort": "high" });
+    let changed = json!({
+        "threadId": thread,
+        "model": "other",
+        "effort": "high",
+        "approvalPolicy": "on-request",
+        "sandboxPolicy": { "type": "readOnly" },
+        "serviceTier": "flex",
+    });
     server.result("thread/settings/update", changed).await;
     let named = json!({ "threadId": thread, "name": "Named" });
     server.result("thread/name/set", named).await;
@@ -29,6 +36,11 @@ async fn settings_without_a_turn_survive_a_restart() {
         [&resumed["model"], &resumed["reasoningEffort"]],
         ["other", "high"]
     );
+    assert_eq!(
+        [&resumed["approvalPolicy"], &resumed["serviceTier"]],
+        ["on-request", "flex"]
+    );
+    assert_eq!(resumed["sandbox"]["type"], "readOnly");
     let shown = &resumed["thread"];
     assert_eq!([&shown["model"], &shown["threadSource"]], ["other", "user"]);
     assert_eq!(shown["daybreakEnabled"], true);
@@ -131,7 +143,7 @@ async fn a_report_is_saved_as_an_archive() {
     assert!(names.contains("report.json") && names.contains("codex-logs.log"));
     let relative = json!({ "classification": "bug", "savePath": "report.zip" });
     let refused = scripted.server.refusal("feedback/save", relative).await;
-    assert_eq!(refused["code"], -32600);
+    assert_eq!(refused.0, -32600);
     scripted.server.finish().await.unwrap();
 }
 
@@ -201,4 +213,31 @@ async fn queued_messages_wait_after_an_interrupt_and_a_restart() {
     server.result("thread/queue/start", params).await;
     server.wait_for("turn/completed").await.unwrap();
     server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_turn_without_input_asks_the_model_as_things_stand() {
+    let replies = (0..2).map(|number| message(number, "done"));
+    let mut scripted = ScriptedThread::start(replies, json!({ "threadSource": "user" })).await;
+    scripted.turn(json!({})).await;
+    let params = json!({ "input": [], "responsesapiClientMetadata": { "k": "v", "turn_id": "x" } });
+    let started = scripted.call("turn/start", params).await;
+    let turn = started["result"]["turn"]["id"].as_str().unwrap().to_owned();
+    scripted.server.wait_for("turn/completed").await.unwrap();
+    let request = scripted.model.request(1).await.json();
+    let metadata = request["client_metadata"]["x-codex-turn-metadata"].as_str();
+    let metadata: Value = serde_json::from_str(metadata.unwrap()).unwrap();
+    assert_eq!([&metadata["k"], &metadata["turn_id"]], ["v", &*turn]);
+    let messages = |request: &Value| request["input"].to_string().matches("\"user\"").count();
+    let first = scripted.model.request(0).await.json();
+    assert_eq!(messages(&request), messages(&first));
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_older_client_must_give_input() {
+    let mut scripted = ScriptedThread::start([], json!({})).await;
+    let refused = scripted.call("turn/start", json!({ "input": [] })).await;
+    assert_eq!(refused["error"]["code"], -32600, "{refused}");
+    scripted.server.finish().await.unwrap();
 }

@@ -17,7 +17,7 @@ const FLAGS: u16 = 1 << 11;
 const DATE: u16 = (1 << 5) | 1;
 
 /// A file of the archive.
-struct Entry {
+struct ArchivedFile {
     name: String,
     checksum: u32,
     size: u32,
@@ -38,7 +38,7 @@ impl StoredReport {
         let names = self.attachments.iter().map(String::as_str);
         for name in std::iter::once(REPORT).chain(names) {
             let content = std::fs::read(self.folder.join(name))?;
-            let entry = Entry {
+            let entry = ArchivedFile {
                 name: name.to_owned(),
                 checksum: crc32fast::hash(&content),
                 size: narrow(content.len())?,
@@ -50,14 +50,17 @@ impl StoredReport {
             offset += header.len() + content.len();
             entries.push(entry);
         }
-        let central: Vec<u8> = entries.iter().flat_map(Entry::central_header).collect();
+        let central: Vec<u8> = entries
+            .iter()
+            .flat_map(ArchivedFile::central_header)
+            .collect();
         to.write_all(&central)?;
         to.write_all(&end(entries.len(), central.len(), offset)?)?;
         to.flush()
     }
 }
 
-impl Entry {
+impl ArchivedFile {
     fn local_header(&self) -> Vec<u8> {
         let mut header = LOCAL_HEADER.to_le_bytes().to_vec();
         header.extend(self.facts());

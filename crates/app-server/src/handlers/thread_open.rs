@@ -193,6 +193,12 @@ pub(super) async fn resume(
         open_stored(&server, settings, source, connection.knows_newer()).await?;
     let usage = loaded.usage;
     let is_queue_held = loaded.is_interrupted;
+    let is_newer = connection.knows_newer() && params.config.is_none();
+    let changed = loaded.changed_settings.clone().filter(|_| is_newer);
+    let is_restored = changed.is_some();
+    if let Some(changed) = changed {
+        actor.restore_settings(changed, &params).await;
+    }
     let (mut thread, turns) = stored_thread(&path, loaded, ThreadStatus::Idle);
     add_metadata(&server, &mut thread).await;
     add_stored_state(&server, &mut thread).await?;
@@ -201,6 +207,9 @@ pub(super) async fn resume(
     }
     broadcast_idle(&server, &thread.id);
     let mut resumed = facts.resumed(thread);
+    if is_restored {
+        resumed.thread.cwd.clone_from(&resumed.cwd);
+    }
     resumed.initial_turns_page = page;
     resumed.approvals_reviewer = connection.reviewer_name(resumed.approvals_reviewer);
     resumed.turns_backwards_cursor = turns_cursor;

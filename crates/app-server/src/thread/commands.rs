@@ -120,8 +120,44 @@ impl Actor {
                 if is_changed {
                     self.notify_settings(&after);
                 }
+                if is_newer && after != before {
+                    self.store_settings(&after).await;
+                }
             }
             Err(failure) => reply.refuse(failure),
+        }
+    }
+
+    /// Takes the settings that a newer client has changed before the thread was loaded, but for those that it gives now.
+    pub(crate) async fn restore_settings(
+        &self,
+        stored: ThreadSettings,
+        params: &ThreadResumeParams,
+    ) {
+        let is_sandbox_given = params.sandbox.is_some() || params.permissions.is_some();
+        let now = self.thread.settings();
+        let mut mode = stored.collaboration_mode();
+        mode.settings.model.clone_from(&now.model);
+        mode.settings.reasoning_effort.clone_from(&now.effort);
+        let patch = ThreadSettingsPatch {
+            cwd: Some(stored.cwd).filter(|cwd| params.cwd.is_none() && cwd.is_dir()),
+            summary: stored.summary,
+            service_tier: match (&params.service_tier, stored.service_tier) {
+                (Update::Leave, Some(tier)) => Update::Set(tier),
+                _ => Update::Leave,
+            },
+            personality: stored.personality.filter(|_| params.personality.is_none()),
+            collaboration_mode: Some(mode),
+            approval_policy: Some(stored.approval_policy)
+                .filter(|_| params.approval_policy.is_none()),
+            approvals_reviewer: Some(stored.approvals_reviewer)
+                .filter(|_| params.approvals_reviewer.is_none()),
+            sandbox_policy: Some(stored.sandbox_policy).filter(|_| !is_sandbox_given),
+            permission_profile: stored.permission_profile.filter(|_| !is_sandbox_given),
+            ..ThreadSettingsPatch::default()
+        };
+        if let Err(error) = self.thread.update_settings(patch).await {
+            tracing::warn!(%error, "the settings of a thread are not allowed any more");
         }
     }
 
@@ -223,6 +259,7 @@ impl Actor {
                 "collaboration_mode": settings.collaboration_mode(),
                 "disabled_plugin_ids": [],
             },
+            "settings": settings,
         });
         let written = blocking(move || {
             // A thread without a message has no file; its first turn stores the settings.

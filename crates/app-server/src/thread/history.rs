@@ -6,7 +6,7 @@ use std::path::Path;
 use codex_core::StoredThread;
 use codex_protocol::{
     EventMsg, RawRolloutLine, ReasoningEffort, RolloutItem, SessionMeta, ThreadLimits,
-    TokenCountEvent, TokenUsageInfo, TurnItem,
+    ThreadSettings, TokenCountEvent, TokenUsageInfo, TurnItem,
 };
 use codex_rollout::{LineSelection, RolloutLoadError, ScannedLine, scan};
 use codex_thread_store::preview_of;
@@ -26,6 +26,8 @@ pub(crate) struct StoredHistory {
     pub(crate) effort: Option<ReasoningEffort>,
     /// The limits of the last turn.
     pub(crate) limits: Option<ThreadLimits>,
+    /// The settings as they were last changed by a newer client.
+    pub(crate) changed_settings: Option<ThreadSettings>,
     /// Whether a client interrupted the last turn.
     pub(crate) is_interrupted: bool,
     /// The token usage of its last turn.
@@ -87,8 +89,10 @@ struct HistoryReader {
     preview: Option<String>,
     /// The newest turn settings, not parsed yet.
     settings: Vec<u8>,
-    /// A later change of the settings without a turn, not parsed yet.
+    /// The newest change of the settings by a newer client, not parsed yet.
     changed_settings: Vec<u8>,
+    /// Whether a turn has begun since.
+    is_turn_newer: bool,
     is_interrupted: bool,
     /// The newest token usage, not parsed yet.
     usage: Vec<u8>,
@@ -103,6 +107,7 @@ impl HistoryReader {
             preview: None,
             settings: Vec::new(),
             changed_settings: Vec::new(),
+            is_turn_newer: false,
             is_interrupted: false,
             usage: Vec::new(),
         }
@@ -124,10 +129,11 @@ impl HistoryReader {
             "turn_context" => {
                 self.settings.clear();
                 self.settings.extend_from_slice(line.bytes());
-                self.changed_settings.clear();
+                self.is_turn_newer = true;
                 false
             }
             "event_msg" if payload.as_deref() == Some(SETTINGS_APPLIED) => {
+                self.is_turn_newer = false;
                 self.changed_settings.clear();
                 self.changed_settings.extend_from_slice(line.bytes());
                 false
@@ -164,8 +170,10 @@ impl HistoryReader {
         let usage = self.usage();
         let limits = settings.as_ref().and_then(|settings| settings.limits);
         let of_turn = |settings: TurnContextSettings| (Some(settings.model), settings.effort);
-        let (model, effort) = match self.changed_settings() {
-            Some(changed) => (Some(changed.model), changed.reasoning_effort),
+        let changed = self.changed_settings();
+        let newest = changed.as_ref().filter(|_| !self.is_turn_newer);
+        let (model, effort) = match newest.map(|changed| &changed.thread_settings) {
+            Some(newest) => (Some(newest.model.clone()), newest.reasoning_effort.clone()),
             None => settings.map_or((None, None), of_turn),
         };
         Ok(StoredHistory {
@@ -175,6 +183,7 @@ impl HistoryReader {
             model,
             effort,
             limits,
+            changed_settings: changed.and_then(|changed| changed.settings),
             is_interrupted: self.is_interrupted,
             usage,
         })
@@ -187,11 +196,10 @@ impl HistoryReader {
         count.info
     }
 
-    fn changed_settings(&self) -> Option<ChangedSettings> {
+    fn changed_settings(&self) -> Option<SettingsApplied> {
         let line = std::str::from_utf8(&self.changed_settings).ok()?;
         let line = RawRolloutLine::read(line).ok()?;
-        let applied: SettingsApplied = serde_json::from_str(line.payload.get()).ok()?;
-        Some(applied.thread_settings)
+        serde_json::from_str(line.payload.get()).ok()
     }
 
     fn settings(&self) -> Option<TurnContextSettings> {
@@ -207,6 +215,9 @@ pub(crate) const SETTINGS_APPLIED: &str = "thread_settings_applied";
 #[derive(Deserialize)]
 struct SettingsApplied {
     thread_settings: ChangedSettings,
+    /// All settings; only this program writes them.
+    #[serde(default)]
+    settings: Option<ThreadSettings>,
 }
 
 #[derive(Deserialize)]

@@ -31,7 +31,7 @@ export type PluginSummary = {
   /** Whether an administrator lets users have it. Newer than 0.117. */
   availability?: PluginAvailability | null;
   /** Words to find it by. Newer than 0.117. */
-  keywords?: Array<string>;
+  keywords: Array<string>;
   /** Of release 0.169; not used here. */
   disabledReason?: PluginDisabledReason | null;
   /** Of release 0.169; not used here. */

@@ -58,9 +58,9 @@ export type TurnStartParams = {
   runtimeWorkspaceRoots?: Array<string> | null;
   /** Machines to work on, from now on; absent or null keeps them. */
   environments?: Array<TurnEnvironmentParams> | null;
-  /** Strings to add to the metadata of model requests; accepted without an effect. */
+  /** Strings for the metadata of the turn's model requests, beside its ids. */
   responsesapiClientMetadata?: { [key in string]?: string } | null;
-  /** Strings to change in that metadata; accepted without an effect. */
+  /** Strings to change in that metadata. */
   responsesapiClientMetadataPatch?: { [key in string]?: string } | null;
   /** How agents are used; accepted without an effect. */
   multiAgentMode?: MultiAgentMode | null;

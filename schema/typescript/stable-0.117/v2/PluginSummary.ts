@@ -28,5 +28,5 @@ export type PluginSummary = {
   /** Whether an administrator lets users have it. Newer than 0.117. */
   availability?: PluginAvailability | null;
   /** Words to find it by. Newer than 0.117. */
-  keywords?: Array<string>;
+  keywords: Array<string>;
 };

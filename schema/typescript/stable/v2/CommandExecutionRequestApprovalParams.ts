@@ -18,7 +18,7 @@ export type CommandExecutionRequestApprovalParams = {
   /** Machine that the command would run on; absent from older servers. */
   environmentId?: string | null;
   /** When it was asked, in Unix milliseconds. */
-  startedAtMs?: number | null;
+  startedAtMs: number | null;
   /** Tells apart several questions of one item; absent if the whole command is in question. */
   approvalId?: string | null;
   /** Why approval is needed, from the agent or a rule; absent without a reason. */

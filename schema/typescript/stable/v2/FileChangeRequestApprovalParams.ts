@@ -9,7 +9,7 @@ export type FileChangeRequestApprovalParams = {
   /** Id of the `fileChange` item, which holds the changes. */
   itemId: string;
   /** When it was asked, in Unix milliseconds. */
-  startedAtMs?: number | null;
+  startedAtMs: number | null;
   /** Why approval is needed; absent without a reason. */
   reason: string | null;
   /** Directory to open for writing until the session ends; absent if only the patch is meant. */

@@ -10,7 +10,7 @@ export type PermissionsRequestApprovalParams = {
   /** Id of the tool call that asks; no item belongs to it. */
   itemId: string;
   /** When it was asked, in Unix milliseconds. */
-  startedAtMs?: number | null;
+  startedAtMs: number | null;
   /** Machine that the access is on. Newer than 0.117. */
   environmentId?: string | null;
   /** Working directory of the thread. */

@@ -14,7 +14,7 @@ export type Thread = {
   /** UUID that names the thread in every request and notification about it. */
   id: string;
   /** The session that the thread belongs to, which is named by the thread itself. */
-  sessionId?: string | null;
+  sessionId: string | null;
   /** Thread that this one began as a copy of; absent if it did not, or if that is not known. */
   forkedFromId?: string | null;
   /** Slug of the model that the thread last used; absent where it was not looked up. */

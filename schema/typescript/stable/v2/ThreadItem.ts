@@ -424,27 +424,34 @@ export type ThreadItem =
   | SubAgentActivityThreadItem
   | SleepThreadItem
   /** Of release 0.169; not used here. */
-  | ({
+  | (({
     fileId: string;
   } | {
     result: string;
   }) & {
-    /** Of release 0.169; not used here. */
     failure?: ImageGenerationFailure | null;
-    /** Of release 0.169; not used here. */
     generationId?: string | null;
-    /** Of release 0.169; not used here. */
     inputImages?: Array<ImageGenerationInputImage>;
-    /** Of release 0.169; not used here. */
     transparentBackground?: boolean | null;
-    /** Of release 0.169; not used here. */
     type: "imageGeneration";
-    /** Of release 0.169; not used here. */
     id: string;
-    /** Of release 0.169; not used here. */
     status: string;
-    /** Of release 0.169; not used here. */
     revisedPrompt?: string | null;
-    /** Of release 0.169; not used here. */
     savedPath?: string | null;
+  } | {
+    failure?: ImageGenerationFailure | null;
+    generationId?: string | null;
+    inputImages?: Array<ImageGenerationInputImage>;
+    transparentBackground?: boolean | null;
+    type: "imageGeneration";
+    id: string;
+    status: string;
+    revisedPrompt?: string | null;
+    savedPath?: string | null;
+    fileId: string;
+  }) & {
+    /** Of release 0.169; not used here. */
+    startedAtMs?: number | null;
+    /** Of release 0.169; not used here. */
+    completedAtMs?: number | null;
   };
