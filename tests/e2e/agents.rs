@@ -267,7 +267,6 @@ async fn an_agent_is_recorded_in_the_bundle_of_its_parent() {
 
 /// Whether the notice of an agent still reaches the ending turn of its parent is different every time, and recorded.
 #[tokio::test]
-#[ignore = "fails in one of twenty runs: a replay can take a notice in another request than recorded"]
 async fn agents_that_end_with_the_turns_of_their_parent_replay() {
     let mut traced = Traced::start(&[]).await;
     let parent = traced.thread().await;

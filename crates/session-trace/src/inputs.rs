@@ -17,10 +17,13 @@ pub struct RecordedInput {
 /// The name of the protocol events with inputs that a running turn took.
 pub const TAKEN_EVENT: &str = "session_inputs_taken";
 
-/// The inputs that a running turn took for its next request, or at its end.
+/// The inputs that a running turn took for its next request, or at its end, or that an idle thread took.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RecordedTaking {
     pub thread_id: String,
+    /// Whether no turn ran; then it is one notice.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_idle: bool,
     pub inputs: Vec<TakenInput>,
 }
 

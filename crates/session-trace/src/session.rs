@@ -97,6 +97,15 @@ impl SessionTrace {
             });
     }
 
+    fn record_taking(&self, is_idle: bool, inputs: Vec<TakenInput>) {
+        let taking = RecordedTaking {
+            thread_id: self.thread.id().as_str().to_owned(),
+            is_idle,
+            inputs,
+        };
+        record_protocol_event(self.recorder(), TAKEN_EVENT, taking);
+    }
+
     /// Records events that the bundle contains unchanged.
     fn wrap(&self, msg: &EventMsg) {
         let Some(event_type) = wrapped(msg) else {
@@ -146,11 +155,11 @@ fn record_history(recorder: &Recorder, history: UnreadHistory) {
 
 impl Observer for SessionTrace {
     fn inputs_taken(&self, inputs: &[TakenInput]) {
-        let taking = RecordedTaking {
-            thread_id: self.thread.id().as_str().to_owned(),
-            inputs: inputs.to_vec(),
-        };
-        record_protocol_event(self.recorder(), TAKEN_EVENT, taking);
+        self.record_taking(false, inputs.to_vec());
+    }
+
+    fn notice_taken_while_idle(&self) {
+        self.record_taking(true, vec![TakenInput::Notice]);
     }
 
     fn hooks_ran(&self, ran: &HooksRun) {

@@ -25,6 +25,9 @@ pub struct SessionSettings {
     /// Whether the bundle also contains histories, effects of hooks and taken inputs, as older ones do not.
     #[serde(default)]
     pub is_complete: bool,
+    /// Whether the bundle also contains when idle threads took notices.
+    #[serde(default)]
+    pub has_idle_notices: bool,
     /// The time zone in requests.
     pub time_zone: String,
     /// Whether MCP servers were configured.
@@ -148,6 +151,7 @@ impl SessionSettings {
         Self {
             has_history,
             is_complete: true,
+            has_idle_notices: true,
             time_zone: time_zone.to_owned(),
             has_mcp_servers: !config.mcp_servers.is_empty(),
             has_hooks: !config.hooks.is_empty(),

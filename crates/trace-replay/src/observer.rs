@@ -34,6 +34,10 @@ impl Observer for ReplayObserver {
         self.state.inputs_taken(self.thread.as_str());
     }
 
+    fn notice_taken_while_idle(&self) {
+        self.state.inputs_taken(self.thread.as_str());
+    }
+
     fn tool_ended(&self, _turn: &str, output: &ResponseItem, _error: Option<&str>) {
         let id = match output {
             ResponseItem::FunctionCallOutput { call_id, .. }

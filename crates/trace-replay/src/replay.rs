@@ -15,7 +15,7 @@ use codex_protocol::{Op, ThreadId, UserInput, UserInputOp};
 use codex_rollout::RolloutWriter;
 use codex_rollout_trace::Recording;
 use codex_sandbox::EnforcementLevels;
-use codex_session_trace::SettingsChange;
+use codex_session_trace::{SessionSettings, SettingsChange};
 use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -30,7 +30,7 @@ use crate::ids::ReplayIds;
 use crate::live::{CopiedFolder, LiveTools, RecordedAnswers, use_folder};
 use crate::observer::ReplayObservers;
 use crate::script::{Script, ScriptedInput};
-use crate::state::{EarlyEnd, ReplayState};
+use crate::state::{EarlyEnd, RecordedTakings, ReplayState};
 use crate::timeline::Timeline;
 use crate::tools::RecordedTools;
 
@@ -122,7 +122,7 @@ pub async fn replay(
         recording,
         Arc::clone(&timeline),
         threads,
-        settings.is_complete,
+        takings(&settings),
         folder,
     );
     let state = Arc::new(state);
@@ -178,6 +178,14 @@ pub async fn replay(
         Some(answer) => Outcome::Continued(replayed, answer),
         None => Outcome::Same(replayed),
     })
+}
+
+fn takings(settings: &SessionSettings) -> RecordedTakings {
+    match (settings.is_complete, settings.has_idle_notices) {
+        (true, true) => RecordedTakings::All,
+        (true, false) => RecordedTakings::OfTurns,
+        (false, _) => RecordedTakings::None,
+    }
 }
 
 /// What the engine uses in a replay.

@@ -45,12 +45,29 @@ pub(crate) struct ThreadScript {
     pub(crate) tool_starts: HashMap<String, VecDeque<Moment>>,
     pub(crate) tool_ends: HashMap<String, VecDeque<RecordedToolEnd>>,
     turns: BTreeMap<String, RecordedTurn>,
-    /// The inputs that running turns took, by the number of requests before.
-    pub(crate) taken: BTreeMap<usize, VecDeque<Vec<TakenInput>>>,
+    /// The inputs that the thread took, in order.
+    pub(crate) takings: VecDeque<Taking>,
     /// The hooks that ran, by what they were about.
     pub(crate) hooks: HashMap<HookOccasion, VecDeque<Vec<FinishedHook>>>,
     /// The records of commands that the user typed.
     pub(crate) shell_outputs: VecDeque<(Moment, ResponseItem)>,
+}
+
+/// Inputs that a thread took at once.
+#[derive(Debug)]
+pub(crate) struct Taking {
+    /// The requests of the thread before.
+    pub(crate) requests: usize,
+    /// When an idle thread took them; none if a turn did.
+    pub(crate) idle: Option<Moment>,
+    pub(crate) inputs: Vec<TakenInput>,
+}
+
+impl Taking {
+    pub(crate) fn has_notice(&self) -> bool {
+        let mut inputs = self.inputs.iter();
+        inputs.any(|input| matches!(input, TakenInput::Notice))
+    }
 }
 
 /// An event, and the call of a tool that it is about.
@@ -371,9 +388,20 @@ impl Script {
                 script.history = history;
             }),
             TAKEN_EVENT => self.read(recording, payload, |script, taking: RecordedTaking| {
-                let thread = script.thread(&taking.thread_id);
-                let taken = thread.taken.entry(thread.requests.len()).or_default();
-                taken.push_back(taking.inputs);
+                let RecordedTaking {
+                    thread_id,
+                    is_idle,
+                    inputs,
+                } = taking;
+                if is_idle {
+                    script.milestones.insert(Milestone::event(at.seq));
+                }
+                let thread = script.thread(&thread_id);
+                thread.takings.push_back(Taking {
+                    requests: thread.requests.len(),
+                    idle: is_idle.then_some(at),
+                    inputs,
+                });
             }),
             HOOKS_EVENT => self.read(recording, payload, |script, hooks: RecordedHooks| {
                 let RecordedHooks { thread_id, ran } = hooks;

@@ -38,12 +38,20 @@ pub(crate) struct ReplayState {
     pub(crate) folder: Option<CopiedFolder>,
     /// The input that was given and not observed yet, with its thread.
     given: Mutex<Option<(String, Moment)>>,
-    /// Whether the recording contains taken inputs.
-    has_taken: bool,
+    /// Which takings of inputs the recording contains.
+    takings: RecordedTakings,
     /// The events for which hooks ran.
     hook_events: HashSet<HookEventName>,
     /// Whether a payload file was changed after it was written.
     is_damaged: AtomicBool,
+}
+
+/// Which takings of inputs a recording contains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RecordedTakings {
+    None,
+    OfTurns,
+    All,
 }
 
 /// Why a replay ends before the recording does.
@@ -68,7 +76,7 @@ impl ReplayState {
         recording: Recording,
         timeline: Arc<Timeline>,
         threads: HashMap<String, ThreadScript>,
-        has_taken: bool,
+        takings: RecordedTakings,
         folder: Option<CopiedFolder>,
     ) -> Self {
         let hooks = threads.values().flat_map(|thread| thread.hooks.keys());
@@ -91,7 +99,7 @@ impl ReplayState {
             continued: ContinuedTurn::default(),
             folder,
             given: Mutex::default(),
-            has_taken,
+            takings,
             hook_events,
             is_damaged: AtomicBool::new(false),
         }
@@ -266,26 +274,48 @@ impl ReplayState {
         }
     }
 
-    /// What the thread takes next; none if the recording does not say.
+    /// What the turn of the thread takes next; none if the recording does not say.
     pub(crate) fn taken_inputs(&self, thread: &str) -> Option<Vec<TakenInput>> {
-        // Live tools add notes of their own.
-        if !self.has_taken || self.folder.is_some() || self.continued.model().is_some() {
+        if self.takings == RecordedTakings::None || self.is_free() {
             return None;
         }
         let threads = self.threads.lock();
         let taken = threads.get(thread).and_then(|progress| {
-            let taken = progress.script.taken.get(&progress.requests)?;
-            taken.front().cloned()
+            let next = progress.script.takings.front()?;
+            let is_now = next.idle.is_none() && next.requests == progress.requests;
+            is_now.then(|| next.inputs.clone())
         });
         Some(taken.unwrap_or_default())
     }
 
-    pub(crate) fn inputs_taken(&self, thread: &str) {
-        if let Some(progress) = self.threads.lock().get_mut(thread)
-            && let Some(taken) = progress.script.taken.get_mut(&progress.requests)
-        {
-            taken.pop_front();
+    /// Whether the thread takes its next notice now.
+    pub(crate) fn takes_notice(&self, thread: &str, in_turn: bool) -> bool {
+        if self.takings != RecordedTakings::All || self.is_free() {
+            return true;
         }
+        let threads = self.threads.lock();
+        let Some(progress) = threads.get(thread) else {
+            return true;
+        };
+        let mut takings = progress.script.takings.iter();
+        if in_turn {
+            let next = takings.find(|taking| taking.has_notice());
+            next.is_some_and(|taking| taking.idle.is_none())
+        } else {
+            takings.next().is_some_and(|taking| taking.idle.is_some())
+        }
+    }
+
+    pub(crate) fn inputs_taken(&self, thread: &str) {
+        let taken = self.with_thread(thread, |script| script.takings.pop_front());
+        if let Some(moment) = taken.and_then(|taking| taking.idle) {
+            self.timeline.reach(moment);
+        }
+    }
+
+    /// Whether inputs are taken as they come: live tools add notes of their own, and another turn is not recorded.
+    fn is_free(&self) -> bool {
+        self.folder.is_some() || self.continued.model().is_some()
     }
 
     /// Waits until the turn of a thread may end.

@@ -89,6 +89,10 @@ impl ReplaySource for RecordedTools {
         self.state.taken_inputs(thread.as_str())
     }
 
+    fn takes_notice(&self, thread: &ThreadId, in_turn: bool) -> bool {
+        self.state.takes_notice(thread.as_str(), in_turn)
+    }
+
     fn before_turn_end(&self, thread: &ThreadId) -> BoxFuture<'static, ()> {
         let (state, thread) = (Arc::clone(&self.state), thread.clone());
         Box::pin(async move { state.before_turn_end(thread.as_str()).await })

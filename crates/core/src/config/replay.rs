@@ -62,6 +62,10 @@ pub trait ReplaySource: Debug + Send + Sync {
     /// recording does not say.
     fn taken_inputs(&self, thread: &ThreadId) -> Option<Vec<TakenInput>>;
 
+    /// Whether a thread takes the next notice now, in its running turn or without one. True if the recording does not
+    /// say.
+    fn takes_notice(&self, thread: &ThreadId, in_turn: bool) -> bool;
+
     /// Returns when the turn of a thread may end.
     fn before_turn_end(&self, thread: &ThreadId) -> BoxFuture<'static, ()>;
 

@@ -32,6 +32,14 @@ impl Input {
             Self::Note(item) => TakenInput::Note(item.clone()),
         }
     }
+
+    pub(crate) fn is_of_user(&self) -> bool {
+        matches!(self, Self::User(_))
+    }
+
+    pub(crate) fn is_notice(&self) -> bool {
+        matches!(self, Self::Hidden(_))
+    }
 }
 
 /// The queue between a session and its running turn.
@@ -67,16 +75,14 @@ impl InputQueue {
         std::mem::take(&mut self.state.lock().waiting)
     }
 
-    /// Takes the first inputs that are no notes, once this many wait.
-    pub(crate) async fn take_first(&self, count: usize) -> VecDeque<Input> {
+    /// Takes the first input of a kind, once it is there.
+    pub(crate) async fn take_one(&self, is_wanted: impl Fn(&Input) -> bool) -> Input {
         loop {
             {
-                let mut state = self.state.lock();
-                state
-                    .waiting
-                    .retain(|input| !matches!(input, Input::Note(_)));
-                if state.waiting.len() >= count {
-                    return state.waiting.drain(..count).collect();
+                let waiting = &mut self.state.lock().waiting;
+                let place = waiting.iter().position(&is_wanted);
+                if let Some(input) = place.and_then(|place| waiting.remove(place)) {
+                    return input;
                 }
             }
             self.arrived.notified().await;

@@ -60,6 +60,9 @@ pub trait Observer: Debug + Send + Sync {
     /// A turn took inputs that waited, at least one.
     fn inputs_taken(&self, _inputs: &[TakenInput]) {}
 
+    /// The thread took a notice of the engine while no turn ran.
+    fn notice_taken_while_idle(&self) {}
+
     /// A command that the user typed is done. This is its record for the model.
     fn user_shell_ended(&self, _record: &ResponseItem) {}
 

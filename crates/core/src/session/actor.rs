@@ -68,7 +68,7 @@ pub(crate) struct SessionActor {
     pub(super) samples: Vec<SampleRequest>,
     pub(super) children: ChildAgents,
     /// Items for the model that wait for the end of the task that has the conversation.
-    pub(super) notices: Vec<ResponseItem>,
+    pub(super) notices: VecDeque<ResponseItem>,
 }
 
 impl SessionActor {
@@ -91,7 +91,7 @@ impl SessionActor {
             queued_turns: VecDeque::new(),
             samples: Vec::new(),
             children: parts.children,
-            notices: Vec::new(),
+            notices: VecDeque::new(),
         }
     }
 

@@ -3,7 +3,6 @@
 //! A tool does what takes time; the session does the rest at once. Before it replies, the model is told which
 //! agents are done.
 
-use std::sync::Arc;
 
 use codex_protocol::{
     AgentStatus, Op, ResponseItem, SessionSource, SubAgentSource, Submission, ThreadId,
@@ -16,9 +15,8 @@ use super::actor::SessionActor;
 use crate::agents::{
     AgentFork, AgentHandle, AgentRequest, AgentSource, ChildAgent, NewAgent, ResumedAgent,
 };
-use crate::history::{Recorder, user_message};
-use crate::input::Input;
-use crate::thread::{SpawnedAgent, TaskKind, ThreadRequest};
+use crate::history::user_message;
+use crate::thread::{SpawnedAgent, ThreadRequest};
 use crate::thread_origin::ThreadOrigin;
 
 impl SessionActor {
@@ -140,32 +138,6 @@ impl SessionActor {
     pub(super) fn report_agents(&mut self) {
         for (id, status) in self.children.report() {
             self.add_notice(notice(&id, &status));
-        }
-    }
-
-    /// Records an item that clients are not shown, now or when the running task is over.
-    pub(super) fn add_notice(&mut self, item: ResponseItem) {
-        let running = self.running().map(|running| running.kind);
-        let mut item = Box::new(item);
-        if running == Some(TaskKind::Regular) {
-            match self.put_into_turn(Input::Hidden(item)) {
-                Ok(_) | Err(Input::User(_) | Input::Note(_)) => return,
-                Err(Input::Hidden(back)) => item = back,
-            }
-        }
-        let model = self.base.model.resolve(&self.settings().model);
-        let context = Arc::clone(&self.context);
-        match self.idle() {
-            Some(conversation) => {
-                let recorder = Recorder {
-                    emitter: &context.emitter,
-                    turn: "",
-                    policy: model.info.truncation(),
-                    raw_items: context.config.raw_items,
-                };
-                conversation.record(*item, &recorder);
-            }
-            None => self.notices.push(*item),
         }
     }
 }

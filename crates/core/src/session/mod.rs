@@ -13,6 +13,7 @@ mod continued;
 mod custom_prompts;
 mod elicitation;
 mod message_history;
+mod notices;
 mod observed_input;
 mod open_questions;
 mod operations;

@@ -58,6 +58,7 @@ impl SessionActor {
         let span = tracing::debug_span!("turn", id = %scope.settings.id);
         let task = tokio::spawn(body(scope.clone(), *conversation).instrument(span));
         self.state = SessionState::Running(Box::new(RunningTask { kind, scope, task }));
+        self.place_notices();
     }
 
     /// Starts a regular turn.
@@ -101,10 +102,10 @@ impl SessionActor {
             self.error(&running.scope.settings.id, message, CodexErrorInfo::Other);
             Conversation::default()
         });
+        let left = running.scope.input_queue.close();
         self.state = SessionState::Idle(Box::new(conversation));
-        for notice in std::mem::take(&mut self.notices) {
-            self.add_notice(notice);
-        }
+        self.put_back_notices(left);
+        self.place_notices();
     }
 
     /// Gives input to the running turn. Returns the input if no turn takes it.

@@ -28,7 +28,10 @@ pub(crate) async fn finish(
     guard: TurnGuard,
     ended: Result<CompletedTurn, TurnError>,
 ) {
-    before_end(scope, conversation).await;
+    if let Some(replay) = &scope.session.config.replay {
+        // A replay ends turns in the recorded order.
+        replay.before_turn_end(scope.session.emitter.thread()).await;
+    }
     match ended {
         Ok(completed) => {
             emit_checkpoint(scope).await;
@@ -74,21 +77,6 @@ pub(crate) async fn finish(
                 scope.emitter().emit(EventMsg::Error(error));
             }
             finish_failed(scope, conversation, guard).await;
-        }
-    }
-}
-
-/// A replay ends a turn in the recorded order, and keeps what came too late for it.
-async fn before_end(scope: &TurnScope, conversation: &mut Conversation) {
-    let Some(replay) = &scope.session.config.replay else {
-        return;
-    };
-    replay.before_turn_end(scope.session.emitter.thread()).await;
-    if !scope.stop.is_stopped() {
-        for input in scope.input_queue.take() {
-            if let Input::Hidden(item) = input {
-                conversation.record(*item, &scope.recorder());
-            }
         }
     }
 }

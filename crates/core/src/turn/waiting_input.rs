@@ -48,8 +48,8 @@ impl TurnScope {
     pub(super) async fn take_last_input(&self) -> VecDeque<Input> {
         let left = match self.recorded_inputs() {
             Some(recorded) => {
-                let mut left = self.take_as_recorded(recorded).await;
-                left.extend(self.input_queue.close());
+                let left = self.take_as_recorded(recorded).await;
+                self.input_queue.refuse_more();
                 left
             }
             None => self.input_queue.close(),
@@ -59,17 +59,15 @@ impl TurnScope {
     }
 
     async fn take_as_recorded(&self, recorded: Vec<TakenInput>) -> VecDeque<Input> {
-        let is_note = |taken: &TakenInput| matches!(taken, TakenInput::Note(_));
-        let awaited = recorded.iter().filter(|taken| !is_note(taken)).count();
-        if recorded.is_empty() {
-            return VecDeque::new();
+        let mut taken = VecDeque::new();
+        for input in recorded {
+            taken.push_back(match input {
+                TakenInput::Note(item) => Input::Note(item),
+                TakenInput::User => self.input_queue.take_one(Input::is_of_user).await,
+                TakenInput::Notice => self.input_queue.take_one(Input::is_notice).await,
+            });
         }
-        let mut arrived = self.input_queue.take_first(awaited).await;
-        let take = |taken| match taken {
-            TakenInput::Note(item) => Some(Input::Note(item)),
-            TakenInput::User | TakenInput::Notice => arrived.pop_front(),
-        };
-        recorded.into_iter().filter_map(take).collect()
+        taken
     }
 
     fn observe_taken(&self, taken: &VecDeque<Input>) {

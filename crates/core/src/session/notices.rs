@@ -1,0 +1,77 @@
+//! Items of the engine for the model that clients are not shown, for example that an agent is done.
+//!
+//! A running turn takes them for its next request; without one they become history at once. A task that takes no input
+//! lets them wait. A replay takes each where the recorded session did.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use codex_protocol::ResponseItem;
+
+use super::actor::SessionActor;
+use crate::history::Recorder;
+use crate::input::Input;
+use crate::thread::TaskKind;
+
+impl SessionActor {
+    /// Adds an item for the model, now or when the running task is over.
+    pub(super) fn add_notice(&mut self, item: ResponseItem) {
+        self.notices.push_back(item);
+        self.place_notices();
+    }
+
+    /// Lets notices that an ended turn did not take wait before all others.
+    pub(super) fn put_back_notices(&mut self, left: VecDeque<Input>) {
+        for input in left.into_iter().rev() {
+            if let Input::Hidden(item) = input {
+                self.notices.push_front(*item);
+            }
+        }
+    }
+
+    /// Places the notices that wait, in order, up to the first that has no place yet.
+    pub(super) fn place_notices(&mut self) {
+        while let Some(item) = self.notices.pop_front() {
+            if let Err(item) = self.place_notice(item) {
+                self.notices.push_front(item);
+                break;
+            }
+        }
+    }
+
+    fn place_notice(&mut self, item: ResponseItem) -> Result<(), ResponseItem> {
+        let running = self.running().map(|running| running.kind);
+        if let Some(replay) = &self.context.config.replay
+            && !replay.takes_notice(self.context.emitter.thread(), running.is_some())
+        {
+            return Err(item);
+        }
+        match running {
+            None => self.record_notice(item),
+            Some(TaskKind::Regular) => match self.put_into_turn(Input::Hidden(Box::new(item))) {
+                Err(Input::Hidden(item)) => Err(*item),
+                Ok(_) | Err(Input::User(_) | Input::Note(_)) => Ok(()),
+            },
+            Some(_) => Err(item),
+        }
+    }
+
+    fn record_notice(&mut self, item: ResponseItem) -> Result<(), ResponseItem> {
+        let model = self.base.model.resolve(&self.settings().model);
+        let context = Arc::clone(&self.context);
+        let Some(conversation) = self.idle() else {
+            return Err(item);
+        };
+        let recorder = Recorder {
+            emitter: &context.emitter,
+            turn: "",
+            policy: model.info.truncation(),
+            raw_items: context.config.raw_items,
+        };
+        conversation.record(item, &recorder);
+        if let Some(observer) = context.emitter.observer() {
+            observer.notice_taken_while_idle();
+        }
+        Ok(())
+    }
+}
