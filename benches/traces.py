@@ -5,8 +5,8 @@
 
 Prints the median wall time and the highest memory of each command and binary:
 
-    reduce   1,000 and 5,000 small turns; 1 GiB in 1,600 turns of 640 KiB
-    view     the page of 256 MiB
+    reduce   1,000 and 5,000 small turns; 1 GiB in 450 turns that repeat all messages; 256 MiB that no message repeats
+    view     the page of 256 MiB in 225 turns that repeat all messages, and of 256 MiB that no message repeats
     replay   1,000 turns that the first binary recorded, replayed by each
     follow   turns of `codex app-server` while `trace-view --follow` reads its bundle, against turns that are only recorded
 
@@ -31,10 +31,10 @@ from comparison import Model, Server  # noqa: E402
 MIB = 1 << 20
 
 
-def write_bundle(folder, turns, text_bytes):
-    """A bundle of turns with one request and one response each; a request repeats all messages only if they are small."""
+def write_bundle(folder, turns, text_bytes, repeats=False):
+    """A bundle of turns with one request and one response each; requests repeat all messages, or only name the response before."""
     os.makedirs(os.path.join(folder, "payloads"))
-    thread, filler, seq, payload = "thread", "x" * text_bytes, 0, 0
+    thread, filler, seq, payload, history = "thread", "x" * text_bytes, 0, 0, []
 
     def add(kind, value):
         nonlocal payload
@@ -58,12 +58,14 @@ def write_bundle(folder, turns, text_bytes):
             turn, call = "turn-%d" % number, "call-%d" % number
             event({"type": "codex_turn_started", "codex_turn_id": turn, "thread_id": thread}, turn)
             message = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "%d %s" % (number, filler)}]}
-            request = {"model": "m", "input": [message]}
-            if number:
+            history = [*history, message] if repeats else [message]
+            request = {"model": "m", "input": history}
+            if number and not repeats:
                 request["previous_response_id"] = "response-%d" % (number - 1)
             event({"type": "inference_started", "inference_call_id": call, "thread_id": thread, "codex_turn_id": turn, "model": "m",
                    "provider_name": "p", "request_payload": add("inference_request", request)}, turn)
             answer = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "done %d" % number}]}
+            history.append(answer)
             response = {"response_id": "response-%d" % number, "upstream_request_id": None, "token_usage": None, "output_items": [answer]}
             event({"type": "inference_completed", "inference_call_id": call, "response_id": "response-%d" % number,
                    "upstream_request_id": None, "response_payload": add("inference_response", response)}, turn)
@@ -160,15 +162,18 @@ def main():
     try:
         output = ["-o", place("out")]
         if "reduce" in only:
-            for name, turns, text in (("1,000 turns", 1000, 20), ("5,000 turns", 5000, 20), ("1 GiB", 1600, 640 << 10)):
-                write_bundle(place(name), turns, text)
+            bundles = (("1,000 turns", 1000, 20, False), ("5,000 turns", 5000, 20, False), ("1 GiB", 450, 10_000, True),
+                       ("256 MiB", 400, 640 << 10, False))
+            for name, *bundle in bundles:
+                write_bundle(place(name), *bundle)
                 row("reduce " + name, binaries, options.rounds, ["debug", "trace-reduce", place(name), *output], place("home"))
                 shutil.rmtree(place(name))
         if "view" in only:
-            write_bundle(place("big"), 400, 640 << 10)
-            row("view 256 MiB", binaries, options.rounds, ["debug", "trace-view", place("big"), *output], place("home"))
-            print("%-32s %.1f MiB" % ("  the page", os.path.getsize(place("out")) / MIB))
-            shutil.rmtree(place("big"))
+            for name, *bundle in (("256 MiB", 225, 10_000, True), ("256 MiB, no repeats", 400, 640 << 10, False)):
+                write_bundle(place("big"), *bundle)
+                row("view " + name, binaries, options.rounds, ["debug", "trace-view", place("big"), *output], place("home"))
+                print("%-32s %.1f MiB" % ("  the page", os.path.getsize(place("out")) / MIB))
+                shutil.rmtree(place("big"))
         if "replay" in only:
             bundle = record(binaries[0][1], place("recorded"), 1000)
             row("replay 1,000 turns", binaries, options.rounds, ["debug", "trace-replay", bundle], place("home"))

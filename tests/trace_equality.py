@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds our trace reducer against the reference's.
 
-    trace_equality.py --ours BIN [--reference BIN] [--schema 1|2] [--recorder BIN] [--random N] [--keep DIR] [NAME ...]
+    trace_equality.py --ours BIN [--reference BIN] [--schema 1|2] [--recorder BIN] [--random N] [--varied N] [--keep DIR] [NAME ...]
 
 Sessions are recorded with the recorder (the reference unless said otherwise) and random bundles are made up; each
 bundle is reduced by both, ours strictly, and the two states must be equal with sorted keys. Where the reference
@@ -23,6 +23,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "trace"))
 import random_bundles  # noqa: E402
 import recorder  # noqa: E402
+import varied  # noqa: E402
 
 # Sessions that the reference rejects, whoever recorded them.
 REJECTED = {"image_in_output", "mcp"}
@@ -82,6 +83,7 @@ def main():
     parser.add_argument("--recorder", help="record with this codex instead of the reference")
     parser.add_argument("--random", type=int, default=200, metavar="N", help="how many random bundles")
     parser.add_argument("--schema", type=int, default=1, choices=(1, 2), help="the version of random bundles and of what we record")
+    parser.add_argument("--varied", type=int, default=0, metavar="N", help="record this many more sessions, put together at random")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", help="keep the recorded bundles here")
     parser.add_argument("names", nargs="*", help="only these sessions")
@@ -99,7 +101,9 @@ def main():
 
     try:
         reference, ours = Reducer(os.path.abspath(options.reference), scratch), Reducer(os.path.abspath(options.ours), scratch)
-        for name, session in recorder.sessions():
+        sessions = [*recorder.sessions(options.schema)]
+        seeds = range(options.seed, options.seed + options.varied)
+        for name, session in sessions + [("varied-%d" % seed, varied.session(seed, options.schema)) for seed in seeds]:
             if options.names and name not in options.names:
                 continue
             folder = os.path.join(options.keep or scratch, name)
@@ -112,7 +116,7 @@ def main():
             for bundle in sorted(os.listdir(folder)):
                 problem, reduced = judge(name, os.path.join(folder, bundle))
                 allowed = REJECTED if options.recorder else REJECTED | OWN_REJECTED
-                if not reduced and name not in allowed and not problem:
+                if not reduced and name not in allowed and not name.startswith("varied") and not problem:
                     problem = "the reference rejects it"
                     counts["failed"] += 1
                 verdict = "FAILED" if problem else "equal " if reduced else "rejected by both"

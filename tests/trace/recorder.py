@@ -164,11 +164,13 @@ class Model:
 class Client:
     """One app-server process, spoken to in lines."""
 
-    def __init__(self, binary, env, cwd):
-        self.started_as = (binary, env, cwd)
+    def __init__(self, binary, env, cwd, decisions=()):
+        self.started_as = (binary, env, cwd, decisions)
+        self.decisions = iter(decisions)
         self.process = subprocess.Popen([binary, "app-server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, env=env, cwd=cwd, text=True)
         self.messages = queue.Queue()
+        self.writing = threading.Lock()
         self.ids = 0
         threading.Thread(target=self.read, daemon=True).start()
         self.call("initialize", {"clientInfo": {"name": "trace", "title": None, "version": "1"},
@@ -177,12 +179,16 @@ class Client:
 
     def read(self):
         for line in self.process.stdout:
-            self.messages.put(json.loads(line))
+            message = json.loads(line)
+            if "method" in message and "id" in message:
+                self.send({"id": message["id"], "result": {"decision": next(self.decisions, "decline")}})
+            self.messages.put(message)
         self.messages.put(None)
 
     def send(self, message):
-        self.process.stdin.write(json.dumps(message) + "\n")
-        self.process.stdin.flush()
+        with self.writing:
+            self.process.stdin.write(json.dumps(message) + "\n")
+            self.process.stdin.flush()
 
     def wait(self, wanted, timeout=40):
         """The first message that fits; the others are gone."""
@@ -339,8 +345,10 @@ PATCH = "*** Begin Patch\n*** Add File: new.txt\n+one\n+two\n*** End Patch"
 REMOTE = {"provider": "OpenAI", "features": "enable_request_compression = false\n"}
 
 
-def sessions():
+def sessions(schema=2):
     """Name -> what to configure, what the model answers, what the client does."""
+    # Release 0.140 has the tools for agents without a namespace.
+    namespace = V2 if schema == 2 else None
     yield "messages", {
         "script": [[think("hm"), say("working", "commentary"), say("hello", "final_answer")], [say("again")], [think("x", "s2"), say("bye")]],
         "steps": lambda r: [r.turn("hi"), r.turn("hi"), r.turn("caf\u00e9 \u2603")],
@@ -488,17 +496,17 @@ def sessions():
         "steps": lambda r: [r.turn("spawn one"), r.turn("and then")],
     }
     def task(name, text="job", **more):
-        return call("s_" + name, "spawn_agent", {"message": text, "task_name": name, **more}, V2)
+        return call("s_" + name, "spawn_agent", {"message": text, "task_name": name, **more}, namespace)
 
     def waited(call_id):
-        return [call(call_id, "wait_agent", {"timeout_ms": 5000}, V2)]
+        return [call(call_id, "wait_agent", {"timeout_ms": 5000}, namespace)]
     yield "collaboration", {
         "features": "multi_agent_v2 = true\n",
         "script": [[task("worker")], waited("a2"),
-                   [call("a3", "send_message", {"target": "worker", "message": "news"}, V2)],
-                   [call("a4", "followup_task", {"target": "worker", "message": "more"}, V2)],
-                   waited("a5"), [call("a6", "list_agents", {}, V2)],
-                   [call("a7", "interrupt_agent", {"target": "worker"}, V2)], [say("done")], [say("later")]],
+                   [call("a3", "send_message", {"target": "worker", "message": "news"}, namespace)],
+                   [call("a4", "followup_task", {"target": "worker", "message": "more"}, namespace)],
+                   waited("a5"), [call("a6", "list_agents", {}, namespace)],
+                   [call("a7", "interrupt_agent", {"target": "worker"}, namespace)], [say("done")], [say("later")]],
         "child": [[run("c1", "echo child")], [say("child done")], [say("child done again")]],
         "steps": lambda r: [r.turn("spawn one"), r.turn("and then")],
     }
@@ -517,7 +525,7 @@ def sessions():
     yield "agent_resumed", {
         "features": "multi_agent_v2 = true\n",
         "script": [[task("worker")], waited("a2"), [say("done")],
-                   [call("a3", "followup_task", {"target": "worker", "message": "more"}, V2)], waited("a4"), [say("end")]],
+                   [call("a3", "followup_task", {"target": "worker", "message": "more"}, namespace)], waited("a4"), [say("end")]],
         "child": [[say("child done")], [say("child done again")]],
         "steps": lambda r: [r.turn("spawn one"), r.restart(), r.turn("again")],
     }
@@ -582,8 +590,8 @@ for line in sys.stdin:
 def configuration(session, port, root):
     text = """model = "mock-model"
 model_provider = "mock"
-approval_policy = "never"
-sandbox_mode = "danger-full-access"
+approval_policy = "%s"
+sandbox_mode = "%s"
 
 [model_providers.mock]
 name = "%s"
@@ -595,7 +603,7 @@ supports_websockets = false
 
 [features]
 %s
-""" % (session.get("provider", "Mock"), port, session.get("features", ""))
+""" % (session.get("policy", "never"), session.get("sandbox", "danger-full-access"), session.get("provider", "Mock"), port, session.get("features", ""))
     if session.get("mcp"):
         server = os.path.join(root, "mcp_server.py")
         with open(server, "w") as f:
@@ -620,15 +628,17 @@ def record(binary, session, destination, schema=1):
             f.write(configuration(session, model.port, root))
         env = {"PATH": os.environ["PATH"], "HOME": root, "CODEX_HOME": home, "LANG": "C.UTF-8", "SHELL": "/bin/bash",
                "RUST_LOG": "error", "CODEX_ROLLOUT_TRACE_ROOT": traces, "CODEX_ROLLOUT_TRACE_SCHEMA": str(schema)}
-        run = Run(Client(binary, env, cwd), cwd)
+        run = None
         try:
+            run = Run(Client(binary, env, cwd, session.get("decisions", ())), cwd)
             session["steps"](run)
         except Unknown as missing:
             print("cut short: this release has no %s" % missing)
-        except (EOFError, RuntimeError, queue.Empty) as error:
+        except (EOFError, RuntimeError, OSError, queue.Empty) as error:
             trouble = repr(error)
         finally:
-            run.client.close()
+            if run:
+                run.client.close()
         bundles = sorted(glob.glob(os.path.join(traces, "trace-*")))
         for number, bundle in enumerate(bundles):
             shutil.move(bundle, os.path.join(destination, str(number)))

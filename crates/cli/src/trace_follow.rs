@@ -12,7 +12,7 @@ use anyhow::Context;
 use codex_http::{CallbackReply, CallbackSite, PkceSecrets, StatusCode, listen, parameters, serve};
 use codex_rollout_trace::{BundleFollower, Reduction, write_state};
 use codex_trace_folder::bundles_in;
-use codex_trace_view::LiveView;
+use codex_trace_view::{LiveView, Prices};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 
@@ -46,10 +46,9 @@ async fn bundle_at(path: &Path) -> anyhow::Result<PathBuf> {
 
 /// Reads what is added to a bundle until its end, and passes each state on.
 async fn follow(
-    bundle: &Path,
-    mut on_change: impl FnMut(&BundleFollower) -> anyhow::Result<()>,
+    mut follower: BundleFollower,
+    mut on_change: impl FnMut(&mut BundleFollower) -> anyhow::Result<()>,
 ) -> anyhow::Result<Reduction> {
-    let mut follower = BundleFollower::open(bundle)?;
     let mut is_first = true;
     loop {
         let started = Instant::now();
@@ -59,7 +58,7 @@ async fn follow(
         }
         if is_changed || is_first {
             is_first = false;
-            on_change(&follower)?;
+            on_change(&mut follower)?;
         }
         let pause = started.elapsed() * PAUSE_FACTOR;
         tokio::time::sleep(pause.max(INTERVAL)).await;
@@ -71,7 +70,8 @@ pub(crate) fn watch_state(path: &Path, output: Option<PathBuf>) -> anyhow::Resul
     crate::runtime::here()?.block_on(async {
         let bundle = bundle_at(path).await?;
         let output = output.unwrap_or_else(|| bundle.join("state.json"));
-        let following = follow(&bundle, |follower| {
+        let follower = BundleFollower::open(&bundle)?;
+        let following = follow(follower, |follower| {
             write_state(&follower.snapshot(), &output)
                 .with_context(|| format!("cannot write {}", output.display()))
         });
@@ -89,7 +89,7 @@ pub(crate) fn watch_state(path: &Path, output: Option<PathBuf>) -> anyhow::Resul
 }
 
 /// Serves the page of a bundle while its session runs. Ends once a browser has the end of the session.
-pub(crate) fn serve_page(path: &Path) -> anyhow::Result<ExitCode> {
+pub(crate) fn serve_page(path: &Path, prices: Prices) -> anyhow::Result<ExitCode> {
     crate::runtime::beside_output()?.block_on(async {
         let bundle = bundle_at(path).await?;
         let secrets = PkceSecrets::new()?;
@@ -98,7 +98,7 @@ pub(crate) fn serve_page(path: &Path) -> anyhow::Result<ExitCode> {
         let site = Arc::new(LiveSite {
             token: Mutex::new(Some(secrets.state.clone())),
             key: secrets.verifier,
-            view: Mutex::new(LiveView::new(&bundle, source)),
+            view: Mutex::new(LiveView::new(&bundle, source, prices)),
             versions,
             end: Mutex::default(),
         });
@@ -107,9 +107,11 @@ pub(crate) fn serve_page(path: &Path) -> anyhow::Result<ExitCode> {
         let (ended, _) = mpsc::channel(1);
         let (seen, mut is_seen) = mpsc::channel(1);
         let served = tokio::spawn(serve(Arc::clone(&site), listeners, ended, seen));
-        let following = follow(&bundle, |follower| {
+        let mut follower = BundleFollower::open(&bundle)?;
+        follower.track();
+        let following = follow(follower, |follower| {
             let mut view = site.view.lock();
-            view.update(&follower.snapshot(), follower.problems(), false)?;
+            view.update(follower)?;
             version.send_replace(view.version());
             Ok(())
         });
@@ -119,7 +121,7 @@ pub(crate) fn serve_page(path: &Path) -> anyhow::Result<ExitCode> {
         };
         {
             let mut view = site.view.lock();
-            view.update(&reduction.trace, &reduction.problems, true)?;
+            view.finish(&reduction.trace, &reduction.problems)?;
             *site.end.lock() = Some(view.version());
             version.send_replace(view.version());
         }
@@ -196,10 +198,13 @@ impl LiveSite {
         let changed = versions.wait_for(|version| *version > since);
         let _ = tokio::time::timeout(LONG_POLL, changed).await;
         let view = self.view.lock();
-        CallbackReply {
-            kind: "application/json",
-            is_last: *self.end.lock() == Some(view.version()),
-            ..CallbackReply::page(view.changes(since).to_string())
+        match view.changes(since) {
+            Ok(changes) => CallbackReply {
+                kind: "application/json",
+                is_last: *self.end.lock() == Some(view.version()),
+                ..CallbackReply::page(changes)
+            },
+            Err(error) => refused(&error.to_string()),
         }
     }
 }

@@ -48,12 +48,13 @@ pub(crate) fn run(arguments: TraceViewArguments) -> anyhow::Result<ExitCode> {
         follow,
         price,
     } = arguments;
+    let prices = price.into_iter().collect();
     if follow {
-        return serve_page(&bundle);
+        return serve_page(&bundle, prices);
     }
     let bundle = open_source(&bundle)?;
     let options = ViewOptions {
-        prices: price.into_iter().collect(),
+        prices,
         ..ViewOptions::default()
     };
     let reduction = replay_bundle(bundle.folder())?;

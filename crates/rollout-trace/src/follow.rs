@@ -1,13 +1,13 @@
 //! Reduces a bundle while it is written: each poll reads what was added to the log since the last one.
 
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use crate::format::{LOG_FILE, RolloutStatus};
-use crate::model::RolloutTrace;
+use crate::ids::{EdgeId, ItemId, ThreadId};
+use crate::model::{ConversationItem, InteractionEdge, RolloutTrace};
 use crate::reduce::{
-    Problems, Reducer, Reduction, ReplayError, Strictness, read_line, read_manifest,
+    Changes, Problems, Reducer, Reduction, ReplayError, Strictness, read_line, read_manifest,
 };
 
 /// So much of the log is read with one poll.
@@ -64,7 +64,7 @@ impl BundleFollower {
     }
 
     fn read_added(&mut self, added: &mut Vec<u8>) -> io::Result<()> {
-        let mut file = match File::open(&self.log) {
+        let mut file = match codex_regular_file::open(&self.log) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error),
@@ -79,6 +79,40 @@ impl BundleFollower {
     pub fn is_over(&self) -> bool {
         let trace = self.reducer.trace();
         trace.status != RolloutStatus::Running && trace.recording_complete != Some(false)
+    }
+
+    /// Notes what changes from now on.
+    pub fn track(&mut self) {
+        self.reducer.track();
+    }
+
+    /// What changed since the last time.
+    pub fn take_changes(&mut self) -> Changes {
+        self.reducer.take_changes()
+    }
+
+    /// The graph of what was read, without the items of conversations and without edges.
+    #[must_use]
+    pub fn graph(&self) -> &RolloutTrace {
+        self.reducer.trace()
+    }
+
+    /// An item of a conversation.
+    #[must_use]
+    pub fn item(&self, id: ItemId) -> Option<&ConversationItem> {
+        self.reducer.item(id)
+    }
+
+    /// How many items a thread lists.
+    #[must_use]
+    pub fn listed_items(&self, thread: &ThreadId) -> usize {
+        self.reducer.listed_items(thread)
+    }
+
+    /// An edge between agents, if it is known by now where it leads.
+    #[must_use]
+    pub fn edge(&self, id: &EdgeId) -> Option<InteractionEdge> {
+        self.reducer.edge(id)
     }
 
     /// The graph of what was read.

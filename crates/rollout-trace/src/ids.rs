@@ -138,7 +138,9 @@ numbered_ids! {
 }
 
 impl ItemId {
-    pub(crate) fn number(self) -> u32 {
+    /// Its number, from 1.
+    #[must_use]
+    pub fn number(self) -> u32 {
         self.0
     }
 }

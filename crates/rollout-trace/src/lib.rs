@@ -21,8 +21,8 @@ pub use convert::{Conversion, ConvertError, convert_bundle};
 pub use follow::BundleFollower;
 pub use recording::Recording;
 pub use reduce::{
-    Fault, Problem, Problems, Reduction, ReplayError, Severity, Strictness, read_manifest,
-    replay_bundle, replay_bundle_with,
+    Changes, Fault, Problem, Problems, ProtocolEvent, Reduction, ReplayError, Severity, Strictness,
+    read_manifest, replay_bundle, replay_bundle_with,
 };
 pub use state_file::{state_path, write_state};
 pub use write::{CreateError, Payloads, Recorder, Scope};

@@ -1,6 +1,5 @@
 //! Reading a bundle event by event, for programs that want what was recorded and not the graph.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
@@ -26,7 +25,7 @@ impl Recording {
     pub fn read(bundle: &Path) -> Result<Self, ReplayError> {
         let manifest = read_manifest(bundle)?;
         let path = bundle.join(LOG_FILE);
-        let file = match File::open(&path) {
+        let file = match codex_regular_file::open(&path) {
             Ok(file) => file,
             Err(source) => return Err(ReplayError::OpenLog { path, source }),
         };

@@ -1,6 +1,5 @@
 //! The format of a packed bundle: a tar archive compressed with zstd.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Component, Path};
 
@@ -17,7 +16,7 @@ pub(crate) fn entries_of(
     mut each: impl FnMut(&Path, &mut dyn Read) -> Result<bool, TraceFolderError>,
 ) -> Result<(), TraceFolderError> {
     let failed = |error: io::Error| TraceFolderError::unpack(packed, error);
-    let file = File::open(packed).map_err(TraceFolderError::file(packed))?;
+    let file = codex_regular_file::open(packed).map_err(TraceFolderError::file(packed))?;
     let mut decoder = zstd::Decoder::new(file).map_err(failed)?;
     decoder.window_log_max(WINDOW_LOG).map_err(failed)?;
     let mut archive = tar::Archive::new(decoder);

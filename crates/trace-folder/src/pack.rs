@@ -76,7 +76,7 @@ fn write_archive(bundle: &Path, files: &[PathBuf], out: &File) -> io::Result<()>
     encoder.window_log(WINDOW_LOG)?;
     let mut archive = tar::Builder::new(encoder);
     for file in files {
-        let mut source = File::open(bundle.join(file))?;
+        let mut source = codex_regular_file::open(&bundle.join(file))?;
         archive.append_file(name.join(file), &mut source)?;
     }
     archive.into_inner()?.finish()?.flush()
@@ -90,7 +90,8 @@ fn verify(bundle: &Path, files: &[PathBuf], packed: &Path) -> Result<u64, TraceF
     entries_of(packed, |path, entry| {
         let file = expected.next().filter(|file| path == **file);
         let file = file.ok_or_else(changed)?;
-        let source = File::open(bundle.join(file)).map_err(TraceFolderError::file(bundle))?;
+        let source =
+            codex_regular_file::open(&bundle.join(file)).map_err(TraceFolderError::file(bundle))?;
         bytes += same_bytes(BufReader::with_capacity(1 << 16, source), entry)
             .map_err(TraceFolderError::file(packed))?
             .ok_or_else(changed)?;

@@ -24,7 +24,7 @@ const ANSWERS: [&str; 6] = [
 /// Writes the bundle of a rollout into an empty folder. Lines that cannot be read are skipped.
 pub(crate) fn write_bundle(rollout: &Path, folder: &Path) -> io::Result<()> {
     let mut writer = BundleWriter::new(folder)?;
-    let mut lines = BufReader::new(File::open(rollout)?);
+    let mut lines = BufReader::new(codex_regular_file::open(rollout)?);
     let mut line = Vec::new();
     loop {
         line.clear();

@@ -1,6 +1,5 @@
 //! Searches the log and the payloads of bundles for a text.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -84,7 +83,8 @@ pub fn search(
     let files = files_of(&entry.path).map_err(TraceFolderError::file(&entry.path))?;
     for file in files {
         let path = entry.path.join(&file);
-        let looked = File::open(&path).and_then(|mut source| look(&file, &mut source));
+        let looked =
+            codex_regular_file::open(&path).and_then(|mut source| look(&file, &mut source));
         if !looked.map_err(TraceFolderError::file(&path))? {
             break;
         }

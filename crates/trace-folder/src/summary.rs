@@ -1,6 +1,5 @@
 //! The summary of a bundle for a listing, from its manifest and its log.
 
-use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -81,10 +80,11 @@ impl BundleSummary {
 
     pub(crate) fn of_folder(bundle: &Path) -> Result<Self, TraceFolderError> {
         let path = bundle.join("manifest.json");
-        let manifest = fs::read(&path).map_err(TraceFolderError::file(&path))?;
+        let manifest =
+            codex_regular_file::read(&path, u64::MAX).map_err(TraceFolderError::file(&path))?;
         let mut summary = Self::of_manifest(&manifest, bundle)?;
         let log = bundle.join("trace.jsonl");
-        let file = match File::open(&log) {
+        let file = match codex_regular_file::open(&log) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(summary),
             Err(source) => return Err(TraceFolderError::File { path: log, source }),
@@ -93,7 +93,7 @@ impl BundleSummary {
         let input = summary.add_log(BufReader::with_capacity(1 << 16, file));
         let input = input.map_err(TraceFolderError::file(&log))?;
         if let Some(path) = input.filter(|path| is_payload(path)) {
-            let read = File::open(bundle.join(path)).and_then(read_limited);
+            let read = codex_regular_file::open(&bundle.join(path)).and_then(read_limited);
             summary.prompt = read.ok().and_then(|text| prompt_of(&text));
         }
         Ok(summary)

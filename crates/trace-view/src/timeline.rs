@@ -3,14 +3,14 @@
 //! Every thing that ran is one span: it knows its thread, what it ran inside, and the lane it can be drawn in without
 //! crossing another. The order is that of the sequence numbers. Nothing is read from disk here, and what the spans are about stays where it is: in the graph.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use codex_rollout_trace::format::{ExecutionStatus, ToolKind};
-use codex_rollout_trace::ids::PayloadId;
+use codex_rollout_trace::ids::{EdgeId, ItemId, PayloadId};
 use codex_rollout_trace::model::{
-    Anchor, CodeCell, CompactionRequest, ExecutionWindow, InferenceCall, InteractionEdge,
-    OperationKind, Producer, RolloutTrace, TerminalOperation, TerminalRequest, TerminalSession,
-    Thread, ThreadOrigin, ToolCall, Turn,
+    Anchor, CodeCell, CompactionRequest, ConversationItem, ExecutionWindow, InferenceCall,
+    InteractionEdge, OperationKind, Producer, RolloutTrace, TerminalOperation, TerminalRequest,
+    TerminalSession, Thread, ThreadOrigin, ToolCall, Turn,
 };
 use serde::Serialize;
 
@@ -58,6 +58,21 @@ pub(crate) enum Subject<'t> {
     Terminal(&'t TerminalSession),
 }
 
+impl Subject<'_> {
+    fn window(self, trace: &RolloutTrace) -> ExecutionWindow {
+        match self {
+            Self::Thread(thread) => thread.execution.clone(),
+            Self::Turn(turn) => turn.execution.clone(),
+            Self::Inference(call) => call.execution.clone(),
+            Self::Compaction(call) => call.execution.clone(),
+            Self::Cell(cell) => cell.execution.clone(),
+            Self::Tool(call) => call.execution.clone(),
+            Self::Command(operation) => operation.execution.clone(),
+            Self::Terminal(terminal) => window_of(trace, terminal),
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Span<'t> {
     pub(crate) kind: SpanKind,
@@ -94,15 +109,17 @@ impl<'t> Timeline<'t> {
         let index = Index::new(&spans);
         for (at, span) in spans.iter_mut().enumerate() {
             span.thread = index.thread(span).unwrap_or(at);
-            span.parent = index.parent(trace, span).filter(|up| *up != at);
+            let spawn = |id: &EdgeId| Some(trace.interaction_edges.get(id)?.source.clone());
+            span.parent = index.parent(span, spawn).filter(|up| *up != at);
         }
         assign_lanes(&mut spans);
         let edges = trace.interaction_edges.values();
+        let item = |id: ItemId| trace.conversation_items.get(&id);
         let edges = edges.filter_map(|edge| {
             Some(Edge {
                 edge,
-                source: index.anchor(trace, &spans, &edge.source)?,
-                target: index.anchor(trace, &spans, &edge.target)?,
+                source: index.anchor(&edge.source, item)?,
+                target: index.anchor(&edge.target, item)?,
             })
         });
         let edges = edges.collect();
@@ -241,118 +258,148 @@ fn window_of(trace: &RolloutTrace, terminal: &TerminalSession) -> ExecutionWindo
     }
 }
 
-/// Every span, without its place among the others.
-fn collect(trace: &RolloutTrace) -> Vec<Span<'_>> {
-    let mut spans = Vec::new();
-    let mut add = |subject, id: String, name: String, kind, window: &ExecutionWindow| {
-        spans.push(Span {
+impl<'t> Span<'t> {
+    /// The span of something, without its place among the others.
+    pub(crate) fn of(subject: Subject<'t>, trace: &RolloutTrace) -> Self {
+        let (kind, id, name) = match subject {
+            Subject::Thread(thread) => (
+                SpanKind::Thread,
+                thread.thread_id.to_string(),
+                thread.agent_path.clone(),
+            ),
+            Subject::Turn(turn) => (
+                SpanKind::Turn,
+                turn.codex_turn_id.to_string(),
+                "turn".to_owned(),
+            ),
+            Subject::Inference(call) => (
+                SpanKind::Inference,
+                call.inference_call_id.to_string(),
+                call.model.clone(),
+            ),
+            Subject::Compaction(call) => (
+                SpanKind::Compaction,
+                call.compaction_request_id.to_string(),
+                "compact".to_owned(),
+            ),
+            Subject::Cell(cell) => (
+                SpanKind::Cell,
+                cell.code_cell_id.to_string(),
+                "code cell".to_owned(),
+            ),
+            Subject::Tool(call) => (
+                SpanKind::Tool,
+                call.tool_call_id.to_string(),
+                tool_name(&call.kind),
+            ),
+            Subject::Command(operation) => (
+                SpanKind::Command,
+                operation.operation_id.to_string(),
+                command_name(operation),
+            ),
+            Subject::Terminal(terminal) => (
+                SpanKind::Terminal,
+                terminal.terminal_id.to_string(),
+                format!("terminal {}", terminal.terminal_id),
+            ),
+        };
+        Self {
             kind,
             id,
             name,
             thread: 0,
             parent: None,
             lane: 0,
-            window: window.clone(),
+            window: subject.window(trace),
             subject,
-        });
-    };
-    for thread in trace.threads.values() {
-        let (id, name) = (thread.thread_id.to_string(), thread.agent_path.clone());
-        let subject = Subject::Thread(thread);
-        add(subject, id, name, SpanKind::Thread, &thread.execution);
-    }
-    for turn in trace.codex_turns.values() {
-        let id = turn.codex_turn_id.to_string();
-        let subject = Subject::Turn(turn);
-        add(subject, id, "turn".into(), SpanKind::Turn, &turn.execution);
-    }
-    for call in trace.inference_calls.values() {
-        let (id, name) = (call.inference_call_id.to_string(), call.model.clone());
-        let subject = Subject::Inference(call);
-        add(subject, id, name, SpanKind::Inference, &call.execution);
-    }
-    for call in trace.compaction_requests.values() {
-        let (id, name) = (call.compaction_request_id.to_string(), "compact".into());
-        let subject = Subject::Compaction(call);
-        add(subject, id, name, SpanKind::Compaction, &call.execution);
-    }
-    for cell in trace.code_cells.values() {
-        let (id, name) = (cell.code_cell_id.to_string(), "code cell".into());
-        let subject = Subject::Cell(cell);
-        add(subject, id, name, SpanKind::Cell, &cell.execution);
-    }
-    for call in trace.tool_calls.values() {
-        let (id, name) = (call.tool_call_id.to_string(), tool_name(&call.kind));
-        add(
-            Subject::Tool(call),
-            id,
-            name,
-            SpanKind::Tool,
-            &call.execution,
-        );
-    }
-    for operation in trace.terminal_operations.values() {
-        let (id, name) = (operation.operation_id.to_string(), command_name(operation));
-        let subject = Subject::Command(operation);
-        add(subject, id, name, SpanKind::Command, &operation.execution);
-    }
-    for terminal in trace.terminal_sessions.values() {
-        let id = terminal.terminal_id.to_string();
-        let name = format!("terminal {id}");
-        let subject = Subject::Terminal(terminal);
-        let window = window_of(trace, terminal);
-        add(subject, id, name, SpanKind::Terminal, &window);
-    }
-    spans.sort_by(|a, b| {
-        let key = |span: &Span<'_>| (span.window.started_seq, span.kind);
-        key(a).cmp(&key(b)).then_with(|| a.id.cmp(&b.id))
-    });
-    let mut turns: HashMap<&str, usize> = HashMap::new();
-    for span in &mut spans {
-        if let Subject::Turn(turn) = span.subject {
-            let number = turns.entry(turn.thread_id.as_str()).or_default();
-            *number += 1;
-            span.name = format!("turn {number}");
         }
+    }
+
+    /// The order of spans: as they started.
+    pub(crate) fn order(&self) -> (u64, SpanKind) {
+        (self.window.started_seq, self.kind)
+    }
+}
+
+/// Every span, without its place among the others.
+fn collect(trace: &RolloutTrace) -> Vec<Span<'_>> {
+    let subjects = trace.threads.values().map(Subject::Thread);
+    let subjects = subjects
+        .chain(trace.codex_turns.values().map(Subject::Turn))
+        .chain(trace.inference_calls.values().map(Subject::Inference))
+        .chain(trace.compaction_requests.values().map(Subject::Compaction))
+        .chain(trace.code_cells.values().map(Subject::Cell))
+        .chain(trace.tool_calls.values().map(Subject::Tool))
+        .chain(trace.terminal_operations.values().map(Subject::Command))
+        .chain(trace.terminal_sessions.values().map(Subject::Terminal));
+    let mut spans: Vec<Span<'_>> = subjects.map(|subject| Span::of(subject, trace)).collect();
+    spans.sort_by(|a, b| {
+        let order = a.order().cmp(&b.order());
+        order.then_with(|| a.id.cmp(&b.id))
+    });
+    let mut turns = TurnNames::default();
+    for span in &mut spans {
+        turns.name(span);
     }
     spans
 }
 
+/// Numbers the turns of each thread.
+#[derive(Debug, Default)]
+pub(crate) struct TurnNames(HashMap<String, usize>);
+
+impl TurnNames {
+    /// Gives the span of a turn its name.
+    pub(crate) fn name(&mut self, span: &mut Span<'_>) {
+        if let Subject::Turn(turn) = span.subject {
+            let number = self.0.entry(turn.thread_id.to_string()).or_default();
+            *number += 1;
+            span.name = format!("turn {number}");
+        }
+    }
+}
+
 /// Where each thing stands among the spans.
-struct Index {
-    places: BTreeMap<(SpanKind, String), SpanIndex>,
-    /// The inferences of each thread, in the order of their start.
-    inferences: HashMap<String, Vec<SpanIndex>>,
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    places: HashMap<(SpanKind, String), SpanIndex>,
+    /// The inferences of each thread with their start, in the order of their start.
+    inferences: HashMap<String, Vec<(i64, SpanIndex)>>,
     /// Which inference a tool call came from.
     callers: HashMap<String, SpanIndex>,
 }
 
 impl Index {
     fn new(spans: &[Span<'_>]) -> Self {
-        let places = spans.iter().enumerate();
-        let places = places.map(|(at, span)| ((span.kind, span.id.clone()), at));
-        let (mut inferences, mut callers) = (HashMap::<String, Vec<_>>::new(), HashMap::new());
+        let mut index = Self::default();
         for (at, span) in spans.iter().enumerate() {
-            if let Subject::Inference(call) = span.subject {
-                let thread = call.thread_id.to_string();
-                inferences.entry(thread).or_default().push(at);
-                for tool in &call.tool_call_ids_started_by_response {
-                    callers.insert(tool.to_string(), at);
-                }
-            }
+            index.add(at, span);
         }
-        Self {
-            places: places.collect(),
-            inferences,
-            callers,
+        index
+    }
+
+    /// Adds a span, or what is new about it.
+    pub(crate) fn add(&mut self, at: SpanIndex, span: &Span<'_>) {
+        let known = self.places.insert((span.kind, span.id.clone()), at);
+        if let Subject::Inference(call) = span.subject {
+            if known.is_none() {
+                let of_thread = self.inferences.entry(call.thread_id.to_string());
+                of_thread
+                    .or_default()
+                    .push((span.window.started_at_unix_ms, at));
+            }
+            for tool in &call.tool_call_ids_started_by_response {
+                self.callers.insert(tool.to_string(), at);
+            }
         }
     }
 
-    fn find(&self, kind: SpanKind, id: &str) -> Option<SpanIndex> {
+    pub(crate) fn find(&self, kind: SpanKind, id: &str) -> Option<SpanIndex> {
         self.places.get(&(kind, id.to_owned())).copied()
     }
 
-    fn thread(&self, span: &Span<'_>) -> Option<SpanIndex> {
+    /// The span of the thread of a span; for a command, its tool.
+    pub(crate) fn thread(&self, span: &Span<'_>) -> Option<SpanIndex> {
         let id = match span.subject {
             Subject::Thread(thread) => &thread.thread_id,
             Subject::Turn(turn) => &turn.thread_id,
@@ -369,7 +416,12 @@ impl Index {
         self.find(SpanKind::Thread, id.as_str())
     }
 
-    fn parent(&self, trace: &RolloutTrace, span: &Span<'_>) -> Option<SpanIndex> {
+    /// What a span ran inside. `spawn` gives the source of the edge of a spawn.
+    pub(crate) fn parent(
+        &self,
+        span: &Span<'_>,
+        spawn: impl Fn(&EdgeId) -> Option<Anchor>,
+    ) -> Option<SpanIndex> {
         let turn = |id: &str| self.find(SpanKind::Turn, id);
         match span.subject {
             Subject::Thread(thread) => match &thread.origin {
@@ -378,11 +430,7 @@ impl Index {
                     parent_thread_id,
                     spawn_edge_id,
                     ..
-                } => match trace
-                    .interaction_edges
-                    .get(spawn_edge_id)
-                    .map(|e| &e.source)
-                {
+                } => match spawn(spawn_edge_id) {
                     Some(Anchor::ToolCall { tool_call_id }) => {
                         self.find(SpanKind::Tool, tool_call_id.as_str())
                     }
@@ -416,17 +464,16 @@ impl Index {
     }
 
     /// The span that stands for one end of an edge.
-    fn anchor(
+    pub(crate) fn anchor<'i>(
         &self,
-        trace: &RolloutTrace,
-        spans: &[Span<'_>],
         anchor: &Anchor,
+        item: impl Fn(ItemId) -> Option<&'i ConversationItem>,
     ) -> Option<SpanIndex> {
         match anchor {
             Anchor::ToolCall { tool_call_id } => self.find(SpanKind::Tool, tool_call_id.as_str()),
             Anchor::Thread { thread_id } => self.find(SpanKind::Thread, thread_id.as_str()),
             Anchor::ConversationItem { item_id } => {
-                let item = trace.conversation_items.get(item_id)?;
+                let item = item(*item_id)?;
                 let made = item.produced_by.iter().find_map(|producer| match producer {
                     Producer::Inference { inference_call_id } => {
                         self.find(SpanKind::Inference, inference_call_id.as_str())
@@ -436,10 +483,9 @@ impl Index {
                 let thread = item.thread_id.as_str();
                 let seen = || {
                     let inferences = self.inferences.get(thread)?;
-                    let first = inferences.partition_point(|at| {
-                        spans[*at].window.started_at_unix_ms < item.first_seen_at_unix_ms
-                    });
-                    inferences.get(first).copied()
+                    let first = inferences
+                        .partition_point(|(start, _)| *start < item.first_seen_at_unix_ms);
+                    inferences.get(first).map(|(_, at)| *at)
                 };
                 made.or_else(seen)
                     .or_else(|| self.find(SpanKind::Thread, thread))
@@ -448,21 +494,40 @@ impl Index {
     }
 }
 
-/// Gives each span the first lane of its kind and thread that is free when it starts.
-fn assign_lanes(spans: &mut [Span<'_>]) {
-    // A command has no thread of its own: it is where its tool is.
-    let threads: Vec<SpanIndex> = spans.iter().map(|span| spans[span.thread].thread).collect();
-    let mut taken: HashMap<(SpanIndex, SpanKind), Vec<i64>> = HashMap::new();
-    for (span, thread) in spans.iter_mut().zip(threads) {
-        span.thread = thread;
-        let lanes = taken.entry((thread, span.kind)).or_default();
+/// The lanes of each kind of span in each thread.
+#[derive(Debug, Default)]
+pub(crate) struct Lanes(HashMap<(SpanIndex, SpanKind), Vec<i64>>);
+
+impl Lanes {
+    /// The first lane that is free when a span starts. It is busy until the span ends.
+    pub(crate) fn place(&mut self, span: &Span<'_>) -> usize {
+        let lanes = self.0.entry((span.thread, span.kind)).or_default();
         let start = span.window.started_at_unix_ms;
         let end = span.window.ended_at_unix_ms.unwrap_or(i64::MAX);
         let free = lanes.iter().position(|busy_until| *busy_until <= start);
-        span.lane = free.unwrap_or(lanes.len());
         match free {
             Some(lane) => lanes[lane] = end,
             None => lanes.push(end),
         }
+        free.unwrap_or(lanes.len() - 1)
+    }
+
+    /// The span that took a lane last has ended.
+    pub(crate) fn free(&mut self, thread: SpanIndex, kind: SpanKind, lane: usize, end: i64) {
+        let lanes = self.0.get_mut(&(thread, kind));
+        if let Some(busy_until) = lanes.and_then(|lanes| lanes.get_mut(lane)) {
+            *busy_until = (*busy_until).min(end);
+        }
+    }
+}
+
+/// Gives each span its lane.
+fn assign_lanes(spans: &mut [Span<'_>]) {
+    // A command has no thread of its own: it is where its tool is.
+    let threads: Vec<SpanIndex> = spans.iter().map(|span| spans[span.thread].thread).collect();
+    let mut lanes = Lanes::default();
+    for (span, thread) in spans.iter_mut().zip(threads) {
+        span.thread = thread;
+        span.lane = lanes.place(span);
     }
 }

@@ -3,7 +3,6 @@
 //! A tool does what takes time; the session does the rest at once. Before it replies, the model is told which
 //! agents are done.
 
-
 use codex_protocol::{
     AgentStatus, Op, ResponseItem, SessionSource, SubAgentSource, Submission, ThreadId,
     UserInputOp, UserMessageEvent,

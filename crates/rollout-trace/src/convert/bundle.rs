@@ -1,7 +1,6 @@
 //! Converting a whole bundle into a new folder.
 
 use std::collections::HashSet;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -46,7 +45,7 @@ pub fn convert_bundle(bundle: &Path, copy: &Path, to: Schema) -> Result<Conversi
         return Err(ConvertError::Occupied(copy.to_owned()));
     }
     let log = bundle.join(LOG_FILE);
-    let file = File::open(&log).map_err(|source| ConvertError::File {
+    let file = codex_regular_file::open(&log).map_err(|source| ConvertError::File {
         path: log.clone(),
         source,
     })?;

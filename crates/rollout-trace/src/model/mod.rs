@@ -6,9 +6,8 @@
 
 mod conversation;
 mod interaction;
+mod objects;
 mod runtime;
-
-use std::collections::BTreeMap;
 
 use serde::Serialize;
 
@@ -16,6 +15,7 @@ pub use conversation::{
     AgentMessage, Body, Channel, ConversationItem, ItemKind, Part, Producer, Role,
 };
 pub use interaction::{Anchor, EdgeKind, InteractionEdge};
+pub use objects::Objects;
 pub use runtime::{
     CellAnswers, CodeCell, Compaction, CompactionRequest, InferenceCall, ModelObservation,
     ObservationSource, OperationKind, TerminalOperation, TerminalRequest, TerminalResult,
@@ -41,18 +41,18 @@ pub struct RolloutTrace {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recording_complete: Option<bool>,
     pub root_thread_id: ThreadId,
-    pub threads: BTreeMap<ThreadId, Thread>,
-    pub codex_turns: BTreeMap<TurnId, Turn>,
-    pub conversation_items: BTreeMap<ItemId, ConversationItem>,
-    pub inference_calls: BTreeMap<InferenceId, InferenceCall>,
-    pub code_cells: BTreeMap<CodeCellId, CodeCell>,
-    pub tool_calls: BTreeMap<ToolCallId, ToolCall>,
-    pub terminal_sessions: BTreeMap<TerminalId, TerminalSession>,
-    pub terminal_operations: BTreeMap<OperationId, TerminalOperation>,
-    pub compactions: BTreeMap<CompactionId, Compaction>,
-    pub compaction_requests: BTreeMap<CompactionRequestId, CompactionRequest>,
-    pub interaction_edges: BTreeMap<EdgeId, InteractionEdge>,
-    pub raw_payloads: BTreeMap<PayloadId, PayloadRef>,
+    pub threads: Objects<ThreadId, Thread>,
+    pub codex_turns: Objects<TurnId, Turn>,
+    pub conversation_items: Objects<ItemId, ConversationItem>,
+    pub inference_calls: Objects<InferenceId, InferenceCall>,
+    pub code_cells: Objects<CodeCellId, CodeCell>,
+    pub tool_calls: Objects<ToolCallId, ToolCall>,
+    pub terminal_sessions: Objects<TerminalId, TerminalSession>,
+    pub terminal_operations: Objects<OperationId, TerminalOperation>,
+    pub compactions: Objects<CompactionId, Compaction>,
+    pub compaction_requests: Objects<CompactionRequestId, CompactionRequest>,
+    pub interaction_edges: Objects<EdgeId, InteractionEdge>,
+    pub raw_payloads: Objects<PayloadId, PayloadRef>,
 }
 
 impl RolloutTrace {
@@ -67,18 +67,18 @@ impl RolloutTrace {
             status: RolloutStatus::Running,
             recording_complete: (schema == Schema::Two).then_some(false),
             root_thread_id: manifest.root_thread_id,
-            threads: BTreeMap::new(),
-            codex_turns: BTreeMap::new(),
-            conversation_items: BTreeMap::new(),
-            inference_calls: BTreeMap::new(),
-            code_cells: BTreeMap::new(),
-            tool_calls: BTreeMap::new(),
-            terminal_sessions: BTreeMap::new(),
-            terminal_operations: BTreeMap::new(),
-            compactions: BTreeMap::new(),
-            compaction_requests: BTreeMap::new(),
-            interaction_edges: BTreeMap::new(),
-            raw_payloads: BTreeMap::new(),
+            threads: Objects::default(),
+            codex_turns: Objects::default(),
+            conversation_items: Objects::default(),
+            inference_calls: Objects::default(),
+            code_cells: Objects::default(),
+            tool_calls: Objects::default(),
+            terminal_sessions: Objects::default(),
+            terminal_operations: Objects::default(),
+            compactions: Objects::default(),
+            compaction_requests: Objects::default(),
+            interaction_edges: Objects::default(),
+            raw_payloads: Objects::default(),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! What an item means to tools, cells and agents is linked by the reducer.
 
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use crate::format::Schema;
 use crate::ids::{
@@ -20,7 +20,7 @@ use super::reducer::EventTime;
 const MAX_COMPARED: usize = 64;
 
 /// A thread, by the order in which it was first met.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct ThreadNumber(u32);
 
 /// A model-visible call id, by the order in which it was first met.
@@ -103,6 +103,16 @@ pub(super) struct Conversation {
     thread_numbers: HashMap<ThreadId, ThreadNumber>,
     message_keys: HashMap<ItemId, MessageKey>,
     lists: u64,
+    /// None if nobody wants to know.
+    changed: Option<ChangedConversation>,
+}
+
+/// What changed since the last time.
+#[derive(Default)]
+pub(super) struct ChangedConversation {
+    pub(super) items: BTreeSet<ItemId>,
+    /// The threads that list more items.
+    pub(super) threads: BTreeSet<ThreadNumber>,
 }
 
 impl Conversation {
@@ -117,7 +127,35 @@ impl Conversation {
             thread_numbers: HashMap::new(),
             message_keys: HashMap::new(),
             lists: 0,
+            changed: None,
         }
+    }
+
+    /// Notes changes from now on.
+    pub(super) fn track(&mut self) {
+        self.changed.get_or_insert_default();
+    }
+
+    pub(super) fn take_changed(&mut self) -> ChangedConversation {
+        let changed = self.changed.as_mut();
+        changed.map(std::mem::take).unwrap_or_default()
+    }
+
+    /// How many items a thread lists.
+    pub(super) fn listed(&self, thread: &ThreadId) -> usize {
+        let view = self.thread_numbers.get(thread);
+        view.map_or(0, |number| self.views[number.0 as usize].listed.len())
+    }
+
+    /// The item with an id, if there is one.
+    pub(super) fn find(&self, id: ItemId) -> Option<&ConversationItem> {
+        self.items.get((id.number() as usize).checked_sub(1)?)
+    }
+
+    pub(super) fn thread_id(&self, thread: ThreadNumber) -> Option<&ThreadId> {
+        let mut numbers = self.thread_numbers.iter();
+        let found = numbers.find(|(_, number)| **number == thread);
+        found.map(|(id, _)| id)
     }
 
     /// Notes that an id became history; the first time counts.
@@ -263,6 +301,9 @@ impl Conversation {
     }
 
     pub(super) fn item_mut(&mut self, id: ItemId) -> &mut ConversationItem {
+        if let Some(changed) = &mut self.changed {
+            changed.items.insert(id);
+        }
         &mut self.items[id.number() as usize - 1]
     }
 
@@ -416,6 +457,9 @@ impl Conversation {
             self.message_keys.insert(id, message_key);
         }
         let response_id = item.responses_item_id.clone();
+        if let Some(changed) = &mut self.changed {
+            changed.items.insert(id);
+        }
         self.items.push(item);
         self.records.push(ItemRecord {
             key,
@@ -453,6 +497,9 @@ impl Conversation {
                 continue;
             }
             let message_key = self.message_key(item);
+            if let Some(changed) = &mut self.changed {
+                changed.threads.insert(thread);
+            }
             self.view(thread).listed.push(item);
             if let Some(message_key) = message_key {
                 self.post(thread, item, message_key);
@@ -498,7 +545,8 @@ impl Conversation {
     /// Copies what there is so far into a graph.
     pub(super) fn copy_into(&self, trace: &mut RolloutTrace) {
         let items = self.items.iter();
-        trace.conversation_items = items.map(|item| (item.item_id, item.clone())).collect();
+        let items: BTreeMap<_, _> = items.map(|item| (item.item_id, item.clone())).collect();
+        trace.conversation_items = items.into();
         for (id, number) in &self.thread_numbers {
             let Some(thread) = trace.threads.get_mut(id) else {
                 continue;

@@ -44,6 +44,14 @@ impl MessageEdge {
             && self.fallback == other.fallback
     }
 
+    /// The edge to the receiving thread, if that may take the place of the message.
+    fn settled(&self, trace: &RolloutTrace) -> Option<InteractionEdge> {
+        let thread_id = self.receiver.clone();
+        let is_there = trace.threads.contains_key(&thread_id);
+        (self.fallback == Fallback::Thread && is_there)
+            .then(|| self.clone().resolved(Anchor::Thread { thread_id }))
+    }
+
     fn resolved(self, target: Anchor) -> InteractionEdge {
         let carried_item_ids = match &target {
             Anchor::ConversationItem { item_id } => vec![*item_id],
@@ -72,6 +80,8 @@ pub(super) struct Edges {
     pending_of_message: HashMap<(ThreadNumber, MessageKey), BTreeSet<u64>>,
     pending_of_tool: HashMap<ToolCallId, BTreeSet<u64>>,
     arisen: u64,
+    /// The edges that changed since the last time; none if nobody wants to know.
+    changed: Option<BTreeSet<EdgeId>>,
 }
 
 struct PendingEdges {
@@ -80,13 +90,36 @@ struct PendingEdges {
 }
 
 impl Edges {
+    /// Notes changes from now on.
+    pub(super) fn track(&mut self) {
+        self.changed.get_or_insert_default();
+    }
+
+    pub(super) fn take_changed(&mut self) -> BTreeSet<EdgeId> {
+        let changed = self.changed.as_mut();
+        changed.map(std::mem::take).unwrap_or_default()
+    }
+
+    fn note(&mut self, id: &EdgeId) {
+        if let Some(changed) = &mut self.changed {
+            changed.insert(id.clone());
+        }
+    }
+
+    /// An edge as if nothing more came.
+    pub(super) fn find(&self, id: &EdgeId, trace: &RolloutTrace) -> Option<InteractionEdge> {
+        if let Some(edge) = self.edges.get(id) {
+            return Some(edge.clone());
+        }
+        let waiting = self.pending.get(self.pending_of_id.get(id)?)?;
+        waiting.edge.settled(trace)
+    }
+
     /// The edges so far, as if nothing more came.
     pub(super) fn snapshot(&self, trace: &RolloutTrace) -> BTreeMap<EdgeId, InteractionEdge> {
         let mut edges = self.edges.clone();
         for PendingEdges { edge, .. } in self.pending.values() {
-            let thread_id = edge.receiver.clone();
-            if edge.fallback == Fallback::Thread && trace.threads.contains_key(&thread_id) {
-                let settled = edge.clone().resolved(Anchor::Thread { thread_id });
+            if let Some(settled) = edge.settled(trace) {
                 edges.entry(settled.edge_id.clone()).or_insert(settled);
             }
         }
@@ -99,19 +132,25 @@ impl Edges {
 
     /// Adds a tool's result to what its edge carries.
     pub(super) fn add_result(&mut self, tool: &ToolCallId, payload: &PayloadId) {
-        let edge = self.of_tool.get(tool).and_then(BTreeSet::first);
-        if let Some(edge) = edge.and_then(|id| self.edges.get_mut(id)) {
-            push_new(&mut edge.carried_raw_payload_ids, payload);
-            return;
+        let edge = self.of_tool.get(tool).and_then(BTreeSet::first).cloned();
+        if let Some(id) = edge {
+            self.note(&id);
+            if let Some(edge) = self.edges.get_mut(&id) {
+                push_new(&mut edge.carried_raw_payload_ids, payload);
+                return;
+            }
         }
         let pending = self.pending_of_tool.get(tool).and_then(BTreeSet::first);
         if let Some(pending) = pending.and_then(|order| self.pending.get_mut(order)) {
             push_new(&mut pending.edge.payloads, payload);
+            let id = pending.edge.id.clone();
+            self.note(&id);
         }
     }
 
     /// Inserts an edge, or adds to the one with the same id.
     pub(super) fn upsert(&mut self, edge: InteractionEdge) -> Result<(), Fault> {
+        self.note(&edge.edge_id);
         let Some(known) = self.edges.get_mut(&edge.edge_id) else {
             if let Anchor::ToolCall { tool_call_id } = &edge.source {
                 let edges = self.of_tool.entry(tool_call_id.clone()).or_default();
@@ -135,6 +174,7 @@ impl Edges {
     }
 
     fn wait(&mut self, edge: MessageEdge, receiver: ThreadNumber) -> Result<(), Fault> {
+        self.note(&edge.id);
         if let Some(order) = self.pending_of_id.get(&edge.id)
             && let Some(pending) = self.pending.get_mut(order)
         {

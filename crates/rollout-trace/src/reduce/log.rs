@@ -16,7 +16,7 @@ const MAX_LINE: usize = 64 << 20;
 /// Replays every event of a bundle's log.
 pub(super) fn replay(bundle: &Path, reducer: &mut Reducer) -> Result<(), ReplayError> {
     let path = bundle.join(LOG_FILE);
-    let file = match File::open(&path) {
+    let file = match codex_regular_file::open(&path) {
         Ok(file) => file,
         Err(source) => return Err(ReplayError::OpenLog { path, source }),
     };

@@ -10,6 +10,7 @@
 mod accepted;
 mod agents;
 mod cells;
+mod changes;
 mod compaction;
 mod conversation;
 mod edges;
@@ -26,8 +27,8 @@ mod terminals;
 mod threads;
 mod tools;
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use thiserror::Error;
 
@@ -40,6 +41,7 @@ pub(crate) use payloads::PayloadFiles;
 pub(crate) use reducer::Reducer;
 pub(crate) use terminals::write_session_id;
 
+pub use changes::{Changes, ProtocolEvent};
 pub use fault::{Fault, Problem, Problems, Severity};
 
 /// What to do about a fault in a bundle.
@@ -119,7 +121,7 @@ pub fn read_manifest(bundle: impl AsRef<Path>) -> Result<Manifest, ReplayError> 
     }
 
     let path = bundle.as_ref().join(MANIFEST_FILE);
-    let text = match fs::read(&path) {
+    let text = match codex_regular_file::read(&path, u64::MAX) {
         Ok(text) => text,
         Err(source) if source.kind() == io::ErrorKind::NotFound => {
             return Err(ReplayError::NoBundle(bundle.as_ref().to_owned()));

@@ -3,7 +3,6 @@
 //! Files that the reduction does not need are looked at by a thread of its own, so that one that is cut or missing is
 //! noticed and costs the reduction no time.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -112,7 +111,7 @@ impl PayloadFiles {
 }
 
 fn fill(path: &Path, buffer: &mut Vec<u8>) -> io::Result<u64> {
-    let read = File::open(path)?
+    let read = codex_regular_file::open(path)?
         .take(MAX_PAYLOAD + 1)
         .read_to_end(buffer)?;
     Ok(read as u64)

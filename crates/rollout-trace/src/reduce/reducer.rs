@@ -6,11 +6,12 @@ use std::path::Path;
 use crate::format::{
     Event, ExecutionStatus, GAP_EVENT, LogLine, Manifest, PayloadRef, RolloutStatus, Schema,
 };
-use crate::ids::{CodeCellId, InferenceId, ThreadId, TurnId};
+use crate::ids::{CodeCellId, EdgeId, InferenceId, ItemId, ThreadId, TurnId};
 use crate::json::{Json, Scanner};
-use crate::model::{ExecutionWindow, RolloutTrace};
+use crate::model::{ConversationItem, ExecutionWindow, InteractionEdge, RolloutTrace};
 
 use super::cells::Cells;
+use super::changes::ProtocolEvent;
 use super::conversation::{Conversation, ThreadNumber};
 use super::edges::Edges;
 use super::fault::{Fault, Problems};
@@ -87,6 +88,8 @@ pub(crate) struct Reducer {
     /// The highest seq so far.
     last_seq: u64,
     sums: LineSums,
+    /// The protocol events since the last time; none if nobody wants to know.
+    pub(super) protocol_events: Option<Vec<ProtocolEvent>>,
 }
 
 /// Which lines have a checksum. The recorder gives every line one, or none.
@@ -122,6 +125,7 @@ impl Reducer {
             line: 0,
             last_seq: 0,
             sums: LineSums::default(),
+            protocol_events: None,
         }
     }
 
@@ -353,6 +357,13 @@ impl Reducer {
                     self.remark(Fault::NotedGap(event_payload.raw_payload_id.clone()));
                 }
                 self.expect_file(&event_payload);
+                if let Some(events) = &mut self.protocol_events {
+                    events.push(ProtocolEvent {
+                        at_unix_ms: self.now.at,
+                        event_type,
+                        payload: event_payload,
+                    });
+                }
                 Ok(())
             }
             Event::Other { payloads, .. } => {
@@ -377,6 +388,20 @@ impl Reducer {
         &self.trace
     }
 
+    pub(crate) fn item(&self, id: ItemId) -> Option<&ConversationItem> {
+        self.conversation.find(id)
+    }
+
+    /// How many items a thread lists.
+    pub(crate) fn listed_items(&self, thread: &ThreadId) -> usize {
+        self.conversation.listed(thread)
+    }
+
+    /// An edge as if nothing more came.
+    pub(crate) fn edge(&self, id: &EdgeId) -> Option<InteractionEdge> {
+        self.edges.find(id, &self.trace)
+    }
+
     pub(crate) fn problems(&self) -> &Problems {
         &self.problems
     }
@@ -385,7 +410,7 @@ impl Reducer {
     pub(crate) fn snapshot(&self) -> RolloutTrace {
         let mut trace = self.trace.clone();
         self.conversation.copy_into(&mut trace);
-        trace.interaction_edges = self.edges.snapshot(&trace);
+        trace.interaction_edges = self.edges.snapshot(&trace).into();
         trace
     }
 
@@ -404,13 +429,13 @@ impl Reducer {
         self.problems.sort();
         let graph = self.conversation.into_graph();
         let mut trace = self.trace;
-        trace.conversation_items = graph.items;
+        trace.conversation_items = graph.items.into();
         for (thread, items) in graph.listed {
             if let Some(thread) = trace.threads.get_mut(&thread) {
                 thread.conversation_item_ids = items;
             }
         }
-        trace.interaction_edges = self.edges.into_edges();
+        trace.interaction_edges = self.edges.into_edges().into();
         Ok(Reduction {
             trace,
             problems: self.problems,

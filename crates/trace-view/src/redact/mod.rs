@@ -86,7 +86,8 @@ pub fn redact_bundle(
     }
     for file in &files {
         let path = bundle.join(file);
-        let whole = fs::read(&path).map_err(|source| RedactError::File { path, source })?;
+        let whole = codex_regular_file::read(&path, u64::MAX)
+            .map_err(|source| RedactError::File { path, source })?;
         json::map_strings(&String::from_utf8_lossy(&whole), &mut |key, string| {
             secrets.learn(key, string);
             String::new()
@@ -183,7 +184,8 @@ impl Redactor {
             } else {
                 text::Place::Payload
             };
-            let whole = fs::read(from).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+            let whole = codex_regular_file::read(from, u64::MAX)
+                .map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
             whole.and_then(|whole| out.write_all(self.redact(&whole, place).as_bytes()))
         }
         .and_then(|()| out.flush())
@@ -257,7 +259,7 @@ fn files(bundle: &Path) -> Result<Vec<PathBuf>, RedactError> {
 /// Reads a file line by line, the line end included. What is not UTF-8 is replaced.
 fn each_line(path: &Path, mut act: impl FnMut(&str) -> io::Result<()>) -> io::Result<()> {
     const LONGEST: u64 = 1 << 30;
-    let mut file = BufReader::new(File::open(path)?);
+    let mut file = BufReader::new(codex_regular_file::open(path)?);
     let mut line = Vec::new();
     while file.by_ref().take(LONGEST).read_until(b'\n', &mut line)? > 0 {
         act(&String::from_utf8_lossy(&line))?;

@@ -1,6 +1,5 @@
 //! Fitting texts into a budget, and reading payload files as far as they fit.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Component, Path};
 
@@ -35,7 +34,7 @@ pub(super) fn read_body(bundle: &Path, path: &str, limit: u64) -> io::Result<(St
         return Err(io::ErrorKind::InvalidInput.into());
     }
     let mut bytes = Vec::new();
-    File::open(bundle.join(path))?
+    codex_regular_file::open(&bundle.join(path))?
         .take(limit.saturating_add(1))
         .read_to_end(&mut bytes)?;
     let whole = bytes.len() as u64 <= limit;
@@ -45,6 +44,12 @@ pub(super) fn read_body(bundle: &Path, path: &str, limit: u64) -> io::Result<(St
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
     without_layout(&mut text);
     Ok((text, !whole))
+}
+
+/// Reads a payload file as JSON.
+pub(super) fn read_json(bundle: &Path, path: &str) -> io::Result<serde_json::Value> {
+    let (text, _) = read_body(bundle, path, u64::MAX)?;
+    Ok(serde_json::from_str(&text)?)
 }
 
 /// The size of a payload file, if it is one.

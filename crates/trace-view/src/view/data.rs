@@ -6,15 +6,16 @@ use std::path::Path;
 use codex_rollout_trace::format::PayloadRef;
 use codex_rollout_trace::ids::{ItemId, PayloadId};
 use codex_rollout_trace::model::{
-    ConversationItem, Part, RolloutTrace, TerminalRequest, ThreadOrigin, ToolRequester,
+    ConversationItem, Part, RolloutTrace, TerminalRequest, Thread, ThreadOrigin, ToolRequester,
 };
-use codex_rollout_trace::{Problems, Reduction, Severity};
+use codex_rollout_trace::{Problem, Problems, Reduction, Severity};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::bodies::{cut, fair_limit, read_body, size};
 use super::notices::{Notice, notices};
 use super::prompts::Prompt;
+use super::totals::Totals;
 use super::{Prices, ViewOptions};
 use crate::timeline::{Edge, Span, SpanKind, Subject, Timeline};
 
@@ -29,29 +30,12 @@ pub(super) struct Data {
     items: Vec<ItemData>,
     edges: Vec<Value>,
     payloads: Vec<PayloadData>,
-    pub(super) notices: Vec<Notice>,
+    notices: Vec<Notice>,
     prices: Prices,
 }
 
-#[derive(Debug, Default, Serialize)]
-struct Totals {
-    threads: usize,
-    turns: usize,
-    inferences: usize,
-    tools: usize,
-    commands: usize,
-    failed: usize,
-    input_tokens: u64,
-    cached_tokens: u64,
-    output_tokens: u64,
-    reasoning_tokens: u64,
-    /// Added up over all, so that parallel work counts twice.
-    inference_ms: i64,
-    tool_ms: i64,
-}
-
 #[derive(Debug, Serialize)]
-struct SpanData {
+pub(super) struct SpanData {
     kind: SpanKind,
     id: String,
     name: String,
@@ -68,7 +52,7 @@ struct SpanData {
     /// Name and value of what is worth knowing beyond the above.
     facts: Map<String, Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    prompt: Option<Prompt>,
+    pub(super) prompt: Option<Prompt>,
     /// What an inference answered, also if that was nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     response: Option<Vec<u32>>,
@@ -80,7 +64,7 @@ struct SpanData {
 }
 
 #[derive(Debug, Serialize)]
-struct ItemData {
+pub(super) struct ItemData {
     id: String,
     thread: String,
     role: Value,
@@ -120,78 +104,100 @@ pub(super) struct PayloadData {
 impl Data {
     pub(super) fn new(reduction: &Reduction, bundle: &Path, options: &ViewOptions) -> Self {
         let (trace, budget) = (&reduction.trace, options.budget);
-        let payloads = payloads(trace, bundle, budget.payloads);
-        let text_limit = text_limit(trace, budget.texts);
-        Self {
-            notices: notices(bundle),
-            prices: options.prices.clone(),
-            ..Self::build(trace, &reduction.problems, text_limit, payloads)
-        }
-    }
-
-    pub(super) fn build(
-        trace: &RolloutTrace,
-        problems: &Problems,
-        text_limit: u64,
-        payloads: Vec<PayloadData>,
-    ) -> Self {
         let timeline = Timeline::new(trace);
-        let builder = Builder::new(trace, text_limit);
-        let is_damaged = problems.is_damaged();
-        let problems = problems.listed().iter();
+        let places = FinalPlaces::new(trace);
+        let builder = Builder {
+            places: &places,
+            text_limit: text_limit(trace, budget.texts),
+        };
+        let items = trace.conversation_items.values();
+        let problems = reduction.problems.listed().iter();
         Self {
-            trace: json!({
-                "trace_id": trace.trace_id,
-                "rollout_id": trace.rollout_id,
-                "status": trace.status,
-                "damaged": is_damaged,
-            }),
+            trace: about(trace, &reduction.problems),
             start: timeline.start_ms,
             end: timeline.end_ms,
-            totals: totals(trace, &timeline),
-            problems: problems
-                .map(|problem| {
-                    let damage = problem.fault.severity() != Severity::Notice;
-                    json!({ "line": problem.line, "damage": damage, "text": problem.fault.to_string() })
-                })
-                .collect(),
+            totals: totals(&timeline),
+            problems: problems.map(problem).collect(),
             spans: builder.spans(&timeline),
-            items: builder.items(),
-            edges: timeline.edges.iter().map(|edge| builder.edge(edge)).collect(),
-            payloads,
-            notices: Vec::new(),
-            prices: Prices::new(),
+            items: items.map(|item| builder.item(item)).collect(),
+            edges: timeline
+                .edges
+                .iter()
+                .map(|edge| builder.edge(edge))
+                .collect(),
+            payloads: payloads(trace, bundle, budget.payloads),
+            notices: notices(bundle),
+            prices: options.prices.clone(),
         }
     }
 }
 
-/// Knows the places of items and payloads in the lists, and how long a text may be.
-struct Builder<'t> {
-    trace: &'t RolloutTrace,
-    items: HashMap<ItemId, u32>,
-    payloads: HashMap<&'t PayloadId, u32>,
-    text_limit: u64,
+/// What the page says about the bundle.
+pub(super) fn about(trace: &RolloutTrace, problems: &Problems) -> Value {
+    json!({
+        "trace_id": trace.trace_id,
+        "rollout_id": trace.rollout_id,
+        "status": trace.status,
+        "damaged": problems.is_damaged(),
+    })
 }
 
-impl<'t> Builder<'t> {
-    fn new(trace: &'t RolloutTrace, text_limit: u64) -> Self {
+pub(super) fn problem(problem: &Problem) -> Value {
+    let damage = problem.fault.severity() != Severity::Notice;
+    json!({ "line": problem.line, "damage": damage, "text": problem.fault.to_string() })
+}
+
+/// Where items and payloads stand in the lists of the page.
+pub(super) trait Places {
+    fn item(&self, id: ItemId) -> Option<u32>;
+    fn payload(&self, id: &PayloadId) -> Option<u32>;
+    /// How many items a thread lists.
+    fn listed_items(&self, thread: &Thread) -> usize;
+}
+
+/// The places in the page of a finished graph.
+#[derive(Debug)]
+struct FinalPlaces<'t> {
+    items: HashMap<ItemId, u32>,
+    payloads: HashMap<&'t PayloadId, u32>,
+}
+
+impl<'t> FinalPlaces<'t> {
+    fn new(trace: &'t RolloutTrace) -> Self {
         let items = trace.conversation_items.keys().copied();
         let payloads = in_order(trace).map(|payload| &payload.raw_payload_id);
         Self {
-            trace,
             items: items.zip(0..).collect(),
             payloads: payloads.zip(0..).collect(),
-            text_limit,
         }
     }
+}
 
-    fn places(&self, items: &[ItemId]) -> Vec<u32> {
-        let places = items.iter().filter_map(|item| self.items.get(item));
-        places.copied().collect()
+impl Places for FinalPlaces<'_> {
+    fn item(&self, id: ItemId) -> Option<u32> {
+        self.items.get(&id).copied()
     }
 
     fn payload(&self, id: &PayloadId) -> Option<u32> {
         self.payloads.get(id).copied()
+    }
+
+    fn listed_items(&self, thread: &Thread) -> usize {
+        thread.conversation_item_ids.len()
+    }
+}
+
+/// Makes the elements of the lists.
+pub(super) struct Builder<'b, P> {
+    pub(super) places: &'b P,
+    /// How long a text may be.
+    pub(super) text_limit: u64,
+}
+
+impl<P: Places> Builder<'_, P> {
+    pub(super) fn items(&self, items: &[ItemId]) -> Vec<u32> {
+        let places = items.iter().filter_map(|item| self.places.item(*item));
+        places.collect()
     }
 
     fn spans(&self, timeline: &Timeline<'_>) -> Vec<SpanData> {
@@ -199,13 +205,12 @@ impl<'t> Builder<'t> {
         let spans = timeline.spans.iter().enumerate();
         spans
             .map(|(at, span)| {
-                let mut data = self.span(timeline, span);
+                let mut data = self.span(span, timeline.end_of(span));
                 if let Subject::Inference(call) = span.subject {
-                    let items = self.places(&call.request_item_ids);
+                    let items = self.items(&call.request_item_ids);
                     let before = latest.get(call.thread_id.as_str());
                     let before = before.map(|(at, items)| (*at, items.as_slice()));
                     data.prompt = Some(Prompt::after(before, &items));
-                    data.response = Some(self.places(&call.response_item_ids));
                     latest.insert(call.thread_id.as_str(), (at, items));
                 }
                 data
@@ -213,8 +218,13 @@ impl<'t> Builder<'t> {
             .collect()
     }
 
-    fn span(&self, timeline: &Timeline<'_>, span: &Span<'_>) -> SpanData {
+    /// A span without its prompt.
+    pub(super) fn span(&self, span: &Span<'_>, end: i64) -> SpanData {
         let payloads = span.payloads().into_iter();
+        let response = match span.subject {
+            Subject::Inference(call) => Some(self.items(&call.response_item_ids)),
+            _ => None,
+        };
         SpanData {
             kind: span.kind,
             id: span.id.clone(),
@@ -223,16 +233,16 @@ impl<'t> Builder<'t> {
             parent: span.parent,
             lane: span.lane,
             start: span.window.started_at_unix_ms,
-            end: timeline.end_of(span),
+            end,
             open: span.window.ended_at_unix_ms.is_none(),
             status: span.window.status,
             seq: (span.window.started_seq, span.window.ended_seq),
             facts: self.facts(span.subject),
             prompt: None,
-            response: None,
+            response,
             texts: self.texts(span.subject),
             payloads: payloads
-                .filter_map(|(label, id)| Some((label, self.payload(id)?)))
+                .filter_map(|(label, id)| Some((label, self.places.payload(id)?)))
                 .collect(),
         }
     }
@@ -250,7 +260,7 @@ impl<'t> Builder<'t> {
                 };
                 json!({
                     "nickname": thread.nickname, "model": thread.default_model, "task": task,
-                    "role": role, "items": thread.conversation_item_ids.len(),
+                    "role": role, "items": self.places.listed_items(thread),
                 })
             }
             Subject::Turn(_) => json!({}),
@@ -321,12 +331,7 @@ impl<'t> Builder<'t> {
         texts
     }
 
-    fn items(&self) -> Vec<ItemData> {
-        let items = self.trace.conversation_items.values();
-        items.map(|item| self.item(item)).collect()
-    }
-
-    fn item(&self, item: &ConversationItem) -> ItemData {
+    pub(super) fn item(&self, item: &ConversationItem) -> ItemData {
         let mail = item.agent_message.as_ref();
         ItemData {
             id: item.item_id.to_string(),
@@ -355,21 +360,21 @@ impl<'t> Builder<'t> {
         PartData {
             kind,
             text: shown.to_owned(),
-            payload: payload.and_then(|id| self.payload(id)),
+            payload: payload.and_then(|id| self.places.payload(id)),
             cut: (shown.len() < text.len()).then(|| text.len() - shown.len()),
         }
     }
 
-    fn edge(&self, edge: &Edge<'_>) -> Value {
+    pub(super) fn edge(&self, edge: &Edge<'_>) -> Value {
         let carried = edge.edge.carried_raw_payload_ids.iter();
-        let payloads: Vec<u32> = carried.filter_map(|id| self.payload(id)).collect();
+        let payloads: Vec<u32> = carried.filter_map(|id| self.places.payload(id)).collect();
         json!({
             "kind": edge.edge.kind,
             "source": edge.source,
             "target": edge.target,
             "start": edge.edge.started_at_unix_ms,
             "end": edge.edge.ended_at_unix_ms,
-            "items": self.places(&edge.edge.carried_item_ids),
+            "items": self.items(&edge.edge.carried_item_ids),
             "payloads": payloads,
         })
     }
@@ -388,16 +393,17 @@ fn text_limit(trace: &RolloutTrace, budget: u64) -> u64 {
     fair_limit(lengths, budget)
 }
 
-/// The payloads, so that later ones come later: their ids end with a number.
-pub(super) fn in_order(trace: &RolloutTrace) -> impl Iterator<Item = &PayloadRef> {
+/// The payloads, so that later ones come later.
+fn in_order(trace: &RolloutTrace) -> impl Iterator<Item = &PayloadRef> {
     let mut payloads: Vec<&PayloadRef> = trace.raw_payloads.values().collect();
-    payloads.sort_by_key(|payload| {
-        (
-            payload.raw_payload_id.as_str().len(),
-            &payload.raw_payload_id,
-        )
-    });
+    payloads.sort_by_key(|payload| payload_order(payload));
     payloads.into_iter()
+}
+
+/// Later payloads have longer ids, or later ones of the same length.
+pub(super) fn payload_order(payload: &PayloadRef) -> (usize, &PayloadId) {
+    let id = &payload.raw_payload_id;
+    (id.as_str().len(), id)
 }
 
 fn text_of(part: &Part) -> &str {
@@ -410,29 +416,10 @@ fn text_of(part: &Part) -> &str {
     }
 }
 
-fn totals(trace: &RolloutTrace, timeline: &Timeline<'_>) -> Totals {
-    let mut totals = Totals {
-        threads: trace.threads.len(),
-        turns: trace.codex_turns.len(),
-        inferences: trace.inference_calls.len(),
-        tools: trace.tool_calls.len(),
-        commands: trace.terminal_operations.len(),
-        ..Totals::default()
-    };
-    for usage in trace.inference_calls.values().filter_map(|call| call.usage) {
-        totals.input_tokens += usage.input_tokens;
-        totals.cached_tokens += usage.cached_input_tokens;
-        totals.output_tokens += usage.output_tokens;
-        totals.reasoning_tokens += usage.reasoning_output_tokens;
-    }
+fn totals(timeline: &Timeline<'_>) -> Totals {
+    let mut totals = Totals::default();
     for span in &timeline.spans {
-        let taken = timeline.end_of(span) - span.window.started_at_unix_ms;
-        match span.kind {
-            SpanKind::Inference => totals.inference_ms += taken,
-            SpanKind::Tool => totals.tool_ms += taken,
-            _ => {}
-        }
-        totals.failed += usize::from(span.has_failed());
+        totals.add(&Totals::of(span, timeline.end_of(span)));
     }
     totals
 }

@@ -2,6 +2,9 @@
 
 const ITEMS_AT_ONCE = 60;
 
+/** Lines shown before and after a difference. */
+const AROUND = 3;
+
 class Details {
   constructor(section, data, onSelect) {
     this.section = section;
@@ -320,7 +323,7 @@ class Details {
     const names = [...new Set([...Object.keys(old), ...Object.keys(now)])];
     const changed = names.filter((name) => name !== "input" && JSON.stringify(old[name]) !== JSON.stringify(now[name]));
     return changed.map((name) => element("details", "fold", element("summary", "bad", `Changed: ${name}`),
-      element("pre", "removed", shown(old[name])), element("pre", "added", shown(now[name]))));
+      lineDiff(shown(old[name]), shown(now[name]))));
   }
 
   /** The body of a request; none if it is not whole in this page. */
@@ -357,6 +360,23 @@ class Details {
   itemText(at) {
     return this.data.items[at].parts.map((part) => part.text).join(" ");
   }
+}
+
+/** The lines between the first and the last difference of two texts, with a few around them. */
+function lineDiff(old, now) {
+  const [before, after] = [old.split("\n"), now.split("\n")];
+  const shorter = Math.min(before.length, after.length);
+  let head = 0;
+  while (head < shorter && before[head] === after[head]) head++;
+  let tail = 0;
+  while (tail < shorter - head && before.at(-1 - tail) === after.at(-1 - tail)) tail++;
+  const box = element("pre", "patch");
+  const add = (className, sign, lines) => lines.forEach((line) => box.append(element("span", className, `${sign} ${line}\n`)));
+  add("", " ", before.slice(Math.max(0, head - AROUND), head));
+  add("removed", "-", before.slice(head, before.length - tail));
+  add("added", "+", after.slice(head, after.length - tail));
+  add("", " ", after.slice(after.length - tail).slice(0, AROUND));
+  return box;
 }
 
 /** A member of a request as text. */

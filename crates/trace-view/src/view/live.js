@@ -2,6 +2,10 @@
 
 /** How long to wait after a failed request. */
 const RETRY_MS = 1000;
+/** Drawing is followed by a pause of this many times its length, so that a large session costs little. */
+const PAUSE_FACTOR = 8;
+
+const pause = (ms) => new Promise((done) => { setTimeout(done, ms); });
 
 class Live {
   constructor(viewer, data) {
@@ -16,11 +20,14 @@ class Live {
       try {
         const reply = await fetch(`${this.data.live.source}&since=${this.data.version}`);
         if (!reply.ok) throw new Error(String(reply.status));
-        this.apply(await reply.json());
+        const changes = await reply.json();
+        const started = performance.now();
+        this.apply(changes);
+        await pause((performance.now() - started) * PAUSE_FACTOR);
         failures = 0;
       } catch {
         failures++;
-        await new Promise((done) => { setTimeout(done, RETRY_MS); });
+        await pause(RETRY_MS);
       }
     }
     this.viewer.showState(this.data.live.over ? "ended" : "disconnected");

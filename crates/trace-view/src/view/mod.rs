@@ -7,8 +7,10 @@
 mod bodies;
 mod data;
 mod live;
+mod live_list;
 mod notices;
 mod prompts;
+mod totals;
 
 pub use live::LiveView;
 

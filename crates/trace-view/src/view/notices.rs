@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use codex_rollout_trace::Recording;
-use codex_rollout_trace::format::{Event, LogLine};
+use codex_rollout_trace::format::Event;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -38,97 +38,86 @@ pub(super) struct Notice {
     waited: Option<i64>,
 }
 
+/// Events that are shown and are no questions.
+const SHOWN: [&str; 4] = ["session_input", "error", "warning", "hook_completed"];
+
 /// The notices of a bundle, in the order of its log. What cannot be read is left out.
 pub(super) fn notices(bundle: &Path) -> Vec<Notice> {
     let Ok(recording) = Recording::read(bundle) else {
         return Vec::new();
     };
-    let mut notices = Vec::new();
-    // The questions that wait, by their ids.
-    let mut waiting: HashMap<String, usize> = HashMap::new();
+    let mut notices = Notices::default();
     for line in recording.events() {
-        if notices.len() >= MOST {
-            break;
-        }
-        if let Some((kind, payload)) = protocol_event(&recording, line) {
-            add(
-                &mut notices,
-                &mut waiting,
-                line.wall_time_unix_ms,
-                kind,
-                &payload,
-            );
+        if let Event::ProtocolEventObserved {
+            event_type,
+            event_payload,
+        } = &line.payload
+            && notices.wants(event_type)
+            && let Ok(payload) = recording.json(event_payload)
+        {
+            notices.add(line.wall_time_unix_ms, event_type, &payload);
         }
     }
-    notices
+    notices.list
 }
 
-fn protocol_event<'l>(recording: &Recording, line: &'l LogLine) -> Option<(&'l str, Value)> {
-    let Event::ProtocolEventObserved {
-        event_type,
-        event_payload,
-    } = &line.payload
-    else {
-        return None;
-    };
-    let is_shown = ["session_input", "error", "warning", "hook_completed"];
-    let is_question = QUESTIONS.iter().any(|(kind, _)| kind == event_type);
-    if !is_question && !is_shown.contains(&event_type.as_str()) {
-        return None;
-    }
-    Some((event_type, recording.json(event_payload).ok()?))
+/// The notices so far.
+#[derive(Debug, Default)]
+pub(super) struct Notices {
+    pub(super) list: Vec<Notice>,
+    /// The questions that wait, by their ids.
+    waiting: HashMap<String, usize>,
 }
 
-fn add(
-    notices: &mut Vec<Notice>,
-    waiting: &mut HashMap<String, usize>,
-    at: i64,
-    kind: &str,
-    payload: &Value,
-) {
-    let mut notice = |kind: &str, text: &Value| {
-        notices.push(Notice {
-            kind: kind.replace('_', " "),
-            at,
-            text: shown(text),
-            answer: None,
-            waited: None,
-        });
-        notices.len() - 1
-    };
-    if let Some((_, member)) = QUESTIONS.iter().find(|(question, _)| *question == kind) {
-        let place = notice(kind, &payload[*member]);
-        let id = payload["approval_id"]
-            .as_str()
-            .or_else(|| payload["call_id"].as_str());
-        if let Some(id) = id {
-            waiting.insert(id.to_owned(), place);
-        }
-        return;
+impl Notices {
+    /// Whether an event of this type can be one.
+    pub(super) fn wants(&self, event_type: &str) -> bool {
+        let is_question = QUESTIONS.iter().any(|(kind, _)| *kind == event_type);
+        self.list.len() < MOST && (is_question || SHOWN.contains(&event_type))
     }
-    match kind {
-        "session_input" => {
-            let operation = &payload["input"]["submission"]["op"];
-            let name = operation["type"].as_str().unwrap_or_default();
-            if name == "interrupt" {
-                notice("interrupt", &Value::Null);
-            } else if payload["input"]["steer"].is_object() {
-                notice("more input", &payload["input"]["steer"]["items"]);
-            } else if let Some(place) = operation["id"].as_str().and_then(|id| waiting.remove(id)) {
-                let asked = &mut notices[place];
-                let answer = [&operation["decision"], &operation["response"]];
-                asked.answer = answer
-                    .into_iter()
-                    .find(|answer| !answer.is_null())
-                    .map(shown);
-                asked.waited = Some(at - asked.at);
+
+    /// Adds an event. Returns the place of the notice that is new or changed.
+    pub(super) fn add(&mut self, at: i64, kind: &str, payload: &Value) -> Option<usize> {
+        let mut notice = |kind: &str, text: &Value| {
+            self.list.push(Notice {
+                kind: kind.replace('_', " "),
+                at,
+                text: shown(text),
+                answer: None,
+                waited: None,
+            });
+            Some(self.list.len() - 1)
+        };
+        if let Some((_, member)) = QUESTIONS.iter().find(|(question, _)| *question == kind) {
+            let place = notice(kind, &payload[*member]);
+            let id = payload["approval_id"]
+                .as_str()
+                .or_else(|| payload["call_id"].as_str());
+            if let (Some(id), Some(place)) = (id, place) {
+                self.waiting.insert(id.to_owned(), place);
             }
+            return place;
         }
-        "hook_completed" => {
-            notice("hook", &payload["run"]["event_name"]);
-        }
-        kind => {
-            notice(kind, &payload["message"]);
+        match kind {
+            "session_input" => {
+                let operation = &payload["input"]["submission"]["op"];
+                let steer = &payload["input"]["steer"];
+                if operation["type"] == "interrupt" {
+                    return notice("interrupt", &Value::Null);
+                }
+                if steer.is_object() {
+                    return notice("more input", &steer["items"]);
+                }
+                let place = self.waiting.remove(operation["id"].as_str()?)?;
+                let asked = &mut self.list[place];
+                let answer = [&operation["decision"], &operation["response"]];
+                let mut answer = answer.into_iter();
+                asked.answer = answer.find(|answer| !answer.is_null()).map(shown);
+                asked.waited = Some(at - asked.at);
+                Some(place)
+            }
+            "hook_completed" => notice("hook", &payload["run"]["event_name"]),
+            kind => notice(kind, &payload["message"]),
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Prompt {
     /// The span of the prompt that this one goes on from.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -30,7 +30,8 @@ class Story {
   /** Everything that failed, the last first. */
   failures() {
     const { spans } = this.data;
-    const failed = spans.map((_, at) => at).filter((at) => !GOOD.includes(spans[at].status));
+    // A terminal fails with its command, which is listed.
+    const failed = spans.map((_, at) => at).filter((at) => spans[at].kind !== "terminal" && !GOOD.includes(spans[at].status));
     if (failed.length === 0) return [];
     failed.sort((a, b) => spans[b].end - spans[a].end);
     const rows = failed.slice(0, 12).map((at) => [
@@ -44,10 +45,12 @@ class Story {
   /** Why a span failed: its own error, or what it printed last. */
   errorOf(at) {
     const span = this.data.spans[at];
-    if (span.facts.error) return span.facts.error;
+    if (span.facts.error) return errorText(span.facts.error);
     const printed = (span.texts ?? []).filter(([label]) => label === "stderr" || label === "stdout").map(([, text]) => text);
     const result = (span.payloads ?? []).filter(([label]) => label === "result").map(([, place]) => this.data.payloads[place].body);
-    return printed.find((text) => text) ?? result.find((text) => text) ?? "";
+    const { exit_code: exit } = span.facts;
+    const said = printed.find((text) => text) ?? result.find((text) => text);
+    return said === undefined ? exit === undefined ? "" : `exit code ${exit}` : errorText(said);
   }
 
   slowest() {
@@ -64,11 +67,20 @@ class Story {
   notices() {
     const { notices, start } = this.data;
     if (notices.length === 0) return [];
-    const rows = notices.slice(0, 60).map((notice) => [
-      notice.kind, duration(notice.at - start), shorten(notice.text, 160), notice.answer ?? "",
-      notice.waited === undefined ? "" : duration(notice.waited),
-    ]);
-    const table = this.details.table(["what", "at", "", "answer", "waited"], rows, notices.length);
+    const repeats = new Map();
+    for (const notice of notices) {
+      const same = notice.kind === "warning" ? `${notice.kind} ${notice.text}` : notice;
+      if (!repeats.has(same)) repeats.set(same, { notice, times: 0 });
+      repeats.get(same).times++;
+    }
+    const hasAnswers = notices.some((notice) => notice.waited !== undefined);
+    const rows = [...repeats.values()].slice(0, 60).map(({ notice, times }) => {
+      const text = `${shorten(errorText(notice.text), 160)}${times > 1 ? ` (${count(times)} times)` : ""}`;
+      const answer = [notice.answer ?? "", notice.waited === undefined ? "" : duration(notice.waited)];
+      return [notice.kind, duration(notice.at - start), text, ...(hasAnswers ? answer : [])];
+    });
+    const names = ["what", "at", "", ...(hasAnswers ? ["answer", "waited"] : [])];
+    const table = this.details.table(names, rows, repeats.size);
     return [element("h3", "", "Approvals, waits and warnings"), table];
   }
 
@@ -86,12 +98,15 @@ class Story {
       sum.out += usage.output_tokens;
     }
     if (sums.size === 0) return [];
+    const hasPrices = [...sums.keys()].some((model) => this.data.prices[model]);
     const rows = [...sums].map(([model, sum]) => {
       const price = this.data.prices[model];
       const cost = price ? (sum.fresh * price[0] + sum.cached * price[1] + sum.out * price[2]) / 1e6 : null;
-      return [model, sum.calls, count(sum.fresh), count(sum.cached), count(sum.out), cost === null ? "" : cost.toFixed(4)];
+      const money = hasPrices ? [cost === null ? "" : cost.toFixed(4)] : [];
+      return [model, sum.calls, count(sum.fresh), count(sum.cached), count(sum.out), ...money];
     });
-    const table = this.details.table(["model", "requests", "new tokens in", "cached", "out", "cost"], rows, rows.length);
+    const names = ["model", "requests", "new tokens in", "cached", "out", ...(hasPrices ? ["cost"] : [])];
+    const table = this.details.table(names, rows, rows.length);
     return [element("h3", "", "Tokens by model"), table];
   }
 
@@ -140,8 +155,8 @@ class Story {
     const span = this.data.spans[at];
     const bad = !GOOD.includes(span.status);
     const agent = this.data.spans[span.thread].name;
-    const head = element("header", "links", this.details.link(at), agent, duration(span.end - span.start),
-      element("span", bad ? "badge bad" : "badge", span.status));
+    const head = element("header", "links", this.details.link(at), element("span", "", agent),
+      element("span", "", duration(span.end - span.start)), element("span", bad ? "badge bad" : "badge", span.status));
     const box = element("section", bad ? "turn failed" : "turn", head);
     const calls = this.details.children.get(at) ?? [];
     for (const call of calls.filter((child) => this.data.spans[child].kind === "inference")) box.append(...this.exchange(call));
@@ -162,7 +177,7 @@ class Story {
   message(at, thread) {
     const item = this.data.items[at];
     const text = item.parts.filter((part) => part.kind !== "encoded").map((part) => part.text).join("\n");
-    if (item.kind === "function_call_output" || item.kind === "custom_tool_call_output") return this.folded(`Result of ${item.call ?? "a call"}`, text, item);
+    if (item.kind === "function_call_output" || item.kind === "custom_tool_call_output") return this.folded(`Result of ${item.call ?? "a call"}: ${shorten(text, 90)}`, text, item);
     if (item.kind === "function_call" || item.kind === "custom_tool_call") return this.call(item, text, thread);
     if (item.kind === "reasoning") return text ? this.folded("Reasoning", text, item) : null;
     const isContext = item.role === "developer" || item.role === "system" || /^<[a-z_ ]+>|^# AGENTS/.test(text.trim());
@@ -237,6 +252,17 @@ class Story {
       return list;
     };
     return below(null, 0);
+  }
+}
+
+/** The message in an error that is JSON, or the error as it is. */
+function errorText(text) {
+  try {
+    const { error, message } = JSON.parse(text);
+    const found = error?.message ?? error ?? message;
+    return typeof found === "string" ? found : text;
+  } catch {
+    return text;
   }
 }
 

@@ -17,6 +17,8 @@ class Timeline {
     this.selected = null;
     this.top = 0;
     this.layOut();
+    // A few rows need little room.
+    section.style.height = `min(42%, ${this.height + AXIS + ROW}px)`;
     this.listen();
     this.resize();
     this.fit();

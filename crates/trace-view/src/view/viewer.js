@@ -26,6 +26,9 @@ class Viewer {
   }
 
   sort() {
+    for (const span of data.spans) {
+      if (span.open) span.end = Math.max(span.start, data.end);
+    }
     this.order = data.spans.map((_, at) => at).sort((a, b) =>
       data.spans[a].start - data.spans[b].start || data.spans[a].seq[0] - data.spans[b].seq[0]);
   }
@@ -106,15 +109,18 @@ class Viewer {
     addEventListener("hashchange", () => this.fromAddress());
   }
 
-  /** What the address names: a span by its number. */
+  /** What the address names: a span by its kind and id, which are the same in every page of a bundle. */
   fromAddress() {
-    const number = /^#(\d+)$/.exec(location.hash);
-    const at = number && Number(number[1]) < data.spans.length ? Number(number[1]) : null;
-    if (at !== this.selected || !this.isShown) this.show(at);
+    const at = data.spans.findIndex((_, place) => this.address(place) === location.hash);
+    if (at !== this.selected || !this.isShown) this.show(at < 0 ? null : at);
+  }
+
+  address(at) {
+    return `#${data.spans[at].kind}/${encodeURIComponent(data.spans[at].id)}`;
   }
 
   select(at) {
-    const wanted = at === null ? "" : `#${at}`;
+    const wanted = at === null ? "" : this.address(at);
     if (location.hash !== wanted) history.pushState(null, "", wanted || "#");
     this.show(at);
   }

@@ -4,6 +4,7 @@
 
 mod diff;
 mod export;
+mod live;
 mod redact;
 mod support;
 mod view;

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::support::{Bundle, NAMES};
 
-fn page(bundle: &Bundle, budget: Budget) -> String {
+pub(crate) fn page(bundle: &Bundle, budget: Budget) -> String {
     let mut page = Vec::new();
     let options = ViewOptions {
         budget,
@@ -16,7 +16,7 @@ fn page(bundle: &Bundle, budget: Budget) -> String {
 }
 
 /// What the script reads.
-fn data(page: &str) -> Value {
+pub(crate) fn data(page: &str) -> Value {
     let start = r#"<script type="application/json" id="data">"#;
     let (_, rest) = page.split_once(start).unwrap();
     let (data, _) = rest.split_once("</script>").unwrap();
