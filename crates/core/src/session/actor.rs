@@ -68,7 +68,7 @@ pub(crate) struct SessionActor {
     pub(super) samples: Vec<SampleRequest>,
     pub(super) children: ChildAgents,
     /// Items for the model that wait for the end of the task that has the conversation.
-    pub(super) notices: VecDeque<ResponseItem>,
+    pub(super) notices: VecDeque<Box<ResponseItem>>,
 }
 
 impl SessionActor {

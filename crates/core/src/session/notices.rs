@@ -16,7 +16,7 @@ use crate::thread::TaskKind;
 impl SessionActor {
     /// Adds an item for the model, now or when the running task is over.
     pub(super) fn add_notice(&mut self, item: ResponseItem) {
-        self.notices.push_back(item);
+        self.notices.push_back(Box::new(item));
         self.place_notices();
     }
 
@@ -24,7 +24,7 @@ impl SessionActor {
     pub(super) fn put_back_notices(&mut self, left: VecDeque<Input>) {
         for input in left.into_iter().rev() {
             if let Input::Hidden(item) = input {
-                self.notices.push_front(*item);
+                self.notices.push_front(item);
             }
         }
     }
@@ -39,7 +39,7 @@ impl SessionActor {
         }
     }
 
-    fn place_notice(&mut self, item: ResponseItem) -> Result<(), ResponseItem> {
+    fn place_notice(&mut self, item: Box<ResponseItem>) -> Result<(), Box<ResponseItem>> {
         let running = self.running().map(|running| running.kind);
         if let Some(replay) = &self.context.config.replay
             && !replay.takes_notice(self.context.emitter.thread(), running.is_some())
@@ -48,15 +48,15 @@ impl SessionActor {
         }
         match running {
             None => self.record_notice(item),
-            Some(TaskKind::Regular) => match self.put_into_turn(Input::Hidden(Box::new(item))) {
-                Err(Input::Hidden(item)) => Err(*item),
+            Some(TaskKind::Regular) => match self.put_into_turn(Input::Hidden(item)) {
+                Err(Input::Hidden(item)) => Err(item),
                 Ok(_) | Err(Input::User(_) | Input::Note(_)) => Ok(()),
             },
             Some(_) => Err(item),
         }
     }
 
-    fn record_notice(&mut self, item: ResponseItem) -> Result<(), ResponseItem> {
+    fn record_notice(&mut self, item: Box<ResponseItem>) -> Result<(), Box<ResponseItem>> {
         let model = self.base.model.resolve(&self.settings().model);
         let context = Arc::clone(&self.context);
         let Some(conversation) = self.idle() else {
@@ -68,7 +68,7 @@ impl SessionActor {
             policy: model.info.truncation(),
             raw_items: context.config.raw_items,
         };
-        conversation.record(item, &recorder);
+        conversation.record(*item, &recorder);
         if let Some(observer) = context.emitter.observer() {
             observer.notice_taken_while_idle();
         }
