@@ -1,11 +1,11 @@
 //! Values of newer clients that come back: settings and marks over a restart, images and sound of messages, causes of
 //! failures, reports as archives.
 
-use codex_test_support::{HttpReply, ModelServer};
+use codex_test_support::{HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 
 use crate::newer_requests::ScriptedThread;
-use crate::setup::{experimental_server, scripted_home};
+use crate::setup::{experimental_server, scripted_home, untrusted_home};
 use crate::soak::message;
 
 #[tokio::test]
@@ -240,4 +240,54 @@ async fn an_older_client_must_give_input() {
     let refused = scripted.call("turn/start", json!({ "input": [] })).await;
     assert_eq!(refused["error"]["code"], -32600, "{refused}");
     scripted.server.finish().await.unwrap();
+}
+
+/// What is told about the command of a turn until its end, when the approval is answered with this.
+async fn told_about_a_command(decision: &str) -> Vec<(Value, Value)> {
+    let arguments = json!({ "command": "touch made" });
+    let call = sse::function_call("call-1", "shell_command", &arguments);
+    let replies = [HttpReply::stream(&sse::items(&[call])), message(1, "done")];
+    let model = ModelServer::start(replies).await.unwrap();
+    let home = untrusted_home(&model);
+    let mut server = experimental_server(&home).await;
+    let thread = server
+        .start_thread_with(json!({ "threadSource": "user" }))
+        .await;
+    server.start_turn(&thread, "go").await;
+    let mut told = Vec::new();
+    loop {
+        let message = server.receive().await.unwrap();
+        let item = &message["params"]["item"];
+        if message["method"] == "item/commandExecution/requestApproval" {
+            told.push((message["method"].clone(), Value::Null));
+            let answer = json!({ "id": message["id"], "result": { "decision": decision } });
+            server.send(&answer).await.unwrap();
+        } else if item["type"] == "commandExecution" && message["method"] != "turn/completed" {
+            told.push((message["method"].clone(), item["status"].clone()));
+        } else if message["method"] == "turn/completed" {
+            break;
+        }
+    }
+    server.finish().await.unwrap();
+    // A refusal is told with the end, and again with the text for the model, as in 0.117.
+    told.dedup();
+    told
+}
+
+#[tokio::test]
+async fn a_command_that_waits_for_approval_is_shown_to_newer_clients() {
+    for (decision, status) in [
+        ("accept", "completed"),
+        ("decline", "declined"),
+        ("cancel", "declined"),
+    ] {
+        let told = told_about_a_command(decision).await;
+        let expected = [
+            ("item/started", json!("inProgress")),
+            ("item/commandExecution/requestApproval", Value::Null),
+            ("item/completed", json!(status)),
+        ];
+        let expected = expected.map(|(method, status)| (json!(method), status));
+        assert_eq!(told, expected, "{decision}");
+    }
 }

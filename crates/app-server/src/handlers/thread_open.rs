@@ -215,12 +215,13 @@ pub(super) async fn resume(
     resumed.turns_backwards_cursor = turns_cursor;
     resumed.items_backwards_cursor = items_cursor;
     resumed.interrupted_turn = actor.interrupted_turn(&params, &connection);
-    let newest = match turns.newest() {
-        Some(turn) => Some(turn.to_owned()),
-        None if connection.knows_newer() => {
+    let newest = match (turns.newest(), &resumed.initial_turns_page) {
+        (Some(turn), _) => Some(turn.to_owned()),
+        (None, Some(page)) => page.data.last().map(|turn| turn.id.clone()),
+        (None, None) if connection.knows_newer() => {
             newest_turn(&server, resumed.thread.path.clone()).await?
         }
-        None => None,
+        (None, None) => None,
     };
     Ok(EarlyReply::by(move |reply| async move {
         reply.accept_with(&resumed, &turns);

@@ -159,6 +159,11 @@ impl<C: Consumer> Fold<C> {
                 self.start(context, &begin.turn_id, item::command_begun(begin));
             }
             EventMsg::ExecApprovalRequest(request) if request.approval_id.is_none() => {
+                if self.never_began(context, &request.turn_id, &request.call_id) {
+                    let item = item::command_asked(request);
+                    self.consumer
+                        .command_asked(&request.turn_id, item, context.now);
+                }
                 self.asked_about(&request.turn_id, &request.call_id);
             }
             EventMsg::ExecCommandEnd(end) => self.end_command(context, end),

@@ -204,6 +204,22 @@ pub(super) fn command_begun(begin: &v1::ExecCommandBeginEvent) -> ThreadItem {
     }
 }
 
+/// A command that waits for approval.
+pub(super) fn command_asked(request: &v1::ExecApprovalRequestEvent) -> ThreadItem {
+    ThreadItem::CommandExecution {
+        id: request.call_id.clone(),
+        command: command_line(&request.command),
+        cwd: request.cwd.clone(),
+        process_id: None,
+        source: CommandExecutionSource::Agent,
+        status: CommandExecutionStatus::InProgress,
+        command_actions: actions(&request.parsed_cmd),
+        aggregated_output: None,
+        exit_code: None,
+        duration_ms: None,
+    }
+}
+
 pub(super) fn command_ended(end: &v1::ExecCommandEndEvent) -> ThreadItem {
     let status = command_status(end.status);
     let output = &end.aggregated_output;

@@ -46,6 +46,9 @@ pub(crate) trait Consumer {
     /// An item begins.
     fn item_started(&mut self, _turn: &str, _item: &ThreadItem, _now: Option<i64>) {}
 
+    /// A command waits for approval. Its item has not begun.
+    fn command_asked(&mut self, _turn: &str, _item: ThreadItem, _now: Option<i64>) {}
+
     /// An item ends.
     fn item_completed(&mut self, _turn: &str, _item: &TimedItem, _now: Option<i64>) {}
 

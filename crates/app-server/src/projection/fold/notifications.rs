@@ -28,6 +28,8 @@ pub(crate) enum Audience {
 pub(crate) struct Notifications {
     thread: String,
     pending: Vec<(Audience, ServerNotification)>,
+    /// Commands that wait for approval, of which only newer clients know.
+    waiting: Vec<TimedItem>,
     /// The checkpoint of the turn that is about to end.
     checkpoint: Option<String>,
     /// Its use.
@@ -39,6 +41,7 @@ impl Notifications {
         Self {
             thread,
             pending: Vec::new(),
+            waiting: Vec::new(),
             checkpoint: None,
             usage: None,
         }
@@ -51,6 +54,30 @@ impl Notifications {
 
     fn push(&mut self, notification: ServerNotification) {
         self.pending.push((Audience::All, notification));
+    }
+
+    /// Takes a command off those that wait. Returns whether it waited.
+    fn has_waited(&mut self, id: &str) -> bool {
+        let position = self.waiting.iter().position(|one| id_of(&one.item) == id);
+        position.map(|at| self.waiting.swap_remove(at)).is_some()
+    }
+
+    /// Ends the commands that nobody decided about.
+    fn end_waiting(&mut self, turn: &str, now: Option<i64>) {
+        for mut one in std::mem::take(&mut self.waiting) {
+            if let ThreadItem::CommandExecution { status, .. } = &mut one.item {
+                *status = CommandExecutionStatus::Declined;
+            }
+            one.completed_at_ms = now;
+            let ended = ItemCompletedNotification {
+                item: one,
+                thread_id: self.thread.clone(),
+                turn_id: turn.to_owned(),
+                completed_at_ms: now,
+            };
+            let ended = ServerNotification::ItemCompleted(ended);
+            self.pending.push((Audience::Newer, ended));
+        }
     }
 
     /// Pushes a notification about an item. Clients of 0.117 know the items around a review by the id of its turn.
@@ -89,6 +116,7 @@ impl Consumer for Notifications {
     }
 
     fn turn_completed(&mut self, turn: &FoldedTurn) {
+        self.end_waiting(&turn.id, turn.completed_at.map(|seconds| seconds * 1000));
         let checkpoint_id = self.checkpoint.take();
         let usage = self.usage.take();
         self.push(ServerNotification::TurnCompleted(
@@ -123,17 +151,40 @@ impl Consumer for Notifications {
             completed_at_ms: None,
         };
         let thread_id = self.thread.clone();
-        self.push_item(turn, item, |item| {
+        let started = |item| {
             ServerNotification::ItemStarted(ItemStartedNotification {
                 item,
                 thread_id: thread_id.clone(),
                 turn_id: turn.to_owned(),
                 started_at_ms: now,
             })
-        });
+        };
+        if self.has_waited(id_of(&item.item)) {
+            self.pending.push((Audience::Older, started(item)));
+        } else {
+            self.push_item(turn, item, started);
+        }
+    }
+
+    fn command_asked(&mut self, turn: &str, item: ThreadItem, now: Option<i64>) {
+        let item = TimedItem {
+            item,
+            started_at_ms: now,
+            completed_at_ms: None,
+        };
+        self.waiting.push(item.clone());
+        let asked = ItemStartedNotification {
+            item,
+            thread_id: self.thread.clone(),
+            turn_id: turn.to_owned(),
+            started_at_ms: now,
+        };
+        let asked = ServerNotification::ItemStarted(asked);
+        self.pending.push((Audience::Newer, asked));
     }
 
     fn item_completed(&mut self, turn: &str, item: &TimedItem, now: Option<i64>) {
+        self.has_waited(id_of(&item.item));
         let thread_id = self.thread.clone();
         self.push_item(turn, item.clone(), |item| {
             ServerNotification::ItemCompleted(ItemCompletedNotification {
