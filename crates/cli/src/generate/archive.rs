@@ -10,10 +10,10 @@ static ARCHIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/schema.archive
 macro_rules! surfaces {
     ($kind:literal) => {
         Surfaces {
-            stable: Folder(concat!($kind, "/stable")),
-            experimental: Folder(concat!($kind, "/experimental")),
-            older_stable: Folder(concat!($kind, "/stable-0.117")),
-            older_experimental: Folder(concat!($kind, "/experimental-0.117")),
+            stable: PackedFolder(concat!($kind, "/stable")),
+            experimental: PackedFolder(concat!($kind, "/experimental")),
+            older_stable: PackedFolder(concat!($kind, "/stable-0.117")),
+            older_experimental: PackedFolder(concat!($kind, "/experimental-0.117")),
         }
     };
 }
@@ -24,15 +24,15 @@ pub(crate) const OPENRPC: Surfaces = surfaces!("openrpc");
 
 /// The files of one kind: for clients that do not opt into experimental parts, and for those that do.
 pub(crate) struct Surfaces {
-    pub(super) stable: Folder,
-    pub(super) experimental: Folder,
+    pub(super) stable: PackedFolder,
+    pub(super) experimental: PackedFolder,
     /// The same without what is newer than 0.117.
-    pub(super) older_stable: Folder,
-    pub(super) older_experimental: Folder,
+    pub(super) older_stable: PackedFolder,
+    pub(super) older_experimental: PackedFolder,
 }
 
 /// A folder of the archive.
-pub(super) struct Folder(&'static str);
+pub(super) struct PackedFolder(&'static str);
 
 #[derive(Deserialize)]
 struct Table<'a> {
@@ -49,7 +49,7 @@ struct PackedFile<'a> {
     pieces: Vec<usize>,
 }
 
-impl Folder {
+impl PackedFolder {
     /// Calls `visit` with the relative path and the content of each file.
     pub(super) fn for_each_file(
         &self,
