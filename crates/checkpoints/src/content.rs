@@ -6,6 +6,7 @@ use codex_git::ObjectId;
 use parking_lot::Mutex;
 
 use crate::blobs::PutError;
+use crate::copy_file::FileCopy;
 use crate::observe::reason_of;
 use crate::state::{ContentHash, NotKeptReason};
 use crate::store::CheckpointStore;
@@ -18,7 +19,12 @@ const MAX_COMPARED_BYTES: u64 = 512 * 1024 * 1024;
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
     Stored(ContentHash),
-    Tracked { repository: usize, object: ObjectId },
+    /// Stored only once the file has changed.
+    Copied(FileCopy),
+    Tracked {
+        repository: usize,
+        object: ObjectId,
+    },
     Link(PathBuf),
     NotKept(NotKeptReason),
 }

@@ -6,12 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::content::{Content, CopyBudget, stored};
+use crate::copy_file::CopyFile;
 use crate::fs_node::{EntryKind, FsNode};
 use crate::known_repository::{KnownRepository, innermost, is_object};
 use crate::observe::node_at;
 use crate::state::NotKeptReason;
 use crate::store::CheckpointStore;
 use crate::walk::{Entry, Tree};
+
+/// Larger files are stored at once.
+const MAX_COPY_BYTES: u64 = 1024 * 1024;
 
 /// Fewer files are copied by one thread.
 const MIN_SHARED: usize = 64;
@@ -22,9 +26,10 @@ pub(crate) struct Candidate<'a> {
     pub(crate) entry: &'a Entry,
 }
 
-/// Copies files into a store.
+/// Copies files before a command runs.
 pub(crate) struct Copier<'a> {
     pub(crate) repositories: &'a [KnownRepository],
+    pub(crate) copies: &'a CopyFile,
     pub(crate) store: &'a CheckpointStore,
 }
 
@@ -105,7 +110,34 @@ impl Copier<'_> {
                 Err(_) => return Content::NotKept(NotKeptReason::Unreadable),
             }
         }
-        copied(&mut file, size, budget, self.store)
+        self.copied(&mut file, size, budget)
+    }
+
+    /// Copies a file, if the limits allow it. A large one is stored.
+    fn copied(&self, file: &mut File, size: u64, budget: &CopyBudget) -> Content {
+        if let Some(reason) = over_limits(size, budget, self.store) {
+            return Content::NotKept(reason);
+        }
+        let copy = if size <= MAX_COPY_BYTES {
+            self.copy(file, size)
+        } else {
+            Ok(None)
+        };
+        match copy {
+            Ok(Some(content)) => content,
+            Ok(None) => store_file(file, self.store),
+            Err(_) => Content::NotKept(NotKeptReason::Unreadable),
+        }
+    }
+
+    /// None if there is no room for the copy.
+    fn copy(&self, file: &mut File, size: u64) -> io::Result<Option<Content>> {
+        let copy = match read(file, size)? {
+            Some(bytes) => self.copies.add(&bytes)?,
+            None => None,
+        };
+        file.rewind()?;
+        Ok(copy.map(Content::Copied))
     }
 }
 
@@ -125,13 +157,22 @@ pub(crate) fn copied(
     budget: &CopyBudget,
     store: &CheckpointStore,
 ) -> Content {
+    match over_limits(size, budget, store) {
+        Some(reason) => Content::NotKept(reason),
+        None => store_file(file, store),
+    }
+}
+
+/// Why a file of this size is not copied; if it is, the budget is reduced.
+fn over_limits(size: u64, budget: &CopyBudget, store: &CheckpointStore) -> Option<NotKeptReason> {
+    if size > store.limits().max_file_bytes {
+        return Some(NotKeptReason::TooLarge);
+    }
+    (!budget.take(size)).then_some(NotKeptReason::Limit)
+}
+
+fn store_file(file: &mut File, store: &CheckpointStore) -> Content {
     let limit = store.limits().max_file_bytes;
-    if size > limit {
-        return Content::NotKept(NotKeptReason::TooLarge);
-    }
-    if !budget.take(size) {
-        return Content::NotKept(NotKeptReason::Limit);
-    }
     stored(store.blobs.put_file(file, limit).map(|(hash, _)| hash))
 }
 

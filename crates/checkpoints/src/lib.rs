@@ -20,6 +20,7 @@ mod anchored_path;
 mod anchored_path;
 mod blobs;
 mod content;
+mod copy_file;
 mod copying;
 mod diff;
 mod error;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use codex_git::ObjectId;
 
 use crate::content::{Content, CopyBudget};
+use crate::copy_file::{CopyFile, FileCopy};
 use crate::copying::{Candidate, Copier, copied, open_regular, read};
 use crate::fs_node::{EntryKind, FileFacts, FsNode};
 use crate::known_repository::{KnownRepository, innermost, is_object};
@@ -30,6 +31,7 @@ pub(crate) struct WatchedFolder {
     root: PathBuf,
     tree: Tree,
     contents: HashMap<PathBuf, Content>,
+    copies: CopyFile,
     repositories: Vec<KnownRepository>,
 }
 
@@ -66,11 +68,13 @@ impl WatchedFolder {
             root: root.to_owned(),
             tree: walk_root(root, store)?,
             contents: HashMap::new(),
+            copies: CopyFile::new(store.blobs.scratch(), 2 * store.limits().max_copied_bytes),
             repositories: Vec::new(),
         };
         watched.find_repositories(store);
         let copier = Copier {
             repositories: &watched.repositories,
+            copies: &watched.copies,
             store,
         };
         let contents = copier.copies(copier.candidates(&watched.tree));
@@ -128,6 +132,7 @@ impl WatchedFolder {
         });
         let copier = Copier {
             repositories: &self.repositories,
+            copies: &self.copies,
             store,
         };
         let contents = copier.copies(candidates.collect());
@@ -312,7 +317,7 @@ impl WatchedFolder {
         let Some(known) = self.contents.get(path) else {
             return true;
         };
-        if !matches!(known, Content::Stored(_) | Content::Tracked { .. }) {
+        if matches!(known, Content::Link(_) | Content::NotKept(_)) {
             return true;
         }
         let Ok((mut file, size)) = open_regular(path) else {
@@ -323,7 +328,9 @@ impl WatchedFolder {
         }
         match (known, read(&mut file, size)) {
             (_, Ok(None)) => false,
-            (Content::Stored(hash), Ok(Some(bytes))) => ContentHash::of(&bytes) == *hash,
+            (Content::Stored(hash) | Content::Copied(FileCopy { hash, .. }), Ok(Some(bytes))) => {
+                ContentHash::of(&bytes) == *hash
+            }
             (Content::Tracked { object, .. }, Ok(Some(bytes))) => is_object(&bytes, *object),
             _ => true,
         }
@@ -333,7 +340,7 @@ impl WatchedFolder {
     fn befores(&self, differences: &[Difference], store: &CheckpointStore) -> Vec<FileState> {
         let known: Vec<Before> = differences
             .iter()
-            .map(|difference| self.before(difference))
+            .map(|difference| self.before(difference, store))
             .collect();
         let mut by_repository: BTreeMap<usize, Vec<(usize, ObjectId, FileFacts)>> = BTreeMap::new();
         let mut states = Vec::with_capacity(known.len());
@@ -376,7 +383,7 @@ impl WatchedFolder {
         states
     }
 
-    fn before(&self, difference: &Difference) -> Before {
+    fn before(&self, difference: &Difference, store: &CheckpointStore) -> Before {
         let Some(old) = &difference.old else {
             return Before::Known(FileState::Missing);
         };
@@ -393,6 +400,12 @@ impl WatchedFolder {
             }
             (EntryKind::File, Some(Content::Stored(hash))) => {
                 Before::Known(file_state(*hash, &facts))
+            }
+            (EntryKind::File, Some(Content::Copied(copy))) => {
+                Before::Known(match self.store_copy(*copy, store) {
+                    Ok(hash) => file_state(hash, &facts),
+                    Err(reason) => not_kept(&facts, reason),
+                })
             }
             (EntryKind::File, Some(Content::NotKept(reason))) => {
                 Before::Known(not_kept(&facts, *reason))
@@ -420,6 +433,18 @@ impl WatchedFolder {
                 }
             }
         }
+    }
+
+    fn store_copy(
+        &self,
+        copy: FileCopy,
+        store: &CheckpointStore,
+    ) -> Result<ContentHash, NotKeptReason> {
+        let bytes = self
+            .copies
+            .read(copy)
+            .map_err(|_| NotKeptReason::Unreadable)?;
+        store.blobs.put(&bytes).map_err(|error| reason_of(&error))
     }
 
     /// Whether a file was changed in place that has names which are not watched.
@@ -470,7 +495,9 @@ impl WatchedFolder {
                         target: target.clone(),
                     },
                     Content::NotKept(reason) => not_kept(&new.facts, *reason),
-                    Content::Tracked { .. } => not_kept(&new.facts, NotKeptReason::Limit),
+                    Content::Copied(_) | Content::Tracked { .. } => {
+                        not_kept(&new.facts, NotKeptReason::Limit)
+                    }
                 };
                 self.contents.insert(path.clone(), content);
                 state
