@@ -65,6 +65,7 @@ mod turns;
 mod windows;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use codex_protocol::ThreadId;
 use codex_rollout::RolloutLoadError;
@@ -120,8 +121,13 @@ pub(crate) async fn blocking<T: Send + 'static>(
 }
 
 /// Reads the file of a thread.
-pub(crate) async fn load(path: PathBuf, ids: ItemIds) -> Result<(PathBuf, StoredHistory), Failure> {
-    blocking(move || match read_history(&path, ids) {
+pub(crate) async fn load(
+    server: &Arc<AppServer>,
+    path: PathBuf,
+    ids: ItemIds,
+) -> Result<(PathBuf, StoredHistory), Failure> {
+    let server = Arc::clone(server);
+    blocking(move || match read_history(&path, ids, server.outlines()) {
         Ok(history) => Ok((path, history)),
         Err(error) => Err(unreadable(&path, &error)),
     })

@@ -559,7 +559,14 @@ async fn source(
             }
             _ => None,
         };
-        let read = read_to_load(&path, shown, ids, end, selection.as_ref());
+        let read = read_to_load(
+            &path,
+            shown,
+            ids,
+            end,
+            selection.as_ref(),
+            server.outlines(),
+        );
         let (history, stored) = read.map_err(|error| unreadable(&path, &error))?;
         Ok(LoadSource {
             path,

@@ -105,7 +105,7 @@ async fn thread(
             if !params.include_turns {
                 return Ok((thread, None));
             }
-            let (_, history) = load(path, ids).await?;
+            let (_, history) = load(server, path, ids).await?;
             thread.model = history.model.or(thread.model);
             let running = live.and_then(|live| live.running);
             Ok((thread, Some(history.turns.with_running(running))))

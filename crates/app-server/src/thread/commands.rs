@@ -409,7 +409,7 @@ impl Actor {
         let _ = self.thread.flush().await;
         let path = self.facts.path.clone().filter(|path| path.exists());
         let path = path.ok_or_else(missing)?;
-        crate::handlers::load(path, ids).await
+        crate::handlers::load(&self.server, path, ids).await
     }
 
     /// Subscribes a client that resumes the loaded thread.

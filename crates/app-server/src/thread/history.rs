@@ -12,6 +12,7 @@ use codex_rollout::{LineSelection, RolloutLoadError, ScannedLine, scan};
 use codex_thread_store::preview_of;
 use serde::Deserialize;
 
+use super::outline::{OutlineBuilder, Outlines};
 use crate::projection::{Fold, ItemIds, PackTurns, Turns, preview_of_message};
 
 /// A stored thread.
@@ -55,13 +56,18 @@ impl TurnsShown {
 ///
 /// # Errors
 /// The file cannot be read or has no thread id.
-pub(crate) fn read_history(path: &Path, ids: ItemIds) -> Result<StoredHistory, RolloutLoadError> {
+pub(crate) fn read_history(
+    path: &Path,
+    ids: ItemIds,
+    outlines: &Outlines,
+) -> Result<StoredHistory, RolloutLoadError> {
     let mut reader = HistoryReader::new(TurnsShown::WithTurns, ids);
+    reader.outline = OutlineBuilder::new(path);
     scan(path, |line| {
         reader.take(line);
         ControlFlow::Continue(())
     })?;
-    reader.finish()
+    reader.finish(outlines)
 }
 
 /// Reads the file of a thread that is about to be loaded, up to `end` or the selected lines if given: the data for
@@ -75,16 +81,22 @@ pub(crate) fn read_to_load(
     ids: ItemIds,
     end: Option<u64>,
     selection: Option<&LineSelection>,
+    outlines: &Outlines,
 ) -> Result<(StoredHistory, StoredThread), RolloutLoadError> {
     let mut reader = HistoryReader::new(shown, ids);
+    if shown == TurnsShown::WithTurns && end.is_none() && selection.is_none() {
+        reader.outline = OutlineBuilder::new(path);
+    }
     let stored = StoredThread::read(path, end, selection, |line| reader.take(line))?;
-    Ok((reader.finish()?, stored))
+    Ok((reader.finish(outlines)?, stored))
 }
 
 #[derive(Debug)]
 struct HistoryReader {
     shown: TurnsShown,
     fold: Fold<PackTurns>,
+    /// The outline that the lines make too, if all of them are read.
+    outline: Option<OutlineBuilder>,
     meta: Option<SessionMeta>,
     preview: Option<String>,
     /// The newest turn settings, not parsed yet.
@@ -102,7 +114,8 @@ impl HistoryReader {
     fn new(shown: TurnsShown, ids: ItemIds) -> Self {
         Self {
             shown,
-            fold: Fold::new(PackTurns).with_ids(ids),
+            fold: Fold::new(PackTurns::default()).with_ids(ids),
+            outline: None,
             meta: None,
             preview: None,
             settings: Vec::new(),
@@ -114,6 +127,9 @@ impl HistoryReader {
     }
 
     fn take(&mut self, line: ScannedLine<'_>) {
+        if let Some(outline) = &mut self.outline {
+            outline.take(line);
+        }
         let Some((kind, payload)) = line.kind() else {
             return;
         };
@@ -149,6 +165,7 @@ impl HistoryReader {
         if !counts {
             return;
         }
+        let offset = line.offset();
         let Some(line) = line.read() else {
             return;
         };
@@ -157,15 +174,19 @@ impl HistoryReader {
             item => {
                 if self.preview.is_none() {
                     self.preview = preview(&item);
+                    if let (Some(outline), Some(_)) = (&mut self.outline, &self.preview) {
+                        outline.set_preview(offset);
+                    }
                 }
                 if self.shown == TurnsShown::WithTurns {
-                    self.fold.apply_stored(milliseconds(&line.timestamp), &item);
+                    let now = milliseconds(&line.timestamp);
+                    self.fold.apply_stored_at(offset, now, &item);
                 }
             }
         }
     }
 
-    fn finish(self) -> Result<StoredHistory, RolloutLoadError> {
+    fn finish(self, outlines: &Outlines) -> Result<StoredHistory, RolloutLoadError> {
         let settings = self.settings();
         let usage = self.usage();
         let limits = settings.as_ref().and_then(|settings| settings.limits);
@@ -176,10 +197,14 @@ impl HistoryReader {
             Some(newest) => (Some(newest.model.clone()), newest.reasoning_effort.clone()),
             None => settings.map_or((None, None), of_turn),
         };
+        let (turns, ranges) = self.fold.into_turns_and_ranges();
+        if let (Some(outline), Some(ranges)) = (self.outline, ranges) {
+            outlines.add(outline.finish(ranges));
+        }
         Ok(StoredHistory {
             meta: self.meta.ok_or(RolloutLoadError::NoMeta)?,
             preview: self.preview.unwrap_or_default(),
-            turns: self.fold.into_turns(),
+            turns,
             model,
             effort,
             limits,

@@ -16,10 +16,12 @@ use codex_rollout::{LineSelection, RolloutChain, ScannedLine, scan_segment};
 use super::history::{makes_turns, milliseconds, preview};
 use crate::projection::{ByteRanges, FilePart, Fold, ItemIds, TurnRanges, Turns};
 
+mod builder;
 mod folder;
 mod kept;
 mod version;
 
+pub(crate) use builder::OutlineBuilder;
 pub(crate) use kept::Outlines;
 use version::FileVersion;
 
@@ -48,15 +50,7 @@ pub(crate) struct Outline {
 impl Outline {
     /// Reads an open thread.
     fn read(path: &Path, version: FileVersion, chain: &RolloutChain) -> io::Result<Self> {
-        let empty = || Self {
-            file: path.to_owned(),
-            version,
-            length: 0,
-            last_line: 0,
-            ranges: TurnRanges::default(),
-            needed: NeededLines::default(),
-            preview: None,
-        };
+        let empty = || Self::empty(path, version);
         let fold = Fold::new(ByteRanges::default());
         if let Some(outline) = empty().scan(chain, (0, fold), TurnsInMemory::Last)? {
             return Ok(outline);
@@ -64,6 +58,18 @@ impl Outline {
         let fold = Fold::new(ByteRanges::default());
         let outline = empty().scan(chain, (0, fold), TurnsInMemory::All)?;
         outline.ok_or_else(|| io::Error::other("the turns of the thread cannot be found"))
+    }
+
+    fn empty(path: &Path, version: FileVersion) -> Self {
+        Self {
+            file: path.to_owned(),
+            version,
+            length: 0,
+            last_line: 0,
+            ranges: TurnRanges::default(),
+            needed: NeededLines::default(),
+            preview: None,
+        }
     }
 
     /// Continues with the lines that were added to the file. None if they concern older turns.

@@ -158,6 +158,20 @@ pub(crate) struct ByteRanges {
     is_incomplete: bool,
 }
 
+impl ByteRanges {
+    /// The next line, and the counts of the fold before it.
+    pub(super) fn go_to(&mut self, offset: u64, counters: Counters) {
+        self.here = FoldPosition { offset, counters };
+    }
+
+    /// The ranges; none if turns were missing.
+    pub(super) fn finish(mut self) -> Option<TurnRanges> {
+        self.ranges.late.sort_unstable_by_key(|line| line.offset);
+        self.ranges.late.dedup();
+        (!self.is_incomplete).then_some(self.ranges)
+    }
+}
+
 impl Consumer for ByteRanges {
     fn turn_added(&mut self, turn: &FoldedTurn) {
         self.ranges.turns.push(TurnRange {
@@ -227,10 +241,7 @@ impl Fold<ByteRanges> {
 
     /// Applies a line of a stored thread, written at `now` and found at `offset`.
     pub(crate) fn apply_stored_at(&mut self, offset: u64, now: Option<i64>, line: &RolloutItem) {
-        self.consumer.here = FoldPosition {
-            offset,
-            counters: self.counters,
-        };
+        self.consumer.go_to(offset, self.counters);
         self.apply_stored(now, line);
     }
 
@@ -249,10 +260,7 @@ impl Fold<ByteRanges> {
     /// The ranges of the turns that [`into_turns`](Self::into_turns) would return; none if turns were missing.
     pub(crate) fn into_ranges(mut self) -> Option<TurnRanges> {
         self.close_open_turn();
-        let mut ranges = self.consumer.ranges;
-        ranges.late.sort_unstable_by_key(|line| line.offset);
-        ranges.late.dedup();
-        (!self.consumer.is_incomplete).then_some(ranges)
+        self.consumer.finish()
     }
 }
 

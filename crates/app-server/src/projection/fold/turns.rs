@@ -5,21 +5,63 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use codex_app_server_protocol::v2::{Turn, TurnItemsView, TurnStatus};
+use codex_protocol::RolloutItem;
 
+use super::byte_ranges::{ByteRanges, TurnRanges};
 use super::consumer::Consumer;
+use super::state::{Fold, ItemIds};
 use super::turn::FoldedTurn;
 use crate::gap::{Gap, Template};
 use crate::message::EncodedMessage;
 
-/// Converts each turn to JSON when the next one begins. For readers of whole threads.
-#[derive(Debug)]
-pub(crate) struct PackTurns;
+/// Converts each turn to JSON when the next one begins, and records its bytes. For readers of whole threads.
+#[derive(Debug, Default)]
+pub(crate) struct PackTurns {
+    pub(super) ranges: ByteRanges,
+    /// Whether turns were removed, after which numbers depend on how items are identified.
+    pub(super) is_cut: bool,
+}
 
 impl Consumer for PackTurns {
+    fn turn_added(&mut self, turn: &FoldedTurn) {
+        self.ranges.turn_added(turn);
+    }
+
     fn turn_left(&mut self, turn: &mut FoldedTurn) {
+        self.ranges.turn_left(turn);
         if !turn.is_open {
             turn.pack();
         }
+    }
+
+    fn turn_changed(&mut self, position: usize) {
+        self.ranges.turn_changed(position);
+    }
+
+    fn turns_cut(&mut self, length: usize) {
+        self.ranges.turns_cut(length);
+        self.is_cut = true;
+    }
+
+    fn review_announced(&mut self) {
+        self.ranges.review_announced();
+    }
+}
+
+impl Fold<PackTurns> {
+    /// Applies a line of a stored thread, written at `now` and found at `offset`.
+    pub(crate) fn apply_stored_at(&mut self, offset: u64, now: Option<i64>, line: &RolloutItem) {
+        self.consumer.ranges.go_to(offset, self.counters);
+        self.apply_stored(now, line);
+    }
+
+    /// The turns, and their ranges. No ranges if these differ from those that [`ByteRanges`] records.
+    pub(crate) fn into_turns_and_ranges(mut self) -> (Turns, Option<TurnRanges>) {
+        self.close_open_turn();
+        let consumer = std::mem::take(&mut self.consumer);
+        let is_same = self.ids == ItemIds::Numbered || !consumer.is_cut;
+        let ranges = is_same.then(|| consumer.ranges.finish()).flatten();
+        (Turns::new(self.turns), ranges)
     }
 }
 

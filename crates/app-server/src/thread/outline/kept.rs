@@ -68,12 +68,30 @@ impl Outlines {
                 stored: 0,
             },
         };
-        self.store(&mut kept);
         let outline = Arc::clone(&kept.outline);
+        self.store(&mut kept);
+        self.keep(kept);
+        Ok(outline)
+    }
+
+    /// Adds an outline that was made while its file was read.
+    pub(crate) fn add(&self, outline: Option<Outline>) {
+        let Some(outline) = outline else {
+            return;
+        };
+        let known = self.take(&outline.file);
+        let mut kept = KeptOutline {
+            stored: known.map_or(0, |known| known.stored),
+            outline: Arc::new(outline),
+        };
+        self.store(&mut kept);
+        self.keep(kept);
+    }
+
+    fn keep(&self, kept: KeptOutline) {
         let mut all = self.kept.lock();
         all.truncate(KEPT - 1);
         all.push_front(kept);
-        Ok(outline)
     }
 
     fn take(&self, path: &Path) -> Option<KeptOutline> {

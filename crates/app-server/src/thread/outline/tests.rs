@@ -168,13 +168,18 @@ proptest! {
         size in 1_usize..5,
     ) {
         let file = file(&lines);
-        let all = read_history(file.path(), ItemIds::Numbered).unwrap().turns;
+        let made_beside = Outlines::default();
+        let all = read_history(file.path(), ItemIds::Numbered, &made_beside).unwrap().turns;
         let written = all.put_into(Bytes::from_static(b"{\"turns\":[]}"));
         let all = all.into_vec();
         let expected = serde_json::to_string(&json!({"turns": all})).unwrap();
         prop_assert_eq!(written.parts().concat(), expected.into_bytes());
         let outlines = Outlines::default();
         let outline = outlines.get(file.path()).unwrap();
+        let beside = made_beside.get(file.path()).unwrap();
+        prop_assert_eq!(&outline.ranges, &beside.ranges);
+        prop_assert_eq!(&outline.needed, &beside.needed);
+        prop_assert_eq!((outline.preview, outline.last_line), (beside.preview, beside.last_line));
         let ids: Vec<&str> = all.iter().map(|turn| turn.id.as_str()).collect();
         prop_assert_eq!(outline.ids().collect::<Vec<_>>(), ids);
         for begin in 0..all.len() {
