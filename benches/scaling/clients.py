@@ -71,14 +71,19 @@ def free_port():
         return held.getsockname()[1]
 
 
-async def run_clients(server, port, count):
-    """Yields the figures of connecting and of a turn of each."""
+# What every client is told of the threads of all others: with as many threads as clients, that is the square of them.
+TOLD_TO_ALL = ["thread/started", "thread/status/changed"]
+
+
+async def run_clients(server, port, count, opted_out):
+    """The figures of connecting and of a turn of each."""
     clients = [WebsocketClient() for _ in range(count)]
 
     async def connect(client):
         await client.connect(port)
         await client.call("initialize", {"clientInfo": {"name": "scale", "version": "1"},
-                                         "capabilities": {"experimentalApi": True}})
+                                         "capabilities": {"experimentalApi": True,
+                                                          "optOutNotificationMethods": opted_out}})
         client.send({"method": "initialized"})
 
     own = time.process_time()
@@ -88,30 +93,39 @@ async def run_clients(server, port, count):
     with Step(server) as turns:
         await asyncio.gather(*(client.turn(server.home) for client in clients))
     own = time.process_time() - own
+    for client in clients:
+        client.writer.close()
     return connected, idle, turns, own
 
 
 def websocket_clients(context, count):
     """This many clients at once, each with a thread and a turn."""
-    port, home = free_port(), context.new_home()
-    server = Process(context.binary, home, ("app-server", "--listen", f"ws://127.0.0.1:{port}"), piped=False)
-    try:
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port)).close()
-                break
-            except ConnectionRefusedError:
-                if server.child.poll() is not None:
-                    raise RuntimeError("the server ended") from None
-                time.sleep(0.01)
-        connected, idle, turns, own = asyncio.run(run_clients(server, port, count))
-        yield "all connected", connected.figures()
-        yield "memory then", f"{idle:,.0f} MiB"
-        yield "a thread and a turn of each", turns.figures()
-        yield "processor time of the clients themselves", milliseconds(own)
-    finally:
-        server.child.terminate()
-        server.child.wait(60)
+    for opted_out in (TOLD_TO_ALL, []):
+        port, home = free_port(), context.new_home()
+        server = Process(context.binary, home, ("app-server", "--listen", f"ws://127.0.0.1:{port}"), piped=False)
+        try:
+            await_listener(server, port)
+            connected, idle, turns, own = asyncio.run(run_clients(server, port, count, opted_out))
+        finally:
+            server.child.terminate()
+            server.child.wait(60)
+        if opted_out:
+            yield "all connected", connected.figures()
+            yield "memory then", f"{idle:,.0f} MiB"
+        told = "not told of others" if opted_out else "told of all others"
+        yield f"a thread and a turn of each, {told}", turns.figures()
+        yield f"processor time of the clients themselves, {told}", milliseconds(own)
+
+
+def await_listener(server, port):
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+            return
+        except ConnectionRefusedError:
+            if server.child.poll() is not None:
+                raise RuntimeError("the server ended") from None
+            time.sleep(0.01)
 
 
 def loaded_threads(context, count):

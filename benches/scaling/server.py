@@ -13,7 +13,7 @@ def write_config(home, port):
     os.makedirs(home, exist_ok=True)
     with open(os.path.join(home, "config.toml"), "w") as f:
         f.write('model = "mock-model"\nmodel_provider = "mock"\napproval_policy = "never"\n'
-                'sandbox_mode = "danger-full-access"\n[model_providers.mock]\nname = "Mock"\n'
+                'sandbox_mode = "danger-full-access"\n[features]\nunified_exec = false\n[model_providers.mock]\nname = "Mock"\n'
                 f'base_url = "http://127.0.0.1:{port}/v1"\nwire_api = "responses"\n')
 
 

@@ -3,8 +3,6 @@
 //! The message is encoded with an empty member. The large value is then inserted there: bytes as base64, or a list
 //! that is JSON already.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 
 /// The empty member of a message.
@@ -78,12 +76,7 @@ pub(crate) struct LineBuilder {
 impl LineBuilder {
     /// Adds bytes as base64. Only the last call may add a number of bytes that is not divisible by three.
     pub(crate) fn push_base64(&mut self, bytes: &[u8]) {
-        let start = self.line.len();
-        self.line.resize(start + bytes.len().div_ceil(3) * 4, b'=');
-        // The space was reserved above.
-        if let Err(error) = STANDARD.encode_slice(bytes, &mut self.line[start..]) {
-            tracing::error!(%error, "bytes could not be written as base64");
-        }
+        base64_simd::STANDARD.encode_append(bytes, &mut self.line);
     }
 
     pub(crate) fn finish(mut self) -> Bytes {
@@ -95,6 +88,9 @@ impl LineBuilder {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+
     use super::*;
 
     #[test]

@@ -131,14 +131,23 @@ pub(super) async fn write_file(
 ) -> Result<FsWriteFileResponse, Failure> {
     let written = blocking(move || {
         let path = absolute(&params.path)?;
-        let bytes = STANDARD.decode(params.data_base64).map_err(|error| {
-            let message = format!("fs/writeFile requires valid base64 dataBase64: {error}");
-            Failure::invalid(message)
-        })?;
+        let bytes = base64_simd::STANDARD.decode_to_vec(&params.data_base64);
+        let bytes = bytes.map_err(|_| invalid_base64(&params.data_base64))?;
         files::write(&path, &bytes).map_err(failure)?;
         Ok(FsWriteFileResponse {})
     });
     written.await
+}
+
+/// Decodes again for the place of the error.
+fn invalid_base64(data: &str) -> Failure {
+    let reason = match STANDARD.decode(data) {
+        Ok(_) => "the text is not in its shortest form".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    Failure::invalid(format!(
+        "fs/writeFile requires valid base64 dataBase64: {reason}"
+    ))
 }
 
 pub(super) async fn create_directory(
