@@ -18,6 +18,7 @@ mod restore;
 mod revert;
 mod review;
 mod status;
+mod stored_lines;
 mod turn_end;
 
 use std::collections::HashMap;
@@ -39,7 +40,8 @@ pub(crate) use actor::Actor;
 pub(crate) use continued::ContinuableTurn;
 pub(crate) use facts::{ThreadFacts, stored_thread};
 pub(crate) use history::{StoredHistory, TurnsShown, read_history, read_to_load};
-pub(crate) use outline::{Outline, Outlines};
+pub(crate) use outline::Outline;
+pub(crate) use outline::kept::Outlines;
 
 /// The limit of queued requests per thread.
 const MAILBOX: usize = 128;

@@ -13,16 +13,14 @@ use codex_core::NeededLines;
 use codex_protocol::{AgentMessageEvent, EventMsg, RolloutItem, UserMessageEvent};
 use codex_rollout::{LineSelection, RolloutChain, ScannedLine, scan_segment};
 
-use super::history::{makes_turns, milliseconds, preview};
+use super::stored_lines::{makes_turns, milliseconds, preview};
 use crate::projection::{ByteRanges, FilePart, Fold, ItemIds, TurnRanges, Turns};
 
-mod builder;
+pub(super) mod builder;
 mod folder;
-mod kept;
+pub(super) mod kept;
 mod version;
 
-pub(crate) use builder::OutlineBuilder;
-pub(crate) use kept::Outlines;
 use version::FileVersion;
 
 /// An event names its turn within this number of bytes.
