@@ -12,15 +12,17 @@ const MAX_METAS: usize = 64;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NeededLines {
     metas: Vec<u64>,
-    /// The latest settings of a turn.
+    /// The latest settings of a turn, and the latest change of settings without a turn.
     settings: Option<u64>,
+    changed_settings: Option<u64>,
     /// The latest token count, and the latest that is not empty.
     count: Option<u64>,
     usage: Option<u64>,
     /// The latest compaction that has the history after it.
     compaction: Option<u64>,
-    /// The start of the last turn.
+    /// The start of the last turn, and the latest interrupt.
     turn: Option<u64>,
+    interrupt: Option<u64>,
 }
 
 impl NeededLines {
@@ -44,7 +46,9 @@ impl NeededLines {
                     self.usage = here;
                 }
             }
+            ("event_msg", Some("thread_settings_applied")) => self.changed_settings = here,
             ("event_msg", Some("task_started" | "turn_started")) => self.turn = here,
+            ("event_msg", Some("turn_aborted")) => self.interrupt = here,
             ("compacted", _) if replaces_history(line) => self.compaction = here,
             _ => {}
         }
@@ -57,7 +61,13 @@ impl NeededLines {
             return None;
         }
         let rest = self.compaction?.min(self.turn.unwrap_or(u64::MAX));
-        let single = [self.settings, self.count, self.usage];
+        let single = [
+            self.settings,
+            self.changed_settings,
+            self.count,
+            self.usage,
+            self.interrupt,
+        ];
         let mut lines: Vec<u64> = self.metas.clone();
         lines.extend(single.into_iter().flatten().chain(more));
         lines.retain(|line| *line < rest);

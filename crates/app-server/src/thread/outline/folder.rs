@@ -17,7 +17,7 @@ use crate::projection::{StoredRange, TurnRanges};
 
 const FOLDER: &str = "outlines";
 /// Changed whenever outlines are made in another way.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// The most bytes that are read.
 const MAX_BYTES: u64 = 1024 * 1024 * 1024;
 /// The number of files. The oldest is removed for a new one.

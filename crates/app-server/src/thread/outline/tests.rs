@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use super::folder::OutlineFolder;
 use super::*;
-use crate::thread::{Outlines, read_history};
+use crate::thread::history::SETTINGS_APPLIED;
+use crate::thread::{Outlines, TurnsShown, read_history, read_to_load};
 
 /// A line of a generated file. Turns are identified by number; some ids do not exist.
 #[derive(Clone, Debug)]
@@ -33,6 +34,9 @@ enum StoredLine {
     Exit,
     RollBack(u32),
     Tokens,
+    Context,
+    Settings,
+    Replaced,
     Torn,
 }
 
@@ -60,6 +64,9 @@ fn line() -> impl Strategy<Value = StoredLine> {
         1 => Just(StoredLine::Exit),
         1 => (0_u32..4).prop_map(StoredLine::RollBack),
         1 => Just(StoredLine::Tokens),
+        1 => Just(StoredLine::Context),
+        1 => Just(StoredLine::Settings),
+        1 => Just(StoredLine::Replaced),
         1 => Just(StoredLine::Torn),
     ]
 }
@@ -111,6 +118,18 @@ fn content(line: &StoredLine, number: usize, begun: &mut usize) -> (&'static str
         StoredLine::Exit => json!({"type": "exited_review_mode", "review_output": null}),
         StoredLine::RollBack(turns) => json!({"type": "thread_rolled_back", "num_turns": turns}),
         StoredLine::Tokens | StoredLine::Torn => json!({"type": "token_count", "info": null}),
+        StoredLine::Settings => json!({"type": SETTINGS_APPLIED,
+            "thread_settings": {"model": format!("changed-{number}"), "reasoning_effort": null}}),
+        StoredLine::Context => {
+            let policy = json!({"type": "danger-full-access"});
+            let context = json!({"turn_id": turn(0), "cwd": "/", "approval_policy": "never",
+                "sandbox_policy": policy, "model": format!("model-{number}"), "summary": "auto"});
+            return ("turn_context", context);
+        }
+        StoredLine::Replaced => {
+            let replaced = json!({"message": "m", "replacement_history": []});
+            return ("compacted", replaced);
+        }
         StoredLine::Compacted => return ("compacted", json!({"message": "m"})),
         StoredLine::Thought => {
             let content = json!([{"type": "reasoning_text", "text": "raw"}]);
@@ -192,6 +211,19 @@ proptest! {
 }
 
 proptest! {
+    #[test]
+    fn loading_the_selected_lines_loads_the_same(lines in prop::collection::vec(line(), 0..60)) {
+        let file = file(&lines);
+        let outlines = Outlines::default();
+        let selection = outlines.get(file.path()).unwrap().lines_to_load();
+        let load = |selection| {
+            let (shown, ids) = (TurnsShown::WithoutTurns, ItemIds::Numbered);
+            let loaded = read_to_load(file.path(), shown, ids, None, selection, &outlines);
+            format!("{:?}", loaded.unwrap().0)
+        };
+        prop_assert_eq!(load(selection.as_ref()), load(None));
+    }
+
     #[test]
     fn an_outline_that_is_continued_or_stored_equals_a_new_one(
         lines in prop::collection::vec(line(), 0..60),
