@@ -5,7 +5,7 @@ use std::time::Instant;
 use codex_model_client::Secret;
 use tokio::sync::oneshot;
 
-/// A browser login that waits for the user. Dropping it cancels the login.
+/// A login that waits for the user. Dropping it cancels the login.
 #[derive(Debug)]
 pub(crate) struct PendingLogin {
     pub(crate) id: String,

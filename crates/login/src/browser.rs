@@ -125,7 +125,7 @@ impl Accounts {
         Some(self.set_pending(None)?.released)
     }
 
-    fn set_pending(&self, next: Option<PendingLogin>) -> Option<PendingLogin> {
+    pub(crate) fn set_pending(&self, next: Option<PendingLogin>) -> Option<PendingLogin> {
         let mut pending = self.pending.lock();
         std::mem::replace(&mut pending, next)
     }

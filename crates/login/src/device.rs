@@ -1,10 +1,14 @@
 //! Login with a code that the user types in on another device.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use codex_protocol::ForcedLoginMethod;
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use uuid::Uuid;
 
+use crate::account_state::PendingLogin;
 use crate::accounts::{Accounts, LoginError};
 use crate::browser::exchange;
 
@@ -22,7 +26,45 @@ pub struct DeviceCode {
     pause: Duration,
 }
 
+/// A login that waits until the user has typed in the code.
+#[derive(Debug)]
+pub struct DeviceLogin {
+    pub id: String,
+    pub code: DeviceCode,
+    /// Receives the result of the login. It is closed if the login was cancelled.
+    pub outcome: oneshot::Receiver<Result<(), LoginError>>,
+}
+
 impl Accounts {
+    /// Starts a login. A pending login is cancelled.
+    ///
+    /// # Errors
+    /// As for [`device_code`](Self::device_code).
+    pub async fn start_device_login(self: &Arc<Self>) -> Result<DeviceLogin, LoginError> {
+        let code = self.device_code().await?;
+        if let Some(released) = self.cancel_pending() {
+            let _ = released.await;
+        }
+        let (cancel, cancelled) = oneshot::channel();
+        let (tell, outcome) = oneshot::channel();
+        let (release, released) = oneshot::channel();
+        let id = Uuid::new_v4().to_string();
+        self.set_pending(Some(PendingLogin {
+            id: id.clone(),
+            cancel: Some(cancel),
+            released,
+        }));
+        let (accounts, polled) = (Arc::clone(self), code.clone());
+        tokio::spawn(async move {
+            tokio::select! {
+                ended = accounts.log_in_with_device(&polled) => drop(tell.send(ended)),
+                _ = cancelled => {}
+            }
+            drop(release);
+        });
+        Ok(DeviceLogin { id, code, outcome })
+    }
+
     /// Requests a code.
     ///
     /// # Errors

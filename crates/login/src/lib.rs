@@ -28,7 +28,7 @@ pub use accounts::{Accounts, ExternalTokens, LoginError, TokenRefreshError, Toke
 pub use backend::{RateLimits, RateLimitsError};
 pub use browser::BrowserLogin;
 pub use browser::BrowserLoginError;
-pub use device::DeviceCode;
+pub use device::{DeviceCode, DeviceLogin};
 pub use login::Login;
 pub use requirements::AccountRequirementsError;
 pub use settings::{LoginSettings, StoreKind};

@@ -537,6 +537,27 @@ async fn another_device_logs_in() {
 }
 
 #[tokio::test]
+async fn a_login_with_a_code_runs_until_it_is_granted_or_cancelled() {
+    let test = LoginTest::new().await;
+    let accounts = test.accounts();
+    let code = json!({ "device_auth_id": "d", "user_code": "AB-CD", "interval": "1" });
+    let server = &test.server;
+    let started = || async {
+        let reply = HttpReply::json(200, &code);
+        server.push_for("/api/accounts/deviceauth/usercode", reply);
+        accounts.start_device_login().await.unwrap()
+    };
+    server.push_for("/api/accounts/deviceauth/token", HttpReply::status(418));
+    let failed = started().await.outcome.await.unwrap().unwrap_err();
+    assert_eq!(failed.to_string(), "device auth failed with status 418");
+    server.push_for("/api/accounts/deviceauth/token", HttpReply::silence());
+    let waiting = started().await;
+    assert!(!accounts.cancel_login("another"));
+    assert!(accounts.cancel_login(&waiting.id));
+    assert!(waiting.outcome.await.is_err());
+}
+
+#[tokio::test]
 async fn limits_need_a_chatgpt_login_and_a_backend() {
     let test = LoginTest::new().await;
     let accounts = test.accounts();

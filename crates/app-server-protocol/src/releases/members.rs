@@ -68,6 +68,8 @@ pub(super) const MEMBERS: &[(&str, &[&str])] = &[
         "ListMcpServerStatusParams",
         &["detail", "threadId", "serverName"],
     ),
+    ("LoginAccountParams", &["=chatgptDeviceCode"]),
+    ("LoginAccountResponse", &["=chatgptDeviceCode"]),
     (
         "McpServerOauthLoginCompletedNotification",
         &["loginId", "threadId"],

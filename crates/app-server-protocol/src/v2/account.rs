@@ -56,6 +56,8 @@ pub enum LoginAccountParams {
     },
     /// Browser login whose callback this server receives; it gives up after 10 minutes.
     Chatgpt,
+    /// Login with a code that the user types in on a page, on any device. Newer than 0.117.
+    ChatgptDeviceCode,
     /// Tokens that the host application obtained and renews itself; kept in memory only.
     ChatgptAuthTokens {
         /// JWT sent as bearer token; refused when it cannot be parsed.
@@ -102,6 +104,15 @@ pub enum LoginAccountResponse {
         login_id: String,
         /// Address the client has to open in a browser; the server opens none.
         auth_url: String,
+    },
+    /// The user has to type in a code; `account/login/completed` tells how it ended. Newer than 0.117.
+    ChatgptDeviceCode {
+        /// UUID for cancelling and for recognising the completion.
+        login_id: String,
+        /// The code.
+        user_code: String,
+        /// Address of the page for the code.
+        verification_url: String,
     },
     /// The tokens are in use; `account/login/completed` follows.
     ChatgptAuthTokens,

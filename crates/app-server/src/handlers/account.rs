@@ -67,6 +67,7 @@ pub(super) async fn log_in(
             v2::LoginAccountResponse::ChatgptAuthTokens
         }
         v2::LoginAccountParams::Chatgpt => return log_in_with_browser(server, &connection).await,
+        v2::LoginAccountParams::ChatgptDeviceCode => return log_in_with_code(server).await,
     };
     Ok(EarlyReply::then(response, move || {
         notify_completed(&server, None, &Ok(()));
@@ -92,6 +93,30 @@ async fn log_in_with_browser(
         let outcome = started.outcome.await;
         let outcome = outcome.unwrap_or(Err(BrowserLoginError::NotCompleted));
         let outcome = outcome.map_err(|error| error.to_string());
+        notify_completed(&server, Some(started.id), &outcome);
+        if outcome.is_ok() {
+            notify_updated(&server);
+        }
+    };
+    Ok(EarlyReply::then(response, || drop(tokio::spawn(completed))))
+}
+
+/// Starts a login with a code. Its end is sent as a notification.
+async fn log_in_with_code(
+    server: Arc<AppServer>,
+) -> Result<EarlyReply<method::LoginAccount>, Failure> {
+    let started = server.host().accounts().start_device_login().await;
+    let started = started.map_err(failure)?;
+    let response = v2::LoginAccountResponse::ChatgptDeviceCode {
+        login_id: started.id.clone(),
+        user_code: started.code.user_code,
+        verification_url: started.code.verification_url,
+    };
+    let completed = async move {
+        let outcome = match started.outcome.await {
+            Ok(outcome) => outcome.map_err(|error| error.to_string()),
+            Err(_) => Err(BrowserLoginError::NotCompleted.to_string()),
+        };
         notify_completed(&server, Some(started.id), &outcome);
         if outcome.is_ok() {
             notify_updated(&server);

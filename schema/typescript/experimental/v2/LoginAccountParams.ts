@@ -21,6 +21,12 @@ export type ChatgptLoginAccountParams = {
   useHostedLoginSuccessPage?: boolean;
 };
 
+/** Login with a code that the user types in on a page, on any device. Newer than 0.117. */
+export type ChatgptDeviceCodeLoginAccountParams = {
+  /** Tells which variant this is. */
+  type: "chatgptDeviceCode";
+};
+
 /** Tokens that the host application obtained and renews itself; kept in memory only. */
 export type ChatgptAuthTokensLoginAccountParams = {
   /** Tells which variant this is. */
@@ -31,12 +37,6 @@ export type ChatgptAuthTokensLoginAccountParams = {
   chatgptAccountId: string;
   /** Raw plan name; null takes the token's own claim, and without one the plan is `unknown`. */
   chatgptPlanType?: string | null;
-};
-
-/** Of release 0.169; not used here. */
-export type ChatgptDeviceCodeLoginAccountParams = {
-  /** Of release 0.169; not used here. */
-  type: "chatgptDeviceCode";
 };
 
 /** Of release 0.169; not used here. */
@@ -67,7 +67,7 @@ export type AmazonBedrockAccessKeysLoginAccountParams = {
 export type LoginAccountParams =
   | ApiKeyLoginAccountParams
   | ChatgptLoginAccountParams
-  | ChatgptAuthTokensLoginAccountParams
   | ChatgptDeviceCodeLoginAccountParams
+  | ChatgptAuthTokensLoginAccountParams
   | AmazonBedrockLoginAccountParams
   | AmazonBedrockAccessKeysLoginAccountParams;

@@ -16,22 +16,22 @@ export type ChatgptLoginAccountResponse = {
   authUrl: string;
 };
 
+/** The user has to type in a code; `account/login/completed` tells how it ended. Newer than 0.117. */
+export type ChatgptDeviceCodeLoginAccountResponse = {
+  /** Tells which variant this is. */
+  type: "chatgptDeviceCode";
+  /** UUID for cancelling and for recognising the completion. */
+  loginId: string;
+  /** The code. */
+  userCode: string;
+  /** Address of the page for the code. */
+  verificationUrl: string;
+};
+
 /** The tokens are in use; `account/login/completed` follows. */
 export type ChatgptAuthTokensLoginAccountResponse = {
   /** Tells which variant this is. */
   type: "chatgptAuthTokens";
-};
-
-/** Of release 0.169; not used here. */
-export type ChatgptDeviceCodeLoginAccountResponse = {
-  /** Of release 0.169; not used here. */
-  loginId: string;
-  /** Of release 0.169; not used here. */
-  type: "chatgptDeviceCode";
-  /** Of release 0.169; not used here. */
-  userCode: string;
-  /** Of release 0.169; not used here. */
-  verificationUrl: string;
 };
 
 /** Of release 0.169; not used here. */
@@ -44,6 +44,6 @@ export type AmazonBedrockLoginAccountResponse = {
 export type LoginAccountResponse =
   | ApiKeyLoginAccountResponse
   | ChatgptLoginAccountResponse
-  | ChatgptAuthTokensLoginAccountResponse
   | ChatgptDeviceCodeLoginAccountResponse
+  | ChatgptAuthTokensLoginAccountResponse
   | AmazonBedrockLoginAccountResponse;
