@@ -37,6 +37,10 @@ bench-tracing:
 bench-model-websocket:
     benches/model_websocket.py ${CODEX:-target/release/codex} ${REFERENCE:-}
 
+# Ten minutes of sound in a realtime conversation: the memory of the server must not grow.
+bench-realtime:
+    benches/realtime.py ${CODEX:-target/release/codex}
+
 # The table of the README; CODEX and REFERENCE name the binaries.
 bench-comparison:
     benches/comparison.py ${CODEX:-target/release/codex} ${REFERENCE:?names the codex to compare with}

@@ -6,7 +6,7 @@ use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::setup::{home_with, numbered, scripted_config, server};
+use crate::setup::{PROGRAM, home_with, numbered, scripted_config};
 
 const STARTED: &str = "item/autoApprovalReview/started";
 const COMPLETED: &str = "item/autoApprovalReview/completed";
@@ -21,11 +21,17 @@ struct ReviewTest {
 
 impl ReviewTest {
     async fn new() -> Self {
+        Self::with(&[]).await
+    }
+
+    async fn with(arguments: &[&str]) -> Self {
         let model = ModelServer::start([]).await.unwrap();
         let settings = "approval_policy = \"on-request\"\nsandbox_mode = \"read-only\"\n\
-                        approvals_reviewer = \"guardian_subagent\"";
+                        approvals_reviewer = \"guardian_subagent\"\n\
+                        features = { request_permissions_tool = true }";
         let home = home_with(&scripted_config(&model, settings));
-        let mut server = server(&home).await;
+        let mut server = AppServer::start_with(PROGRAM, home.path(), arguments).unwrap();
+        server.initialize_experimental().await;
         let thread = server.start_thread().await;
         Self {
             model,
@@ -249,4 +255,93 @@ async fn an_interrupt_ends_the_review_with_the_turn() {
     assert_eq!(turn["status"], "interrupted", "{turn}");
     assert_eq!(test.runs(), 0);
     test.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn one_reviewer_answers_several_questions() {
+    let mut test = ReviewTest::new().await;
+    test.push_call();
+    test.push_verdict(10);
+    test.push_command("echo other", true);
+    test.push_verdict(10);
+    test.push_text("done");
+    test.begin().await;
+    let turn = test.server.completed_turn().await;
+    assert_eq!(turn["status"], "completed", "{turn}");
+    assert_eq!(test.runs(), 1);
+    let requests = test.model.requests();
+    let [first, second] = [1, 3].map(|number: usize| requests[number].json());
+    assert_eq!(first["prompt_cache_key"], second["prompt_cache_key"]);
+    let items = |request: &Value| request["input"].as_array().unwrap().len();
+    // The verdict, the reminder and the second question.
+    assert_eq!(items(&second), items(&first) + 3, "{second}");
+    assert!(test.question(3).contains("echo other"));
+    test.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_person_can_allow_what_was_denied() {
+    let mut test = ReviewTest::with(&["--newer-clients"]).await;
+    test.push_call();
+    test.push_verdict(90);
+    test.push_text("then not");
+    test.begin().await;
+    let warning = test.review("guardianWarning").await["message"].take();
+    assert!(warning.as_str().unwrap().contains("denied"), "{warning}");
+    let denied = test.review(COMPLETED).await;
+    test.server.completed_turn().await;
+    let broken = json!({"threadId": test.thread, "event": {"status": "denied"}});
+    let method = "thread/approveGuardianDeniedAction";
+    let refusal = test.server.call(method, broken).await.unwrap();
+    let message = refusal["error"]["message"].as_str().unwrap();
+    assert!(
+        message.starts_with("invalid Guardian denial event: missing field `id`"),
+        "{message}"
+    );
+    let event = json!({"id": "call_1", "turn_id": denied["turnId"], "status": "denied",
+                       "action": denied["action"]});
+    let params = json!({"threadId": test.thread, "event": event});
+    assert_eq!(test.server.result(method, params).await, json!({}));
+    // The same action happens once without a review; the next one is reviewed.
+    test.calls = 1;
+    test.push_call();
+    test.push_call();
+    test.push_verdict(90);
+    test.push_text("done");
+    test.begin().await;
+    let allowed = test.review(COMPLETED).await;
+    assert_eq!(allowed["review"]["status"], "approved", "{allowed}");
+    let again = test.review(COMPLETED).await;
+    assert_eq!(again["review"]["status"], "denied", "{again}");
+    test.server.completed_turn().await;
+    assert_eq!(test.runs(), 1);
+    let told = test.model.requests()[3].json()["input"].to_string();
+    assert!(told.contains("allows it now, once"), "{told}");
+    test.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn permissions_are_granted_by_the_reviewer() {
+    for (score, granted) in [(10, true), (90, false)] {
+        let mut test = ReviewTest::new().await;
+        let arguments =
+            json!({"permissions": {"network": {"enabled": true}}, "reason": "to fetch"});
+        let call = sse::function_call("call_1", "request_permissions", &arguments);
+        test.model.push(HttpReply::stream(&sse::items(&[call])));
+        test.push_verdict(score);
+        test.push_text("done");
+        test.begin().await;
+        let started = test.review(STARTED).await;
+        assert_eq!(started["action"]["type"], "requestPermissions", "{started}");
+        let turn = test.server.completed_turn().await;
+        assert_eq!(turn["status"], "completed", "{turn}");
+        let output = test.last_output();
+        let expected = if granted {
+            "\"enabled\":true"
+        } else {
+            "unacceptable risk"
+        };
+        assert!(output.contains(expected), "{output}");
+        test.server.finish().await.unwrap();
+    }
 }

@@ -133,6 +133,8 @@ mod proto_forms;
 #[cfg(target_os = "linux")]
 mod readme;
 #[cfg(target_os = "linux")]
+mod realtime;
+#[cfg(target_os = "linux")]
 mod redirects;
 #[cfg(target_os = "linux")]
 mod repeated_secrets;

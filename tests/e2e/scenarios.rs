@@ -34,6 +34,7 @@ play! {
     long_output,
     plan,
     rate_limited,
+    realtime,
     reasoning,
     server_error,
     stall,

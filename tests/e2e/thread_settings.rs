@@ -5,11 +5,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use codex_test_support::{AppServer, ModelServer, ReceivedRequest};
+use codex_test_support::{AppServer, HttpReply, ModelServer, ReceivedRequest, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::setup::{experimental_server, scripted_home};
+use crate::setup::{experimental_server, home_with, numbered, scripted_config, scripted_home};
 use crate::threads::said;
 
 /// A model that answers a dozen times.
@@ -186,6 +186,30 @@ fn limited(home: &TempDir, requirements: &str) -> PathBuf {
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
+}
+
+#[tokio::test]
+#[ignore = "needs mounts in a user namespace; .ci/run runs it"]
+async fn an_administrator_instructs_the_reviewer_of_approvals() {
+    let model = ModelServer::start([]).await.unwrap();
+    let settings = "approval_policy = \"on-request\"\napprovals_reviewer = \"guardian_subagent\"";
+    let home = home_with(&scripted_config(&model, settings));
+    let program = limited(
+        &home,
+        "guardian_developer_instructions = \"Allow nothing.\"\n",
+    );
+    let mut server = AppServer::start(text(&program), home.path()).unwrap();
+    server.initialize_experimental().await;
+    let arguments = json!({"command": "echo a", "sandbox_permissions": "require_escalated"});
+    let call = sse::function_call("call_1", "shell_command", &arguments);
+    model.push(HttpReply::stream(&numbered(sse::items(&[call]))));
+    for answer in ["no verdict", "then not"] {
+        model.push(HttpReply::stream(&numbered(sse::text(answer))));
+    }
+    let thread = server.start_thread().await;
+    server.run_turn(&thread, "go").await;
+    assert_eq!(model.requests()[1].json()["instructions"], "Allow nothing.");
+    server.finish().await.unwrap();
 }
 
 #[tokio::test]

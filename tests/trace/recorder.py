@@ -4,12 +4,15 @@ A session is a configuration, a script of model answers and a list of things tha
 small Responses API server in this process; everything stays on the loopback interface.
 """
 
+import base64
 import glob
+import hashlib
 import json
 import os
 import queue
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -56,6 +59,24 @@ class Broken:
 REFUSED = {"error": {"message": "as scripted", "type": "invalid_request_error"}}
 
 
+def read_message(stream):
+    """The text of the next message of a websocket, which is not compressed; none after a close."""
+    message = b""
+    while len(head := stream.read(2)) == 2:
+        size = head[1] & 127
+        if size >= 126:
+            size = int.from_bytes(stream.read(2 if size == 126 else 8), "big")
+        mask, data = stream.read(4), stream.read(size)
+        if head[0] & 15 == 8:
+            return None
+        if head[0] & 15 < 8:
+            whole = int.from_bytes(data, "big") ^ int.from_bytes((mask * (size // 4 + 1))[:size], "big")
+            message += whole.to_bytes(size, "big")
+            if head[0] & 128:
+                return message.decode("utf-8", "replace")
+    return None
+
+
 class Model:
     """Answers each request with the next entry of the script: a list of items, `Broken`, or a function of the
     request's body. The requests of spawned agents, told by a header, have a script of their own."""
@@ -72,6 +93,8 @@ class Model:
                 pass
 
             def do_GET(self):
+                if self.headers.get("upgrade", "").lower() == "websocket":
+                    return model.serve_websocket(self)
                 self.reply(200, {"object": "list", "data": [], "models": []})
 
             def do_POST(self):
@@ -126,13 +149,40 @@ class Model:
         handler.send_header("connection", "close")
         handler.end_headers()
         handler.close_connection = True
-        response = "resp_%d" % self.count
-        items = entry.items if isinstance(entry, Broken) else entry
 
         def send(kind, **fields):
             handler.wfile.write(("event: %s\ndata: %s\n\n" % (kind, json.dumps({"type": kind, **fields}))).encode())
             handler.wfile.flush()
 
+        self.stream(entry, send)
+
+    def serve_websocket(self, handler):
+        """Answers each message; one that only prepares a response gets an empty one."""
+        accept = hashlib.sha1((handler.headers["sec-websocket-key"] + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode())
+        handler.send_response(101)
+        for name, value in (("upgrade", "websocket"), ("connection", "Upgrade"),
+                            ("sec-websocket-accept", base64.b64encode(accept.digest()).decode())):
+            handler.send_header(name, value)
+        handler.end_headers()
+        handler.wfile.flush()
+        handler.close_connection = True
+
+        def send(kind, **fields):
+            data = json.dumps({"type": kind, **fields}).encode()
+            size = bytes([len(data)]) if len(data) < 126 else bytes([126]) + struct.pack(">H", len(data))
+            handler.wfile.write(b"\x81" + size + data)
+            handler.wfile.flush()
+
+        while (message := read_message(handler.rfile)) is not None:
+            if '"generate":false' in message:
+                send("response.created", response={"id": "warm"})
+                send("response.completed", response={"id": "warm", "usage": None})
+            else:
+                self.stream(self.next(message, False), send)
+
+    def stream(self, entry, send):
+        response = "resp_%d" % self.count
+        items = entry.items if isinstance(entry, Broken) else entry
         send("response.created", response={"id": response})
         for index, item in enumerate(items):
             item = {"id": "item_%d_%d" % (self.count, index), **item}
@@ -363,6 +413,11 @@ def sessions(schema=2):
         "script": [[custom("p1", "apply_patch", PATCH)], [custom("p2", "apply_patch", "nonsense")],
                    [run("p3", "apply_patch <<'EOF'\n%s\nEOF" % PATCH.replace("new", "other"))], [say("done")]],
         "steps": lambda r: [r.turn("patch it")],
+    }
+    yield "websocket", {
+        "websockets": True,
+        "script": [[think("hm"), run("c1", "echo one")], [say("done")], [say("again")]],
+        "steps": lambda r: [r.turn("go"), r.turn("more")],
     }
     yield "short", {
         "script": [[run("c1", "echo one")], [say("done")]],
@@ -599,11 +654,12 @@ base_url = "http://127.0.0.1:%d/v1"
 wire_api = "responses"
 request_max_retries = 0
 stream_max_retries = 1
-supports_websockets = false
+supports_websockets = %s
 
 [features]
 %s
-""" % (session.get("policy", "never"), session.get("sandbox", "danger-full-access"), session.get("provider", "Mock"), port, session.get("features", ""))
+""" % (session.get("policy", "never"), session.get("sandbox", "danger-full-access"), session.get("provider", "Mock"), port,
+       "true" if session.get("websockets") else "false", session.get("features", ""))
     if session.get("mcp"):
         server = os.path.join(root, "mcp_server.py")
         with open(server, "w") as f:
@@ -621,7 +677,6 @@ def record(binary, session, destination, schema=1):
         home, cwd, traces = (os.path.join(root, name) for name in ("home", "work", "traces"))
         for folder in (home, cwd, traces):
             os.mkdir(folder)
-        import base64
         with open(os.path.join(cwd, "pixel.png"), "wb") as f:
             f.write(base64.b64decode(PIXEL))
         with open(os.path.join(home, "config.toml"), "w") as f:

@@ -12,7 +12,7 @@ use codex_app_server::{
 use codex_apps::AppCatalog;
 use codex_checkpoints::CheckpointStore;
 use codex_config::{Config, ConfigWarning, Feature, Overrides, RequestParams};
-use codex_core::{ProviderModel, StandaloneCommands, ThreadManager};
+use codex_core::{ProviderModel, RealtimeService, StandaloneCommands, ThreadManager};
 use codex_exec::Launcher;
 use codex_external_agent::HomeFolders;
 use codex_hooks::HookCatalog;
@@ -32,6 +32,7 @@ use crate::agent_roles::ConfiguredRoles;
 use crate::engine_files::engine_files;
 use crate::environment::variable;
 use crate::mcp_servers::{self, StoredApprovals};
+use crate::realtime::ProviderRealtime;
 use crate::resources::{self, EngineResources};
 use crate::rules::rules;
 use crate::scripted_model::ScenarioModel;
@@ -160,6 +161,7 @@ impl EngineHost {
         });
         let chatgpt = self.resources.has_chatgpt_login();
         let manager = self.engine(&config, &settings.client, &catalog)?;
+        let realtime = self.realtime(&config, &settings.client);
         let is_on = config.features.enabled(Feature::MultiAgent);
         let roles = is_on.then(|| ConfiguredRoles::read(&layers, &config));
         let own_policy = &self.configuration.startup().shell_environment;
@@ -187,6 +189,7 @@ impl EngineHost {
             &self.checkpoints,
         );
         session.mcp_servers.extend(apps);
+        session.realtime = realtime;
         session.memory_summary = memory_summary;
         session.originator = originator(&settings.client);
         session.source = self.source.clone();
@@ -206,6 +209,20 @@ impl EngineHost {
             warnings,
             deprecations,
         })
+    }
+
+    /// The realtime conversations of a thread.
+    fn realtime(&self, config: &Config, client: &ClientName) -> Option<Arc<dyn RealtimeService>> {
+        let provider = match &self.scripted {
+            Some(model) => model.in_place_of(&config.model.provider),
+            None => wiring::provider(&config.model.provider),
+        };
+        let (accounts, pool) = (self.resources.accounts(), self.resources.connections());
+        let realtime =
+            ProviderRealtime::of_config(config, provider, &originator(client), accounts, pool)?
+                .scripted(self.scripted.is_some())
+                .with_threads(self.store.clone());
+        Some(Arc::new(realtime))
     }
 
     /// The skills of a thread: those of all threads, unless its request has settings about skills.

@@ -33,6 +33,8 @@ mod plugin;
 mod plugin_sources;
 mod profile;
 mod proto;
+mod realtime;
+mod realtime_context;
 mod resources;
 mod rules;
 mod runtime;

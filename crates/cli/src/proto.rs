@@ -22,6 +22,7 @@ use codex_skills::SkillLibrary;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Stdin, Stdout};
 
 use crate::engine_files::engine_files;
+use crate::realtime::ProviderRealtime;
 use crate::resources::EngineResources;
 use crate::session_settings::session_parts;
 use crate::settings_flags::SettingsFlags;
@@ -107,6 +108,14 @@ impl ProtoSession {
         }
         let mut provider = wiring::provider(&config.model.provider);
         wiring::configure_provider(&mut provider, &config);
+        let realtime = ProviderRealtime::of_config(
+            &config,
+            provider.clone(),
+            wiring::ORIGINATOR,
+            resources.accounts(),
+            resources.connections(),
+        );
+        session.realtime = realtime.map(|realtime| Arc::new(realtime) as _);
         let manager =
             tracing.engine(resources.ports(provider, identity(), Arc::clone(&catalog), &config)?);
         let StartedThread { thread, events, .. } = manager.start(session.clone())?;

@@ -3,7 +3,7 @@
 use anyhow::Context;
 use codex_config::Overrides;
 use codex_protocol::{Provider, WireApi};
-use codex_scenario::{Scenario, ScenarioServer, Transport};
+use codex_scenario::{RealtimeProtocol, Scenario, ScenarioServer, Transport};
 use serde_json::{Map, Value, json};
 
 /// The name of the provider.
@@ -75,5 +75,13 @@ fn settings(scenario: &Scenario) -> Map<String, Value> {
         }
     }
     settings.insert("model_provider".to_owned(), json!(PROVIDER));
+    if let Some(realtime) = &scenario.realtime {
+        let version = match realtime.version {
+            RealtimeProtocol::V1 => "v1",
+            RealtimeProtocol::V2 => "v2",
+        };
+        settings.insert("features.realtime_conversation".to_owned(), json!(true));
+        settings.insert("realtime.version".to_owned(), json!(version));
+    }
     settings
 }

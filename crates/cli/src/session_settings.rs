@@ -75,6 +75,8 @@ pub(crate) fn session_parts(
         agents,
         account: _,
         storage,
+        // Realtime conversations are held by the host.
+        realtime: _,
         telemetry: _,
         features,
         profile: _,
@@ -114,6 +116,8 @@ pub(crate) fn session_parts(
     apply_instructions(&mut session, instructions, &features);
     apply_storage(&mut session, storage);
     session.features = self::features(features);
+    let policy = requirements.guardian_instructions.as_ref();
+    session.reviewer_policy = policy.map(|policy| Arc::from(policy.value.as_str()));
     session.limits = Some(Arc::new(AdministratorLimits(requirements)));
     session.read_instructions();
     SessionParts {

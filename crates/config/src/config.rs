@@ -29,7 +29,7 @@ pub use permissions::ConfiguredPermissions;
 pub use plugins::PluginSettings;
 pub use policy::PolicySettings;
 pub use request::{LoadRequest, RequestParams};
-pub use services::{AccountSettings, StorageSettings, TelemetrySettings};
+pub use services::{AccountSettings, RealtimeConfig, StorageSettings, TelemetrySettings};
 pub use shell_environment::ShellEnvironmentPolicy;
 pub use tools::{McpSettings, ToolSettings};
 
@@ -75,6 +75,8 @@ pub struct Config {
     pub account: AccountSettings,
     /// Settings of files on disk.
     pub storage: StorageSettings,
+    /// Settings of realtime conversations.
+    pub realtime: RealtimeConfig,
     /// Settings of feedback.
     pub telemetry: TelemetrySettings,
     /// The enabled features.
@@ -155,6 +157,7 @@ impl Config {
             agents: AgentSettings::resolve(&file, roles)?,
             account: services::account(&file),
             storage: services::storage(&file, request),
+            realtime: services::realtime(&file),
             telemetry: services::telemetry(&file),
             profile: file.profile.clone(),
             trust: stack.trust(),

@@ -42,8 +42,9 @@ pub use config::{
     AgentRole, AgentSettings, ApprovalNotStored, AppsServer, CheckpointSettings, ClientHook,
     ClientHookCall, ClientHookError, ClientHooks, EndedTurn, Features, FinishedHook, HooksRun,
     HostCall, HostToolError, HostTools, InstructionFiles, Limits, McpApprovals, McpServer,
-    MessageHistory, NotAllowed, RecordedAnswer, RecordedFailure, ReplaySource, RoleUnavailable,
-    Roles, SessionConfig, TakenInput, ToolApproval, TurnEnded, WebSearch,
+    MessageHistory, NotAllowed, PreparedRealtime, RealtimeService, RealtimeStart, RealtimeThread,
+    RealtimeUnavailable, RecordedAnswer, RecordedFailure, ReplaySource, RoleUnavailable, Roles,
+    SessionConfig, TakenInput, ToolApproval, TurnEnded, WebSearch,
 };
 pub use context::plan_mode_instructions;
 pub use events::{EventReceiver, older_delta};

@@ -26,6 +26,37 @@ pub(crate) struct Instructions {
     pub(crate) allowed_commands: Arc<str>,
 }
 
+/// Whether a realtime conversation lasts, and what the model is told about it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RealtimeMode {
+    /// The text for its time, if it lasts.
+    pub(crate) start: Option<Arc<str>>,
+    /// The text for afterwards, in place of the default one.
+    pub(crate) end: Option<Arc<str>>,
+}
+
+impl RealtimeMode {
+    pub(crate) fn is_active(&self) -> bool {
+        self.start.is_some()
+    }
+
+    /// The section that says that it has started, if it lasts.
+    pub(crate) fn started(&self) -> Option<String> {
+        self.start.as_deref().map(realtime_section)
+    }
+
+    /// The section that says that it is over.
+    pub(crate) fn ended(&self) -> String {
+        let default = include_str!("../prompts/realtime_end.md");
+        realtime_section(self.end.as_deref().unwrap_or(default))
+    }
+}
+
+fn realtime_section(text: &str) -> String {
+    let text = text.trim_end();
+    format!("<realtime_conversation>\n{text}\n</realtime_conversation>")
+}
+
 /// The settings of one turn.
 #[derive(Debug)]
 pub(crate) struct TurnSettings {
@@ -67,6 +98,7 @@ pub(crate) struct TurnSettings {
     pub(crate) skills: OnceLock<Arc<SkillSet>>,
     /// The summary of memories.
     pub(crate) memory_summary: Option<Arc<str>>,
+    pub(crate) realtime: RealtimeMode,
     /// Whether apps offer tools, once it is known.
     pub(crate) has_apps: OnceLock<bool>,
     /// The plugins at the begin of the turn, if there are any.

@@ -212,10 +212,11 @@ pub struct WebSearchToolConfig {
 }
 
 /// The version of the realtime protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum RealtimeConversationVersion {
     /// The first.
+    #[default]
     V1,
     /// The second.
     V2,

@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use crate::format::{HttpRefusal, ReplyStep, RequestCondition, Scenario, ScriptedReply};
+use crate::realtime_format::{RealtimeProtocol, RealtimeScript, RealtimeStep};
 
 /// Why a scenario cannot be played.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -26,7 +27,10 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), ScenarioProblem> {
     for (index, reply) in scenario.replies.iter().enumerate() {
         check_reply(&format!("replies[{index}]"), reply)?;
     }
-    Ok(())
+    match &scenario.realtime {
+        Some(script) => check_realtime(script),
+        None => Ok(()),
+    }
 }
 
 fn check_path(path: &str) -> Result<(), ScenarioProblem> {
@@ -96,6 +100,30 @@ fn check_steps(place: &str, steps: &[ReplyStep]) -> Result<(), ScenarioProblem> 
                 return problem(place(), "needs a `type`");
             }
             _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn check_realtime(script: &RealtimeScript) -> Result<(), ScenarioProblem> {
+    for (index, reply) in script.replies.iter().enumerate() {
+        for (number, step) in reply.steps.iter().enumerate() {
+            let place = || format!("realtime.replies[{index}].steps[{number}]");
+            let is_last = number + 1 == reply.steps.len();
+            match step {
+                RealtimeStep::Cut | RealtimeStep::Stall | RealtimeStep::Fail(_) if !is_last => {
+                    return problem(place(), "nothing can follow this step");
+                }
+                RealtimeStep::Speech if script.version == RealtimeProtocol::V1 => {
+                    return problem(place(), "the first version has no `speech`");
+                }
+                RealtimeStep::Event(fields)
+                    if !fields.get("type").is_some_and(|kind| kind.is_string()) =>
+                {
+                    return problem(place(), "needs a `type`");
+                }
+                _ => {}
+            }
         }
     }
     Ok(())

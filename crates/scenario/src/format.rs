@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::realtime_format::RealtimeScript;
+
 /// A scenario: the replies of a scripted model, and a session with it.
 ///
 /// Each thread starts at the beginning of the script. A request gets the first reply that matches it and that this
@@ -35,6 +37,9 @@ pub struct Scenario {
     pub session: SessionScript,
     /// The replies of the model, one per request.
     pub replies: Vec<ScriptedReply>,
+    /// The server of realtime conversations; without it, threads have none.
+    #[serde(default)]
+    pub realtime: Option<RealtimeScript>,
 }
 
 /// How requests are sent.

@@ -1,8 +1,8 @@
 //! Layer: capability. A scripted model behind HTTP on this machine.
 //!
 //! A [`Scenario`] is a file that contains the model's reply to each request, faults included. The
-//! [`ScenarioServer`] serves it as a Responses API on the loopback interface, over HTTP and websockets, so
-//! that clients use a real connection. It reads only the scenario file and its requests.
+//! [`ScenarioServer`] serves it as a Responses API on the loopback interface, over HTTP and websockets, with a realtime
+//! server where the scenario has one, so that clients use a real connection. It reads only the scenario file and its requests.
 //!
 //! The [`HttpServer`] below it sends any [`HttpReply`]; tests use it directly.
 
@@ -14,6 +14,8 @@ mod http_server;
 mod latch;
 mod load;
 mod player;
+mod realtime_format;
+mod realtime_socket;
 mod response_builder;
 mod responses_socket;
 mod server;
@@ -32,5 +34,8 @@ pub use http_server::{HttpResponder, HttpServer};
 pub use latch::Latch;
 pub use load::ScenarioError;
 pub use player::ScenarioPlayer;
+pub use realtime_format::{
+    RealtimeOccasion, RealtimeProtocol, RealtimeReply, RealtimeScript, RealtimeStep,
+};
 pub use server::ScenarioServer;
 pub use socket_server::SocketSession;

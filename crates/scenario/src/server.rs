@@ -11,6 +11,8 @@ use crate::http_reply::HttpReply;
 use crate::http_request::ReceivedRequest;
 use crate::http_server::{HttpResponder, HttpServer};
 use crate::player::{ScenarioPlayer, refused};
+use crate::realtime_format::RealtimeScript;
+use crate::realtime_socket::RealtimeSocket;
 use crate::responses_socket::ResponsesSocket;
 use crate::socket_server::SocketSession;
 
@@ -26,8 +28,9 @@ impl ScenarioServer {
     /// # Errors
     /// No port can be bound.
     pub async fn start(scenario: Scenario) -> io::Result<Self> {
+        let realtime = scenario.realtime.clone();
         let player = Arc::new(Mutex::new(ScenarioPlayer::new(scenario)));
-        let server = HttpServer::start(Arc::new(ScriptedResponder { player })).await?;
+        let server = HttpServer::start(Arc::new(ScriptedResponder { player, realtime })).await?;
         Ok(Self { server })
     }
 
@@ -41,6 +44,7 @@ impl ScenarioServer {
 #[derive(Debug)]
 struct ScriptedResponder {
     player: Arc<Mutex<ScenarioPlayer>>,
+    realtime: Option<RealtimeScript>,
 }
 
 impl HttpResponder for ScriptedResponder {
@@ -63,6 +67,11 @@ impl HttpResponder for ScriptedResponder {
         if handshake.path.ends_with("/responses") {
             let player = Arc::clone(&self.player);
             return Ok(Box::new(ResponsesSocket::new(player)));
+        }
+        if let Some(script) = self.realtime.clone()
+            && handshake.path.ends_with("/realtime")
+        {
+            return Ok(Box::new(RealtimeSocket::new(script)));
         }
         let reason = format!("a scripted model has no websocket at {}", handshake.path);
         Err(refused(404, json!({ "message": reason })))

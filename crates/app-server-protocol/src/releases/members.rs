@@ -210,6 +210,22 @@ pub(super) const MEMBERS: &[(&str, &[&str])] = &[
         &["projectId", "daybreakEnabled"],
     ),
     ("ThreadReadResponse", &["readState"]),
+    ("ThreadRealtimeAppendTextParams", &["role"]),
+    (
+        "ThreadRealtimeStartParams",
+        &[
+            "realtimeSessionId",
+            "model",
+            "outputModality",
+            "includeStartupContext",
+            "realtimeStartInstructions",
+            "realtimeEndInstructions",
+            "transport",
+            "version",
+            "voice",
+        ],
+    ),
+    ("ThreadRealtimeStartedNotification", &["realtimeSessionId"]),
     (
         "ThreadResumeParams",
         &[

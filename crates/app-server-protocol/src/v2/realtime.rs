@@ -1,11 +1,13 @@
 //! Spoken conversations beside a thread. Experimental; nothing of them is stored, and no item of
 //! the thread comes from these notifications.
 
-use codex_app_server_protocol_macros::{Experimental, sparse};
-use codex_protocol::RealtimeConversationVersion;
+use codex_app_server_protocol_macros::{Experimental, Tagged, sparse};
+use codex_protocol::{RealtimeConversationVersion, Update};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use super::realtime_items::RealtimeVoice;
 
 /// Params of `thread/realtime/start`: open a session, in place of one that is open.
 #[sparse]
@@ -14,10 +16,62 @@ use serde_json::Value;
 pub struct ThreadRealtimeStartParams {
     /// Loaded thread to talk to; the caller is subscribed to it.
     pub thread_id: String,
-    /// Instructions for the voice model, ahead of a summary of what the thread is about.
-    pub prompt: String,
+    /// Instructions for the voice model, ahead of a summary of what the thread is about. Absent uses built-in ones, null
+    /// gives none.
+    #[serde(default)]
+    pub prompt: Update<String>,
     /// Id to give to the provider; absent uses the thread's id.
     pub session_id: Option<String>,
+    /// The same, as newer clients name it.
+    pub realtime_session_id: Option<String>,
+    /// Model of this session, in place of the configured one.
+    pub model: Option<String>,
+    /// Whether the model speaks or writes; absent means it speaks.
+    pub output_modality: Option<RealtimeOutputModality>,
+    /// Set to false to leave the summary of the thread out.
+    pub include_startup_context: Option<bool>,
+    /// What the coding model is told while the session lasts, in place of a built-in text.
+    pub realtime_start_instructions: Option<String>,
+    /// What the coding model is told after the session, in place of a built-in text.
+    pub realtime_end_instructions: Option<String>,
+    /// How to connect; only websockets are supported.
+    pub transport: Option<ThreadRealtimeStartTransport>,
+    /// Version of the provider's protocol, in place of the configured one.
+    pub version: Option<RealtimeConversationVersion>,
+    /// Voice of the model, in place of the default one.
+    pub voice: Option<RealtimeVoice>,
+}
+
+/// What the voice model emits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum RealtimeOutputModality {
+    /// Written words.
+    Text,
+    /// Spoken words.
+    Audio,
+}
+
+/// A way to connect to the provider.
+#[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema)]
+#[serde(
+    tag = "type",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub enum ThreadRealtimeStartTransport {
+    /// A websocket of the server.
+    Websocket,
+    /// A WebRTC connection of the client.
+    Webrtc {
+        /// Offer of the client.
+        sdp: String,
+    },
+    /// A call that the client has negotiated.
+    ExistingCall {
+        /// Id of the call.
+        call_id: String,
+    },
 }
 
 /// Reply to `thread/realtime/start`: queued; success or failure is notified.
@@ -39,6 +93,7 @@ pub struct ThreadRealtimeAppendAudioParams {
 pub struct ThreadRealtimeAppendAudioResponse {}
 
 /// Params of `thread/realtime/appendText`: typed words from the user.
+#[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadRealtimeAppendTextParams {
@@ -46,6 +101,20 @@ pub struct ThreadRealtimeAppendTextParams {
     pub thread_id: String,
     /// What the user typed.
     pub text: String,
+    /// Who says it; absent means the user.
+    pub role: Option<ConversationTextRole>,
+}
+
+/// Who says a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ConversationTextRole {
+    /// The user.
+    User,
+    /// The client.
+    Developer,
+    /// The model.
+    Assistant,
 }
 
 /// Reply to `thread/realtime/appendText`: queued.
@@ -88,6 +157,9 @@ pub struct ThreadRealtimeStartedNotification {
     pub thread_id: String,
     /// Id of the session at the provider; null if it has none.
     pub session_id: Option<String>,
+    /// The same, as newer clients name it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub realtime_session_id: Option<String>,
     /// Dialect of the provider's protocol that is spoken.
     pub version: RealtimeConversationVersion,
 }

@@ -63,6 +63,8 @@ pub(crate) enum Order {
 pub(crate) enum RequestQueue {
     /// A thread id.
     Thread(String),
+    /// The realtime conversation of a thread, by the thread id.
+    Realtime(String),
     /// The input of a `command/exec` process, by its process id.
     Process(String),
     /// The input of a `process/spawn` process, by its handle.

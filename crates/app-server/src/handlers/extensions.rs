@@ -1,4 +1,4 @@
-//! What this program does not have: realtime conversations, a remote catalog, predictions, events of MCP servers,
+//! What this program does not have: a remote catalog, predictions, events of MCP servers,
 //! records of imports. Requests that have a truthful reply without them are answered, the others are refused.
 
 use codex_app_server_protocol::{NoParams, v2};
@@ -7,47 +7,15 @@ use super::call::RequestContext;
 use super::loaded_thread;
 use crate::failure::Failure;
 
-pub(super) async fn start_realtime(
-    call: RequestContext,
-    params: v2::ThreadRealtimeStartParams,
-) -> Failure {
-    no_realtime(&call, &params.thread_id)
-}
-
-pub(super) async fn append_realtime_audio(
-    call: RequestContext,
-    params: v2::ThreadRealtimeAppendAudioParams,
-) -> Failure {
-    no_realtime(&call, &params.thread_id)
-}
-
-pub(super) async fn append_realtime_text(
-    call: RequestContext,
-    params: v2::ThreadRealtimeAppendTextParams,
-) -> Failure {
-    no_realtime(&call, &params.thread_id)
-}
-
+/// Only the third version of the protocol has it.
 pub(super) async fn append_realtime_speech(
     call: RequestContext,
     params: v2::ThreadRealtimeAppendSpeechParams,
 ) -> Failure {
-    no_realtime(&call, &params.thread_id)
-}
-
-pub(super) async fn stop_realtime(
-    call: RequestContext,
-    params: v2::ThreadRealtimeStopParams,
-) -> Failure {
-    no_realtime(&call, &params.thread_id)
-}
-
-/// No thread has a realtime conversation.
-fn no_realtime(call: &RequestContext, thread: &str) -> Failure {
-    match loaded_thread(&call.server, thread) {
-        Ok(_) => Failure::invalid(format!(
-            "thread {thread} does not support realtime conversation"
-        )),
+    match loaded_thread(&call.server, &params.thread_id) {
+        Ok(_) => Failure::invalid(
+            "only version 3 of realtime conversations takes speech, and this server does not have it",
+        ),
         Err(failure) => failure,
     }
 }
@@ -61,22 +29,6 @@ pub(super) async fn reconcile_plugins(
         changed_plugins: Vec::new(),
         failed_remote_plugin_ids: Vec::new(),
         failed_materialization_remote_plugin_ids: Vec::new(),
-    })
-}
-
-/// There are no voices, because there are no realtime conversations.
-pub(super) async fn voices(
-    _: RequestContext,
-    _: v2::ThreadRealtimeListVoicesParams,
-) -> Result<v2::ThreadRealtimeListVoicesResponse, Failure> {
-    Ok(v2::ThreadRealtimeListVoicesResponse {
-        voices: v2::RealtimeVoicesList {
-            v1: Vec::new(),
-            v2: Vec::new(),
-            v3: Vec::new(),
-            default_v1: v2::RealtimeVoice::Alloy,
-            default_v2: v2::RealtimeVoice::Alloy,
-        },
     })
 }
 

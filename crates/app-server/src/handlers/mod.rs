@@ -35,6 +35,7 @@ mod plugin_share;
 mod plugins;
 mod processes;
 mod projects;
+mod realtime;
 mod remote_control;
 mod review;
 mod server_facts;

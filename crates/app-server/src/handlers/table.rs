@@ -16,11 +16,11 @@ use super::{
     account, account_extras, apps, command_exec, config, extensions, external_agent, features,
     feedback, fs, fs_watch, fuzzy_search, git, guardian, handshake, hooks, marketplaces,
     mcp_direct, mcp_servers, model_providers, models, permissions, plugin_install, plugin_share,
-    plugins, processes, projects, remote_control, review, server_facts, skills, thread_archive,
-    thread_attachments, thread_checkpoints, thread_control, thread_goals, thread_items,
-    thread_list, thread_metadata, thread_open, thread_queue, thread_read, thread_read_state,
-    thread_revert, thread_sample, thread_search, thread_sections, thread_timeline, thread_turns,
-    turns, windows,
+    plugins, processes, projects, realtime, remote_control, review, server_facts, skills,
+    thread_archive, thread_attachments, thread_checkpoints, thread_control, thread_goals,
+    thread_items, thread_list, thread_metadata, thread_open, thread_queue, thread_read,
+    thread_read_state, thread_revert, thread_sample, thread_search, thread_sections,
+    thread_timeline, thread_turns, turns, windows,
 };
 use crate::connection::Responder;
 
@@ -71,6 +71,9 @@ macro_rules! order {
     };
     (thread, $params:ident) => {
         Order::Queued(RequestQueue::Thread($params.thread_id.clone()))
+    };
+    (realtime, $params:ident) => {
+        Order::Queued(RequestQueue::Realtime($params.thread_id.clone()))
     };
     (process, $params:ident) => {
         Order::Queued(RequestQueue::Process($params.process_id.clone()))
@@ -199,11 +202,11 @@ handlers! {
     TurnSettingsUpdate: concurrent unsupported => turns::update_settings;
     TurnInterrupt: thread early => turns::interrupt;
     ReviewStart: thread early => review::start;
-    ThreadRealtimeStart: concurrent unsupported => extensions::start_realtime;
-    ThreadRealtimeAppendAudio: concurrent unsupported => extensions::append_realtime_audio;
-    ThreadRealtimeAppendText: concurrent unsupported => extensions::append_realtime_text;
+    ThreadRealtimeStart: realtime => realtime::start;
+    ThreadRealtimeAppendAudio: realtime => realtime::append_audio;
+    ThreadRealtimeAppendText: realtime => realtime::append_text;
     ThreadRealtimeAppendSpeech: concurrent unsupported => extensions::append_realtime_speech;
-    ThreadRealtimeStop: concurrent unsupported => extensions::stop_realtime;
+    ThreadRealtimeStop: realtime => realtime::stop;
 
     // Accounts.
     GetAccount: concurrent => account::read;
@@ -244,7 +247,7 @@ handlers! {
     MarketplaceUpgrade: concurrent => marketplaces::upgrade;
     MarketplaceAdd: concurrent => marketplaces::add;
     MarketplaceRemove: concurrent => marketplaces::remove;
-    ThreadRealtimeListVoices: concurrent => extensions::voices;
+    ThreadRealtimeListVoices: concurrent => realtime::voices;
     ExternalAgentConfigImportReadHistories: concurrent => extensions::import_histories;
     ExternalAgentConfigImportRecordHistory: concurrent unsupported => extensions::record_import;
     PluginShareList: concurrent unsupported => plugin_share::list;

@@ -4,6 +4,31 @@ use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::*;
 use codex_protocol as v1;
 
+/// The verdict as a sentence, for clients that show it as a warning.
+pub(super) fn review_warning(
+    thread_id: String,
+    event: &v1::GuardianAssessmentEvent,
+) -> Option<ServerNotification> {
+    let verdict = match event.status {
+        v1::GuardianAssessmentStatus::Approved => "approved",
+        v1::GuardianAssessmentStatus::Denied => "denied",
+        v1::GuardianAssessmentStatus::InProgress | v1::GuardianAssessmentStatus::Aborted => {
+            return None;
+        }
+    };
+    let risk = match event.risk_level {
+        Some(v1::GuardianRiskLevel::Low) => "low",
+        Some(v1::GuardianRiskLevel::Medium) => "medium",
+        Some(v1::GuardianRiskLevel::High) => "high",
+        None => "unknown",
+    };
+    let why = event.rationale.as_deref().unwrap_or_default();
+    let message = format!("Automatic approval review {verdict} the request (risk: {risk}): {why}");
+    Some(ServerNotification::GuardianWarning(
+        GuardianWarningNotification { thread_id, message },
+    ))
+}
+
 /// The notification for the begin or the end of a review.
 pub(super) fn approval_review(
     thread_id: String,

@@ -13,6 +13,7 @@ mod newer_item;
 mod plugin;
 mod policy;
 mod question;
+mod realtime;
 mod requirements;
 mod settings;
 mod thread_state;

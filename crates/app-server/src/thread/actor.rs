@@ -307,13 +307,19 @@ impl Actor {
         let method = notification.method();
         let mut line = None;
         let older = older_notification(notification);
+        let is_sound = matches!(
+            notification,
+            ServerNotification::ThreadRealtimeOutputAudioDelta(_)
+        );
         for subscriber in self.subscribers.values() {
             let is_meant = match audience {
                 Audience::All => true,
                 Audience::Newer => subscriber.knows_newer(),
                 Audience::Older => !subscriber.knows_newer(),
             };
-            if !is_meant || !subscriber.wants(method) {
+            // Late sound is worth nothing.
+            let is_late = is_sound && !subscriber.outbox().has_room();
+            if !is_meant || is_late || !subscriber.wants(method) {
                 continue;
             }
 

@@ -73,6 +73,7 @@ impl Actor {
                     mcp_servers,
                 });
             }
+            ThreadCommand::Subscribe(connection) => self.subscribe(&connection),
             ThreadCommand::SubscribeIfNone(connection) => {
                 if self.subscribers.is_empty() {
                     self.subscribe(&connection);

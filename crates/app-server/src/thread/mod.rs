@@ -80,6 +80,7 @@ enum ThreadCommand {
     McpServers(Vec<McpServer>),
     Join(Box<ThreadResumeParams>, Responder<method::ThreadResume>),
     Describe(oneshot::Sender<Snapshot>),
+    Subscribe(Arc<Connection>),
     SubscribeIfNone(Arc<Connection>),
     Leave(ConnectionId, oneshot::Sender<ThreadUnsubscribeStatus>),
     Answer {
@@ -239,6 +240,12 @@ impl ThreadHandle {
         let (reply, snapshot) = oneshot::channel();
         self.send(ThreadCommand::Describe(reply)).await;
         snapshot.await.ok()
+    }
+
+    /// Subscribes this client.
+    pub(crate) async fn subscribe(&self, connection: &Arc<Connection>) {
+        let connection = Arc::clone(connection);
+        self.send(ThreadCommand::Subscribe(connection)).await;
     }
 
     /// Subscribes this client if the thread has no subscriber, and sends it the open questions.

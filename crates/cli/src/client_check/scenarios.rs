@@ -13,7 +13,7 @@ macro_rules! scenario {
 }
 
 /// All of them, by name.
-pub(super) const READY_SCENARIOS: [ReadyScenario; 21] = [
+pub(super) const READY_SCENARIOS: [ReadyScenario; 22] = [
     scenario!("approve-command"),
     scenario!("approve-patch"),
     scenario!("ask-for-more"),
@@ -28,6 +28,7 @@ pub(super) const READY_SCENARIOS: [ReadyScenario; 21] = [
     scenario!("parallel-commands"),
     scenario!("plan"),
     scenario!("rate-limited"),
+    scenario!("realtime"),
     scenario!("reasoning"),
     scenario!("server-error"),
     scenario!("slow-answer"),

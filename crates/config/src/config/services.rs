@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
-use codex_protocol::ForcedLoginMethod;
+use codex_protocol::{ForcedLoginMethod, RealtimeConversationVersion};
 
 use crate::config::LoadRequest;
-use crate::schema::{CheckpointsFile, ConfigFile, CredentialsStore, HistoryFile, TracesFile};
+use crate::schema::{
+    CheckpointsFile, ConfigFile, CredentialsStore, HistoryFile, RealtimeKind, TracesFile,
+};
 
 const CHATGPT_BASE_URL: &str = "https://chatgpt.com/backend-api/";
 
@@ -90,5 +92,35 @@ mod tests {
     fn a_blank_workspace_is_none() {
         let file = toml::from_str("forced_chatgpt_workspace_id = ' '").unwrap();
         assert_eq!(account(&file).forced_workspace, None);
+    }
+}
+
+/// Settings of realtime conversations.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RealtimeConfig {
+    /// The version of the protocol.
+    pub version: RealtimeConversationVersion,
+    pub kind: RealtimeKind,
+    /// The address of the server, in place of the provider's.
+    pub base_url: Option<String>,
+    pub model: Option<String>,
+    /// Instructions for the model, in place of those of the client.
+    pub prompt: Option<String>,
+    /// What the model is told about the thread, in place of a generated text.
+    pub startup_context: Option<String>,
+    /// What the coding model is told while a conversation lasts.
+    pub start_instructions: Option<String>,
+}
+
+pub(super) fn realtime(file: &ConfigFile) -> RealtimeConfig {
+    let realtime = file.realtime.unwrap_or_default();
+    RealtimeConfig {
+        version: realtime.version.unwrap_or_default(),
+        kind: realtime.kind.unwrap_or_default(),
+        base_url: file.experimental_realtime_ws_base_url.clone(),
+        model: file.experimental_realtime_ws_model.clone(),
+        prompt: file.experimental_realtime_ws_backend_prompt.clone(),
+        startup_context: file.experimental_realtime_ws_startup_context.clone(),
+        start_instructions: file.experimental_realtime_start_instructions.clone(),
     }
 }

@@ -3,7 +3,10 @@
 use codex_protocol::FileChange;
 use serde_json::{Value, json};
 
-use crate::gate::{CommandEffect, Effect, McpEffect, PatchEffect, SandboxPermissions};
+use crate::gate::{
+    CommandEffect, Effect, McpEffect, PatchEffect, PermissionsRequest, ReviewSubject,
+    SandboxPermissions,
+};
 use crate::turn_settings::TurnSettings;
 
 /// What a reviewer decides about.
@@ -16,12 +19,42 @@ pub(crate) struct Action {
 }
 
 impl Action {
-    pub(crate) fn of(effect: &Effect, turn: &TurnSettings) -> Self {
-        match effect {
-            Effect::Command(command) => of_command(command),
-            Effect::Patch(patch) => of_patch(patch, turn),
-            Effect::Mcp(call) => of_mcp(call),
+    pub(crate) fn of(subject: &ReviewSubject, turn: &TurnSettings) -> Self {
+        match subject {
+            ReviewSubject::Effect(Effect::Command(command)) => of_command(command),
+            ReviewSubject::Effect(Effect::Patch(patch)) => of_patch(patch, turn),
+            ReviewSubject::Effect(Effect::Mcp(call)) => of_mcp(call),
+            ReviewSubject::Permissions(request) => of_permissions(request, turn),
         }
+    }
+
+    /// Whether it does the same as another one, whatever reason is given.
+    pub(crate) fn does_the_same(&self, other: &Self) -> bool {
+        let effect = |action: &Self| {
+            let mut effect = action.whole.clone();
+            if let Some(fields) = effect.as_object_mut() {
+                fields.remove(JUSTIFICATION);
+            }
+            effect
+        };
+        effect(self) == effect(other)
+    }
+}
+
+/// The reason that the model gives.
+const JUSTIFICATION: &str = "justification";
+
+fn of_permissions(request: &PermissionsRequest, turn: &TurnSettings) -> Action {
+    let tool = "request_permissions";
+    Action {
+        whole: json!({
+            "tool": tool, "cwd": turn.cwd, "permissions": request.permissions,
+            JUSTIFICATION: request.reason, "scope": "turn",
+        }),
+        short: json!({
+            "type": "requestPermissions", "tool": tool, "permissions": request.permissions,
+            "reason": request.reason,
+        }),
     }
 }
 
@@ -44,7 +77,7 @@ fn of_command(command: &CommandEffect) -> Action {
             "cwd": command.cwd,
             "sandbox_permissions": permissions,
             "additional_permissions": command.additional,
-            "justification": command.justification,
+            JUSTIFICATION: command.justification,
             "tty": command.tty,
         }),
         short: json!({

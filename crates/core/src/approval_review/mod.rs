@@ -1,11 +1,13 @@
 //! Automatic review of approvals: a hidden agent judges the risk of an action in place of a person.
 //!
-//! The reviewer is a thread of its own, without a file, that may read and do nothing else. It gets our risk policy as its
-//! instructions, and the transcript and the action as data ([`question`]). Whatever it does not answer in time and in
+//! The reviewer is a thread of its own, without a file, that may read and do nothing else. It gets our risk policy, or that
+//! of an administrator, as its instructions, and the transcript and the action as data ([`question`]). It answers several
+//! questions of its thread ([`Reviewer`]), one at a time. Whatever it does not answer in time and in
 //! the form that was asked for is a denial ([`verdict`]).
 
 mod action;
 mod question;
+mod reviewer;
 mod verdict;
 
 use std::sync::Arc;
@@ -13,19 +15,17 @@ use std::time::Duration;
 
 use codex_model_client::ModelInfo;
 use codex_protocol::{
-    AskForApproval, EventMsg, ModeKind, ReadOnlyAccess, ReasoningEffort, SandboxPolicy,
-    SessionSource, SubAgentSource, ThreadSettingsPatch, UsageLimits, UserInput,
+    AskForApproval, ModeKind, ReadOnlyAccess, ReasoningEffort, SandboxPolicy, SessionSource,
+    SubAgentSource,
 };
-use tokio_util::sync::DropGuard;
 
 pub(crate) use action::Action;
 pub(crate) use question::question;
+pub(crate) use reviewer::{Reviewer, ReviewerKey, ReviewerSlot};
 
 use crate::config::{Features, MessageHistory, SessionConfig, WebSearch};
 use crate::gate::Assessment;
-use crate::input::TurnInput;
 use crate::ports::Clock;
-use crate::thread::{NewTurn, StartedThread};
 use crate::turn_settings::TurnSettings;
 
 const POLICY: &str = include_str!("../../prompts/approval_review.md").trim_ascii_end();
@@ -47,7 +47,10 @@ pub(crate) fn config_of_reviewer(config: &SessionConfig, turn: &TurnSettings) ->
         network_access: false,
     };
     SessionConfig {
-        base_instructions: Some(POLICY.to_owned()),
+        base_instructions: Some(match &config.reviewer_policy {
+            Some(policy) => policy.to_string(),
+            None => POLICY.to_owned(),
+        }),
         environment: Arc::clone(&config.environment),
         engine_files: Arc::clone(&config.engine_files),
         shell: config.shell.clone(),
@@ -78,65 +81,26 @@ fn effort(model: &ModelInfo) -> Option<ReasoningEffort> {
     low.map(|level| level.effort.clone())
 }
 
-/// Lets a reviewer answer. It ends with the returned future.
+/// Lets a reviewer answer. If it does, it is kept for the next question.
 pub(crate) async fn judge(
-    reviewer: StartedThread,
-    ends_with_this: DropGuard,
+    mut reviewer: Box<Reviewer>,
+    slot: ReviewerSlot,
     turn: String,
     question: Vec<String>,
     clock: Arc<dyn Clock>,
 ) -> Assessment {
     let answer = tokio::select! {
-        answer = answer(reviewer, turn, question) => answer,
+        answer = reviewer.answer(turn, question) => answer,
         () = clock.sleep(TIME_LIMIT) => {
             let text = "Automatic approval review timed out while evaluating the requested approval.";
             return Assessment::failed(text);
         }
     };
-    drop(ends_with_this);
     match answer.and_then(|text| verdict::read(&text)) {
-        Ok(assessment) => assessment,
+        Ok(assessment) => {
+            reviewer.keep_in(&slot);
+            assessment
+        }
         Err(reason) => Assessment::failed(format!("Automatic approval review failed: {reason}")),
     }
-}
-
-/// The last message of the reviewer.
-async fn answer(
-    reviewer: StartedThread,
-    turn: String,
-    question: Vec<String>,
-) -> Result<String, String> {
-    let StartedThread {
-        thread, mut events, ..
-    } = reviewer;
-    let texts = question.into_iter().map(|text| UserInput::Text {
-        text,
-        text_elements: Vec::new(),
-    });
-    let turn = NewTurn {
-        id: turn,
-        root_turn_id: None,
-        settings: ThreadSettingsPatch::default(),
-        context: Vec::new(),
-        input: TurnInput::from(texts.collect::<Vec<_>>()),
-        output_schema: Some(verdict::schema()),
-        limits: UsageLimits::default(),
-        service_tier: None,
-        ..NewTurn::default()
-    };
-    let started = thread.start_turn(turn).await;
-    started.map_err(|error| error.to_string())?;
-    let mut failure = None;
-    while let Some(event) = events.next().await {
-        match event.msg {
-            EventMsg::Error(error) => failure = Some(error.message),
-            EventMsg::TurnComplete(ended) => {
-                let nothing = || failure.unwrap_or_else(|| "there is no answer".to_owned());
-                return ended.last_agent_message.ok_or_else(nothing);
-            }
-            EventMsg::TurnAborted(_) => break,
-            _ => {}
-        }
-    }
-    Err(failure.unwrap_or_else(|| "the reviewer was stopped".to_owned()))
 }

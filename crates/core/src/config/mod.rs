@@ -4,6 +4,7 @@ mod agents;
 mod client_hooks;
 mod hooks;
 mod mcp;
+mod realtime;
 mod replay;
 
 use std::collections::BTreeMap;
@@ -31,6 +32,9 @@ pub use hooks::{
     EndedTurn, HostCall, HostToolError, HostTools, InstructionFiles, Limits, NotAllowed, TurnEnded,
 };
 pub use mcp::{ApprovalNotStored, AppsServer, McpApprovals, McpServer, ToolApproval};
+pub use realtime::{
+    PreparedRealtime, RealtimeService, RealtimeStart, RealtimeThread, RealtimeUnavailable,
+};
 pub use replay::{
     FinishedHook, HooksRun, RecordedAnswer, RecordedFailure, ReplaySource, TakenInput,
 };
@@ -134,6 +138,10 @@ pub struct SessionConfig {
     pub turn_ended: Option<Arc<dyn TurnEnded>>,
     /// The files that control the engine. Commands cannot change them.
     pub engine_files: Arc<EngineFiles>,
+    /// The instructions of reviewers of approvals, in place of the built-in ones.
+    pub reviewer_policy: Option<Arc<str>>,
+    /// Knows the server of realtime conversations; none if the thread has none.
+    pub realtime: Option<Arc<dyn RealtimeService>>,
     /// Provides what was recorded, when a recorded session runs again.
     pub replay: Option<Arc<dyn ReplaySource>>,
 }
@@ -200,6 +208,8 @@ impl SessionConfig {
             hook_warnings: Vec::new(),
             client_hooks: None,
             turn_ended: None,
+            reviewer_policy: None,
+            realtime: None,
             replay: None,
         }
     }

@@ -50,6 +50,7 @@ pub(crate) fn initial(turn: &TurnSettings, previous_model: Option<&str>) -> Vec<
     if !is_plain(&turn.mode) {
         sections.extend(collaboration_mode(turn));
     }
+    sections.extend(turn.realtime.started());
     sections.extend(personality(turn));
     if turn.has_apps.get() == Some(&true) {
         sections.push(apps_section());
@@ -85,6 +86,13 @@ pub(crate) fn updates(
     if known_mode != Some(&turn.mode) && !(was_plain && is_plain(&turn.mode)) {
         sections.extend(collaboration_mode(turn));
     }
+    sections.extend(
+        match (reference.realtime_active, turn.realtime.is_active()) {
+            (Some(true), false) => Some(turn.realtime.ended()),
+            (Some(true), true) | (_, false) => None,
+            (_, true) => turn.realtime.started(),
+        },
+    );
     if reference.personality != turn.personality && reference.model == turn.model.slug {
         sections.extend(personality(turn));
     }
@@ -112,7 +120,7 @@ pub(crate) fn turn_context(turn: &TurnSettings) -> TurnContext {
         model: turn.model.slug.clone(),
         personality: turn.personality,
         collaboration_mode: Some(turn.mode.clone()),
-        realtime_active: Some(false),
+        realtime_active: Some(turn.realtime.is_active()),
         effort: turn.mode.settings.reasoning_effort.clone(),
         summary: turn.summary,
         // They do not change and are part of the history; repeating them in every turn would take too much

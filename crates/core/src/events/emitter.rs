@@ -10,7 +10,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use codex_protocol::{
-    AgentStatus, Event, EventMsg, GitInfo, QuestionAnsweredEvent, QuestionAskedEvent, ThreadId,
+    AgentStatus, Event, EventMsg, GitInfo, QuestionAnsweredEvent, QuestionAskedEvent,
+    RealtimeEvent, ThreadId,
 };
 use codex_rollout::{
     ClaimError, LineKind, PersistedDetail, RolloutLog, RolloutWriteError, is_persisted, reduced,
@@ -20,6 +21,7 @@ use serde::Serialize;
 use tokio::sync::{Notify, watch};
 
 use super::agent_status::{go_on, status_after};
+use super::turn_output::TurnOutputListener;
 use crate::ports::{Clock, Observer};
 
 /// How many events may be queued before sources have to wait.
@@ -68,6 +70,8 @@ struct EmitterState {
     gathering: bool,
     closed: bool,
     abandoned: bool,
+    /// Listens to the outputs of turns, while a realtime conversation lasts.
+    listener: Option<Box<TurnOutputListener>>,
 }
 
 impl Emitter {
@@ -87,6 +91,7 @@ impl Emitter {
             gathering: false,
             closed: false,
             abandoned: false,
+            listener: None,
         };
         let shared = Arc::new(EmitterShared {
             thread,
@@ -155,6 +160,11 @@ impl Emitter {
         if let Some(observer) = &shared.observer {
             observer.event(&event);
         }
+        if let Some(listener) = &state.listener
+            && !listener.take(&event)
+        {
+            state.listener = None;
+        }
         if state.guards > 0 {
             return state.held.push(event);
         }
@@ -166,6 +176,18 @@ impl Emitter {
         state.queue.push_back(event);
         drop(state);
         shared.readable.notify_one();
+    }
+
+    /// Emits sound, unless the queue is full: late sound is worth nothing.
+    pub(crate) fn emit_if_room(&self, id: &str, msg: EventMsg) {
+        if self.0.state.lock().has_room() {
+            self.emit(id, msg);
+        }
+    }
+
+    /// Has this listener, in place of another one, hear the outputs of turns.
+    pub(crate) fn listen(&self, listener: Option<TurnOutputListener>) {
+        self.0.state.lock().listener = listener.map(Box::new);
     }
 
     /// The status of the thread, as far as the subscriber knows it.
@@ -364,6 +386,10 @@ fn bulk(msg: &EventMsg) -> usize {
         EventMsg::AgentMessageContentDelta(delta) | EventMsg::PlanDelta(delta) => delta.delta.len(),
         EventMsg::ReasoningContentDelta(delta) => delta.delta.len(),
         EventMsg::ReasoningRawContentDelta(delta) => delta.delta.len(),
+        EventMsg::RealtimeConversationRealtime(event) => match &event.payload {
+            RealtimeEvent::AudioOut(frame) => frame.data.len(),
+            _ => 0,
+        },
         _ => 0,
     }
 }

@@ -4,8 +4,10 @@ mod agent_status;
 mod emitter;
 mod older_deltas;
 mod turn_emitter;
+mod turn_output;
 
 pub use emitter::EventReceiver;
 pub(crate) use emitter::{Emitter, HeldEvents};
 pub use older_deltas::older_delta;
 pub(crate) use turn_emitter::TurnEmitter;
+pub(crate) use turn_output::{MAX_TURN_OUTPUTS, TurnOutput, TurnOutputKind, TurnOutputListener};

@@ -40,6 +40,16 @@ impl Assessment {
         self.status == GuardianAssessmentStatus::Approved
     }
 
+    /// The verdict about an action that the user has allowed after a denial.
+    pub(crate) fn allowed_by_user() -> Self {
+        Self {
+            status: GuardianAssessmentStatus::Approved,
+            risk_score: 0,
+            risk_level: GuardianRiskLevel::Low,
+            rationale: "The user allowed this action after it was denied.".to_owned(),
+        }
+    }
+
     /// The verdict when there is none: nothing is allowed without one.
     pub(crate) fn failed(rationale: impl Into<String>) -> Self {
         Self {

@@ -42,6 +42,13 @@ pub(crate) struct EffectCall {
     pub(crate) call_id: String,
 }
 
+/// What a reviewer decides about.
+#[derive(Debug)]
+pub(crate) enum ReviewSubject {
+    Effect(Effect),
+    Permissions(PermissionsRequest),
+}
+
 /// What the handle asks of the session.
 #[derive(Debug)]
 pub(crate) enum GateRequest {
@@ -60,7 +67,9 @@ pub(crate) enum GateRequest {
     },
     /// Have a reviewer decide instead of a person.
     Review {
-        call: Box<EffectCall>,
+        subject: Box<ReviewSubject>,
+        settings: Arc<TurnSettings>,
+        call_id: String,
         reason: Option<String>,
         reply: oneshot::Sender<StartedReview>,
     },
@@ -69,6 +78,8 @@ pub(crate) enum GateRequest {
         request: Box<PermissionsRequest>,
         settings: Arc<TurnSettings>,
         call_id: String,
+        /// Whether a reviewer has allowed them, so that no person is asked.
+        is_reviewed: bool,
         reply: oneshot::Sender<RequestPermissionsResponse>,
     },
 }
@@ -138,7 +149,12 @@ impl Gate {
             emitter.log_question(turn, &self.call_id).await;
         }
         let answer = match &self.settings.reviews {
-            Some(reviews) => self.review(call, *request, reviews).await,
+            Some(reviews) => {
+                let subject = ReviewSubject::Effect(call.effect);
+                let ApprovalRequest { reason, then, .. } = *request;
+                let reviewed = self.review(subject, reason, reviews).await;
+                reviewed.map(|()| then)
+            }
             None => {
                 let answer = self.requests.ask(|reply| GateRequest::Ask {
                     call,
@@ -157,14 +173,15 @@ impl Gate {
     /// Has a reviewer decide. After several denials the turn ends.
     async fn review(
         &self,
-        call: Box<EffectCall>,
-        request: ApprovalRequest,
+        subject: ReviewSubject,
+        reason: Option<String>,
         reviews: &TurnReviews,
-    ) -> Result<Permit, Denied> {
+    ) -> Result<(), Denied> {
         let (session, turn) = (&self.session, &self.settings.id);
-        let reason = request.reason;
         let started = self.requests.ask(|reply| GateRequest::Review {
-            call,
+            subject: Box::new(subject),
+            settings: Arc::clone(&self.settings),
+            call_id: self.call_id.clone(),
             reason,
             reply,
         });
@@ -187,7 +204,7 @@ impl Gate {
             return Err(Denied::Aborted);
         }
         if assessment.is_allowed() {
-            return Ok(request.then);
+            return Ok(());
         }
         Err(Denied::Refused(assessment.rejection()))
     }
@@ -215,10 +232,20 @@ impl Gate {
     ) -> Result<RequestPermissionsResponse, Denied> {
         let emitter = &self.session.emitter;
         emitter.log_question(&self.settings.id, &self.call_id).await;
+        let is_reviewed = match &self.settings.reviews {
+            Some(reviews) => {
+                let subject = ReviewSubject::Permissions(request.clone());
+                let reason = request.reason.clone();
+                self.review(subject, reason, reviews).await?;
+                true
+            }
+            None => false,
+        };
         let granted = self.requests.ask(|reply| GateRequest::Permissions {
             request: Box::new(request),
             settings: Arc::clone(&self.settings),
             call_id: self.call_id.clone(),
+            is_reviewed,
             reply,
         });
         granted.await.ok_or(Denied::Aborted)

@@ -26,7 +26,7 @@ pub(crate) use effect::{
     CommandEffect, Effect, McpEffect, PatchEffect, PermissionsRequest, SandboxPermissions,
 };
 pub(crate) use guards::check_arguments;
-pub(crate) use handle::{Denied, EffectCall, Gate, GateRequest, verdict};
+pub(crate) use handle::{Denied, EffectCall, Gate, GateRequest, ReviewSubject, verdict};
 pub(crate) use turn_policy::{TurnPolicy, grants_of, policy_of, prepare_folders};
 pub(crate) use written_roots::written_roots;
 

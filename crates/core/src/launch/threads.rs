@@ -264,6 +264,7 @@ impl Threads {
         );
         // New, so nothing is set yet.
         let _ = context.mcp_tools.set(Box::new(tools.mcp.clone()));
+        let own_requests = requests.downgrade();
         let thread = Thread {
             id,
             path: parts.path,
@@ -273,6 +274,7 @@ impl Threads {
             emitter: context.emitter.clone(),
             timeout_pauses: tools.timeout_pauses.clone(),
             mcp: tools.mcp.clone(),
+            supports_realtime: context.config.realtime.is_some(),
         };
         let launcher: Weak<Self> = Arc::downgrade(self);
         let session = SessionActor::new(SessionParts {
@@ -286,6 +288,7 @@ impl Threads {
             agent_tree: parts.agent_tree,
             settings,
             requests: received,
+            own_requests,
             tool_requests: tools_received,
             conversation: parts.conversation,
             unfinished: parts.unfinished,

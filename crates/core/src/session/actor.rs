@@ -13,6 +13,8 @@ use tokio::sync::{mpsc, watch};
 
 use super::observed_input::observed_input;
 use super::open_questions::OpenQuestions;
+use super::realtime_state::RealtimeState;
+use super::review_state::ReviewState;
 use super::state::{QueuedTurn, SessionState};
 use super::tool_requests::ToolRequest;
 use super::turn_base::{ToolCache, TurnBase};
@@ -38,6 +40,7 @@ pub(crate) struct SessionParts {
     pub(crate) agent_tree: AgentTree,
     pub(crate) settings: watch::Sender<Arc<ThreadSettings>>,
     pub(crate) requests: mpsc::Receiver<Box<ThreadRequest>>,
+    pub(crate) own_requests: mpsc::WeakSender<Box<ThreadRequest>>,
     pub(crate) tool_requests: mpsc::Receiver<Box<ToolRequest>>,
     pub(crate) conversation: Conversation,
     pub(crate) unfinished: Option<UnfinishedTurn>,
@@ -53,6 +56,8 @@ pub(crate) struct SessionActor {
     pub(super) agent_tree: AgentTree,
     pub(super) settings: watch::Sender<Arc<ThreadSettings>>,
     requests: mpsc::Receiver<Box<ThreadRequest>>,
+    /// For what runs besides turns. It does not keep the session alive.
+    pub(super) own_requests: mpsc::WeakSender<Box<ThreadRequest>>,
     tool_requests: mpsc::Receiver<Box<ToolRequest>>,
     pub(super) tool_cache: ToolCache,
     pub(super) questions: OpenQuestions,
@@ -69,6 +74,10 @@ pub(crate) struct SessionActor {
     pub(super) children: ChildAgents,
     /// Items for the model that wait for the end of the task that has the conversation.
     pub(super) notices: VecDeque<Box<ResponseItem>>,
+    /// Automatic reviews, from the first one on.
+    pub(super) reviews: Option<Box<ReviewState>>,
+    /// The realtime conversation, from the first one on.
+    pub(super) realtime: Option<Box<RealtimeState>>,
 }
 
 impl SessionActor {
@@ -82,6 +91,7 @@ impl SessionActor {
             agent_tree: parts.agent_tree,
             settings: parts.settings,
             requests: parts.requests,
+            own_requests: parts.own_requests,
             tool_requests: parts.tool_requests,
             tool_cache: ToolCache::default(),
             questions: OpenQuestions::default(),
@@ -92,6 +102,8 @@ impl SessionActor {
             samples: Vec::new(),
             children: parts.children,
             notices: VecDeque::new(),
+            reviews: None,
+            realtime: None,
         }
     }
 
@@ -157,6 +169,23 @@ impl SessionActor {
                 items.into_iter().for_each(|item| self.add_notice(item))
             }
             ThreadRequest::Sample(request) => self.sample(request),
+            ThreadRequest::AllowDenied(event) => self.allow_denied(*event),
+            ThreadRequest::StartRealtime(start) => {
+                let id = self.context.ids.submission();
+                self.start_realtime(id, *start);
+            }
+            ThreadRequest::RealtimeInputs(reply) => {
+                let id = self.context.ids.submission();
+                let _ = reply.send(self.realtime_inputs(&id));
+            }
+            ThreadRequest::StopRealtime => {
+                let id = self.context.ids.submission();
+                self.stop_realtime(&id);
+            }
+            ThreadRequest::RealtimeEnded(number, reply) => {
+                self.realtime_ended(number);
+                let _ = reply.send(());
+            }
             ThreadRequest::Terminals(reply) => {
                 let _ = reply.send(self.base.tool_services.terminals.running());
             }
@@ -185,6 +214,7 @@ impl SessionActor {
         }
         self.abort(TurnAbortReason::Interrupted).await;
         self.children.close_all().await;
+        self.end_realtime().await;
         self.base.tool_services.mcp.stop();
         self.base.tool_services.terminals.stop_all().await;
         self.run_end_hooks().await;

@@ -1,41 +1,52 @@
-//! Starting a reviewer of approvals.
+//! Automatic reviews of approvals: starts reviewers, and takes what the user allows after a denial.
 
 use std::sync::Arc;
 
+use codex_protocol::GuardianAssessmentEvent;
 use futures::FutureExt;
+use tokio_util::sync::DropGuard;
 
 use super::actor::SessionActor;
-use crate::approval_review::{Action, config_of_reviewer, judge, question};
-use crate::gate::{Assessment, EffectCall, StartedReview};
+use super::review_state::ReviewedAction;
+use crate::approval_review::{
+    Action, Reviewer, ReviewerKey, ReviewerSlot, config_of_reviewer, judge, question,
+};
+use crate::gate::{Assessment, ReviewSubject, StartedReview};
+use crate::history::developer_message;
+use crate::thread::StartedThread;
 use crate::thread_origin::ThreadOrigin;
+use crate::turn_settings::TurnSettings;
 
 impl SessionActor {
-    /// Starts a reviewer that decides about an effect. It is an agent that nobody sees, and ends with its verdict.
-    pub(super) fn start_review(&self, call: &EffectCall, reason: Option<&str>) -> StartedReview {
-        let turn = &call.settings;
-        let action = Action::of(&call.effect, turn);
-        let ids = &self.context.ids;
-        let config = config_of_reviewer(&self.context.config, turn);
-        let mut origin = ThreadOrigin::new(ids.thread(), config);
-        origin.agent_tree = self.agent_tree.of_agent(&self.context.budget);
-        let ends_with_verdict = origin.agent_tree.cancel.clone().drop_guard();
-        let launched = match self.launcher.upgrade() {
-            Some(launcher) => launcher.launch(origin).map_err(|error| error.to_string()),
-            None => Err("the engine is going away".to_owned()),
-        };
-        let verdict = match launched {
+    /// Starts the review of an action by an agent that nobody sees.
+    pub(super) fn start_review(
+        &mut self,
+        subject: &ReviewSubject,
+        turn: &Arc<TurnSettings>,
+        call_id: String,
+        reason: Option<&str>,
+    ) -> StartedReview {
+        let action = Action::of(subject, turn);
+        let state = self.reviews.get_or_insert_default();
+        let is_allowed = state.take_permission(&action);
+        state.note(ReviewedAction {
+            turn: Arc::clone(&turn.id),
+            call_id,
+            action: action.clone(),
+        });
+        let slot = Arc::clone(&state.reviewer);
+        if is_allowed {
+            return StartedReview {
+                action: action.short,
+                verdict: std::future::ready(Assessment::allowed_by_user()).boxed(),
+            };
+        }
+        let verdict = match self.approval_reviewer(turn, &slot) {
             Ok(reviewer) => {
                 let transcript = turn.reviews.as_ref().map(|reviews| reviews.transcript());
                 let question = question(&transcript.unwrap_or_default(), &action.whole, reason);
-                let clock = Arc::clone(&self.context.clock);
-                judge(
-                    reviewer,
-                    ends_with_verdict,
-                    ids.submission(),
-                    question,
-                    clock,
-                )
-                .boxed()
+                let (id, clock) = (self.context.ids.submission(), &self.context.clock);
+                judge(reviewer, slot, id, question, Arc::clone(clock)).boxed()
             }
             Err(error) => {
                 let text = format!("Automatic approval review failed: {error}");
@@ -46,5 +57,43 @@ impl SessionActor {
             action: action.short,
             verdict,
         }
+    }
+
+    /// The reviewer that waits, or a new one.
+    fn approval_reviewer(
+        &self,
+        turn: &TurnSettings,
+        slot: &ReviewerSlot,
+    ) -> Result<Box<Reviewer>, String> {
+        let key = ReviewerKey::of(turn);
+        if let Some(reviewer) = Reviewer::waiting_in(slot, &key) {
+            return Ok(reviewer);
+        }
+        let (started, ends_thread) = self.launch_reviewer(turn)?;
+        Ok(Box::new(Reviewer::new(key, started, ends_thread)))
+    }
+
+    fn launch_reviewer(&self, turn: &TurnSettings) -> Result<(StartedThread, DropGuard), String> {
+        let config = config_of_reviewer(&self.context.config, turn);
+        let mut origin = ThreadOrigin::new(self.context.ids.thread(), config);
+        origin.agent_tree = self.agent_tree.of_agent(&self.context.budget);
+        let ends_thread = origin.agent_tree.cancel.clone().drop_guard();
+        let launcher = self.launcher.upgrade();
+        let launcher = launcher.ok_or_else(|| "the engine is going away".to_owned())?;
+        let started = launcher.launch(origin).map_err(|error| error.to_string())?;
+        Ok((started, ends_thread))
+    }
+
+    /// The user allows an action that was denied: the same action may happen once, and the model is told.
+    pub(super) fn allow_denied(&mut self, event: GuardianAssessmentEvent) {
+        if let Some(reviews) = &mut self.reviews {
+            reviews.allow(&event.turn_id, &event.id);
+        }
+        let action = event.action.unwrap_or_default();
+        let text = format!(
+            "The user was told why automatic review denied the following action, and allows it now, once. If it is still \
+             needed, do it again exactly as it was. Nothing else is allowed by this.\n{action:#}"
+        );
+        self.add_notice(developer_message([text]));
     }
 }

@@ -1,7 +1,6 @@
 //! The session's part of the gate: it asks for approvals and stores them.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use codex_exec_policy::{Decision as RuleDecision, KEEPS_SANDBOX, append_prefix_rule};
 use codex_protocol::{
@@ -10,14 +9,13 @@ use codex_protocol::{
     PermissionProfile, RequestPermissionProfile, RequestPermissionsEvent,
     RequestPermissionsResponse, ReviewDecision,
 };
-use tokio::sync::oneshot;
 
 use super::actor::SessionActor;
 use super::elicitation;
 use super::open_questions::{PendingApproval, PendingGrant};
 use crate::gate::{
-    self, ApprovalRequest, CommandEffect, Effect, EffectCall, GateDecision, GateRequest,
-    PermissionsRequest, Permit, TurnPolicy,
+    self, ApprovalRequest, CommandEffect, Effect, EffectCall, GateDecision, GateRequest, Permit,
+    TurnPolicy,
 };
 use crate::history::developer_message;
 use crate::input::Input;
@@ -50,19 +48,32 @@ impl SessionActor {
                 );
             }
             GateRequest::Review {
-                call,
+                subject,
+                settings,
+                call_id,
                 reason,
                 reply,
-            } if self.is_running(&call.settings.id) => {
-                let _ = reply.send(self.start_review(&call, reason.as_deref()));
+            } if self.is_running(&settings.id) => {
+                let review = self.start_review(&subject, &settings, call_id, reason.as_deref());
+                let _ = reply.send(review);
             }
             GateRequest::Permissions {
                 request,
                 settings,
                 call_id,
+                is_reviewed,
                 reply,
             } if self.is_running(&settings.id) => {
-                self.ask_for_permissions(*request, settings, call_id, reply);
+                let pending = PendingGrant {
+                    asked: request.permissions,
+                    settings,
+                    reply,
+                };
+                if is_reviewed {
+                    self.grant_all(pending);
+                } else {
+                    self.ask_for_permissions(pending, request.reason, call_id);
+                }
             }
             // The turn has ended; dropping the sender informs the tool.
             _ => {}
@@ -133,29 +144,33 @@ impl SessionActor {
         let _ = self.put_into_turn(Input::Note(Box::new(saved)));
     }
 
+    /// Grants what a reviewer has allowed, for the turn.
+    fn grant_all(&mut self, pending: PendingGrant) {
+        let response = RequestPermissionsResponse {
+            permissions: pending.asked.clone(),
+            scope: PermissionGrantScope::Turn,
+        };
+        self.grant(pending, response);
+    }
+
     fn ask_for_permissions(
         &mut self,
-        request: PermissionsRequest,
-        settings: Arc<TurnSettings>,
+        pending: PendingGrant,
+        reason: Option<String>,
         call_id: String,
-        reply: oneshot::Sender<RequestPermissionsResponse>,
     ) {
-        if !TurnPolicy::of(&settings, &self.context.config).may_ask_for_permissions() {
-            let _ = reply.send(RequestPermissionsResponse::default());
+        let settings = &pending.settings;
+        if !TurnPolicy::of(settings, &self.context.config).may_ask_for_permissions() {
+            let _ = pending.reply.send(RequestPermissionsResponse::default());
             return;
         }
         let event = EventMsg::RequestPermissions(RequestPermissionsEvent {
             call_id: call_id.clone(),
             turn_id: settings.id.to_string(),
-            reason: request.reason,
-            permissions: request.permissions.clone(),
+            reason,
+            permissions: pending.asked.clone(),
         });
         self.context.emitter.emit(&settings.id, event);
-        let pending = PendingGrant {
-            asked: request.permissions,
-            settings,
-            reply,
-        };
         self.questions
             .wait_for_grant(QuestionKey::Permissions(call_id), pending);
     }
@@ -168,6 +183,10 @@ impl SessionActor {
         else {
             return;
         };
+        self.grant(pending, response);
+    }
+
+    fn grant(&mut self, pending: PendingGrant, response: RequestPermissionsResponse) {
         let permissions = intersection(&pending.asked, &response.permissions);
         let profile = PermissionProfile {
             network: permissions.network,

@@ -23,6 +23,11 @@ pub(super) fn observed_input(request: &ThreadRequest) -> Option<SessionInput> {
         | ThreadRequest::McpServers(_)
         | ThreadRequest::Terminals(_)
         | ThreadRequest::StopTerminal(..)
+        | ThreadRequest::AllowDenied(_)
+        | ThreadRequest::StartRealtime(_)
+        | ThreadRequest::RealtimeInputs(_)
+        | ThreadRequest::StopRealtime
+        | ThreadRequest::RealtimeEnded(..)
         | ThreadRequest::Sample(_) => return None,
     })
 }
@@ -36,6 +41,10 @@ fn is_input(op: &Op) -> bool {
             | Op::ListSkills { .. }
             | Op::SetThreadName { .. }
             | Op::CleanBackgroundTerminals
+            | Op::RealtimeConversationStart { .. }
+            | Op::RealtimeConversationAudio { .. }
+            | Op::RealtimeConversationText { .. }
+            | Op::RealtimeConversationClose
     )
 }
 

@@ -11,6 +11,7 @@ use codex_rollout::LineKind;
 
 use super::actor::{MAX_QUEUED_REQUESTS, SessionActor};
 use super::state::{QueuedTurn, TurnOverrides};
+use crate::config::RealtimeStart;
 use crate::input::{Input, TurnInput};
 use crate::questions::{QuestionAnswer, QuestionKey};
 use crate::thread::{
@@ -114,6 +115,21 @@ impl SessionActor {
                 num_turns,
                 token_usage,
             } => self.roll_back(&id, num_turns, token_usage),
+            Op::RealtimeConversationStart { prompt, session_id } => self.start_realtime(
+                id,
+                RealtimeStart {
+                    prompt: Some(prompt),
+                    session_id,
+                    ..RealtimeStart::default()
+                },
+            ),
+            Op::RealtimeConversationAudio { frame } => {
+                if let Some(inputs) = self.realtime_inputs(&id) {
+                    inputs.audio(frame.data);
+                }
+            }
+            Op::RealtimeConversationText { text } => self.realtime_text(&id, text),
+            Op::RealtimeConversationClose => self.stop_realtime(&id),
             Op::Shutdown => {}
             other => self.not_there(&id, &other),
         }
@@ -187,6 +203,7 @@ impl SessionActor {
             limits: turn.limits,
             metadata: turn.metadata,
             refused,
+            ..TurnOverrides::default()
         };
         Ok((turn.input, overrides))
     }

@@ -35,7 +35,8 @@ impl SessionActor {
     }
 
     /// The scope of a turn that starts now.
-    pub(super) fn new_turn(&mut self, id: &str, overrides: TurnOverrides) -> TurnScope {
+    pub(super) fn new_turn(&mut self, id: &str, mut overrides: TurnOverrides) -> TurnScope {
+        overrides.realtime = self.realtime_mode();
         let settings = self.settings();
         self.base
             .scope(&settings, id, overrides, &mut self.tool_cache)

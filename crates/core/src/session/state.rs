@@ -11,6 +11,7 @@ use crate::history::Conversation;
 use crate::input::TurnInput;
 use crate::thread::TaskKind;
 use crate::turn::TurnScope;
+use crate::turn_settings::RealtimeMode;
 
 /// Whether a task runs, and who has the conversation.
 #[derive(Debug)]
@@ -48,6 +49,8 @@ pub(super) struct TurnOverrides {
     pub(super) limits: UsageLimits,
     /// Values of the client for the model's provider.
     pub(super) metadata: BTreeMap<String, String>,
+    /// Whether a realtime conversation lasts.
+    pub(super) realtime: RealtimeMode,
     /// Why the turn fails at once: its settings were refused, or another process writes the thread.
     pub(super) refused: Option<String>,
 }

@@ -105,6 +105,7 @@ impl TurnBase {
             reviews: reviews.then(TurnReviews::default),
             skills: OnceLock::new(),
             memory_summary: config.memory_summary.clone(),
+            realtime: overrides.realtime,
             has_apps: OnceLock::new(),
             plugins: (config.plugins.as_ref())
                 .map(|plugins| plugins.current())

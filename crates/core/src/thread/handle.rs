@@ -4,9 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use codex_protocol::{
-    CodexErrorInfo, ErrorEvent, Event, EventMsg, Op, ReasoningEffort, ResponseItem, Submission,
-    ThreadId, ThreadSettings, ThreadSettingsPatch,
+    CodexErrorInfo, ErrorEvent, Event, EventMsg, GuardianAssessmentEvent, Op, ReasoningEffort,
+    ResponseItem, Submission, ThreadId, ThreadSettings, ThreadSettingsPatch,
 };
+use codex_realtime::ConversationInputs;
 use codex_rollout::{ClaimError, RolloutWriteError};
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -15,7 +16,7 @@ use super::requests::{
     SettingsError, StartTurnError, SteerError, SteerRequest, ThreadClosed, ThreadRequest,
     TurnContinuation,
 };
-use crate::config::McpServer;
+use crate::config::{McpServer, RealtimeStart};
 use crate::events::Emitter;
 use crate::input::TurnInput;
 use crate::mcp::{McpServers, RequiredServersFailed};
@@ -33,6 +34,7 @@ pub struct Thread {
     pub(crate) emitter: Emitter,
     pub(crate) timeout_pauses: TimeoutPauses,
     pub(crate) mcp: McpServers,
+    pub(crate) supports_realtime: bool,
 }
 
 impl Thread {
@@ -179,6 +181,47 @@ impl Thread {
         let sent = self.send(request).await;
         sent.map_err(|_| SampleError::Closed)?;
         answer.await.map_err(|_| SampleError::Closed)?
+    }
+
+    /// Allows an action that automatic review denied, once. The event is that of the denial.
+    ///
+    /// # Errors
+    /// The thread is closed.
+    pub async fn allow_denied(&self, event: GuardianAssessmentEvent) -> Result<(), ThreadClosed> {
+        self.send(ThreadRequest::AllowDenied(Box::new(event))).await
+    }
+
+    /// Whether the thread can have realtime conversations.
+    #[must_use]
+    pub fn supports_realtime(&self) -> bool {
+        self.supports_realtime
+    }
+
+    /// Starts a realtime conversation, in place of one that lasts. What comes of it are events.
+    ///
+    /// # Errors
+    /// The thread is closed.
+    pub async fn start_realtime(&self, start: RealtimeStart) -> Result<(), ThreadClosed> {
+        self.send(ThreadRequest::StartRealtime(Box::new(start)))
+            .await
+    }
+
+    /// The inputs of the realtime conversation. Without one, an error is emitted.
+    ///
+    /// # Errors
+    /// The thread is closed.
+    pub async fn realtime_inputs(&self) -> Result<Option<ConversationInputs>, ThreadClosed> {
+        let (reply, answer) = oneshot::channel();
+        self.send(ThreadRequest::RealtimeInputs(reply)).await?;
+        answer.await.map_err(|_| ThreadClosed)
+    }
+
+    /// Ends the realtime conversation. An event follows, also if there is none.
+    ///
+    /// # Errors
+    /// The thread is closed.
+    pub async fn stop_realtime(&self) -> Result<(), ThreadClosed> {
+        self.send(ThreadRequest::StopRealtime).await
     }
 
     /// Waits until all events so far can be read from the file.

@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use codex_model_client::ModelError;
 use codex_protocol::{
-    ReasoningEffort, ResponseItem, ServiceTier, Submission, ThreadSettings, ThreadSettingsPatch,
-    TokenUsage, UsageLimits,
+    GuardianAssessmentEvent, ReasoningEffort, ResponseItem, ServiceTier, Submission,
+    ThreadSettings, ThreadSettingsPatch, TokenUsage, UsageLimits,
 };
+use codex_realtime::ConversationInputs;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use crate::config::{McpServer, NotAllowed};
+use crate::config::{McpServer, NotAllowed, RealtimeStart};
 use crate::input::TurnInput;
 
 /// A request to the session of a thread.
@@ -41,6 +42,16 @@ pub(crate) enum ThreadRequest {
     Sample(SampleRequest),
     /// Stops one of them. Replies whether it existed.
     StopTerminal(i32, oneshot::Sender<bool>),
+    /// Allows an action that automatic review denied.
+    AllowDenied(Box<GuardianAssessmentEvent>),
+    /// Starts a realtime conversation, in place of one that lasts.
+    StartRealtime(Box<RealtimeStart>),
+    /// Asks for the inputs of the conversation. Without one, an error is emitted.
+    RealtimeInputs(oneshot::Sender<Option<ConversationInputs>>),
+    /// Ends the conversation.
+    StopRealtime,
+    /// The conversation with this number has ended.
+    RealtimeEnded(u64, oneshot::Sender<()>),
 }
 
 /// A turn that is to start, and the settings that it changes for itself and those after it.

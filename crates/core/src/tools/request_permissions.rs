@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::arguments::{arguments, function};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
-use crate::gate::PermissionsRequest;
+use crate::gate::{Denied, PermissionsRequest};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestPermissionsTool;
@@ -101,6 +101,7 @@ async fn ask(context: &ToolContext) -> ToolResult {
             let permissions = json!({ "network": permissions.network, "file_system": files });
             text(json!({ "permissions": permissions, "scope": granted.scope }).to_string())
         }
+        Err(Denied::Refused(reason)) => Err(ToolFailure::Model(reason)),
         Err(_) => Err(ToolFailure::Model(
             "request_permissions was cancelled before receiving a response".to_owned(),
         )),

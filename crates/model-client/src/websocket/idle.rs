@@ -118,3 +118,70 @@ async fn ping(slot: &Mutex<Option<SocketConnection>>) -> bool {
     });
     sent.await
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use codex_http::{SentSecrets, WebSocket};
+    use futures::{SinkExt, StreamExt};
+    use reqwest::header::HeaderMap;
+    use tokio::io::DuplexStream;
+    use tokio_tungstenite::WebSocketStream;
+    use tokio_tungstenite::tungstenite::Message;
+    use tokio_tungstenite::tungstenite::protocol::Role;
+
+    /// An idle connection, and its other end.
+    async fn idle() -> (IdleConnection, WebSocketStream<DuplexStream>) {
+        let (ours, theirs) = tokio::io::duplex(4096);
+        let connection = SocketConnection {
+            socket: WebSocket::serve(ours, bytes::Bytes::new(), 4096).await,
+            authorization: Authorization::None,
+            secrets: SentSecrets::of(&HeaderMap::new()),
+            server_model: None,
+            facts: Default::default(),
+            last: None,
+        };
+        let server = WebSocketStream::from_raw_socket(theirs, Role::Client, None).await;
+        (IdleConnection::new(connection), server)
+    }
+
+    fn is_open(connection: &IdleConnection) -> bool {
+        connection.connection.lock().is_some()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_answers_keeps_the_connection_for_ten_minutes() {
+        let (connection, mut server) = idle().await;
+        // Reading answers the pings.
+        tokio::spawn(async move { while server.next().await.is_some() {} });
+        tokio::time::sleep(PING_INTERVAL * 2 * MAX_PINGS - Duration::from_secs(1)).await;
+        assert!(is_open(&connection));
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert!(!is_open(&connection));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_does_not_answer_a_ping_loses_the_connection() {
+        let (connection, server) = idle().await;
+        tokio::time::sleep(PING_INTERVAL * 2 - Duration::from_secs(1)).await;
+        assert!(is_open(&connection));
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert!(!is_open(&connection));
+        drop(server);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn pings_of_the_server_are_answered_and_data_closes_the_connection() {
+        let (connection, mut server) = idle().await;
+        server.send(Message::Ping("a".into())).await.unwrap();
+        let answer = server.next().await.unwrap().unwrap();
+        assert_eq!(answer, Message::Pong("a".into()));
+        assert!(is_open(&connection));
+        server
+            .send(Message::Text("unasked for".into()))
+            .await
+            .unwrap();
+        assert!(server.next().await.is_none_or(|message| message.is_err()));
+        assert!(!is_open(&connection));
+    }
+}

@@ -50,10 +50,20 @@ pub enum RealtimeEvent {
         /// The added text.
         delta: String,
     },
+    /// Something that the user said, after its deltas.
+    InputTranscriptDone {
+        /// The whole text.
+        text: String,
+    },
     /// A delta of the transcript of the model.
     OutputTranscriptDelta {
         /// The added text.
         delta: String,
+    },
+    /// Something that the model said, after its deltas.
+    OutputTranscriptDone {
+        /// The whole text.
+        text: String,
     },
     /// A chunk of audio of the model.
     AudioOut(RealtimeAudioFrame),

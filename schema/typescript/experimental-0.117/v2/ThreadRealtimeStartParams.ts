@@ -4,8 +4,11 @@
 export type ThreadRealtimeStartParams = {
   /** Loaded thread to talk to; the caller is subscribed to it. */
   threadId: string;
-  /** Instructions for the voice model, ahead of a summary of what the thread is about. */
-  prompt: string;
+  /**
+   * Instructions for the voice model, ahead of a summary of what the thread is about. Absent uses built-in ones, null
+   * gives none.
+   */
+  prompt?: string | null;
   /** Id to give to the provider; absent uses the thread's id. */
   sessionId?: string | null;
 };

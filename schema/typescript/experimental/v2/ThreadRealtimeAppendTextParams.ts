@@ -7,6 +7,6 @@ export type ThreadRealtimeAppendTextParams = {
   threadId: string;
   /** What the user typed. */
   text: string;
-  /** Of release 0.169; not used here. */
-  role?: ConversationTextRole;
+  /** Who says it; absent means the user. */
+  role?: ConversationTextRole | null;
 };

@@ -10,10 +10,31 @@ import type { ThreadRealtimeStartTransport } from "./ThreadRealtimeStartTranspor
 export type ThreadRealtimeStartParams = {
   /** Loaded thread to talk to; the caller is subscribed to it. */
   threadId: string;
-  /** Instructions for the voice model, ahead of a summary of what the thread is about. */
-  prompt: string;
+  /**
+   * Instructions for the voice model, ahead of a summary of what the thread is about. Absent uses built-in ones, null
+   * gives none.
+   */
+  prompt?: string | null;
   /** Id to give to the provider; absent uses the thread's id. */
   sessionId?: string | null;
+  /** The same, as newer clients name it. */
+  realtimeSessionId?: string | null;
+  /** Model of this session, in place of the configured one. */
+  model?: string | null;
+  /** Whether the model speaks or writes; absent means it speaks. */
+  outputModality?: RealtimeOutputModality | null;
+  /** Set to false to leave the summary of the thread out. */
+  includeStartupContext?: boolean | null;
+  /** What the coding model is told while the session lasts, in place of a built-in text. */
+  realtimeStartInstructions?: string | null;
+  /** What the coding model is told after the session, in place of a built-in text. */
+  realtimeEndInstructions?: string | null;
+  /** How to connect; only websockets are supported. */
+  transport?: ThreadRealtimeStartTransport | null;
+  /** Version of the provider's protocol, in place of the configured one. */
+  version?: RealtimeConversationVersion | null;
+  /** Voice of the model, in place of the default one. */
+  voice?: RealtimeVoice | null;
   /** Of release 0.169; not used here. */
   backendReasoningStatus?: boolean;
   /** Of release 0.169; not used here. */
@@ -31,25 +52,7 @@ export type ThreadRealtimeStartParams = {
   /** Of release 0.169; not used here. */
   flushTranscriptTailOnSessionEnd?: boolean | null;
   /** Of release 0.169; not used here. */
-  includeStartupContext?: boolean | null;
-  /** Of release 0.169; not used here. */
   initialItems?: Array<ThreadRealtimeInitialItem> | null;
-  /** Of release 0.169; not used here. */
-  model?: string | null;
-  /** Of release 0.169; not used here. */
-  outputModality?: RealtimeOutputModality;
-  /** Of release 0.169; not used here. */
-  realtimeEndInstructions?: string | null;
-  /** Of release 0.169; not used here. */
-  realtimeSessionId?: string | null;
-  /** Of release 0.169; not used here. */
-  realtimeStartInstructions?: string | null;
-  /** Of release 0.169; not used here. */
-  transport?: ThreadRealtimeStartTransport | null;
-  /** Of release 0.169; not used here. */
-  version?: RealtimeConversationVersion | null;
-  /** Of release 0.169; not used here. */
-  voice?: RealtimeVoice | null;
   /** Of release 0.169; not used here. */
   voiceSessionId?: string | null;
 };

@@ -7,8 +7,8 @@ export type ThreadRealtimeStartedNotification = {
   threadId: string;
   /** Id of the session at the provider; null if it has none. */
   sessionId: string | null;
+  /** The same, as newer clients name it. */
+  realtimeSessionId?: string | null;
   /** Dialect of the provider's protocol that is spoken. */
   version: RealtimeConversationVersion;
-  /** Of release 0.169; not used here. */
-  realtimeSessionId?: string | null;
 };

@@ -5,7 +5,6 @@ use codex_app_server_protocol::v2::*;
 use codex_protocol as v1;
 use codex_protocol::EventMsg;
 
-use crate::projection::approval_review::approval_review;
 use crate::projection::hook::hook_run;
 
 /// The notification for an event. `id` is the turn for events without a turn id.
@@ -83,7 +82,6 @@ fn state(thread: &str, id: &str, event: &EventMsg) -> Option<ServerNotification>
                 },
             })
         }
-        EventMsg::GuardianAssessment(assessment) => approval_review(thread_id(), assessment),
         EventMsg::PlanUpdate(update) => {
             ServerNotification::TurnPlanUpdated(plan(thread_id(), turn_id(), update))
         }

@@ -8,8 +8,10 @@ use codex_protocol::EventMsg;
 use super::consumer::Consumer;
 use super::event_notification::notification_of;
 use super::turn::{FoldedTurn, ReviewState};
+use crate::projection::approval_review::{approval_review, review_warning};
 use crate::projection::item::id_of;
 use crate::projection::limits::wire_limits;
+use crate::projection::realtime::{RealtimeProjection, is_realtime};
 use crate::projection::turn_error::turn_error;
 use crate::projection::usage_limits::{wire_tokens, wire_turn_usage};
 
@@ -34,6 +36,8 @@ pub(crate) struct Notifications {
     checkpoint: Option<String>,
     /// Its use.
     usage: Option<TurnUsage>,
+    /// The realtime conversation, from the first one on.
+    realtime: Option<Box<RealtimeProjection>>,
 }
 
 impl Notifications {
@@ -44,6 +48,7 @@ impl Notifications {
             waiting: Vec::new(),
             checkpoint: None,
             usage: None,
+            realtime: None,
         }
     }
 
@@ -224,6 +229,16 @@ impl Consumer for Notifications {
             }
             EventMsg::TokenCount(count) => self.push_usage(turn, count),
             EventMsg::Warning(warning) => self.push_warning(turns, turn, &warning.message),
+            EventMsg::GuardianAssessment(review) => {
+                let warning = review_warning(self.thread.clone(), review);
+                self.pending
+                    .extend(warning.map(|warning| (Audience::Newer, warning)));
+                self.push(approval_review(self.thread.clone(), review));
+            }
+            event if is_realtime(event) => {
+                let realtime = self.realtime.get_or_insert_default();
+                self.pending.extend(realtime.apply(&self.thread, event));
+            }
             _ => {
                 let sent = notification_of(&self.thread, turn, event).into_iter();
                 self.pending.extend(sent.map(|one| (Audience::All, one)));

@@ -1,0 +1,318 @@
+//! Events of realtime conversations as notifications.
+//!
+//! Clients of 0.117 get deltas of the transcript; newer ones also items: the begin and the end of the session, and what
+//! each side says at a time.
+
+use codex_app_server_protocol::ServerNotification;
+use codex_app_server_protocol::v2::*;
+use codex_protocol as v1;
+use codex_protocol::{EventMsg, RealtimeEvent};
+use serde_json::{Value, json};
+
+use super::Audience;
+
+/// The session of newer clients.
+#[derive(Debug, Default)]
+pub(super) struct RealtimeProjection {
+    session: String,
+    /// What is being said.
+    segment: Option<Segment>,
+}
+
+#[derive(Debug)]
+struct Segment {
+    id: String,
+    role: ThreadRealtimeTranscriptRole,
+    text: String,
+}
+
+/// Collects notifications about one thread.
+struct Sent<'a> {
+    thread: &'a str,
+    notifications: Vec<(Audience, ServerNotification)>,
+}
+
+/// Whether an event is about a realtime conversation.
+pub(super) fn is_realtime(event: &EventMsg) -> bool {
+    matches!(
+        event,
+        EventMsg::RealtimeConversationStarted(_)
+            | EventMsg::RealtimeConversationRealtime(_)
+            | EventMsg::RealtimeConversationClosed(_)
+    )
+}
+
+impl RealtimeProjection {
+    /// The notifications for an event.
+    pub(super) fn apply(
+        &mut self,
+        thread: &str,
+        event: &EventMsg,
+    ) -> Vec<(Audience, ServerNotification)> {
+        let mut sent = Sent {
+            thread,
+            notifications: Vec::new(),
+        };
+        match event {
+            EventMsg::RealtimeConversationStarted(started) => self.started(started, &mut sent),
+            EventMsg::RealtimeConversationRealtime(event) => {
+                self.event(&event.payload, &mut sent);
+            }
+            EventMsg::RealtimeConversationClosed(closed) => self.closed(closed, &mut sent),
+            _ => {}
+        }
+        sent.notifications
+    }
+
+    fn started(&mut self, started: &v1::RealtimeConversationStartedEvent, sent: &mut Sent<'_>) {
+        self.session = started.session_id.clone().unwrap_or_default();
+        self.segment = None;
+        sent.whole_item(ThreadRealtimeItem::RealtimeSessionStarted {
+            id: new_id(),
+            realtime_session_id: self.session.clone(),
+        });
+        let notification = ThreadRealtimeStartedNotification {
+            thread_id: sent.thread(),
+            session_id: started.session_id.clone(),
+            realtime_session_id: started.session_id.clone(),
+            version: started.version,
+        };
+        sent.all(ServerNotification::ThreadRealtimeStarted(notification));
+    }
+
+    fn closed(&mut self, closed: &v1::RealtimeConversationClosedEvent, sent: &mut Sent<'_>) {
+        self.end_segment(None, sent);
+        let is_failure = closed.reason.as_deref() == Some("error");
+        let session = std::mem::take(&mut self.session);
+        if !session.is_empty() {
+            sent.whole_item(ThreadRealtimeItem::RealtimeSessionClosed {
+                id: new_id(),
+                realtime_session_id: session,
+                outcome: if is_failure {
+                    ThreadRealtimeSessionOutcome::Failed
+                } else {
+                    ThreadRealtimeSessionOutcome::Ended
+                },
+            });
+        }
+        let notification = ThreadRealtimeClosedNotification {
+            thread_id: sent.thread(),
+            reason: closed.reason.clone(),
+        };
+        sent.all(ServerNotification::ThreadRealtimeClosed(notification));
+    }
+
+    fn event(&mut self, event: &RealtimeEvent, sent: &mut Sent<'_>) {
+        use ThreadRealtimeTranscriptRole::{Assistant, User};
+        match event {
+            RealtimeEvent::InputTranscriptDelta { delta } => self.said(User, delta, sent),
+            RealtimeEvent::OutputTranscriptDelta { delta } => self.said(Assistant, delta, sent),
+            RealtimeEvent::InputTranscriptDone { text } => self.said_all(User, text, sent),
+            RealtimeEvent::OutputTranscriptDone { text } => self.said_all(Assistant, text, sent),
+            RealtimeEvent::AudioOut(frame) => sent.audio(frame),
+            RealtimeEvent::Error(message) => {
+                let notification = ThreadRealtimeErrorNotification {
+                    thread_id: sent.thread(),
+                    message: message.clone(),
+                };
+                sent.all(ServerNotification::ThreadRealtimeError(notification));
+            }
+            other => sent.added(other),
+        }
+    }
+
+    fn said(&mut self, role: ThreadRealtimeTranscriptRole, delta: &str, sent: &mut Sent<'_>) {
+        if self
+            .segment
+            .as_ref()
+            .is_some_and(|segment| segment.role != role)
+        {
+            self.end_segment(None, sent);
+        }
+        let session = &self.session;
+        let segment = self.segment.get_or_insert_with(|| {
+            let segment = Segment {
+                id: new_id(),
+                role,
+                text: String::new(),
+            };
+            sent.item(segment.item(session), false);
+            segment
+        });
+        segment.text.push_str(delta);
+        let notification = ThreadRealtimeItemTranscriptDeltaNotification {
+            thread_id: sent.thread(),
+            item_id: segment.id.clone(),
+            delta: delta.to_owned(),
+        };
+        sent.newer(ServerNotification::ThreadRealtimeItemTranscriptDelta(
+            notification,
+        ));
+        let notification = ThreadRealtimeTranscriptDeltaNotification {
+            thread_id: sent.thread(),
+            role: name(role),
+            delta: delta.to_owned(),
+        };
+        sent.newer(ServerNotification::ThreadRealtimeTranscriptDelta(
+            notification,
+        ));
+        let notification = ThreadRealtimeTranscriptUpdatedNotification {
+            thread_id: sent.thread(),
+            role: name(role),
+            text: delta.to_owned(),
+        };
+        let notification = ServerNotification::ThreadRealtimeTranscriptUpdated(notification);
+        sent.notifications.push((Audience::Older, notification));
+    }
+
+    fn said_all(&mut self, role: ThreadRealtimeTranscriptRole, text: &str, sent: &mut Sent<'_>) {
+        if self
+            .segment
+            .as_ref()
+            .is_some_and(|segment| segment.role == role)
+        {
+            self.end_segment(Some(text), sent);
+        }
+        let notification = ThreadRealtimeTranscriptDoneNotification {
+            thread_id: sent.thread(),
+            role: name(role),
+            text: text.to_owned(),
+        };
+        sent.newer(ServerNotification::ThreadRealtimeTranscriptDone(
+            notification,
+        ));
+    }
+
+    /// What was being said is complete, with this text where it is known.
+    fn end_segment(&mut self, text: Option<&str>, sent: &mut Sent<'_>) {
+        if let Some(mut segment) = self.segment.take() {
+            if let Some(text) = text {
+                text.clone_into(&mut segment.text);
+            }
+            sent.item(segment.item(&self.session), true);
+        }
+    }
+}
+
+impl Segment {
+    fn item(&self, session: &str) -> ThreadRealtimeItem {
+        ThreadRealtimeItem::TranscriptSegment {
+            id: self.id.clone(),
+            realtime_session_id: session.to_owned(),
+            role: self.role,
+            text: self.text.clone(),
+        }
+    }
+}
+
+impl Sent<'_> {
+    fn thread(&self) -> String {
+        self.thread.to_owned()
+    }
+
+    fn all(&mut self, notification: ServerNotification) {
+        self.notifications.push((Audience::All, notification));
+    }
+
+    fn newer(&mut self, notification: ServerNotification) {
+        self.notifications.push((Audience::Newer, notification));
+    }
+
+    fn item(&mut self, item: ThreadRealtimeItem, is_complete: bool) {
+        let thread_id = self.thread();
+        self.newer(if is_complete {
+            ServerNotification::ThreadRealtimeItemCompleted(
+                ThreadRealtimeItemCompletedNotification { thread_id, item },
+            )
+        } else {
+            ServerNotification::ThreadRealtimeItemStarted(ThreadRealtimeItemStartedNotification {
+                thread_id,
+                item,
+            })
+        });
+    }
+
+    /// An item without content that streams.
+    fn whole_item(&mut self, item: ThreadRealtimeItem) {
+        self.item(item.clone(), false);
+        self.item(item, true);
+    }
+
+    fn audio(&mut self, frame: &v1::RealtimeAudioFrame) {
+        let notification = ThreadRealtimeOutputAudioDeltaNotification {
+            thread_id: self.thread(),
+            audio: ThreadRealtimeAudioChunk {
+                data: frame.data.clone(),
+                sample_rate: frame.sample_rate,
+                num_channels: frame.num_channels,
+                samples_per_channel: frame.samples_per_channel,
+                item_id: frame.item_id.clone(),
+            },
+        };
+        self.all(ServerNotification::ThreadRealtimeOutputAudioDelta(
+            notification,
+        ));
+    }
+
+    /// An event without a notification of its own.
+    fn added(&mut self, event: &RealtimeEvent) {
+        let Some(item) = raw_item(event) else {
+            return;
+        };
+        let is_response = matches!(
+            event,
+            RealtimeEvent::ResponseCreated { .. } | RealtimeEvent::ResponseDone { .. }
+        );
+        let notification = ThreadRealtimeItemAddedNotification {
+            thread_id: self.thread(),
+            item,
+        };
+        let notification = ServerNotification::ThreadRealtimeItemAdded(notification);
+        // Newer clients are not told of responses.
+        let audience = if is_response {
+            Audience::Older
+        } else {
+            Audience::All
+        };
+        self.notifications.push((audience, notification));
+    }
+}
+
+/// An event as the JSON that clients get; none for those that they do not get.
+fn raw_item(event: &RealtimeEvent) -> Option<Value> {
+    Some(match event {
+        RealtimeEvent::ConversationItemAdded(item) => item.clone(),
+        RealtimeEvent::InputAudioSpeechStarted { item_id } => {
+            json!({"type": "input_audio_buffer.speech_started", "item_id": item_id})
+        }
+        RealtimeEvent::ResponseCreated { response_id } => {
+            json!({"type": "response.created", "response": {"id": response_id}})
+        }
+        RealtimeEvent::ResponseDone { response_id } => {
+            json!({"type": "response.done", "response": {"id": response_id}})
+        }
+        RealtimeEvent::ResponseCancelled { response_id } => {
+            json!({"type": "response.cancelled", "response_id": response_id})
+        }
+        RealtimeEvent::HandoffRequested(handoff) => json!({
+            "type": "handoff_request",
+            "handoff_id": handoff.handoff_id,
+            "item_id": handoff.item_id,
+            "input_transcript": handoff.input_transcript,
+            "active_transcript": handoff.active_transcript,
+        }),
+        _ => return None,
+    })
+}
+
+fn new_id() -> String {
+    uuid::Uuid::now_v7().to_string()
+}
+
+fn name(role: ThreadRealtimeTranscriptRole) -> String {
+    let name = match role {
+        ThreadRealtimeTranscriptRole::User => "user",
+        ThreadRealtimeTranscriptRole::Assistant => "assistant",
+    };
+    name.to_owned()
+}
