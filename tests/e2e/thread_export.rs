@@ -76,11 +76,17 @@ async fn a_thread_is_exported_as_a_document() {
         page.to_str().unwrap(),
     ];
     stdout_of(&codex_in(&home, &arguments));
-    assert!(
-        std::fs::read_to_string(page)
-            .unwrap()
-            .contains("It is built.")
-    );
+    let whole = std::fs::read_to_string(&page).unwrap();
+    for part in ["It is built.", "Build it with ghp_", "echo built"] {
+        assert!(whole.contains(part), "{part}");
+    }
+    stdout_of(&codex_in(&home, &[&arguments[..], &["--redact"]].concat()));
+    let clean = std::fs::read_to_string(&page).unwrap();
+    assert!(clean.contains("It is built.") && clean.contains("Build it with [secret"));
+    assert!(!clean.contains(TOKEN));
+    let nowhere = codex_in(&home, &arguments[..5]);
+    assert_eq!(nowhere.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&nowhere.stderr).contains("name the page's file with -o"));
     let unknown = codex_in(
         &home,
         &["thread", "export", "0196f1c2-7f04-7d63-9f40-5b1f0d6b0f1e"],

@@ -142,6 +142,81 @@ async fn bundle_of(traced: Traced, thread: &str) -> (TraceBundle, TempDir) {
     (bundles.remove(thread).unwrap(), home)
 }
 
+/// What the replay does not need is missing, or is a pipe that nobody writes to.
+#[cfg(unix)]
+#[test]
+fn damage_of_what_is_not_replayed_is_told_too() {
+    let (bundle, _folder) = recorded("tour.toml");
+    let log = fs::read_to_string(bundle.join("trace.jsonl")).unwrap();
+    let warning = log.lines().find(|line| line.contains("\"task_complete\""));
+    let warning = warning.or_else(|| log.lines().find(|line| line.contains("\"turn_complete\"")));
+    let event: Value = serde_json::from_str(warning.unwrap()).unwrap();
+    let path = event["payload"]["event_payload"]["path"].as_str().unwrap();
+    let path = bundle.join(path);
+    fs::remove_file(&path).unwrap();
+    check(
+        &replay(&bundle, &[]),
+        3,
+        &["same as far as it goes, 4 requests"],
+    );
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.unwrap().success());
+    check(
+        &replay(&bundle, &[]),
+        3,
+        &["same as far as it goes, 4 requests"],
+    );
+    let state = bundle.join("state");
+    let arguments = ["debug", "trace-reduce", bundle.to_str().unwrap(), "-o"];
+    let reduced = codex(&[&arguments[..], &[state.to_str().unwrap()]].concat());
+    assert_eq!(reduced.status.code(), Some(3));
+}
+
+/// Commands and patches run in a copy of the folder, which stays as it is.
+#[tokio::test]
+async fn live_tools_run_in_a_copy_of_the_folder() {
+    let patch = "*** Begin Patch\n*** Update File: note.txt\n@@\n-one\n+two\n*** End Patch";
+    let calls = [
+        sse::function_call("c1", "exec_command", &json!({ "cmd": "cat note.txt; pwd" })),
+        sse::function_call("c2", "apply_patch", &json!({ "input": patch })),
+        sse::function_call("c3", "exec_command", &json!({ "cmd": "cat note.txt" })),
+    ];
+    let mut replies: Vec<_> = calls.into_iter().map(|call| response(&[call])).collect();
+    replies.push(response(&[says("done")]));
+    let mut traced = Traced::start(&replies).await;
+    let folder = tempfile::tempdir().unwrap();
+    let note = folder.path().join("note.txt");
+    fs::write(&note, "one\n").unwrap();
+    let started = traced
+        .server
+        .call("thread/start", json!({ "cwd": folder.path() }));
+    let started = started.await.unwrap();
+    let thread = started["result"]["thread"]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    traced.turn(&thread).await;
+    let (bundle, _home) = bundle_of(traced, &thread).await;
+    check(
+        &replay(&bundle.0, &["--tools", "live"]),
+        1,
+        &["request 2: ", "-one", "+two"],
+    );
+    fs::write(&note, "one\n").unwrap();
+    check(
+        &replay(&bundle.0, &["--tools", "live"]),
+        0,
+        &["same, 4 requests"],
+    );
+    assert_eq!(fs::read_to_string(&note).unwrap(), "one\n");
+    fs::write(&note, "1\n").unwrap();
+    check(
+        &replay(&bundle.0, &["--tools", "live"]),
+        1,
+        &["request 2: ", "-one", "+1"],
+    );
+}
+
 #[tokio::test]
 async fn an_interrupted_tool_is_interrupted_again() {
     let call = sse::function_call("c1", "exec_command", &json!({ "cmd": "sleep 60" }));

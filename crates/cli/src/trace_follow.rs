@@ -92,6 +92,8 @@ pub(crate) fn watch_state(path: &Path, output: Option<PathBuf>) -> anyhow::Resul
 pub(crate) fn serve_page(path: &Path, prices: Prices) -> anyhow::Result<ExitCode> {
     crate::runtime::beside_output()?.block_on(async {
         let bundle = bundle_at(path).await?;
+        let mut follower = BundleFollower::open(&bundle)?;
+        follower.track();
         let secrets = PkceSecrets::new()?;
         let source = format!("/changes?key={}", secrets.verifier);
         let (version, versions) = watch::channel(0);
@@ -107,8 +109,6 @@ pub(crate) fn serve_page(path: &Path, prices: Prices) -> anyhow::Result<ExitCode
         let (ended, _) = mpsc::channel(1);
         let (seen, mut is_seen) = mpsc::channel(1);
         let served = tokio::spawn(serve(Arc::clone(&site), listeners, ended, seen));
-        let mut follower = BundleFollower::open(&bundle)?;
-        follower.track();
         let following = follow(follower, |follower| {
             let mut view = site.view.lock();
             view.update(follower)?;

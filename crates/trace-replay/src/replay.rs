@@ -172,7 +172,7 @@ pub async fn replay(
     }
     let replayed = Replayed {
         requests: state.compared(),
-        is_damaged: script.is_damaged || state.is_damaged(),
+        is_damaged: script.is_damaged || state.is_damaged() || state.has_damage_elsewhere(),
     };
     Ok(match answer {
         Some(answer) => Outcome::Continued(replayed, answer),

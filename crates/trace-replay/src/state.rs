@@ -8,6 +8,7 @@ use codex_core::{FinishedHook, TakenInput};
 use codex_protocol::{HookEventName, ResponseItem};
 use codex_rollout_trace::Recording;
 use codex_rollout_trace::format::PayloadRef;
+use codex_rollout_trace::ids::PayloadId;
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -20,6 +21,9 @@ use crate::timeline::{Moment, Timeline};
 
 /// Texts that contain a measured duration: the words before and after the number.
 const DURATIONS: [(&str, &str); 2] = [("aborted by user after ", "s"), ("Wall time: ", " seconds")];
+
+/// A number that depends on the length of the folder's path.
+const TOKENS: (&str, &str) = ("Original token count: ", "\n");
 
 /// What stands before the id of an output, which live tools choose anew.
 const CHUNK_ID: &str = "Chunk ID: ";
@@ -44,6 +48,8 @@ pub(crate) struct ReplayState {
     hook_events: HashSet<HookEventName>,
     /// Whether a payload file was changed after it was written.
     is_damaged: AtomicBool,
+    /// The payload files that were read.
+    read: Mutex<HashSet<PayloadId>>,
 }
 
 /// Which takings of inputs a recording contains.
@@ -102,6 +108,7 @@ impl ReplayState {
             takings,
             hook_events,
             is_damaged: AtomicBool::new(false),
+            read: Mutex::default(),
         }
     }
 
@@ -127,6 +134,20 @@ impl ReplayState {
 
     pub(crate) fn is_damaged(&self) -> bool {
         self.is_damaged.load(Ordering::Relaxed)
+    }
+
+    /// Whether a payload file that the replay did not need is missing or changed.
+    pub(crate) fn has_damage_elsewhere(&self) -> bool {
+        let read = self.read.lock();
+        let payloads = self.recording.events().iter();
+        let mut payloads = payloads.flat_map(|line| line.payload.payloads());
+        payloads.any(|payload| {
+            !read.contains(&payload.raw_payload_id)
+                && !self
+                    .recording
+                    .bytes(payload)
+                    .is_ok_and(|bytes| self.recording.is_intact(payload, &bytes))
+        })
     }
 
     pub(crate) fn has_end(&self) -> bool {
@@ -176,7 +197,7 @@ impl ReplayState {
         let recorded = recorded?;
         let bytes = self.bytes(&recorded.payload)?;
         if bytes != body {
-            let fields = differing_fields(&bytes, body);
+            let fields = differing_fields(&bytes, body, self.folder.is_some());
             if !fields.is_empty() {
                 self.finish(EarlyEnd::Difference(Box::new(Difference {
                     kind: DifferenceKind::Contents(fields),
@@ -218,6 +239,7 @@ impl ReplayState {
     pub(crate) fn bytes(&self, payload: &PayloadRef) -> Option<Vec<u8>> {
         match self.recording.bytes(payload) {
             Ok(bytes) => {
+                self.read.lock().insert(payload.raw_payload_id.clone());
                 if !self.recording.is_intact(payload, &bytes) {
                     self.is_damaged.store(true, Ordering::Relaxed);
                 }
@@ -393,13 +415,17 @@ impl Difference {
 }
 
 /// How two bodies differ, apart from measured durations and from ids that only a recording of schema 2 adds.
-fn differing_fields(recorded: &[u8], replayed: &[u8]) -> Vec<crate::FieldDifference> {
+fn differing_fields(
+    recorded: &[u8],
+    replayed: &[u8],
+    is_live: bool,
+) -> Vec<crate::FieldDifference> {
     let parse = |body: &[u8]| serde_json::from_slice::<Value>(body).unwrap_or_default();
     let (mut recorded, mut replayed) = (parse(recorded), parse(replayed));
     as_over_http(&mut recorded, &mut replayed);
     drop_added_ids(&mut recorded, &replayed);
     for value in [&mut recorded, &mut replayed] {
-        blank_durations(value);
+        blank_numbers(value, is_live);
     }
     compare(&recorded, &replayed)
 }
@@ -445,21 +471,28 @@ fn drop_added_ids(recorded: &mut Value, replayed: &Value) {
     }
 }
 
-fn blank_durations(value: &mut Value) {
+fn blank_numbers(value: &mut Value, is_live: bool) {
     match value {
         Value::String(text) => {
             if let Some((head, rest)) = text.split_once(CHUNK_ID) {
                 let end = rest.find(|char: char| !char.is_ascii_hexdigit());
                 *text = format!("{head}{CHUNK_ID}{}", &rest[end.unwrap_or(rest.len())..]);
             }
-            for (before, after) in DURATIONS {
+            let tokens = is_live.then_some(TOKENS);
+            for (before, after) in DURATIONS.into_iter().chain(tokens) {
                 if let Some(blank) = without_number(text, before, after) {
                     *text = blank;
                 }
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(blank_durations),
-        Value::Object(members) => members.values_mut().for_each(blank_durations),
+        Value::Array(items) => {
+            let items = items.iter_mut();
+            items.for_each(|item| blank_numbers(item, is_live));
+        }
+        Value::Object(members) => {
+            let members = members.values_mut();
+            members.for_each(|member| blank_numbers(member, is_live));
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

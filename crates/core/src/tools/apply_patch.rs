@@ -243,14 +243,11 @@ impl FileAccess for InterruptibleFiles {
 }
 
 fn verify(patch: &str, cwd: &Path, files: &dyn FileAccess) -> Result<PatchPlan, String> {
-    let failed = |text: String| format!("apply_patch verification failed: {text}");
-    let patch = Patch::parse(patch).map_err(|error| failed(error.to_string()))?;
+    let failed = |error| format!("apply_patch verification failed: {error}");
+    let patch = Patch::parse(patch).map_err(failed)?;
     patch
         .verify(cwd, files, PatchCaller::Tool)
-        .map_err(|error| match error {
-            codex_apply_patch::VerifyError::Empty => "patch rejected: empty patch".to_owned(),
-            error => failed(error.text(PatchCaller::Tool)),
-        })
+        .map_err(|error| error.text(PatchCaller::Tool))
 }
 
 /// Runs on a blocking thread, so that a slow disk does not block the turn.

@@ -47,6 +47,8 @@ pub enum Fault {
     Order { seq: u64, after: u64 },
     #[error("the last line has no line end: the log may have been cut")]
     OpenEnd,
+    #[error("the log is empty")]
+    EmptyLog,
     #[error("the log ends before the rollout does")]
     OpenRollout,
     #[error("the log ends before thread {0} does")]

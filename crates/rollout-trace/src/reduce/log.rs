@@ -33,6 +33,10 @@ pub(super) fn replay(bundle: &Path, reducer: &mut Reducer) -> Result<(), ReplayE
         };
         number += 1;
         match end {
+            LineEnd::Log if number == 1 => {
+                reducer.remark(Fault::EmptyLog);
+                break;
+            }
             LineEnd::Log => break,
             LineEnd::Newline => {}
             LineEnd::Cut => closed = false,
