@@ -208,7 +208,9 @@ steps = [{ message = "There are three." }]
 steps = [{ tool = { name = "spawn_agent", arguments = { message = "count them" } } }]
 [[replies]]
 steps = [{ tool = { name = "wait_agent", arguments = {} } }]
+# Again if the notice of the agent's end comes after the request for this reply.
 [[replies]]
+repeat = true
 steps = [{ message = "Done." }]
 "#;
     let mut editor = editor_with(script, json!({ "subagents": {} })).await;
