@@ -126,6 +126,8 @@ export function title(type: ThreadItem["type"]): string {
     case "exitedReviewMode":
     case "contextCompaction":
     case "functionCallOutput":
+    case "subAgentActivity":
+    case "sleep":
       return type;
     default:
       return assertNever(type);
