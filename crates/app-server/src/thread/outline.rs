@@ -104,7 +104,10 @@ impl Outline {
     ) -> io::Result<Option<Self>> {
         self.length = chain.length()?;
         scan_segment(chain, begin..self.length, |line| {
-            self.needed.take(line);
+            // An incomplete line is after all that loading selects, and is read again when the file has grown.
+            if line.offset() + (line.bytes().len() as u64) < self.length {
+                self.needed.take(line);
+            }
             self.last_line = line.offset();
             if !is_plain_end(&fold, line)
                 && let Some((now, item)) = read(line)

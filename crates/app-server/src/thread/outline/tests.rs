@@ -229,29 +229,42 @@ proptest! {
         lines in prop::collection::vec(line(), 0..60),
         cuts in prop::collection::vec(0.0_f64..1.0, 0..4),
     ) {
-        let whole = std::fs::read(file(&lines).path()).unwrap();
-        let mut cuts: Vec<usize> = cuts.iter().map(|cut| (whole.len() as f64 * cut) as usize).collect();
-        cuts.push(whole.len());
-        cuts.sort_unstable();
-        let home = tempfile::tempdir().unwrap();
-        let folder = OutlineFolder::of_home(home.path());
-        let path = home.path().join("rollout.jsonl");
-        let (outlines, mut at) = (Outlines::default(), 0);
-        for cut in cuts {
-            let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&path).unwrap();
-            file.write_all(&whole[at..cut]).unwrap();
-            at = cut;
-            let continued = outlines.get(&path).unwrap();
-            let new = Outlines::default().get(&path).unwrap();
-            folder.write(&continued).unwrap();
-            let stored = folder.read(&path).unwrap();
-            for outline in [&*continued, &stored] {
-                prop_assert_eq!(&outline.ranges, &new.ranges);
-                prop_assert_eq!(&outline.needed, &new.needed);
-                prop_assert_eq!(outline.preview, new.preview);
-            }
+        check_continued(&lines, &cuts);
+    }
+}
+
+/// Writes the file up to each cut, a part of its length, and compares the outlines of what is there.
+fn check_continued(lines: &[StoredLine], cuts: &[f64]) {
+    let whole = std::fs::read(file(lines).path()).unwrap();
+    let cuts = cuts.iter().map(|cut| (whole.len() as f64 * cut) as usize);
+    let mut cuts: Vec<usize> = cuts.chain([whole.len()]).collect();
+    cuts.sort_unstable();
+    let home = tempfile::tempdir().unwrap();
+    let folder = OutlineFolder::of_home(home.path());
+    let path = home.path().join("rollout.jsonl");
+    let (outlines, mut at) = (Outlines::default(), 0);
+    for cut in cuts {
+        let mut options = std::fs::OpenOptions::new();
+        let mut file = options.create(true).append(true).open(&path).unwrap();
+        file.write_all(&whole[at..cut]).unwrap();
+        at = cut;
+        let continued = outlines.get(&path).unwrap();
+        let new = Outlines::default().get(&path).unwrap();
+        folder.write(&continued).unwrap();
+        let stored = folder.read(&path).unwrap();
+        for outline in [&*continued, &stored] {
+            assert_eq!(&outline.ranges, &new.ranges);
+            assert_eq!(&outline.needed, &new.needed);
+            assert_eq!(outline.preview, new.preview);
         }
     }
+}
+
+#[test]
+fn a_count_of_tokens_that_was_incomplete_is_judged_when_it_is_whole() {
+    let lines = [StoredLine::Begin, StoredLine::Tokens, StoredLine::Begin];
+    let cuts: Vec<f64> = (0..100).map(|part| f64::from(part) / 100.0).collect();
+    check_continued(&lines, &cuts);
 }
 
 #[test]
