@@ -206,9 +206,7 @@ when = { user = "count them" }
 steps = [{ message = "There are three." }]
 [[replies]]
 steps = [{ tool = { name = "spawn_agent", arguments = { message = "count them" } } }]
-[[replies]]
-steps = [{ tool = { name = "wait_agent", arguments = {} } }]
-# Again if the notice of the agent's end comes after the request for this reply.
+# Again if the agent ends after this reply was asked for: its end is told in another request.
 [[replies]]
 repeat = true
 steps = [{ message = "Done." }]

@@ -3,9 +3,9 @@
 
 use codex_app_server_protocol_macros::{Experimental, Tagged, sparse};
 use codex_protocol::{RealtimeConversationVersion, Update};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::realtime_items::RealtimeVoice;
 
@@ -13,11 +13,12 @@ use super::realtime_items::RealtimeVoice;
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = require_prompt)]
 pub struct ThreadRealtimeStartParams {
     /// Loaded thread to talk to; the caller is subscribed to it.
     pub thread_id: String,
-    /// Instructions for the voice model, ahead of a summary of what the thread is about. Absent uses built-in ones, null
-    /// gives none.
+    /// Instructions for the voice model, ahead of a summary of what the thread is about; null gives none. Clients of
+    /// 0.117 have to send it. Absent, as newer ones may leave it, uses built-in ones.
     #[serde(default)]
     pub prompt: Update<String>,
     /// Id to give to the provider; absent uses the thread's id.
@@ -40,6 +41,14 @@ pub struct ThreadRealtimeStartParams {
     pub version: Option<RealtimeConversationVersion>,
     /// Voice of the model, in place of the default one.
     pub voice: Option<RealtimeVoice>,
+}
+
+/// A description of a member that may be absent says that it may; 0.117 requires this one.
+fn require_prompt(schema: &mut Schema) {
+    let required = schema.ensure_object().entry("required");
+    if let Some(required) = required.or_insert_with(|| json!([])).as_array_mut() {
+        required.push(json!("prompt"));
+    }
 }
 
 /// What the voice model emits.
