@@ -2,17 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use codex_text_diff::diff_lines;
 
 use crate::blobs::BlobStore;
+use crate::case_variants::CaseVariants;
 use crate::error::RestoreError;
 use crate::fs_node::FsNode;
 use crate::history::{histories, is_wanted};
 use crate::manifest::{Checkpoint, FileChange};
-use crate::observe::{node_at, not_kept};
+use crate::observe::not_kept;
 use crate::state::{ContentHash, FileState, NotKeptReason};
 use crate::store::CheckpointStore;
 
@@ -79,6 +80,7 @@ impl CheckpointStore {
                 .for_each(|(state, known)| *state = known.clone());
             states
         });
+        let mut variants = CaseVariants::of(old.keys());
         let mut diff = DiffWriter::new(&self.blobs);
         for (path, old) in &old {
             if !is_wanted(path, paths) {
@@ -86,7 +88,7 @@ impl CheckpointStore {
             }
             let (new, content) = match &mut later {
                 Some(later) => (later.remove(path).unwrap_or(FileState::Missing), None),
-                None => current(path),
+                None => current(variants.node_at(path)),
             };
             diff.add(path, old, &new, content);
         }
@@ -113,9 +115,9 @@ fn last_states(checkpoints: &[Checkpoint]) -> BTreeMap<PathBuf, FileState> {
         .collect()
 }
 
-/// What is at a path now, with its content if it is not large.
-fn current(path: &Path) -> (FileState, Option<Vec<u8>>) {
-    match node_at(path) {
+/// The state of what is at a path now, with its content if it is not large.
+fn current(found: io::Result<FsNode>) -> (FileState, Option<Vec<u8>>) {
+    match found {
         Ok(FsNode::Missing) => (FileState::Missing, None),
         Ok(FsNode::Link(target)) => (FileState::Link { target }, None),
         Ok(FsNode::Folder(facts)) => (FileState::Folder { mode: facts.mode }, None),

@@ -10,13 +10,14 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::anchored_path::AnchoredPath;
+use crate::case_variants::CaseVariants;
 use crate::diff::{DifferenceKind, line_counts};
 use crate::error::RestoreError;
 use crate::fs_node::{FsNode, TEMPORARY_PREFIX};
 use crate::manifest::{
     Checkpoint, CheckpointEnd, CheckpointKind, CheckpointStart, Coverage, FileChange, Line,
 };
-use crate::observe::{is_state, node_at, obstacle};
+use crate::observe::{is_state, obstacle};
 use crate::state::{FileState, NotKept, stored_path};
 use crate::store::CheckpointStore;
 
@@ -286,7 +287,8 @@ impl Journal {
     /// What was changed. A folder that is still there had something else in it. What was in a folder in whose place
     /// there is something else is gone.
     fn changes(&self) -> Vec<FileChange> {
-        let is_gone = |step: &RestoreStep| match node_at(&step.path) {
+        let mut variants = CaseVariants::of(self.steps.iter().map(|step| &step.path));
+        let mut is_gone = |step: &RestoreStep| match variants.node_at(&step.path) {
             Ok(found) => matches!(found, FsNode::Missing),
             Err(_) => obstacle(&step.path).is_some(),
         };

@@ -19,6 +19,7 @@ mod anchored_path;
 #[path = "anchored_path_windows.rs"]
 mod anchored_path;
 mod blobs;
+mod case_variants;
 mod content;
 mod copy_file;
 mod copying;

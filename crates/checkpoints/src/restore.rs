@@ -8,13 +8,14 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::case_variants::CaseVariants;
 use crate::diff::position;
 use crate::error::RestoreError;
 use crate::fs_node::FsNode;
 use crate::history::{PathHistory, histories, is_wanted};
 use crate::journal::{Journal, RestoreStep, RestoredFile};
 use crate::moved::{MovedFiles, Removed};
-use crate::observe::{is_state, node_at, not_kept, observe, obstacle};
+use crate::observe::{is_state, not_kept, observe, obstacle};
 use crate::state::{FileState, NotKept, NotKeptReason};
 use crate::store::CheckpointStore;
 
@@ -115,8 +116,9 @@ impl CheckpointStore {
             shared: self.shared_changes(thread, &checkpoints[from..])?,
             ..RestorePlan::default()
         };
+        let mut variants = CaseVariants::of(wanted.keys());
         for (path, history) in &wanted {
-            match found_at(path, &wanted) {
+            match found_at(path, &wanted, &mut variants) {
                 Some(found) => self.plan_path(path, found, history, request, &mut plan),
                 None => plan.conflicts.push(RestoreConflict {
                     path: path.clone(),
@@ -230,13 +232,17 @@ impl CheckpointStore {
 
 /// What is at a path. Nothing is, if the turns put a link or file in the place of a folder of it: that goes first. None
 /// if somebody else did, or it cannot be read.
-fn found_at(path: &Path, wanted: &BTreeMap<PathBuf, PathHistory>) -> Option<FsNode> {
-    if let Ok(found) = node_at(path) {
+fn found_at(
+    path: &Path,
+    wanted: &BTreeMap<PathBuf, PathHistory>,
+    variants: &mut CaseVariants<'_>,
+) -> Option<FsNode> {
+    if let Ok(found) = variants.node_at(path) {
         return Some(found);
     }
     let obstacle = obstacle(path)?;
     let history = wanted.get(obstacle)?;
-    let found = node_at(obstacle).ok()?;
+    let found = variants.node_at(obstacle).ok()?;
     let goes = is_state(&found, &history.last) && history.first != history.last;
     goes.then_some(FsNode::Missing)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use codex_checkpoints::{CheckpointLimits, Coverage, NotKeptReason, ThreadRecorder};
 
-use crate::work::{THREAD, Work, mark, picture};
+use crate::work::{THREAD, Work, full_picture, mark, picture};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn large_ignored_folders_are_listed_and_small_ones_go_back() {
@@ -103,6 +103,38 @@ async fn the_home_folder_is_not_watched() {
     let checkpoint = work.end("t").await.unwrap();
     let paths = checkpoint.changes.iter().map(|it| it.path.clone());
     assert!(paths.eq([work.at("a")]));
+}
+
+/// A person who keeps files like `.bashrc` in git has a repository around everything, which ignores most of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn in_a_home_folder_that_is_a_repository_the_project_goes_back() {
+    let work = Work::new();
+    let top = work.home.parent().unwrap().to_owned();
+    work.write("src/a", "1\n");
+    work.write("../.bashrc", "alias ll='ls -l'\n");
+    work.write("../.gitignore", "*\n");
+    work.person("cd .. && git init -q -b main && git add -f .bashrc && git commit -q -m 1");
+    work.person("mkdir ../cache && cd ../cache && seq 6000 | xargs touch");
+    let (project, git) = (picture(&work.folder), full_picture(&top.join(".git")));
+    let edit = "rm -r src && echo x > new && echo x >> ../.bashrc && echo x > ../cache/1";
+    for root in [&work.folder, &top] {
+        let turn = format!("in {}", root.display());
+        work.run_in(&turn, edit, root).await;
+        let checkpoint = work.end(&turn).await.unwrap();
+        let (kept, unwatched) = if root == &top {
+            ("alias ll='ls -l'\n", vec![top.join("cache")])
+        } else {
+            ("alias ll='ls -l'\nx\n", vec![])
+        };
+        let listed = checkpoint.not_kept.iter();
+        assert!(listed.map(|it| it.path.clone()).eq(unwatched), "{turn}");
+        let report = work.restore(&checkpoint.id);
+        assert_eq!(report.conflicts, [], "{turn}");
+        assert!(picture(&work.folder) == project, "{turn}");
+        assert_eq!(work.read("../.bashrc"), kept, "{turn}");
+        assert!(full_picture(&top.join(".git")) == git, "{turn}");
+        work.write("../.bashrc", "alias ll='ls -l'\n");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,7 @@
 //! Turns that change files, and going back.
 #![allow(clippy::unwrap_used)]
 
+mod case_insensitive;
 mod conflicts;
 mod corpus;
 mod killed;

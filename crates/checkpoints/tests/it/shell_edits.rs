@@ -186,6 +186,40 @@ async fn converted_files_go_back_as_they_were() {
     .await;
 }
 
+/// What `git lfs` does, with its store of contents beside the repository.
+const LFS: &str = r#"
+git config filter.lfs.required true
+git config filter.lfs.clean 'f=$(mktemp ../home/XXXXXX); cat > $f; h=$(sha256sum < $f | cut -c1-64); mv $f ../home/$h; printf "version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %s\n" $h $(stat -c %s ../home/$h)'
+git config filter.lfs.smudge 'h=$(sed -n "s/^oid sha256://p"); cat ../home/$h'
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_that_git_has_as_pointers_go_back() {
+    let work = Work::new();
+    files(&work);
+    work.write(
+        ".gitattributes",
+        "*.bin filter=lfs diff=lfs merge=lfs -text\n",
+    );
+    work.write("a.bin", [0, 13, 10, 255].repeat(5_000));
+    work.write("b.bin", [1, 2, 3].repeat(100));
+    work.person(&format!(
+        "git init -q -b main . && {LFS} git add -A && git commit -q -m 1"
+    ));
+    work.person("git show HEAD:a.bin | grep -q '^oid sha256:' && test ! -e .git/index.lock");
+    // As after a checkout that fetched the one and not the other.
+    work.person("rm *.bin && git checkout -q a.bin && git show HEAD:b.bin > b.bin");
+    work.person("touch -d '1 hour ago' *.bin && git -c filter.lfs.clean=cat update-index -q --refresh || true");
+    goes_back(&work, "rm a.bin b.bin").await;
+    let other = Work::new();
+    work.person(&format!("cp -a . {}", other.folder.display()));
+    goes_back(
+        &other,
+        "echo x > a.bin && echo x >> b.bin && mv src/a.rs c.bin",
+    )
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repository_that_was_copied_is_as_good() {
     let work = Work::new();

@@ -32,7 +32,10 @@ impl Work {
     }
 
     pub(crate) fn with(limits: CheckpointLimits) -> Self {
-        let base = tempfile::tempdir().unwrap();
+        Self::in_folder(tempfile::tempdir().unwrap(), limits)
+    }
+
+    pub(crate) fn in_folder(base: tempfile::TempDir, limits: CheckpointLimits) -> Self {
         let top = base.path().canonicalize().unwrap();
         let (home, folder) = (top.join("home"), top.join("work"));
         fs::create_dir(&home).unwrap();
