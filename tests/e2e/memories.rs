@@ -1,12 +1,14 @@
-//! Memories through the built server: the summary in the context, citations, and who may write the files.
+//! Memories through the built server: how they are made, the summary in the context, citations, and who may write the files.
 
 use std::fs;
+use std::time::{Duration, Instant, SystemTime};
 
-use codex_test_support::ModelServer;
-use serde_json::json;
+use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
+use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::mcp_servers::says;
-use crate::setup::{experimental_server, scripted_home};
+use crate::setup::{PROGRAM, experimental_server, scripted_home};
 use crate::threads::said;
 
 #[tokio::test]
@@ -57,5 +59,187 @@ async fn citations_are_cut_from_the_text_and_told() {
     let stored = &read["thread"]["turns"][0]["items"];
     let stored = stored.as_array().unwrap().last().unwrap();
     assert_eq!(stored["memoryCitation"], expected, "{stored}");
+    server.finish().await.unwrap();
+}
+
+/// A home with a thread that has been idle for some hours, and the ids of its thread.
+async fn home_with_idle_thread(model: &ModelServer, said: &str) -> (TempDir, String) {
+    let home = scripted_home(model, "");
+    let mut server = experimental_server(&home).await;
+    let thread = idle_thread(&mut server, said).await;
+    server.finish().await.unwrap();
+    add_settings(&home, "[features]\nmemories = true\n");
+    (home, thread)
+}
+
+fn add_settings(home: &TempDir, settings: &str) {
+    let file = home.path().join("config.toml");
+    fs::write(&file, fs::read_to_string(&file).unwrap() + settings).unwrap();
+}
+
+/// A thread with one turn that ended seven hours ago.
+async fn idle_thread(server: &mut AppServer, said: &str) -> String {
+    let thread = server.start_thread().await;
+    server.run_turn(&thread, said).await;
+    let read = json!({ "threadId": thread });
+    let read = server.result("thread/read", read).await;
+    let path = read["thread"]["path"].as_str().unwrap();
+    let file = fs::File::options().append(true).open(path).unwrap();
+    let then = SystemTime::now() - Duration::from_hours(7);
+    file.set_modified(then).unwrap();
+    thread
+}
+
+fn note(raw_memory: &str) -> HttpReply {
+    let note = json!({ "raw_memory": raw_memory, "rollout_summary": "asked for the port", "rollout_slug": "find-port" });
+    says(&note.to_string())
+}
+
+async fn until_consolidated(server: &mut AppServer) {
+    let ready = |status: Value| status["v2Ready"] == true;
+    let began = Instant::now();
+    while !ready(server.result("memory/status", json!({})).await) {
+        assert!(
+            began.elapsed() < Duration::from_secs(30),
+            "no memories were made"
+        );
+    }
+}
+
+#[tokio::test]
+async fn notes_of_an_idle_thread_become_the_summary_of_later_ones() {
+    let model = ModelServer::start([says("It is 8080.")]).await.unwrap();
+    let said = "which port? my token=abcdefgh12345678";
+    let (home, thread) = home_with_idle_thread(&model, said).await;
+    let memories = home.path().join("memories");
+    let (direct, outside) = (memories.join("direct.md"), home.path().join("outside.md"));
+    let script = format!(
+        "printf 'Ports: 8080.' > memory_summary.md; printf x > {}; printf x > {}",
+        direct.display(),
+        outside.display()
+    );
+    model.push_for_agent(note("The port is 8080; key sk-abcdefghijklmnopqrstuvwx."));
+    let call = sse::function_call("c", "exec_command", &json!({ "cmd": script }));
+    model.push_for_agent(HttpReply::stream(&sse::items(&[call])));
+    model.push_for_agent(says("The files are up to date."));
+
+    let mut server = experimental_server(&home).await;
+    let new = server.start_thread().await;
+    until_consolidated(&mut server).await;
+    let extraction = model.requests()[1].json();
+    let asked = extraction["input"].to_string();
+    assert!(asked.contains("[user]\\nwhich port?"), "{asked}");
+    assert!(asked.contains("[assistant]\\nIt is 8080."), "{asked}");
+    assert!(!asked.contains("abcdefgh12345678"), "{asked}");
+    assert_eq!(extraction["text"]["format"]["type"], "json_schema");
+    let raw = fs::read_to_string(memories.join("raw_memories.md")).unwrap();
+    assert!(
+        raw.contains(&thread) && raw.contains("The port is 8080"),
+        "{raw}"
+    );
+    assert!(!raw.contains("abcdefghijkl"), "{raw}");
+    let summary = fs::read_to_string(memories.join("memory_summary.md"));
+    assert_eq!(summary.unwrap(), "Ports: 8080.");
+    assert!(
+        !direct.exists() && !outside.exists(),
+        "only its copy is writable"
+    );
+    let summaries = fs::read_dir(memories.join("rollout_summaries")).unwrap();
+    assert_eq!(summaries.count(), 1);
+    let copies = fs::read_dir(home.path().join(".tmp")).unwrap();
+    assert_eq!(copies.count(), 0);
+
+    model.push(says("It is still 8080."));
+    let later = server.start_thread().await;
+    server.run_turn(&later, "and now?").await;
+    let input = model.requests().last().unwrap().json()["input"].to_string();
+    assert!(input.contains("Ports: 8080."), "{input}");
+    let threads = server.result("thread/loaded/list", json!({})).await;
+    let mut expected = [new, later];
+    let mut loaded: Vec<&str> = threads["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|id| id.as_str().unwrap())
+        .collect();
+    expected.sort();
+    loaded.sort_unstable();
+    assert_eq!(
+        loaded, expected,
+        "no client sees the threads that make memories"
+    );
+    server.result("memory/reset", json!({})).await;
+    let status = server.result("memory/status", json!({})).await;
+    assert_eq!(status["v2ConsolidatedThreads"], 0);
+    assert!(!memories.join("memory_summary.md").exists());
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn no_notes_are_taken_of_threads_that_are_excluded() {
+    let model = ModelServer::start([says("one"), says("two"), says("three")])
+        .await
+        .unwrap();
+    let (home, thread) = home_with_idle_thread(&model, "the first question").await;
+    add_settings(&home, "[memories]\nmin_rollout_idle_hours = 1\n");
+    let mut server = AppServer::start_with(
+        PROGRAM,
+        home.path(),
+        &["-c", "memories.generate_memories=false"],
+    )
+    .unwrap();
+    server.initialize_experimental().await;
+    let unwanted = idle_thread(&mut server, "the second question").await;
+    server
+        .result("thread/resume", json!({ "threadId": thread }))
+        .await;
+    let excluded = idle_thread(&mut server, "the third question").await;
+    let mode = json!({ "threadId": excluded, "mode": "disabled" });
+    server.result("thread/memoryMode/set", mode).await;
+    server.finish().await.unwrap();
+    assert_eq!(model.requests().len(), 3, "memories were not wanted");
+
+    model.push_for_agent(note("a fact"));
+    model.push_for_agent(says("nothing to do"));
+    let mut server = experimental_server(&home).await;
+    server.start_thread().await;
+    until_consolidated(&mut server).await;
+    let requests = model.requests();
+    assert_eq!(requests.len(), 5, "one note and its consolidation");
+    let asked = requests[3].json()["input"].to_string();
+    assert!(asked.contains("the first question"), "{asked}");
+    for thread in [&unwanted, &excluded] {
+        server
+            .result("thread/resume", json!({ "threadId": thread }))
+            .await;
+        let read = server
+            .result("thread/memory/read", json!({ "threadId": thread }))
+            .await;
+        assert_eq!(read["summary"], Value::Null);
+    }
+    server
+        .result("thread/resume", json!({ "threadId": thread }))
+        .await;
+    let read = server
+        .result("thread/memory/read", json!({ "threadId": thread }))
+        .await;
+    assert_eq!(read["summary"], "asked for the port");
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_note_that_failed_is_not_taken_again_at_once() {
+    let model = ModelServer::start([says("one"), says("two"), says("three")])
+        .await
+        .unwrap();
+    let (home, _) = home_with_idle_thread(&model, "a question").await;
+    model.push_for_agent(says("this is no note"));
+    let mut server = experimental_server(&home).await;
+    let first = server.start_thread().await;
+    model.request(1).await;
+    server.run_turn(&first, "meanwhile").await;
+    let second = server.start_thread().await;
+    server.run_turn(&second, "again").await;
+    assert_eq!(model.requests().len(), 4);
     server.finish().await.unwrap();
 }

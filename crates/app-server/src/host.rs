@@ -7,7 +7,8 @@ use std::sync::Arc;
 use codex_apps::{AccountKey, AppCatalog, DirectoryAccount};
 use codex_checkpoints::CheckpointStore;
 use codex_config::{
-    ConfigError, ConfigWarning, DeprecationNotice, RequestParams, RequirementViolation,
+    ConfigError, ConfigWarning, DeprecationNotice, MemorySettings, RequestParams,
+    RequirementViolation,
 };
 use codex_core::{McpServer, SessionConfig, StandaloneCommands, ThreadManager};
 use codex_external_agent::HomeFolders;
@@ -15,6 +16,7 @@ use codex_hooks::HookCatalog;
 use codex_http::{HttpPool, PostError};
 use codex_login::Accounts;
 use codex_mcp_client::{McpConnector, McpServerConfig};
+use codex_memories::MemoryStore;
 use codex_model_client::ModelStore;
 use codex_plugins::InstalledPlugin;
 use codex_protocol::{SandboxPolicy, ThreadLimits};
@@ -67,6 +69,8 @@ pub struct PreparedThread {
     pub manager: Arc<ThreadManager>,
     /// The settings of its session.
     pub config: SessionConfig,
+    /// How memories of earlier threads are made in its background; none if they are not.
+    pub memories: Option<MemorySettings>,
     /// Warnings about the settings that the start of the server did not have.
     pub warnings: Vec<ConfigWarning>,
     /// Notices about deprecated settings.
@@ -144,6 +148,9 @@ pub trait Host: Debug + Send + Sync + 'static {
 
     /// What files were before turns changed them.
     fn checkpoints(&self) -> &Arc<CheckpointStore>;
+
+    /// What was taken from threads for later ones.
+    fn memories(&self) -> &Arc<MemoryStore>;
 
     /// The login.
     fn accounts(&self) -> &Arc<Accounts>;

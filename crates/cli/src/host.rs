@@ -18,6 +18,7 @@ use codex_external_agent::HomeFolders;
 use codex_hooks::HookCatalog;
 use codex_login::Accounts;
 use codex_mcp_client::McpLoginSettings;
+use codex_memories::MemoryStore;
 use codex_model_client::{ModelCatalog, ModelStore};
 use codex_plugins::PluginRegistry;
 use codex_protocol::{Provider, SandboxPolicy, SessionSource};
@@ -72,6 +73,7 @@ pub(crate) struct EngineHost {
     plugins: Arc<PluginRegistry>,
     apps: Arc<AppCatalog>,
     checkpoints: Arc<CheckpointStore>,
+    memories: Arc<MemoryStore>,
     source: SessionSource,
 }
 
@@ -118,6 +120,7 @@ impl EngineHost {
             engine_files: Arc::new(engine_files(config)),
         };
         let store = ThreadStore::kept_in(&config.home, &config.storage.sqlite_home);
+        let memories = Arc::new(MemoryStore::in_folder(&config.storage.sqlite_home));
         let checkpoints = checkpoints::store(config);
         checkpoints::maintain(&checkpoints);
         tracing.keep_within(config.storage.traces);
@@ -140,6 +143,7 @@ impl EngineHost {
             store,
             writer: OnceLock::new(),
             checkpoints,
+            memories,
             source,
         })
     }
@@ -171,6 +175,8 @@ impl EngineHost {
             Arc::new(wiring::command_environment(&config))
         };
         let memory_summary = memories::summary(&config);
+        let memory_mode = memories::mode(&config);
+        let made_memories = memories::generation(&config);
         let features = config.features;
         let accounts = self.resources.accounts();
         let apps = app_sources::account(&config, accounts);
@@ -190,7 +196,7 @@ impl EngineHost {
         );
         session.mcp_servers.extend(apps);
         session.realtime = realtime;
-        session.memory_summary = memory_summary;
+        (session.memory_summary, session.memory_mode) = (memory_summary, memory_mode);
         session.originator = originator(&settings.client);
         session.source = self.source.clone();
         session.skills = Some(self.skills_of(&settings.overrides)?);
@@ -206,6 +212,7 @@ impl EngineHost {
         Ok(PreparedThread {
             manager,
             config: session,
+            memories: made_memories,
             warnings,
             deprecations,
         })
@@ -404,6 +411,10 @@ impl Host for EngineHost {
 
     fn checkpoints(&self) -> &Arc<CheckpointStore> {
         &self.checkpoints
+    }
+
+    fn memories(&self) -> &Arc<MemoryStore> {
+        &self.memories
     }
 
     fn store(&self) -> &ThreadStore {

@@ -1,8 +1,8 @@
-//! The summary of memories for new threads.
+//! Memories for new threads: the summary, and what is made in their background.
 
 use std::sync::Arc;
 
-use codex_config::{Config, Feature};
+use codex_config::{Config, Feature, MemorySettings};
 
 /// The file below the home folder.
 const SUMMARY: &str = "memories/memory_summary.md";
@@ -11,7 +11,7 @@ const LIMIT: u64 = 20_000;
 
 /// The start of the summary, if the feature is on and there is one. Reads a file then.
 pub(crate) fn summary(config: &Config) -> Option<Arc<str>> {
-    if !config.features.enabled(Feature::Memories) || !config.use_memories {
+    if !config.features.enabled(Feature::Memories) || !config.memories.use_memories {
         return None;
     }
     let start = codex_regular_file::read_start(&config.home.join(SUMMARY), LIMIT).ok()?;
@@ -19,4 +19,16 @@ pub(crate) fn summary(config: &Config) -> Option<Arc<str>> {
     let text = String::from_utf8_lossy(&start);
     let text = text.trim_end_matches('\u{fffd}').trim();
     (!text.is_empty()).then(|| Arc::from(text))
+}
+
+/// How memories are made, if they are.
+pub(crate) fn generation(config: &Config) -> Option<MemorySettings> {
+    let is_on = config.features.enabled(Feature::Memories) && config.memories.generate_memories;
+    is_on.then(|| config.memories.clone())
+}
+
+/// The memory mode for the file of a new thread, where no memories shall be made of it.
+pub(crate) fn mode(config: &Config) -> Option<&'static str> {
+    let is_on = config.features.enabled(Feature::Memories);
+    (is_on && !config.memories.generate_memories).then_some("disabled")
 }

@@ -69,7 +69,7 @@ pub(crate) fn session_parts(
         tools: _,
         mcp: _,
         // Memories, apps and plugins are read by the host.
-        use_memories: _,
+        memories: _,
         apps: _,
         plugins: _,
         agents,

@@ -6,6 +6,7 @@
 mod agents;
 mod decode_file;
 mod instructions;
+mod memories;
 mod model;
 mod permissions;
 mod plugins;
@@ -24,6 +25,7 @@ use codex_protocol::{Provider, ThreadLimits};
 pub use agents::{AgentRole, AgentSettings};
 pub(crate) use decode_file::decode_file;
 pub use instructions::Instructions;
+pub use memories::MemorySettings;
 pub use model::{ModelCatalog, ModelSettings};
 pub use permissions::ConfiguredPermissions;
 pub use plugins::PluginSettings;
@@ -63,8 +65,7 @@ pub struct Config {
     /// Settings of skills.
     pub tools: ToolSettings,
     pub mcp: McpSettings,
-    /// Whether the summary of memories is part of the context, where the feature is on.
-    pub use_memories: bool,
+    pub memories: MemorySettings,
     /// Settings of apps.
     pub apps: AppsFile,
     /// Settings of plugins and marketplaces.
@@ -149,9 +150,7 @@ impl Config {
             shell_environment: ShellEnvironmentPolicy::from_file(&file.shell_environment_policy),
             tools: ToolSettings::resolve(stack, &file),
             mcp: tools::mcp_settings(&file, stack.requirements()),
-            use_memories: (file.memories.as_ref())
-                .and_then(|memories| memories.use_memories)
-                .unwrap_or(true),
+            memories: MemorySettings::from_file(&file),
             apps: file.apps.clone().unwrap_or_default(),
             plugins: PluginSettings::resolve(stack),
             agents: AgentSettings::resolve(&file, roles)?,

@@ -48,7 +48,7 @@ pub use config::{
 };
 pub use context::plan_mode_instructions;
 pub use events::{EventReceiver, older_delta};
-pub use history::{UnfinishedCall, UnfinishedTurn, first_user_text};
+pub use history::{UnfinishedCall, UnfinishedTurn, first_user_text, is_context_text};
 pub use input::{ToolOutput, TurnInput};
 pub use launch::{ForkAt, Ports, ThreadManager};
 pub use mcp::RequiredServersFailed;

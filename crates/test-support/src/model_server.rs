@@ -145,7 +145,7 @@ impl HttpResponder for ServerState {
             replies.get_mut(&request.path)?.pop_front()
         };
         let for_agent = match request.header("x-openai-subagent") {
-            Some("collab_spawn") => self.for_agents.lock().pop_front(),
+            Some("collab_spawn" | "memory_consolidation") => self.for_agents.lock().pop_front(),
             _ => None,
         };
         let reply = for_agent

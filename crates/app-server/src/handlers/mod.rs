@@ -26,6 +26,7 @@ mod hooks;
 mod marketplaces;
 mod mcp_direct;
 mod mcp_servers;
+mod memories;
 mod model_providers;
 mod models;
 mod paging;

@@ -1,12 +1,12 @@
-//! `server/diagnostics`, `rollout/compress`, `environment/*`, `memory/*`, `windowsSandbox/readiness`,
+//! `server/diagnostics`, `rollout/compress`, `environment/*`, `windowsSandbox/readiness`,
 //! `thread/realtime/listVoices`: facts about the server and about what it does not have.
 
 use std::path::Path;
 
 use codex_app_server_protocol::{NoParams, v2};
 
+use super::blocking;
 use super::call::RequestContext;
-use super::{blocking, loaded_thread};
 use crate::failure::Failure;
 use crate::projection::LOCAL_ENVIRONMENT;
 
@@ -99,47 +99,6 @@ pub(super) async fn add_environment(
 
 fn unknown_environment(id: &str) -> Failure {
     Failure::invalid(format!("unknown environment id `{id}`"))
-}
-
-/// Memories are not supported.
-pub(super) async fn memory_status(
-    _: RequestContext,
-    params: v2::MemoryStatusParams,
-) -> Result<v2::MemoryStatusResponse, Failure> {
-    if params
-        .min_consolidated_threads
-        .is_some_and(|least| !(1..=4096).contains(&least))
-    {
-        let message = "minConsolidatedThreads must be between 1 and 4096";
-        return Err(Failure::over_limit(message));
-    }
-    Ok(v2::MemoryStatusResponse {
-        v2_consolidated_threads: 0,
-        v2_ready: false,
-    })
-}
-
-pub(super) async fn reset_memory(
-    _: RequestContext,
-    _: NoParams,
-) -> Result<v2::MemoryResetResponse, Failure> {
-    Ok(v2::MemoryResetResponse {})
-}
-
-pub(super) async fn read_memory(
-    RequestContext { server, .. }: RequestContext,
-    params: v2::ThreadMemoryReadParams,
-) -> Result<v2::ThreadMemoryReadResponse, Failure> {
-    loaded_thread(&server, &params.thread_id)?;
-    Ok(v2::ThreadMemoryReadResponse { summary: None })
-}
-
-pub(super) async fn set_memory_mode(
-    RequestContext { server, .. }: RequestContext,
-    params: v2::ThreadMemoryModeSetParams,
-) -> Result<v2::ThreadMemoryModeSetResponse, Failure> {
-    loaded_thread(&server, &params.thread_id)?;
-    Ok(v2::ThreadMemoryModeSetResponse {})
 }
 
 /// There is no Windows sandbox on this system.

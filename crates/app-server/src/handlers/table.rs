@@ -15,9 +15,9 @@ use super::call::{Order, RequestContext, RequestQueue};
 use super::{
     account, account_extras, apps, command_exec, config, extensions, external_agent, features,
     feedback, fs, fs_watch, fuzzy_search, git, guardian, handshake, hooks, marketplaces,
-    mcp_direct, mcp_servers, model_providers, models, permissions, plugin_install, plugin_share,
-    plugins, processes, projects, realtime, remote_control, review, server_facts, skills,
-    thread_archive, thread_attachments, thread_checkpoints, thread_control, thread_goals,
+    mcp_direct, mcp_servers, memories, model_providers, models, permissions, plugin_install,
+    plugin_share, plugins, processes, projects, realtime, remote_control, review, server_facts,
+    skills, thread_archive, thread_attachments, thread_checkpoints, thread_control, thread_goals,
     thread_items, thread_list, thread_metadata, thread_open, thread_queue, thread_read,
     thread_read_state, thread_revert, thread_sample, thread_search, thread_sections,
     thread_timeline, thread_turns, turns, windows,
@@ -329,10 +329,10 @@ handlers! {
     EnvironmentInfo: concurrent => server_facts::environment_info;
     EnvironmentStatus: concurrent => server_facts::environment_status;
     EnvironmentAdd: concurrent unsupported => server_facts::add_environment;
-    MemoryStatus: concurrent => server_facts::memory_status;
-    MemoryReset: concurrent => server_facts::reset_memory;
-    ThreadMemoryRead: thread => server_facts::read_memory;
-    ThreadMemoryModeSet: thread => server_facts::set_memory_mode;
+    MemoryStatus: concurrent => memories::status;
+    MemoryReset: concurrent => memories::reset;
+    ThreadMemoryRead: thread => memories::read;
+    ThreadMemoryModeSet: thread => memories::set_mode;
     WindowsSandboxReadiness: concurrent => server_facts::windows_readiness;
     ModelProviderList: concurrent => model_providers::list;
     ModelProviderCapabilitiesRead: concurrent => model_providers::capabilities;

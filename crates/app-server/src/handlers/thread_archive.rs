@@ -119,9 +119,13 @@ async fn try_delete(server: &Arc<AppServer>, id: &str) -> Result<ThreadId, Failu
     removed.await?;
     let (state, thread) = (Arc::clone(server.state()), id.clone());
     let checkpoints = Arc::clone(server.host().checkpoints());
+    let memories = Arc::clone(server.host().memories());
     let forget = move || {
         if let Err(error) = checkpoints.delete_thread(thread.as_str()) {
             tracing::warn!(%error, "the checkpoints of a deleted thread stay");
+        }
+        if let Err(error) = memories.forget_thread(thread.as_str()) {
+            tracing::warn!(%error, "the memories of a deleted thread stay");
         }
         state.forget_thread(thread.as_str()).map_err(state_failed)
     };

@@ -11,7 +11,8 @@ use codex_app_server_protocol::v2::{
 };
 use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_core::{HostTools, SessionConfig, StartError, StartedThread, StoredThread};
-use codex_protocol::{EventMsg, ResponseItem, TokenUsageInfo};
+use codex_memories::MemoryRun;
+use codex_protocol::{EventMsg, ResponseItem, SessionSource, ThreadId, TokenUsageInfo};
 use codex_rollout::{PersistedDetail, ThreadLocks};
 use tokio::sync::oneshot;
 
@@ -627,6 +628,7 @@ async fn opened(
             format!("error creating thread: Fatal error: Failed to initialize session: {reason}");
         return Err(Failure::internal(message));
     }
+    make_memories(server, &prepared, thread.id());
     watch_skills(server, prepared.config.settings.cwd.clone()).await;
     let facts = ThreadFacts::new(&thread, *configured, &prepared.config, preview);
     let (manager, deprecations) = (prepared.manager, prepared.deprecations);
@@ -641,6 +643,24 @@ async fn opened(
     actor.unfinished = unfinished.map(ContinuableTurn::new);
     actor.deprecations = deprecations.into_iter().map(wire_deprecation).collect();
     Ok((actor, facts))
+}
+
+/// Makes memories of earlier threads in the background, where the user wants them.
+fn make_memories(server: &AppServer, prepared: &PreparedThread, thread: &ThreadId) {
+    let config = &prepared.config;
+    let is_agent = matches!(config.source, SessionSource::SubAgent(_));
+    let settings = prepared.memories.as_ref();
+    if let Some(settings) = settings.filter(|_| !config.ephemeral && !is_agent) {
+        let making = MemoryRun {
+            store: Arc::clone(server.host().memories()),
+            threads: server.host().store().clone(),
+            manager: Arc::clone(&prepared.manager),
+            config: config.clone(),
+            settings: settings.clone(),
+            thread: thread.clone(),
+        };
+        tokio::spawn(making.run());
+    }
 }
 
 /// Watches the skills of a thread's folder. They are read for the first turn after this returns.

@@ -7,6 +7,7 @@ use codex_checkpoints::CheckpointStore;
 use codex_config::{ConfigWarning, Environment, Overrides};
 use codex_http::{HttpPool, HttpSettings};
 use codex_login::{Accounts, LoginSettings, StoreKind};
+use codex_memories::MemoryStore;
 use codex_model_client::{ClientIdentity, FixedCredential, ModelStore, Platform, SystemClock};
 use codex_skills::{SkillLibrary, SkillToggle};
 use codex_test_support::PseudoRandom;
@@ -43,6 +44,7 @@ struct NoEngine {
     skills: Arc<SkillLibrary>,
     configuration: Configuration,
     accounts: Arc<Accounts>,
+    memories: Arc<MemoryStore>,
     checkpoints: Arc<CheckpointStore>,
     models: ModelStore,
 }
@@ -81,6 +83,7 @@ impl NoEngine {
                 Path::new("/nowhere"),
                 Default::default(),
             )),
+            memories: Arc::new(MemoryStore::in_folder(Path::new("/nowhere"))),
             models: ModelStore::fixed(&Value::Null, Arc::new(FixedCredential::default())),
         }
     }
@@ -104,6 +107,10 @@ impl Host for NoEngine {
 
     fn checkpoints(&self) -> &Arc<CheckpointStore> {
         &self.checkpoints
+    }
+
+    fn memories(&self) -> &Arc<MemoryStore> {
+        &self.memories
     }
 
     fn accounts(&self) -> &Arc<Accounts> {

@@ -242,6 +242,11 @@ impl Actor {
                 self.rollback_refused(&event.id, &error.message);
                 self.revert_refused(&event.id, &error.message).await;
             }
+            EventMsg::AgentMessage(message) => {
+                if let Some(citation) = &message.memory_citation {
+                    self.note_memory_uses(citation.rollout_ids.clone());
+                }
+            }
             EventMsg::McpStartupUpdate(update) => {
                 let (server, status) = (update.server.clone(), update.status.clone());
                 self.mcp_servers.insert(server, status);
@@ -267,6 +272,16 @@ impl Actor {
         if matches!(event.msg, EventMsg::TurnComplete(_)) {
             Box::pin(self.start_next_turn()).await;
         }
+    }
+
+    /// An answer was based on memories of these threads.
+    fn note_memory_uses(&self, threads: Vec<String>) {
+        let store = Arc::clone(self.server.host().memories());
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = store.note_uses(&threads) {
+                tracing::warn!(%error, "a use of memories is not counted");
+            }
+        });
     }
 
     fn turn_ended(&mut self) {

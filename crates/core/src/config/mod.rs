@@ -78,6 +78,8 @@ pub struct SessionConfig {
     pub skills: Option<Arc<SkillLibrary>>,
     /// The summary of memories.
     pub memory_summary: Option<Arc<str>>,
+    /// Whether memories are made of the thread, as a word for its file; by default they may be.
+    pub memory_mode: Option<&'static str>,
     /// The plugins of the user.
     pub plugins: Option<Arc<PluginRegistry>>,
     /// Whether input of the user is kept for recalling it.
@@ -179,6 +181,7 @@ impl SessionConfig {
             instruction_files: None,
             skills: None,
             memory_summary: None,
+            memory_mode: None,
             plugins: None,
             message_history: MessageHistory::default(),
             features: Features::default(),

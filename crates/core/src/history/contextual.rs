@@ -26,7 +26,7 @@ const SETTINGS_SECTIONS: [&str; 5] = [
 
 /// Whether a message of role `user` is context.
 pub(crate) fn is_contextual(content: &[ContentItem]) -> bool {
-    texts(content).any(is_context)
+    texts(content).any(is_context_text)
 }
 
 /// The first message of a person in these items; empty if there is none.
@@ -59,7 +59,9 @@ fn texts(content: &[ContentItem]) -> impl Iterator<Item = &str> {
     })
 }
 
-fn is_context(text: &str) -> bool {
+/// Whether a text of role `user` is context.
+#[must_use]
+pub fn is_context_text(text: &str) -> bool {
     let text = text.trim();
     WRAPPERS
         .iter()

@@ -59,7 +59,7 @@ pub(crate) fn write_start(
             text: instructions.to_owned(),
         }),
         dynamic_tools: (!tools.is_empty()).then(|| tools.to_vec()),
-        memory_mode: None,
+        memory_mode: config.memory_mode.map(str::to_owned),
         git: None,
     };
     emitter.log(LineKind::SessionMeta, &meta);

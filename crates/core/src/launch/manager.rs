@@ -133,6 +133,12 @@ impl ThreadManager {
         self.0.get(id)
     }
 
+    /// The size of the context window of a model in tokens, if it is known.
+    #[must_use]
+    pub fn context_window(&self, model: &str) -> Option<i64> {
+        self.0.ports.model.resolve(model).info.context_window
+    }
+
     /// The ids of all running threads.
     #[must_use]
     pub fn ids(&self) -> Vec<ThreadId> {

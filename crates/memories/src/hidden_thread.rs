@@ -1,0 +1,115 @@
+//! Threads that no client sees: one turn, without a file, that asks nobody.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use codex_core::{
+    EventReceiver, Features, MessageHistory, NewTurn, SessionConfig, StartError, StartTurnError,
+    StartedThread, ThreadManager, TurnInput,
+};
+use codex_protocol::{
+    AskForApproval, EventMsg, ModeKind, SandboxPolicy, SessionSource, SubAgentSource, UserInput,
+};
+use serde_json::Value;
+use thiserror::Error;
+
+/// Why there is no answer.
+#[derive(Debug, Error)]
+pub(crate) enum HiddenThreadError {
+    #[error(transparent)]
+    Start(#[from] StartError),
+    #[error(transparent)]
+    Turn(#[from] StartTurnError),
+    /// The turn failed, for this reason.
+    #[error("{0}")]
+    Failed(String),
+    #[error("it took longer than {} minutes", .0.as_secs() / 60)]
+    TimeLimit(Duration),
+}
+
+/// The configuration of a hidden thread: the model and provider of `config`, and nothing that the user has added.
+pub(crate) fn hidden_config(
+    config: &SessionConfig,
+    cwd: &Path,
+    model: Option<&str>,
+    instructions: &str,
+    sandbox_policy: SandboxPolicy,
+) -> SessionConfig {
+    let mut settings = config.settings.clone();
+    if let Some(model) = model {
+        model.clone_into(&mut settings.model);
+        settings.effort = None;
+    }
+    cwd.clone_into(&mut settings.cwd);
+    (settings.mode, settings.mode_instructions) = (ModeKind::Default, None);
+    settings.approval_policy = AskForApproval::Never;
+    settings.permission_profile = None;
+    settings.sandbox_policy = sandbox_policy;
+    SessionConfig {
+        base_instructions: Some(instructions.to_owned()),
+        environment: Arc::clone(&config.environment),
+        engine_files: Arc::new(config.engine_files.for_another_session()),
+        shell: config.shell.clone(),
+        context_window: config.context_window,
+        stream_max_retries: config.stream_max_retries,
+        originator: config.originator.clone(),
+        version: config.version.clone(),
+        source: SessionSource::SubAgent(SubAgentSource::MemoryConsolidation),
+        web_search: codex_core::WebSearch::default(),
+        features: Features::default(),
+        message_history: MessageHistory {
+            keep: false,
+            max_bytes: None,
+        },
+        ephemeral: true,
+        settings: settings.clone(),
+        ..SessionConfig::new(&config.home, cwd, &settings.model)
+    }
+}
+
+/// Starts a hidden thread and returns the answer of its only turn.
+pub(crate) async fn ask(
+    manager: &ThreadManager,
+    config: SessionConfig,
+    question: String,
+    output_schema: Option<Value>,
+    limit: Duration,
+) -> Result<String, HiddenThreadError> {
+    let StartedThread { thread, events, .. } = manager.start(config)?;
+    let turn = NewTurn {
+        id: uuid::Uuid::now_v7().to_string(),
+        input: TurnInput::from(vec![UserInput::Text {
+            text: question,
+            text_elements: Vec::new(),
+        }]),
+        output_schema,
+        ..NewTurn::default()
+    };
+    let answered = async {
+        thread.start_turn(turn).await?;
+        answer(events).await
+    };
+    let answered = tokio::time::timeout(limit, answered).await;
+    manager.close(thread.id()).await;
+    answered.unwrap_or(Err(HiddenThreadError::TimeLimit(limit)))
+}
+
+/// The last message of the turn.
+async fn answer(mut events: EventReceiver) -> Result<String, HiddenThreadError> {
+    let mut failure = None;
+    while let Some(event) = events.next().await {
+        match event.msg {
+            EventMsg::Error(error) => failure = Some(error.message),
+            EventMsg::TurnComplete(ended) => {
+                let reason = || failure.unwrap_or_else(|| "there is no answer".to_owned());
+                let answer = ended.last_agent_message;
+                return answer.ok_or_else(|| HiddenThreadError::Failed(reason()));
+            }
+            EventMsg::TurnAborted(_) => break,
+            _ => {}
+        }
+    }
+    let reason = failure.unwrap_or_else(|| "the turn was stopped".to_owned());
+    Err(HiddenThreadError::Failed(reason))
+}
