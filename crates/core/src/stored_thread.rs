@@ -5,11 +5,14 @@
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-use codex_protocol::{RolloutItem, RolloutLine, SessionMeta};
+use codex_protocol::{LineStart, RolloutItem, RolloutLine, SessionMeta};
 use codex_rollout::{
     LineSelection, LoadedRollout, RolloutLoadError, ScannedLine, scan, scan_selection,
 };
+
+use memchr::memmem::Finder;
 
 use crate::history::UnfinishedLines;
 
@@ -186,10 +189,7 @@ impl RawLines {
         } else {
             (None, settings)
         };
-        let lines = self.chunks.into_iter().flat_map(|chunk| {
-            let lines = chunk.split_inclusive(|byte| *byte == b'\n');
-            lines.map(read_line).collect::<Vec<_>>()
-        });
+        let lines = self.chunks.into_iter().flat_map(ChunkLines::new);
         let lines = lines.enumerate().flat_map(move |(index, line)| {
             let before = if index == at { early.take() } else { None };
             before.into_iter().chain(line)
@@ -198,7 +198,33 @@ impl RawLines {
     }
 }
 
+/// The parsed lines of a chunk. Only one is in memory at a time.
+struct ChunkLines {
+    chunk: Vec<u8>,
+    at: usize,
+}
+
+impl ChunkLines {
+    fn new(chunk: Vec<u8>) -> Self {
+        Self { chunk, at: 0 }
+    }
+}
+
+impl Iterator for ChunkLines {
+    type Item = Option<RolloutItem>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = &self.chunk[self.at..];
+        let end = memchr::memchr(b'\n', rest)?;
+        self.at += end + 1;
+        Some(read_line(&rest[..end]))
+    }
+}
+
 fn read_line(line: &[u8]) -> Option<RolloutItem> {
+    if let Some(line) = LineStart::of(line).and_then(|start| start.read()) {
+        return Some(line.item);
+    }
     let line = RolloutLine::read(std::str::from_utf8(line).ok()?.trim()).ok()?;
     Some(line.item)
 }
@@ -259,8 +285,8 @@ fn replaces_history(line: ScannedLine<'_>) -> bool {
 
 /// Whether a token count is empty, as before the first response.
 fn has_no_usage(line: &[u8]) -> bool {
-    let window = &line[..line.len().min(200)];
-    memchr::memmem::find(window, b"\"info\":null").is_some()
+    static NO_USAGE: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"\"info\":null"));
+    NO_USAGE.find(&line[..line.len().min(200)]).is_some()
 }
 
 #[cfg(test)]

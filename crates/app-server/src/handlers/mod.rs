@@ -122,16 +122,18 @@ pub(crate) async fn blocking<T: Send + 'static>(
     outcome.unwrap_or_else(|_| Err(Failure::internal("the server failed to read its files")))
 }
 
-/// Reads the file of a thread.
+/// Reads the file of a thread. `running` is the id of the turn that runs.
 pub(crate) async fn load(
     server: &Arc<AppServer>,
     path: PathBuf,
     ids: ItemIds,
+    running: Option<String>,
 ) -> Result<(PathBuf, StoredHistory), Failure> {
     let server = Arc::clone(server);
-    blocking(move || match read_history(&path, ids, server.outlines()) {
-        Ok(history) => Ok((path, history)),
-        Err(error) => Err(unreadable(&path, &error)),
+    blocking(move || {
+        let history = read_history(&path, ids, running.as_deref(), server.outlines());
+        let history = history.map_err(|error| unreadable(&path, &error))?;
+        Ok((path, history))
     })
     .await
 }

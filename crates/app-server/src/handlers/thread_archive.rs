@@ -112,9 +112,12 @@ async fn try_delete(server: &Arc<AppServer>, id: &str) -> Result<ThreadId, Failu
         return Ok(id);
     };
     let (home, path, thread) = (home(server), record.path.clone(), id.clone());
+    let deleting = Arc::clone(server);
     let removed = blocking(move || {
         codex_rollout::delete(&home, &path, &thread)
-            .map_err(|error| Failure::internal(format!("failed to delete thread: {error}")))
+            .map_err(|error| Failure::internal(format!("failed to delete thread: {error}")))?;
+        deleting.outlines().forget(&path);
+        Ok(())
     });
     removed.await?;
     let (state, thread) = (Arc::clone(server.state()), id.clone());

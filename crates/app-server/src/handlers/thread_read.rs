@@ -105,9 +105,10 @@ async fn thread(
             if !params.include_turns {
                 return Ok((thread, None));
             }
-            let (_, history) = load(server, path, ids).await?;
-            thread.model = history.model.or(thread.model);
             let running = live.and_then(|live| live.running);
+            let id = running.as_ref().map(|running| running.id.clone());
+            let (_, history) = load(server, path, ids, id).await?;
+            thread.model = history.model.or(thread.model);
             Ok((thread, Some(history.turns.with_running(running))))
         }
         (None, Some(live)) if !params.include_turns => {

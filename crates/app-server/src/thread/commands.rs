@@ -410,7 +410,8 @@ impl Actor {
         let _ = self.thread.flush().await;
         let path = self.facts.path.clone().filter(|path| path.exists());
         let path = path.ok_or_else(missing)?;
-        crate::handlers::load(&self.server, path, ids).await
+        let running = self.fold.running_turn().map(|turn| turn.id);
+        crate::handlers::load(&self.server, path, ids, running).await
     }
 
     /// Subscribes a client that resumes the loaded thread.

@@ -8,11 +8,11 @@ use codex_protocol::{
     RawRolloutLine, ReasoningEffort, RolloutItem, SessionMeta, ThreadLimits, ThreadSettings,
     TokenCountEvent, TokenUsageInfo,
 };
-use codex_rollout::{LineSelection, RolloutLoadError, ScannedLine, scan};
+use codex_rollout::{LineSelection, RolloutLoadError, ScannedLine, scan, scan_selection};
 use serde::Deserialize;
 
 use super::outline::builder::OutlineBuilder;
-use super::outline::kept::Outlines;
+use super::outline::kept::{Outlines, ShownTurns};
 use super::stored_lines::{makes_turns, milliseconds, preview};
 use crate::projection::{Fold, ItemIds, PackTurns, Turns};
 
@@ -53,15 +53,25 @@ impl TurnsShown {
     }
 }
 
-/// Reads the file of a thread.
+/// Reads the file of a thread. `running` is the id of the turn that runs.
 ///
 /// # Errors
 /// The file cannot be read or has no thread id.
 pub(crate) fn read_history(
     path: &Path,
     ids: ItemIds,
+    running: Option<&str>,
     outlines: &Outlines,
 ) -> Result<StoredHistory, RolloutLoadError> {
+    if let Some(ShownTurns { turns, outline }) = outlines.turns(path, ids, running) {
+        let mut reader = HistoryReader::new(TurnsShown::WithoutTurns, ids);
+        scan_selection(path, &outline.lines_of_facts(), |line| {
+            reader.take(line);
+            ControlFlow::Continue(())
+        })?;
+        let history = reader.finish(outlines)?;
+        return Ok(StoredHistory { turns, ..history });
+    }
     let mut reader = HistoryReader::new(TurnsShown::WithTurns, ids);
     reader.outline = OutlineBuilder::new(path);
     scan(path, |line| {
@@ -84,8 +94,18 @@ pub(crate) fn read_to_load(
     selection: Option<&LineSelection>,
     outlines: &Outlines,
 ) -> Result<(StoredHistory, StoredThread), RolloutLoadError> {
+    let is_whole = shown == TurnsShown::WithTurns && end.is_none() && selection.is_none();
+    if is_whole && let Some(ShownTurns { turns, outline }) = outlines.turns(path, ids, None) {
+        let mut reader = HistoryReader::new(TurnsShown::WithoutTurns, ids);
+        let stored = StoredThread::read(path, None, None, |line| reader.take(line))?;
+        // Otherwise the engine has read more than the turns.
+        if outlines.is_current(&outline) {
+            let history = reader.finish(outlines)?;
+            return Ok((StoredHistory { turns, ..history }, stored));
+        }
+    }
     let mut reader = HistoryReader::new(shown, ids);
-    if shown == TurnsShown::WithTurns && end.is_none() && selection.is_none() {
+    if is_whole {
         reader.outline = OutlineBuilder::new(path);
     }
     let stored = StoredThread::read(path, end, selection, |line| reader.take(line))?;
@@ -95,6 +115,7 @@ pub(crate) fn read_to_load(
 #[derive(Debug)]
 struct HistoryReader {
     shown: TurnsShown,
+    ids: ItemIds,
     fold: Fold<PackTurns>,
     /// The outline that the lines make too, if all of them are read.
     outline: Option<OutlineBuilder>,
@@ -115,6 +136,7 @@ impl HistoryReader {
     fn new(shown: TurnsShown, ids: ItemIds) -> Self {
         Self {
             shown,
+            ids,
             fold: Fold::new(PackTurns::default()).with_ids(ids),
             outline: None,
             meta: None,
@@ -200,7 +222,7 @@ impl HistoryReader {
         };
         let (turns, ranges) = self.fold.into_turns_and_ranges();
         if let (Some(outline), Some(ranges)) = (self.outline, ranges) {
-            outlines.add(outline.finish(ranges));
+            outlines.add(outline.finish(ranges), self.ids, &turns);
         }
         Ok(StoredHistory {
             meta: self.meta.ok_or(RolloutLoadError::NoMeta)?,

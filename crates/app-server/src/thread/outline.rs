@@ -19,6 +19,7 @@ use crate::projection::{ByteRanges, FilePart, Fold, ItemIds, TurnRanges, Turns};
 pub(super) mod builder;
 mod folder;
 pub(super) mod kept;
+mod turn_folder;
 mod version;
 
 use version::FileVersion;
@@ -138,6 +139,11 @@ impl Outline {
     /// The lines that loading the thread without its turns needs; none if it is the whole file.
     pub(crate) fn lines_to_load(&self) -> Option<LineSelection> {
         self.needed.selection(self.preview)
+    }
+
+    /// The lines with what is shown of the thread besides its turns.
+    pub(crate) fn lines_of_facts(&self) -> LineSelection {
+        self.needed.facts(self.last_line, self.preview)
     }
 
     /// A range of turns. Only their lines are read.

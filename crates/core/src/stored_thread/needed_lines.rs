@@ -61,6 +61,17 @@ impl NeededLines {
             return None;
         }
         let rest = self.compaction?.min(self.turn.unwrap_or(u64::MAX));
+        Some(self.lines_before(rest, more))
+    }
+
+    /// The lines with what is shown of the thread besides its turns, with these lines too. Everything from `rest` on is
+    /// read.
+    #[must_use]
+    pub fn facts(&self, rest: u64, more: impl IntoIterator<Item = u64>) -> LineSelection {
+        self.lines_before(rest, self.turn.into_iter().chain(more))
+    }
+
+    fn lines_before(&self, rest: u64, more: impl IntoIterator<Item = u64>) -> LineSelection {
         let single = [
             self.settings,
             self.changed_settings,
@@ -73,6 +84,6 @@ impl NeededLines {
         lines.retain(|line| *line < rest);
         lines.sort_unstable();
         lines.dedup();
-        Some(LineSelection { lines, rest })
+        LineSelection { lines, rest }
     }
 }

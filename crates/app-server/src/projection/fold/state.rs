@@ -1,6 +1,7 @@
 //! The state of the fold: unfinished turns, and counters.
 
 use codex_app_server_protocol::v2::ThreadItem;
+use serde::{Deserialize, Serialize};
 
 use super::consumer::Consumer;
 use super::turn::FoldedTurn;
@@ -33,7 +34,7 @@ impl EarlierTurns {
 }
 
 /// How the items of a stored thread are identified.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum ItemIds {
     /// By numbers, as release 0.117 does.
     #[default]

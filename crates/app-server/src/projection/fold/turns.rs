@@ -67,7 +67,11 @@ impl Fold<PackTurns> {
 
 /// The turns of a stored thread.
 #[derive(Debug)]
-pub(crate) struct Turns(Vec<FoldedTurn>);
+pub(crate) struct Turns {
+    /// Turns before the others, as JSON with commas between them.
+    earlier: Bytes,
+    turns: Vec<FoldedTurn>,
+}
 
 impl Turns {
     /// Unfinished turns become interrupted ones.
@@ -78,7 +82,21 @@ impl Turns {
                 turn.status = TurnStatus::Interrupted;
             }
         }
-        Self(turns)
+        Self {
+            earlier: Bytes::new(),
+            turns,
+        }
+    }
+
+    /// Adds turns before them: JSON that [`all_but_last`](Self::all_but_last) has made.
+    pub(crate) fn after(self, earlier: Bytes) -> Self {
+        Self { earlier, ..self }
+    }
+
+    /// All turns but the last one as JSON, with commas between them.
+    pub(crate) fn all_but_last(&self) -> serde_json::Result<Vec<Bytes>> {
+        let last = self.turns.len().saturating_sub(1);
+        self.write_first(last, BytesMut::new())
     }
 
     /// Adds the running turn with its unfinished items.
@@ -86,7 +104,7 @@ impl Turns {
         let Some(running) = running else {
             return self;
         };
-        match self.0.iter_mut().find(|turn| turn.id == running.id) {
+        match self.turns.iter_mut().find(|turn| turn.id == running.id) {
             Some(turn) => {
                 turn.unpack();
                 turn.status = running.status;
@@ -98,7 +116,7 @@ impl Turns {
                 turn.error = running.error;
                 turn.completed = running.items;
                 turn.started_at = running.started_at;
-                self.0.push(turn);
+                self.turns.push(turn);
             }
         }
         self
@@ -106,16 +124,20 @@ impl Turns {
 
     /// The id of the newest turn.
     pub(crate) fn newest(&self) -> Option<&str> {
-        self.0.last().map(|turn| turn.id.as_str())
+        self.turns.last().map(|turn| turn.id.as_str())
     }
 
     pub(crate) fn into_vec(self) -> Vec<Turn> {
+        let earlier = [b"[", &*self.earlier, b"]"].concat();
+        // This program has written the JSON itself, so reading it does not fail.
+        let mut all: Vec<Turn> = serde_json::from_slice(&earlier).unwrap_or_default();
         let turn = |mut turn: FoldedTurn| {
             turn.unpack();
             let items = std::mem::take(&mut turn.completed);
             turn.with_items(items, TurnItemsView::Full)
         };
-        self.0.into_iter().map(turn).collect()
+        all.extend(self.turns.into_iter().map(turn));
+        all
     }
 
     /// Inserts the turns into a message with an empty list of turns.
@@ -135,17 +157,28 @@ impl Turns {
 
     /// Writes them as a JSON array.
     fn write(&self, around: Template) -> serde_json::Result<Vec<Bytes>> {
-        let mut parts = vec![around.before];
         let mut between = BytesMut::new();
         between.put_u8(b'[');
-        for (position, turn) in self.0.iter().enumerate() {
-            if position > 0 {
+        let turns = self.write_first(self.turns.len(), between)?;
+        let mut parts = vec![around.before];
+        parts.extend(turns);
+        parts.extend([Bytes::from_static(b"]"), around.after]);
+        Ok(parts)
+    }
+
+    /// Writes the earlier turns and this number of the others behind `between`.
+    fn write_first(&self, count: usize, mut between: BytesMut) -> serde_json::Result<Vec<Bytes>> {
+        let mut parts = Vec::new();
+        if !self.earlier.is_empty() {
+            parts.extend([between.split().freeze(), self.earlier.clone()]);
+        }
+        for (position, turn) in self.turns[..count].iter().enumerate() {
+            if position > 0 || !self.earlier.is_empty() {
                 between.put_u8(b',');
             }
             turn.write(&mut parts, &mut between)?;
         }
-        between.put_u8(b']');
-        parts.extend([between.freeze(), around.after]);
+        parts.push(between.freeze());
         Ok(parts)
     }
 }

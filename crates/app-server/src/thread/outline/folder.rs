@@ -63,7 +63,16 @@ impl OutlineFolder {
         }
         let new = path.with_extension(format!("{}.tmp", std::process::id()));
         codex_private_files::write(&new, &encode(outline)?)?;
+        // Replacing a file would wait for the disk.
+        self.remove(&outline.file);
         fs::rename(&new, &path)
+    }
+
+    pub(super) fn remove(&self, file: &Path) {
+        if let Some(path) = self.path_of(file) {
+            // There may be none.
+            let _ = fs::remove_file(path);
+        }
     }
 
     fn path_of(&self, file: &Path) -> Option<PathBuf> {
@@ -98,7 +107,18 @@ fn encode(outline: &Outline) -> io::Result<Vec<u8>> {
     };
     let mut bytes = serde_json::to_vec(&head)?;
     bytes.push(b'\n');
-    for range in outline.ranges.stored() {
+    encode_ranges(&mut bytes, outline.ranges.stored())?;
+    let sum = digest(&SHA256, &bytes);
+    bytes.put_slice(sum.as_ref());
+    Ok(bytes)
+}
+
+/// Appends the records of turns.
+pub(super) fn encode_ranges<'a>(
+    bytes: &mut Vec<u8>,
+    ranges: impl Iterator<Item = StoredRange<'a>>,
+) -> io::Result<()> {
+    for range in ranges {
         let length = u16::try_from(range.turn.len()).map_err(io::Error::other)?;
         bytes.put_u16_le(length);
         bytes.put_slice(range.turn.as_bytes());
@@ -108,9 +128,7 @@ fn encode(outline: &Outline) -> io::Result<Vec<u8>> {
         bytes.put_u8(range.in_reasoning.into());
         bytes.put_u64_le(range.end.unwrap_or(NONE));
     }
-    let sum = digest(&SHA256, &bytes);
-    bytes.put_slice(sum.as_ref());
-    Ok(bytes)
+    Ok(())
 }
 
 fn decode(file: &Path, bytes: &[u8]) -> Option<Outline> {

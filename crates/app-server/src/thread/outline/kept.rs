@@ -4,25 +4,38 @@ use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 
 use codex_rollout::RolloutChain;
 use parking_lot::Mutex;
 
 use super::Outline;
 use super::folder::OutlineFolder;
+use super::turn_folder::{StoredJson, TurnFolder};
 use super::version::FileVersion;
+use crate::projection::{ItemIds, Turns};
 
 /// The number of outlines in memory.
 const KEPT: usize = 8;
 /// The outline of a smaller file is made faster than it is read, so it is not stored. A stored one is renewed when its
 /// file has grown by this.
-const STORED_FROM: u64 = 4 * 1024 * 1024;
+const STORED_FROM: u64 = if cfg!(test) { 0 } else { 4 * 1024 * 1024 };
 
 /// Recently used outlines.
 #[derive(Debug, Default)]
 pub(crate) struct Outlines {
     kept: Mutex<VecDeque<KeptOutline>>,
     folder: Option<OutlineFolder>,
+    turns: Option<TurnFolder>,
+    /// Stores turns. One thread does at a time.
+    writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// The turns of a file, most of which were stored, and its outline.
+#[derive(Debug)]
+pub(crate) struct ShownTurns {
+    pub(crate) turns: Turns,
+    pub(crate) outline: Arc<Outline>,
 }
 
 #[derive(Debug)]
@@ -37,6 +50,7 @@ impl Outlines {
     pub(crate) fn of_home(home: &Path) -> Self {
         Self {
             folder: Some(OutlineFolder::of_home(home)),
+            turns: Some(TurnFolder::of_home(home)),
             ..Self::default()
         }
     }
@@ -74,8 +88,8 @@ impl Outlines {
         Ok(outline)
     }
 
-    /// Adds an outline that was made while its file was read.
-    pub(crate) fn add(&self, outline: Option<Outline>) {
+    /// Adds an outline that was made while its file was read, and the turns of the file.
+    pub(crate) fn add(&self, outline: Option<Outline>, ids: ItemIds, turns: &Turns) {
         let Some(outline) = outline else {
             return;
         };
@@ -85,7 +99,50 @@ impl Outlines {
             outline: Arc::new(outline),
         };
         self.store(&mut kept);
+        self.store_turns(&kept.outline, ids, turns);
         self.keep(kept);
+    }
+
+    /// The turns of a file if most of them are stored. None if the turn that runs, given by its id, is one of those.
+    pub(crate) fn turns(
+        &self,
+        path: &Path,
+        ids: ItemIds,
+        running: Option<&str>,
+    ) -> Option<ShownTurns> {
+        let folder = self.turns.as_ref().filter(|folder| folder.has(path))?;
+        let outline = self.get(path).ok()?;
+        let StoredJson {
+            turns,
+            json,
+            length,
+        } = folder.read(&outline, ids)?;
+        if running.is_some_and(|running| outline.ids().take(turns).any(|id| id == running)) {
+            return None;
+        }
+        let others = outline.turns(turns..outline.ids().len(), ids).ok()?;
+        let turns = others.after(json);
+        if outline.length >= length + STORED_FROM {
+            self.store_turns(&outline, ids, &turns);
+        }
+        Some(ShownTurns { turns, outline })
+    }
+
+    /// Whether this is still the outline of its file.
+    pub(crate) fn is_current(&self, outline: &Arc<Outline>) -> bool {
+        let now = self.get(&outline.file);
+        now.is_ok_and(|now| Arc::ptr_eq(&now, outline))
+    }
+
+    /// Deletes what is stored about a file.
+    pub(crate) fn forget(&self, path: &Path) {
+        drop(self.take(path));
+        if let Some(folder) = &self.folder {
+            folder.remove(path);
+        }
+        if let Some(folder) = &self.turns {
+            folder.remove(path);
+        }
     }
 
     fn keep(&self, kept: KeptOutline) {
@@ -113,13 +170,46 @@ impl Outlines {
             return;
         };
         let outline = &kept.outline;
-        // The outline of a thread that continues another file depends on that file too.
-        let is_one_file = outline.length == outline.version.length;
-        if is_one_file && outline.length >= kept.stored + STORED_FROM {
+        if is_one_file(outline) && outline.length >= kept.stored + STORED_FROM {
             kept.stored = outline.length;
             if let Err(error) = folder.write(outline) {
                 tracing::debug!(%error, "the outline of a thread is not stored");
             }
         }
     }
+
+    /// Stores the turns of a large file, while the client gets them. Not if others are being stored.
+    fn store_turns(&self, outline: &Arc<Outline>, ids: ItemIds, turns: &Turns) {
+        let Some(folder) = self.turns.clone() else {
+            return;
+        };
+        if !is_one_file(outline) || outline.length < STORED_FROM {
+            return;
+        }
+        let outline = Arc::clone(outline);
+        let json = turns.all_but_last().map_err(io::Error::other);
+        let write = move || {
+            if let Err(error) = json.and_then(|json| folder.write(&outline, ids, &json)) {
+                tracing::debug!(%error, "the turns of a thread are not stored");
+            }
+        };
+        let mut writer = self.writer.lock();
+        if writer.as_ref().is_none_or(JoinHandle::is_finished) {
+            let thread = std::thread::Builder::new().name("store turns".to_owned());
+            *writer = thread.spawn(write).ok();
+        }
+    }
+
+    /// Waits until turns are stored.
+    #[cfg(test)]
+    pub(super) fn wait_for_writer(&self) {
+        if let Some(writer) = self.writer.lock().take() {
+            let _ = writer.join();
+        }
+    }
+}
+
+/// The outline of a thread that continues another file depends on that file too.
+fn is_one_file(outline: &Outline) -> bool {
+    outline.length == outline.version.length
 }

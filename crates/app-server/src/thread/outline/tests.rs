@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::folder::OutlineFolder;
 use super::*;
 use crate::thread::history::SETTINGS_APPLIED;
-use crate::thread::{Outlines, TurnsShown, read_history, read_to_load};
+use crate::thread::{Outlines, StoredHistory, TurnsShown, read_history, read_to_load};
 
 /// A line of a generated file. Turns are identified by number; some ids do not exist.
 #[derive(Clone, Debug)]
@@ -188,7 +188,7 @@ proptest! {
     ) {
         let file = file(&lines);
         let made_beside = Outlines::default();
-        let all = read_history(file.path(), ItemIds::Numbered, &made_beside).unwrap().turns;
+        let all = read_history(file.path(), ItemIds::Numbered, None, &made_beside).unwrap().turns;
         let written = all.put_into(Bytes::from_static(b"{\"turns\":[]}"));
         let all = all.into_vec();
         let expected = serde_json::to_string(&json!({"turns": all})).unwrap();
@@ -258,6 +258,118 @@ fn check_continued(lines: &[StoredLine], cuts: &[f64]) {
             assert_eq!(outline.preview, new.preview);
         }
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn turns_that_were_stored_equal_new_ones(
+        lines in prop::collection::vec(line(), 0..60),
+        cuts in prop::collection::vec(0.0_f64..1.0, 1..4),
+    ) {
+        for ids in [ItemIds::Numbered, ItemIds::Streamed] {
+            check_stored(&lines, &cuts, ids);
+        }
+    }
+}
+
+/// What clients see of a thread.
+fn shown(history: &StoredHistory) -> String {
+    let turns = history
+        .turns
+        .put_into(Bytes::from_static(b"{\"turns\":[]}"));
+    let turns = String::from_utf8(turns.parts().concat()).unwrap();
+    let facts = (
+        &history.meta,
+        &history.preview,
+        &history.model,
+        &history.effort,
+    );
+    let more = (
+        &history.limits,
+        &history.changed_settings,
+        history.is_interrupted,
+    );
+    format!("{turns} {facts:?} {more:?} {:?}", history.usage)
+}
+
+/// Writes the file up to each cut, and reads it with and without what was stored at earlier cuts.
+fn check_stored(lines: &[StoredLine], cuts: &[f64], ids: ItemIds) {
+    let whole = std::fs::read(file(lines).path()).unwrap();
+    // The metadata is always there.
+    let first = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+    let cuts = cuts
+        .iter()
+        .map(|cut| first + ((whole.len() - first) as f64 * cut) as usize);
+    let mut cuts: Vec<usize> = cuts.chain([whole.len(), whole.len()]).collect();
+    cuts.sort_unstable();
+    let home = tempfile::tempdir().unwrap();
+    let (path, mut at) = (home.path().join("rollout.jsonl"), 0);
+    for cut in cuts {
+        let mut options = std::fs::OpenOptions::new();
+        let mut file = options.create(true).append(true).open(&path).unwrap();
+        file.write_all(&whole[at..cut]).unwrap();
+        at = cut;
+        let new = Outlines::default();
+        let expected = shown(&read_history(&path, ids, None, &new).unwrap());
+        // A new process each time: once to read the turns, and once to load the thread.
+        for is_loaded in [false, true] {
+            let outlines = Outlines::of_home(home.path());
+            let found = if is_loaded {
+                let with = TurnsShown::WithTurns;
+                read_to_load(&path, with, ids, None, None, &outlines)
+                    .unwrap()
+                    .0
+            } else {
+                read_history(&path, ids, None, &outlines).unwrap()
+            };
+            assert_eq!(shown(&found), expected);
+            outlines.wait_for_writer();
+        }
+    }
+}
+
+#[test]
+fn stored_turns_are_used_only_for_what_they_were_made_from() {
+    let lines = [StoredLine::Begin, StoredLine::Say("hi"), StoredLine::Begin];
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("rollout.jsonl");
+    std::fs::copy(file(&lines).path(), &path).unwrap();
+    let outlines = Outlines::of_home(home.path());
+    let (ids, other_ids) = (ItemIds::Numbered, ItemIds::Streamed);
+    read_history(&path, ids, None, &outlines).unwrap();
+    outlines.wait_for_writer();
+    let turns = |ids, running| {
+        let outlines = Outlines::of_home(home.path());
+        let turns = outlines.turns(&path, ids, running);
+        outlines.wait_for_writer();
+        turns
+    };
+    assert!(turns(ids, None).is_some());
+    assert!(turns(ids, Some("turn-2")).is_some());
+    // A turn that runs is added to, and other clients see other ids.
+    assert!(turns(ids, Some("turn-1")).is_none());
+    assert!(turns(other_ids, None).is_none());
+    // A bit of the JSON.
+    let stored = home.path().join("turns/rollout.turns");
+    let bytes = std::fs::read(&stored).unwrap();
+    let mut damaged = bytes.clone();
+    *damaged.last_mut().unwrap() ^= 1;
+    std::fs::write(&stored, damaged).unwrap();
+    assert!(turns(ids, None).is_none());
+    std::fs::write(&stored, bytes).unwrap();
+    assert!(turns(ids, None).is_some());
+    // A rollout that was changed in its middle and then added to.
+    let text = std::fs::read_to_string(&path).unwrap();
+    let changed = text.replace("\"hi\"", "\"ho\"");
+    let added = changed.lines().last().unwrap().replace("turn-2", "turn-3");
+    std::fs::write(&path, format!("{changed}{added}\n")).unwrap();
+    assert!(turns(ids, None).is_none());
+    std::fs::write(&path, format!("{text}{added}\n")).unwrap();
+    assert!(turns(ids, None).is_some());
+    outlines.forget(&path);
+    assert!(!stored.exists());
 }
 
 #[test]
