@@ -68,6 +68,7 @@ mod images;
 #[cfg(unix)]
 mod interrupted_turns;
 mod item_ends;
+mod large_threads;
 mod late_readers;
 #[cfg(target_os = "linux")]
 mod later_threads;

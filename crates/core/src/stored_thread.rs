@@ -11,7 +11,6 @@ use codex_protocol::{LineStart, RolloutItem, RolloutLine, SessionMeta};
 use codex_rollout::{
     LineSelection, LoadedRollout, RolloutLoadError, ScannedLine, scan, scan_selection,
 };
-
 use memchr::memmem::Finder;
 
 use crate::history::UnfinishedLines;
