@@ -19,7 +19,7 @@ use crate::projection::{ItemIds, Turns};
 const KEPT: usize = 8;
 /// The outline of a smaller file is made faster than it is read, so it is not stored. A stored one is renewed when its
 /// file has grown by this.
-const STORED_FROM: u64 = if cfg!(test) { 0 } else { 4 * 1024 * 1024 };
+const STORED_FROM: u64 = if cfg!(test) { 1 } else { 4 * 1024 * 1024 };
 
 /// Recently used outlines.
 #[derive(Debug, Default)]
