@@ -28,6 +28,7 @@ mod checkpoints;
 mod client_check;
 #[cfg(target_os = "linux")]
 mod client_hooks;
+mod code_mode;
 #[cfg(target_os = "linux")]
 mod command_exec;
 mod command_line;

@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::repository;
 
 /// The modules of `core`, from the bottom to the top. Each uses only modules that stand before it.
-const ENGINE: [&str; 27] = [
+const ENGINE: [&str; 28] = [
     "config",
     "ports",
     "timeout_pauses",
@@ -22,6 +22,7 @@ const ENGINE: [&str; 27] = [
     "turn_settings",
     "context",
     "budget",
+    "cells",
     "session_context",
     "hooks",
     "git",

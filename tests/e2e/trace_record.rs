@@ -33,6 +33,16 @@ impl Traced {
 
     /// With further settings of the provider.
     pub(crate) async fn start_with(provider: &str, settings: &str, replies: &[Vec<Value>]) -> Self {
+        Self::start_with_features(provider, settings, "", replies).await
+    }
+
+    /// With further features, too.
+    pub(crate) async fn start_with_features(
+        provider: &str,
+        settings: &str,
+        features: &str,
+        replies: &[Vec<Value>],
+    ) -> Self {
         let replies = replies.iter().map(HttpReply::stream);
         let model = ModelServer::start(replies).await.unwrap();
         model.always(HttpReply::stream(&sse::text("done")));
@@ -42,7 +52,7 @@ impl Traced {
              sandbox_mode = \"danger-full-access\"\n\
              [model_providers.scripted]\nname = \"{provider}\"\nbase_url = \"{}\"\n\
              wire_api = \"responses\"\nrequest_max_retries = 0\nstream_max_retries = 1\n{settings}\n\
-             [features]\napply_patch_freeform = true\n",
+             [features]\napply_patch_freeform = true\n{features}\n",
             model.base_url()
         );
         fs::write(home.path().join("config.toml"), config).unwrap();

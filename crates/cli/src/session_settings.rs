@@ -16,8 +16,8 @@ use codex_config::{
     StorageSettings,
 };
 use codex_core::{
-    AgentSettings, Features, InstructionFiles, Limits, MessageHistory, NotAllowed, SessionConfig,
-    WebSearch,
+    AgentSettings, CodeMode, Features, InstructionFiles, Limits, MessageHistory, NotAllowed,
+    SessionConfig, WebSearch,
 };
 use codex_model_client::{ModelCatalog, ModelInfo};
 use codex_protocol::{AskForApproval, SandboxPolicy, WebSearchMode};
@@ -115,6 +115,7 @@ pub(crate) fn session_parts(
     apply_policy(&mut session, policy, &requirements);
     apply_instructions(&mut session, instructions, &features);
     apply_storage(&mut session, storage);
+    session.code_mode = code_mode(&features);
     session.features = self::features(features);
     let policy = requirements.guardian_instructions.as_ref();
     session.reviewer_policy = policy.map(|policy| Arc::from(policy.value.as_str()));
@@ -279,6 +280,18 @@ impl Limits for AdministratorLimits {
             .and_then(|()| requirements.check_sandbox_policy(sandbox));
         checked.map_err(|violation| NotAllowed(violation.to_string()))
     }
+}
+
+/// How scripts run, if the model may write some.
+fn code_mode(set: &FeatureSet) -> Option<CodeMode> {
+    if !set.enabled(Feature::CodeMode) || !codex_code_mode::IS_SUPPORTED {
+        return None;
+    }
+    Some(CodeMode {
+        program: std::env::current_exe().ok()?,
+        only: set.enabled(Feature::CodeModeOnly),
+        excluded_namespaces: Vec::new(),
+    })
 }
 
 fn features(set: FeatureSet) -> Features {

@@ -12,6 +12,7 @@
 mod agents;
 mod approval_review;
 mod budget;
+mod cells;
 mod config;
 mod context;
 mod events;
@@ -40,11 +41,11 @@ mod turn_settings;
 
 pub use config::{
     AgentRole, AgentSettings, ApprovalNotStored, AppsServer, CheckpointSettings, ClientHook,
-    ClientHookCall, ClientHookError, ClientHooks, EndedTurn, Features, FinishedHook, HooksRun,
-    HostCall, HostToolError, HostTools, InstructionFiles, Limits, McpApprovals, McpServer,
-    MessageHistory, NotAllowed, PreparedRealtime, RealtimeService, RealtimeStart, RealtimeThread,
-    RealtimeUnavailable, RecordedAnswer, RecordedFailure, ReplaySource, RoleUnavailable, Roles,
-    SessionConfig, TakenInput, ToolApproval, TurnEnded, WebSearch,
+    ClientHookCall, ClientHookError, ClientHooks, CodeMode, EndedTurn, Features, FinishedHook,
+    HooksRun, HostCall, HostToolError, HostTools, InstructionFiles, Limits, McpApprovals,
+    McpServer, MessageHistory, NotAllowed, PreparedRealtime, RealtimeService, RealtimeStart,
+    RealtimeThread, RealtimeUnavailable, RecordedAnswer, RecordedFailure, ReplaySource,
+    RoleUnavailable, Roles, SessionConfig, TakenInput, ToolApproval, TurnEnded, WebSearch,
 };
 pub use context::plan_mode_instructions;
 pub use events::{EventReceiver, older_delta};

@@ -4,12 +4,13 @@
 //! reports to events and payloads of the bundle format and passes them to a recorder with its own thread. So a
 //! session never waits for the disk, except when its bundle is created, and it never fails because of the trace.
 //!
-//! Code map: `traces` (assigns bundles to sessions), `session` (events), `tools` (tool calls and commands),
+//! Code map: `traces` (assigns bundles to sessions), `session` (events), `tools` (tool calls and commands), `cells` (scripts),
 //! `thread_recorder` (used by both), `inference` and `compaction` (model requests), `requests` (keeps only the
 //! differences between requests until they are written), `payloads` (the formats of payload files),
 //! `settings`, `history` and `inputs` (what a replay of the session needs).
 
 mod agents;
+mod cells;
 mod clock;
 mod compaction;
 mod history;

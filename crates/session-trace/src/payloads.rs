@@ -118,6 +118,7 @@ pub(crate) enum ToolInput {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum ToolResult {
     DirectResponse { response_item: ResponseItem },
+    CodeModeResponse { value: Value },
     Error { error: String },
 }
 

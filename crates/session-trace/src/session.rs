@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use codex_core::{HooksRun, ModelCall, Observer, SessionInput, TakenInput};
+use codex_core::{CellAnswer, HooksRun, ModelCall, Observer, SessionInput, TakenInput};
 use codex_model_client::{AttemptObserver, Prompt};
 use codex_protocol::{Event as EngineEvent, EventMsg, ResponseItem};
 use codex_rollout_trace::format::{Event, ExecutionStatus, PayloadKind, RolloutStatus};
@@ -10,7 +10,9 @@ use codex_rollout_trace::ids::ThreadId;
 use codex_rollout_trace::{Recorder, Scope};
 use parking_lot::Mutex;
 use serde::Serialize;
+use serde_json::Value;
 
+use crate::cells::{self, NestedPlace};
 use crate::compaction::{CompactionTrace, installed};
 use crate::history::{HISTORY_EVENT, UnreadHistory};
 use crate::inference::InferenceTrace;
@@ -225,6 +227,29 @@ impl Observer for SessionTrace {
 
     fn tool_ended(&self, turn: &str, output: &ResponseItem, error: Option<&str>) {
         self.calls.lock().ended(&self.thread, turn, output, error);
+    }
+
+    fn nested_dispatched(&self, turn: &str, call: &ResponseItem, cell: u64, number: u64) {
+        let place = NestedPlace { cell, number };
+        let mut calls = self.calls.lock();
+        calls.nested_dispatched(&self.thread, turn, call, place);
+    }
+
+    fn nested_ended(&self, turn: &str, call: &str, result: Result<&Value, &str>) {
+        let mut calls = self.calls.lock();
+        calls.nested_ended(&self.thread, turn, call, result);
+    }
+
+    fn cell_started(&self, turn: &str, cell: u64, call: &str, source: &str) {
+        cells::started(&self.thread, turn, cell, call, source);
+    }
+
+    fn cell_answered(&self, turn: &str, cell: &CellAnswer<'_>) {
+        cells::answered(&self.thread, turn, cell);
+    }
+
+    fn cell_ended(&self, turn: &str, cell: &CellAnswer<'_>) {
+        cells::ended(&self.thread, turn, cell);
     }
 
     fn mcp_called(&self, _turn: &str, call: &str) -> Option<String> {

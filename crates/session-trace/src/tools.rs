@@ -17,6 +17,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::agents::AgentCall;
+use crate::cells::{self, NestedPlace, weight_of_value};
 use crate::clock::now_unix_ms;
 use crate::payloads::{
     CommandBegan, CommandEnded, ToolInput, ToolInvocation, ToolResult, weight_of,
@@ -57,6 +58,30 @@ enum CallVerdict {
 
 impl OpenCalls {
     pub(crate) fn dispatched(&mut self, trace: &ThreadRecorder, turn: &str, item: &ResponseItem) {
+        // A call that runs a script is recorded as a cell.
+        if !cells::is_script(item) {
+            self.started(trace, turn, item, None);
+        }
+    }
+
+    /// A call of a script.
+    pub(crate) fn nested_dispatched(
+        &mut self,
+        trace: &ThreadRecorder,
+        turn: &str,
+        item: &ResponseItem,
+        place: NestedPlace,
+    ) {
+        self.started(trace, turn, item, Some(place));
+    }
+
+    fn started(
+        &mut self,
+        trace: &ThreadRecorder,
+        turn: &str,
+        item: &ResponseItem,
+        place: Option<NestedPlace>,
+    ) {
         let Some(call) = DispatchedCall::of(item) else {
             return;
         };
@@ -78,9 +103,9 @@ impl OpenCalls {
             };
             Event::ToolCallStarted {
                 tool_call_id: call.id.as_str().into(),
-                model_visible_call_id: Some(call.id.into()),
-                code_mode_runtime_tool_id: None,
-                requester: Requester::Model,
+                model_visible_call_id: place.is_none().then(|| call.id.into()),
+                code_mode_runtime_tool_id: place.map(|place| place.tool_id()),
+                requester: place.map_or(Requester::Model, |place| place.requester()),
                 kind,
                 summary,
                 invocation_payload: Some(payloads.add(PayloadKind::ToolInvocation, &invocation)),
@@ -254,6 +279,40 @@ impl OpenCalls {
         record_end(trace, turn, id, status, result);
     }
 
+    /// The end of a call of a script.
+    pub(crate) fn nested_ended(
+        &mut self,
+        trace: &ThreadRecorder,
+        turn: &str,
+        id: &str,
+        result: Result<&Value, &str>,
+    ) {
+        let Some(call) = self.0.get_mut(id) else {
+            return;
+        };
+        call.is_answered = true;
+        let is_failure = call.verdict != CallVerdict::Success;
+        if call.runtime != Runtime::Running {
+            self.0.remove(id);
+        }
+        let (status, result) = match result {
+            Ok(value) => {
+                let status = if is_failure {
+                    ExecutionStatus::Failed
+                } else {
+                    ExecutionStatus::Completed
+                };
+                let value = value.clone();
+                (status, ToolResult::CodeModeResponse { value })
+            }
+            Err(error) => {
+                let error = error.to_owned();
+                (ExecutionStatus::Failed, ToolResult::Error { error })
+            }
+        };
+        record_end(trace, turn, id, status, result);
+    }
+
     /// Ends the turn's calls that have no output. If a command was stopped with its turn, that is the result;
     /// commands that continue may still end.
     pub(crate) fn end_turn(&mut self, trace: &ThreadRecorder, turn: &str) {
@@ -283,6 +342,7 @@ fn record_end(
 ) {
     let weight = match &result {
         ToolResult::DirectResponse { response_item } => weight_of(response_item),
+        ToolResult::CodeModeResponse { value } => weight_of_value(value),
         ToolResult::Error { error } => error.len(),
     };
     let tool_call_id = id.into();

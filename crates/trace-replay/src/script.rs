@@ -267,7 +267,7 @@ impl Script {
                 self.milestones.insert(Milestone::event(at.seq));
             }
             Event::CodeCellStarted { .. } => {
-                self.limit("it ran code cells, which this engine has not")
+                self.limit("it ran code cells, which cannot be replayed")
             }
             event => self.request_event(at, thread, turn, event),
         }

@@ -86,6 +86,8 @@ pub struct SessionConfig {
     pub message_history: MessageHistory,
     /// The features that are enabled.
     pub features: Features,
+    /// How scripts of the model run; none if it may write none.
+    pub code_mode: Option<CodeMode>,
     /// Keeps what files were before turns change them.
     pub checkpoints: Option<CheckpointSettings>,
     /// The token limit for the output of a tool, in place of the model's.
@@ -185,6 +187,7 @@ impl SessionConfig {
             plugins: None,
             message_history: MessageHistory::default(),
             features: Features::default(),
+            code_mode: None,
             checkpoints: None,
             tool_output_tokens: None,
             context_window: None,
@@ -263,6 +266,17 @@ impl Default for WebSearch {
             options: None,
         }
     }
+}
+
+/// How scripts of the model run.
+#[derive(Clone, Debug)]
+pub struct CodeMode {
+    /// The program whose kernel runs them: this one.
+    pub program: PathBuf,
+    /// Whether the model calls tools through scripts alone.
+    pub only: bool,
+    /// The namespaces whose tools scripts cannot call.
+    pub excluded_namespaces: Vec<String>,
 }
 
 /// How what files were before turns change them is kept.

@@ -71,6 +71,8 @@ impl EntryKind {
             ResponseItem::FunctionCallOutput { call_id, .. } => {
                 Self::Output(link(CallFamily::Function, call_id))
             }
+            // A script that runs says something besides the output of its call.
+            ResponseItem::CustomToolCallOutput { name: Some(_), .. } => Self::Hosted,
             ResponseItem::CustomToolCallOutput { call_id, .. } => {
                 Self::Output(link(CallFamily::Custom, call_id))
             }

@@ -85,7 +85,8 @@ pub(crate) fn cut_output(
     }
 }
 
-fn cut_parts(
+/// Cuts texts until the limit is used up. Images are kept.
+pub(crate) fn cut_parts(
     parts: Vec<FunctionCallOutputContentItem>,
     policy: TruncationPolicy,
 ) -> Vec<FunctionCallOutputContentItem> {

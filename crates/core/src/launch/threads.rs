@@ -227,6 +227,7 @@ impl Threads {
             dynamic_tools,
             agent_depth,
             recorder,
+            cells: OnceLock::new(),
             spawn_tool: OnceLock::new(),
         }
     }

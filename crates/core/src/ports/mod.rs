@@ -13,7 +13,9 @@ mod session_input;
 pub use clock::{Clock, SystemClock};
 pub use ids::{Ids, RandomIds};
 pub use model::Model;
-pub use observer::{ModelCall, Observer, Observers, StartingHistory, StartingThread};
+pub use observer::{
+    CellAnswer, CellState, ModelCall, Observer, Observers, StartingHistory, StartingThread,
+};
 pub use processes::{ProcessInput, ProcessOwner, Processes, RunningProcess, SystemProcesses};
 pub use provider_model::ProviderModel;
 pub use session_input::{ObservedToolOutput, ObservedTurn, ObservedTurnInput, SessionInput};

@@ -8,7 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use codex_model_client::{AttemptObserver, Prompt};
-use codex_protocol::{Event, ResponseItem, RolloutItem, ThreadId};
+use codex_protocol::{Event, FunctionCallOutputContentItem, ResponseItem, RolloutItem, ThreadId};
+use serde_json::Value;
 
 use super::session_input::SessionInput;
 use crate::config::{HooksRun, SessionConfig, TakenInput};
@@ -84,6 +85,21 @@ pub trait Observer: Debug + Send + Sync {
     /// no end.
     fn tool_ended(&self, _turn: &str, _output: &ResponseItem, _error: Option<&str>) {}
 
+    /// A call of a script is passed to its tool. `number` counts the calls of the cell.
+    fn nested_dispatched(&self, _turn: &str, _call: &ResponseItem, _cell: u64, _number: u64) {}
+
+    /// The tool is done. The error is what the promise is rejected with.
+    fn nested_ended(&self, _turn: &str, _call: &str, _result: Result<&Value, &str>) {}
+
+    /// A call of the model starts a script.
+    fn cell_started(&self, _turn: &str, _cell: u64, _call: &str, _source: &str) {}
+
+    /// The call that started a script has its output.
+    fn cell_answered(&self, _turn: &str, _cell: &CellAnswer<'_>) {}
+
+    /// The model is told that a script has ended.
+    fn cell_ended(&self, _turn: &str, _cell: &CellAnswer<'_>) {}
+
     /// A tool of an MCP server is about to be called for this call of the model. The returned id is sent with
     /// the request, so that it can be found in the records of the server.
     fn mcp_called(&self, _turn: &str, _call: &str) -> Option<String> {
@@ -92,6 +108,30 @@ pub trait Observer: Debug + Send + Sync {
 
     /// The history is about to be replaced by a shorter one. `item` is the compaction.
     fn compacted(&self, _turn: &str, _item: &str, _before: Prompt, _after: &[ResponseItem]) {}
+}
+
+/// What the model is told about a script.
+#[derive(Clone, Copy, Debug)]
+pub struct CellAnswer<'a> {
+    /// The number of the cell in its thread.
+    pub cell: u64,
+    /// How it stands.
+    pub state: CellState<'a>,
+    /// What it printed since the last answer.
+    pub items: &'a [FunctionCallOutputContentItem],
+}
+
+/// How a script stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CellState<'a> {
+    /// It goes on.
+    Yielded,
+    /// It has ended by itself.
+    Completed,
+    /// It failed, with this text.
+    Failed(&'a str),
+    /// It was ended.
+    Terminated,
 }
 
 /// A request to the model.

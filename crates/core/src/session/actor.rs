@@ -216,6 +216,9 @@ impl SessionActor {
         self.children.close_all().await;
         self.end_realtime().await;
         self.base.tool_services.mcp.stop();
+        if let Some(cells) = self.base.tool_services.cells.get() {
+            cells.close();
+        }
         self.base.tool_services.terminals.stop_all().await;
         self.run_end_hooks().await;
         if let Err(error) = self.context.emitter.flush().await {

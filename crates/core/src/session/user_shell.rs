@@ -66,6 +66,7 @@ fn context(scope: &TurnScope) -> ToolContext {
         id: scope.session.ids.item(),
         name: "user_shell".to_owned(),
         payload: ToolPayload::Custom(String::new()),
+        script: None,
     };
     scope.tool_context(call, CancellationToken::new())
 }

@@ -197,6 +197,10 @@ async fn apply(context: &ToolContext, patch: InterceptedPatch, layout: OutputLay
         }
     };
     context.diff.emit(&context.emitter).await;
+    context.set_value(|| json!({}));
+    if exit_code != 0 && context.call.script.is_some() {
+        return Err(ToolFailure::Model(output));
+    }
     text(answer(context, layout, &output, exit_code, elapsed))
 }
 

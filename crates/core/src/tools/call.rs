@@ -4,12 +4,16 @@ use std::time::Duration;
 
 use codex_protocol::{FunctionCallOutputBody, LocalShellAction, ResponseItem};
 
+use crate::cells::ScriptValue;
+
 /// A call of the model.
 #[derive(Clone, Debug)]
 pub(crate) struct ToolCall {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) payload: ToolPayload,
+    /// Takes the result as a value, if a script made the call.
+    pub(crate) script: Option<ScriptValue>,
 }
 
 /// The arguments of a call.
@@ -42,6 +46,7 @@ impl ToolCall {
                     None => name.clone(),
                 },
                 payload: ToolPayload::Function(arguments.clone()),
+                script: None,
             },
             ResponseItem::CustomToolCall {
                 call_id,
@@ -52,6 +57,7 @@ impl ToolCall {
                 id: call_id.clone(),
                 name: name.clone(),
                 payload: ToolPayload::Custom(input.clone()),
+                script: None,
             },
             ResponseItem::LocalShellCall {
                 call_id,
@@ -62,6 +68,7 @@ impl ToolCall {
                 id: call_id.clone().or_else(|| id.clone()).unwrap_or_default(),
                 name: "local_shell".to_owned(),
                 payload: ToolPayload::LocalShell(action.clone()),
+                script: None,
             },
             ResponseItem::ToolSearchCall {
                 call_id: Some(id),
@@ -71,6 +78,7 @@ impl ToolCall {
                 id: id.clone(),
                 name: "tool_search".to_owned(),
                 payload: ToolPayload::ToolSearch,
+                script: None,
             },
             _ => return None,
         })

@@ -124,6 +124,7 @@ mod tests {
             id: "c".to_owned(),
             name: name.to_owned(),
             payload,
+            script: None,
         }
     }
 

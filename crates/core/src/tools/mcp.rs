@@ -84,6 +84,13 @@ async fn call(context: &ToolContext, offered: &OfferedTool) -> ToolResult {
         Ok(result) => output_of(result),
         Err(message) => error_output(message),
     };
+    context.set_value(|| match &result {
+        Ok(result) => json!(result),
+        Err(message) => json!({
+            "content": [{ "type": "text", "text": message }],
+            "isError": true,
+        }),
+    });
     item.end(took, result);
     Ok(output)
 }

@@ -6,6 +6,7 @@ mod agents;
 mod apply_patch;
 mod arguments;
 mod call;
+mod cells;
 mod command;
 mod dynamic;
 mod hook_input;
@@ -30,6 +31,7 @@ mod web_search;
 
 pub(crate) use agents::manages_agents;
 pub(crate) use call::{ToolCall, ToolPayload};
+pub(crate) use cells::NestedTool;
 pub(crate) use command::parsed_command;
 pub(crate) use hook_input::{COMMAND_TOOL, tool_use, with_updated_input};
 pub(crate) use registry::{McpTools, ToolSet};

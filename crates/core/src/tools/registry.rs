@@ -11,6 +11,9 @@ use super::agents::{
 };
 use super::apply_patch::ApplyPatchTool;
 use super::call::{ToolCall, ToolPayload, mcp_name};
+use super::cells::{
+    ExecTool, NestedTools, WaitTool, exec_description, is_direct_only, with_declaration,
+};
 use super::command::OutputLayout;
 use super::dynamic::DynamicTool;
 use super::host::HostTool;
@@ -27,7 +30,7 @@ use super::update_plan::UpdatePlanTool;
 use super::view_image::ViewImageTool;
 use super::web_search::web_search;
 use crate::agents::is_agent;
-use crate::config::{HostTools, SessionConfig};
+use crate::config::{CodeMode, HostTools, SessionConfig};
 use crate::mcp::OfferedTool;
 
 /// The tools of a turn. Made again only if something that matters changes.
@@ -35,6 +38,8 @@ use crate::mcp::OfferedTool;
 pub(crate) struct ToolSet {
     specs: Encoded<Vec<ToolSpec>>,
     tools: HashMap<String, RegisteredTool>,
+    /// The tools for scripts, if the model may write some.
+    nested: Option<NestedTools>,
 }
 
 /// The tools of MCP servers.
@@ -120,7 +125,7 @@ impl ToolSet {
         if let Some(tools) = config.host_tools.as_ref().filter(|_| !is_agent(config)) {
             builder.host(tools);
         }
-        builder.build()
+        builder.build(config)
     }
 
     /// The tools of a request.
@@ -135,6 +140,11 @@ impl ToolSet {
         let registered = self.tools.get(&call.name);
         let registered = registered.or_else(|| self.tools.get(&mcp_name(&call.name)?));
         registered.map(|registered| &registered.tool)
+    }
+
+    /// The tools for scripts, if the model may write some.
+    pub(crate) fn nested(&self) -> Option<&NestedTools> {
+        self.nested.as_ref()
     }
 
     /// Whether the model is offered a tool.
@@ -165,6 +175,8 @@ impl ToolSet {
 struct ToolSetBuilder {
     specs: Vec<ToolSpec>,
     tools: HashMap<String, RegisteredTool>,
+    /// Tools of the client that are not offered, with their namespaces.
+    deferred: Vec<(Option<String>, ToolSpec)>,
 }
 
 impl ToolSetBuilder {
@@ -225,6 +237,7 @@ impl ToolSetBuilder {
                 None => function.name.clone(),
             };
             if function.defer_loading {
+                self.deferred.push((tool.namespace.clone(), tool.spec()));
                 self.accept(&name, tool);
                 continue;
             }
@@ -274,11 +287,41 @@ impl ToolSetBuilder {
             });
     }
 
-    fn build(self) -> ToolSet {
+    fn build(mut self, config: &SessionConfig) -> ToolSet {
+        let code_mode = config.code_mode.as_ref();
+        let nested = code_mode.map(|code_mode| self.scripts(code_mode));
         ToolSet {
             specs: Encoded::from(self.specs),
             tools: self.tools,
+            nested,
         }
+    }
+
+    /// Offers scripts, beside the tools that they call or in place of them.
+    fn scripts(&mut self, code_mode: &CodeMode) -> NestedTools {
+        let excluded = &code_mode.excluded_namespaces;
+        let nested = NestedTools::new(&self.specs, &self.deferred, excluded);
+        let description = exec_description(&nested, code_mode.only);
+        let mut others = std::mem::take(&mut self.specs);
+        self.offer(ExecTool {
+            description: description.into(),
+        });
+        self.offer(WaitTool);
+        if code_mode.only {
+            others.retain(|spec| match spec {
+                ToolSpec::Function { name, .. } => is_direct_only(name),
+                ToolSpec::Custom { .. } | ToolSpec::Namespace { .. } | ToolSpec::LocalShell => {
+                    false
+                }
+                _ => true,
+            });
+        } else {
+            for spec in &mut others {
+                with_declaration(spec, &nested);
+            }
+        }
+        self.specs.extend(others);
+        nested
     }
 }
 

@@ -8,6 +8,7 @@ use codex_protocol::DynamicToolSpec;
 
 use super::unified_exec::TerminalRegistry;
 use crate::agents::AgentRequest;
+use crate::cells::Cells;
 use crate::gate::GateRequest;
 use crate::mcp::McpServers;
 use crate::ports::Model;
@@ -28,6 +29,8 @@ pub(crate) struct ToolServices {
     pub(crate) agent_depth: i32,
     /// Records what files were before turns change them.
     pub(crate) recorder: Option<ThreadRecorder>,
+    /// The scripts of the thread, from the first turn on that may have some.
+    pub(crate) cells: OnceLock<Arc<Cells>>,
     /// The entry of the tool that starts agents, once it is made.
     pub(crate) spawn_tool: OnceLock<Arc<ToolSpec>>,
 }
@@ -52,7 +55,13 @@ impl ToolServices {
             dynamic_tools: Vec::new(),
             agent_depth: self.agent_depth,
             recorder: self.recorder.clone(),
+            cells: OnceLock::new(),
             spawn_tool: OnceLock::new(),
         }
+    }
+
+    /// The scripts of the thread.
+    pub(crate) fn cells(&self) -> &Arc<Cells> {
+        self.cells.get_or_init(Arc::default)
     }
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use codex_model_client::ToolSpec;
 use codex_protocol::{FunctionCallOutputBody, HookEventName, RawText};
 use futures::future::BoxFuture;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::call::ToolCall;
@@ -41,6 +42,11 @@ pub(crate) trait Tool: Debug + Send + Sync {
     /// Whether calls may run in parallel with others that may.
     fn is_parallel(&self) -> bool {
         false
+    }
+
+    /// Whether the hooks around calls run for it.
+    fn has_hooks(&self) -> bool {
+        true
     }
 
     /// Carries a call out. Dropping the future stops it and ends what it started.
@@ -86,6 +92,13 @@ impl ToolContext {
     pub(crate) fn command_ended(&self, output: impl FnOnce() -> String) {
         if let Some(wanted) = &self.command_output {
             wanted.get_or_init(output);
+        }
+    }
+
+    /// Sets the result for a script, if one made the call.
+    pub(crate) fn set_value(&self, value: impl FnOnce() -> Value) {
+        if let Some(script) = &self.call.script {
+            script.set(value());
         }
     }
 

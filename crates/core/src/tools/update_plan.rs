@@ -68,5 +68,6 @@ fn update(context: &ToolContext) -> ToolResult {
     context
         .emitter
         .emit(EventMsg::PlanUpdate(UpdatePlan { explanation, plan }));
+    context.set_value(|| json!({}));
     text("Plan updated")
 }

@@ -83,6 +83,7 @@ async fn view(context: &ToolContext) -> ToolResult {
             call_id,
             path: shown,
         }));
+    context.set_value(|| json!({ "image_url": image_url, "detail": null }));
     let image = FunctionCallOutputContentItem::InputImage {
         image_url,
         detail: None,

@@ -21,7 +21,7 @@ pub(super) async fn run_with_hooks(
     response_ended: CancellationToken,
     contexts: &mut Vec<ResponseItem>,
 ) -> ToolResult {
-    let has_hooks = |event| scope.session.has_hooks(event);
+    let has_hooks = |event| tool.has_hooks() && scope.session.has_hooks(event);
     let (before, after) = (
         has_hooks(HookEventName::PreToolUse),
         has_hooks(HookEventName::PostToolUse),
@@ -37,6 +37,7 @@ pub(super) async fn run_with_hooks(
         call = with_updated_input(&call, updated).map_err(ToolFailure::Model)?;
         tool_use = crate::tools::tool_use(&call);
     }
+    let script = call.script.clone();
     let mut context = scope.tool_context(call, response_ended);
     let response = Arc::new(OnceLock::new());
     context.command_output = Some(Arc::clone(&response));
@@ -50,7 +51,14 @@ pub(super) async fn run_with_hooks(
         None if tool_use.name == COMMAND_TOOL => return Ok(output),
         None => response_of(&output),
     };
-    ask_after(scope, &tool_use, &response, output, contexts).await
+    let objected = ask_after(scope, &tool_use, &response, contexts).await;
+    let Some(objected) = objected else {
+        return Ok(output);
+    };
+    if let Some(script) = script {
+        script.take();
+    }
+    text(objected)
 }
 
 /// What the hooks of a recorded call added to the context.
@@ -88,14 +96,13 @@ async fn ask_before(
     Ok(results.take_updated_input())
 }
 
-/// Runs the hooks after the call. What they object with replaces the output.
+/// Runs the hooks after the call. Returns what they object with, which replaces the output.
 async fn ask_after(
     scope: &TurnScope,
     tool_use: &ToolUse,
     response: &Value,
-    output: FunctionCallOutputBody,
     contexts: &mut Vec<ResponseItem>,
-) -> ToolResult {
+) -> Option<String> {
     let event = EventInput::PostToolUse {
         tool: tool_use,
         response,
@@ -103,10 +110,7 @@ async fn ask_after(
     let results = scope.occasion().run_hooks(&event).await;
     contexts.extend(results.contexts());
     let reasons: Vec<&str> = results.objections().map(|(_, reason)| reason).collect();
-    if reasons.is_empty() {
-        return Ok(output);
-    }
-    text(reasons.join("\n\n"))
+    (!reasons.is_empty()).then(|| reasons.join("\n\n"))
 }
 
 /// The output of a tool, as hooks are told.

@@ -66,6 +66,11 @@ impl RunningCalls {
         }
     }
 
+    /// Cancelled when the response has ended.
+    pub(super) fn until_response_ended(&self) -> CancellationToken {
+        self.response_ended.clone()
+    }
+
     /// The response has ended.
     pub(crate) fn response_ended(&self) {
         self.response_ended.cancel();

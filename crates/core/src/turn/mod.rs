@@ -24,6 +24,7 @@ mod retry;
 mod run;
 mod sampling;
 mod scope;
+mod script_calls;
 mod skills;
 mod text_filter;
 mod waiting_input;

@@ -93,6 +93,7 @@ impl RunningTurn<'_> {
             reviews.requested(&request.input);
         }
         let mut calls = RunningCalls::default();
+        let _served = self.scope.serve_scripts(&calls);
         let mut response = ActiveResponse::default();
         let read = self.read_response(request, &mut response, &mut calls).await;
         response.end();

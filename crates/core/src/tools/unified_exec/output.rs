@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use codex_protocol::{TruncationMode, TruncationPolicy};
 use codex_shell_command::quote_command;
+use serde_json::{Map, Value, json};
 
 use super::terminal::Terminal;
 use crate::history::truncate::{formatted_cut, tokens_of};
@@ -49,17 +50,33 @@ pub(super) fn read(
         Some(status) => format!("Process exited with code {}", status.code()),
         None => format!("Process running with session ID {}", terminal.id),
     };
-    let limit = max_tokens.unwrap_or(DEFAULT_TOKENS);
-    let policy = TruncationPolicy {
+    let policy = |limit| TruncationPolicy {
         mode: TruncationMode::Tokens,
         limit,
     };
+    context.set_value(|| {
+        let output = match max_tokens {
+            Some(limit) => formatted_cut(&text, policy(limit)),
+            None => text.to_string(),
+        };
+        let mut value = Map::new();
+        value.insert("chunk_id".to_owned(), json!(&chunk[..6]));
+        value.insert("wall_time_seconds".to_owned(), json!(elapsed.as_secs_f64()));
+        match status {
+            Some(status) => value.insert("exit_code".to_owned(), json!(status.code())),
+            None => value.insert("session_id".to_owned(), json!(terminal.id)),
+        };
+        let tokens = tokens_of(bytes.len());
+        value.insert("original_token_count".to_owned(), json!(tokens));
+        value.insert("output".to_owned(), json!(output));
+        Value::Object(value)
+    });
     format!(
         "Command: {}\nChunk ID: {}\nWall time: {:.4} seconds\n{state}\nOriginal token count: {}\nOutput:\n{}",
         quote_command(&terminal.command),
         &chunk[..6],
         elapsed.as_secs_f64(),
         tokens_of(bytes.len()),
-        formatted_cut(&text, policy),
+        formatted_cut(&text, policy(max_tokens.unwrap_or(DEFAULT_TOKENS))),
     )
 }

@@ -1,0 +1,46 @@
+//! Who carries out the calls of cells.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use codex_code_mode::ScriptTool;
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use serde_json::Value;
+
+/// A turn, as cells see it.
+pub(crate) trait ScriptCaller: Debug + Send + Sync {
+    /// What scripts can call.
+    fn tools(&self) -> Arc<[ScriptTool]>;
+
+    /// Carries a call out. The error is the text that the promise is rejected with.
+    fn call(self: Arc<Self>, call: ScriptCall) -> BoxFuture<'static, Result<Value, String>>;
+
+    /// Gives the model another output for the call of a cell.
+    fn notify(&self, call_id: &str, text: String);
+}
+
+/// A call of a cell.
+#[derive(Debug)]
+pub(crate) struct ScriptCall {
+    pub(crate) cell: u64,
+    /// The number of the call in its cell.
+    pub(crate) number: u64,
+    /// The name of the function.
+    pub(crate) name: String,
+    pub(crate) input: Value,
+}
+
+/// Takes the result of a call as a value, where it is more than text.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ScriptValue(Arc<Mutex<Option<Value>>>);
+
+impl ScriptValue {
+    pub(crate) fn set(&self, value: Value) {
+        *self.0.lock() = Some(value);
+    }
+
+    pub(crate) fn take(&self) -> Option<Value> {
+        self.0.lock().take()
+    }
+}

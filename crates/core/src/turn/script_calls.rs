@@ -1,0 +1,177 @@
+//! The calls of scripts: each is carried out like a call of the model, but its output goes to the script.
+
+use std::sync::Arc;
+
+use codex_code_mode::ScriptTool;
+use codex_protocol::{FunctionCallOutputBody, FunctionCallOutputContentItem, ResponseItem};
+use futures::future::BoxFuture;
+use serde_json::Value;
+use tokio::sync::RwLock;
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
+
+use super::call_hooks::run_with_hooks;
+use super::calls::RunningCalls;
+use super::scope::TurnScope;
+use crate::cells::{ScriptCall, ScriptCaller, ScriptValue, ServedTurn};
+use crate::input::Input;
+use crate::tools::{NestedTool, ToolCall, ToolFailure, ToolPayload};
+
+impl TurnScope {
+    /// Carries out the calls of scripts while the result lives, if the model may write scripts.
+    pub(super) fn serve_scripts(&self, calls: &RunningCalls) -> Option<ServedTurn> {
+        self.tools.nested()?;
+        let caller = TurnScriptCaller {
+            scope: self.clone(),
+            exclusive: RwLock::default(),
+            response_ended: calls.until_response_ended(),
+        };
+        Some(self.tool_services.cells().serve(Arc::new(caller)))
+    }
+}
+
+/// Carries out calls of scripts within a turn.
+#[derive(Debug)]
+struct TurnScriptCaller {
+    scope: TurnScope,
+    /// Parallel tools take it shared, the others exclusively. The calls of the model have another one: a script runs within
+    /// such a call.
+    exclusive: RwLock<()>,
+    response_ended: CancellationToken,
+}
+
+impl ScriptCaller for TurnScriptCaller {
+    fn tools(&self) -> Arc<[ScriptTool]> {
+        let nested = self.scope.tools.nested();
+        nested.map_or_else(|| Arc::from([]), |nested| Arc::clone(nested.listed()))
+    }
+
+    fn call(self: Arc<Self>, call: ScriptCall) -> BoxFuture<'static, Result<Value, String>> {
+        let span = tracing::debug_span!("script_call", name = call.name, cell = call.cell);
+        Box::pin(async move { self.run(call).await }.instrument(span))
+    }
+
+    fn notify(&self, call_id: &str, text: String) {
+        let item = ResponseItem::CustomToolCallOutput {
+            call_id: call_id.to_owned(),
+            name: Some("exec".to_owned()),
+            output: FunctionCallOutputBody::Text(text.into()),
+        };
+        // A full or closed queue takes nothing more: the script says it too late.
+        let _ = self.scope.input_queue.put(Input::Note(Box::new(item)));
+    }
+}
+
+impl TurnScriptCaller {
+    async fn run(&self, call: ScriptCall) -> Result<Value, String> {
+        let nested = self.scope.tools.nested();
+        let nested = nested.and_then(|nested| nested.find(&call.name));
+        let Some(nested) = nested else {
+            return Err(format!("unsupported call: {}", call.name));
+        };
+        let id = format!("exec-{}", uuid::Uuid::new_v4());
+        let value = ScriptValue::default();
+        let made = ToolCall {
+            script: Some(value.clone()),
+            ..nested.call(id, call.input)
+        };
+        let started = self.scope.session.clock.elapsed();
+        let result = tokio::select! {
+            biased;
+            () = self.scope.stop.stopped() => Err(ToolFailure::Aborted),
+            result = self.dispatch(nested, &made, call.cell, call.number) => result,
+        };
+        let took = self.scope.session.clock.elapsed().saturating_sub(started);
+        let (budget, is_failed) = (&self.scope.budget, result.is_err());
+        budget.add_call(&made.name, is_failed, took, 0);
+        let result = match result {
+            Ok(output) => Ok(value
+                .take()
+                .unwrap_or_else(|| value_of(&nested.name, output))),
+            Err(ToolFailure::Model(text)) => Err(text),
+            Err(ToolFailure::Aborted) => {
+                return Err(made.aborted(took, self.scope.stop.origin()));
+            }
+        };
+        if let Some(observer) = self.scope.session.emitter.observer() {
+            let result = result.as_ref().map_err(String::as_str);
+            observer.nested_ended(&self.scope.settings.id, &made.id, result);
+        }
+        result
+    }
+
+    async fn dispatch(
+        &self,
+        nested: &NestedTool,
+        call: &ToolCall,
+        cell: u64,
+        number: u64,
+    ) -> Result<FunctionCallOutputBody, ToolFailure> {
+        let scope = &self.scope;
+        let Some(tool) = scope.tools.find(call) else {
+            return Err(ToolFailure::Model(format!(
+                "unsupported call: {}",
+                call.name
+            )));
+        };
+        let (_shared, _alone) = if tool.is_parallel() {
+            (Some(self.exclusive.read().await), None)
+        } else {
+            (None, Some(self.exclusive.write().await))
+        };
+        if let Some(observer) = scope.session.emitter.observer() {
+            let item = item_of(nested, call);
+            observer.nested_dispatched(&scope.settings.id, &item, cell, number);
+        }
+        let response_ended = self.response_ended.clone();
+        let mut contexts = Vec::new();
+        let result = run_with_hooks(scope, tool.as_ref(), call, response_ended, &mut contexts);
+        let result = result.await;
+        for context in contexts {
+            let _ = scope.input_queue.put(Input::Note(Box::new(context)));
+        }
+        result
+    }
+}
+
+/// The call as an item of the model, which it is not.
+fn item_of(nested: &NestedTool, call: &ToolCall) -> ResponseItem {
+    let (name, call_id) = (nested.name.clone(), call.id.clone());
+    match &call.payload {
+        ToolPayload::Custom(input) => ResponseItem::CustomToolCall {
+            id: None,
+            status: None,
+            call_id,
+            name,
+            input: input.clone(),
+        },
+        ToolPayload::Function(arguments) => ResponseItem::FunctionCall {
+            id: None,
+            name,
+            namespace: nested.namespace.clone(),
+            arguments: arguments.clone(),
+            call_id,
+        },
+        ToolPayload::LocalShell(_) | ToolPayload::ToolSearch => ResponseItem::Other(Value::Null),
+    }
+}
+
+/// The value of an output without one of its own: what is JSON by design, else the text.
+fn value_of(tool: &str, output: FunctionCallOutputBody) -> Value {
+    let text = match output {
+        FunctionCallOutputBody::Text(text) => text.as_str().into_owned(),
+        FunctionCallOutputBody::Content(items) => {
+            let texts = items.into_iter().map(|item| match item {
+                FunctionCallOutputContentItem::InputText { text } => text,
+                FunctionCallOutputContentItem::InputImage { image_url, .. } => image_url,
+            });
+            texts.collect::<Vec<_>>().join("\n")
+        }
+    };
+    match tool {
+        "spawn_agent" | "send_input" | "resume_agent" | "wait_agent" | "close_agent" => {
+            serde_json::from_str(&text).unwrap_or(Value::String(text))
+        }
+        _ => Value::String(text),
+    }
+}

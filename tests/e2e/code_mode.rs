@@ -1,0 +1,389 @@
+//! Scripts of the model: what they can do, what they cannot, and how long they run.
+
+use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::setup::{scripted_home, server};
+use crate::stdout_of;
+use crate::trace_record::Traced;
+
+const ENABLED: &str =
+    "approval_policy = \"never\"\n[features]\ncode_mode = true\napply_patch_freeform = true";
+
+fn script(call: &str, source: &str) -> HttpReply {
+    HttpReply::stream(&sse::items(&[sse::custom_call(call, "exec", source)]))
+}
+
+fn wait(call: &str, arguments: &Value) -> HttpReply {
+    HttpReply::stream(&sse::items(&[sse::function_call(call, "wait", arguments)]))
+}
+
+/// A thread whose model writes scripts.
+struct Scripted {
+    model: ModelServer,
+    server: AppServer,
+    thread: String,
+    home: TempDir,
+}
+
+impl Scripted {
+    async fn start(settings: &str) -> Self {
+        let model = ModelServer::start([]).await.unwrap();
+        model.always(HttpReply::stream(&sse::text("done")));
+        let home = scripted_home(&model, settings);
+        let mut server = server(&home).await;
+        let params = json!({ "cwd": home.path() });
+        let thread = server.start_thread_with(params).await;
+        Self {
+            model,
+            server,
+            thread,
+            home,
+        }
+    }
+
+    /// Runs a turn in which the model makes these calls, one after the other. Returns their outputs.
+    async fn outputs(&mut self, calls: impl IntoIterator<Item = HttpReply>) -> Vec<Vec<String>> {
+        let before = self.model.requests().len();
+        let mut count = 0;
+        for call in calls {
+            self.model.push(call);
+            count += 1;
+        }
+        self.server.run_turn(&self.thread, "go").await;
+        let last = self.model.request(before + count).await.json();
+        let input = last["input"].as_array().unwrap().iter();
+        let outputs: Vec<&Value> = input.filter(|item| item.get("output").is_some()).collect();
+        let own = outputs[outputs.len() - count..].iter();
+        own.map(|item| texts(&item["output"])).collect()
+    }
+
+    /// Runs scripts in one turn. Returns what each printed, behind its state.
+    async fn run(&mut self, sources: &[&str]) -> Vec<Vec<String>> {
+        let calls = sources.iter().enumerate();
+        self.outputs(calls.map(|(number, source)| script(&format!("c{number}"), source)))
+            .await
+    }
+}
+
+/// The texts of an output. The state is its first line alone.
+fn texts(output: &Value) -> Vec<String> {
+    let mut texts: Vec<String> = match output {
+        Value::Array(items) => items
+            .iter()
+            .map(|item| item["text"].as_str().or(item["image_url"].as_str()))
+            .map(|text| text.unwrap().to_owned())
+            .collect(),
+        text => vec![text.as_str().unwrap().to_owned()],
+    };
+    if let Some(state) = texts[0].lines().next() {
+        texts[0] = state.to_owned();
+    }
+    texts
+}
+
+#[tokio::test]
+async fn a_script_calls_tools_and_prints() {
+    let mut scripted = Scripted::start(ENABLED).await;
+    let source = r#"
+        const results = await Promise.all(
+            ["one", "two"].map((word) => tools.exec_command({ cmd: `echo ${word}` })));
+        text(results.map((result) => result.output.trim() + result.exit_code));
+        const patch = "*** Begin Patch\n*** Add File: made\n+made\n*** End Patch";
+        text(await tools.apply_patch(patch));
+        text(await tools.update_plan({ plan: [{ step: "a", status: "pending" }] }));
+        text(ALL_TOOLS.map((tool) => tool.name).includes("view_image"));
+        await tools.exec_command([]).catch(text);
+        await tools.apply_patch("nonsense").catch((error) => text(typeof error));
+        store("kept", { a: 1 });
+    "#;
+    scripted.model.push(script("c0", source));
+    scripted.model.push(script(
+        "c1",
+        "text(load('kept')); image('data:image/png;base64,AA', 'low')",
+    ));
+    scripted.server.start_turn(&scripted.thread, "go").await;
+    let mut ended = Vec::new();
+    loop {
+        let message = scripted.server.receive().await.unwrap();
+        match message["method"].as_str() {
+            Some("item/completed") => {
+                ended.push(
+                    message["params"]["item"]["type"]
+                        .as_str()
+                        .unwrap()
+                        .to_owned(),
+                );
+            }
+            Some("turn/completed") => break,
+            _ => {}
+        }
+    }
+    let of_type = |kind: &str| ended.iter().filter(|one| *one == kind).count();
+    assert_eq!(
+        (of_type("commandExecution"), of_type("fileChange")),
+        (2, 1),
+        "{ended:?}"
+    );
+    assert!(scripted.home.path().join("made").exists());
+    let last = scripted.model.request(2).await.json();
+    let input = last["input"].as_array().unwrap();
+    let outputs: Vec<Vec<String>> = input
+        .iter()
+        .filter(|item| item["type"] == "custom_tool_call_output")
+        .map(|item| texts(&item["output"]))
+        .collect();
+    let refusal = "tool `exec_command` expects a JSON object for arguments";
+    let expected: [&[&str]; 2] = [
+        &[
+            "Script completed",
+            r#"["one0","two0"]"#,
+            "{}",
+            "{}",
+            "true",
+            refusal,
+            "string",
+        ],
+        &["Script completed", r#"{"a":1}"#, "data:image/png;base64,AA"],
+    ];
+    assert_eq!(outputs, expected);
+    // What a script called is not part of the conversation.
+    let calls = input.iter().filter(|item| item["call_id"].is_string());
+    assert_eq!(calls.count(), 4);
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_model_is_offered_scripts_where_they_are_enabled() {
+    let offered = |settings: &'static str| async move {
+        let mut scripted = Scripted::start(settings).await;
+        scripted.outputs([]).await;
+        let request = scripted.model.request(0).await.json();
+        scripted.server.finish().await.unwrap();
+        let tools = request["tools"].as_array().unwrap().clone();
+        let name = |tool: &Value| tool["name"].as_str().unwrap_or_default().to_owned();
+        (tools.iter().map(name).collect::<Vec<_>>(), tools)
+    };
+    let (off, _) = offered("").await;
+    assert!(!off.contains(&"exec".to_owned()), "{off:?}");
+    let (beside, tools) = offered("[features]\ncode_mode = true").await;
+    assert_eq!(beside[..2], ["exec", "wait"]);
+    let plan = tools
+        .iter()
+        .find(|tool| tool["name"] == "update_plan")
+        .unwrap();
+    let description = plan["description"].as_str().unwrap();
+    assert!(description.contains("update_plan(args: {"), "{description}");
+    let (only, tools) = offered("[features]\ncode_mode_only = true").await;
+    // The last one is the search of the provider.
+    assert_eq!(only, ["exec", "wait", "request_user_input", ""]);
+    let description = tools[0]["description"].as_str().unwrap();
+    assert!(description.contains("### update_plan"), "{description}");
+}
+
+#[tokio::test]
+async fn a_script_cannot_leave_its_cell() {
+    let mut scripted = Scripted::start(ENABLED).await;
+    let cases = [
+        (
+            "import fs from 'fs'",
+            "Script error:\nUnsupported import in exec: fs",
+        ),
+        (
+            "await import('fs').catch(text)",
+            "unsupported import in exec",
+        ),
+        ("return 1", "Script error:\nSyntaxError"),
+        (
+            "text([typeof console, typeof Atomics, typeof process, typeof require, typeof std].join())",
+            "undefined,undefined,undefined,undefined,undefined",
+        ),
+        (
+            "text(Object.keys((() => {}).constructor('return this')()).length)",
+            "0",
+        ),
+        (
+            "Promise.prototype.then = () => 1; Object.prototype.id = 7; text(typeof (await tools.update_plan({})))",
+            "",
+        ),
+        (
+            "text('a'.repeat(2 ** 29))",
+            "Script error:\nInternalError: out of memory",
+        ),
+        (
+            "const a = []; for (;;) a.push('x'.repeat(1e6) + a.length)",
+            "Script error:\nInternalError: out of memory",
+        ),
+        (
+            "new Uint8Array(2 ** 30)",
+            "Script error:\nInternalError: out of memory",
+        ),
+        ("const f = () => f() + 1; f()", "Script error:\nRangeError"),
+        ("throw 'plain'", "Script error:\nplain"),
+        ("const o = {}; o.o = o; text(o)", "Script error:\nTypeError"),
+        ("text(1); exit(); text(2)", "1"),
+        (
+            "tools.exec_command({ cmd: 'sleep 60' }); text('end')",
+            "end",
+        ),
+        (
+            "setTimeout(() => { throw new Error('late') }, 1); await new Promise(() => {})",
+            "Script error:\nError: late",
+        ),
+        (
+            "for (;;) text('x'.repeat(1e6))",
+            "Script error:\nthe script printed or called too much at once",
+        ),
+        ("text('alive')", "alive"),
+    ];
+    let sources: Vec<&str> = cases.iter().map(|(source, _)| *source).collect();
+    let outputs = scripted.run(&sources).await;
+    for ((source, expected), output) in cases.iter().zip(&outputs) {
+        let last = output.last().unwrap();
+        assert!(
+            last.starts_with(expected) || last.ends_with(expected),
+            "{source}: {:.300}",
+            format!("{output:?}")
+        );
+    }
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn input_that_is_no_script_starts_none() {
+    let mut scripted = Scripted::start(ENABLED).await;
+    let outputs = scripted
+        .run(&[
+            " ",
+            "// @exec: {\"a\": 1}\ntext(1)",
+            "text('first')\nawait new Promise(() => {})",
+        ])
+        .await;
+    assert!(
+        outputs[0][0].starts_with("exec expects raw JavaScript"),
+        "{outputs:?}"
+    );
+    assert!(
+        outputs[1][0].starts_with("exec pragma only supports"),
+        "{outputs:?}"
+    );
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_script_goes_on_until_it_is_waited_for_or_terminated() {
+    let mut scripted = Scripted::start(ENABLED).await;
+    let goes_on = "text('a'); yield_control(); await tools.exec_command({ cmd: 'echo b' }).then((b) => text(b.output)); text('c')";
+    let never = "// @exec: {\"yield_time_ms\": 0}\ntext('d'); for (;;);";
+    let outputs = scripted
+        .outputs([
+            script("c0", goes_on),
+            wait("c1", &json!({ "cell_id": "1" })),
+            wait("c2", &json!({ "cell_id": "1" })),
+            script("c3", never),
+            wait("c4", &json!({ "cell_id": "2", "terminate": true })),
+        ])
+        .await;
+    assert_eq!(outputs[0], ["Script running with cell ID 1", "a"]);
+    assert_eq!(outputs[1], ["Script completed", "b\n", "c"]);
+    assert_eq!(
+        outputs[2],
+        ["Script failed", "Script error:\nexec cell 1 not found"]
+    );
+    assert_eq!(outputs[3][0], "Script running with cell ID 2");
+    assert_eq!(outputs[4][0], "Script terminated");
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_script_says_something_before_it_ends() {
+    let mut scripted = Scripted::start(ENABLED).await;
+    scripted
+        .outputs([script("c0", "notify('soon'); text('end')")])
+        .await;
+    let last = scripted.model.request(1).await.json();
+    let input = last["input"].as_array().unwrap().iter();
+    let said: Vec<Value> = input
+        .filter(|item| item["type"] == "custom_tool_call_output")
+        .map(|item| json!([item["name"], texts(&item["output"])]))
+        .collect();
+    assert!(said.contains(&json!(["exec", ["soon"]])), "{said:?}");
+    assert!(
+        said.contains(&json!([null, ["Script completed", "end"]])),
+        "{said:?}"
+    );
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_thousand_calls_complete() {
+    let mut scripted = Scripted::start(ENABLED).await;
+    let source = "const calls = []; for (let i = 0; i < 1000; i++) calls.push(tools.update_plan({ plan: [] })); \
+                  text((await Promise.all(calls)).length)";
+    let outputs = scripted.run(&[source]).await;
+    assert_eq!(outputs[0], ["Script completed", "1000"]);
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_interrupt_ends_the_scripts_that_the_model_does_not_know() {
+    let mut scripted = Scripted::start(ENABLED).await;
+    scripted.model.push(script(
+        "c0",
+        "await tools.exec_command({ cmd: 'echo hi; sleep 60', yield_time_ms: 30000 })",
+    ));
+    scripted.server.start_turn(&scripted.thread, "go").await;
+    let started = scripted
+        .server
+        .wait_for("item/commandExecution/outputDelta")
+        .await
+        .unwrap();
+    let params = json!({ "threadId": scripted.thread, "turnId": started["params"]["turnId"] });
+    scripted.server.result("turn/interrupt", params).await;
+    assert_eq!(
+        scripted.server.completed_turn().await["status"],
+        "interrupted"
+    );
+    let outputs = scripted
+        .outputs([wait("c1", &json!({ "cell_id": "1" }))])
+        .await;
+    assert_eq!(
+        outputs[0],
+        ["Script failed", "Script error:\nexec cell 1 not found"]
+    );
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn cells_and_their_calls_are_traced() {
+    let source = "// @exec: {\"yield_time_ms\": 30000}\ntext((await tools.exec_command({ cmd: 'echo hi' })).output)";
+    let replies = [sse::items(&[sse::custom_call("c0", "exec", source)])];
+    let mut traced =
+        Traced::start_with_features("Scripted", "", "code_mode = true", &replies).await;
+    let thread = traced.thread().await;
+    traced.turn(&thread).await;
+    let (bundles, _home) = traced.finish().await;
+    let bundle = &bundles[&thread];
+    let call = bundle.payload("tool_call_started", "invocation_payload");
+    assert_eq!(call["tool_name"], "exec_command");
+    let result = bundle.payload("tool_call_ended", "result_payload");
+    assert_eq!(result["type"], "code_mode_response");
+    assert_eq!(result["value"]["output"], "hi\n");
+    let response = bundle.payload("code_cell_ended", "response_payload");
+    assert_eq!(
+        response["response"]["Result"]["content_items"][0]["text"],
+        "hi\n"
+    );
+    let folder = bundle.0.to_str().unwrap();
+    stdout_of(&crate::codex(&["debug", "trace-reduce", folder]));
+    let state = bundle.json("state.json");
+    let cell = &state["code_cells"]["code_cell:c0"];
+    assert_eq!(cell["runtime_status"], "completed", "{state}");
+    let nested = cell["nested_tool_call_ids"][0].as_str().unwrap();
+    assert_eq!(
+        state["tool_calls"][nested]["requester"]["code_cell_id"],
+        "code_cell:c0"
+    );
+    assert_eq!(cell["source_js"].as_str().unwrap().lines().count(), 1);
+}
