@@ -59,6 +59,7 @@ mod fuzzy_search;
 mod generate;
 mod git;
 #[cfg(target_os = "linux")]
+mod hook_plugins;
 mod hook_runs;
 mod hook_tools;
 mod hook_trust;

@@ -1,14 +1,21 @@
 //! Configures hooks: where they are read from, and which of them may run.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use codex_config::{Feature, FeatureSet, LayerSource, LayerStack};
 use codex_core::SessionConfig;
-use codex_hooks::{HookCatalog, HookLayer, HookStates, load};
+use codex_hooks::{HookCatalog, HookLayer, HookPlugin, HookStates, PluginHooks, load};
+use codex_plugins::InstalledPlugin;
 use codex_protocol::HookSource;
 
-/// All hooks of the layers. Reads files. There are none if the feature is disabled.
-pub(crate) fn catalog(stack: &LayerStack, features: FeatureSet) -> HookCatalog {
+/// All hooks of the layers and of enabled plugins. Reads files. There are none if the feature is disabled.
+pub(crate) fn catalog(
+    stack: &LayerStack,
+    plugins: &[InstalledPlugin],
+    home: &Path,
+    features: FeatureSet,
+) -> HookCatalog {
     if !features.enabled(Feature::Hooks) {
         return HookCatalog::default();
     }
@@ -19,7 +26,27 @@ pub(crate) fn catalog(stack: &LayerStack, features: FeatureSet) -> HookCatalog {
         table: layer.table,
     };
     let layers: Vec<HookLayer> = stack.hook_layers().into_iter().map(layer).collect();
-    load(&layers, &HookStates::parse(&stack.hook_states()))
+    let plugins = plugins.iter().filter_map(|plugin| of_plugin(plugin, home));
+    let states = HookStates::parse(&stack.hook_states());
+    load(&layers, plugins.collect(), &states)
+}
+
+/// The hooks of a plugin, if it has any.
+fn of_plugin(plugin: &InstalledPlugin, home: &Path) -> Option<PluginHooks> {
+    let hooks = plugin.hooks.clone()?;
+    let data = home
+        .join("plugins")
+        .join("data")
+        .join(plugin.id.to_string());
+    Some(PluginHooks {
+        plugin: HookPlugin {
+            id: plugin.id.to_string(),
+            root: hooks.root,
+            data,
+        },
+        files: hooks.files,
+        content_hash: hooks.content_hash,
+    })
 }
 
 /// Puts the hooks that may run into the configuration of a session. Those that the user has not decided about may run where
@@ -28,6 +55,13 @@ pub(crate) fn configure(session: &mut SessionConfig, catalog: HookCatalog, featu
     let trusts_new = features.enabled(Feature::CodexHooks);
     let hooks = catalog.hooks.into_iter();
     let may_run: Vec<_> = hooks.filter(|hook| hook.may_run(trusts_new)).collect();
+    // Hooks of plugins expect their folder for data.
+    let folders = may_run.iter().filter_map(|hook| hook.plugin.as_ref());
+    for plugin in folders {
+        if let Err(error) = codex_private_files::create_dir_all(&plugin.data) {
+            tracing::warn!(plugin = plugin.id, %error, "hooks have no folder for data");
+        }
+    }
     session.hooks = Arc::from(may_run);
     session.hook_warnings = catalog.warnings;
 }

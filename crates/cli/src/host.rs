@@ -20,7 +20,7 @@ use codex_login::Accounts;
 use codex_mcp_client::McpLoginSettings;
 use codex_memories::MemoryStore;
 use codex_model_client::{ModelCatalog, ModelStore};
-use codex_plugins::PluginRegistry;
+use codex_plugins::{InstalledPlugin, PluginRegistry};
 use codex_protocol::{Provider, SandboxPolicy, SessionSource};
 use codex_rollout::RolloutWriter;
 use codex_skills::{SkillLibrary, SkillToggle};
@@ -156,9 +156,8 @@ impl EngineHost {
             self.configuration
                 .load(&cwd, &settings.overrides, &settings.params)?;
         let has_plugins = config.features.enabled(Feature::Plugins);
-        if has_plugins {
-            self.plugins.set(plugin_sources::add_to(&mut config));
-        }
+        let plugins = self.add_plugins(&mut config);
+        let hooks = hooks::catalog(&layers, &plugins, &config.home, config.features);
         let catalog = Arc::new(match &config.model.catalog {
             Some(_) => self.resources.catalog(&config)?,
             None => self.models.known(),
@@ -201,7 +200,7 @@ impl EngineHost {
         session.source = self.source.clone();
         session.skills = Some(self.skills_of(&settings.overrides)?);
         session.plugins = has_plugins.then(|| Arc::clone(&self.plugins));
-        hooks::configure(&mut session, hooks::catalog(&layers, features), features);
+        hooks::configure(&mut session, hooks, features);
         if let (Some(agents), Some((roles, odd))) = (&mut session.agents, roles) {
             agents.roles = Some(Arc::new(roles));
             warnings.extend(odd);
@@ -216,6 +215,15 @@ impl EngineHost {
             warnings,
             deprecations,
         })
+    }
+
+    /// Reads the enabled plugins, and adds their MCP servers to the configuration.
+    fn add_plugins(&self, config: &mut Config) -> Arc<Vec<InstalledPlugin>> {
+        if !config.features.enabled(Feature::Plugins) {
+            return Arc::default();
+        }
+        self.plugins.set(plugin_sources::add_to(config));
+        self.plugins.current()
     }
 
     /// The realtime conversations of a thread.
@@ -364,7 +372,13 @@ impl Host for EngineHost {
     fn hooks(&self, cwd: &Path) -> Result<HookCatalog, HostError> {
         let params = RequestParams::default();
         let (config, layers) = self.configuration.load(cwd, &Map::new(), &params)?;
-        Ok(hooks::catalog(&layers, config.features))
+        let plugins = plugin_sources::enabled(&config);
+        Ok(hooks::catalog(
+            &layers,
+            &plugins,
+            &config.home,
+            config.features,
+        ))
     }
 
     fn feedback(&self) -> FeedbackSettings {

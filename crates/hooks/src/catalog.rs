@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use codex_protocol::{HookEventName, HookSource};
@@ -10,7 +11,7 @@ use serde::Deserialize as _;
 use serde_json::Value;
 
 use crate::file::{Handler, HookGroups, HooksFile};
-use crate::hook::{Hook, timeouts};
+use crate::hook::{Hook, HookAction, HookPlugin, timeouts};
 use crate::matcher::Matcher;
 use crate::trust::{HookStates, hash_of};
 use crate::usable_handler::UsableHandler;
@@ -33,6 +34,27 @@ pub struct HookLayer {
     pub table: Option<Value>,
 }
 
+/// The hooks of a plugin.
+#[derive(Clone, Debug)]
+pub struct PluginHooks {
+    /// The plugin.
+    pub plugin: HookPlugin,
+    /// The files with hooks, relative to its folder.
+    pub files: Vec<String>,
+    /// A hash of the whole plugin, which is part of the hash of each hook.
+    pub content_hash: String,
+}
+
+/// The hooks of one file.
+struct HookGroupsFile {
+    source: HookSource,
+    groups: HookGroups,
+    path: PathBuf,
+    /// What the keys of its hooks begin with.
+    key: String,
+    plugin: Option<(Arc<HookPlugin>, String)>,
+}
+
 /// All configured hooks, including those that may not run.
 #[derive(Clone, Debug, Default)]
 pub struct HookCatalog {
@@ -42,9 +64,9 @@ pub struct HookCatalog {
     pub warnings: Vec<String>,
 }
 
-/// Reads the hooks of the layers, lowest precedence first. All of them count. Blocks on the file system.
+/// Reads the hooks of the layers, lowest precedence first, and of plugins. All of them count. Blocks on the file system.
 #[must_use]
-pub fn load(layers: &[HookLayer], states: &HookStates) -> HookCatalog {
+pub fn load(layers: &[HookLayer], plugins: Vec<PluginHooks>, states: &HookStates) -> HookCatalog {
     let mut catalog = HookCatalog::default();
     let mut files = Vec::new();
     for layer in layers {
@@ -64,27 +86,55 @@ pub fn load(layers: &[HookLayer], states: &HookStates) -> HookCatalog {
             ));
         }
         let found = in_file.into_iter().chain(in_table);
-        files.extend(found.map(|(groups, path)| (layer.source, groups, path)));
+        files.extend(found.map(|(groups, path)| HookGroupsFile {
+            source: layer.source,
+            groups,
+            key: path.display().to_string(),
+            path,
+            plugin: None,
+        }));
+    }
+    for hooks in plugins {
+        let plugin = Arc::new(hooks.plugin);
+        for file in hooks.files {
+            let path = plugin.root.join(&file);
+            if let Some(groups) = read_file(&path, &mut catalog.warnings) {
+                files.push(HookGroupsFile {
+                    source: HookSource::Plugin,
+                    groups,
+                    key: format!("{}:{file}", plugin.id),
+                    path,
+                    plugin: Some((Arc::clone(&plugin), hooks.content_hash.clone())),
+                });
+            }
+        }
     }
     for event in HookEventName::ALL {
-        for (source, groups, path) in &files {
-            catalog.add(*event, *source, groups, path, states);
+        for file in &files {
+            catalog.add(*event, file, states);
         }
     }
     catalog
 }
 
+impl HookGroupsFile {
+    /// The action, with the folders of the plugin filled in.
+    fn action(&self, action: HookAction) -> HookAction {
+        match (action, &self.plugin) {
+            (HookAction::Command { line, is_async }, Some((plugin, _))) => HookAction::Command {
+                line: plugin.fill(&line),
+                is_async,
+            },
+            (action, _) => action,
+        }
+    }
+}
+
 impl HookCatalog {
-    fn add(
-        &mut self,
-        event: HookEventName,
-        source: HookSource,
-        groups: &HookGroups,
-        path: &Path,
-        states: &HookStates,
-    ) {
+    fn add(&mut self, event: HookEventName, file: &HookGroupsFile, states: &HookStates) {
+        let path = file.path.as_path();
         let shown = path.display();
-        for (at, group) in groups.of(event).iter().enumerate() {
+        for (at, group) in file.groups.of(event).iter().enumerate() {
             let matcher = match Matcher::parse(event, group.matcher.as_deref()) {
                 Ok(matcher) => matcher,
                 Err(error) => {
@@ -113,21 +163,25 @@ impl HookCatalog {
                     }
                 };
                 let timeout = self.timeout(event, handler.timeout, path);
-                let key = format!("{shown}:{}:{at}:{number}", event.snake_case());
-                let hash = hash_of(event, matcher.text(), &handler, timeout);
+                let key = format!("{}:{}:{at}:{number}", file.key, event.snake_case());
+                let mut hash = hash_of(event, matcher.text(), &handler, timeout);
+                if let Some((_, content)) = &file.plugin {
+                    hash = format!("{hash}/{content}");
+                }
                 self.hooks.push(Hook {
                     event,
-                    action: handler.action,
+                    action: file.action(handler.action),
                     matcher: matcher.clone(),
                     timeout: Duration::from_secs(timeout),
                     status_message: handler.status_message,
                     context_limit: handler.context_limit,
                     on_error: handler.on_error,
-                    source,
+                    source: file.source,
                     source_path: path.to_path_buf(),
+                    plugin: file.plugin.as_ref().map(|(plugin, _)| Arc::clone(plugin)),
                     display_order: i64::try_from(self.hooks.len()).unwrap_or(i64::MAX),
                     enabled: states.enabled(&key),
-                    trust: states.trust(source, &key, &hash),
+                    trust: states.trust(file.source, &key, &hash),
                     hash,
                     key,
                 });
@@ -219,7 +273,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::hook::{HookAction, HookTrust, OnError};
+    use crate::hook::{HookTrust, OnError};
 
     struct Folder(tempfile::TempDir);
 
@@ -240,7 +294,7 @@ mod tests {
         }
 
         fn load(&self) -> HookCatalog {
-            load(&[self.layer()], &HookStates::default())
+            load(&[self.layer()], Vec::new(), &HookStates::default())
         }
     }
 
@@ -327,7 +381,7 @@ mod tests {
             table: Some(json!({ "Interrupt": hooks("i"), "state": {} })),
         };
         let layers = [first.layer(), second.layer(), inline];
-        let catalog = load(&layers, &HookStates::default());
+        let catalog = load(&layers, Vec::new(), &HookStates::default());
         let listed: Vec<_> = catalog
             .hooks
             .iter()
@@ -422,7 +476,7 @@ mod tests {
         let before = folder.load().hooks[0].clone();
         let states = json!({ before.key.clone(): { "trusted_hash": before.hash } });
         let states = HookStates::parse(&states);
-        let trust = || load(&[folder.layer()], &states).hooks[0].trust;
+        let trust = || load(&[folder.layer()], Vec::new(), &states).hooks[0].trust;
         assert_eq!(trust(), HookTrust::Trusted);
         std::fs::write(
             folder.0.path().join(FILE),
@@ -430,7 +484,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(trust(), HookTrust::Modified);
-        let changed = load(&[folder.layer()], &states).hooks[0].clone();
+        let changed = load(&[folder.layer()], Vec::new(), &states).hooks[0].clone();
         assert!(!changed.may_run(true));
         assert!(before.may_run(true) && !before.may_run(false));
     }

@@ -1,6 +1,7 @@
 //! A configured hook.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use codex_protocol::{HookEventName, HookScope, HookSource};
@@ -31,6 +32,8 @@ pub struct Hook {
     pub source: HookSource,
     /// The file that configures it.
     pub source_path: PathBuf,
+    /// The plugin that brings the hook.
+    pub plugin: Option<Arc<HookPlugin>>,
     /// The position in lists.
     pub display_order: i64,
     /// Whether the user left it switched on.
@@ -39,6 +42,39 @@ pub struct Hook {
     pub hash: String,
     /// Whether the user trusts it.
     pub trust: HookTrust,
+}
+
+/// A plugin that brings hooks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookPlugin {
+    /// Its id.
+    pub id: String,
+    /// Its folder.
+    pub root: PathBuf,
+    /// Where its hooks may keep data.
+    pub data: PathBuf,
+}
+
+impl HookPlugin {
+    /// What commands of its hooks find in their environment, and between `${` and `}` in their text.
+    #[must_use]
+    pub fn variables(&self) -> [(&'static str, &Path); 4] {
+        [
+            ("PLUGIN_ROOT", &self.root),
+            ("PLUGIN_DATA", &self.data),
+            ("CLAUDE_PLUGIN_ROOT", &self.root),
+            ("CLAUDE_PLUGIN_DATA", &self.data),
+        ]
+    }
+
+    /// The line with the variables filled in.
+    pub(crate) fn fill(&self, line: &str) -> String {
+        let mut filled = line.to_owned();
+        for (name, path) in self.variables() {
+            filled = filled.replace(&format!("${{{name}}}"), &path.display().to_string());
+        }
+        filled
+    }
 }
 
 /// What a run of a hook does.

@@ -16,8 +16,8 @@ mod placeholders;
 mod trust;
 mod usable_handler;
 
-pub use catalog::{HookCatalog, HookLayer, load};
-pub use hook::{Hook, HookAction, HookTrust, OnError, scope_of};
+pub use catalog::{HookCatalog, HookLayer, PluginHooks, load};
+pub use hook::{Hook, HookAction, HookPlugin, HookTrust, OnError, scope_of};
 pub use input::{
     CompactionTrigger, EventInput, HookInput, ModelRequestEnd, PermissionMode, ToolUse,
 };

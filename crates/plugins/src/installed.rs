@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::contributions::PluginMcpServer;
+use crate::hook_files::PluginHookFiles;
 use crate::id::PluginId;
 use crate::plugin::Plugin;
 use crate::store::PluginStore;
@@ -24,6 +25,8 @@ pub struct InstalledPlugin {
     pub mcp_servers: Vec<PluginMcpServer>,
     /// The ids of its apps.
     pub apps: Vec<String>,
+    /// Its hooks, if it has any.
+    pub hooks: Option<PluginHookFiles>,
 }
 
 /// Reads the enabled plugins, sorted by id. Those that cannot be used are left out, with a warning in the log. Blocks on the
@@ -56,6 +59,16 @@ fn load(store: &PluginStore, key: &str) -> Result<InstalledPlugin, String> {
         skill_roots: plugin.skill_roots(),
         mcp_servers: plugin.mcp_servers(),
         apps: plugin.apps(),
+        hooks: hooks_of(&plugin),
         id,
+    })
+}
+
+/// The hooks of a plugin. If its files cannot be read, it has none.
+fn hooks_of(plugin: &Plugin) -> Option<PluginHookFiles> {
+    plugin.hook_files().unwrap_or_else(|error| {
+        let name = &plugin.manifest.name;
+        tracing::warn!("the hooks of plugin `{name}` are left out: {error}");
+        None
     })
 }

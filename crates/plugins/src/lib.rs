@@ -10,6 +10,7 @@
 mod contained;
 mod contributions;
 mod copy;
+mod hook_files;
 mod id;
 mod installed;
 mod interface;
@@ -23,6 +24,7 @@ mod registry;
 mod store;
 
 pub use contributions::PluginMcpServer;
+pub use hook_files::PluginHookFiles;
 pub use id::{InvalidPluginId, PluginId};
 pub use installed::{InstalledPlugin, load_enabled};
 pub use interface::PluginInterface;

@@ -36,6 +36,8 @@ pub struct PluginManifest {
     pub(crate) mcp_servers: Option<PathBuf>,
     /// The file with apps, in place of `.app.json`.
     pub(crate) apps: Option<PathBuf>,
+    /// The files with hooks, in place of the usual one.
+    pub(crate) hooks: Option<Vec<PathBuf>>,
     /// How the plugin is presented to people.
     pub interface: Option<PluginInterface>,
 }
@@ -51,6 +53,7 @@ struct ManifestForm {
     skills: Option<serde_json::Value>,
     mcp_servers: Option<serde_json::Value>,
     apps: Option<serde_json::Value>,
+    hooks: Option<serde_json::Value>,
     interface: Option<InterfaceForm>,
 }
 
@@ -106,6 +109,14 @@ impl ManifestForm {
             };
             joined.map_err(warn).ok()
         };
+        // Tables are hooks of other agents.
+        let hooks = match self.hooks {
+            Some(serde_json::Value::Array(written)) => {
+                let files = written.into_iter();
+                Some(files.filter_map(|file| path("hooks", Some(file))).collect())
+            }
+            written => path("hooks", written).map(|file| vec![file]),
+        };
         PluginManifest {
             name: match self.name.trim() {
                 "" => folder_name(root),
@@ -117,6 +128,7 @@ impl ManifestForm {
             skills: path("skills", self.skills),
             mcp_servers: path("mcpServers", self.mcp_servers),
             apps: path("apps", self.apps),
+            hooks,
             interface: self.interface.and_then(|form| form.resolve(root)),
         }
     }

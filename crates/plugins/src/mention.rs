@@ -75,6 +75,7 @@ mod tests {
             skill_roots: Vec::new(),
             mcp_servers: Vec::new(),
             apps: Vec::new(),
+            hooks: None,
             id,
         }
     }

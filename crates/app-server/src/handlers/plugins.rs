@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{self, PluginListMarketplaceKind as Kind};
 use codex_config::{Config, Feature};
+use codex_hooks::{HookPlugin, HookStates, PluginHooks};
 use codex_plugins::{
-    Marketplace, MarketplaceError, MarketplacePlugin, PluginId, PluginStore, marketplace_files,
-    marketplace_of,
+    Marketplace, MarketplaceError, MarketplacePlugin, Plugin, PluginId, PluginStore,
+    marketplace_files, marketplace_of,
 };
 use codex_protocol::{AbsolutePathBuf, SkillScope};
 use codex_skills::SkillRoot;
@@ -20,7 +21,9 @@ use super::paging::page;
 use super::skills::wire_skill_summary;
 use crate::failure::Failure;
 use crate::host::Host;
-use crate::projection::{PluginState, wire_app_summary, wire_marketplace, wire_path, wire_plugin};
+use crate::projection::{
+    PluginState, wire_app_summary, wire_hook_event, wire_marketplace, wire_path, wire_plugin,
+};
 
 /// The checkout of the curated catalogue, which other programs keep in the home folder.
 const CURATED: &str = ".tmp/plugins";
@@ -268,7 +271,7 @@ pub(super) async fn read(
                 skills: skills.all.iter().map(wire_skill_summary).collect(),
                 apps: plugin.apps().into_iter().map(wire_app_summary).collect(),
                 mcp_servers: servers.map(|server| server.name).collect(),
-                hooks: Some(Vec::new()),
+                hooks: Some(wire_hooks(&id.to_string(), &plugin)?),
                 app_templates: Some(Vec::new()),
                 summary: wire_plugin(
                     id.to_string(),
@@ -280,6 +283,27 @@ pub(super) async fn read(
         })
     })
     .await
+}
+
+/// The hooks of a plugin, by the keys that they have once it is installed.
+fn wire_hooks(id: &str, plugin: &Plugin) -> Result<Vec<v2::PluginHookSummary>, Failure> {
+    let files = plugin.hook_files();
+    let files = files.map_err(|error| Failure::invalid(format!("hooks of the plugin: {error}")))?;
+    let hooks = files.map(|hooks| PluginHooks {
+        plugin: HookPlugin {
+            id: id.to_owned(),
+            root: hooks.root,
+            data: PathBuf::new(),
+        },
+        files: hooks.files,
+        content_hash: hooks.content_hash,
+    });
+    let catalog = codex_hooks::load(&[], hooks.into_iter().collect(), &HookStates::default());
+    let summary = |hook: codex_hooks::Hook| v2::PluginHookSummary {
+        event_name: wire_hook_event(hook.event),
+        key: hook.key,
+    };
+    Ok(catalog.hooks.into_iter().map(summary).collect())
 }
 
 /// The error for a marketplace. `doing` is what the system failed at.

@@ -62,7 +62,7 @@ pub(crate) fn hook_metadata(hook: &Hook) -> v2::HookMetadata {
         },
         source_path: hook.source_path.display().to_string(),
         source: source(hook.source),
-        plugin_id: None,
+        plugin_id: hook.plugin.as_ref().map(|plugin| plugin.id.clone()),
         environment_id: None,
         display_order: hook.display_order,
         enabled: hook.enabled,
@@ -112,6 +112,7 @@ fn source(source: v1::HookSource) -> v2::HookSource {
         v1::HookSource::User => v2::HookSource::User,
         v1::HookSource::Project => v2::HookSource::Project,
         v1::HookSource::SessionFlags => v2::HookSource::SessionFlags,
+        v1::HookSource::Plugin => v2::HookSource::Plugin,
         v1::HookSource::Client => v2::HookSource::Unknown,
     }
 }

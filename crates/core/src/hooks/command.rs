@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codex_exec::{ExitStatus, Launch, OutputChunk, OutputStream, SpawnError, StreamSetup};
-use codex_hooks::{OUTPUT_LIMIT, RunEnd, RunResult};
+use codex_hooks::{Hook, OUTPUT_LIMIT, RunEnd, RunResult};
 use codex_sandbox::LaunchPlan;
 use futures::StreamExt;
 use futures::stream::BoxStream;
@@ -27,14 +27,14 @@ pub(super) struct HookCommand {
 
 impl HookCommand {
     /// The command line for the user's shell.
-    pub(super) fn new(
-        occasion: &HookOccasion<'_>,
-        line: &str,
-        timeout: Duration,
-        input: String,
-    ) -> Self {
+    pub(super) fn new(occasion: &HookOccasion<'_>, hook: &Hook, line: &str, input: String) -> Self {
         let config = &occasion.session.config;
         let shell = config.shell.as_os_str();
+        let mut environment = vec![("CODEX_HOME".into(), config.home.clone().into())];
+        if let Some(plugin) = &hook.plugin {
+            let own = plugin.variables();
+            environment.extend(own.map(|(name, path)| (name.into(), path.into())));
+        }
         Self {
             processes: Arc::clone(&occasion.session.processes),
             clock: Arc::clone(&occasion.session.clock),
@@ -42,11 +42,11 @@ impl HookCommand {
                 command: vec![shell.to_owned(), "-lc".into(), line.into()],
                 cwd: occasion.cwd.to_path_buf(),
                 inherited: Arc::clone(&config.environment),
-                environment: vec![("CODEX_HOME".into(), config.home.clone().into())],
+                environment,
                 streams: StreamSetup::InputAndOutput,
                 plan: LaunchPlan::Unconfined,
             },
-            timeout,
+            timeout: hook.timeout,
             input,
         }
     }

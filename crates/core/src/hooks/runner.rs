@@ -100,7 +100,7 @@ impl HookOccasion<'_> {
             }
             let result = match &hook.action {
                 HookAction::Command { line, is_async } => {
-                    let command = HookCommand::new(self, line, hook.timeout, input.to_string());
+                    let command = HookCommand::new(self, hook, line, input.to_string());
                     if *is_async {
                         self.session.in_background(async move {
                             let result = command.run().await;

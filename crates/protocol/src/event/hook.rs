@@ -55,6 +55,8 @@ pub enum HookSource {
     SessionFlags,
     /// A connected client.
     Client,
+    /// A plugin.
+    Plugin,
 }
 
 /// The events that hooks handle, in the order in which hooks are listed.
