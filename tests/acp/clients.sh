@@ -1,7 +1,6 @@
 #!/bin/sh
 # Has clients of the Agent Client Protocol that others wrote drive `codex acp` with a scripted model. They are installed
-# into a temporary folder, so npm and PyPI have to be at hand. With `all` more of them do, also one from crates.io, which
-# takes minutes.
+# into a temporary folder, so npm and PyPI have to be at hand. With `all` more of them do.
 #
 # Usage: tests/acp/clients.sh [path of codex] [all]
 set -eu
@@ -11,8 +10,6 @@ codex=${1:-$root/target/debug/codex}
 scenarios=$root/scenarios
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
-# Cargo and rustup keep theirs.
-export CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}" RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}"
 export HOME="$place/home" CODEX_HOME="$place/home"
 mkdir -p "$HOME"
 
@@ -58,10 +55,3 @@ test "${2:-}" = all || exit 0
 for package in simple-acp-client==0.1.6 acp-client==0.1.0; do
     python "$package" "$here/others.py" "${package%%=*}" "$codex" "$scenarios"
 done
-
-cargo install --quiet --locked --root "$place" yopo@11.0.0
-work
-said=$("$place/bin/yopo" "go" "$codex acp --scenario $scenarios/approve-command.toml")
-test -n "$said"
-test -d "$place/work/release-notes"
-echo "ok yopo"
