@@ -45,7 +45,7 @@ const ENGINE: [&str; 28] = [
 const TOP: &str = "launch";
 
 /// The crates whose files still form circles of more than two.
-const WITH_CIRCLES: [&str; 3] = ["app-server-protocol", "rollout-trace", "trace-view"];
+const WITH_CIRCLES: [&str; 1] = ["rollout-trace"];
 
 type ModulePath = Vec<String>;
 

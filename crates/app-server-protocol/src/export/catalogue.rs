@@ -12,18 +12,14 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
+use super::older;
+use super::request::{Release, Surface};
+use super::schema::{ALWAYS_WRITTEN, REFERENCE, describe, for_each_reference};
 use super::unused::UnusedParts;
-use super::{Release, Surface, older};
 use crate::method_table::{Direction, Method, TypeReference};
 use crate::methods::methods;
 use crate::releases::is_newer_method;
 use crate::rpc;
-
-/// The key under which an object lists the optional members that are never absent when we write it.
-pub(super) const ALWAYS_WRITTEN: &str = "x-always-written";
-
-/// What a reference starts with.
-pub(super) const REFERENCE: &str = "#/definitions/";
 
 /// The unions of messages, by who sends them.
 pub(super) const UNIONS: [(Direction, &str); 4] = [
@@ -252,16 +248,6 @@ fn describe_tag(variant: &mut Map<String, Value>) {
     }
 }
 
-/// Adds a description where there is none. Beside a reference, draft 7 would not see it.
-pub(super) fn describe(schema: &mut Value, description: Value) {
-    if schema.get("$ref").is_some() {
-        *schema = json!({ "allOf": [schema.take()] });
-    }
-    if let Some(object) = schema.as_object_mut() {
-        object.entry("description").or_insert(description);
-    }
-}
-
 /// What tells a variant from its siblings: the constant that it holds, or its only member.
 fn variant_tag(branch: &Map<String, Value>) -> Option<String> {
     let properties = branch.get("properties")?.as_object()?;
@@ -351,22 +337,4 @@ fn message_variant(method: &Method, union: &str, is_request: bool) -> Value {
         variant[EXPERIMENTAL_KEY] = method.name.into();
     }
     variant
-}
-
-/// Calls `visit` with the name of every type that a schema refers to.
-pub(super) fn for_each_reference(schema: &Value, visit: &mut impl FnMut(&str)) {
-    match schema {
-        Value::Object(object) => {
-            for (key, value) in object {
-                match value.as_str().and_then(|text| text.strip_prefix(REFERENCE)) {
-                    Some(name) if key == "$ref" => visit(name),
-                    _ => for_each_reference(value, visit),
-                }
-            }
-        }
-        Value::Array(values) => values
-            .iter()
-            .for_each(|value| for_each_reference(value, visit)),
-        _ => {}
-    }
 }

@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::GeneratedFile;
-use super::catalogue::{ALWAYS_WRITTEN, Catalogue, REFERENCE};
+use super::catalogue::Catalogue;
 use super::layout::{Layout, LayoutFolder};
+use super::request::GeneratedFile;
+use super::schema::{ALWAYS_WRITTEN, REFERENCE};
 
 const DIALECT: &str = "http://json-schema.org/draft-07/schema#";
 const BUNDLE: &str = "codex_app_server_protocol.schemas.json";
@@ -63,7 +64,7 @@ fn type_schema(catalogue: &Catalogue, name: &str) -> Value {
 /// Whether a type refers to itself, directly or not.
 fn refers_to(schema: &Value, name: &str, catalogue: &Catalogue) -> bool {
     let mut direct = Vec::new();
-    super::catalogue::for_each_reference(schema, &mut |to| direct.push(to.to_owned()));
+    super::schema::for_each_reference(schema, &mut |to| direct.push(to.to_owned()));
     catalogue
         .closure(direct.iter().map(String::as_str))
         .contains(name)

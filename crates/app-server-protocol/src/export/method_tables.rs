@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::GeneratedFile;
+use super::request::GeneratedFile;
 use crate::method_table::{Direction, Method, TypeReference};
 use crate::methods::methods;
 use crate::releases::release_of;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::catalogue::{ALWAYS_WRITTEN, REFERENCE};
+use super::schema::{ALWAYS_WRITTEN, REFERENCE};
 use crate::releases::newer_members;
 
 /// Removes what is newer than 0.117 from the schema of a type.

@@ -5,9 +5,10 @@
 
 use serde_json::{Value, json};
 
-use super::GeneratedFile;
-use super::catalogue::{Catalogue, REFERENCE};
+use super::catalogue::Catalogue;
 use super::json_schema::{clean, to_text};
+use super::request::GeneratedFile;
+use super::schema::REFERENCE;
 use crate::method_table::{Direction, Method, TypeReference};
 use crate::rpc::error_code;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::catalogue::{ALWAYS_WRITTEN, REFERENCE};
+use super::schema::{ALWAYS_WRITTEN, REFERENCE};
 
 /// The shape of a value.
 #[derive(Clone, Debug, PartialEq)]

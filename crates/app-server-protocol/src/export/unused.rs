@@ -9,8 +9,8 @@ use codex_protocol::EXPERIMENTAL_KEY;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::catalogue::describe;
 use super::older::{for_each_branch, is_variant};
+use super::schema::describe;
 
 const TABLE: &str = include_str!("unused.json");
 const DESCRIPTION: &str = "Of release 0.169; not used here.";

@@ -16,4 +16,5 @@ mod worker;
 pub(crate) use bundle::BundleFiles;
 pub use bundle::CreateError;
 pub use payload::Payloads;
-pub use recorder::{Recorder, Scope};
+pub use queue::Scope;
+pub use recorder::Recorder;

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::payload::Payloads;
-use super::recorder::Scope;
 use crate::format::Event;
+use crate::ids::{ThreadId, TurnId};
 
 /// When no event comes for so long, the session waits: for the model, for a command, for a person.
 const QUIET: Duration = Duration::from_millis(20);
@@ -24,6 +24,13 @@ const HEAVY: usize = 8 << 20;
 
 /// Events of this many bytes, as their recorders weigh them, may wait to be written.
 const MAX_WEIGHT: usize = 256 << 20;
+
+/// The thread and turn in which something happens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scope {
+    pub thread_id: ThreadId,
+    pub codex_turn_id: TurnId,
+}
 
 /// Makes an event and its payloads of what was captured when it happened.
 pub(super) type BuildEvent = Box<dyn FnOnce(&mut Payloads<'_>) -> Event + Send>;

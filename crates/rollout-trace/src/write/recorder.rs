@@ -8,23 +8,16 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use uuid::Uuid;
 
 use crate::format::{Event, LOG_FILE, LogLine, Manifest, PAYLOADS_DIR, Schema};
-use crate::ids::{RolloutId, ThreadId, TurnId};
+use crate::ids::{RolloutId, ThreadId};
 
 use super::bundle::{BundleFiles, CreateError};
 use super::orphans::Orphans;
 use super::payload::Payloads;
-use super::queue::{BuildEvent, Queue, Queued};
+use super::queue::{BuildEvent, Queue, Queued, Scope};
 use super::worker::Worker;
 
 /// This many events may wait to be written.
 const MAX_QUEUED: usize = 4096;
-
-/// The thread and turn in which something happens.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scope {
-    pub thread_id: ThreadId,
-    pub codex_turn_id: TurnId,
-}
 
 /// A handle on one bundle, or on none. Clones share the bundle; the threads of one rollout share a recorder.
 #[derive(Clone, Default)]

@@ -21,6 +21,7 @@ use codex_rollout_trace::{ReplayError, read_manifest};
 use regex::Regex;
 use thiserror::Error;
 
+pub use people::Person;
 use secrets::Secrets;
 use text::Markers;
 
@@ -31,13 +32,6 @@ pub enum Text {
     Keep,
     /// Replace it by markers of the same length.
     Mark,
-}
-
-/// Whose name does not leave the machine, beside those that stand in the bundle's own paths.
-#[derive(Debug, Clone, Default)]
-pub struct Person {
-    pub home: Option<String>,
-    pub user: Option<String>,
 }
 
 /// What was done.

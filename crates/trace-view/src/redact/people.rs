@@ -5,8 +5,6 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::Person;
-
 /// A name of a person of fewer letters would be found everywhere.
 const SHORTEST_NAME: usize = 2;
 
@@ -19,6 +17,13 @@ pub(super) static HOMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     ))
     .ok()
 });
+
+/// Whose name does not leave the machine, beside those that stand in the bundle's own paths.
+#[derive(Debug, Clone, Default)]
+pub struct Person {
+    pub home: Option<String>,
+    pub user: Option<String>,
+}
 
 /// The people whose names are known.
 pub(super) struct People {

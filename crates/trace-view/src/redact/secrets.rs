@@ -12,9 +12,9 @@ use aho_corasick::AhoCorasick;
 use regex::Regex;
 
 use super::json::Key;
-use super::people::People;
+use super::people::{People, Person};
 use super::random::{self, entropy};
-use super::{Person, rules};
+use super::rules;
 
 /// A value of fewer characters is no key.
 const SHORTEST: usize = 8;
