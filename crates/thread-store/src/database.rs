@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use codex_protocol::{GitInfo, ThreadId};
+use rusqlite::config::DbConfig;
 use rusqlite::{
     Connection, OpenFlags, OptionalExtension, Row as SqlRow, ToSql, named_params, params_from_iter,
 };
@@ -132,6 +133,8 @@ impl Database {
 
     fn set_up(connection: Connection) -> rusqlite::Result<Self> {
         connection.pragma_update(None, "cache_size", -CACHE)?;
+        // Otherwise some statements are prepared again for each value that is bound to them.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         let tables: i64 =
             connection.query_row("SELECT count(*) AS tables FROM sqlite_schema", [], |row| {
                 row.get("tables")

@@ -344,7 +344,7 @@ fn hex(digits: &[u8]) -> Option<u16> {
 fn decode(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find('\\') {
+    while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
         out.push_str(&rest[..at]);
         let escape = rest.as_bytes()[at + 1];
         let mut used = 2;
