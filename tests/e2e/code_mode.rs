@@ -387,3 +387,62 @@ async fn cells_and_their_calls_are_traced() {
     );
     assert_eq!(cell["source_js"].as_str().unwrap().lines().count(), 1);
 }
+
+const CONSOLE: &str = "approval_policy = \"never\"\n[features]\njs_repl = true";
+
+#[tokio::test]
+async fn a_console_keeps_what_scripts_declare() {
+    let mut scripted = Scripted::start(CONSOLE).await;
+    let image = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    let shows = format!("await codex.emitImage('{image}'); console.log('t')");
+    let cases: [(&str, &[&str]); 13] = [
+        (
+            "let a = 1; console.log('x', a, { b: 2 }); a",
+            &["x 1 { b: 2 }"],
+        ),
+        ("console.log(a + 1)", &["2"]),
+        (
+            "const r = await codex.tool('exec_command', { cmd: 'echo hi' }); console.log(r.type, r.output.includes('hi'))",
+            &["function_call_output true"],
+        ),
+        ("await codex.tool('nope')", &["unsupported call: nope"]),
+        (
+            "await codex.tool('js_repl', '1')",
+            &["js_repl cannot invoke itself"],
+        ),
+        (
+            "await import('fs')",
+            &["js_repl has no modules: it does not run in Node"],
+        ),
+        ("console.log('lost'); throw new Error('boom')", &["boom"]),
+        ("const a = 2", &["Identifier 'a' has already been declared"]),
+        (&shows, &["t", image]),
+        (
+            "{\"code\": \"1\"}",
+            &[
+                "js_repl is a freeform tool and expects raw JavaScript source. Send the script itself, not as JSON and without quotes.",
+            ],
+        ),
+        (
+            "console.log(typeof process, typeof text, typeof codex.cwd)",
+            &["undefined undefined string"],
+        ),
+        (
+            "// codex-js-repl: timeout_ms=100\nfor (;;);",
+            &["js_repl execution timed out; kernel reset, rerun your request"],
+        ),
+        ("console.log(typeof a)", &["undefined"]),
+    ];
+    let calls = cases.iter().enumerate().map(|(number, (source, _))| {
+        let call = sse::custom_call(&format!("c{number}"), "js_repl", source);
+        HttpReply::stream(&sse::items(&[call]))
+    });
+    let reset = sse::function_call("reset", "js_repl_reset", &json!({}));
+    let reset = HttpReply::stream(&sse::items(&[reset]));
+    let outputs = scripted.outputs(calls.chain([reset])).await;
+    for ((source, expected), output) in cases.iter().zip(&outputs) {
+        assert_eq!(output, expected, "{source}");
+    }
+    assert_eq!(outputs.last().unwrap(), &["js_repl kernel reset"]);
+    scripted.server.finish().await.unwrap();
+}

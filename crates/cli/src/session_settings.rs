@@ -16,8 +16,8 @@ use codex_config::{
     StorageSettings,
 };
 use codex_core::{
-    AgentSettings, CodeMode, Features, InstructionFiles, Limits, MessageHistory, NotAllowed,
-    SessionConfig, WebSearch,
+    AgentSettings, CodeMode, Features, InstructionFiles, JsRepl, Limits, MessageHistory,
+    NotAllowed, SessionConfig, WebSearch,
 };
 use codex_model_client::{ModelCatalog, ModelInfo};
 use codex_protocol::{AskForApproval, SandboxPolicy, WebSearchMode};
@@ -116,6 +116,7 @@ pub(crate) fn session_parts(
     apply_instructions(&mut session, instructions, &features);
     apply_storage(&mut session, storage);
     session.code_mode = code_mode(&features);
+    session.js_repl = js_repl(&features);
     session.features = self::features(features);
     let policy = requirements.guardian_instructions.as_ref();
     session.reviewer_policy = policy.map(|policy| Arc::from(policy.value.as_str()));
@@ -291,6 +292,17 @@ fn code_mode(set: &FeatureSet) -> Option<CodeMode> {
         program: std::env::current_exe().ok()?,
         only: set.enabled(Feature::CodeModeOnly),
         excluded_namespaces: Vec::new(),
+    })
+}
+
+/// How the console of the model runs, if it has one.
+fn js_repl(set: &FeatureSet) -> Option<JsRepl> {
+    if !set.enabled(Feature::JsRepl) || !codex_code_mode::IS_SUPPORTED {
+        return None;
+    }
+    Some(JsRepl {
+        program: std::env::current_exe().ok()?,
+        only: set.enabled(Feature::JsReplToolsOnly),
     })
 }
 

@@ -19,11 +19,11 @@ mod source;
 
 pub use declaration::{declaration, type_of};
 pub use message::{
-    CallAnswer, CellCall, CellMessage, CellStart, KernelLine, MAX_LINE, ScriptTool, end_line,
-    read_line, start_line, to_cell_line, tools_line,
+    CallAnswer, CellCall, CellMessage, CellStart, ConsoleFolders, ConsoleScript, KernelLine,
+    MAX_LINE, ScriptTool, end_line, read_line, run_line, start_line, to_cell_line, tools_line,
 };
 pub use names::{identifier, scoped_name};
-pub use source::{CellSource, SourceProblem};
+pub use source::{CellSource, ConsoleSource, SourceProblem};
 
 /// The argument that makes this program a kernel.
 pub const KERNEL_COMMAND: &str = "code-mode-kernel";

@@ -38,6 +38,28 @@ pub struct CellStart {
     /// The values that earlier cells stored, as JSON by key.
     #[serde(default)]
     pub stored: BTreeMap<String, String>,
+    /// The cell is a console, which runs one script after the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub console: Option<ConsoleFolders>,
+}
+
+/// The folders that a console names to its scripts. It cannot open them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConsoleFolders {
+    /// The working folder of the turn that started it.
+    pub cwd: String,
+    /// The home folder of the user.
+    pub home_dir: Option<String>,
+    /// The folder for temporary files.
+    pub tmp_dir: String,
+}
+
+/// A script for a console.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ConsoleScript {
+    /// The JavaScript.
+    pub run: String,
 }
 
 /// The answer to a call.
@@ -85,6 +107,11 @@ pub enum CellMessage {
     },
     /// The model wants to go on while the script does.
     Yield,
+    /// A console has run a script.
+    Ran {
+        /// What it failed with.
+        error: Option<String>,
+    },
     /// The script has ended.
     Done {
         /// What it failed with.
@@ -132,6 +159,12 @@ pub fn start_line(cell: u64, start: &CellStart) -> Vec<u8> {
 #[must_use]
 pub fn to_cell_line(cell: u64, answer: &CallAnswer) -> Vec<u8> {
     line(format!("{cell} ").as_bytes(), answer)
+}
+
+/// The line that runs a script in a console.
+#[must_use]
+pub fn run_line(cell: u64, script: &ConsoleScript) -> Vec<u8> {
+    line(format!("{cell} ").as_bytes(), script)
 }
 
 /// The line that kills a cell.

@@ -85,6 +85,70 @@ impl CellSource {
     }
 }
 
+/// What a console is given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConsoleSource {
+    /// The JavaScript.
+    pub code: String,
+    /// After how many milliseconds the console is reset, if the script has not ended.
+    pub timeout_ms: Option<u64>,
+}
+
+/// What the first line of a script for a console begins with.
+const CONSOLE_PRAGMA: &str = "// codex-js-repl:";
+
+impl ConsoleSource {
+    /// Reads the input of the tool.
+    ///
+    /// # Errors
+    /// There is no script, or the first line is not as it should be.
+    pub fn parse(input: &str) -> Result<Self, SourceProblem> {
+        let problem = |text: &str| Err(SourceProblem(text.to_owned()));
+        if input.trim().is_empty() {
+            return problem(
+                "js_repl expects raw JavaScript tool input (non-empty), optionally behind a first line \
+                 `// codex-js-repl: timeout_ms=15000`.",
+            );
+        }
+        let (first, rest) = input.split_once('\n').unwrap_or((input, ""));
+        let options = first.trim_start().strip_prefix(CONSOLE_PRAGMA);
+        let code = if options.is_some() { rest } else { input };
+        if code.trim().is_empty() {
+            return problem(
+                "js_repl pragma must be followed by JavaScript source on subsequent lines",
+            );
+        }
+        let code_start = code.trim_start();
+        if code_start.starts_with("```") {
+            return problem(
+                "js_repl expects raw JavaScript source, not markdown code fences. Send the script itself.",
+            );
+        }
+        if let Ok(Value::Object(_) | Value::String(_)) = serde_json::from_str(code.trim()) {
+            return problem(
+                "js_repl is a freeform tool and expects raw JavaScript source. Send the script itself, not as JSON and \
+                 without quotes.",
+            );
+        }
+        let mut timeout_ms = None;
+        for option in options.unwrap_or_default().split_whitespace() {
+            let Some(("timeout_ms", value)) = option.split_once('=') else {
+                let key = option.split('=').next().unwrap_or(option);
+                return Err(SourceProblem(format!(
+                    "js_repl pragma only supports timeout_ms; got `{key}`"
+                )));
+            };
+            timeout_ms = Some(value.parse().map_err(|_| {
+                SourceProblem(format!(
+                    "js_repl pragma timeout_ms must be an integer; got `{value}`"
+                ))
+            })?);
+        }
+        let code = code.to_owned();
+        Ok(Self { code, timeout_ms })
+    }
+}
+
 fn number(key: &str, value: &Value) -> Result<u64, SourceProblem> {
     match value.as_u64() {
         Some(number) if number <= MAX_SAFE => Ok(number),
@@ -144,5 +208,42 @@ mod tests {
             "// @exec: {\"yield_time_ms\":9007199254740992}\na",
             Err("exec pragma field `yield_time_ms` must be"),
         );
+    }
+
+    #[test]
+    fn a_console_takes_scripts_alone() {
+        let start = |input: &str| match ConsoleSource::parse(input) {
+            Ok(source) => format!("{:?} {}", source.timeout_ms, source.code),
+            Err(problem) => problem.to_string(),
+        };
+        for (input, expected) in [
+            ("let a = {}", "None let a = {}"),
+            ("// codex-js-repl: timeout_ms=15\n1", "Some(15) 1"),
+            ("// codex-js-repl:\n1", "None 1"),
+            (" ", "js_repl expects raw JavaScript tool input"),
+            (
+                "// codex-js-repl: timeout_ms=5",
+                "js_repl pragma must be followed",
+            ),
+            (
+                "// codex-js-repl: a=5\n1",
+                "js_repl pragma only supports timeout_ms; got `a`",
+            ),
+            (
+                "// codex-js-repl: timeout_ms=x\n1",
+                "js_repl pragma timeout_ms must be an integer; got `x`",
+            ),
+            (
+                "```js\n1\n```",
+                "js_repl expects raw JavaScript source, not markdown",
+            ),
+            ("{\"code\": \"1\"}", "js_repl is a freeform tool"),
+        ] {
+            assert!(
+                start(input).starts_with(expected),
+                "{input}: {}",
+                start(input)
+            );
+        }
     }
 }

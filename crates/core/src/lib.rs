@@ -42,7 +42,7 @@ mod turn_settings;
 pub use config::{
     AgentRole, AgentSettings, ApprovalNotStored, AppsServer, CheckpointSettings, ClientHook,
     ClientHookCall, ClientHookError, ClientHooks, CodeMode, EndedTurn, Features, FinishedHook,
-    HooksRun, HostCall, HostToolError, HostTools, InstructionFiles, Limits, McpApprovals,
+    HooksRun, HostCall, HostToolError, HostTools, InstructionFiles, JsRepl, Limits, McpApprovals,
     McpServer, MessageHistory, NotAllowed, PreparedRealtime, RealtimeService, RealtimeStart,
     RealtimeThread, RealtimeUnavailable, RecordedAnswer, RecordedFailure, ReplaySource,
     RoleUnavailable, Roles, SessionConfig, TakenInput, ToolApproval, TurnEnded, WebSearch,

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use super::engine::{CellScript, Engine, ScriptState};
-use crate::message::CellStart;
+use crate::message::{CellStart, ConsoleFolders, ConsoleScript};
 
 thread_local! {
     /// The functions of the engine are made before there is a cell, so they find it here.
@@ -142,9 +142,18 @@ pub(super) fn run(engine: &Engine, socket: OwnedFd, start: &str, tools: &str) ->
             timers: BinaryHeap::new(),
         });
     });
-    let Ok(CellStart { source, stored }) = serde_json::from_str(start) else {
+    let start = serde_json::from_str(start);
+    let Ok(CellStart {
+        source,
+        stored,
+        console,
+    }) = start
+    else {
         exit(1)
     };
+    if let Some(folders) = console {
+        run_console(engine, &folders);
+    }
     let stored = serde_json::to_string(&stored).unwrap_or_else(|_| "{}".to_owned());
     let script = CellScript {
         source: &source,
@@ -176,6 +185,52 @@ pub(super) fn run(engine: &Engine, socket: OwnedFd, start: &str, tools: &str) ->
             done(Some(&error), &engine.results());
         }
     }
+}
+
+/// Runs one script after the other, until the process is killed.
+fn run_console(engine: &Engine, folders: &ConsoleFolders) -> ! {
+    let folders = serde_json::to_string(folders).unwrap_or_default();
+    if engine.start_console(&folders).is_err() {
+        exit(1);
+    }
+    let mut received = Vec::new();
+    let mut running = None;
+    loop {
+        if let Some(script) = &running {
+            let ended = match engine.proceed(script) {
+                ScriptState::Running if waits_for_nothing() && engine.is_exhausted() => {
+                    Some(Some("out of memory".to_owned()))
+                }
+                ScriptState::Running => None,
+                ScriptState::Completed => Some(None),
+                ScriptState::Failed(error) => Some(Some(error)),
+            };
+            if let Some(error) = ended {
+                ran(error.as_deref());
+                running = None;
+            }
+        }
+        match wait(&mut received) {
+            Happened::Due(timer) => {
+                let _ = engine.due(timer as f64);
+            }
+            Happened::Answer(line) => match serde_json::from_str(&line) {
+                Ok(ConsoleScript { run }) => match engine.begin(&run) {
+                    Ok(script) => running = Some(script),
+                    Err(error) => ran(Some(&error)),
+                },
+                Err(_) => {
+                    with(|cell| cell.open_calls = cell.open_calls.saturating_sub(1));
+                    let _ = engine.answer(&line);
+                }
+            },
+        }
+    }
+}
+
+fn ran(error: Option<&str>) {
+    let error = error.map_or_else(|| "null".to_owned(), quoted);
+    send(&["{\"type\":\"ran\",\"error\":", &error, "}\n"]);
 }
 
 fn waits_for_nothing() -> bool {

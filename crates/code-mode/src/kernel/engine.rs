@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rquickjs::context::intrinsic;
+use rquickjs::context::{EvalOptions, intrinsic};
 use rquickjs::function::{Func, Opt};
 use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::{Declared, Module};
@@ -40,6 +40,7 @@ pub(super) struct Engine {
 #[derive(Clone)]
 struct Functions {
     start: Persistent<Function<'static>>,
+    start_console: Persistent<Function<'static>>,
     answer: Persistent<Function<'static>>,
     due: Persistent<Function<'static>>,
     results: Persistent<Function<'static>>,
@@ -69,6 +70,7 @@ impl Engine {
             };
             Ok::<_, Error>(Functions {
                 start: function("start")?,
+                start_console: function("startConsole")?,
                 answer: function("answer")?,
                 due: function("due")?,
                 results: function("results")?,
@@ -94,6 +96,38 @@ impl Engine {
                 Ok::<_, Error>(Persistent::save(&context, promise))
             })();
             match started.catch(&context) {
+                Ok(promise) => Ok(StartedScript(promise)),
+                Err(error) => Err(self.error(&context, error)),
+            }
+        })
+    }
+
+    /// Makes the cell a console.
+    pub(super) fn start_console(&self, folders: &str) -> Result<(), String> {
+        self.context.with(|context| {
+            let started = (|| {
+                let set_up: Function<'_> = context.eval(include_str!("repl.js"))?;
+                let start = self.functions.start_console.clone().restore(&context)?;
+                start.call::<_, ()>((set_up, folders))
+            })();
+            cell::started();
+            started
+                .catch(&context)
+                .map_err(|error| self.error(&context, error))
+        })
+    }
+
+    /// Runs a script of a console until it waits. What it declares stays.
+    pub(super) fn begin(&self, source: &str) -> Result<StartedScript, String> {
+        self.context.with(|context| {
+            let mut options = EvalOptions::default();
+            options.global = true;
+            options.strict = false;
+            options.promise = true;
+            let begun = context
+                .eval_with_options::<rquickjs::Promise<'_>, _>(source, options)
+                .map(|promise| Persistent::save(&context, promise));
+            match begun.catch(&context) {
                 Ok(promise) => Ok(StartedScript(promise)),
                 Err(error) => Err(self.error(&context, error)),
             }

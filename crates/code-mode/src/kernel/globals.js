@@ -28,6 +28,14 @@
 
   const send = ([id, name, input]) => native.call(id, name, input);
 
+  const enqueue = (name, input, resolve, reject) => {
+    const request = [lastCall + 1, name, sent(input)];
+    lastCall += 1;
+    calls.set(lastCall, { resolve, reject });
+    if (calls.size - waiting.length > PARALLEL) waiting.push(request);
+    else send(request);
+  };
+
   const call = (name, freeform, input) =>
     new PromiseOf((resolve, reject) => {
       if (freeform) {
@@ -37,11 +45,7 @@
       } else if (input === null || typeof input !== "object" || Array.isArray(input)) {
         return reject(`tool \`${name}\` expects a JSON object for arguments`);
       }
-      const request = [lastCall + 1, name, sent(input)];
-      lastCall += 1;
-      calls.set(lastCall, { resolve, reject });
-      if (calls.size - waiting.length > PARALLEL) waiting.push(request);
-      else send(request);
+      enqueue(name, input, resolve, reject);
     });
 
   const IMAGE =
@@ -125,7 +129,17 @@
   }
   for (const name of Object.keys(globals)) define(name, globals[name]);
 
+  let isConsole = false;
+  const request = (name, input) => new PromiseOf((resolve, reject) => enqueue(name, input, resolve, reject));
+  const undefine = () => {
+    for (const name of Object.keys(globals)) if (!name.endsWith("Timeout")) delete globalThis[name];
+  };
+
   return {
+    startConsole: (setUp, folders) => {
+      isConsole = true;
+      setUp({ native, sent, request, define, undefine }, parse(folders));
+    },
     start: (list, values) => {
       const tools = {};
       for (const tool of parse(list)) {
@@ -154,6 +168,11 @@
     },
     results,
     shown: (error) => {
+      if (isConsole) {
+        const message = String(error?.message ?? error);
+        if (message === "unsupported import in exec") return "js_repl has no modules: it does not run in Node";
+        return message.replace(/^redeclaration of '(.*)'$/, "Identifier '$1' has already been declared");
+      }
       if (error === null || typeof error !== "object" || typeof error.stack !== "string") {
         return String(error);
       }

@@ -29,6 +29,8 @@ pub(crate) struct ScriptCall {
     /// The name of the function.
     pub(crate) name: String,
     pub(crate) input: Value,
+    /// Whether the tool is named as the model names it, and the result is the whole output item: a console calls.
+    pub(crate) is_raw: bool,
 }
 
 /// Takes the result of a call as a value, where it is more than text.

@@ -20,6 +20,8 @@ pub(crate) struct Cell {
     pub(crate) id: u64,
     /// The call that started it.
     pub(crate) call_id: String,
+    /// Whether it runs one script after the other.
+    pub(super) is_console: bool,
     state: Mutex<CellProgress>,
     changed: Notify,
     /// Ends with the cell.
@@ -71,11 +73,17 @@ impl CellReport {
 }
 
 impl Cell {
-    pub(super) fn new(id: u64, call_id: &str) -> Self {
+    /// The call that starts it waits for its first report.
+    pub(super) fn new(id: u64, call_id: &str, is_console: bool) -> Self {
+        let state = CellProgress {
+            is_reporting: !is_console,
+            ..CellProgress::default()
+        };
         Self {
             id,
             call_id: call_id.to_owned(),
-            state: Mutex::default(),
+            is_console,
+            state: Mutex::new(state),
             changed: Notify::new(),
             calls: Mutex::default(),
         }
@@ -140,6 +148,28 @@ impl Cell {
         let mut state = self.state.lock();
         if state.is_reporting {
             state.yielded = Some(state.take_report());
+        }
+        drop(state);
+        self.changed.notify_waiters();
+    }
+
+    /// The next report is about a script that a console is about to get.
+    pub(super) fn expect_report(&self) {
+        let mut state = self.state.lock();
+        *state = CellProgress {
+            is_reporting: true,
+            reports: state.reports,
+            end: state.end.take(),
+            ..CellProgress::default()
+        };
+    }
+
+    /// A console has run a script.
+    pub(super) fn ran(&self, status: CellStatus) {
+        let mut state = self.state.lock();
+        if state.is_reporting {
+            let report = state.take_report();
+            state.yielded = Some(CellReport { status, ..report });
         }
         drop(state);
         self.changed.notify_waiters();

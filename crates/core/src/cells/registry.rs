@@ -6,8 +6,8 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use codex_code_mode::{
-    CallAnswer, CellCall, CellMessage, CellStart, KernelLine, MAX_LINE, ScriptTool, end_line,
-    start_line, to_cell_line, tools_line,
+    CallAnswer, CellCall, CellMessage, CellStart, ConsoleFolders, ConsoleScript, KernelLine,
+    MAX_LINE, ScriptTool, end_line, run_line, start_line, to_cell_line, tools_line,
 };
 use codex_protocol::{FunctionCallOutputContentItem, ImageDetail};
 use parking_lot::Mutex;
@@ -60,6 +60,7 @@ struct CellsState {
     tools: Option<Arc<[ScriptTool]>>,
     cells: BTreeMap<u64, Arc<Cell>>,
     last: u64,
+    console: Option<Arc<Cell>>,
     /// As JSON.
     stored: BTreeMap<String, String>,
     is_closed: bool,
@@ -113,6 +114,72 @@ impl Cells {
         source: String,
         prepare: impl FnOnce(u64),
     ) -> Result<Arc<Cell>, CellError> {
+        let start = |stored| CellStart {
+            source,
+            stored,
+            console: None,
+        };
+        self.start_with(processes, program, call_id, start, prepare)
+            .await
+    }
+
+    /// Runs a script in the console of the thread, which is started if there is none. The console ends if the script
+    /// does not in time, or is not waited for.
+    pub(crate) async fn run_in_console(
+        self: &Arc<Self>,
+        processes: &dyn Processes,
+        program: &Path,
+        clock: &dyn Clock,
+        folders: ConsoleFolders,
+        (call_id, code, timeout): (&str, String, Duration),
+    ) -> Result<CellReport, CellError> {
+        let known = self.state.lock().console.clone();
+        let console = match known.filter(|console| !console.has_ended()) {
+            Some(console) => console,
+            None => {
+                let start = |_| CellStart {
+                    source: String::new(),
+                    stored: BTreeMap::new(),
+                    console: Some(folders),
+                };
+                let started = self.start_with(processes, program, call_id, start, |_| {});
+                let console = started.await?;
+                self.state.lock().console = Some(Arc::clone(&console));
+                console
+            }
+        };
+        let lines = self.state.lock().kernel.as_ref().map(Kernel::sender);
+        let lines = lines.ok_or(CellError::KernelEnded)?;
+        let mut running = RunningConsole(Some((&**self, Arc::clone(&console))));
+        console.expect_report();
+        let line = run_line(console.id, &ConsoleScript { run: code });
+        if lines.send(line).await.is_err() {
+            return Err(CellError::KernelEnded);
+        }
+        let report = console.report(clock, timeout).await;
+        let report = report.ok_or(CellError::KernelEnded)?;
+        if report.status != CellStatus::Running && !console.has_ended() {
+            running.0 = None;
+        }
+        Ok(report)
+    }
+
+    /// Ends the console of the thread, if there is one.
+    pub(crate) fn reset_console(&self) {
+        let console = self.state.lock().console.take();
+        if let Some(console) = console {
+            self.discard(&console);
+        }
+    }
+
+    async fn start_with(
+        self: &Arc<Self>,
+        processes: &dyn Processes,
+        program: &Path,
+        call_id: &str,
+        make: impl FnOnce(BTreeMap<String, String>) -> CellStart,
+        prepare: impl FnOnce(u64),
+    ) -> Result<Arc<Cell>, CellError> {
         self.ensure_kernel(processes, program).await?;
         let tools = self.caller.borrow().as_ref().map(|caller| caller.tools());
         let (lines, cell, start) = {
@@ -133,11 +200,12 @@ impl Cells {
                 state.tools = Some(tools);
             }
             state.last += 1;
-            let cell = Arc::new(Cell::new(state.last, call_id));
+            let script = make(state.stored.clone());
+            let cell = Cell::new(state.last, call_id, script.console.is_some());
+            let cell = Arc::new(cell);
             state.make_room();
             state.cells.insert(cell.id, Arc::clone(&cell));
-            let stored = state.stored.clone();
-            start.extend(start_line(cell.id, &CellStart { source, stored }));
+            start.extend(start_line(cell.id, &script));
             (lines, cell, start)
         };
         prepare(cell.id);
@@ -204,6 +272,7 @@ impl Cells {
     pub(crate) fn find(&self, id: &str) -> Result<Arc<Cell>, CellError> {
         let cell = id.parse().ok();
         let cell = cell.and_then(|id: u64| self.state.lock().cells.get(&id).cloned());
+        let cell = cell.filter(|cell| !cell.is_console);
         cell.ok_or_else(|| CellError::NotFound(id.to_owned()))
     }
 
@@ -265,11 +334,11 @@ impl Cells {
                 cell.print(FunctionCallOutputContentItem::InputText { text })
             }
             CellMessage::Image { image_url, detail } => {
-                let detail = Some(detail_of(&detail));
+                let detail = detail_of(&detail);
                 cell.print(FunctionCallOutputContentItem::InputImage { image_url, detail })
             }
             CellMessage::Call(call) => {
-                let work = Arc::clone(self).carry_out(cell.id, call);
+                let work = Arc::clone(self).carry_out(cell.id, cell.is_console, call);
                 cell.run_call(MOST_CALLS, work)
             }
             CellMessage::Notify { text } => {
@@ -280,6 +349,10 @@ impl Cells {
             }
             CellMessage::Yield => {
                 cell.yield_control();
+                true
+            }
+            CellMessage::Ran { error } => {
+                cell.ran(error.map_or(CellStatus::Completed, CellStatus::Failed));
                 true
             }
             CellMessage::Done { error, stored } => {
@@ -295,7 +368,7 @@ impl Cells {
     }
 
     /// Carries out a call as soon as a turn does that.
-    async fn carry_out(self: Arc<Self>, cell: u64, call: CellCall) {
+    async fn carry_out(self: Arc<Self>, cell: u64, is_raw: bool, call: CellCall) {
         let CellCall { id, name, input } = call;
         let caller = {
             let mut callers = self.caller.subscribe();
@@ -309,6 +382,7 @@ impl Cells {
             number,
             name,
             input,
+            is_raw,
         };
         let result = caller.call(call).await;
         let mut line = to_cell_line(cell, &CallAnswer { id, result });
@@ -352,11 +426,23 @@ impl CellsState {
     }
 }
 
-fn detail_of(detail: &str) -> ImageDetail {
-    match detail {
+fn detail_of(detail: &str) -> Option<ImageDetail> {
+    Some(match detail {
         "auto" => ImageDetail::Auto,
         "low" => ImageDetail::Low,
+        "high" => ImageDetail::High,
         "original" => ImageDetail::Original,
-        _ => ImageDetail::High,
+        _ => return None,
+    })
+}
+
+/// A script that runs in the console. If nobody waits for it any more, the console ends.
+struct RunningConsole<'a>(Option<(&'a Cells, Arc<Cell>)>);
+
+impl Drop for RunningConsole<'_> {
+    fn drop(&mut self) {
+        if let Some((cells, console)) = self.0.take() {
+            cells.discard(&console);
+        }
     }
 }

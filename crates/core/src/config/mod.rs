@@ -88,6 +88,8 @@ pub struct SessionConfig {
     pub features: Features,
     /// How scripts of the model run; none if it may write none.
     pub code_mode: Option<CodeMode>,
+    /// How the console of the model runs; none if it has none.
+    pub js_repl: Option<JsRepl>,
     /// Keeps what files were before turns change them.
     pub checkpoints: Option<CheckpointSettings>,
     /// The token limit for the output of a tool, in place of the model's.
@@ -188,6 +190,7 @@ impl SessionConfig {
             message_history: MessageHistory::default(),
             features: Features::default(),
             code_mode: None,
+            js_repl: None,
             checkpoints: None,
             tool_output_tokens: None,
             context_window: None,
@@ -277,6 +280,15 @@ pub struct CodeMode {
     pub only: bool,
     /// The namespaces whose tools scripts cannot call.
     pub excluded_namespaces: Vec<String>,
+}
+
+/// How the console of the model runs.
+#[derive(Clone, Debug)]
+pub struct JsRepl {
+    /// The program whose kernel runs it: this one.
+    pub program: PathBuf,
+    /// Whether the model calls tools through it alone.
+    pub only: bool,
 }
 
 /// How what files were before turns change them is kept.

@@ -17,6 +17,7 @@ use super::cells::{
 use super::command::OutputLayout;
 use super::dynamic::DynamicTool;
 use super::host::HostTool;
+use super::js_repl::{JsReplResetTool, JsReplTool};
 use super::mcp::McpTool;
 use super::mcp_resources::McpResources;
 use super::request_permissions::RequestPermissionsTool;
@@ -79,6 +80,10 @@ impl ToolSet {
             }
         }
         builder.offer(UpdatePlanTool);
+        if config.js_repl.is_some() {
+            builder.offer(JsReplTool);
+            builder.offer(JsReplResetTool);
+        }
         if !is_agent(config) {
             builder.offer(RequestUserInputTool {
                 in_default_mode: config.features.default_mode_questions,
@@ -145,6 +150,13 @@ impl ToolSet {
     /// The tools for scripts, if the model may write some.
     pub(crate) fn nested(&self) -> Option<&NestedTools> {
         self.nested.as_ref()
+    }
+
+    /// A tool by the name that the model knows it by, and whether it takes free text.
+    pub(crate) fn find_offered(&self, name: &str) -> Option<(Arc<dyn Tool>, bool)> {
+        let registered = self.tools.get(name)?;
+        let is_freeform = matches!(registered.tool.spec(), ToolSpec::Custom { .. });
+        Some((Arc::clone(&registered.tool), is_freeform))
     }
 
     /// Whether the model is offered a tool.

@@ -18,7 +18,7 @@ use tracing::Instrument;
 use super::call_hooks::{recorded_contexts, run_with_hooks};
 use super::scope::TurnScope;
 use crate::history::truncate::tokens_of;
-use crate::tools::{ToolCall, ToolFailure, ToolPayload, ToolResult, manages_agents};
+use crate::tools::{ToolCall, ToolFailure, ToolPayload, ToolResult, is_console, manages_agents};
 
 /// A call that has ended.
 #[derive(Debug)]
@@ -184,6 +184,13 @@ async fn dispatch(
         return answer
             .await
             .map_err(|failure| ToolFailure::Model(failure.0));
+    }
+    let console = scope.session.config.js_repl.as_ref();
+    if console.is_some_and(|console| console.only) && !is_console(&call.name) {
+        notify_observer();
+        let advice =
+            "direct tool calls are disabled; use js_repl and codex.tool(...) instead".to_owned();
+        return Err(ToolFailure::Model(advice));
     }
     let Some(tool) = scope.tools.find(call) else {
         notify_observer();

@@ -6,7 +6,7 @@ use codex_code_mode::ScriptTool;
 use codex_protocol::{FunctionCallOutputBody, FunctionCallOutputContentItem, ResponseItem};
 use futures::future::BoxFuture;
 use serde_json::Value;
-use tokio::sync::RwLock;
+use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
@@ -15,12 +15,14 @@ use super::calls::RunningCalls;
 use super::scope::TurnScope;
 use crate::cells::{ScriptCall, ScriptCaller, ScriptValue, ServedTurn};
 use crate::input::Input;
-use crate::tools::{NestedTool, ToolCall, ToolFailure, ToolPayload};
+use crate::tools::{NestedTool, Tool, ToolCall, ToolFailure, ToolPayload};
 
 impl TurnScope {
     /// Carries out the calls of scripts while the result lives, if the model may write scripts.
     pub(super) fn serve_scripts(&self, calls: &RunningCalls) -> Option<ServedTurn> {
-        self.tools.nested()?;
+        if self.tools.nested().is_none() && self.session.config.js_repl.is_none() {
+            return None;
+        }
         let caller = TurnScriptCaller {
             scope: self.clone(),
             exclusive: RwLock::default(),
@@ -48,7 +50,14 @@ impl ScriptCaller for TurnScriptCaller {
 
     fn call(self: Arc<Self>, call: ScriptCall) -> BoxFuture<'static, Result<Value, String>> {
         let span = tracing::debug_span!("script_call", name = call.name, cell = call.cell);
-        Box::pin(async move { self.run(call).await }.instrument(span))
+        let run = async move {
+            if call.is_raw {
+                self.run_raw(call).await
+            } else {
+                self.run(call).await
+            }
+        };
+        Box::pin(run.instrument(span))
     }
 
     fn notify(&self, call_id: &str, text: String) {
@@ -100,6 +109,79 @@ impl TurnScriptCaller {
         result
     }
 
+    /// Carries out a call of a console, which gets the output as the model would. It is not traced: bundles have no
+    /// place for it.
+    async fn run_raw(&self, call: ScriptCall) -> Result<Value, String> {
+        let scope = &self.scope;
+        let Some((tool, is_freeform)) = scope.tools.find_offered(&call.name) else {
+            return Err(format!("unsupported call: {}", call.name));
+        };
+        let payload = match call.input {
+            Value::String(text) if is_freeform => ToolPayload::Custom(text),
+            other => ToolPayload::Function(other.to_string()),
+        };
+        let made = ToolCall {
+            id: format!("exec-{}", uuid::Uuid::new_v4()),
+            name: call.name,
+            payload,
+            script: None,
+        };
+        let started = scope.session.clock.elapsed();
+        let result = tokio::select! {
+            biased;
+            () = scope.stop.stopped() => Err(ToolFailure::Aborted),
+            result = self.run_tool(tool.as_ref(), &made) => result,
+        };
+        let took = scope.session.clock.elapsed().saturating_sub(started);
+        scope.budget.add_call(&made.name, result.is_err(), took, 0);
+        match result {
+            Ok(output) => {
+                serde_json::to_value(made.answer(output)).map_err(|error| error.to_string())
+            }
+            Err(ToolFailure::Model(text)) => Err(text),
+            Err(ToolFailure::Aborted) => Err(made.aborted(took, scope.stop.origin())),
+        }
+    }
+
+    /// Runs a call between its hooks, alone or beside others.
+    async fn run_tool(
+        &self,
+        tool: &dyn Tool,
+        call: &ToolCall,
+    ) -> Result<FunctionCallOutputBody, ToolFailure> {
+        let (_shared, _alone) = self.turn_of(tool).await;
+        self.run_between_hooks(tool, call).await
+    }
+
+    /// Waits until the call may run.
+    async fn turn_of(
+        &self,
+        tool: &dyn Tool,
+    ) -> (
+        Option<RwLockReadGuard<'_, ()>>,
+        Option<RwLockWriteGuard<'_, ()>>,
+    ) {
+        if tool.is_parallel() {
+            (Some(self.exclusive.read().await), None)
+        } else {
+            (None, Some(self.exclusive.write().await))
+        }
+    }
+
+    async fn run_between_hooks(
+        &self,
+        tool: &dyn Tool,
+        call: &ToolCall,
+    ) -> Result<FunctionCallOutputBody, ToolFailure> {
+        let response_ended = self.response_ended.clone();
+        let mut contexts = Vec::new();
+        let result = run_with_hooks(&self.scope, tool, call, response_ended, &mut contexts).await;
+        for context in contexts {
+            let _ = self.scope.input_queue.put(Input::Note(Box::new(context)));
+        }
+        result
+    }
+
     async fn dispatch(
         &self,
         nested: &NestedTool,
@@ -114,23 +196,12 @@ impl TurnScriptCaller {
                 call.name
             )));
         };
-        let (_shared, _alone) = if tool.is_parallel() {
-            (Some(self.exclusive.read().await), None)
-        } else {
-            (None, Some(self.exclusive.write().await))
-        };
+        let (_shared, _alone) = self.turn_of(tool.as_ref()).await;
         if let Some(observer) = scope.session.emitter.observer() {
             let item = item_of(nested, call);
             observer.nested_dispatched(&scope.settings.id, &item, cell, number);
         }
-        let response_ended = self.response_ended.clone();
-        let mut contexts = Vec::new();
-        let result = run_with_hooks(scope, tool.as_ref(), call, response_ended, &mut contexts);
-        let result = result.await;
-        for context in contexts {
-            let _ = scope.input_queue.put(Input::Note(Box::new(context)));
-        }
-        result
+        self.run_between_hooks(tool.as_ref(), call).await
     }
 }
 

@@ -106,7 +106,7 @@ fn add(
         } if !is_direct_only(name) => (name, description, Some(parameters)),
         ToolSpec::Custom {
             name, description, ..
-        } => (name, description, None),
+        } if !is_direct_only(name) => (name, description, None),
         ToolSpec::Namespace {
             name,
             tools: functions,
@@ -138,7 +138,10 @@ fn manages_agents_or_waits(name: &str) -> bool {
 
 /// Tools that only the model itself calls.
 pub(crate) fn is_direct_only(name: &str) -> bool {
-    matches!(name, "request_user_input" | "exec" | "wait")
+    matches!(
+        name,
+        "request_user_input" | "exec" | "wait" | "js_repl" | "js_repl_reset"
+    )
 }
 
 /// The type of what a tool resolves to, where it is known.
