@@ -204,7 +204,7 @@ async fn a_script_cannot_leave_its_cell() {
             "0",
         ),
         (
-            "Promise.prototype.then = () => 1; Object.prototype.id = 7; text(typeof (await tools.update_plan({})))",
+            "// @exec: {\"yield_time_ms\": 100}\nPromise.prototype.then = () => 1; Object.prototype.id = 7; text(typeof (await tools.update_plan({})))",
             "",
         ),
         (
@@ -253,13 +253,7 @@ async fn a_script_cannot_leave_its_cell() {
 #[tokio::test]
 async fn input_that_is_no_script_starts_none() {
     let mut scripted = Scripted::start(ENABLED).await;
-    let outputs = scripted
-        .run(&[
-            " ",
-            "// @exec: {\"a\": 1}\ntext(1)",
-            "text('first')\nawait new Promise(() => {})",
-        ])
-        .await;
+    let outputs = scripted.run(&[" ", "// @exec: {\"a\": 1}\ntext(1)"]).await;
     assert!(
         outputs[0][0].starts_with("exec expects raw JavaScript"),
         "{outputs:?}"
