@@ -6,6 +6,7 @@
 
 mod caller;
 mod cell;
+mod console;
 mod kernel;
 mod registry;
 

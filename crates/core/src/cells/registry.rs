@@ -6,8 +6,8 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use codex_code_mode::{
-    CallAnswer, CellCall, CellMessage, CellStart, ConsoleFolders, ConsoleScript, KernelLine,
-    MAX_LINE, ScriptTool, end_line, run_line, start_line, to_cell_line, tools_line,
+    CallAnswer, CellCall, CellMessage, CellStart, KernelLine, MAX_LINE, ScriptTool, end_line,
+    start_line, to_cell_line, tools_line,
 };
 use codex_protocol::{FunctionCallOutputContentItem, ImageDetail};
 use parking_lot::Mutex;
@@ -47,20 +47,20 @@ pub(crate) enum CellError {
 /// The cells of a thread.
 #[derive(Debug)]
 pub(crate) struct Cells {
-    state: Mutex<CellsState>,
+    pub(super) state: Mutex<CellsState>,
     /// One kernel is started at a time.
     starting: tokio::sync::Mutex<()>,
     caller: watch::Sender<Option<Arc<dyn ScriptCaller>>>,
 }
 
 #[derive(Debug, Default)]
-struct CellsState {
-    kernel: Option<Kernel>,
+pub(super) struct CellsState {
+    pub(super) kernel: Option<Kernel>,
     /// The tools that the kernel knows.
     tools: Option<Arc<[ScriptTool]>>,
     cells: BTreeMap<u64, Arc<Cell>>,
     last: u64,
-    console: Option<Arc<Cell>>,
+    pub(super) console: Option<Arc<Cell>>,
     /// As JSON.
     stored: BTreeMap<String, String>,
     is_closed: bool,
@@ -123,56 +123,7 @@ impl Cells {
             .await
     }
 
-    /// Runs a script in the console of the thread, which is started if there is none. The console ends if the script
-    /// does not in time, or is not waited for.
-    pub(crate) async fn run_in_console(
-        self: &Arc<Self>,
-        processes: &dyn Processes,
-        program: &Path,
-        clock: &dyn Clock,
-        folders: ConsoleFolders,
-        (call_id, code, timeout): (&str, String, Duration),
-    ) -> Result<CellReport, CellError> {
-        let known = self.state.lock().console.clone();
-        let console = match known.filter(|console| !console.has_ended()) {
-            Some(console) => console,
-            None => {
-                let start = |_| CellStart {
-                    source: String::new(),
-                    stored: BTreeMap::new(),
-                    console: Some(folders),
-                };
-                let started = self.start_with(processes, program, call_id, start, |_| {});
-                let console = started.await?;
-                self.state.lock().console = Some(Arc::clone(&console));
-                console
-            }
-        };
-        let lines = self.state.lock().kernel.as_ref().map(Kernel::sender);
-        let lines = lines.ok_or(CellError::KernelEnded)?;
-        let mut running = RunningConsole(Some((&**self, Arc::clone(&console))));
-        console.expect_report();
-        let line = run_line(console.id, &ConsoleScript { run: code });
-        if lines.send(line).await.is_err() {
-            return Err(CellError::KernelEnded);
-        }
-        let report = console.report(clock, timeout).await;
-        let report = report.ok_or(CellError::KernelEnded)?;
-        if report.status != CellStatus::Running && !console.has_ended() {
-            running.0 = None;
-        }
-        Ok(report)
-    }
-
-    /// Ends the console of the thread, if there is one.
-    pub(crate) fn reset_console(&self) {
-        let console = self.state.lock().console.take();
-        if let Some(console) = console {
-            self.discard(&console);
-        }
-    }
-
-    async fn start_with(
+    pub(super) async fn start_with(
         self: &Arc<Self>,
         processes: &dyn Processes,
         program: &Path,
@@ -434,15 +385,4 @@ fn detail_of(detail: &str) -> Option<ImageDetail> {
         "original" => ImageDetail::Original,
         _ => return None,
     })
-}
-
-/// A script that runs in the console. If nobody waits for it any more, the console ends.
-struct RunningConsole<'a>(Option<(&'a Cells, Arc<Cell>)>);
-
-impl Drop for RunningConsole<'_> {
-    fn drop(&mut self) {
-        if let Some((cells, console)) = self.0.take() {
-            cells.discard(&console);
-        }
-    }
 }

@@ -1,0 +1,75 @@
+//! The console of a thread: a cell that runs one script after another and keeps what they declare.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use codex_code_mode::{CellStart, ConsoleFolders, ConsoleScript, run_line};
+
+use super::cell::{Cell, CellReport, CellStatus};
+use super::kernel::Kernel;
+use super::registry::{CellError, Cells};
+use crate::ports::{Clock, Processes};
+
+impl Cells {
+    /// Runs a script in the console of the thread, which is started if there is none. The console ends if the script
+    /// does not in time, or is not waited for.
+    pub(crate) async fn run_in_console(
+        self: &Arc<Self>,
+        processes: &dyn Processes,
+        program: &Path,
+        clock: &dyn Clock,
+        folders: ConsoleFolders,
+        (call_id, code, timeout): (&str, String, Duration),
+    ) -> Result<CellReport, CellError> {
+        let known = self.state.lock().console.clone();
+        let console = match known.filter(|console| !console.has_ended()) {
+            Some(console) => console,
+            None => {
+                let start = |_| CellStart {
+                    source: String::new(),
+                    stored: BTreeMap::new(),
+                    console: Some(folders),
+                };
+                let started = self.start_with(processes, program, call_id, start, |_| {});
+                let console = started.await?;
+                self.state.lock().console = Some(Arc::clone(&console));
+                console
+            }
+        };
+        let lines = self.state.lock().kernel.as_ref().map(Kernel::sender);
+        let lines = lines.ok_or(CellError::KernelEnded)?;
+        let mut running = RunningConsole(Some((&**self, Arc::clone(&console))));
+        console.expect_report();
+        let line = run_line(console.id, &ConsoleScript { run: code });
+        if lines.send(line).await.is_err() {
+            return Err(CellError::KernelEnded);
+        }
+        let report = console.report(clock, timeout).await;
+        let report = report.ok_or(CellError::KernelEnded)?;
+        if report.status != CellStatus::Running && !console.has_ended() {
+            running.0 = None;
+        }
+        Ok(report)
+    }
+
+    /// Ends the console of the thread, if there is one.
+    pub(crate) fn reset_console(&self) {
+        let console = self.state.lock().console.take();
+        if let Some(console) = console {
+            self.discard(&console);
+        }
+    }
+}
+
+/// A script that runs in the console. If nobody waits for it any more, the console ends.
+struct RunningConsole<'a>(Option<(&'a Cells, Arc<Cell>)>);
+
+impl Drop for RunningConsole<'_> {
+    fn drop(&mut self) {
+        if let Some((cells, console)) = self.0.take() {
+            cells.discard(&console);
+        }
+    }
+}
