@@ -1,5 +1,7 @@
 //! The command line itself.
 
+use tempfile::TempDir;
+
 use crate::{codex, stdout_of};
 
 #[test]
@@ -40,6 +42,7 @@ fn every_command_has_help_that_says_what_it_does() {
         &["mcp", "login"],
         &["proto"],
         &["completion"],
+        &["man"],
         &["debug"],
         &["debug", "app-server", "send"],
     ] {
@@ -59,6 +62,20 @@ fn completion_knows_the_commands() {
         for word in ["app-server", "exec", "demo"] {
             assert!(script.contains(word), "{shell} does not know {word}");
         }
+    }
+}
+
+#[test]
+fn manual_pages_are_written_for_every_command() {
+    let folder = TempDir::new().unwrap();
+    let pages = folder.path().join("share/man1");
+    stdout_of(&codex(&["man", pages.to_str().unwrap()]));
+    for (page, text) in [
+        ("codex.1", "app\\-server"),
+        ("codex-exec-resume.1", "SYNOPSIS"),
+    ] {
+        let page = std::fs::read_to_string(pages.join(page)).unwrap();
+        assert!(page.contains(text), "{page}");
     }
 }
 

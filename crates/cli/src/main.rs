@@ -23,6 +23,7 @@ mod in_process;
 mod listen_flags;
 mod log;
 mod login;
+mod man;
 mod mcp;
 mod mcp_server;
 mod mcp_servers;
@@ -143,6 +144,8 @@ enum Command {
     Debug(DebugCommand),
     /// Print a shell completion script.
     Completion(completion::CompletionArguments),
+    /// Write manual pages, one for each command.
+    Man(man::ManArguments),
 }
 
 #[derive(Debug, Subcommand)]
@@ -238,6 +241,7 @@ fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
             completion::run(&arguments, CliArguments::command());
             Ok(ExitCode::SUCCESS)
         }
+        Command::Man(arguments) => man::run(&arguments, CliArguments::command()).map(success),
     }
 }
 
