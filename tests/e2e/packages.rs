@@ -118,3 +118,64 @@ fn the_npm_packages_run_the_demo() {
         stderr_of(&missing)
     );
 }
+
+#[test]
+fn the_documents_of_an_archive_are_written() {
+    let folder = TempDir::new().unwrap();
+    let written = Command::new(repository().join("packaging/documents.sh"))
+        .arg(env!("CARGO_BIN_EXE_codex"))
+        .arg(folder.path())
+        .output();
+    stdout_of(&written.unwrap());
+    for document in ["man/codex-app-server.1", "completions/codex.fish"] {
+        assert!(folder.path().join(document).is_file(), "{document}");
+    }
+}
+
+/// Makes archives as a release does, of a program that is a line of text.
+const ARCHIVES: &str = r#"
+set -e
+for target in x86_64-unknown-linux-musl aarch64-unknown-linux-musl x86_64-apple-darwin aarch64-apple-darwin; do
+    mkdir "codex-cli-$target"
+    echo "for $target" >"codex-cli-$target/codex"
+    tar -czf "codex-cli-$target.tar.gz" "codex-cli-$target"
+done
+echo "for windows" >codex.exe
+python3 -m zipfile -c codex-cli-x86_64-pc-windows-msvc.zip codex.exe
+"#;
+
+#[test]
+#[ignore = "needs node, npm, python3 and unzip"]
+fn the_archives_of_a_release_become_npm_packages() {
+    let folder = TempDir::new().unwrap();
+    let archived = Command::new("bash")
+        .args(["-c", ARCHIVES])
+        .current_dir(folder.path())
+        .output();
+    stdout_of(&archived.unwrap());
+    let packed = Command::new(repository().join("packaging/npm/from_archives.sh"))
+        .args([".", "npm"])
+        .current_dir(folder.path())
+        .output();
+    stdout_of(&packed.unwrap());
+
+    let launcher = folder
+        .path()
+        .join(format!("npm/codex-engine-{VERSION}.tgz"));
+    assert!(launcher.is_file());
+    for (platform, program, text) in [
+        ("linux-x64", "codex", "for x86_64-unknown-linux-musl\n"),
+        ("linux-arm64", "codex", "for aarch64-unknown-linux-musl\n"),
+        ("darwin-x64", "codex", "for x86_64-apple-darwin\n"),
+        ("darwin-arm64", "codex", "for aarch64-apple-darwin\n"),
+        ("win32-x64", "codex.exe", "for windows\n"),
+    ] {
+        let package = format!("npm/platforms/codex-engine-{platform}-{VERSION}.tgz");
+        let content = Command::new("tar")
+            .arg("-xOzf")
+            .arg(folder.path().join(package))
+            .arg(format!("package/bin/{program}"))
+            .output();
+        assert_eq!(stdout_of(&content.unwrap()), text);
+    }
+}
