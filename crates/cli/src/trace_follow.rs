@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use codex_http::{CallbackReply, CallbackSite, PkceSecrets, StatusCode, listen, parameters, serve};
-use codex_rollout_trace::{BundleFollower, Reduction, write_state};
+use codex_rollout_trace::{BundleFollower, Reduction, give_way, write_state};
 use codex_trace_folder::bundles_in;
 use codex_trace_view::{LiveView, Prices};
 use parking_lot::Mutex;
@@ -20,8 +20,10 @@ use crate::trace_problems::{exit_with, report_all, report_damage};
 
 /// How often a bundle is looked at.
 const INTERVAL: Duration = Duration::from_millis(200);
-/// Work on a change is followed by a pause of this many times its length, so that a large session costs little.
-const PAUSE_FACTOR: u32 = 8;
+/// Work on a change is followed by a pause of this many times its length, so that the session has the processors to itself
+/// nearly all the time. A long pause would only make more work wait.
+const PAUSE_FACTOR: u32 = 50;
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// How long a request for changes waits for one.
 const LONG_POLL: Duration = Duration::from_secs(20);
 
@@ -61,12 +63,13 @@ async fn follow(
             on_change(&mut follower)?;
         }
         let pause = started.elapsed() * PAUSE_FACTOR;
-        tokio::time::sleep(pause.max(INTERVAL)).await;
+        tokio::time::sleep(pause.clamp(INTERVAL, LONGEST_PAUSE)).await;
     }
 }
 
 /// Writes the state of a bundle whenever it changes, until its session ends.
 pub(crate) fn watch_state(path: &Path, output: Option<PathBuf>) -> anyhow::Result<ExitCode> {
+    give_way();
     crate::runtime::here()?.block_on(async {
         let bundle = bundle_at(path).await?;
         let output = output.unwrap_or_else(|| bundle.join("state.json"));
@@ -90,6 +93,7 @@ pub(crate) fn watch_state(path: &Path, output: Option<PathBuf>) -> anyhow::Resul
 
 /// Serves the page of a bundle while its session runs. Ends once a browser has the end of the session.
 pub(crate) fn serve_page(path: &Path, prices: Prices) -> anyhow::Result<ExitCode> {
+    give_way();
     crate::runtime::beside_output()?.block_on(async {
         let bundle = bundle_at(path).await?;
         let mut follower = BundleFollower::open(&bundle)?;

@@ -12,6 +12,7 @@ pub mod format;
 pub mod ids;
 mod json;
 pub mod model;
+mod priority;
 mod recording;
 mod reduce;
 mod state_file;
@@ -19,6 +20,7 @@ mod write;
 
 pub use convert::{Conversion, ConvertError, convert_bundle};
 pub use follow::BundleFollower;
+pub use priority::give_way;
 pub use recording::Recording;
 pub use reduce::{
     Changes, Fault, Problem, Problems, ProtocolEvent, Reduction, ReplayError, Severity, Strictness,

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::convert::AddedEvent;
 use crate::format::{Event, GAP_EVENT, LogLine, PayloadKind, Schema, seal_line};
+use crate::give_way;
 
 use super::bundle::{AppendError, BundleFiles};
 use super::payload::{PayloadWriter, Payloads};
@@ -75,15 +76,6 @@ struct EventGap {
     first_seq: u64,
     last_seq: u64,
     message: String,
-}
-
-/// Has the turns of the session go first where processors are few. (On Linux a priority is a thread's.)
-fn give_way() {
-    #[cfg(target_os = "linux")]
-    {
-        // Without it the trace is written all the same.
-        let _ = rustix::process::setpriority_process(None, 10);
-    }
 }
 
 impl Worker {
