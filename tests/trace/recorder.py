@@ -290,16 +290,21 @@ class Run:
         user = [{"type": "text", "text": text, "text_elements": []}, *extra]
         return self.client.call("turn/start", {"threadId": self.thread, "input": user})["turn"]["id"]
 
+    def is_end(self, message):
+        return message.get("method") == "turn/completed" and message["params"]["threadId"] == self.thread
+
     def finish(self):
-        self.client.wait(lambda m: m.get("method") == "turn/completed" and m["params"]["threadId"] == self.thread)
+        self.client.wait(self.is_end)
 
     def turn(self, text, extra=()):
         self.begin(text, extra)
         self.finish()
 
     def interrupt(self, text, when):
+        """Interrupts a turn once a message fits `when`. Without the tool that would make it, the turn ends by itself."""
         turn = self.begin(text)
-        self.client.wait(when)
+        if self.is_end(self.client.wait(lambda m: when(m) or self.is_end(m))):
+            return
         time.sleep(0.1)
         self.client.call("turn/interrupt", {"threadId": self.thread, "turnId": turn})
         self.finish()

@@ -94,14 +94,20 @@ class Session:
             self.steps.append(lambda r: r.turn(text))
         elif doing == "inject":
             self.steps.append(lambda r: r.inject("a note"))
-        elif doing == "restart":
+        elif doing in ("restart", "kill", "fork"):
+            self.script.append([say("before")])
+            self.again(doing)
+        elif doing == "shell":
+            self.steps.append(lambda r: r.shell("echo mine"))
+
+    def again(self, doing):
+        """A turn, and then the thread in another process or another thread."""
+        if doing == "restart":
             self.steps.append(lambda r: (r.turn("before"), r.restart()))
         elif doing == "kill":
             self.steps.append(lambda r: (r.turn("before"), r.restart(kill=True)))
         elif doing == "fork":
             self.steps.append(lambda r: (r.turn("before"), r.fork()))
-        elif doing == "shell":
-            self.steps.append(lambda r: r.shell("echo mine"))
 
     def described(self):
         features = {"agents": "multi_agent_v2 = true\n", "cells": "code_mode = true\n", "shell": "unified_exec = false\n",
