@@ -217,17 +217,55 @@ async fn live_tools_run_in_a_copy_of_the_folder() {
     );
 }
 
+/// Begins a turn, and returns its id once it runs a command.
+async fn running_command(traced: &mut Traced, thread: &str) -> Value {
+    let turn = traced.begin(thread).await;
+    let is_command = |item: &Value| item["params"]["item"]["type"] == "commandExecution";
+    while !is_command(&traced.server.wait_for("item/started").await.unwrap()) {}
+    turn
+}
+
+/// Interrupts a turn while it runs a command, and has another turn.
+async fn interrupt_command(traced: &mut Traced, thread: &str) {
+    let turn = running_command(traced, thread).await;
+    let params = json!({ "threadId": thread, "turnId": turn });
+    traced.server.call("turn/interrupt", params).await.unwrap();
+    traced.server.wait_for("turn/completed").await.unwrap();
+    traced.turn(thread).await;
+}
+
+/// The bundle has an end of the command that the model did not get.
+#[tokio::test]
+async fn commands_that_end_with_their_turn_are_interrupted_again() {
+    let calls = ["c1", "c2"].map(|id| {
+        let arguments = json!({ "command": "sleep 60" });
+        sse::function_call(id, "shell_command", &arguments)
+    });
+    let features = "unified_exec = false";
+    let mut traced =
+        Traced::start_with_features("Scripted", "", features, &[response(&calls)]).await;
+    let thread = traced.thread().await;
+    interrupt_command(&mut traced, &thread).await;
+    let (bundle, _home) = bundle_of(traced, &thread).await;
+    bundle.replay();
+}
+
+/// The end of the process ended the turn. A replay goes as far as what came before.
+#[tokio::test]
+async fn a_session_that_ended_within_a_turn_replays() {
+    let call = sse::function_call("c1", "exec_command", &json!({ "cmd": "sleep 60" }));
+    let (mut traced, thread) = traced(&[response(&[says("one")]), response(&[call])]).await;
+    traced.turn(&thread).await;
+    running_command(&mut traced, &thread).await;
+    let (bundle, _home) = bundle_of(traced, &thread).await;
+    bundle.replay();
+}
+
 #[tokio::test]
 async fn an_interrupted_tool_is_interrupted_again() {
     let call = sse::function_call("c1", "exec_command", &json!({ "cmd": "sleep 60" }));
     let (mut traced, thread) = traced(&[response(&[call])]).await;
-    let turn = traced.begin(&thread).await;
-    let is_command = |item: &Value| item["params"]["item"]["type"] == "commandExecution";
-    while !is_command(&traced.server.wait_for("item/started").await.unwrap()) {}
-    let params = json!({ "threadId": thread, "turnId": turn });
-    traced.server.call("turn/interrupt", params).await.unwrap();
-    traced.server.wait_for("turn/completed").await.unwrap();
-    traced.turn(&thread).await;
+    interrupt_command(&mut traced, &thread).await;
     let (bundle, _home) = bundle_of(traced, &thread).await;
     bundle.replay();
     let first = replay(&bundle.0, &["--until", "1"]);

@@ -31,4 +31,5 @@ pub use inputs::{
     SHELL_EVENT, TAKEN_EVENT,
 };
 pub use settings::{SETTINGS_EVENT, SessionSettings, SettingsChange};
+pub use tools::STOPPED_CALL;
 pub use traces::Traces;

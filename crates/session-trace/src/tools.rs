@@ -24,6 +24,9 @@ use crate::payloads::{
 };
 use crate::thread_recorder::ThreadRecorder;
 
+/// The error of a call that was stopped with its turn. The model is told in other words, or not at all.
+pub const STOPPED_CALL: &str = "the turn was stopped";
+
 /// The open calls by their ids.
 #[derive(Debug, Default)]
 pub(crate) struct OpenCalls(HashMap<String, OpenCall>);
@@ -318,7 +321,7 @@ impl OpenCalls {
     pub(crate) fn end_turn(&mut self, trace: &ThreadRecorder, turn: &str) {
         for (id, call) in &self.0 {
             if call.runtime == Runtime::Ended {
-                let error = "the turn was stopped".to_owned();
+                let error = STOPPED_CALL.to_owned();
                 record_end(
                     trace,
                     turn,

@@ -12,6 +12,7 @@ mod client;
 mod clock;
 mod continuation;
 mod difference;
+mod endings;
 mod errors;
 mod failure;
 mod history;

@@ -13,6 +13,7 @@ use codex_session_trace::{
 };
 use serde::de::DeserializeOwned;
 
+use crate::endings::{is_interrupt, is_stopped_call, last_cause};
 use crate::timeline::{Milestone, Moment};
 
 /// A recorded session.
@@ -76,6 +77,7 @@ pub(crate) type HookOccasion = (HookEventName, Option<String>);
 #[derive(Debug, Clone, Copy)]
 struct RecordedTurn {
     number: usize,
+    started: u64,
     status: Option<ExecutionStatus>,
 }
 
@@ -148,8 +150,11 @@ impl Script {
             is_damaged: recording.unreadable_lines() > 0,
             needs_file: false,
         };
+        let last_cause = last_cause(recording.events());
         for line in recording.events() {
-            script.event(recording, line);
+            if !script.ends_with_session(line, last_cause) {
+                script.event(recording, line);
+            }
         }
         script.find_limits();
         script.order_inputs();
@@ -157,6 +162,26 @@ impl Script {
             thread.note_stopped_turns();
         }
         script
+    }
+
+    /// Whether a line is the end of a turn that nobody interrupted: the session ended before it.
+    fn ends_with_session(&self, line: &LogLine, last_cause: u64) -> bool {
+        let Event::CodexTurnEnded {
+            codex_turn_id: turn,
+            status: ExecutionStatus::Cancelled,
+        } = &line.payload
+        else {
+            return false;
+        };
+        let thread = line.thread_id.as_ref().map_or("", |id| id.as_str());
+        let turns = self.threads.get(thread).map(|thread| &thread.turns);
+        let turn = turns.and_then(|turns| turns.get(turn.as_str()));
+        let is_interrupt = |input: &ScriptedInput| {
+            input.thread == thread
+                && turn.is_none_or(|turn| turn.started < input.at.seq)
+                && is_interrupt(&input.input)
+        };
+        line.seq > last_cause && !self.inputs.iter().any(is_interrupt)
     }
 
     /// An interrupt is given after everything that still happened in its turn: the turn may have gone on for a moment.
@@ -229,12 +254,12 @@ impl Script {
             } => self.protocol_event(recording, at, event_type, event_payload),
             Event::CodexTurnStarted { codex_turn_id, .. } => {
                 let turns = &mut self.thread(thread).turns;
-                let number = turns.len() + 1;
-                let status = None;
-                turns.insert(
-                    codex_turn_id.as_str().to_owned(),
-                    RecordedTurn { number, status },
-                );
+                let turn = RecordedTurn {
+                    number: turns.len() + 1,
+                    started: at.seq,
+                    status: None,
+                };
+                turns.insert(codex_turn_id.as_str().to_owned(), turn);
             }
             Event::CodexTurnEnded {
                 codex_turn_id,
@@ -256,8 +281,13 @@ impl Script {
             Event::ToolCallEnded {
                 tool_call_id,
                 result_payload,
-                ..
+                status,
             } => {
+                if *status == ExecutionStatus::Failed
+                    && is_stopped_call(recording, result_payload.as_ref())
+                {
+                    return;
+                }
                 let answers = &mut self.thread(thread).tool_ends;
                 let answers = answers.entry(tool_call_id.as_str().to_owned()).or_default();
                 answers.push_back(RecordedToolEnd {
@@ -520,10 +550,7 @@ impl ThreadScript {
 
     /// The last event of the turn that an interrupt stops, if it comes after the interrupt.
     fn last_before_stop(&self, input: &ScriptedInput) -> Option<u64> {
-        let SessionInput::Submission(submission) = &input.input else {
-            return None;
-        };
-        if !matches!(submission.op, Op::Interrupt) {
+        if !is_interrupt(&input.input) {
             return None;
         }
         let since = input.at.seq;

@@ -1,0 +1,43 @@
+//! What the end of a session, or of a turn, brought about by itself. A replay neither waits for it nor plays it.
+
+use codex_core::SessionInput;
+use codex_protocol::Op;
+use codex_rollout_trace::Recording;
+use codex_rollout_trace::format::{Event, LogLine, PayloadRef};
+use codex_session_trace::STOPPED_CALL;
+use serde_json::Value;
+
+/// The number of the last event that is more than an end of what had begun.
+pub(crate) fn last_cause(events: &[LogLine]) -> u64 {
+    let causes = events.iter().rev().filter(|line| !is_ending(&line.payload));
+    causes.map(|line| line.seq).next().unwrap_or_default()
+}
+
+fn is_ending(event: &Event) -> bool {
+    match event {
+        Event::CodexTurnEnded { .. }
+        | Event::ToolCallRuntimeEnded { .. }
+        | Event::ToolCallEnded { .. }
+        | Event::InferenceCancelled { .. }
+        | Event::ThreadEnded { .. }
+        | Event::RolloutEnded { .. }
+        | Event::RecordingCompleted => true,
+        Event::ProtocolEventObserved { event_type, .. } => {
+            ["turn_aborted", "shutdown_complete"].contains(&event_type.as_str())
+        }
+        _ => false,
+    }
+}
+
+pub(crate) fn is_interrupt(input: &SessionInput) -> bool {
+    let SessionInput::Submission(submission) = input else {
+        return false;
+    };
+    matches!(submission.op, Op::Interrupt)
+}
+
+/// Whether a call has this result because its turn was stopped: the model did not get it.
+pub(crate) fn is_stopped_call(recording: &Recording, result: Option<&PayloadRef>) -> bool {
+    let result = result.and_then(|result| recording.json::<Value>(result).ok());
+    result.is_some_and(|result| result["type"] == "error" && result["error"] == STOPPED_CALL)
+}
