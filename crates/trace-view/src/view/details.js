@@ -123,7 +123,7 @@ class Details {
   /** A button that selects a span. */
   link(at) {
     const span = this.data.spans[at];
-    return button(shorten(span.name, 60) || span.id, () => this.onSelect(at));
+    return button(shorten(nameOf(span), 60) || span.id, () => this.onSelect(at));
   }
 
   linkInThread(at) {
@@ -138,7 +138,7 @@ class Details {
     const kind = element("span", "badge kind", span.kind);
     kind.style.setProperty("--swatch", `var(--${span.kind})`);
     const status = element("span", bad ? "badge bad" : "badge", span.open ? `${span.status}, no end` : span.status);
-    const name = element("h2", "", marked(shorten(span.name, 160), this.words));
+    const name = element("h2", "", marked(shorten(nameOf(span), 160), this.words));
     const took = element("span", "badge", duration(span.end - span.start));
     const title = element("div", "title", kind, name, status, took, this.ways(at));
     const side = element("div", "", factList(this.facts(at)), ...this.relations(at), ...this.payloads(span));

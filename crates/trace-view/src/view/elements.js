@@ -18,6 +18,11 @@ function button(label, action, className) {
   return made;
 }
 
+/** The name of a span. Agents of one path are told apart by their nicknames. */
+function nameOf(span) {
+  return span.facts.nickname ? `${span.name} · ${span.facts.nickname}` : span.name;
+}
+
 /** A definition list of those facts that have a value. */
 function factList(facts) {
   const list = element("dl", "facts");

@@ -154,7 +154,7 @@ class Story {
   turn(at) {
     const span = this.data.spans[at];
     const bad = !GOOD.includes(span.status);
-    const agent = this.data.spans[span.thread].name;
+    const agent = nameOf(this.data.spans[span.thread]);
     const head = element("header", "links", this.details.link(at), element("span", "", agent),
       element("span", "", duration(span.end - span.start)), element("span", bad ? "badge bad" : "badge", span.status));
     const box = element("section", bad ? "turn failed" : "turn", head);

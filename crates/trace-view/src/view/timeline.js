@@ -36,7 +36,7 @@ class Timeline {
       if (span.thread !== at && this.shown.has(span.kind)) byThread.get(span.thread)?.push(at);
     });
     for (const thread of threads) {
-      this.addRow({ thread, kind: "thread", spans: [thread], label: this.threadLabel(thread) });
+      this.addRow({ thread, kind: "thread", spans: [thread], label: nameOf(this.data.spans[thread]) });
       const groups = new Map();
       for (const at of byThread.get(thread)) {
         const rank = KINDS.indexOf(spans[at].kind);
@@ -58,11 +58,6 @@ class Timeline {
     for (const at of row.spans) this.rowOf.set(at, this.rows.length);
     this.rows.push(row);
     this.height = row.top + ROW;
-  }
-
-  threadLabel(at) {
-    const span = this.data.spans[at];
-    return span.facts.nickname ? `${span.name} · ${span.facts.nickname}` : span.name;
   }
 
   listen() {
