@@ -39,9 +39,10 @@ pub(crate) struct TraceDiffArguments {
 pub(crate) fn run(arguments: &TraceDiffArguments) -> ExitCode {
     let reductions = [&arguments.a, &arguments.b].map(|path| -> anyhow::Result<_> {
         let bundle = open_source(path)?;
-        Ok(replay_bundle(bundle.folder())?)
+        Ok((replay_bundle(bundle.folder())?, bundle))
     });
-    let [Ok(left), Ok(right)] = &reductions else {
+    // Texts are read from the bundles again.
+    let [Ok((left, _left_bundle)), Ok((right, _right_bundle))] = &reductions else {
         for error in reductions
             .iter()
             .filter_map(|reduction| reduction.as_ref().err())

@@ -12,6 +12,7 @@ pub mod format;
 pub mod ids;
 mod json;
 pub mod model;
+mod payload_files;
 mod priority;
 mod recording;
 mod reduce;

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use codex_rollout_trace::ids::ItemId;
 use codex_rollout_trace::model::{
-    ConversationItem, InferenceCall, ItemKind, Part, Role, RolloutTrace, Thread, Turn,
+    ConversationItem, InferenceCall, ItemKind, Role, RolloutTrace, Thread, Turn,
 };
 
 /// A longer result of a tool is cut.
@@ -75,7 +75,7 @@ fn is_input(item: &ConversationItem) -> bool {
 }
 
 fn write_item(item: &ConversationItem, out: &mut dyn Write) -> io::Result<()> {
-    let text = text_of(item);
+    let text = item.body.shown();
     if text.trim().is_empty() {
         return Ok(());
     }
@@ -155,17 +155,6 @@ fn command_of(arguments: &str) -> Option<String> {
 
 fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(LONGEST_RESULT)]
-}
-
-fn text_of(item: &ConversationItem) -> String {
-    let parts = item.body.parts.iter().filter_map(|part| match part {
-        Part::Text { text } | Part::Summary { text } => Some(text.as_str()),
-        Part::Json { summary, .. } => Some(summary),
-        Part::Code { source, .. } => Some(source),
-        Part::PayloadRef { label, .. } => Some(label),
-        Part::Encoded { .. } => None,
-    });
-    parts.collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

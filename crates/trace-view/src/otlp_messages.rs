@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use codex_rollout_trace::ids::{CallId, ItemId};
 use codex_rollout_trace::model::{
-    Body, ConversationItem, InferenceCall, ItemKind, Part, Role, RolloutTrace, ToolCall,
+    ConversationItem, InferenceCall, ItemKind, Role, RolloutTrace, ToolCall,
 };
 use serde_json::{Value, json};
 
@@ -56,7 +56,7 @@ impl<'t> MessageWriter<'t> {
             let items = items
                 .iter()
                 .filter_map(|id| self.trace.conversation_items.get(id));
-            let texts: Vec<String> = items.map(|item| text_of(&item.body)).collect();
+            let texts: Vec<String> = items.map(|item| item.body.shown()).collect();
             (!texts.is_empty()).then(|| texts.join("\n"))
         };
         (
@@ -71,7 +71,7 @@ impl<'t> MessageWriter<'t> {
         let mut items = items.filter_map(|id| self.trace.conversation_items.get(id));
         let message =
             items.find(|item| item.role == Role::User && item.kind == ItemKind::Message)?;
-        let text = text_of(&message.body);
+        let text = message.body.shown();
         let line = text.lines().next()?.trim();
         Some(line.chars().take(TASK_LENGTH).collect())
     }
@@ -84,7 +84,7 @@ impl<'t> MessageWriter<'t> {
     }
 
     fn message(&self, item: &ConversationItem) -> Value {
-        let text = text_of(&item.body);
+        let text = item.body.shown();
         let call = item.call_id.as_ref();
         let part = match item.kind {
             ItemKind::FunctionCall | ItemKind::CustomToolCall => {
@@ -113,16 +113,4 @@ impl<'t> MessageWriter<'t> {
         };
         json!({ "role": role, "parts": [part] })
     }
-}
-
-/// What a body says. Encrypted contents are left out.
-fn text_of(body: &Body) -> String {
-    let texts = body.parts.iter().filter_map(|part| match part {
-        Part::Text { text } | Part::Summary { text } => Some(text.as_str()),
-        Part::Json { summary, .. } => Some(summary),
-        Part::Code { source, .. } => Some(source),
-        Part::PayloadRef { label, .. } => Some(label),
-        Part::Encoded { .. } => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
 }

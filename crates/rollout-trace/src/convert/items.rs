@@ -1,9 +1,7 @@
 //! The items of payloads, changed in place.
 
-use std::borrow::Cow;
-
 use crate::format::PayloadKind;
-use crate::json::{Json, Object, Scanner, compact};
+use crate::json::{Json, JsonString, Object, Scanner, compact};
 
 /// The lists of items in a payload of a kind.
 pub(super) fn lists(kind: PayloadKind) -> &'static [&'static str] {
@@ -37,5 +35,5 @@ pub(super) fn items<'p, 'a>(
 
 /// A text as a value.
 pub(super) fn text<'a>(text: impl Into<String>) -> Json<'a> {
-    Json::String(Cow::Owned(text.into()))
+    Json::String(JsonString::from(text.into()))
 }

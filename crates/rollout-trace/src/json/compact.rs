@@ -1,7 +1,6 @@
 //! The one compact text of a value: no white space, few escapes, numbers as they were written.
 
-use std::fmt::Write;
-
+use super::escapes::escaped;
 use super::value::Json;
 
 /// The compact text of a value.
@@ -17,7 +16,7 @@ fn push_value(out: &mut String, value: &Json<'_>) {
         Json::Bool(true) => out.push_str("true"),
         Json::Bool(false) => out.push_str("false"),
         Json::Number(digits) => push_number(out, digits),
-        Json::String(text) => push_string(out, text),
+        Json::String(text) => push_string(out, &text.escaped()),
         Json::Array(elements) => {
             out.push('[');
             for (at, element) in elements.iter().enumerate() {
@@ -34,7 +33,7 @@ fn push_value(out: &mut String, value: &Json<'_>) {
                 if at > 0 {
                     out.push(',');
                 }
-                push_string(out, key);
+                push_string(out, &escaped(key));
                 out.push(':');
                 push_value(out, member);
             }
@@ -62,31 +61,9 @@ fn push_number(out: &mut String, digits: &str) {
     out.push_str(exponent);
 }
 
-/// A string with its quotes; only quote, backslash and control characters are escaped.
-fn push_string(out: &mut String, text: &str) {
+/// A string with its quotes.
+fn push_string(out: &mut String, escaped: &str) {
     out.push('"');
-    let mut from = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        let short = match byte {
-            b'"' => "\\\"",
-            b'\\' => "\\\\",
-            b'\n' => "\\n",
-            b'\r' => "\\r",
-            b'\t' => "\\t",
-            0x08 => "\\b",
-            0x0c => "\\f",
-            0x00..0x20 => "",
-            _ => continue,
-        };
-        out.push_str(&text[from..at]);
-        if short.is_empty() {
-            // Writing to a string cannot fail.
-            let _ = write!(out, "\\u{byte:04x}");
-        } else {
-            out.push_str(short);
-        }
-        from = at + 1;
-    }
-    out.push_str(&text[from..]);
+    out.push_str(escaped);
     out.push('"');
 }

@@ -4,7 +4,10 @@ use std::borrow::Cow;
 
 use thiserror::Error;
 
+use super::escapes::{Escapes, decode, hex, plain_run};
+use super::string::JsonString;
 use super::value::{Json, Object};
+use crate::payload_files::PayloadBytes;
 
 /// Containers may be nested this deep; one more is an error, as in serde_json.
 const MAX_DEPTH: u8 = 127;
@@ -22,6 +25,8 @@ pub(crate) struct Scanner<'a> {
     bytes: &'a [u8],
     pos: usize,
     depth: u8,
+    /// What the text is the content of.
+    payload: Option<&'a PayloadBytes<'a>>,
 }
 
 type Scan<T> = Result<T, SyntaxError>;
@@ -32,12 +37,31 @@ impl<'a> Scanner<'a> {
             bytes,
             pos: 0,
             depth: 0,
+            payload: None,
+        }
+    }
+
+    /// At a position of a payload, where a value begins.
+    pub(crate) fn in_payload(payload: &'a PayloadBytes<'a>, pos: usize) -> Self {
+        Self {
+            bytes: payload.bytes,
+            pos,
+            depth: 0,
+            payload: Some(payload),
         }
     }
 
     /// The whole text as one value.
     pub(crate) fn parse(bytes: &'a [u8]) -> Scan<Json<'a>> {
         let mut scanner = Self::new(bytes);
+        let value = scanner.value()?;
+        scanner.end()?;
+        Ok(value)
+    }
+
+    /// A whole payload as one value.
+    pub(crate) fn parse_payload(payload: &'a PayloadBytes<'a>) -> Scan<Json<'a>> {
+        let mut scanner = Self::in_payload(payload, 0);
         let value = scanner.value()?;
         scanner.end()?;
         Ok(value)
@@ -85,7 +109,7 @@ impl<'a> Scanner<'a> {
             if self.peek() != Some(b'"') {
                 return Err(self.error("expected a key").into());
             }
-            let key = self.string()?;
+            let key = self.key()?;
             if self.peek() != Some(b':') {
                 return Err(self.error("expected a colon").into());
             }
@@ -150,7 +174,11 @@ impl<'a> Scanner<'a> {
                 })?;
                 Ok(Json::Array(elements))
             }
-            Some(b'"') => Ok(Json::String(self.string()?)),
+            Some(b'"') => {
+                let (text, escapes) = self.raw_string()?;
+                let string = JsonString::scanned(text, escapes, self.payload);
+                Ok(Json::String(string))
+            }
             Some(b'-' | b'0'..=b'9') => Ok(Json::Number(self.number()?)),
             Some(b't') => self.word("true", Json::Bool(true)),
             Some(b'f') => self.word("false", Json::Bool(false)),
@@ -231,27 +259,30 @@ impl<'a> Scanner<'a> {
     }
 
     /// One string, decoded; borrowed when it holds no escape.
-    fn string(&mut self) -> Scan<Cow<'a, str>> {
-        let (text, escaped) = self.raw_string()?;
-        if escaped {
-            Ok(Cow::Owned(decode(text)))
-        } else {
-            Ok(Cow::Borrowed(text))
-        }
+    fn key(&mut self) -> Scan<Cow<'a, str>> {
+        let (text, escapes) = self.raw_string()?;
+        Ok(match escapes {
+            Escapes::None => Cow::Borrowed(text),
+            _ => Cow::Owned(decode(text)),
+        })
     }
 
-    /// One string between its quotes, checked but not decoded, and whether it holds an escape.
-    fn raw_string(&mut self) -> Scan<(&'a str, bool)> {
+    /// One string between its quotes, checked but not decoded, and its escapes.
+    fn raw_string(&mut self) -> Scan<(&'a str, Escapes)> {
         self.pos += 1;
         let start = self.pos;
-        let mut escaped = false;
+        let mut escapes = Escapes::None;
         loop {
             self.pos = plain_run(self.bytes, self.pos);
             match self.bytes.get(self.pos) {
                 Some(b'"') => break,
                 Some(b'\\') => {
-                    escaped = true;
-                    self.escape()?;
+                    let is_canonical = self.escape()? && escapes != Escapes::Other;
+                    escapes = if is_canonical {
+                        Escapes::Canonical
+                    } else {
+                        Escapes::Other
+                    };
                 }
                 Some(_) => return self.fail("a control character inside a string"),
                 None => return self.fail("the text ends inside a string"),
@@ -261,24 +292,33 @@ impl<'a> Scanner<'a> {
         self.pos += 1;
         let text =
             std::str::from_utf8(bytes).map_err(|_| self.error("a string that is not UTF-8"))?;
-        Ok((text, escaped))
+        Ok((text, escapes))
     }
 
-    fn escape(&mut self) -> Scan<()> {
+    /// Passes over an escape; whether a compact text has it too.
+    fn escape(&mut self) -> Scan<bool> {
         match self.bytes.get(self.pos + 1) {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
+            Some(b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't') => {
                 self.pos += 2;
-                Ok(())
+                Ok(true)
+            }
+            Some(b'/') => {
+                self.pos += 2;
+                Ok(false)
             }
             Some(b'u') => {
+                let digits = self.pos + 2;
                 let unit = self.unicode_escape()?;
                 match unit {
                     0xDC00..=0xDFFF => self.fail("a lone surrogate"),
                     0xD800..=0xDBFF => match self.unicode_escape()? {
-                        0xDC00..=0xDFFF => Ok(()),
+                        0xDC00..=0xDFFF => Ok(false),
                         _ => self.fail("a lone surrogate"),
                     },
-                    _ => Ok(()),
+                    0x08..=0x0a | 0x0c | 0x0d | 0x20.. => Ok(false),
+                    _ => Ok(!self.bytes[digits..self.pos]
+                        .iter()
+                        .any(u8::is_ascii_uppercase)),
                 }
             }
             _ => self.fail("an unknown escape"),
@@ -302,80 +342,6 @@ impl<'a> Scanner<'a> {
 
     fn fail<T>(&self, what: &'static str) -> Scan<T> {
         Err(self.error(what))
-    }
-}
-
-/// The end of the bytes from `pos` that are neither quote, backslash nor control character.
-///
-/// Looks at eight bytes at a time: strings are most of a payload.
-fn plain_run(bytes: &[u8], mut pos: usize) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    let has_zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
-    while let Some(chunk) = bytes.get(pos..).and_then(<[u8]>::first_chunk::<8>) {
-        let word = u64::from_le_bytes(*chunk);
-        let quote = has_zero(word ^ (ONES * u64::from(b'"')));
-        let backslash = has_zero(word ^ (ONES * u64::from(b'\\')));
-        let control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
-        let special = quote | backslash | control;
-        if special != 0 {
-            // Borrows only run upwards, so the lowest marked byte is a true one.
-            return pos + (special.trailing_zeros() / 8) as usize;
-        }
-        pos += 8;
-    }
-    while let Some(&byte) = bytes.get(pos) {
-        if byte == b'"' || byte == b'\\' || byte < 0x20 {
-            break;
-        }
-        pos += 1;
-    }
-    pos
-}
-
-fn hex(digits: &[u8]) -> Option<u16> {
-    digits.iter().try_fold(0_u16, |value, &digit| {
-        let nibble = char::from(digit).to_digit(16)?;
-        Some(value << 4 | nibble as u16)
-    })
-}
-
-/// Decodes a string body whose escapes were checked by `raw_string`.
-fn decode(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
-        out.push_str(&rest[..at]);
-        let escape = rest.as_bytes()[at + 1];
-        let mut used = 2;
-        match escape {
-            b'b' => out.push('\u{8}'),
-            b'f' => out.push('\u{c}'),
-            b'n' => out.push('\n'),
-            b'r' => out.push('\r'),
-            b't' => out.push('\t'),
-            b'u' => {
-                used = decode_unicode(&rest.as_bytes()[at..], &mut out);
-            }
-            other => out.push(char::from(other)),
-        }
-        rest = &rest[at + used..];
-    }
-    out.push_str(rest);
-    out
-}
-
-/// Decodes `\uXXXX` or a surrogate pair; returns the bytes used.
-fn decode_unicode(bytes: &[u8], out: &mut String) -> usize {
-    let unit = |at: usize| bytes.get(at + 2..at + 6).and_then(hex).unwrap_or_default();
-    let first = unit(0);
-    if (0xD800..0xDC00).contains(&first) {
-        let pair = [first, unit(6)];
-        out.extend(char::decode_utf16(pair).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)));
-        12
-    } else {
-        out.push(char::from_u32(u32::from(first)).unwrap_or(char::REPLACEMENT_CHARACTER));
-        6
     }
 }
 

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::string::JsonString;
+
 /// Below this many members, duplicates are found by comparing keys pairwise.
 const FEW: usize = 16;
 
@@ -12,13 +14,20 @@ pub(crate) enum Json<'a> {
     Null,
     Bool(bool),
     Number(&'a str),
-    String(Cow<'a, str>),
+    String(JsonString<'a>),
     Array(Vec<Json<'a>>),
     Object(Object<'a>),
 }
 
 impl<'a> Json<'a> {
     pub(crate) fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn as_string(&self) -> Option<&JsonString<'a>> {
         match self {
             Self::String(text) => Some(text),
             _ => None,
@@ -80,6 +89,11 @@ impl<'a> Json<'a> {
     }
 
     /// A member that is a string.
+    pub(crate) fn get_string(&self, key: &str) -> Option<&JsonString<'a>> {
+        self.get(key)?.as_string()
+    }
+
+    /// The content of a member that is a string.
     pub(crate) fn get_str(&self, key: &str) -> Option<&str> {
         self.get(key)?.as_str()
     }

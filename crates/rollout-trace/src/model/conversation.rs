@@ -1,7 +1,10 @@
 //! What the model saw.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
+use super::text::Text;
 use crate::ids::{
     CallId, CodeCellId, CompactionId, InferenceId, ItemId, PayloadId, ResponseItemId, ThreadId,
     ToolCallId, TurnId,
@@ -97,19 +100,32 @@ pub struct Body {
     pub parts: Vec<Part>,
 }
 
+impl Body {
+    /// What it says to people, without what is encrypted.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        let parts = self.parts.iter();
+        let texts = parts.filter_map(|part| match part {
+            Part::Encoded { .. } => None,
+            part => Some(part.shown()),
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+}
+
 /// A piece of a body. What is not text is kept short, with a way back to the evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Part {
     Text {
-        text: String,
+        text: Text,
     },
     Summary {
-        text: String,
+        text: Text,
     },
     Encoded {
         label: String,
-        value: String,
+        value: Text,
     },
     Json {
         summary: String,
@@ -117,7 +133,7 @@ pub enum Part {
     },
     Code {
         language: String,
-        source: String,
+        source: Text,
     },
     PayloadRef {
         label: String,
@@ -126,6 +142,32 @@ pub enum Part {
         #[serde(skip_serializing_if = "Option::is_none")]
         content_sha256: Option<String>,
     },
+}
+
+impl Part {
+    /// Its text, or the short form of what is not text.
+    #[must_use]
+    pub fn shown(&self) -> Cow<'_, str> {
+        match self {
+            Self::Text { text } | Self::Summary { text } => text.shown(),
+            Self::Encoded { value, .. } => value.shown(),
+            Self::Json { summary, .. } => Cow::Borrowed(summary),
+            Self::Code { source, .. } => source.shown(),
+            Self::PayloadRef { label, .. } => Cow::Borrowed(label),
+        }
+    }
+
+    /// The number of bytes of what is shown.
+    #[must_use]
+    pub fn shown_length(&self) -> usize {
+        match self {
+            Self::Text { text } | Self::Summary { text } => text.len(),
+            Self::Encoded { value, .. } => value.len(),
+            Self::Json { summary, .. } => summary.len(),
+            Self::Code { source, .. } => source.len(),
+            Self::PayloadRef { label, .. } => label.len(),
+        }
+    }
 }
 
 /// What brought an item about.

@@ -2,12 +2,14 @@
 //!
 //! Fields are declared in the order in which they are written, and every map is ordered by the text of its key, so
 //! that equal graphs make equal files. A field is null or empty when it has no value; `agent_message` is left
-//! out then, and what only schema 2 has. These are data: nothing here knows how a graph is made.
+//! out then, and what only schema 2 has. These are data: nothing here knows how a graph is made. Long texts are not held
+//! ([`Text`]).
 
 mod conversation;
 mod interaction;
 mod objects;
 mod runtime;
+mod text;
 
 use serde::Serialize;
 
@@ -21,6 +23,10 @@ pub use runtime::{
     ObservationSource, OperationKind, TerminalOperation, TerminalRequest, TerminalResult,
     TerminalSession, ToolCall, ToolRequester, Usage,
 };
+
+pub use text::Text;
+
+pub(crate) use text::text_key;
 
 use crate::format::{ExecutionStatus, Manifest, PayloadRef, RolloutStatus, Schema};
 use crate::ids::{

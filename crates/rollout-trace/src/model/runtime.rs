@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::ExecutionWindow;
+use super::text::Text;
 use crate::format::{CellStatus, Summary, ToolKind};
 use crate::ids::{
     CallId, CodeCellId, CompactionId, CompactionRequestId, InferenceId, ItemId, McpCallId,
@@ -158,9 +159,9 @@ pub enum TerminalRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TerminalResult {
     pub exit_code: Option<i32>,
-    pub stdout: String,
-    pub stderr: String,
-    pub formatted_output: Option<String>,
+    pub stdout: Text,
+    pub stderr: Text,
+    pub formatted_output: Option<Text>,
     pub original_token_count: Option<u64>,
     pub chunk_id: Option<String>,
 }

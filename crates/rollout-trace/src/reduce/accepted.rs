@@ -5,12 +5,12 @@
 
 use crate::format::PayloadRef;
 use crate::ids::{ItemId, ResponseItemId};
-use crate::model::ConversationItem;
 
 use super::fault::Fault;
 use super::identity::KeyWriter;
 use super::normalise::{Normalised, Normaliser};
-use super::reducer::{LineContext, Reducer};
+use super::position::LineContext;
+use super::reducer::Reducer;
 
 impl Reducer {
     /// An item became history.
@@ -74,11 +74,4 @@ impl Reducer {
         self.conversation
             .set_content(thread, id, KeyWriter::item(&content), message_key);
     }
-}
-
-/// An item that is not in the conversation yet.
-pub(super) struct Unplaced {
-    pub(super) key: super::identity::ItemKey,
-    pub(super) message_key: Option<super::conversation::MessageKey>,
-    pub(super) item: ConversationItem,
 }

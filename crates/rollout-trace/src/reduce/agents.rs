@@ -5,7 +5,7 @@ use uuid::Uuid;
 use crate::format::{Event, PayloadRef, Schema, ToolKind};
 use crate::ids::{PayloadId, ThreadId, ToolCallId};
 use crate::json::{Json, Scanner};
-use crate::model::{Anchor, EdgeKind, InteractionEdge, ItemKind, Part, Role};
+use crate::model::{Anchor, EdgeKind, InteractionEdge, ItemKind, Part, Role, Text, text_key};
 
 use super::conversation::MessageKey;
 use super::edges::{Fallback, MessageEdge};
@@ -14,7 +14,7 @@ use super::identity::KeyWriter;
 use super::normalise::Normalised;
 use super::reducer::Reducer;
 use super::threads::spawn_edge_id;
-use super::tools::{function_arguments, push_new};
+use super::tool_records::{function_arguments, push_new};
 
 /// The phase of an interaction that a runtime payload reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -181,7 +181,7 @@ impl Reducer {
                 tool_call_id: tool.clone(),
             },
             receiver,
-            message_key: message_key(author, message),
+            message_key: message_key(author, text_key(message)),
             fallback: Fallback::None,
             started: call.execution.started_at_unix_ms,
             ended: None,
@@ -270,7 +270,7 @@ impl Reducer {
         let Some(author) = self.trace.threads.get(&child) else {
             return Err(Fault::UnknownAgent(child));
         };
-        let message_key = message_key(&author.agent_path, &message);
+        let message_key = message_key(&author.agent_path, text_key(&message));
         let child_number = self.thread_number(&child);
         let source = match self.conversation.last_message(child_number, &turn) {
             Some(item_id) => Anchor::ConversationItem { item_id },
@@ -296,13 +296,13 @@ impl Reducer {
     pub(super) fn message_key(&self, item: &Normalised, thread: &ThreadId) -> Option<MessageKey> {
         let own_path = &self.trace.threads.get(thread)?.agent_path;
         let message = AddressedMessage::of(item, self.schema)?;
-        (message.recipient == *own_path).then(|| message_key(&message.author, &message.content))
+        (message.recipient == *own_path).then(|| message_key(&message.author, message.content))
     }
 }
 
-fn message_key(author: &str, content: &str) -> MessageKey {
+fn message_key(author: &str, content: u128) -> MessageKey {
     let mut key = KeyWriter::default();
-    key.text(author).text(content);
+    key.text(author).content(content);
     MessageKey(key.finish())
 }
 
@@ -310,7 +310,8 @@ fn message_key(author: &str, content: &str) -> MessageKey {
 struct AddressedMessage {
     author: String,
     recipient: String,
-    content: String,
+    /// Its key.
+    content: u128,
 }
 
 impl AddressedMessage {
@@ -334,7 +335,7 @@ impl AddressedMessage {
             ) => Some(Self {
                 author: message.author.clone(),
                 recipient: message.recipient.clone(),
-                content: content.clone(),
+                content: content.key(),
             }),
             (None, Part::Text { text }) => Self::of_envelope(text),
             _ => None,
@@ -342,10 +343,11 @@ impl AddressedMessage {
     }
 
     /// Older bundles: the message is a JSON text inside an assistant message.
-    fn of_envelope(text: &str) -> Option<Self> {
-        if !text.trim_ascii_start().starts_with('{') {
+    fn of_envelope(text: &Text) -> Option<Self> {
+        if !text.opens_object() {
             return None;
         }
+        let text = text.read().ok()?;
         let value = Scanner::parse(text.as_bytes()).ok()?;
         let path = |key| value.get_str(key).filter(|path| is_agent_path(path));
         let others = match value.get("other_recipients") {
@@ -365,7 +367,7 @@ impl AddressedMessage {
         Some(Self {
             author: path("author")?.into(),
             recipient: path("recipient")?.into(),
-            content: encrypted.unwrap_or(content).into(),
+            content: text_key(encrypted.unwrap_or(content)),
         })
     }
 }

@@ -2,83 +2,19 @@
 //!
 //! A cell may start before the model's call was seen. Its start and whatever follows wait until the item is placed.
 
-use std::collections::{BTreeSet, HashMap};
-
 use crate::format::{CellStatus, Event, ExecutionStatus, PayloadRef, Schema};
-use crate::ids::{
-    CallId, CodeCellId, ItemId, PayloadId, RuntimeCellId, ThreadId, ToolCallId, TurnId,
-};
+use crate::ids::{CodeCellId, ItemId, RuntimeCellId, ThreadId, ToolCallId};
 use crate::model::{CellAnswers, CodeCell, ItemKind, Producer};
 
+use super::cell_queue::{CellChange, CellStart, CellUpdate, QueuedStart, cell_id};
 use super::conversation::{CallNumber, ItemLink, ThreadNumber};
 use super::fault::Fault;
-use super::reducer::{EventTime, LineContext, Reducer};
+use super::position::{EventTime, LineContext};
+use super::reducer::Reducer;
 
 /// How a turn that failed, or was broken off, ends its cells.
 pub(super) const FAILED: CellStatus = CellStatus::Failed;
 pub(super) const TERMINATED: CellStatus = CellStatus::Terminated;
-
-#[derive(Default)]
-pub(super) struct Cells {
-    bound: HashMap<(ThreadId, RuntimeCellId), CodeCellId>,
-    queued: HashMap<CodeCellId, QueuedStart>,
-    /// Queued cells whose source has come.
-    ready: BTreeSet<CodeCellId>,
-    /// Tool calls by the cell that asked for them, also before the cell is there.
-    nested: HashMap<CodeCellId, Vec<ToolCallId>>,
-}
-
-struct QueuedStart {
-    start: CellStart,
-    thread: ThreadNumber,
-    updates: Vec<CellUpdate>,
-}
-
-struct CellStart {
-    id: CodeCellId,
-    runtime: RuntimeCellId,
-    call: CallId,
-    thread: ThreadId,
-    turn: Option<TurnId>,
-    source_js: String,
-    moment: EventTime,
-}
-
-struct CellUpdate {
-    moment: EventTime,
-    change: CellChange,
-}
-
-enum CellChange {
-    Responded(RuntimeCellId, CellStatus, Option<PayloadId>),
-    Ended(CellStatus, Option<PayloadId>),
-}
-
-impl Cells {
-    /// Drops what runtime handles mean in a thread.
-    pub(super) fn forget(&mut self, thread: &ThreadId) {
-        self.bound.retain(|(owner, _), _| owner != thread);
-    }
-
-    /// A call item came that may be the source of a queued cell.
-    pub(super) fn source_seen(&mut self, thread: ThreadNumber, call: &CallId) {
-        if self.queued.is_empty() {
-            return;
-        }
-        let id = cell_id(call);
-        if self
-            .queued
-            .get(&id)
-            .is_some_and(|queued| queued.thread == thread)
-        {
-            self.ready.insert(id);
-        }
-    }
-}
-
-fn cell_id(call: &CallId) -> CodeCellId {
-    format!("code_cell:{call}").into()
-}
 
 impl Reducer {
     pub(super) fn apply_cell(&mut self, context: LineContext, event: Event) -> Result<(), Fault> {

@@ -3,13 +3,15 @@
 use crate::format::{Event, ExecutionStatus, PayloadRef};
 use crate::ids::{CompactionId, CompactionRequestId, ItemId, PayloadId};
 use crate::model::{Body, Channel, Compaction, CompactionRequest, ItemKind, Producer, Role};
+use crate::payload_files::PayloadBytes;
 
-use super::conversation::Matching;
 use super::fault::Fault;
 use super::items::{CheckpointBody, ListReader};
+use super::matching::Matching;
 use super::normalise::Normalised;
 use super::placement::Placement;
-use super::reducer::{LineContext, Reducer};
+use super::position::LineContext;
+use super::reducer::Reducer;
 
 impl Reducer {
     pub(super) fn apply_compaction(
@@ -135,8 +137,8 @@ impl Reducer {
             payload: checkpoint.raw_payload_id.clone(),
             producer: None,
         };
-        let installed = self.with_payload(&checkpoint, |reducer, bytes| {
-            reducer.install(&compaction, &checkpoint, bytes, placement)
+        let installed = self.with_payload(&checkpoint, |reducer, content| {
+            reducer.install(&compaction, &checkpoint, content, placement)
         });
         self.tolerated(installed)?;
         Ok(())
@@ -146,18 +148,18 @@ impl Reducer {
         &mut self,
         compaction: &CompactionId,
         checkpoint: &PayloadRef,
-        bytes: &[u8],
+        content: &PayloadBytes<'_>,
         placement: Placement,
     ) -> Result<(), Fault> {
         let thread = placement.thread;
         let snapshot = self.conversation.view(thread).snapshot.clone();
         let reader = ListReader {
             conversation: &self.conversation,
-            payload: &checkpoint.raw_payload_id,
+            id: &checkpoint.raw_payload_id,
             schema: self.schema,
         };
         let CheckpointBody { input, replacement } = reader
-            .checkpoint(bytes, &snapshot)
+            .checkpoint(content, &snapshot)
             .map_err(|error| Fault::unreadable(checkpoint, error))?;
         let no_history = |key| Fault::NoHistory {
             payload: checkpoint.raw_payload_id.clone(),
@@ -169,6 +171,7 @@ impl Reducer {
             .ok_or_else(|| no_history("replacement_history"))?;
 
         let input_item_ids = self.place(input, Matching::Detached(&snapshot), &placement)?;
+        let input_item_ids = input_item_ids.items;
         let placement = Placement {
             producer: Some(Producer::Compaction {
                 compaction_id: compaction.clone(),
@@ -177,6 +180,7 @@ impl Reducer {
         };
         let marker_item_id = self.create_marker(&placement);
         let replacement_item_ids = self.place(replacement, Matching::Detached(&[]), &placement)?;
+        let replacement_item_ids = replacement_item_ids.items;
         self.conversation.list(thread, &input_item_ids);
         self.conversation.list(thread, &[marker_item_id]);
         self.conversation.list(thread, &replacement_item_ids);

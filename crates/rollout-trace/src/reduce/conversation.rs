@@ -14,7 +14,8 @@ use crate::model::{ConversationItem, ItemKind, Part, Producer, Role, RolloutTrac
 
 use super::identity::{ItemKey, RawForm, same_but_for_payload};
 use super::normalise::Normalised;
-use super::reducer::EventTime;
+use super::position::EventTime;
+use super::sent::SentItems;
 
 /// A call id that is used over and over is compared with this many of its items.
 const MAX_COMPARED: usize = 64;
@@ -37,6 +38,7 @@ struct ItemRecord {
     raw: Option<RawForm>,
     thread: ThreadNumber,
     call: Option<CallNumber>,
+    message: Option<MessageKey>,
     /// The last list in which the item was used.
     used_in: u64,
     listed: bool,
@@ -68,6 +70,8 @@ pub(super) struct CallEntry {
 pub(super) struct ThreadView {
     /// What the model saw last: the request and what came back.
     pub(super) snapshot: Vec<ItemId>,
+    /// The beginning of the last whole request.
+    pub(super) sent: Option<SentItems>,
     /// What it will see next, after a compaction.
     pub(super) replacement: Option<Vec<ItemId>>,
     /// Every item once, in the order of appearance.
@@ -94,14 +98,13 @@ pub(super) enum CallCheck {
 }
 
 pub(super) struct Conversation {
-    schema: Schema,
+    pub(super) schema: Schema,
     items: Vec<ConversationItem>,
     records: Vec<ItemRecord>,
     calls: Vec<CallEntry>,
     call_numbers: HashMap<CallId, CallNumber>,
     views: Vec<ThreadView>,
     thread_numbers: HashMap<ThreadId, ThreadNumber>,
-    message_keys: HashMap<ItemId, MessageKey>,
     lists: u64,
     /// None if nobody wants to know.
     changed: Option<ChangedConversation>,
@@ -125,7 +128,6 @@ impl Conversation {
             call_numbers: HashMap::new(),
             views: Vec::new(),
             thread_numbers: HashMap::new(),
-            message_keys: HashMap::new(),
             lists: 0,
             changed: None,
         }
@@ -247,12 +249,11 @@ impl Conversation {
         key: ItemKey,
         message_key: Option<MessageKey>,
     ) {
-        self.note_mut(id).key = key;
-        match message_key {
-            Some(message_key) if self.message_keys.insert(id, message_key) == Some(message_key) => {
-            }
-            Some(message_key) => self.post(thread, id, message_key),
-            None => drop(self.message_keys.remove(&id)),
+        let record = self.note_mut(id);
+        record.key = key;
+        let before = std::mem::replace(&mut record.message, message_key);
+        if let Some(message_key) = message_key.filter(|_| before != message_key) {
+            self.post(thread, id, message_key);
         }
     }
 
@@ -332,7 +333,9 @@ impl Conversation {
     }
 
     /// Remembers the bytes of an item, unless it is tied to the payload that holds them.
-    pub(super) fn remember_form(&mut self, id: ItemId, form: Option<RawForm>) {
+    ///
+    /// Returns whether it will be recognised by them.
+    pub(super) fn remember_form(&mut self, id: ItemId, form: Option<RawForm>) -> bool {
         let is_tied = |part: &Part| {
             matches!(
                 part,
@@ -342,13 +345,15 @@ impl Conversation {
                 }
             )
         };
-        if !self.item(id).body.parts.iter().any(is_tied) {
-            self.note_mut(id).raw = form;
+        if self.item(id).body.parts.iter().any(is_tied) {
+            return false;
         }
+        self.note_mut(id).raw = form;
+        form.is_some()
     }
 
     pub(super) fn message_key(&self, id: ItemId) -> Option<MessageKey> {
-        self.message_keys.get(&id).copied()
+        self.note(id).message
     }
 
     /// Sets a link and returns whether it is new.
@@ -453,9 +458,6 @@ impl Conversation {
             let kept = kept.or_insert(last);
             *kept = last.max(*kept);
         }
-        if let Some(message_key) = message_key {
-            self.message_keys.insert(id, message_key);
-        }
         let response_id = item.responses_item_id.clone();
         if let Some(changed) = &mut self.changed {
             changed.items.insert(id);
@@ -466,6 +468,7 @@ impl Conversation {
             raw: None,
             thread,
             call,
+            message: message_key,
             used_in: 0,
             listed: false,
             linked_tool: false,
@@ -515,7 +518,7 @@ impl Conversation {
     ) -> Option<ItemId> {
         loop {
             let item = *self.view(thread).messages.get(&key)?.front()?;
-            let is_under_key = self.message_keys.get(&item) == Some(&key);
+            let is_under_key = self.message_key(item) == Some(key);
             if is_under_key && !self.is_edge_target(item) {
                 return Some(item);
             }
@@ -533,12 +536,12 @@ impl Conversation {
     }
 
     /// Whether an item can be one with this id: ids that are there do not differ.
-    fn agrees(&self, item: ItemId, id: Option<&ResponseItemId>) -> bool {
+    pub(super) fn agrees(&self, item: ItemId, id: Option<&ResponseItemId>) -> bool {
         let known = self.item(item).responses_item_id.as_ref();
         known.zip(id).is_none_or(|(known, id)| known == id)
     }
 
-    fn is_used(&self, id: ItemId) -> bool {
+    pub(super) fn is_used(&self, id: ItemId) -> bool {
         self.note(id).used_in == self.lists
     }
 
@@ -586,149 +589,4 @@ impl Conversation {
 pub(super) struct ConversationGraph {
     pub(super) items: BTreeMap<ItemId, ConversationItem>,
     pub(super) listed: HashMap<ThreadId, Vec<ItemId>>,
-}
-
-/// How a list is matched with the items that are there.
-pub(super) enum Matching<'l> {
-    /// Matches a whole prompt with the one before: the same position first, then any.
-    Snapshot(&'l [ItemId]),
-    /// Nothing: every item is new.
-    Nothing,
-    /// What follows a known prefix.
-    Append { from: usize, snapshot: &'l [ItemId] },
-    /// Anywhere among these.
-    Detached(&'l [ItemId]),
-}
-
-/// An item inside a known prefix is not what the prefix has there.
-pub(super) struct PrefixMismatch;
-
-/// Matches the candidates of one list, in order.
-pub(super) struct Matcher<'l> {
-    matching: Matching<'l>,
-    position: usize,
-    in_step: bool,
-    index: Option<Index>,
-}
-
-impl<'l> Matcher<'l> {
-    pub(super) fn new(matching: Matching<'l>) -> Self {
-        Self {
-            matching,
-            position: 0,
-            in_step: true,
-            index: None,
-        }
-    }
-
-    /// Passes over a position without looking for its item.
-    pub(super) fn pass(&mut self) {
-        self.position += 1;
-        self.in_step = false;
-    }
-
-    /// Whether an item can be the repetition of an earlier one.
-    pub(super) fn reuses(&self) -> bool {
-        match self.matching {
-            Matching::Snapshot(_) => true,
-            Matching::Append { .. } | Matching::Nothing => false,
-            Matching::Detached(candidates) => !candidates.is_empty(),
-        }
-    }
-
-    /// The item that the next candidate is, if it is not a new one.
-    pub(super) fn next(
-        &mut self,
-        key: ItemKey,
-        id: Option<&ResponseItemId>,
-        conversation: &Conversation,
-    ) -> Result<Option<ItemId>, PrefixMismatch> {
-        let position = self.position;
-        self.position += 1;
-        // In schema 2 an item stands at one position of a list only.
-        let is_free =
-            |item: ItemId| conversation.schema == Schema::One || !conversation.is_used(item);
-        let same = |item: &ItemId| {
-            conversation.key(*item) == key && conversation.agrees(*item, id) && is_free(*item)
-        };
-        match self.matching {
-            Matching::Append { from, snapshot } => match snapshot.get(from + position) {
-                None => Ok(None),
-                Some(item) if same(item) => Ok(Some(*item)),
-                Some(_) => Err(PrefixMismatch),
-            },
-            Matching::Snapshot(snapshot) => {
-                if let Some(item) = snapshot.get(position).filter(|item| same(item)) {
-                    return Ok(Some(*item));
-                }
-                // Past the end of a prompt that was repeated whole, everything is new.
-                self.in_step &= position >= snapshot.len();
-                if self.in_step {
-                    return Ok(None);
-                }
-                Ok(self.search(snapshot, key, id, conversation))
-            }
-            Matching::Detached(candidates) => Ok(self.search(candidates, key, id, conversation)),
-            Matching::Nothing => Ok(None),
-        }
-    }
-
-    /// The first of `items` with this key that the list has not used.
-    fn search(
-        &mut self,
-        items: &[ItemId],
-        key: ItemKey,
-        id: Option<&ResponseItemId>,
-        conversation: &Conversation,
-    ) -> Option<ItemId> {
-        self.index
-            .get_or_insert_with(|| Index::of(items, conversation))
-            .first_unused(items, key, id, conversation)
-    }
-}
-
-/// Places of a list by key. Used places are passed once, so a whole list takes time in its length.
-struct Index {
-    heads: HashMap<ItemKey, usize>,
-    next: Vec<usize>,
-}
-
-impl Index {
-    fn of(items: &[ItemId], conversation: &Conversation) -> Self {
-        let mut index = Self {
-            heads: HashMap::with_capacity(items.len()),
-            next: vec![usize::MAX; items.len()],
-        };
-        for (place, &item) in items.iter().enumerate().rev() {
-            if let Some(later) = index.heads.insert(conversation.key(item), place) {
-                index.next[place] = later;
-            }
-        }
-        index
-    }
-
-    fn first_unused(
-        &mut self,
-        items: &[ItemId],
-        key: ItemKey,
-        id: Option<&ResponseItemId>,
-        conversation: &Conversation,
-    ) -> Option<ItemId> {
-        let head = self.heads.get_mut(&key)?;
-        while let Some(&item) = items.get(*head) {
-            if !conversation.is_used(item) {
-                break;
-            }
-            *head = self.next[*head];
-        }
-        // Beyond it are items that may be another candidate's, by their ids.
-        let mut place = *head;
-        while let Some(&item) = items.get(place) {
-            if !conversation.is_used(item) && conversation.agrees(item, id) {
-                return Some(item);
-            }
-            place = self.next[place];
-        }
-        None
-    }
 }

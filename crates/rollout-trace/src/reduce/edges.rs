@@ -5,13 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::ids::{EdgeId, ItemId, PayloadId, ThreadId, ToolCallId};
+use crate::ids::{EdgeId, PayloadId, ThreadId, ToolCallId};
 use crate::model::{Anchor, EdgeKind, InteractionEdge, RolloutTrace};
 
-use super::conversation::{ItemLink, MessageKey, ThreadNumber};
+use super::conversation::{MessageKey, ThreadNumber};
 use super::fault::Fault;
-use super::reducer::Reducer;
-use super::tools::push_new;
+use super::tool_records::push_new;
 
 /// An edge that carries a message.
 #[derive(Debug, Clone)]
@@ -52,7 +51,7 @@ impl MessageEdge {
             .then(|| self.clone().resolved(Anchor::Thread { thread_id }))
     }
 
-    fn resolved(self, target: Anchor) -> InteractionEdge {
+    pub(super) fn resolved(self, target: Anchor) -> InteractionEdge {
         let carried_item_ids = match &target {
             Anchor::ConversationItem { item_id } => vec![*item_id],
             _ => Vec::new(),
@@ -75,7 +74,7 @@ pub(super) struct Edges {
     edges: BTreeMap<EdgeId, InteractionEdge>,
     of_tool: HashMap<ToolCallId, BTreeSet<EdgeId>>,
     /// In the order in which they arose.
-    pending: BTreeMap<u64, PendingEdges>,
+    pub(super) pending: BTreeMap<u64, PendingEdges>,
     pending_of_id: HashMap<EdgeId, u64>,
     pending_of_message: HashMap<(ThreadNumber, MessageKey), BTreeSet<u64>>,
     pending_of_tool: HashMap<ToolCallId, BTreeSet<u64>>,
@@ -84,8 +83,8 @@ pub(super) struct Edges {
     changed: Option<BTreeSet<EdgeId>>,
 }
 
-struct PendingEdges {
-    edge: MessageEdge,
+pub(super) struct PendingEdges {
+    pub(super) edge: MessageEdge,
     receiver: ThreadNumber,
 }
 
@@ -173,7 +172,7 @@ impl Edges {
         Ok(())
     }
 
-    fn wait(&mut self, edge: MessageEdge, receiver: ThreadNumber) -> Result<(), Fault> {
+    pub(super) fn wait(&mut self, edge: MessageEdge, receiver: ThreadNumber) -> Result<(), Fault> {
         self.note(&edge.id);
         if let Some(order) = self.pending_of_id.get(&edge.id)
             && let Some(pending) = self.pending.get_mut(order)
@@ -203,7 +202,7 @@ impl Edges {
     }
 
     /// Takes the edge that has waited longest for this message.
-    fn take_waiting(
+    pub(super) fn take_waiting(
         &mut self,
         receiver: ThreadNumber,
         message_key: MessageKey,
@@ -228,52 +227,5 @@ impl Edges {
             waiting.remove(&order);
         }
         Some(edge)
-    }
-}
-
-impl Reducer {
-    /// An edge with a message: to the item that holds it, or kept until that is seen.
-    pub(super) fn message_edge(&mut self, edge: MessageEdge) -> Result<(), Fault> {
-        let receiver = self.thread_number(&edge.receiver);
-        match self
-            .conversation
-            .waiting_message(receiver, edge.message_key)
-        {
-            Some(item) => self.resolve(edge, item),
-            None => self.edges.wait(edge, receiver),
-        }
-    }
-
-    /// Completes the edge that waits for this message.
-    pub(super) fn deliver(&mut self, item: ItemId, message_key: MessageKey) -> Result<(), Fault> {
-        let thread = self.conversation.thread_of(item);
-        match self.edges.take_waiting(thread, message_key) {
-            Some(edge) => {
-                let resolved = self.resolve(edge, item);
-                self.tolerated(resolved).map(|_| ())
-            }
-            None => Ok(()),
-        }
-    }
-
-    fn resolve(&mut self, edge: MessageEdge, item: ItemId) -> Result<(), Fault> {
-        let target = Anchor::ConversationItem { item_id: item };
-        self.edges.upsert(edge.resolved(target))?;
-        self.conversation.set_link(item, ItemLink::Edge);
-        Ok(())
-    }
-
-    /// Spawns whose task was never seen lead to the child itself.
-    pub(super) fn settle_spawn_edges(&mut self) -> Result<(), Fault> {
-        for (_, PendingEdges { edge, .. }) in std::mem::take(&mut self.edges.pending) {
-            let thread_id = edge.receiver.clone();
-            if edge.fallback == Fallback::Thread && self.trace.threads.contains_key(&thread_id) {
-                let settled = self
-                    .edges
-                    .upsert(edge.resolved(Anchor::Thread { thread_id }));
-                self.tolerated(settled)?;
-            }
-        }
-        Ok(())
     }
 }

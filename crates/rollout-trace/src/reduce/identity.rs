@@ -63,6 +63,12 @@ impl KeyWriter {
         self
     }
 
+    /// The key of a text's content.
+    pub(super) fn content(&mut self, key: u128) -> &mut Self {
+        self.0.extend_from_slice(&key.to_le_bytes());
+        self
+    }
+
     fn tag(&mut self, tag: u8) -> &mut Self {
         self.0.push(tag);
         self
@@ -81,7 +87,7 @@ impl KeyWriter {
                 _ => None,
             });
             if let Some(encrypted) = encrypted {
-                return ItemKey(writer.tag(b'R').text(encrypted).finish());
+                return ItemKey(writer.tag(b'R').content(encrypted.key()).finish());
             }
         }
         writer.tag(b'I').header(item);
@@ -107,11 +113,11 @@ impl KeyWriter {
 
     fn part(&mut self, part: &Part) {
         match part {
-            Part::Text { text } => self.tag(b't').text(text),
-            Part::Summary { text } => self.tag(b's').text(text),
-            Part::Encoded { label, value } => self.tag(b'e').text(label).text(value),
+            Part::Text { text } => self.tag(b't').content(text.key()),
+            Part::Summary { text } => self.tag(b's').content(text.key()),
+            Part::Encoded { label, value } => self.tag(b'e').text(label).content(value.key()),
             Part::Json { summary, .. } => self.tag(b'j').text(summary),
-            Part::Code { language, source } => self.tag(b'c').text(language).text(source),
+            Part::Code { language, source } => self.tag(b'c').text(language).content(source.key()),
             Part::PayloadRef {
                 label,
                 content_sha256: Some(hash),

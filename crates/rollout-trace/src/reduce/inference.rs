@@ -1,53 +1,17 @@
 //! Model requests and responses.
 
-use std::collections::{BTreeSet, HashMap};
-
 use crate::format::{Event, ExecutionStatus, PayloadRef, Schema};
 use crate::ids::{InferenceId, ItemId, ResponseId};
+use crate::json::SyntaxError;
 use crate::model::{InferenceCall, Producer, Usage};
+use crate::payload_files::PayloadBytes;
 
-use super::conversation::{Matching, ThreadNumber};
+use super::conversation::ThreadNumber;
 use super::fault::Fault;
-use super::items::{Candidate, ListReader, Member, RequestBody};
-use super::placement::Placement;
+use super::items::{Candidate, Expected, ListReader, Member, RequestBody};
+use super::matching::Matching;
+use super::placement::{Placed, Placement};
 use super::reducer::Reducer;
-
-/// Which inference has which response.
-#[derive(Default)]
-pub(super) struct Responses {
-    /// By the provider's id; the lowest call counts.
-    by_id: HashMap<(ThreadNumber, ResponseId), BTreeSet<InferenceId>>,
-    /// By the call items that came in it.
-    by_item: HashMap<ItemId, BTreeSet<InferenceId>>,
-}
-
-impl Responses {
-    pub(super) fn of_item(&self, item: ItemId) -> impl Iterator<Item = &InferenceId> {
-        self.by_item.get(&item).into_iter().flatten()
-    }
-
-    fn of_id(&self, thread: ThreadNumber, id: &ResponseId) -> Option<&InferenceId> {
-        self.by_id.get(&(thread, id.clone()))?.first()
-    }
-
-    fn rename(
-        &mut self,
-        thread: ThreadNumber,
-        call: &InferenceId,
-        old: Option<ResponseId>,
-        new: Option<ResponseId>,
-    ) {
-        if let Some(old) = old
-            && let Some(calls) = self.by_id.get_mut(&(thread, old))
-        {
-            calls.remove(call);
-        }
-        if let Some(new) = new {
-            let calls = self.by_id.entry((thread, new)).or_default();
-            calls.insert(call.clone());
-        }
-    }
-}
 
 /// How an attempt ended.
 struct InferenceEnd {
@@ -163,24 +127,8 @@ impl Reducer {
         placement: &Placement,
     ) -> Result<Vec<ItemId>, Fault> {
         let thread = placement.thread;
-        self.with_payload(payload, |reducer, bytes| {
-            // What the list is likely to begin with: what the model saw last.
-            let view = reducer.conversation.view(thread);
-            let expected = match &mut view.replacement {
-                Some(replacement) => std::mem::take(replacement),
-                None => std::mem::take(&mut view.snapshot),
-            };
-            let reader = ListReader {
-                conversation: &reducer.conversation,
-                payload: &payload.raw_payload_id,
-                schema: reducer.schema,
-            };
-            let body = reader.request(bytes, &expected);
-            let view = reducer.conversation.view(thread);
-            match &mut view.replacement {
-                Some(replacement) => *replacement = expected,
-                None => view.snapshot = expected,
-            }
+        self.with_payload(payload, |reducer, content| {
+            let body = reducer.read_request(content, placement);
             let body = body.map_err(|error| Fault::unreadable(payload, error))?;
             let items = reducer.place_request_body(call, body, placement)?;
             let view = reducer.conversation.view(thread);
@@ -188,6 +136,41 @@ impl Reducer {
             view.snapshot.extend_from_slice(&items);
             Ok(items)
         })
+    }
+
+    fn read_request<'a>(
+        &mut self,
+        content: &'a PayloadBytes<'a>,
+        placement: &Placement,
+    ) -> Result<RequestBody<'a>, SyntaxError> {
+        // What the list is likely to begin with: what the model saw last.
+        let view = self.conversation.view(placement.thread);
+        let sent = view.sent.take();
+        let items = match &mut view.replacement {
+            Some(replacement) => std::mem::take(replacement),
+            None => std::mem::take(&mut view.snapshot),
+        };
+        let reader = ListReader {
+            conversation: &self.conversation,
+            id: &placement.payload,
+            schema: self.schema,
+        };
+        let expected = Expected {
+            items: &items,
+            sent: sent.as_ref(),
+        };
+        let mut body = reader.request(content, expected);
+        if body.as_ref().is_ok_and(RequestBody::resembles_prefix) {
+            let sent = None;
+            body = reader.request(content, Expected { sent, ..expected });
+        }
+        let view = self.conversation.view(placement.thread);
+        view.sent = sent;
+        match &mut view.replacement {
+            Some(replacement) => *replacement = items,
+            None => view.snapshot = items,
+        }
+        body
     }
 
     fn place_request_body(
@@ -204,10 +187,14 @@ impl Reducer {
         };
         let Some(previous) = body.previous_response_id.map(ResponseId::from) else {
             let view = self.conversation.view(thread);
+            let sent = view.sent.take().unwrap_or_default();
             let snapshot = std::mem::take(&mut view.snapshot);
             let before = view.replacement.take().unwrap_or(snapshot);
-            let items = self.place(input, Matching::Snapshot(&before), placement)?;
-            self.conversation.list(thread, &items);
+            let bytes = input.payload.bytes;
+            let Placed { items, start } =
+                self.place(input, Matching::Snapshot(&before), placement)?;
+            self.conversation.list(thread, &items[start.repeated..]);
+            self.conversation.view(thread).sent = Some(sent.extend(&start, &items, bytes));
             return Ok(items);
         };
         let mut items = self.prefix(call, previous, thread)?;
@@ -216,7 +203,7 @@ impl Reducer {
             from: items.len(),
             snapshot: &snapshot,
         };
-        let new = self.place(input, matching, placement)?;
+        let new = self.place(input, matching, placement)?.items;
         // The prefix was listed when it was sent.
         self.conversation.list(thread, &new);
         items.extend(new);
@@ -285,20 +272,20 @@ impl Reducer {
         placement: &Placement,
     ) -> Result<(Vec<ItemId>, Option<Usage>), Fault> {
         let thread = placement.thread;
-        self.with_payload(payload, |reducer, bytes| {
+        self.with_payload(payload, |reducer, content| {
             let reader = ListReader {
                 conversation: &reducer.conversation,
-                payload: &payload.raw_payload_id,
+                id: &payload.raw_payload_id,
                 schema: reducer.schema,
             };
             let body = reader
-                .response(bytes)
+                .response(content)
                 .map_err(|error| Fault::unreadable(payload, error))?;
             let no_output = || Fault::NoOutput(payload.raw_payload_id.clone());
             let output = body.output.items().ok_or_else(no_output)?;
             let items = match reducer.schema {
                 Schema::One => {
-                    let items = reducer.place(output, Matching::Nothing, placement)?;
+                    let items = reducer.place(output, Matching::Nothing, placement)?.items;
                     reducer.conversation.list(thread, &items);
                     let snapshot = &mut reducer.conversation.view(thread).snapshot;
                     snapshot.extend_from_slice(&items);
@@ -310,7 +297,8 @@ impl Reducer {
                         .iter()
                         .filter_map(Candidate::response_item_id);
                     let known = reducer.conversation.items_with_ids(thread, ids);
-                    let items = reducer.place(output, Matching::Detached(&known), placement)?;
+                    let matching = Matching::Detached(&known);
+                    let items = reducer.place(output, matching, placement)?.items;
                     reducer.continue_snapshot(call, thread, &items);
                     items
                 }

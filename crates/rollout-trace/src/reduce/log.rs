@@ -6,8 +6,8 @@ use std::path::Path;
 
 use crate::format::{LOG_FILE, LogLine, line_agrees};
 
-use super::ReplayError;
 use super::fault::Fault;
+use super::outcome::ReplayError;
 use super::reducer::Reducer;
 
 /// The longest line. Source code of cells and error texts are in lines.

@@ -4,36 +4,44 @@
 //! Time is linear in the bytes read and written, memory is bounded by the graph and the largest payload. The same
 //! bundle always gives the same graph: nothing here has a clock, and nothing walks an unordered map into the output.
 //!
-//! Each kind of event has its file: `threads`, `inference`, `compaction`, `tools`, `terminals`, `cells`, `agents`.
-//! `conversation` and `placement` decide which items there are; `reducer` is the state and the dispatch.
+//! Each kind of event has its file: `threads`, `inference`, `compaction`, `tools`, `terminals`, `cells`, `agents`; `dispatch`
+//! chooses it. `reducer` is the state, with parts in files that do not know the whole: `conversation`, `cell_queue`,
+//! `tool_records`, `responses`, `edges`. `matching` and `placement` decide which items there are.
 
 mod accepted;
 mod agents;
+mod cell_queue;
 mod cells;
 mod changes;
 mod compaction;
 mod conversation;
+mod deliveries;
+mod dispatch;
 mod edges;
 mod fault;
 mod identity;
 mod inference;
 mod items;
 mod log;
+mod matching;
 mod normalise;
+mod outcome;
 mod payloads;
 mod placement;
+mod position;
 mod reducer;
+mod responses;
+mod sent;
 mod terminals;
 mod threads;
+mod tool_records;
 mod tools;
+mod tracking;
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use thiserror::Error;
-
-use crate::format::{MANIFEST_FILE, Manifest, ROOT_VARIABLE, Schema};
-use crate::model::RolloutTrace;
+use crate::format::{MANIFEST_FILE, Manifest, Schema};
 
 pub(crate) use identity::item_key;
 pub(crate) use log::read_line;
@@ -43,58 +51,7 @@ pub(crate) use terminals::write_session_id;
 
 pub use changes::{Changes, ProtocolEvent};
 pub use fault::{Fault, Problem, Problems, Severity};
-
-/// What to do about a fault in a bundle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Strictness {
-    /// List it, leave out what depends on it, and go on.
-    #[default]
-    Lenient,
-    /// Fail.
-    Strict,
-}
-
-/// A reduced bundle.
-#[derive(Debug)]
-pub struct Reduction {
-    pub trace: RolloutTrace,
-    /// What was wrong, in the order of the log. Where strict replay succeeds, lenient replay gives the same graph,
-    /// and these are only about what no graph shows: missing events, unread payloads, an open end.
-    pub problems: Problems,
-}
-
-/// Why a bundle could not be reduced.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum ReplayError {
-    #[error(
-        "{} is no trace bundle: it has no manifest.json; name one of the folders below the one that \
-         {ROOT_VARIABLE} named when the session ran", .0.display()
-    )]
-    NoBundle(PathBuf),
-    #[error("read {path}: {source}")]
-    ReadManifest { path: PathBuf, source: io::Error },
-    #[error("parse {path}: {source}")]
-    ParseManifest {
-        path: PathBuf,
-        source: serde_json::Error,
-    },
-    #[error(
-        "{path} has schema version {found}, and this program reads versions 1 to {newest}; \
-         reduce it with the version of the program that recorded it, or a later one"
-    )]
-    NewerSchema {
-        path: PathBuf,
-        found: u32,
-        newest: u32,
-    },
-    #[error("open trace event log {path}: {source}")]
-    OpenLog { path: PathBuf, source: io::Error },
-    #[error("read trace event log {path}: {source}")]
-    ReadLog { path: PathBuf, source: io::Error },
-    #[error("{fault}")]
-    Fault { line: Option<u64>, fault: Fault },
-}
+pub use outcome::{Reduction, ReplayError, Strictness};
 
 /// Reduces the bundle in a folder, whatever is wrong with its events.
 pub fn replay_bundle(bundle: impl AsRef<Path>) -> Result<Reduction, ReplayError> {

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use crate::format::Schema;
 use crate::ids::{CallId, PayloadId, ResponseItemId};
-use crate::json::{Json, Scanner, compact};
+use crate::json::{Json, JsonString, Scanner, compact};
 use crate::model::{AgentMessage, Body, Channel, ItemKind, Part, Role};
 
 use super::fault::{Fault, NO_CONTENT};
@@ -170,8 +170,8 @@ impl Reader<'_, '_> {
             .ok_or_else(|| wrong("did not contain content"))?;
         let part = |entry: &Json<'_>| {
             let part = match entry.get_str("type")? {
-                "input_text" => text_part(entry.get_str("text")?),
-                "encrypted_content" => encoded(entry.get_str("encrypted_content")?),
+                "input_text" => text_part(entry.get_string("text")?),
+                "encrypted_content" => encoded(entry.get_string("encrypted_content")?),
                 _ => return None,
             };
             Some(part)
@@ -235,7 +235,7 @@ impl Reader<'_, '_> {
     fn compaction(&self) -> Result<Normalised, Fault> {
         let value = self
             .item
-            .get_str("encrypted_content")
+            .get_string("encrypted_content")
             .ok_or_else(|| Fault::Item {
                 item: "compaction",
                 payload: self.from.clone(),
@@ -261,7 +261,7 @@ impl Reader<'_, '_> {
     }
 
     fn custom_input(&self) -> Part {
-        match self.item.get_str("input") {
+        match self.item.get_string("input") {
             None => self.json(self.item),
             Some(source) if self.item.get_str("name") == Some("exec") => Part::Code {
                 language: "javascript".into(),
@@ -285,7 +285,7 @@ impl Reader<'_, '_> {
             return vec![self.payload_ref("content")];
         };
         let part = |entry: &Json<'_>| match entry.get_str("type") {
-            Some("input_text" | "output_text" | "text") => entry.get_str("text").map(text_part),
+            Some("input_text" | "output_text" | "text") => entry.get_string("text").map(text_part),
             Some(other) => Some(self.entry_ref(other, entry)),
             None => Some(self.entry_ref("content", entry)),
         };
@@ -328,22 +328,22 @@ fn content_hash(value: &Json<'_>) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn text_part(text: &str) -> Part {
+fn text_part(text: &JsonString<'_>) -> Part {
     Part::Text { text: text.into() }
 }
 
-fn encoded(value: &str) -> Part {
+fn encoded(value: &JsonString<'_>) -> Part {
     Part::Encoded {
         label: "encrypted_content".into(),
         value: value.into(),
     }
 }
 
-fn typed_text<'j>(entry: &'j Json<'_>, types: &[&str]) -> Option<&'j str> {
+fn typed_text<'j, 'a>(entry: &'j Json<'a>, types: &[&str]) -> Option<&'j JsonString<'a>> {
     entry
         .get_str("type")
         .filter(|kind| types.contains(kind))
-        .and_then(|_| entry.get_str("text"))
+        .and_then(|_| entry.get_string("text"))
 }
 
 fn summary(value: &Json<'_>) -> String {

@@ -5,11 +5,13 @@
 
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
 use crate::format::PayloadRef;
 use crate::json::Scanner;
+use crate::payload_files::{PayloadFile, PayloadFolder};
 
 use super::fault::Fault;
 
@@ -26,6 +28,7 @@ const WAITING: usize = 4096;
 #[derive(Debug)]
 pub(crate) struct PayloadFiles {
     bundle: PathBuf,
+    texts: Arc<PayloadFolder>,
     buffer: Vec<u8>,
 }
 
@@ -33,6 +36,7 @@ impl PayloadFiles {
     pub(crate) fn new(bundle: &Path) -> Self {
         Self {
             bundle: bundle.to_owned(),
+            texts: PayloadFolder::new(bundle),
             buffer: Vec::new(),
         }
     }
@@ -48,6 +52,11 @@ impl PayloadFiles {
                 Err(fault)
             }
         }
+    }
+
+    /// The file of a payload that was read, for the texts that are left there.
+    pub(super) fn file(&self, payload: &PayloadRef) -> Arc<PayloadFile> {
+        self.texts.file(&payload.path)
     }
 
     /// The content of a payload file in a buffer of its own.

@@ -3,14 +3,16 @@
 use crate::ids::{ItemId, PayloadId, ResponseItemId, ThreadId, TurnId};
 use crate::json::Scanner;
 use crate::model::{Body, ConversationItem, ItemKind, Part, Producer};
+use crate::payload_files::PayloadBytes;
 
-use super::accepted::Unplaced;
-use super::conversation::{CallCheck, CallNumber, ItemLink, Matcher, Matching, ThreadNumber};
+use super::conversation::{CallCheck, CallNumber, ItemLink, MessageKey, ThreadNumber};
 use super::fault::Fault;
-use super::identity::{ItemKey, KeyWriter};
-use super::items::{Candidate, ItemList};
+use super::identity::{ItemKey, KeyWriter, RawForm};
+use super::items::{Candidate, CandidateItem, ItemList};
+use super::matching::{Matcher, Matching};
 use super::normalise::{Normalised, Normaliser};
 use super::reducer::Reducer;
+use super::sent::ListStart;
 
 /// Where a list of items belongs, and what brought it.
 pub(super) struct Placement {
@@ -21,6 +23,19 @@ pub(super) struct Placement {
     pub(super) producer: Option<Producer>,
 }
 
+/// An item that is not in the conversation yet.
+pub(super) struct Unplaced {
+    pub(super) key: ItemKey,
+    pub(super) message_key: Option<MessageKey>,
+    pub(super) item: ConversationItem,
+}
+/// A list that was placed.
+pub(super) struct Placed {
+    pub(super) items: Vec<ItemId>,
+    /// What of it the same bytes will mean again.
+    pub(super) start: ListStart,
+}
+
 impl Reducer {
     /// Places a list; gives the item of each candidate that could be read, in order.
     pub(super) fn place(
@@ -28,49 +43,74 @@ impl Reducer {
         list: ItemList<'_>,
         matching: Matching<'_>,
         placement: &Placement,
-    ) -> Result<Vec<ItemId>, Fault> {
+    ) -> Result<Placed, Fault> {
         for fault in list.faults {
             self.tolerate(fault)?;
         }
         self.conversation.begin_list();
+        let mut items = Vec::with_capacity(list.repeated + list.candidates.len());
         let mut matcher = Matcher::new(matching);
-        let mut placed = Vec::with_capacity(list.candidates.len());
-        for candidate in list.candidates {
-            let item = self.place_one(candidate, &mut matcher, placement)?;
-            self.conversation.mark_used(item);
-            if let Some(producer) = &placement.producer {
-                self.conversation.add_producer(item, producer);
+        items.extend_from_slice(matcher.repeat(list.repeated));
+        for &item in &items {
+            self.placed(item, placement)?;
+        }
+        let mut start = ListStart {
+            at: list.start,
+            end: list.repeated_end,
+            repeated: list.repeated,
+            items: list.repeated,
+        };
+        let mut is_recognised = true;
+        for (number, candidate) in list.candidates.into_iter().enumerate() {
+            let at = candidate.at.clone();
+            let (item, is_remembered) =
+                self.place_one(candidate, list.payload, &mut matcher, placement)?;
+            self.placed(item, placement)?;
+            items.push(item);
+            is_recognised &= is_remembered && number < list.before_fault;
+            if is_recognised {
+                start.end = at.end;
+                start.items = items.len();
             }
-            self.link(item)?;
-            placed.push(item);
         }
         self.start_ready_cells()?;
-        Ok(placed)
+        Ok(Placed { items, start })
     }
 
+    /// Notes that an item is in the list at hand.
+    fn placed(&mut self, item: ItemId, placement: &Placement) -> Result<(), Fault> {
+        self.conversation.mark_used(item);
+        if let Some(producer) = &placement.producer {
+            self.conversation.add_producer(item, producer);
+        }
+        self.link(item)
+    }
+
+    /// The item of a candidate, and whether it will be recognised by its bytes.
     fn place_one(
         &mut self,
-        candidate: Candidate<'_>,
+        candidate: Candidate,
+        payload: &PayloadBytes<'_>,
         matcher: &mut Matcher<'_>,
         placement: &Placement,
-    ) -> Result<ItemId, Fault> {
-        let form = candidate.raw_form();
-        let (key, read) = match candidate {
-            Candidate::Known { item, bytes } => {
+    ) -> Result<(ItemId, bool), Fault> {
+        let bytes = &payload.bytes[candidate.at.clone()];
+        let (key, read, form) = match candidate.item {
+            CandidateItem::Known(item) => {
                 let key = self.conversation.key(item);
                 let id = self.conversation.item(item).responses_item_id.clone();
                 if let Some(found) = self.find(matcher, key, id.as_ref(), placement)? {
-                    return Ok(found);
+                    return Ok((found, found == item));
                 }
-                let read = self.read_again(bytes, &placement.payload)?;
-                (key, read)
+                let read = self.read_again(payload, candidate.at.start, &placement.payload)?;
+                (key, read, RawForm::of(bytes))
             }
-            Candidate::Read { item, .. } => {
+            CandidateItem::Read(item) => {
+                let form = RawForm::of(bytes);
                 if let Some(shown) = self.awaited(&item, placement.thread) {
                     matcher.pass();
                     self.show_message(shown, item);
-                    self.conversation.remember_form(shown, form);
-                    return Ok(shown);
+                    return Ok((shown, self.conversation.remember_form(shown, form)));
                 }
                 let id = item.response_item_id.clone();
                 let id = id.as_ref();
@@ -90,17 +130,15 @@ impl Reducer {
                     // Bytes without the id of the item would match an item that has none.
                     let is_same = self.conversation.item(found).responses_item_id.as_ref() == id;
                     self.merge_reasoning(found, item.body);
-                    self.conversation
-                        .remember_form(found, form.filter(|_| is_same));
-                    return Ok(found);
+                    let form = form.filter(|_| is_same);
+                    return Ok((found, self.conversation.remember_form(found, form)));
                 }
-                (key, item)
+                (key, item, form)
             }
         };
         let created = self.create_item(read, placement);
         debug_assert_eq!(self.conversation.key(created), key);
-        self.conversation.remember_form(created, form);
-        Ok(created)
+        Ok((created, self.conversation.remember_form(created, form)))
     }
 
     /// The item that became history before and is now shown.
@@ -111,15 +149,22 @@ impl Reducer {
     }
 
     /// Reads an item whose bytes were read before.
-    fn read_again(&self, bytes: &[u8], payload: &PayloadId) -> Result<Normalised, Fault> {
+    fn read_again(
+        &self,
+        payload: &PayloadBytes<'_>,
+        at: usize,
+        id: &PayloadId,
+    ) -> Result<Normalised, Fault> {
         let unreadable = |reason| Fault::ParsePayload {
-            id: payload.clone(),
+            id: id.clone(),
             reason,
         };
-        let value = Scanner::parse(bytes).map_err(|error| unreadable(error.to_string()))?;
+        let mut scanner = Scanner::in_payload(payload, at);
+        let value = scanner.value();
+        let value = value.map_err(|error| unreadable(error.to_string()))?;
         let normaliser = Normaliser {
             schema: self.schema,
-            from: payload,
+            from: id,
         };
         let item = normaliser.item(&value)?;
         item.ok_or_else(|| unreadable("no item".into()))

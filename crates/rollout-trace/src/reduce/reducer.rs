@@ -1,58 +1,24 @@
-//! The state of a replay, and which event goes where.
+//! The state of a replay, the order of its events, and its end.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use crate::format::{
-    Event, ExecutionStatus, GAP_EVENT, LogLine, Manifest, PayloadRef, RolloutStatus, Schema,
-};
+use crate::format::{ExecutionStatus, LogLine, Manifest, PayloadRef, RolloutStatus, Schema};
 use crate::ids::{CodeCellId, EdgeId, InferenceId, ItemId, ThreadId, TurnId};
 use crate::json::{Json, Scanner};
-use crate::model::{ConversationItem, ExecutionWindow, InteractionEdge, RolloutTrace};
+use crate::model::{ConversationItem, InteractionEdge, RolloutTrace};
+use crate::payload_files::PayloadBytes;
 
-use super::cells::Cells;
+use super::cell_queue::Cells;
 use super::changes::ProtocolEvent;
 use super::conversation::{Conversation, ThreadNumber};
 use super::edges::Edges;
 use super::fault::{Fault, Problems};
-use super::inference::Responses;
+use super::outcome::{Reduction, ReplayError, Strictness};
 use super::payloads::{PayloadChecks, PayloadFiles};
-use super::tools::Tools;
-use super::{Reduction, ReplayError, Strictness};
-
-/// The position of the current event in log and time.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct EventTime {
-    pub(super) seq: u64,
-    pub(super) at: i64,
-}
-
-impl EventTime {
-    /// A window that opens now.
-    pub(super) fn open(self) -> ExecutionWindow {
-        ExecutionWindow {
-            started_at_unix_ms: self.at,
-            started_seq: self.seq,
-            ended_at_unix_ms: None,
-            ended_seq: None,
-            status: ExecutionStatus::Running,
-        }
-    }
-
-    /// Ends a window now.
-    pub(super) fn close(self, window: &mut ExecutionWindow, status: ExecutionStatus) {
-        window.ended_at_unix_ms = Some(self.at);
-        window.ended_seq = Some(self.seq);
-        window.status = status;
-    }
-}
-
-/// The thread and turn that an event's line names.
-#[derive(Debug, Clone)]
-pub(super) struct LineContext {
-    pub(super) thread: Option<ThreadId>,
-    pub(super) turn: Option<TurnId>,
-}
+use super::position::{EventTime, LineContext};
+use super::responses::Responses;
+use super::tool_records::Tools;
 
 /// What the end of a turn has to end too.
 #[derive(Default)]
@@ -254,7 +220,7 @@ impl Reducer {
     pub(super) fn with_payload<T>(
         &mut self,
         payload: &PayloadRef,
-        read: impl FnOnce(&mut Self, &[u8]) -> Result<T, Fault>,
+        read: impl FnOnce(&mut Self, &PayloadBytes<'_>) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
         let bytes = self.payloads.take(payload)?;
         if let Some(checksum) = payload.xxh3
@@ -262,7 +228,12 @@ impl Reducer {
         {
             self.remark(Fault::PayloadChecksum(payload.raw_payload_id.clone()));
         }
-        let result = read(self, &bytes);
+        let file = self.payloads.file(payload);
+        let content = PayloadBytes {
+            bytes: &bytes,
+            file: Some(&file),
+        };
+        let result = read(self, &content);
         self.payloads.recycle(bytes);
         result
     }
@@ -273,8 +244,9 @@ impl Reducer {
         payload: &PayloadRef,
         read: impl FnOnce(&mut Self, &Json<'_>) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        self.with_payload(payload, |reducer, bytes| {
-            let value = Scanner::parse(bytes).map_err(|error| Fault::unreadable(payload, error))?;
+        self.with_payload(payload, |reducer, content| {
+            let value = Scanner::parse_payload(content)
+                .map_err(|error| Fault::unreadable(payload, error))?;
             read(reducer, &value)
         })
     }
@@ -288,91 +260,6 @@ impl Reducer {
 
     pub(super) fn thread_number(&mut self, thread: &ThreadId) -> ThreadNumber {
         self.conversation.thread(thread)
-    }
-
-    fn apply(&mut self, context: LineContext, event: Event) -> Result<(), Fault> {
-        match event {
-            Event::RolloutStarted {
-                trace_id,
-                root_thread_id,
-            } => {
-                self.trace.trace_id = trace_id;
-                self.trace.root_thread_id = root_thread_id;
-                Ok(())
-            }
-            Event::RolloutEnded { status } => {
-                self.trace.status = status;
-                self.trace.ended_at_unix_ms = Some(self.now.at);
-                Ok(())
-            }
-            Event::ThreadStarted {
-                thread_id,
-                agent_path,
-                metadata_payload,
-            } => self.thread_started(thread_id, agent_path, metadata_payload),
-            Event::ThreadEnded { thread_id, status } => self.thread_ended(thread_id, status),
-            Event::CodexTurnStarted {
-                codex_turn_id,
-                thread_id,
-            } => self.turn_started(codex_turn_id, thread_id),
-            Event::CodexTurnEnded {
-                codex_turn_id,
-                status,
-            } => self.turn_ended(context, codex_turn_id, status),
-            event @ (Event::InferenceStarted { .. }
-            | Event::InferenceCompleted { .. }
-            | Event::InferenceFailed { .. }
-            | Event::InferenceCancelled { .. }) => self.apply_inference(event),
-            Event::HistoryItemAccepted {
-                item_id,
-                agent_message_payload,
-            } => self.accepted(context, item_id, agent_message_payload),
-            Event::ThreadResumed { thread_id } => self.thread_resumed(thread_id),
-            Event::RecordingCompleted => {
-                self.trace.recording_complete = Some(true);
-                Ok(())
-            }
-            Event::StdinTargetResolved {
-                tool_call_id,
-                exec_tool_call_id,
-            } => self.stdin_target(tool_call_id, exec_tool_call_id),
-            event @ (Event::ToolCallStarted { .. }
-            | Event::McpToolCallCorrelationAssigned { .. }
-            | Event::ToolCallRuntimeStarted { .. }
-            | Event::ToolCallRuntimeEnded { .. }
-            | Event::ToolCallEnded { .. }) => self.apply_tool(context, event),
-            event @ (Event::CodeCellStarted { .. }
-            | Event::CodeCellInitialResponse { .. }
-            | Event::CodeCellEnded { .. }) => self.apply_cell(context, event),
-            event @ (Event::CompactionRequestStarted { .. }
-            | Event::CompactionRequestCompleted { .. }
-            | Event::CompactionRequestFailed { .. }
-            | Event::CompactionInstalled { .. }) => self.apply_compaction(context, event),
-            event @ Event::AgentResultObserved { .. } => self.agent_result(event),
-            Event::ProtocolEventObserved {
-                event_type,
-                event_payload,
-            } => {
-                if event_type == GAP_EVENT {
-                    self.remark(Fault::NotedGap(event_payload.raw_payload_id.clone()));
-                }
-                self.expect_file(&event_payload);
-                if let Some(events) = &mut self.protocol_events {
-                    events.push(ProtocolEvent {
-                        at_unix_ms: self.now.at,
-                        event_type,
-                        payload: event_payload,
-                    });
-                }
-                Ok(())
-            }
-            Event::Other { payloads, .. } => {
-                for payload in &payloads {
-                    self.expect_file(payload);
-                }
-                Err(Fault::NoMeaning)
-            }
-        }
     }
 
     /// Notes whether a line agrees with its checksum, if it has one.

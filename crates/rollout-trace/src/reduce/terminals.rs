@@ -1,36 +1,16 @@
 //! Terminal operations and the processes that they share.
 
-use std::collections::HashMap;
-
 use crate::format::{ExecutionStatus, PayloadKind, PayloadRef, Schema};
 use crate::ids::{OperationId, PayloadId, TerminalId, ThreadId, ToolCallId};
 use crate::json::{Json, Scanner, compact};
 use crate::model::{
     ExecutionWindow, OperationKind, TerminalOperation, TerminalRequest, TerminalResult,
-    TerminalSession,
+    TerminalSession, Text,
 };
 
 use super::fault::Fault;
 use super::reducer::Reducer;
-use super::tools::{function_arguments, push_new};
-
-/// The processes that operations run in.
-///
-/// A terminal session of schema 1 has the id of its process. In schema 2 it has the id of the operation that opened it,
-/// as a process id may come again.
-#[derive(Default)]
-pub(super) struct Processes {
-    of_operation: HashMap<OperationId, TerminalId>,
-    /// The session that was opened last for a process; schema 2.
-    newest: HashMap<(ThreadId, TerminalId), TerminalId>,
-}
-
-impl Processes {
-    /// Drops what process ids mean in a thread.
-    pub(super) fn forget(&mut self, thread: &ThreadId) {
-        self.newest.retain(|(owner, _), _| owner != thread);
-    }
-}
+use super::tool_records::{function_arguments, push_new};
 
 /// What is known of an operation when it begins.
 pub(super) struct OperationStart {
@@ -386,9 +366,9 @@ fn write_end(
             .get("response_item")
             .map(|item| text_result(output_text(item.get("output"), item))),
         Some("code_mode_response") => value.get("value").map(code_mode_result),
-        Some("error") => value.get_str("error").map(|error| TerminalResult {
+        Some("error") => value.get_string("error").map(|error| TerminalResult {
             exit_code: None,
-            stdout: String::new(),
+            stdout: "".into(),
             stderr: error.into(),
             formatted_output: Some(error.into()),
             original_token_count: None,
@@ -405,7 +385,7 @@ fn write_end(
 
 /// The protocol's end of a command.
 fn command_output(value: &Json<'_>, schema: Schema) -> Option<OperationEnd> {
-    let text = |key| value.get_str(key).map(str::to_owned);
+    let text = |key| value.get_string(key).map(Text::from);
     let process = optional(value, "process_id", Json::as_str)?;
     if schema == Schema::Two {
         return Some(OperationEnd {
@@ -413,10 +393,10 @@ fn command_output(value: &Json<'_>, schema: Schema) -> Option<OperationEnd> {
             result: TerminalResult {
                 exit_code: Some(value.get("exit_code")?.as_integer()?),
                 stdout: match value.get("aggregated_output") {
-                    None => String::new(),
-                    Some(output) => output.as_str()?.to_owned(),
+                    None => "".into(),
+                    Some(output) => output.as_string()?.into(),
                 },
-                stderr: String::new(),
+                stderr: "".into(),
                 formatted_output: None,
                 original_token_count: None,
                 chunk_id: None,
@@ -438,11 +418,11 @@ fn command_output(value: &Json<'_>, schema: Schema) -> Option<OperationEnd> {
 
 fn code_mode_result(value: &Json<'_>) -> TerminalResult {
     let structured = || {
-        let output = value.get_str("output")?;
+        let output = value.get_string("output")?;
         Some(TerminalResult {
             exit_code: optional(value, "exit_code", Json::as_integer)?,
             stdout: output.into(),
-            stderr: String::new(),
+            stderr: "".into(),
             formatted_output: Some(output.into()),
             original_token_count: optional(value, "original_token_count", Json::as_integer)?,
             chunk_id: optional(value, "chunk_id", |id| id.as_str().map(str::to_owned))?,
@@ -451,11 +431,11 @@ fn code_mode_result(value: &Json<'_>) -> TerminalResult {
     structured().unwrap_or_else(|| text_result(output_text(Some(value), value)))
 }
 
-fn text_result(text: String) -> TerminalResult {
+fn text_result(text: Text) -> TerminalResult {
     TerminalResult {
         exit_code: None,
         stdout: text.clone(),
-        stderr: String::new(),
+        stderr: "".into(),
         formatted_output: Some(text),
         original_token_count: None,
         chunk_id: None,
@@ -463,21 +443,21 @@ fn text_result(text: String) -> TerminalResult {
 }
 
 /// The text of an output, or all of `whole` where it has none.
-fn output_text(output: Option<&Json<'_>>, whole: &Json<'_>) -> String {
+fn output_text(output: Option<&Json<'_>>, whole: &Json<'_>) -> Text {
     match output {
-        Some(Json::String(text)) => text.to_string(),
+        Some(Json::String(text)) => text.into(),
         Some(Json::Array(parts)) => {
             let texts: Vec<&str> = parts
                 .iter()
                 .filter_map(|part| part.get_str("text"))
                 .collect();
             if texts.is_empty() {
-                compact(whole)
+                compact(whole).into()
             } else {
-                texts.join("\n")
+                texts.join("\n").into()
             }
         }
-        None | Some(Json::Null) => compact(whole),
-        Some(other) => compact(other),
+        None | Some(Json::Null) => compact(whole).into(),
+        Some(other) => compact(other).into(),
     }
 }

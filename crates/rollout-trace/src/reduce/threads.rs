@@ -8,7 +8,8 @@ use crate::json::Json;
 use crate::model::{Thread, ThreadOrigin, Turn};
 
 use super::fault::Fault;
-use super::reducer::{LineContext, Reducer};
+use super::position::LineContext;
+use super::reducer::Reducer;
 
 /// The metadata payload of a thread.
 #[derive(Default)]

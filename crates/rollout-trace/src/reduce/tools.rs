@@ -1,7 +1,5 @@
 //! Tool calls: dispatch, runtime, and what the model saw of them.
 
-use std::collections::HashMap;
-
 use crate::format::{Event, ExecutionStatus, PayloadRef, Requester, Schema, Summary, ToolKind};
 use crate::ids::{CallId, ItemId, McpCallId, OperationId, ThreadId, ToolCallId, TurnId};
 use crate::json::{Json, Scanner};
@@ -11,28 +9,10 @@ use crate::model::{
 
 use super::conversation::{CallNumber, ItemLink};
 use super::fault::Fault;
-use super::reducer::{LineContext, Reducer};
-use super::terminals::{OperationStart, Processes};
-
-/// What the reducer knows of tools beside the calls.
-#[derive(Default)]
-pub(super) struct Tools {
-    /// Counts the operations, which have no id of their own.
-    pub(super) operations: u32,
-    pub(super) processes: Processes,
-    /// The latest call under an id that was used again, and how many there are.
-    reused: HashMap<ToolCallId, (ToolCallId, u32)>,
-}
-
-impl Tools {
-    /// The call that an id refers to now.
-    fn latest(&self, id: ToolCallId) -> ToolCallId {
-        match self.reused.get(&id) {
-            Some((latest, _)) => latest.clone(),
-            None => id,
-        }
-    }
-}
+use super::position::LineContext;
+use super::reducer::Reducer;
+use super::terminals::OperationStart;
+use super::tool_records::{function_arguments, push_new};
 
 /// What an invocation payload asks of the reducer, beside being there.
 struct ParsedInvocation {
@@ -482,13 +462,6 @@ impl Reducer {
     }
 }
 
-/// Appends what is not there yet.
-pub(super) fn push_new<T: Clone + PartialEq>(list: &mut Vec<T>, value: &T) {
-    if !list.contains(value) {
-        list.push(value.clone());
-    }
-}
-
 /// The cell that a wait names.
 fn waited_cell(invocation: &Json<'_>, payload: &PayloadRef) -> Result<String, Fault> {
     let wrong = |wrong| Fault::Wait {
@@ -503,11 +476,4 @@ fn waited_cell(invocation: &Json<'_>, payload: &PayloadRef) -> Result<String, Fa
     Ok(cell
         .ok_or_else(|| wrong("did not contain cell_id"))?
         .to_owned())
-}
-
-/// The unparsed arguments of a function call.
-pub(super) fn function_arguments<'j>(invocation: &'j Json<'_>) -> Option<&'j str> {
-    let call = invocation.get("payload")?;
-    call.get_str("type").filter(|&kind| kind == "function")?;
-    call.get_str("arguments")
 }

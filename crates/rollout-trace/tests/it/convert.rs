@@ -45,7 +45,7 @@ fn story(trace: &RolloutTrace) -> Vec<String> {
         .map(|call| format!("{:?} {:?}", call.kind, call.model_visible_output_item_ids));
     let items = items.into_iter().map(|item| {
         let texts = item.body.parts.iter().map(|part| match part {
-            Part::Text { text } => text.clone(),
+            Part::Text { text } => text.shown().into_owned(),
             part => json!(part)["type"].to_string(),
         });
         format!("{:?} {:?}", item.role, texts.collect::<Vec<_>>())

@@ -7,5 +7,6 @@ mod damage;
 mod lenient;
 mod record;
 mod reduce;
+mod repeats;
 mod session;
 mod support;

@@ -21,7 +21,9 @@ impl OwnPlaces {
         let items = trace.conversation_items.values();
         let parts = items.flat_map(|item| &item.body.parts);
         let told = parts.filter_map(|part| match (part, &*WORKING_FOLDER) {
-            (Part::Text { text }, Some(folder)) => Some(folder.captures(text)?[1].to_owned()),
+            (Part::Text { text }, Some(folder)) => {
+                Some(folder.captures(&text.shown())?[1].to_owned())
+            }
             _ => None,
         });
         let operations = trace.terminal_operations.values();

@@ -19,7 +19,7 @@ static VOLATILE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b",
         r"|chunk id: [0-9a-f]+|wall time: [0-9.]+ seconds|with session id [0-9]+",
-        r"|terminal_operation:[0-9]+",
+        r#"|terminal_operation:[0-9]+|"session_id": ?"?[0-9]+"?"#,
         r#"|"(?:duration_seconds|wall_time_seconds)": ?[0-9.]+|"chunk_id": ?"[0-9a-f]+""#,
     ))
     .ok()
@@ -170,14 +170,7 @@ impl Steps<'_> {
 
 /// An item without its ids.
 fn words(item: &ConversationItem) -> String {
-    let parts = item.body.parts.iter().map(|part| match part {
-        Part::Text { text } | Part::Summary { text } => text.as_str(),
-        Part::Encoded { value, .. } => value,
-        Part::Json { summary, .. } => summary,
-        Part::Code { source, .. } => source,
-        Part::PayloadRef { label, .. } => label,
-    });
-    let parts: Vec<&str> = parts.collect();
+    let parts: Vec<_> = item.body.parts.iter().map(Part::shown).collect();
     let about = [json!(item.role), json!(item.kind)];
     let [role, kind] = about.map(|word| word.as_str().unwrap_or_default().to_owned());
     format!("{role} {kind}: {}", parts.join("\n"))

@@ -322,8 +322,8 @@ impl<P: Places> Builder<'_, P> {
                     TerminalRequest::WriteStdin { stdin, .. } => add("stdin", stdin),
                 }
                 if let Some(result) = &operation.result {
-                    add("stdout", &result.stdout);
-                    add("stderr", &result.stderr);
+                    add("stdout", &result.stdout.shown());
+                    add("stderr", &result.stderr.shown());
                 }
             }
             _ => {}
@@ -355,8 +355,8 @@ impl<P: Places> Builder<'_, P> {
             Part::Json { raw_payload_id, .. } => ("json", Some(raw_payload_id)),
             Part::PayloadRef { raw_payload_id, .. } => ("payload", Some(raw_payload_id)),
         };
-        let text = text_of(part);
-        let shown = cut(text, self.text_limit);
+        let text = part.shown();
+        let shown = cut(&text, self.text_limit);
         PartData {
             kind,
             text: shown.to_owned(),
@@ -383,7 +383,7 @@ impl<P: Places> Builder<'_, P> {
 /// How long a text may be, so that all fit the budget.
 fn text_limit(trace: &RolloutTrace, budget: u64) -> u64 {
     let parts = trace.conversation_items.values();
-    let parts = parts.flat_map(|item| item.body.parts.iter().map(|part| text_of(part).len()));
+    let parts = parts.flat_map(|item| item.body.parts.iter().map(Part::shown_length));
     let outputs = trace.terminal_operations.values().flat_map(|operation| {
         let result = operation.result.as_ref();
         result.map_or([0, 0], |result| [result.stdout.len(), result.stderr.len()])
@@ -404,16 +404,6 @@ fn in_order(trace: &RolloutTrace) -> impl Iterator<Item = &PayloadRef> {
 pub(super) fn payload_order(payload: &PayloadRef) -> (usize, &PayloadId) {
     let id = &payload.raw_payload_id;
     (id.as_str().len(), id)
-}
-
-fn text_of(part: &Part) -> &str {
-    match part {
-        Part::Text { text } | Part::Summary { text } => text,
-        Part::Encoded { value, .. } => value,
-        Part::Json { summary, .. } => summary,
-        Part::Code { source, .. } => source,
-        Part::PayloadRef { label, .. } => label,
-    }
 }
 
 fn totals(timeline: &Timeline<'_>) -> Totals {
