@@ -19,7 +19,7 @@ use crate::connection::{Connection, ConnectionId, encode_notification};
 use crate::host::Host;
 use crate::open_requests::OpenRequests;
 use crate::outbox::Limits;
-use crate::projection::Turns;
+use crate::projection::{Turns, queued_by_others};
 use crate::thread::{Outlines, ThreadHandle};
 
 /// The server, apart from its transports.
@@ -45,7 +45,7 @@ impl AppServer {
     /// A server without clients and threads.
     #[must_use]
     pub fn new(host: Arc<dyn Host>) -> Arc<Self> {
-        let state = Arc::new(ThreadState::of_home(host.store().home()));
+        let state = Arc::new(ThreadState::of_home(host.store().home(), queued_by_others));
         let own_requests = Arc::<OpenRequests>::default();
         let server = Arc::new(Self {
             client_hooks: Arc::new(ClientHookRegistry::new(Arc::clone(&own_requests))),

@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, Params, Row, Transaction, TransactionBehavior};
 use thiserror::Error;
 
+use crate::import::{self, MessageConverter};
 use crate::read_state::EndedTurn;
 
 /// The file name in the home folder.
@@ -81,18 +82,24 @@ pub enum StateError {
 /// The data that users and clients attach to threads. Every method blocks for the length of a transaction.
 #[derive(Debug)]
 pub struct ThreadState {
+    home: PathBuf,
     path: PathBuf,
+    /// For the queue of another release.
+    convert: MessageConverter,
     connection: Mutex<Option<Connection>>,
     /// By thread, the first turn that ended while no client wanted the read state. Not stored.
     pub(crate) ended_turns: Mutex<HashMap<String, EndedTurn>>,
 }
 
 impl ThreadState {
-    /// The state in a home folder. The database is opened on first use.
+    /// The state in a home folder. The database is opened on first use. If it does not exist, it takes over what release
+    /// 0.169 stored in that folder; `convert` reads its queued messages.
     #[must_use]
-    pub fn of_home(home: &Path) -> Self {
+    pub fn of_home(home: &Path, convert: MessageConverter) -> Self {
         Self {
+            home: home.to_owned(),
             path: home.join(FILE),
+            convert,
             connection: Mutex::new(None),
             ended_turns: Mutex::default(),
         }
@@ -103,7 +110,7 @@ impl ThreadState {
     /// # Errors
     pub fn forget_thread(&self, thread: &str) -> Result<(), StateError> {
         self.ended_turns.lock().remove(thread);
-        if !self.path.exists() {
+        if !self.has_data() {
             return Ok(());
         }
         self.change(|transaction| {
@@ -143,10 +150,14 @@ impl ThreadState {
         empty: T,
         work: impl FnOnce(&Connection) -> Result<T, StateError>,
     ) -> Result<T, StateError> {
-        if !self.path.exists() {
+        if !self.has_data() {
             return Ok(empty);
         }
         self.with(|connection| work(connection))
+    }
+
+    fn has_data(&self) -> bool {
+        self.path.exists() || import::has_sources(&self.home)
     }
 
     fn with<T, E: From<StateError>>(
@@ -156,30 +167,47 @@ impl ThreadState {
         let mut slot = self.connection.lock();
         let connection = match slot.take() {
             Some(connection) => connection,
-            None => open(&self.path)?,
+            None => self.open()?,
         };
         work(slot.insert(connection))
     }
+
+    fn open(&self) -> Result<Connection, StateError> {
+        codex_private_files::ensure(&self.path)?;
+        let mut connection = Connection::open(&self.path)?;
+        connection.busy_timeout(TIME_LIMIT)?;
+        connection.pragma_update(None, "journal_mode", "wal")?;
+        connection.pragma_update(None, "synchronous", "normal")?;
+        if version(&connection)? < VERSION {
+            self.create_tables(&mut connection)?;
+        }
+        let found = version(&connection)?;
+        if found > VERSION {
+            return Err(StateError::Newer {
+                path: self.path.clone(),
+                found,
+            });
+        }
+        Ok(connection)
+    }
+
+    fn create_tables(&self, connection: &mut Connection) -> Result<(), StateError> {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Another process may have been faster.
+        let found = version(&transaction)?;
+        if found < VERSION {
+            transaction.execute_batch(TABLES)?;
+            if found == 0 {
+                import::import(&self.home, &transaction, self.convert)?;
+            }
+            transaction.pragma_update(None, "user_version", VERSION)?;
+        }
+        Ok(transaction.commit()?)
+    }
 }
 
-fn open(path: &Path) -> Result<Connection, StateError> {
-    codex_private_files::ensure(path)?;
-    let connection = Connection::open(path)?;
-    connection.busy_timeout(TIME_LIMIT)?;
-    connection.pragma_update(None, "journal_mode", "wal")?;
-    connection.pragma_update(None, "synchronous", "normal")?;
-    let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    if found > VERSION {
-        return Err(StateError::Newer {
-            path: path.to_owned(),
-            found,
-        });
-    }
-    if found < VERSION {
-        connection.execute_batch(TABLES)?;
-        connection.pragma_update(None, "user_version", VERSION)?;
-    }
-    Ok(connection)
+fn version(connection: &Connection) -> Result<i64, StateError> {
+    Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
 }
 
 /// Queries at most one row.

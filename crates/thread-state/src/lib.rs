@@ -8,6 +8,7 @@
 mod attachments;
 mod database;
 mod goals;
+mod import;
 mod marks;
 mod projects;
 mod queue;
@@ -17,6 +18,7 @@ mod sections;
 pub use attachments::{AddedAttachment, Attachment};
 pub use database::{StateError, ThreadState};
 pub use goals::{Goal, GoalChange, GoalError, GoalStatus};
+pub use import::MessageConverter;
 pub use projects::{NewProject, Project, ProjectChange, ProjectError};
 pub use queue::{QueueEntry, QueueError};
 pub use read_state::{ReadState, ReadStateError, UnreadStart};

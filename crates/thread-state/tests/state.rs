@@ -9,7 +9,7 @@ use codex_thread_state::{
 
 fn home() -> (tempfile::TempDir, ThreadState) {
     let home = tempfile::tempdir().unwrap();
-    let state = ThreadState::of_home(home.path());
+    let state = ThreadState::of_home(home.path(), |_| None);
     (home, state)
 }
 
@@ -67,7 +67,7 @@ fn goals_are_limited_charged_and_read_back() {
     assert_eq!(charged.status, GoalStatus::BudgetLimited);
     let paused = set(None, Some(GoalStatus::Paused), None).unwrap();
     assert_eq!(paused.status, GoalStatus::BudgetLimited);
-    let other = ThreadState::of_home(home.path());
+    let other = ThreadState::of_home(home.path(), |_| None);
     assert_eq!(other.goal("t").unwrap().unwrap().milliseconds_used, 3000);
     assert!(other.clear_goal("t").unwrap());
     assert!(!state.clear_goal("t").unwrap());
@@ -201,4 +201,94 @@ fn attachments_are_added_once_and_forgotten_with_their_thread() {
     state.forget_thread("t").unwrap();
     assert!(state.attachments("t").unwrap().is_empty());
     assert_eq!(state.remove_attachment("t", "pr", "1").unwrap(), None);
+}
+
+/// The tables of 0.169, as far as they are read.
+fn other_release(home: &std::path::Path) {
+    let make = |file: &str, sql: &str| {
+        let made = rusqlite::Connection::open(home.join(file)).unwrap();
+        made.execute_batch(sql).unwrap();
+    };
+    make(
+        "goals_1.sqlite",
+        "CREATE TABLE thread_goals (thread_id, goal_id, objective, status, token_budget, tokens_used, \
+           time_used_seconds, created_at_ms, updated_at_ms);
+         INSERT INTO thread_goals VALUES ('t', 'g', 'Ship it', 'budget_limited', 500, 7, 2, 1000, 2000);",
+    );
+    make(
+        "queue_1.sqlite",
+        "CREATE TABLE queued_items (id, thread_id, payload_json, queue_order, created_at_ms, updated_at_ms);
+         INSERT INTO queued_items VALUES ('2', 't', 'second', 1, 0, 0), ('1', 't', 'first', 0, 0, 0), \
+           ('3', 't', 'odd', 2, 0, 0);",
+    );
+    make(
+        "state_5.sqlite",
+        "CREATE TABLE threads (id, thread_section_id, section_position, section_entered_at_ms, project_id, \
+           daybreak_enabled);
+         INSERT INTO threads VALUES ('t', 's', 0, 9000, 'p', 1), ('u', 's', 1, 9000, NULL, NULL);
+         CREATE TABLE thread_sections (id TEXT PRIMARY KEY, name, appearance);
+         INSERT INTO thread_sections VALUES ('01984de2-8f74-7c91-a3b2-5c5e937cf318', 'Pinned', NULL), \
+           ('s', 'Work', '{\"icon\":\"star\"}');
+         CREATE TABLE projects (id, name, metadata, position, created_at_ms, updated_at_ms);
+         INSERT INTO projects VALUES ('p', 'P', '{\"a\":\"b\"}', 0, 1000, 1000);
+         CREATE TABLE project_roots (project_id, position, path);
+         INSERT INTO project_roots VALUES ('p', 1, '/b'), ('p', 0, '/a');
+         CREATE TABLE project_idempotency_keys (key, project_id, created_at_ms);
+         INSERT INTO project_idempotency_keys VALUES ('k', 'p', 0);
+         CREATE TABLE thread_attachments (id, thread_id, attachment_type, identity_key, payload, created_at);
+         INSERT INTO thread_attachments VALUES ('a', 't', 'pr', 'k1', '{}', 5);
+         CREATE TABLE thread_read_receipts (thread_id, first_unread_turn, revision);
+         INSERT INTO thread_read_receipts VALUES ('t', 'turn', 'r1'), ('u', '', 'r2'), ('v', NULL, 'r3');",
+    );
+}
+
+#[test]
+fn what_another_release_stored_is_taken_over_once() {
+    let home = tempfile::tempdir().unwrap();
+    other_release(home.path());
+    let open = || {
+        ThreadState::of_home(home.path(), |message| {
+            (message != "odd").then(|| format!("own {message}"))
+        })
+    };
+    let state = open();
+    let goal = state.goal("t").unwrap().unwrap();
+    assert_eq!(goal.objective, "Ship it");
+    assert_eq!(goal.status, GoalStatus::BudgetLimited);
+    assert_eq!((goal.token_budget, goal.tokens_used), (Some(500), 7));
+    let queue = state.queue("t").unwrap();
+    let queue: Vec<_> = queue.iter().map(|one| one.message.as_str()).collect();
+    assert_eq!(queue, ["own first", "own second"]);
+    let sections = state.sections().unwrap();
+    assert_eq!(sections.len(), 2);
+    assert_eq!(
+        (sections[1].id.as_str(), sections[1].name.as_str()),
+        ("s", "Work")
+    );
+    let (section, entered_at) = state.section_of("t").unwrap().unwrap();
+    assert_eq!((section.id.as_str(), entered_at), ("s", 9));
+    let projects = state.projects().unwrap();
+    assert_eq!(projects[0].roots, ["/a", "/b"]);
+    assert_eq!(projects[0].metadata["a"], "b");
+    assert_eq!(state.project_of("t").unwrap().as_deref(), Some("p"));
+    assert_eq!(state.daybreak_of("t").unwrap(), Some(true));
+    assert_eq!(state.attachments("t").unwrap()[0].payload, "{}");
+    let first_unread = |thread| state.read_state(thread).unwrap().first_unread;
+    assert_eq!(
+        first_unread("t"),
+        Some(UnreadStart::Turn("turn".to_owned()))
+    );
+    assert_eq!(first_unread("u"), Some(UnreadStart::ThreadStart));
+    assert_eq!(first_unread("v"), None);
+    assert!(state.clear_goal("t").unwrap());
+    drop(state);
+    assert_eq!(open().goal("t").unwrap(), None);
+}
+
+#[test]
+fn a_broken_database_of_another_release_harms_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join("goals_1.sqlite"), "no database").unwrap();
+    let state = ThreadState::of_home(home.path(), |_| None);
+    assert_eq!(state.goal("t").unwrap(), None);
 }

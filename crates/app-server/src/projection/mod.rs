@@ -13,6 +13,7 @@ mod newer_item;
 mod plugin;
 mod policy;
 mod question;
+mod queued;
 mod realtime;
 mod requirements;
 mod settings;
@@ -38,6 +39,7 @@ pub(crate) use policy::{
     wire_source,
 };
 pub(crate) use question::{ClientQuestion, QuestionContext, question, unaskable};
+pub(crate) use queued::queued_by_others;
 pub(crate) use requirements::wire_requirements;
 pub(crate) use settings::{LOCAL_ENVIRONMENT, environment, wire_settings};
 pub(crate) use thread_state::{
