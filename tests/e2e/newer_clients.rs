@@ -4,6 +4,7 @@ use codex_test_support::{AppServer, ModelServer};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::newer_requests::ScriptedThread;
 use crate::serving::Serving;
 use crate::setup::{experimental_server, scripted_home, server};
 use crate::soak::message;
@@ -22,7 +23,7 @@ impl ThreeTurnThread {
         let replies = ["one", "two", "three", "after"].into_iter().enumerate();
         let replies = replies.map(|(number, text)| message(number, text));
         let model = ModelServer::start(replies).await.unwrap();
-        let home = scripted_home(&model, "");
+        let home = scripted_home(&model, "thread_unload_delay_secs = 0");
         let mut server = experimental_server(&home).await;
         let thread = server.start_thread().await;
         let mut conversation = Self {
@@ -282,4 +283,26 @@ async fn a_list_of_threads_can_be_turned_round() {
     let nothing = json!({ "searchTerm": "no such word" });
     let page = conversation.call("thread/list", nothing).await;
     assert_eq!(page["result"].get("backwardsCursor"), None);
+}
+
+#[tokio::test]
+async fn a_thread_stays_loaded_for_a_while_after_a_newer_client_has_left() {
+    let replies = ["one", "two"].into_iter().enumerate();
+    let replies = replies.map(|(number, text)| message(number, text));
+    let mut scripted = ScriptedThread::start(replies, json!({ "threadSource": "user" })).await;
+    scripted.turn(json!({})).await;
+    for status in ["unsubscribed", "notSubscribed"] {
+        let left = scripted.call("thread/unsubscribe", json!({})).await;
+        assert_eq!(left["result"]["status"], status);
+    }
+    let loaded = scripted
+        .server
+        .result("thread/loaded/list", json!({}))
+        .await;
+    assert_eq!(loaded["data"], json!([scripted.thread["thread"]["id"]]));
+    let resume = json!({ "excludeTurns": true });
+    let resumed = scripted.call("thread/resume", resume).await;
+    assert!(resumed["result"].is_object(), "{resumed}");
+    scripted.turn(json!({})).await;
+    scripted.server.finish().await.unwrap();
 }

@@ -4,7 +4,9 @@ use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::setup::{experimental_server, home_with, scripted_config, scripted_home, server};
+use crate::setup::{
+    PROGRAM, experimental_server, home_with, scripted_config, scripted_home, server,
+};
 use crate::soak::message;
 
 /// A thread with a model that has this to say.
@@ -655,4 +657,30 @@ async fn goals_can_be_switched_off() {
         .unwrap();
     assert_eq!(other["stage"], "removed");
     server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_ephemeral_fork_has_turns_for_clients_of_the_releases_that_return_them() {
+    let model = ModelServer::start([message(0, "one")]).await.unwrap();
+    let home = scripted_home(&model, "");
+    let mut first = experimental_server(&home).await;
+    let thread = first.start_thread().await;
+    first.run_turn(&thread, "hi").await;
+    first.finish().await.unwrap();
+    for (name, version, has_turns) in [("codex-tui", "0.140.0", true), ("another", "9.1", false)] {
+        let mut server = AppServer::start(PROGRAM, home.path()).unwrap();
+        let client = json!({ "name": name, "version": version });
+        let capabilities = json!({ "experimentalApi": true, "requiredHumanApproval": true });
+        let hello = json!({ "clientInfo": client, "capabilities": capabilities });
+        server.result("initialize", hello).await;
+        let params = json!({ "threadId": thread, "ephemeral": true });
+        let forked = server.call("thread/fork", params).await.unwrap();
+        let turns = forked["result"]["thread"]["turns"].as_array();
+        assert_eq!(
+            turns.is_some_and(|turns| turns.len() == 1),
+            has_turns,
+            "{forked}"
+        );
+        server.finish().await.unwrap();
+    }
 }

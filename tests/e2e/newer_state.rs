@@ -1,9 +1,10 @@
 //! What newer clients attach to threads: goals, queued messages, read state, sections, projects.
 
-use codex_test_support::HttpReply;
+use codex_test_support::{HttpReply, sse};
 use serde_json::{Value, json};
 
 use crate::newer_requests::ScriptedThread;
+use crate::setup::numbered;
 use crate::soak::message;
 
 const PINNED: &str = "01984de2-8f74-7c91-a3b2-5c5e937cf318";
@@ -160,6 +161,10 @@ async fn reverted_turns_leave_the_history() {
         "{reverted}"
     );
     scripted.server.wait_for("thread/reverted").await.unwrap();
+    let resumed = scripted
+        .call("thread/resume", json!({ "excludeTurns": true }))
+        .await;
+    assert_eq!(resumed["result"]["serviceTier"], "default");
     scripted.turn(json!({})).await;
     let request = scripted.model.request(2).await.json()["input"].to_string();
     assert!(
@@ -230,5 +235,88 @@ async fn a_process_runs_and_tells_its_end() {
     )
     .await;
     assert_eq!(gone["error"]["code"], -32600);
+    scripted.server.finish().await.unwrap();
+}
+
+/// The goal in each notification up to the end of a turn, and what else was sent.
+async fn goals_of_turn(scripted: &mut ScriptedThread) -> Vec<(String, Value)> {
+    let mut seen = Vec::new();
+    loop {
+        let told = scripted.server.receive().await.unwrap();
+        let method = told["method"].as_str().unwrap_or_default().to_owned();
+        let goal = told["params"]["goal"].clone();
+        let is_end = method == "turn/completed";
+        if is_end || method == "thread/goal/updated" || method == "error" {
+            seen.push((method, goal));
+        }
+        if is_end {
+            return seen;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_failed_turn_blocks_its_goal_before_the_error_is_told() {
+    let failure = HttpReply::json(400, &json!({ "error": { "message": "bad" } }));
+    let mut scripted = ScriptedThread::start([failure], json!({})).await;
+    scripted
+        .call("thread/goal/set", json!({ "objective": "Ship it" }))
+        .await;
+    let seen = goals_of_turn(&mut scripted).await;
+    let methods: Vec<&str> = seen.iter().map(|(method, _)| method.as_str()).collect();
+    let expected = [
+        "thread/goal/updated",
+        "thread/goal/updated",
+        "error",
+        "turn/completed",
+    ];
+    assert_eq!(methods, expected);
+    assert_eq!(seen[1].1["status"], "blocked");
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_goal_of_the_model_is_charged_from_then_on() {
+    let call = |number: usize, tool: &str, arguments: Value| {
+        let call = sse::function_call(&format!("call_{number}"), tool, &arguments);
+        HttpReply::stream(&numbered(sse::items(&[call])))
+    };
+    let replies = [
+        call(1, "create_goal", json!({ "objective": "Mine" })),
+        call(2, "update_goal", json!({ "status": "complete" })),
+        message(3, "done"),
+    ];
+    let mut scripted = ScriptedThread::start(replies, json!({ "threadSource": "user" })).await;
+    let input = json!([{ "type": "text", "text": "go" }]);
+    scripted.call("turn/start", json!({ "input": input })).await;
+    let seen = goals_of_turn(&mut scripted).await;
+    let goals: Vec<&Value> = seen.iter().map(|(_, goal)| goal).collect();
+    assert_eq!(goals[0]["tokensUsed"], 0, "{seen:?}");
+    let last = goals[goals.len() - 2];
+    assert_eq!(last["status"], "complete");
+    // The response that created it counts, the one that ends the turn does not.
+    let request = scripted.model.request(2).await.json()["input"].to_string();
+    assert!(request.contains("Mine"), "{request}");
+    let goal = scripted.call("thread/goal/get", json!({})).await;
+    assert_eq!(goal["result"]["goal"]["tokensUsed"], last["tokensUsed"]);
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn threads_of_programs_are_never_unread_and_names_are_found() {
+    let mut scripted =
+        ScriptedThread::start([message(0, "one")], json!({ "threadSource": "title" })).await;
+    scripted.turn(json!({})).await;
+    let read = scripted.call("thread/read", json!({})).await;
+    assert_eq!(read["result"]["readState"]["firstUnread"], Value::Null);
+    scripted
+        .call("thread/name/set", json!({ "name": "Zed" }))
+        .await;
+    for (term, found) in [("Zed", 1), ("hi", 1), ("nothing", 0)] {
+        let page = json!({ "searchTerm": term });
+        let page = call(&mut scripted, "thread/list", page).await;
+        let threads = page["result"]["data"].as_array().unwrap();
+        assert_eq!(threads.len(), found, "{term}: {page}");
+    }
     scripted.server.finish().await.unwrap();
 }

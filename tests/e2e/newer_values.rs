@@ -106,12 +106,17 @@ async fn details_of_images_and_sound_reach_the_model_and_come_back() {
 async fn newer_clients_are_told_why_a_request_failed() {
     let unknown = json!({ "error": { "message": "none", "code": "model_not_found" } });
     let refused = json!({ "error": { "message": "no key" } });
-    let refused_login = json!({ "httpConnectionFailed": { "httpStatusCode": 401 } });
+    let status = |code: u16| json!({ "httpConnectionFailed": { "httpStatusCode": code } });
+    let forbidden = json!({ "error": { "message": "no", "code": "cyber_policy" } });
     for (status, body, is_newer, expected) in [
         (404, &unknown, true, json!("modelNotFound")),
         (404, &unknown, false, json!("other")),
-        (401, &refused, true, refused_login),
+        (401, &refused, true, status(401)),
         (401, &refused, false, json!("other")),
+        (418, &refused, true, status(418)),
+        (418, &refused, false, json!("other")),
+        (400, &forbidden, true, json!("cyberPolicy")),
+        (400, &forbidden, false, json!("other")),
     ] {
         let reply = HttpReply::json(status, body);
         let model = ModelServer::start([reply]).await.unwrap();
@@ -289,5 +294,36 @@ async fn a_command_that_waits_for_approval_is_shown_to_newer_clients() {
         ];
         let expected = expected.map(|(method, status)| (json!(method), status));
         assert_eq!(told, expected, "{decision}");
+    }
+}
+
+#[tokio::test]
+async fn a_diff_outside_a_repository_is_relative_for_newer_clients() {
+    let folder = tempfile::tempdir().unwrap();
+    let script =
+        "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: new.txt\n+hello\n*** End Patch\nEOF";
+    for is_newer in [true, false] {
+        let place = folder.path().join(is_newer.to_string());
+        std::fs::create_dir(&place).unwrap();
+        let call = sse::function_call("call_1", "shell_command", &json!({ "command": script }));
+        let replies = [HttpReply::stream(&sse::items(&[call])), message(1, "done")];
+        let mut params = json!({ "cwd": place });
+        if is_newer {
+            params["threadSource"] = json!("user");
+        }
+        let mut scripted = ScriptedThread::start(replies, params).await;
+        let input = json!([{ "type": "text", "text": "hi" }]);
+        scripted.call("turn/start", json!({ "input": input })).await;
+        let updated = scripted.server.wait_for("turn/diff/updated").await.unwrap();
+        let diff = updated["params"]["diff"].as_str().unwrap();
+        let shown = if is_newer {
+            "new.txt".to_owned()
+        } else {
+            place.join("new.txt").display().to_string()
+        };
+        let first = format!("diff --git a/{shown} b/{shown}\n");
+        assert!(diff.starts_with(&first), "{diff}");
+        scripted.server.wait_for("turn/completed").await.unwrap();
+        scripted.server.finish().await.unwrap();
     }
 }

@@ -12,13 +12,16 @@ use methods::METHODS;
 /// The minor version of the last release with the older vocabulary.
 const OLDER: u32 = 117;
 
-/// Whether `clientInfo` is that of an official client of a release after 0.117. Their version is the release.
+/// Whether `clientInfo` is that of an official client of a release after 0.117.
 pub fn is_newer_client(name: &str, version: &str) -> bool {
-    let minor = version
-        .strip_prefix("0.")
-        .and_then(|rest| rest.split('.').next());
-    let minor: Option<u32> = minor.and_then(|minor| minor.parse().ok());
-    name.starts_with("codex") && minor.is_some_and(|minor| minor > OLDER)
+    official_release(name, version).is_some_and(|release| release > OLDER)
+}
+
+/// The minor version of the release of an official client, whose version it is; none for others.
+pub fn official_release(name: &str, version: &str) -> Option<u32> {
+    let minor = version.strip_prefix("0.")?.split('.').next()?;
+    let minor = minor.parse().ok()?;
+    name.starts_with("codex").then_some(minor)
 }
 
 /// Whether a method, in either direction, is newer than 0.117.

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use bytes::Bytes;
-use codex_app_server_protocol::releases::is_newer_client;
+use codex_app_server_protocol::releases::{is_newer_client, official_release};
 use codex_app_server_protocol::rpc::{ErrorResponse, OutgoingRequest, RequestId};
 use codex_app_server_protocol::v2::{ApprovalsReviewer, InitializeCapabilities, InitializeParams};
 use codex_app_server_protocol::{RequestMethod, ServerNotification, ServerRequest};
@@ -133,6 +133,15 @@ impl Connection {
     /// releases disagree, other clients are served like 0.117 does.
     pub(crate) fn knows_newer(&self) -> bool {
         self.knows_newer.load(Ordering::Relaxed)
+    }
+
+    /// Whether ephemeral forks must leave their turns out, as in 0.169. Official clients ask for what their release has:
+    /// those of 0.140 get the turns.
+    pub(crate) fn excludes_turns_of_side_threads(&self) -> bool {
+        let is_official = self
+            .client()
+            .is_some_and(|client| official_release(&client.name, &client.version).is_some());
+        self.knows_newer() && !is_official
     }
 
     /// How items of stored threads are numbered for this client.

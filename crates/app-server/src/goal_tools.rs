@@ -69,7 +69,13 @@ impl HostTools for GoalTools {
         let server = self.server.upgrade();
         Box::pin(async move {
             let server = server.ok_or_else(|| failed("the server has ended"))?;
-            let called = tokio::task::spawn_blocking(move || carry_out(&server, call));
+            let asked = Asked::read(&call.name, call.arguments)?;
+            if let Some(thread) = server.thread(&call.thread) {
+                thread.charge_goal(Some(call.turn.clone())).await;
+            }
+            let (thread, turn) = (call.thread, call.turn);
+            let called =
+                tokio::task::spawn_blocking(move || carry_out(&server, &thread, turn, asked));
             called.await.map_err(failed)?
         })
     }
@@ -110,47 +116,65 @@ struct UpdateArguments {
     status: GoalStatus,
 }
 
-fn carry_out(server: &AppServer, call: HostCall) -> Result<String, HostToolError> {
+/// What a call asks for.
+enum Asked {
+    Goal,
+    NewGoal(GoalChange),
+    Change(GoalChange),
+}
+
+impl Asked {
+    fn read(tool: &str, arguments: Value) -> Result<Self, HostToolError> {
+        match tool {
+            CREATE => {
+                let wanted = CreateArguments::deserialize(arguments).map_err(failed)?;
+                Ok(Self::NewGoal(GoalChange {
+                    objective: Some(wanted.objective),
+                    status: Some(GoalStatus::Active),
+                    token_budget: wanted.token_budget.map(Some),
+                }))
+            }
+            UPDATE => {
+                let read = UpdateArguments::deserialize(arguments);
+                let status = read.map_err(failed)?.status;
+                let is_allowed = matches!(
+                    status,
+                    GoalStatus::Complete | GoalStatus::Blocked | GoalStatus::Paused
+                );
+                if !is_allowed {
+                    let refusal = "update_goal takes the statuses complete, blocked and paused.";
+                    return Err(failed(refusal));
+                }
+                Ok(Self::Change(GoalChange {
+                    status: Some(status),
+                    ..GoalChange::default()
+                }))
+            }
+            _ => Ok(Self::Goal),
+        }
+    }
+}
+
+fn carry_out(
+    server: &AppServer,
+    thread: &str,
+    turn: String,
+    asked: Asked,
+) -> Result<String, HostToolError> {
     let state = server.state();
-    let current = state.goal(&call.thread).map_err(failed)?;
-    let change = match call.name.as_str() {
-        CREATE => {
-            let is_finished = |goal: &Goal| goal.status == GoalStatus::Complete;
-            if current.as_ref().is_some_and(|goal| !is_finished(goal)) {
-                let refusal = "This thread has an unfinished goal. End it with update_goal first.";
-                return Err(failed(refusal));
-            }
-            let read = CreateArguments::deserialize(call.arguments);
-            let wanted = read.map_err(failed)?;
-            GoalChange {
-                objective: Some(wanted.objective),
-                status: Some(GoalStatus::Active),
-                token_budget: wanted.token_budget.map(Some),
-            }
+    let current = state.goal(thread).map_err(failed)?;
+    let change = match asked {
+        Asked::Goal => return Ok(output(thread, current)),
+        Asked::NewGoal(_) if current.is_some_and(|goal| goal.status != GoalStatus::Complete) => {
+            let refusal = "This thread has an unfinished goal. End it with update_goal first.";
+            return Err(failed(refusal));
         }
-        UPDATE => {
-            let read = UpdateArguments::deserialize(call.arguments);
-            let status = read.map_err(failed)?.status;
-            let is_allowed = matches!(
-                status,
-                GoalStatus::Complete | GoalStatus::Blocked | GoalStatus::Paused
-            );
-            if !is_allowed {
-                let refusal = "update_goal takes the statuses complete, blocked and paused.";
-                return Err(failed(refusal));
-            }
-            GoalChange {
-                status: Some(status),
-                ..GoalChange::default()
-            }
-        }
-        _ => return Ok(output(&call.thread, current)),
+        Asked::NewGoal(change) | Asked::Change(change) => change,
     };
-    let changed = state.change_goal(&call.thread, change);
-    let goal = changed.map_err(failed)?;
-    let shown = wire_goal(&call.thread, goal.clone());
-    server.broadcast(&goal_updated(shown, Some(call.turn)));
-    Ok(output(&call.thread, Some(goal)))
+    let goal = state.change_goal(thread, change).map_err(failed)?;
+    let shown = wire_goal(thread, goal.clone());
+    server.broadcast(&goal_updated(shown, Some(turn)));
+    Ok(output(thread, Some(goal)))
 }
 
 fn output(thread: &str, goal: Option<Goal>) -> String {

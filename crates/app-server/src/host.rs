@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use codex_apps::{AccountKey, AppCatalog, DirectoryAccount};
 use codex_checkpoints::CheckpointStore;
@@ -222,6 +223,9 @@ pub trait Host: Debug + Send + Sync + 'static {
 
     /// Whether threads may have goals.
     fn has_goals(&self) -> bool;
+
+    /// How long an idle thread stays loaded after its last client, which is newer than 0.117, has left it.
+    fn thread_unload_delay(&self) -> Duration;
 
     /// The base of relative paths.
     fn working_folder(&self) -> &Path;

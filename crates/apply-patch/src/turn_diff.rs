@@ -17,10 +17,8 @@ const CONTEXT_LINES: usize = 3;
 const NO_BLOB: &str = "0000000000000000000000000000000000000000";
 
 /// Collects the patches of one turn.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct TurnDiff {
-    /// Paths below this folder are shown relative to it.
-    root: Option<PathBuf>,
     files: Vec<TrackedFile>,
 }
 
@@ -47,14 +45,6 @@ enum FileMode {
 }
 
 impl TurnDiff {
-    /// `root` is the top folder of the repository, if there is one.
-    pub fn new(root: Option<PathBuf>) -> Self {
-        Self {
-            root,
-            files: Vec::new(),
-        }
-    }
-
     /// Records the current files of a plan. Call this before applying it.
     pub fn before(&mut self, plan: &PatchPlan) {
         for change in plan.changes() {
@@ -84,30 +74,29 @@ impl TurnDiff {
         }
     }
 
-    /// The whole diff, sorted by current path. Empty if nothing differs.
-    pub fn text(&self) -> String {
+    /// The whole diff, sorted by current path. Empty if nothing differs. Paths below `root` are shown relative to it.
+    pub fn text(&self, root: Option<&Path>) -> String {
         let mut files: Vec<(String, String)> = self
             .files
             .iter()
-            .map(|file| (self.shown(&file.path), self.file_diff(file)))
+            .map(|file| (shown(root, &file.path), file.diff(root)))
             .collect();
         files.sort();
         files.into_iter().map(|(_, diff)| diff).collect()
     }
+}
 
-    fn shown(&self, path: &Path) -> String {
-        let below = self
-            .root
-            .as_deref()
-            .and_then(|root| path.strip_prefix(root).ok());
-        let path = below.unwrap_or(path).to_string_lossy();
-        path.replace('\\', "/")
-    }
+fn shown(root: Option<&Path>, path: &Path) -> String {
+    let below = root.and_then(|root| path.strip_prefix(root).ok());
+    let path = below.unwrap_or(path).to_string_lossy();
+    path.replace('\\', "/")
+}
 
-    fn file_diff(&self, file: &TrackedFile) -> String {
-        let (old, new) = (file.original.as_ref(), FileSnapshot::take(&file.path));
+impl TrackedFile {
+    fn diff(&self, root: Option<&Path>) -> String {
+        let (old, new) = (self.original.as_ref(), FileSnapshot::take(&self.path));
         let new = new.as_ref();
-        let (old_path, new_path) = (self.shown(&file.original_path), self.shown(&file.path));
+        let (old_path, new_path) = (shown(root, &self.original_path), shown(root, &self.path));
         let moved = old_path != new_path;
         if old == new && (!moved || old.is_none()) {
             return String::new();

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use anyhow::Context;
 use codex_app_server::{
@@ -444,6 +445,10 @@ impl Host for EngineHost {
             .startup()
             .features
             .enabled(Feature::Goals)
+    }
+
+    fn thread_unload_delay(&self) -> Duration {
+        self.configuration.startup().storage.thread_unload_delay
     }
 
     fn working_folder(&self) -> &Path {

@@ -221,6 +221,7 @@ fn apply_storage(session: &mut SessionConfig, storage: StorageSettings) {
         log_dir: _,
         checkpoints: _,
         traces: _,
+        thread_unload_delay: _,
     } = storage;
     session.message_history = MessageHistory {
         keep: history.persistence == HistoryPersistence::SaveAll,

@@ -123,6 +123,7 @@ pub struct ConfigFile {
     #[serde(skip_serializing_if = "ThreadLimits::is_empty")]
     pub limits: ThreadLimits,
     pub traces: TracesFile,
+    pub thread_unload_delay_secs: Option<u64>,
     pub js_repl_node_path: Option<PathBuf>,
     pub js_repl_node_module_dirs: Option<Vec<PathBuf>>,
     pub notify: Option<Vec<String>>,

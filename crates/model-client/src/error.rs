@@ -37,6 +37,19 @@ pub enum ModelError {
         /// The wait that the server asks for.
         retry_after: Option<Duration>,
     },
+    /// Too many requests in a short time, as an event says.
+    #[error("rate limit exceeded: {detail}")]
+    RateLimited {
+        detail: String,
+        /// The wait that the server asks for.
+        retry_after: Option<Duration>,
+    },
+    /// The provider does not know the model.
+    #[error("{0}")]
+    UnknownModel(String),
+    /// The provider's rules on security forbid the request.
+    #[error("{0}")]
+    SecurityPolicy(String),
     /// An internal error of the server.
     #[error("The model's server reports an internal error, as it may under high demand.")]
     ServerFailed {
@@ -116,6 +129,15 @@ impl ModelError {
         let redact = |text: String| secrets.redact(text);
         match self {
             Self::InvalidRequest(text) => Self::InvalidRequest(redact(text)),
+            Self::UnknownModel(text) => Self::UnknownModel(redact(text)),
+            Self::SecurityPolicy(text) => Self::SecurityPolicy(redact(text)),
+            Self::RateLimited {
+                detail,
+                retry_after,
+            } => Self::RateLimited {
+                detail: redact(detail),
+                retry_after,
+            },
             Self::Disconnected {
                 detail,
                 retry_after,
@@ -139,6 +161,7 @@ impl ModelError {
         match self {
             Self::ServerFailed { .. }
             | Self::Disconnected { .. }
+            | Self::RateLimited { .. }
             | Self::TimedOut { .. }
             | Self::PreviousResponseNotFound
             | Self::LoginNotRenewed(_) => true,
@@ -152,6 +175,7 @@ impl ModelError {
         match self {
             Self::TooManyRequests { retry_after, .. }
             | Self::ServerFailed { retry_after }
+            | Self::RateLimited { retry_after, .. }
             | Self::Disconnected { retry_after, .. } => *retry_after,
             Self::UnexpectedStatus(status) => status.retry_after,
             _ => None,
@@ -191,7 +215,12 @@ impl ModelError {
             Self::ServerOverloaded => CodexErrorInfo::ServerOverloaded,
             Self::ContextWindowExceeded => CodexErrorInfo::ContextWindowExceeded,
             Self::LoginRefused(_) => CodexErrorInfo::Unauthorized,
-            Self::UnexpectedStatus(reply) => reply.codex_error_info(),
+            Self::RateLimited { .. } => CodexErrorInfo::RateLimitExceeded,
+            Self::UnknownModel(_) => CodexErrorInfo::ModelNotFound,
+            Self::SecurityPolicy(_) => CodexErrorInfo::CyberPolicy,
+            Self::UnexpectedStatus(reply) => CodexErrorInfo::HttpConnectionFailed {
+                http_status_code: Some(reply.status),
+            },
             Self::InvalidRequest(_)
             | Self::Disconnected { .. }
             | Self::TimedOut { .. }
@@ -228,22 +257,8 @@ pub struct UnexpectedStatus {
     pub auth_error: Option<String>,
     /// The server's error code about the credential.
     pub auth_error_code: Option<String>,
-    /// Whether the server does not know the model.
-    pub is_model_unknown: bool,
     /// The wait that the server asks for.
     pub retry_after: Option<Duration>,
-}
-
-impl UnexpectedStatus {
-    fn codex_error_info(&self) -> CodexErrorInfo {
-        match self.status {
-            401 => CodexErrorInfo::HttpConnectionFailed {
-                http_status_code: Some(401),
-            },
-            _ if self.is_model_unknown => CodexErrorInfo::ModelNotFound,
-            _ => CodexErrorInfo::Other,
-        }
-    }
 }
 
 impl fmt::Display for UnexpectedStatus {

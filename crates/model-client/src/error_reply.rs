@@ -16,7 +16,6 @@ use serde_json::Value;
 use crate::error::{ModelError, UnexpectedStatus};
 use crate::rate_limits::text;
 use crate::usage_limit::{UsageLimit, UsageLimitBody};
-use codex_protocol::WireApi;
 
 const INVALID_IMAGE: &str = "The image data you provided does not represent a valid image";
 const SHOWN_BODY_BYTES: usize = 1000;
@@ -28,7 +27,6 @@ pub(crate) struct ErrorReply<'a> {
     pub(crate) headers: &'a HeaderMap,
     pub(crate) body: &'a [u8],
     pub(crate) url: &'a str,
-    pub(crate) wire_api: WireApi,
 }
 
 /// The usual structure of an error body.
@@ -46,9 +44,14 @@ impl ErrorReply<'_> {
         let code = error.get("code").and_then(Value::as_str);
         match self.status {
             400 if text.contains(INVALID_IMAGE) => ModelError::InvalidImage,
-            // A Chat Completions server reports this with a status, because it has not started a stream.
-            400 if self.wire_api == WireApi::Chat && code == Some("context_length_exceeded") => {
-                ModelError::ContextWindowExceeded
+            // Servers report this with a status if they have not started a stream.
+            400 if code == Some("context_length_exceeded") => ModelError::ContextWindowExceeded,
+            400 if code == Some("cyber_policy") => {
+                ModelError::SecurityPolicy(message(&text, &error))
+            }
+            404 if code == Some("model_not_found") => {
+                let said = error.get("message").and_then(Value::as_str);
+                ModelError::UnknownModel(said.unwrap_or("model_not_found").to_owned())
             }
             400 => ModelError::InvalidRequest(text.into_owned()),
             429 => self.too_many(&error, now),
@@ -70,6 +73,9 @@ impl ErrorReply<'_> {
                 ModelError::UsageLimitReached(Box::new(limit))
             }
             Some("usage_not_included") => ModelError::UsageNotIncluded,
+            _ if error.get("code").and_then(Value::as_str) == Some("insufficient_quota") => {
+                ModelError::QuotaExceeded
+            }
             _ => ModelError::TooManyRequests {
                 request_id: request_id(self.headers).or_else(|| self.header("cf-ray")),
                 retry_after: self.retry_after(now),
@@ -88,7 +94,6 @@ impl ErrorReply<'_> {
             request_id: request_id(self.headers),
             auth_error: self.header("x-openai-authorization-error"),
             auth_error_code: auth_error_code(self.headers),
-            is_model_unknown: error.get("code").and_then(Value::as_str) == Some("model_not_found"),
             retry_after: self.retry_after(now),
         }
     }
@@ -155,7 +160,6 @@ mod tests {
             headers: &map,
             body: body.as_bytes(),
             url: "http://x/r",
-            wire_api: WireApi::Responses,
         };
         reply.into_error(&now())
     }
@@ -173,6 +177,19 @@ mod tests {
         assert_eq!(reply(400, &[], body), ModelError::InvalidImage);
         let info = ModelError::InvalidImage.codex_error_info();
         assert_eq!(info, CodexErrorInfo::BadRequest);
+        let coded = |code: &str| {
+            reply(
+                400,
+                &[],
+                &format!(r#"{{"error":{{"message":"no","code":"{code}"}}}}"#),
+            )
+        };
+        assert_eq!(
+            coded("context_length_exceeded"),
+            ModelError::ContextWindowExceeded
+        );
+        let forbidden = ModelError::SecurityPolicy("no".to_owned());
+        assert_eq!(coded("cyber_policy"), forbidden);
         let body = r#"{"error":{"message":"no"}}"#;
         check(reply(400, &[], body), body, CodexErrorInfo::Other, false);
     }
@@ -187,6 +204,8 @@ mod tests {
             CodexErrorInfo::UsageLimitExceeded,
             false,
         );
+        let quota = reply(429, &[], r#"{"error":{"code":"insufficient_quota"}}"#);
+        assert_eq!(quota, ModelError::QuotaExceeded);
         let none = reply(429, &[], r#"{"error":{"type":"usage_not_included"}}"#);
         assert_eq!(none, ModelError::UsageNotIncluded);
         let info = CodexErrorInfo::ResponseTooManyFailedAttempts {
@@ -225,7 +244,9 @@ mod tests {
         check(
             reply(503, &[], "busy"),
             "unexpected status 503 Service Unavailable: busy, url: http://x/r",
-            CodexErrorInfo::Other,
+            CodexErrorInfo::HttpConnectionFailed {
+                http_status_code: Some(503),
+            },
             true,
         );
     }
@@ -257,14 +278,16 @@ mod tests {
                 &[],
                 r#"{"error":{"message":"no","code":"model_not_found"}}"#,
             ),
-            "unexpected status 404 Not Found: no, url: http://x/r",
+            "no",
             CodexErrorInfo::ModelNotFound,
             false,
         );
         check(
             reply(404, &[], ""),
             "unexpected status 404 Not Found: Unknown error, url: http://x/r",
-            CodexErrorInfo::Other,
+            CodexErrorInfo::HttpConnectionFailed {
+                http_status_code: Some(404),
+            },
             false,
         );
         let long = "é".repeat(600);
@@ -272,7 +295,10 @@ mod tests {
             "unexpected status 502 Bad Gateway: {}..., url: http://x/r",
             "é".repeat(500)
         );
-        check(reply(502, &[], &long), &shown, CodexErrorInfo::Other, true);
+        let info = CodexErrorInfo::HttpConnectionFailed {
+            http_status_code: Some(502),
+        };
+        check(reply(502, &[], &long), &shown, info, true);
     }
 
     #[test]

@@ -294,7 +294,6 @@ impl HttpModelClient {
             headers: &headers,
             body: body.as_bytes(),
             url: url.as_str(),
-            wire_api: self.provider.wire_api,
         };
         FailedCall {
             error: reply

@@ -52,6 +52,10 @@ pub enum CodexErrorInfo {
     SessionBudgetExceeded,
     /// The provider does not know the model. Newer than 0.117.
     ModelNotFound,
+    /// The model's server takes no more requests for a while. Newer than 0.117.
+    RateLimitExceeded,
+    /// The provider's rules on security forbid the request. Newer than 0.117.
+    CyberPolicy,
     /// Anything else.
     Other,
 }

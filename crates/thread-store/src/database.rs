@@ -449,9 +449,12 @@ fn page_sql(
         .map(|kind| format!(" OR t.kind GLOB '{kind}*'"));
     filter.one_of("t.kind", query.kinds.exact(), &agents.unwrap_or_default());
     if let Some(text) = &query.search {
-        let title = "instr(coalesce(t.title, t.preview), ";
+        let title = "(instr(coalesce(t.title, t.preview), ";
         filter.add(title, Box::new(text.clone()));
-        filter.sql.push_str(") > 0");
+        let name = ") > 0 OR instr(coalesce(s.name, t.logged_name, ''), ";
+        filter.sql.push_str(name);
+        filter.value(Box::new(text.clone()));
+        filter.sql.push_str(") > 0)");
     }
     for id in &query.excluded {
         filter.add("t.id <> ", Box::new(id.as_str().to_owned()));

@@ -6,7 +6,12 @@ pub(super) const MEMBERS: &[(&str, &[&str])] = &[
     ("ApprovalsReviewer", &["=auto_review"]),
     (
         "CodexErrorInfo",
-        &["=modelNotFound", "=sessionBudgetExceeded"],
+        &[
+            "=cyberPolicy",
+            "=modelNotFound",
+            "=rateLimitExceeded",
+            "=sessionBudgetExceeded",
+        ],
     ),
     ("CommandExecParams", &["permissionProfile"]),
     (
@@ -36,6 +41,7 @@ pub(super) const MEMBERS: &[(&str, &[&str])] = &[
     ("FileChangeRequestApprovalParams", &["startedAtMs"]),
     ("FsGetMetadataResponse", &["isSymlink"]),
     ("FsWatchParams", &["watchId"]),
+    ("GuardianApprovalReview", &["userAuthorization"]),
     (
         "HookEventName",
         &[

@@ -5,6 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::v2::GuardianUserAuthorization;
+
 /// Payload of `item/autoApprovalReview/started`: an agent begins to judge an action.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -75,6 +77,9 @@ pub struct GuardianApprovalReview {
     pub risk_score: Option<u8>,
     /// The risk in a word, for display; null without a verdict.
     pub risk_level: Option<GuardianRiskLevel>,
+    /// How far the user asked for the action; null if the reviewer does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_authorization: Option<GuardianUserAuthorization>,
     /// Why the reviewer judged so; null without a verdict.
     pub rationale: Option<String>,
 }

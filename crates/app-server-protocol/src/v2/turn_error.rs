@@ -44,6 +44,10 @@ pub enum CodexErrorInfo {
     SessionBudgetExceeded,
     /// The provider does not know the model. Newer than 0.117, whose clients get `other`.
     ModelNotFound,
+    /// The provider takes no more requests for a while. Newer than 0.117, whose clients get `other`.
+    RateLimitExceeded,
+    /// The provider's rules on security forbid the request. Newer than 0.117, whose clients get `other`.
+    CyberPolicy,
     /// Anything without a cause of its own in this list.
     Other,
     /// The provider could not be reached, or answered with an error status.

@@ -159,7 +159,7 @@ pub(super) async fn status_of(server: &AppServer, id: &ThreadId) -> ThreadStatus
     live.map_or(ThreadStatus::NotLoaded, |live| live.thread.status)
 }
 
-async fn live(server: &AppServer, id: &ThreadId) -> Option<Snapshot> {
+pub(super) async fn live(server: &AppServer, id: &ThreadId) -> Option<Snapshot> {
     server.thread(id.as_str())?.describe().await
 }
 

@@ -100,10 +100,9 @@ pub(super) async fn delete(
 
 async fn try_delete(server: &Arc<AppServer>, id: &str) -> Result<ThreadId, Failure> {
     let id = thread_id(id)?;
-    let is_loaded = server.thread(id.as_str()).is_some();
     let found = written(server, &id).await?;
-    if found.is_none() && !is_loaded {
-        return Err(no_rollout(&id));
+    if found.is_none() {
+        check_unstored(server, &id).await?;
     }
     refuse_with_side_threads(server, &id).await?;
     let _lock = unload(server, &id).await?;
@@ -135,6 +134,17 @@ async fn try_delete(server: &Arc<AppServer>, id: &str) -> Result<ThreadId, Failu
     blocking(forget).await?;
     touched(server, [record.path]);
     Ok(id)
+}
+
+/// A thread without a file must be loaded, and be one that will get a file.
+async fn check_unstored(server: &AppServer, id: &ThreadId) -> Result<(), Failure> {
+    match stored::live(server, id).await {
+        None => Err(no_rollout(id)),
+        Some(live) if live.thread.ephemeral => Err(Failure::invalid(format!(
+            "thread is not persisted and cannot be deleted: {id}"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// A thread with side threads is not deleted, because they belong to it.

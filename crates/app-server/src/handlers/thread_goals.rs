@@ -46,6 +46,9 @@ pub(super) async fn set(
             Update::Set(budget) => Some(Some(budget)),
         },
     };
+    if let Some(loaded) = server.thread(id.as_str()) {
+        loaded.charge_goal(None).await;
+    }
     let (state, thread) = (Arc::clone(server.state()), id.to_string());
     let changed = blocking(move || state.change_goal(&thread, change).map_err(refused));
     let goal = wire_goal(id.as_str(), changed.await?);

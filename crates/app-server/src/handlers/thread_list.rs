@@ -112,9 +112,10 @@ async fn response(
             .as_ref()
             .map_or(ThreadStatus::NotLoaded, |live| live.thread.status.clone());
         let mut thread = stored::thread(record, status, provider);
+        // Lists have neither source, as in 0.169.
+        thread.forked_from_id = None;
         if let Some(live) = live {
             stored::add_live(&mut thread, &live.thread);
-            // Lists do not have it, as in 0.169.
             thread.thread_source = None;
         }
         data.push(thread);

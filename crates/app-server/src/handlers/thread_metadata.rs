@@ -206,7 +206,10 @@ async fn shown(server: &Arc<AppServer>, id: &ThreadId) -> Result<Thread, Failure
             }
             thread
         }
-        MetadataTarget::Unwritten(live) => *live,
+        MetadataTarget::Unwritten(live) => Thread {
+            can_accept_direct_input: None,
+            ..*live
+        },
     };
     let state = Arc::clone(server.state());
     blocking(move || {

@@ -359,7 +359,7 @@ pub(super) async fn fork(
 ) -> Result<EarlyReply<method::ThreadFork>, Failure> {
     check_fork(&params)?;
     let settings = settings::of_fork(&params, &connection)?;
-    if params.ephemeral && !params.exclude_turns && connection.knows_newer() {
+    if params.ephemeral && !params.exclude_turns && connection.excludes_turns_of_side_threads() {
         let message = "ephemeral paginated thread/fork requires `excludeTurns: true`";
         return Err(Failure::invalid(message));
     }

@@ -47,6 +47,14 @@ pub(super) fn approval_review(
             v1::GuardianRiskLevel::Medium => GuardianRiskLevel::Medium,
             v1::GuardianRiskLevel::High => GuardianRiskLevel::High,
         }),
+        user_authorization: event
+            .user_authorization
+            .map(|authorization| match authorization {
+                v1::GuardianUserAuthorization::Unknown => GuardianUserAuthorization::Unknown,
+                v1::GuardianUserAuthorization::Low => GuardianUserAuthorization::Low,
+                v1::GuardianUserAuthorization::Medium => GuardianUserAuthorization::Medium,
+                v1::GuardianUserAuthorization::High => GuardianUserAuthorization::High,
+            }),
         rationale: event.rationale.clone(),
     };
     let turn_id = event.turn_id.clone();

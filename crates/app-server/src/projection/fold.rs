@@ -166,6 +166,16 @@ impl<C: Consumer> Fold<C> {
                 }
                 self.asked_about(&request.turn_id, &request.call_id);
             }
+            EventMsg::GuardianAssessment(review) => {
+                if let Some(item) = item::command_reviewed(review)
+                    && self.never_began(context, &review.turn_id, &review.id)
+                {
+                    self.consumer
+                        .command_asked(&review.turn_id, item, context.now);
+                }
+                let turn = id.unwrap_or_default();
+                self.consumer.other_event(&self.turns, turn, event);
+            }
             EventMsg::ExecCommandEnd(end) => self.end_command(context, end),
             EventMsg::ApplyPatchApprovalRequest(request) => {
                 let status = codex_app_server_protocol::v2::PatchApplyStatus::InProgress;

@@ -11,6 +11,7 @@ use codex_app_server_protocol::v2::{
     WebSearchAction,
 };
 use codex_protocol as v1;
+use serde_json::Value;
 
 pub(crate) fn engine_input(input: UserInput) -> v1::UserInput {
     match input {
@@ -218,6 +219,31 @@ pub(super) fn command_asked(request: &v1::ExecApprovalRequestEvent) -> ThreadIte
         exit_code: None,
         duration_ms: None,
     }
+}
+
+/// A command that waits for the verdict of a reviewer, if that is what the review is about.
+pub(super) fn command_reviewed(review: &v1::GuardianAssessmentEvent) -> Option<ThreadItem> {
+    let action = review.action.as_ref()?;
+    let text = |member: &str| action.get(member).and_then(Value::as_str);
+    let is_begun = review.status == v1::GuardianAssessmentStatus::InProgress;
+    if !is_begun || text("type") != Some("command") {
+        return None;
+    }
+    let command = text("command")?.to_owned();
+    Some(ThreadItem::CommandExecution {
+        id: review.id.clone(),
+        command_actions: vec![CommandAction::Unknown {
+            command: command.clone(),
+        }],
+        command,
+        cwd: text("cwd")?.into(),
+        process_id: None,
+        source: CommandExecutionSource::Agent,
+        status: CommandExecutionStatus::InProgress,
+        aggregated_output: None,
+        exit_code: None,
+        duration_ms: None,
+    })
 }
 
 pub(super) fn command_ended(end: &v1::ExecCommandEndEvent) -> ThreadItem {

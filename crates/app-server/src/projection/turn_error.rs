@@ -16,7 +16,7 @@ pub(crate) fn turn_error(
     }
 }
 
-/// Whether clients of 0.117 do not know the cause, or get another one: that release says `other` for a refused login.
+/// Whether clients of 0.117 do not know the cause, or get another one: that release says `other` for error statuses.
 fn is_newer(error: &v2::TurnError) -> bool {
     use v2::CodexErrorInfo as Wire;
     matches!(
@@ -24,8 +24,10 @@ fn is_newer(error: &v2::TurnError) -> bool {
         Some(
             Wire::SessionBudgetExceeded
                 | Wire::ModelNotFound
+                | Wire::RateLimitExceeded
+                | Wire::CyberPolicy
                 | Wire::HttpConnectionFailed {
-                    http_status_code: Some(401)
+                    http_status_code: Some(_)
                 }
         )
     )
@@ -69,6 +71,8 @@ fn wire_error_info(info: &CodexErrorInfo) -> v2::CodexErrorInfo {
         CodexErrorInfo::SandboxError => Wire::SandboxError,
         CodexErrorInfo::SessionBudgetExceeded => Wire::SessionBudgetExceeded,
         CodexErrorInfo::ModelNotFound => Wire::ModelNotFound,
+        CodexErrorInfo::RateLimitExceeded => Wire::RateLimitExceeded,
+        CodexErrorInfo::CyberPolicy => Wire::CyberPolicy,
         CodexErrorInfo::ThreadRollbackFailed => Wire::ThreadRollbackFailed,
         CodexErrorInfo::HttpConnectionFailed { http_status_code } => {
             Wire::HttpConnectionFailed { http_status_code }

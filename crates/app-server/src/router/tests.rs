@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use codex_checkpoints::CheckpointStore;
 use codex_config::{ConfigWarning, Environment, Overrides};
@@ -178,6 +179,10 @@ impl Host for NoEngine {
 
     fn has_goals(&self) -> bool {
         true
+    }
+
+    fn thread_unload_delay(&self) -> Duration {
+        Duration::ZERO
     }
 
     fn working_folder(&self) -> &Path {

@@ -16,6 +16,7 @@ use tokio::sync::mpsc;
 use super::additional_context::AdditionalContext;
 use super::follow_up::FollowUp;
 use super::status::Activity;
+use super::unload::Unloading;
 use super::{ContinuableTurn, McpServers, Subscribers, ThreadCommand, ThreadFacts, ThreadHandle};
 use crate::connection::{Connection, Responder, encode_notification};
 use crate::projection::{
@@ -81,6 +82,7 @@ pub(crate) struct Actor {
     /// Its agents; and the started agents that are not loaded yet.
     pub(super) agents: Vec<ThreadHandle>,
     pub(super) agents_to_load: mpsc::Receiver<Box<SpawnedAgent>>,
+    pub(super) unloading: Unloading,
     activity: Activity,
     status: ThreadStatus,
     events: EventReceiver,
@@ -123,6 +125,7 @@ impl Actor {
             is_agent: false,
             agents: Vec::new(),
             agents_to_load,
+            unloading: Unloading::default(),
             activity: Activity::default(),
             status: ThreadStatus::Idle,
             events,
@@ -143,11 +146,6 @@ impl Actor {
 
     pub(super) fn spawn(self) {
         tokio::spawn(self.run());
-    }
-
-    pub(super) fn subscribe(&mut self, connection: &Arc<Connection>) {
-        let connection = Arc::clone(connection);
-        self.subscribers.insert(connection.id(), connection);
     }
 
     /// What happens rarely is boxed, so that an idle thread holds no room for it.
@@ -171,6 +169,7 @@ impl Actor {
                     waiting.extend(batch.drain(..));
                 }
                 () = room_of_one(&self.subscribers), if !waiting.is_empty() => {}
+                () = self.unloading.due() => self.close(),
                 Some(agent) = self.agents_to_load.recv() => self.take_agent(*agent),
                 Some(command) = self.mailbox.recv() => {
                     Box::pin(self.carry_out(*command)).await;
@@ -223,11 +222,13 @@ impl Actor {
         }
         let now = Timestamp::now().as_millisecond();
         self.follow_up.take(now, &event.msg);
+        self.charge_goal_for(now, &event.msg);
         let notifications = self.fold.apply(&event.id, now, &event.msg);
         match &event.msg {
             EventMsg::TurnStarted(started) => {
                 self.turn = Some(started.turn_id.clone());
                 self.unfinished = None;
+                self.stay_loaded();
             }
             EventMsg::TurnComplete(complete) => {
                 self.settle_turn(now, &complete.turn_id, false);
@@ -351,22 +352,6 @@ impl Actor {
     /// Notifies the subscribers that are newer than release 0.117.
     pub(super) fn notify_newer(&self, notification: &ServerNotification) {
         self.notify_audience(Audience::Newer, notification);
-    }
-
-    /// Unloads a thread that is idle and has no subscribers.
-    pub(super) fn close_if_alone(&mut self) {
-        if self.subscribers.is_empty() && self.turn.is_none() && !self.is_agent {
-            self.close();
-        }
-    }
-
-    pub(super) fn close(&mut self) {
-        if std::mem::replace(&mut self.is_closing, true) {
-            return;
-        }
-        let (manager, id) = (Arc::clone(&self.manager), self.thread.id().clone());
-        // Runs in the background: the last events are still handled, and end when the thread is closed.
-        tokio::spawn(async move { manager.close(&id).await });
     }
 }
 

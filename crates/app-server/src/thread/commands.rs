@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{
     ApprovalsReviewer, ThreadResumeParams, ThreadRollbackResponse, ThreadSettingsUpdateParams,
-    ThreadSettingsUpdateResponse, ThreadSettingsUpdatedNotification, ThreadUnsubscribeStatus,
-    TurnInterruptParams, TurnInterruptResponse, TurnStartParams, TurnStartResponse,
-    TurnSteerParams, TurnSteerResponse,
+    ThreadSettingsUpdateResponse, ThreadSettingsUpdatedNotification, TurnInterruptParams,
+    TurnInterruptResponse, TurnStartParams, TurnStartResponse, TurnSteerParams, TurnSteerResponse,
 };
 use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_core::{NewTurn, SettingsError, SteerError, TaskKind, ToolOutput, TurnInput};
 use codex_protocol::{
-    CodexErrorInfo, NonSteerableTurnKind, Op, ThreadSettings, ThreadSettingsPatch, Update,
+    CodexErrorInfo, NonSteerableTurnKind, Op, ServiceTier, ThreadSettings, ThreadSettingsPatch,
+    Update,
 };
 use codex_rollout::LineKind;
 use jiff::Timestamp;
@@ -21,7 +21,7 @@ use serde_json::json;
 
 use super::history::SETTINGS_APPLIED;
 use super::{Actor, Snapshot, StoredHistory, ThreadCommand, stored_thread};
-use crate::connection::{ConnectionId, Responder};
+use crate::connection::Responder;
 use crate::failure::Failure;
 use crate::handlers::stored::add_metadata;
 use crate::handlers::{
@@ -48,6 +48,10 @@ impl Actor {
             ThreadCommand::Restore(params, reply) => self.restore(*params, reply).await,
             ThreadCommand::StartQueued(id, reply) => self.start_queued(id, reply).await,
             ThreadCommand::StartNext => self.start_next_turn().await,
+            ThreadCommand::ChargeGoal(turn, done) => {
+                self.charge_goal_now(turn);
+                let _ = done.send(());
+            }
             ThreadCommand::Notify(notification) => self.notify(&notification),
             ThreadCommand::Submit(op, done) => {
                 if self.thread.submit(op).await.is_ok() {
@@ -83,7 +87,6 @@ impl Actor {
             }
             ThreadCommand::Leave(connection, reply) => {
                 let _ = reply.send(self.leave(connection));
-                self.close_if_alone();
             }
             ThreadCommand::Answer { question, answer } => {
                 self.answer(question, answer.as_deref()).await
@@ -217,7 +220,10 @@ impl Actor {
         }
         let limits = params.limits.as_ref().map(engine_thread_limits).transpose();
         let patch = limits.map_err(Failure::of_limits).and_then(|limits| {
-            let patch = self.patch_of(&mut params.into())?;
+            let mut patch = self.patch_of(&mut params.into())?;
+            if patch.service_tier == Update::Clear {
+                patch.service_tier = Update::Set(ServiceTier::Default);
+            }
             Ok(ThreadSettingsPatch { limits, ..patch })
         });
         let updated = match patch {
@@ -239,7 +245,7 @@ impl Actor {
     }
 
     /// Adds a change without a turn to the file of the thread, in the form of 0.169.
-    async fn store_settings(&self, settings: &ThreadSettings) {
+    pub(super) async fn store_settings(&self, settings: &ThreadSettings) {
         let Some(path) = self.facts.path.clone() else {
             return;
         };
@@ -485,13 +491,6 @@ impl Actor {
         Err(Failure::invalid(format!(
             "cannot resume running thread {id} with mismatched path: requested `{asked}`, active `{own}`"
         )))
-    }
-
-    fn leave(&mut self, connection: ConnectionId) -> ThreadUnsubscribeStatus {
-        match self.subscribers.remove(&connection) {
-            Some(_) => ThreadUnsubscribeStatus::Unsubscribed,
-            None => ThreadUnsubscribeStatus::NotSubscribed,
-        }
     }
 }
 

@@ -90,6 +90,13 @@ impl ThreadFacts {
         }
     }
 
+    /// Whether its turns are unread until a user has read them. Threads that programs start for a purpose of their own
+    /// name another source.
+    pub(super) fn is_for_user(&self) -> bool {
+        let source = self.thread_source.as_deref();
+        source.is_none_or(|source| source == "user")
+    }
+
     /// The thread that this one is a side thread of.
     fn attached_to(&self) -> Option<String> {
         let source = self.forked_from.as_ref().filter(|_| self.is_side_thread);

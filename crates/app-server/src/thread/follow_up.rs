@@ -1,15 +1,21 @@
 //! What an actor records about a turn to decide what follows it.
 
-use codex_protocol::{CodexErrorInfo, ErrorEvent, EventMsg, LimitScope};
+use codex_protocol::{CodexErrorInfo, ErrorEvent, EventMsg, LimitScope, TokenUsage};
 use codex_thread_state::GoalStatus;
 
 /// The state for turns that start without a request.
 #[derive(Debug, Default)]
 pub(super) struct FollowUp {
-    /// Tokens used by the running turn, without cached input.
-    pub(super) tokens: i64,
-    /// The start of the running turn, in Unix milliseconds.
-    pub(super) begun: Option<i64>,
+    /// Tokens that the goal is not charged for yet, without cached input.
+    tokens: i64,
+    /// Milliseconds that the goal is not charged for yet, up to `since`.
+    spent: i64,
+    /// The time since when the running turn is to be charged, in Unix milliseconds.
+    since: Option<i64>,
+    /// The tokens that were counted last.
+    counted: Option<TokenUsage>,
+    /// Whether the goal was charged without a notification.
+    pub(super) is_charge_hidden: bool,
     /// Whether the goal started it.
     pub(super) is_for_goal: bool,
     /// Whether the running turn has called a tool.
@@ -33,15 +39,23 @@ impl FollowUp {
     pub(super) fn take(&mut self, now: i64, event: &EventMsg) {
         match event {
             EventMsg::TurnStarted(_) => {
-                (self.tokens, self.begun, self.failure) = (0, Some(now), None);
+                (self.since, self.failure) = (Some(now), None);
                 (self.has_called, self.is_conversation) = (false, false);
                 self.is_at_limit = false;
             }
+            EventMsg::TurnComplete(_) | EventMsg::TurnAborted(_) => {
+                self.spend_until(now);
+                self.since = None;
+            }
+            // The same figures come again with new limits of the account.
             EventMsg::TokenCount(count) => {
-                if let Some(info) = &count.info {
+                if let Some(info) = &count.info
+                    && self.counted.as_ref() != Some(&info.total_token_usage)
+                {
                     let last = &info.last_token_usage;
                     self.tokens += (last.input_tokens - last.cached_input_tokens).max(0);
                     self.tokens += last.output_tokens.max(0);
+                    self.counted = Some(info.total_token_usage);
                 }
             }
             EventMsg::Error(error) => {
@@ -57,6 +71,22 @@ impl FollowUp {
             | EventMsg::DynamicToolCallRequest(_)
             | EventMsg::WebSearchBegin(_) => self.has_called = true,
             _ => {}
+        }
+    }
+
+    /// The tokens and milliseconds that the goal is not charged for yet, which it now is; none if there are none.
+    pub(super) fn take_usage(&mut self, now: i64) -> Option<(i64, i64)> {
+        self.spend_until(now);
+        let used = (
+            std::mem::take(&mut self.tokens),
+            std::mem::take(&mut self.spent),
+        );
+        Some(used).filter(|used| *used != (0, 0))
+    }
+
+    fn spend_until(&mut self, now: i64) {
+        if let Some(since) = &mut self.since {
+            self.spent += (now - std::mem::replace(since, now)).max(0);
         }
     }
 

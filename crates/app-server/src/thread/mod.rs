@@ -11,6 +11,7 @@ mod continued;
 mod facts;
 mod follow_up;
 mod goal_prompt;
+mod goal_usage;
 mod history;
 mod outline;
 mod questions;
@@ -20,6 +21,7 @@ mod review;
 mod status;
 mod stored_lines;
 mod turn_end;
+mod unload;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -73,6 +75,7 @@ enum ThreadCommand {
     ),
     StartQueued(Option<String>, Responder<method::ThreadQueueStart>),
     StartNext,
+    ChargeGoal(Option<String>, oneshot::Sender<()>),
     Notify(Box<ServerNotification>),
     Submit(Op, oneshot::Sender<()>),
     TimeoutPauses(oneshot::Sender<TimeoutPauses>),
@@ -182,6 +185,13 @@ impl ThreadHandle {
         reply: Responder<method::ThreadQueueStart>,
     ) {
         self.send(ThreadCommand::StartQueued(id, reply)).await;
+    }
+
+    /// Charges the goal for what the running turn has used, because it is about to change. `turn` is the one that changes it.
+    pub(crate) async fn charge_goal(&self, turn: Option<String>) {
+        let (done, charged) = oneshot::channel();
+        self.send(ThreadCommand::ChargeGoal(turn, done)).await;
+        let _ = charged.await;
     }
 
     /// The goal changed: an active goal may start a turn of an idle thread.

@@ -8,7 +8,9 @@ use codex_app_server_protocol::v2::{
     ThreadReadStateChangedNotification, ThreadRevertResponse, ThreadRevertedNotification,
 };
 use codex_app_server_protocol::{ServerNotification, client_method as method};
-use codex_protocol::{EventMsg, Op, RolloutItem, TokenUsageInfo};
+use codex_protocol::{
+    EventMsg, Op, RolloutItem, ServiceTier, ThreadSettingsPatch, TokenUsageInfo, Update,
+};
 use codex_rollout::{RolloutChain, scan_segment};
 
 use super::actor::{Actor, Revert, RevertReply};
@@ -107,7 +109,10 @@ impl Actor {
             return;
         };
         match revert.reply {
-            RevertReply::Revert(reply) => self.answer_revert(reply).await,
+            RevertReply::Revert(reply) => {
+                self.keep_settings().await;
+                self.answer_revert(reply).await;
+            }
             RevertReply::Restore { reply, restored } => reply.accept(&restored),
         }
         let thread_id = self.thread.id().to_string();
@@ -126,6 +131,21 @@ impl Actor {
                 },
             )),
             Err(error) => tracing::warn!(%error, "the read state of a thread is not kept"),
+        }
+    }
+
+    /// As in 0.169 the settings are stored with a revert, and a tier that was never chosen becomes the default one.
+    async fn keep_settings(&self) {
+        let patch = ThreadSettingsPatch {
+            service_tier: match self.thread.settings().service_tier {
+                None => Update::Set(ServiceTier::Default),
+                Some(_) => Update::Leave,
+            },
+            ..ThreadSettingsPatch::default()
+        };
+        match self.thread.update_settings(patch).await {
+            Ok(settings) => self.store_settings(&settings).await,
+            Err(error) => tracing::warn!(%error, "the settings of a reverted thread are not kept"),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What happens after the end of a turn: updates the goal and the read state, and starts the next turn from the queue
+//! What happens after the end of a turn: updates the read state, and starts the next turn from the queue
 //! or for the goal.
 
 use std::sync::Arc;
@@ -19,16 +19,13 @@ use crate::failure::Failure;
 use crate::handlers::{queue_changed, take_queued};
 use crate::projection::{goal_cleared, goal_updated, wire_goal, wire_read_state};
 
-/// After this number of successive goal turns without a tool call the goal is paused.
-const IDLE_TURNS: u32 = 5;
-
 impl Actor {
-    fn state(&self) -> &Arc<ThreadState> {
+    pub(super) fn state(&self) -> &Arc<ThreadState> {
         self.server.state()
     }
 
     /// Whether the thread is stored and can have a goal, a queue and a read state.
-    fn is_kept(&self) -> bool {
+    pub(super) fn is_kept(&self) -> bool {
         self.facts.path.is_some() && !self.is_agent
     }
 
@@ -37,10 +34,11 @@ impl Actor {
         if !self.is_kept() {
             return;
         }
-        let goal = self.charge_goal(now, turn);
+        let goal = self.charge_goal_for_turn(now, turn, is_interrupted);
         let goes_on = self.may_continue(goal.as_ref()) && !is_interrupted;
         let wants_read_state = self.subscribers.values().any(|one| one.knows_newer());
-        let is_news = self.follow_up.is_conversation && !is_interrupted && !goes_on;
+        let is_for_user = self.facts.is_for_user();
+        let is_news = self.follow_up.is_conversation && is_for_user && !is_interrupted && !goes_on;
         if is_news && wants_read_state {
             self.mark_unread(turn);
         } else if is_news {
@@ -49,35 +47,6 @@ impl Actor {
         }
         self.follow_up.is_held = is_interrupted || self.follow_up.is_at_limit;
         self.follow_up.is_queue_held = false;
-    }
-
-    fn charge_goal(&mut self, now: i64, turn: &str) -> Option<Goal> {
-        let thread = self.thread.id().to_string();
-        let before = self.logged(self.state().goal(&thread))??;
-        let is_active = before.status == GoalStatus::Active;
-        let mut status = self.follow_up.failure.filter(|_| is_active);
-        if self.follow_up.is_for_goal {
-            let idle = &mut self.follow_up.idle_turns;
-            *idle = if self.follow_up.has_called {
-                0
-            } else {
-                *idle + 1
-            };
-            if *idle >= IDLE_TURNS && is_active {
-                (*idle, status) = (0, status.or(Some(GoalStatus::Paused)));
-            }
-        }
-        let spent = now - self.follow_up.begun.unwrap_or(now);
-        let charged = self
-            .state()
-            .charge_goal(&thread, self.follow_up.tokens, spent, status);
-        let goal = self.logged(charged)??;
-        if is_active {
-            let shown = wire_goal(&thread, goal.clone());
-            self.server
-                .broadcast(&goal_updated(shown, Some(turn.to_owned())));
-        }
-        Some(goal)
     }
 
     fn mark_unread(&self, turn: &str) {
@@ -101,8 +70,9 @@ impl Actor {
 
     /// Starts the next turn of an idle thread: from the queue if there is a message, otherwise for the goal.
     pub(super) async fn start_next_turn(&mut self) {
+        let has_clients = !self.subscribers.is_empty();
         let is_idle = self.turn.is_none() && !self.is_closing && !self.follow_up.is_held;
-        if !is_idle || !self.is_kept() || self.server.is_ending() {
+        if !is_idle || !has_clients || !self.is_kept() || self.server.is_ending() {
             return;
         }
         if !self.follow_up.is_queue_held {
@@ -211,7 +181,7 @@ impl Actor {
         connection.notify(&notification);
     }
 
-    fn logged<T, E: std::fmt::Display>(&self, outcome: Result<T, E>) -> Option<T> {
+    pub(super) fn logged<T, E: std::fmt::Display>(&self, outcome: Result<T, E>) -> Option<T> {
         match outcome {
             Ok(value) => Some(value),
             Err(error) => {

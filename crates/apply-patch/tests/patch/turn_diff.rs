@@ -14,8 +14,12 @@ struct Turn {
 impl Turn {
     fn with(files: &[(&str, &str)]) -> Self {
         let folder = Folder::with(files);
-        let diff = TurnDiff::new(Some(folder.path()));
+        let diff = TurnDiff::default();
         Self { folder, diff }
+    }
+
+    fn text(&self) -> String {
+        self.diff.text(Some(&self.folder.path()))
     }
 
     fn patch(&mut self, body: &str) {
@@ -35,7 +39,7 @@ const Y: &str = "975fbec8256d3e8a3797e7a3611380f27c49f4ac";
 #[test]
 fn several_patches_are_one_diff() {
     let mut turn = Turn::with(&[("a", "x\n"), ("gone", "x\n")]);
-    assert_eq!(turn.diff.text(), "");
+    assert_eq!(turn.text(), "");
     turn.patch("*** Update File: a\n-x\n+z\n*** Add File: b/n\n+x");
     turn.patch("*** Update File: a\n-z\n+y\n*** Delete File: gone\n*** Add File: e");
     let expected = format!(
@@ -44,7 +48,7 @@ fn several_patches_are_one_diff() {
          diff --git a/e b/e\nnew file mode 100644\nindex {NONE}..{EMPTY}\n\
          diff --git a/gone b/gone\ndeleted file mode 100644\nindex {X}..{NONE}\n--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
     );
-    assert_eq!(turn.diff.text(), expected);
+    assert_eq!(turn.text(), expected);
 }
 
 #[test]
@@ -54,11 +58,11 @@ fn what_others_write_to_a_patched_file_is_seen() {
     turn.folder.write("a", "y\n");
     turn.folder.write("b", "y\n");
     assert_eq!(
-        turn.diff.text(),
+        turn.text(),
         format!("diff --git a/a b/a\nindex {X}..{Y}\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-x\n+y\n")
     );
     turn.folder.write("a", "x\n");
-    assert_eq!(turn.diff.text(), "", "back to what it was");
+    assert_eq!(turn.text(), "", "back to what it was");
 }
 
 #[test]
@@ -67,14 +71,14 @@ fn moves_keep_their_beginning() {
     turn.patch("*** Update File: a\n*** Move to: c\n-x\n+z");
     turn.patch("*** Update File: c\n*** Move to: d\n-z\n+y\n*** Update File: b\n*** Move to: z");
     assert_eq!(
-        turn.diff.text(),
+        turn.text(),
         format!(
             "diff --git a/a b/d\nindex {X}..{Y}\n--- a/a\n+++ b/d\n@@ -1 +1 @@\n-x\n+y\n\
              diff --git a/b b/z\nsimilarity index 100%\nrename from b\nrename to z\n"
         )
     );
     turn.patch("*** Update File: d\n*** Move to: a\n-y\n+x\n*** Update File: z\n*** Move to: b");
-    assert_eq!(turn.diff.text(), "");
+    assert_eq!(turn.text(), "");
 }
 
 #[test]
@@ -83,7 +87,7 @@ fn a_file_that_came_and_went_is_not_shown() {
     turn.patch("*** Add File: a\n+x");
     turn.patch("*** Update File: a\n*** Move to: b");
     turn.patch("*** Delete File: b");
-    assert_eq!(turn.diff.text(), "");
+    assert_eq!(turn.text(), "");
 }
 
 #[test]
@@ -91,7 +95,7 @@ fn content_that_is_no_text() {
     let mut turn = Turn::with(&[("a", "x\n")]);
     turn.patch("*** Update File: a\n-x\n+y");
     turn.folder.write("a", [0xff]);
-    let text = turn.diff.text();
+    let text = turn.text();
     assert!(
         text.ends_with("--- a/a\n+++ b/a\nBinary files differ\n"),
         "{text}"
@@ -106,7 +110,7 @@ fn modes_and_links() {
     turn.patch("*** Update File: a\n-x\n+y");
     let executable = fs::Permissions::from_mode(0o755);
     fs::set_permissions(turn.folder.path().join("a"), executable).unwrap();
-    let text = turn.diff.text();
+    let text = turn.text();
     assert!(
         text.starts_with("diff --git a/a b/a\nold mode 100644\nnew mode 100755\nindex "),
         "{text}"
@@ -115,7 +119,7 @@ fn modes_and_links() {
     fs::remove_file(turn.folder.path().join("l")).unwrap();
     symlink("a", turn.folder.path().join("l")).unwrap();
     turn.patch("*** Delete File: l");
-    let text = turn.diff.text();
+    let text = turn.text();
     assert!(text.contains("\ndeleted file mode 120000\n"), "{text}");
     assert!(
         text.ends_with("--- a/l\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n\\ No newline at end of file\n"),
@@ -126,13 +130,13 @@ fn modes_and_links() {
 #[test]
 fn without_a_repository_paths_are_whole() {
     let folder = Folder::with(&[("a", "x\n")]);
-    let mut diff = TurnDiff::new(None);
+    let mut diff = TurnDiff::default();
     let plan = folder.verify("*** Delete File: a").unwrap();
     diff.before(&plan);
     apply(&plan).unwrap();
     let path = folder.path().join("a").display().to_string();
     assert!(
-        diff.text()
+        diff.text(None)
             .starts_with(&format!("diff --git a/{path} b/{path}\n"))
     );
 }

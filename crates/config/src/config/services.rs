@@ -1,6 +1,7 @@
 //! Settings with defaults for logins, storage and feedback.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use codex_protocol::{ForcedLoginMethod, RealtimeConversationVersion};
 
@@ -9,6 +10,7 @@ use crate::schema::{
     CheckpointsFile, ConfigFile, CredentialsStore, HistoryFile, RealtimeKind, TracesFile,
 };
 
+const THREAD_UNLOAD_DELAY: Duration = Duration::from_secs(60);
 const CHATGPT_BASE_URL: &str = "https://chatgpt.com/backend-api/";
 
 /// Settings of logins and the backend.
@@ -49,6 +51,8 @@ pub struct StorageSettings {
     pub checkpoints: CheckpointsFile,
     /// How long traces are kept.
     pub traces: TracesFile,
+    /// How long an idle thread stays loaded after its last client has left it.
+    pub thread_unload_delay: Duration,
 }
 
 pub(super) fn storage(file: &ConfigFile, request: LoadRequest<'_>) -> StorageSettings {
@@ -64,6 +68,9 @@ pub(super) fn storage(file: &ConfigFile, request: LoadRequest<'_>) -> StorageSet
         log_dir: file.log_dir.clone(),
         checkpoints: file.checkpoints,
         traces: file.traces,
+        thread_unload_delay: file
+            .thread_unload_delay_secs
+            .map_or(THREAD_UNLOAD_DELAY, Duration::from_secs),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The answer of a reviewer: its form, and what it decides.
 
-use codex_protocol::{GuardianAssessmentStatus, GuardianRiskLevel};
+use codex_protocol::{GuardianAssessmentStatus, GuardianRiskLevel, GuardianUserAuthorization};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -15,10 +15,11 @@ pub(super) fn schema() -> Value {
     json!({
         "type": "object",
         "additionalProperties": false,
-        "required": ["risk_level", "risk_score", "rationale", "evidence"],
+        "required": ["risk_level", "risk_score", "user_authorization", "rationale", "evidence"],
         "properties": {
             "risk_level": {"type": "string", "enum": ["low", "medium", "high"]},
             "risk_score": {"type": "integer", "minimum": 0, "maximum": 100},
+            "user_authorization": {"type": "string", "enum": ["unknown", "low", "medium", "high"]},
             "rationale": {"type": "string"},
             "evidence": {"type": "array", "items": {
                 "type": "object",
@@ -34,6 +35,7 @@ pub(super) fn schema() -> Value {
 struct Answer {
     risk_level: GuardianRiskLevel,
     risk_score: u8,
+    user_authorization: Option<GuardianUserAuthorization>,
     rationale: String,
     #[serde(rename = "evidence")]
     _evidence: Vec<Evidence>,
@@ -52,6 +54,7 @@ struct Evidence {
 struct OutcomeAnswer {
     outcome: Outcome,
     risk_level: Option<OutcomeRisk>,
+    user_authorization: Option<GuardianUserAuthorization>,
     #[serde(default)]
     rationale: String,
 }
@@ -97,6 +100,7 @@ fn read_outcome(answer: OutcomeAnswer) -> Assessment {
         status,
         risk_score,
         risk_level,
+        user_authorization: answer.user_authorization,
         rationale: answer.rationale,
     }
 }
@@ -114,6 +118,7 @@ fn read_score(answer: Answer) -> Result<Assessment, String> {
         status,
         risk_score: answer.risk_score,
         risk_level: answer.risk_level,
+        user_authorization: answer.user_authorization,
         rationale: answer.rationale,
     })
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use codex_protocol::{
     EventMsg, GuardianAssessmentEvent, GuardianAssessmentStatus, GuardianRiskLevel,
+    GuardianUserAuthorization,
 };
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -32,6 +33,7 @@ pub(crate) struct Assessment {
     pub(crate) status: GuardianAssessmentStatus,
     pub(crate) risk_score: u8,
     pub(crate) risk_level: GuardianRiskLevel,
+    pub(crate) user_authorization: Option<GuardianUserAuthorization>,
     pub(crate) rationale: String,
 }
 
@@ -46,6 +48,7 @@ impl Assessment {
             status: GuardianAssessmentStatus::Approved,
             risk_score: 0,
             risk_level: GuardianRiskLevel::Low,
+            user_authorization: Some(GuardianUserAuthorization::High),
             rationale: "The user allowed this action after it was denied.".to_owned(),
         }
     }
@@ -56,6 +59,7 @@ impl Assessment {
             status: GuardianAssessmentStatus::Denied,
             risk_score: 100,
             risk_level: GuardianRiskLevel::High,
+            user_authorization: None,
             rationale: rationale.into(),
         }
     }
@@ -93,6 +97,7 @@ impl<'a> ReviewProgress<'a> {
             status: GuardianAssessmentStatus::InProgress,
             risk_score: None,
             risk_level: None,
+            user_authorization: None,
             rationale: None,
             action: Some(action),
             review_id: Some(review_id),
@@ -111,6 +116,7 @@ impl<'a> ReviewProgress<'a> {
         self.event.status = assessment.status;
         self.event.risk_score = Some(assessment.risk_score);
         self.event.risk_level = Some(assessment.risk_level);
+        self.event.user_authorization = assessment.user_authorization;
         self.event.rationale = Some(assessment.rationale.clone());
     }
 }

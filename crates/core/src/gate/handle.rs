@@ -26,6 +26,8 @@ const RESPONSE_WAIT: Duration = Duration::from_secs(1);
 pub(crate) enum Denied {
     /// The gate refuses, for this reason.
     Refused(String),
+    /// A reviewer has denied it, for this reason.
+    Reviewed(String),
     /// A person declined.
     Declined,
     /// A person closed the question without a decision; the turn continues.
@@ -110,7 +112,7 @@ impl Gate {
         first: Permit,
     ) -> Result<Option<Permit>, Denied> {
         match self.decide(Effect::Command(command), Some(first)).await {
-            Err(Denied::Refused(_)) => Ok(None),
+            Err(Denied::Refused(_) | Denied::Reviewed(_)) => Ok(None),
             decided => decided.map(Some),
         }
     }
@@ -206,7 +208,7 @@ impl Gate {
         if assessment.is_allowed() {
             return Ok(());
         }
-        Err(Denied::Refused(assessment.rejection()))
+        Err(Denied::Reviewed(assessment.rejection()))
     }
 
     /// Asks the hooks that may answer in place of a person.

@@ -153,7 +153,9 @@ async fn apply(context: &ToolContext, patch: InterceptedPatch, layout: OutputLay
     });
     let permit = match context.gate().permit(effect).await {
         Ok(permit) => permit,
-        Err(Denied::Refused(reason)) => return Err(ToolFailure::Model(reason)),
+        Err(Denied::Refused(reason) | Denied::Reviewed(reason)) => {
+            return Err(ToolFailure::Model(reason));
+        }
         Err(Denied::Declined | Denied::Cancelled) => {
             let item = PatchItem::begin(context.emitter.clone(), &context.call.id, changes, false);
             item.end(

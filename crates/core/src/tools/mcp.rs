@@ -64,7 +64,7 @@ async fn call(context: &ToolContext, offered: &OfferedTool) -> ToolResult {
         .await
     {
         let message = match stopped {
-            Denied::Refused(reason) => reason,
+            Denied::Refused(reason) | Denied::Reviewed(reason) => reason,
             Denied::Declined => "user rejected MCP tool call".to_owned(),
             Denied::Cancelled => "user cancelled MCP tool call".to_owned(),
             Denied::Aborted => return Err(ToolFailure::Aborted),

@@ -101,7 +101,7 @@ async fn ask(context: &ToolContext) -> ToolResult {
             let permissions = json!({ "network": permissions.network, "file_system": files });
             text(json!({ "permissions": permissions, "scope": granted.scope }).to_string())
         }
-        Err(Denied::Refused(reason)) => Err(ToolFailure::Model(reason)),
+        Err(Denied::Refused(reason) | Denied::Reviewed(reason)) => Err(ToolFailure::Model(reason)),
         Err(_) => Err(ToolFailure::Model(
             "request_permissions was cancelled before receiving a response".to_owned(),
         )),

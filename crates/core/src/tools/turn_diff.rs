@@ -11,19 +11,24 @@ use crate::events::TurnEmitter;
 
 /// The diff of a turn. Shared by its patches, which run one after another.
 #[derive(Clone, Debug)]
-pub(crate) struct TurnDiffTracker(Arc<Mutex<Option<TurnDiff>>>, Option<PathBuf>);
+pub(crate) struct TurnDiffTracker {
+    diff: Arc<Mutex<Option<TurnDiff>>>,
+    cwd: PathBuf,
+}
 
 impl TurnDiffTracker {
-    /// An empty diff. Paths are relative to the repository around `cwd`.
+    /// An empty diff of a turn in this folder.
     pub(crate) fn new(cwd: &Path) -> Self {
-        let root = codex_sandbox::marked_folder(cwd, ".git");
-        Self(Arc::default(), root.map(Path::to_owned))
+        Self {
+            diff: Arc::default(),
+            cwd: cwd.to_owned(),
+        }
     }
 
     /// Applies a plan and updates the diff. Reads and writes files.
     pub(crate) fn apply(&self, plan: &PatchPlan) -> Result<(), String> {
-        let mut diff = self.0.lock();
-        let diff = diff.get_or_insert_with(|| TurnDiff::new(self.1.clone()));
+        let mut diff = self.diff.lock();
+        let diff = diff.get_or_insert_default();
         diff.before(plan);
         codex_apply_patch::apply(plan).map_err(|error| error.to_string())?;
         diff.after(plan);
@@ -33,13 +38,20 @@ impl TurnDiffTracker {
     /// Emits the diff, if there is one.
     pub(crate) async fn emit(&self, emitter: &TurnEmitter) {
         // Without patches there is no diff.
-        let Some(diff) = self.0.lock().clone() else {
+        let Some(diff) = self.diff.lock().clone() else {
             return;
         };
-        let text = tokio::task::spawn_blocking(move || diff.text());
-        let unified_diff = text.await.unwrap_or_default();
-        if !unified_diff.is_empty() {
-            emitter.emit(EventMsg::TurnDiff(TurnDiffEvent { unified_diff }));
+        let cwd = self.cwd.clone();
+        let event = tokio::task::spawn_blocking(move || {
+            let repository = codex_sandbox::marked_folder(&cwd, ".git");
+            TurnDiffEvent {
+                unified_diff: diff.text(repository),
+                relative_diff: repository.is_none().then(|| diff.text(Some(&cwd))),
+            }
+        });
+        match event.await {
+            Ok(event) if !event.unified_diff.is_empty() => emitter.emit(EventMsg::TurnDiff(event)),
+            _ => {}
         }
     }
 }

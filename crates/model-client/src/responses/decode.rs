@@ -418,6 +418,10 @@ mod tests {
         );
         check_error(code("server_is_overloaded"), ModelError::ServerOverloaded);
         check_error(code("slow_down"), ModelError::ServerOverloaded);
+        let unknown = ModelError::UnknownModel("why".to_owned());
+        check_error(code("model_not_found"), unknown);
+        let forbidden = ModelError::SecurityPolicy("why".to_owned());
+        check_error(code("cyber_policy"), forbidden);
         check_error(code("new"), ModelError::disconnected("why"));
         check_error(
             failed(json!({"message": "why"})),
@@ -429,7 +433,7 @@ mod tests {
         check_error(json!({"type": "response.failed"}), unread());
         check_error(
             failed(json!({"code": "rate_limit_exceeded", "message": "Try again in 2s."})),
-            ModelError::Disconnected {
+            ModelError::RateLimited {
                 detail: "Try again in 2s.".to_owned(),
                 retry_after: Some(std::time::Duration::from_secs(2)),
             },

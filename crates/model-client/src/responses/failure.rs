@@ -24,12 +24,20 @@ impl From<ResponseFailure> for ModelError {
             }
             "server_is_overloaded" | "slow_down" => Self::ServerOverloaded,
             "previous_response_not_found" => Self::PreviousResponseNotFound,
+            "model_not_found" => {
+                Self::UnknownModel(message.unwrap_or_else(|| "model_not_found".to_owned()))
+            }
+            "cyber_policy" => {
+                Self::SecurityPolicy(message.unwrap_or_else(|| "cyber_policy".to_owned()))
+            }
             code => {
-                let limited = code == "rate_limit_exceeded";
                 let detail = message.unwrap_or_else(|| "the server gave up on it".to_owned());
-                Self::Disconnected {
-                    retry_after: limited.then(|| wait_in_text(&detail)).flatten(),
-                    detail,
+                match code {
+                    "rate_limit_exceeded" => Self::RateLimited {
+                        retry_after: wait_in_text(&detail),
+                        detail,
+                    },
+                    _ => Self::disconnected(detail),
                 }
             }
         }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use codex_protocol::{CreditsSnapshot, PlanType, RateLimitSnapshot, RateLimitWindow, WireApi};
+use codex_protocol::{CreditsSnapshot, PlanType, RateLimitSnapshot, RateLimitWindow};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -93,7 +93,6 @@ impl SocketFrames {
                 headers: &headers(&frame.headers),
                 body: data.as_bytes(),
                 url: &self.url,
-                wire_api: WireApi::Responses,
             }
             .into_error(&self.clock.now()),
         }

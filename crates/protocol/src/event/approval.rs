@@ -189,6 +189,9 @@ pub struct GuardianAssessmentEvent {
     pub risk_score: Option<u8>,
     /// The risk as a category.
     pub risk_level: Option<GuardianRiskLevel>,
+    /// How far the user asked for the action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_authorization: Option<GuardianUserAuthorization>,
     pub rationale: Option<String>,
     /// A summary of the action under review.
     pub action: Option<Value>,
@@ -210,6 +213,16 @@ pub enum GuardianAssessmentStatus {
     Denied,
     /// The review was aborted before a decision.
     Aborted,
+}
+
+/// How far the user asked for a reviewed action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GuardianUserAuthorization {
+    Unknown,
+    Low,
+    Medium,
+    High,
 }
 
 /// The risk category of an action.

@@ -194,8 +194,11 @@ pub struct QuestionAnsweredEvent {
 /// The changes of all patches of a turn so far.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnDiffEvent {
-    /// The changes as one unified diff.
+    /// The changes as one unified diff. Paths are relative to the repository, or absolute without one.
     pub unified_diff: String,
+    /// Without a repository: the same diff with paths relative to the working folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relative_diff: Option<String>,
 }
 
 /// A review ended.

@@ -11,8 +11,8 @@ export type GuardianApprovalReview = {
   riskScore: number | null;
   /** The risk in a word, for display; null without a verdict. */
   riskLevel: GuardianRiskLevel | null;
+  /** How far the user asked for the action; null if the reviewer does not say. */
+  userAuthorization?: GuardianUserAuthorization | null;
   /** Why the reviewer judged so; null without a verdict. */
   rationale: string | null;
-  /** Of release 0.169; not used here. */
-  userAuthorization?: GuardianUserAuthorization | null;
 };

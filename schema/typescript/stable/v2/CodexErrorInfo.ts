@@ -71,6 +71,10 @@ export type CodexErrorInfo =
   | "sessionBudgetExceeded"
   /** The provider does not know the model. Newer than 0.117, whose clients get `other`. */
   | "modelNotFound"
+  /** The provider takes no more requests for a while. Newer than 0.117, whose clients get `other`. */
+  | "rateLimitExceeded"
+  /** The provider's rules on security forbid the request. Newer than 0.117, whose clients get `other`. */
+  | "cyberPolicy"
   /** Anything without a cause of its own in this list. */
   | "other"
   | HttpConnectionFailedCodexErrorInfo
@@ -82,8 +86,6 @@ export type CodexErrorInfo =
   | string
   | OtherCodexErrorInfo
   /** Of release 0.169; not used here. */
-  | "cyberPolicy"
-  /** Of release 0.169; not used here. */
   | "flexUnavailable"
   /** Of release 0.169; not used here. */
   | "inferenceHookDenied"
@@ -91,7 +93,5 @@ export type CodexErrorInfo =
   | "misalignmentPolicyViolation"
   /** Of release 0.169; not used here. */
   | "policyCapacityUnavailable"
-  /** Of release 0.169; not used here. */
-  | "rateLimitExceeded"
   /** Of release 0.169; not used here. */
   | "tooManyDenials";

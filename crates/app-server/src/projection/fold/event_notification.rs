@@ -16,6 +16,23 @@ pub(super) fn notification_of(
     delta(thread, id, event).or_else(|| state(thread, id, event))
 }
 
+/// The notification for the diff of a turn; and outside a repository that with relative paths, for newer clients.
+pub(super) fn updated_diff(
+    thread: &str,
+    turn: &str,
+    event: &v1::TurnDiffEvent,
+) -> (ServerNotification, Option<ServerNotification>) {
+    let updated = |diff: &String| {
+        ServerNotification::TurnDiffUpdated(TurnDiffUpdatedNotification {
+            thread_id: thread.to_owned(),
+            turn_id: turn.to_owned(),
+            diff: diff.clone(),
+        })
+    };
+    let relative = event.relative_diff.as_ref().map(updated);
+    (updated(&event.unified_diff), relative)
+}
+
 /// A delta of a streamed item.
 fn delta(thread: &str, id: &str, event: &EventMsg) -> Option<ServerNotification> {
     let thread_id = || thread.to_owned();
@@ -84,13 +101,6 @@ fn state(thread: &str, id: &str, event: &EventMsg) -> Option<ServerNotification>
         }
         EventMsg::PlanUpdate(update) => {
             ServerNotification::TurnPlanUpdated(plan(thread_id(), turn_id(), update))
-        }
-        EventMsg::TurnDiff(diff) => {
-            ServerNotification::TurnDiffUpdated(TurnDiffUpdatedNotification {
-                thread_id: thread_id(),
-                turn_id: turn_id(),
-                diff: diff.unified_diff.clone(),
-            })
         }
         EventMsg::HookStarted(hook) => ServerNotification::HookStarted(HookStartedNotification {
             thread_id: thread_id(),

@@ -6,7 +6,7 @@ use codex_protocol as v1;
 use codex_protocol::EventMsg;
 
 use super::consumer::Consumer;
-use super::event_notification::notification_of;
+use super::event_notification::{notification_of, updated_diff};
 use super::turn::{FoldedTurn, ReviewState};
 use crate::projection::approval_review::{approval_review, review_warning};
 use crate::projection::item::id_of;
@@ -235,6 +235,13 @@ impl Consumer for Notifications {
                     .extend(warning.map(|warning| (Audience::Newer, warning)));
                 self.push(approval_review(self.thread.clone(), review));
             }
+            EventMsg::TurnDiff(diff) => match updated_diff(&self.thread, turn, diff) {
+                (updated, None) => self.push(updated),
+                (absolute, Some(relative)) => {
+                    self.pending.push((Audience::Older, absolute));
+                    self.pending.push((Audience::Newer, relative));
+                }
+            },
             event if is_realtime(event) => {
                 let realtime = self.realtime.get_or_insert_default();
                 self.pending.extend(realtime.apply(&self.thread, event));

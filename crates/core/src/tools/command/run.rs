@@ -124,7 +124,7 @@ pub(crate) fn effect(
 /// Ends a command that does not run, or not again.
 fn decline(item: CommandItem, stopped: Denied) -> ToolFailure {
     match stopped {
-        Denied::Refused(reason) => {
+        Denied::Refused(reason) | Denied::Reviewed(reason) => {
             item.decline(&reason);
             ToolFailure::Model(reason)
         }

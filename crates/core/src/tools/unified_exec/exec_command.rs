@@ -161,6 +161,10 @@ async fn exec(context: &ToolContext, login_allowed: bool) -> ToolResult {
             waiting.discard();
             return Err(failed(&reason));
         }
+        Err(Denied::Reviewed(reason)) => {
+            waiting.decline(&reason);
+            return Err(failed(&reason));
+        }
         Err(Denied::Declined | Denied::Cancelled) => {
             waiting.decline(DECLINED);
             return Err(failed("rejected by user"));
@@ -242,7 +246,7 @@ impl ExecCommandCall<'_> {
             Err(stopped) => {
                 self.context.services.terminals.remove(id);
                 match stopped {
-                    Denied::Refused(reason) => {
+                    Denied::Refused(reason) | Denied::Reviewed(reason) => {
                         item.decline(&reason);
                         Err(ExecFailure::Reason(reason))
                     }

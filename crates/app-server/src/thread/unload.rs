@@ -1,0 +1,76 @@
+//! Unloads a thread that nobody uses any more.
+//!
+//! When the last client leaves that is newer than 0.117, an idle thread stays loaded for a while: such clients come back
+//! to it without `thread/resume`. Those of 0.117 expect that it is unloaded at once.
+
+use std::sync::Arc;
+
+use codex_app_server_protocol::v2::ThreadUnsubscribeStatus;
+use tokio::time::Instant;
+
+use super::actor::Actor;
+use crate::connection::{Connection, ConnectionId};
+
+/// When a thread without subscribers is unloaded.
+#[derive(Debug, Default)]
+pub(super) struct Unloading {
+    /// Whether it stays for a while, because the last client that left is newer than 0.117.
+    is_delayed: bool,
+    /// When it is unloaded, while it is idle and has no subscribers.
+    at: Option<Instant>,
+}
+
+impl Unloading {
+    /// Waits until the thread is to be unloaded; forever if it is in use.
+    pub(super) async fn due(&self) {
+        match self.at {
+            Some(at) => tokio::time::sleep_until(at).await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Actor {
+    pub(super) fn subscribe(&mut self, connection: &Arc<Connection>) {
+        let connection = Arc::clone(connection);
+        self.subscribers.insert(connection.id(), connection);
+        self.unloading.at = None;
+    }
+
+    pub(super) fn leave(&mut self, connection: ConnectionId) -> ThreadUnsubscribeStatus {
+        let Some(left) = self.subscribers.remove(&connection) else {
+            return ThreadUnsubscribeStatus::NotSubscribed;
+        };
+        self.unloading.is_delayed = left.knows_newer();
+        self.close_if_alone();
+        ThreadUnsubscribeStatus::Unsubscribed
+    }
+
+    /// Unloads a thread that is idle and has no subscribers, at once or after the delay.
+    pub(super) fn close_if_alone(&mut self) {
+        if !self.subscribers.is_empty() || self.turn.is_some() || self.is_agent {
+            return;
+        }
+        if self.unloading.is_delayed {
+            let at = Instant::now() + self.server.host().thread_unload_delay();
+            self.unloading.at = Some(at);
+        } else {
+            self.close();
+        }
+    }
+
+    /// A turn has started, so the thread is in use.
+    pub(super) fn stay_loaded(&mut self) {
+        self.unloading.at = None;
+    }
+
+    pub(super) fn close(&mut self) {
+        self.unloading.at = None;
+        if std::mem::replace(&mut self.is_closing, true) {
+            return;
+        }
+        let (manager, id) = (Arc::clone(&self.manager), self.thread.id().clone());
+        // Runs in the background: the last events are still handled, and end when the thread is closed.
+        tokio::spawn(async move { manager.close(&id).await });
+    }
+}
