@@ -206,6 +206,8 @@ impl Reducer {
         let new = self.place(input, matching, placement)?.items;
         // The prefix was listed when it was sent.
         self.conversation.list(thread, &new);
+        // Each request has a list of the whole prompt, so that room to grow would double the memory.
+        items.reserve_exact(new.len());
         items.extend(new);
         Ok(items)
     }
