@@ -18,10 +18,10 @@ const LONG: usize = 1024;
 
 /// A text, which may be in a file.
 #[derive(Clone)]
-pub struct Text(Content);
+pub struct Text(TextPlace);
 
 #[derive(Clone)]
-enum Content {
+enum TextPlace {
     Held(Box<str>),
     Left(Arc<LeftText>),
 }
@@ -44,8 +44,8 @@ impl Text {
     #[must_use]
     pub fn len(&self) -> usize {
         match &self.0 {
-            Content::Held(text) => text.len(),
-            Content::Left(left) => left.length,
+            TextPlace::Held(text) => text.len(),
+            TextPlace::Left(left) => left.length,
         }
     }
 
@@ -61,8 +61,8 @@ impl Text {
     /// Its file is no longer there, or is another one.
     pub fn read(&self) -> io::Result<Cow<'_, str>> {
         match &self.0 {
-            Content::Held(text) => Ok(Cow::Borrowed(text)),
-            Content::Left(left) => left.read().map(Cow::Owned),
+            TextPlace::Held(text) => Ok(Cow::Borrowed(text)),
+            TextPlace::Left(left) => left.read().map(Cow::Owned),
         }
     }
 
@@ -76,16 +76,16 @@ impl Text {
     /// What equal texts have in common, wherever they are.
     pub(crate) fn key(&self) -> u128 {
         match &self.0 {
-            Content::Held(text) => text_key(text),
-            Content::Left(left) => left.key,
+            TextPlace::Held(text) => text_key(text),
+            TextPlace::Left(left) => left.key,
         }
     }
 
     /// Whether its first character is the one of a JSON object.
     pub(crate) fn opens_object(&self) -> bool {
         match &self.0 {
-            Content::Held(text) => opens_object(text),
-            Content::Left(left) => left.opens_object,
+            TextPlace::Held(text) => opens_object(text),
+            TextPlace::Left(left) => left.opens_object,
         }
     }
 }
@@ -101,20 +101,20 @@ fn opens_object(text: &str) -> bool {
 
 impl From<&JsonString<'_>> for Text {
     fn from(string: &JsonString<'_>) -> Self {
-        let left = LeftText::of(string).map(|left| Content::Left(Arc::new(left)));
-        Self(left.unwrap_or_else(|| Content::Held(string.as_str().into())))
+        let left = LeftText::of(string).map(|left| TextPlace::Left(Arc::new(left)));
+        Self(left.unwrap_or_else(|| TextPlace::Held(string.as_str().into())))
     }
 }
 
 impl From<&str> for Text {
     fn from(text: &str) -> Self {
-        Self(Content::Held(text.into()))
+        Self(TextPlace::Held(text.into()))
     }
 }
 
 impl From<String> for Text {
     fn from(text: String) -> Self {
-        Self(Content::Held(text.into()))
+        Self(TextPlace::Held(text.into()))
     }
 }
 
@@ -219,8 +219,8 @@ fn opens_object_escaped(mut text: &str) -> bool {
 impl Serialize for Text {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0 {
-            Content::Held(text) => serializer.serialize_str(text),
-            Content::Left(left) => left.serialize(serializer),
+            TextPlace::Held(text) => serializer.serialize_str(text),
+            TextPlace::Left(left) => left.serialize(serializer),
         }
     }
 }
@@ -228,7 +228,7 @@ impl Serialize for Text {
 impl PartialEq for Text {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
-            (Content::Held(one), Content::Held(other)) => one == other,
+            (TextPlace::Held(one), TextPlace::Held(other)) => one == other,
             _ => self.len() == other.len() && self.key() == other.key(),
         }
     }
@@ -239,8 +239,8 @@ impl Eq for Text {}
 impl fmt::Debug for Text {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Content::Held(text) => text.fmt(f),
-            Content::Left(left) => write!(f, "{} bytes of {:?}", left.length, left.file),
+            TextPlace::Held(text) => text.fmt(f),
+            TextPlace::Left(left) => write!(f, "{} bytes of {:?}", left.length, left.file),
         }
     }
 }
@@ -263,7 +263,7 @@ mod tests {
         };
         let value = Scanner::parse_payload(&content).unwrap();
         let text = Text::from(value.get_string("text").unwrap());
-        assert!(matches!(text.0, Content::Left(_)));
+        assert!(matches!(text.0, TextPlace::Left(_)));
         text
     }
 
