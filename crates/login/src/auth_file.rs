@@ -97,6 +97,15 @@ impl AuthFile {
 
     /// The text of the file.
     pub(crate) fn to_text(&self) -> String {
+        format!("{:#}", self.to_json())
+    }
+
+    /// The text without blanks, for an entry of a keyring.
+    pub(crate) fn to_compact_text(&self) -> String {
+        self.to_json().to_string()
+    }
+
+    fn to_json(&self) -> Value {
         let mut file = Map::new();
         if let Some(mode) = self.mode {
             file.insert("auth_mode".to_owned(), json!(mode));
@@ -122,7 +131,7 @@ impl AuthFile {
             file.insert("last_refresh".to_owned(), json!(time.to_string()));
         }
         file.extend(self.rest.file.clone());
-        format!("{:#}", Value::Object(file))
+        Value::Object(file)
     }
 }
 

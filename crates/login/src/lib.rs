@@ -14,6 +14,7 @@ mod backend;
 mod browser;
 mod device;
 mod jwt;
+mod keyring;
 mod login;
 mod refresh;
 mod refused;
@@ -22,6 +23,7 @@ mod revocation;
 mod service_client;
 mod settings;
 mod store;
+mod system_keyring;
 
 pub use account_state::LoggedOut;
 pub use accounts::{Accounts, ExternalTokens, LoginError, TokenRefreshError, TokenRefresher};

@@ -40,7 +40,7 @@ pub struct LoginSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreKind {
     File,
-    /// In the keyring of the system, which this version cannot use.
+    /// In the keyring of the system: on macOS and Windows.
     Keyring,
     /// In the keyring if there is one, otherwise in `auth.json`.
     Auto,

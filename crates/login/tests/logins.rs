@@ -599,6 +599,7 @@ async fn limits_need_a_chatgpt_login_and_a_backend() {
     assert!(error.contains("Decode error for "), "{error}");
 }
 
+#[cfg(not(any(windows, target_os = "macos")))]
 #[tokio::test]
 async fn a_keyring_is_refused_with_what_to_do_instead() {
     let mut test = LoginTest::new().await;
