@@ -4,7 +4,7 @@ use std::io;
 
 use tokio::io::AsyncWriteExt as _;
 
-use crate::platform::{END_OF_TERMINAL_INPUT, InputPipe};
+use crate::platform::{END_OF_TERMINAL_INPUT, InputPipe, as_typed};
 
 /// The input of one process.
 #[derive(Debug)]
@@ -20,10 +20,6 @@ impl StandardInput {
     }
 
     /// Input through a terminal.
-    #[cfg_attr(
-        windows,
-        expect(dead_code, reason = "terminals are not implemented there")
-    )]
     pub(crate) fn typed(sink: InputPipe) -> Self {
         Self { sink, typed: true }
     }
@@ -33,7 +29,11 @@ impl StandardInput {
     /// # Errors
     /// The process no longer reads.
     pub async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.sink.write_all(bytes).await?;
+        if self.typed {
+            self.sink.write_all(&as_typed(bytes)).await?;
+        } else {
+            self.sink.write_all(bytes).await?;
+        }
         self.sink.flush().await
     }
 

@@ -12,12 +12,17 @@
 //! to its end), `capture` (bounded memory for output), `environment` (variables of commands). What systems do differently
 //! is in `linux`, `macos` and `windows`, which have the same interface: `Backend`, `Terminal`, the ends of pipes. `unix` is
 //! shared by the first two: messages to the supervisor, terminals, pipes. `descendants` is the
-//! part of `macos` that can be tested on every system.
+//! part of `macos` that can be tested on every system; `command_line`, `environment_block`, `program_file` and
+//! `typed_input` are those of `windows`.
 
 mod capture;
+#[cfg(any(windows, test))]
+mod command_line;
 #[cfg(any(target_os = "macos", test))]
 mod descendants;
 mod environment;
+#[cfg(any(windows, test))]
+mod environment_block;
 mod input;
 mod launch;
 #[cfg(target_os = "linux")]
@@ -26,11 +31,15 @@ mod linux;
 mod macos;
 mod output;
 mod process;
+#[cfg(any(windows, test))]
+mod program_file;
 mod run;
 #[cfg(not(target_os = "linux"))]
 mod running;
 mod status;
 mod terminal_size;
+#[cfg(any(windows, test))]
+mod typed_input;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]
@@ -48,7 +57,7 @@ pub use environment::{EnvironmentPolicy, InheritMode, NamePattern};
 pub use input::StandardInput;
 pub use launch::{Launch, Launcher, SpawnError, StreamSetup};
 pub use output::{OutputChunk, OutputStream, ProcessOutput};
-pub use platform::{Terminal, run_helper_if_asked};
+pub use platform::{Terminal, has_program, run_helper_if_asked};
 pub use process::{Process, SpawnedProcess};
 pub use run::{OutputObserver, RunEnd, RunLimits, RunOutcome, run};
 pub use status::ExitStatus;

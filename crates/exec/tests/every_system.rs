@@ -6,7 +6,8 @@ use std::future::pending;
 use std::time::Duration;
 
 use codex_exec::{
-    CaptureLimits, Launch, Launcher, RunEnd, RunLimits, RunOutcome, SpawnError, StreamSetup, run,
+    CaptureLimits, Launch, Launcher, RunEnd, RunLimits, RunOutcome, SpawnError, StreamSetup,
+    TerminalSize, run,
 };
 use codex_sandbox::LaunchPlan;
 
@@ -17,6 +18,17 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const SHELL: [&str; 2] = ["/bin/sh", "-c"];
 #[cfg(windows)]
 const SHELL: [&str; 2] = ["cmd.exe", "/C"];
+
+#[cfg(unix)]
+const READ_LINE: &str = "read line; echo got $line";
+#[cfg(windows)]
+const READ_LINE: &str = "set /p LINE=& call echo got %LINE%";
+
+/// Says 42, which is not what is typed.
+#[cfg(unix)]
+const ADD: &str = "echo $((40+2))";
+#[cfg(windows)]
+const ADD: &str = "set /a 40+2";
 
 fn launcher() -> Launcher {
     Launcher::with_helper(env!("CARGO_BIN_EXE_codex-supervisor"))
@@ -74,15 +86,49 @@ async fn output_and_exit_code_are_captured() {
 
 #[tokio::test]
 async fn input_reaches_a_command() {
-    let mut sorting = launch(&["sort"]);
-    sorting.streams = StreamSetup::InputAndOutput;
+    let outcome = type_into(READ_LINE, StreamSetup::InputAndOutput, "word\n").await;
+    assert_eq!(exit_code(&outcome), 0);
+    assert_eq!(text(outcome.stdout.into_bytes()).trim(), "got word");
+}
+
+#[tokio::test]
+async fn a_command_has_a_terminal() {
+    let size = TerminalSize::new(30, 100).unwrap();
+    // Wine does not connect a program to the terminal that it is started in.
+    let script = if is_wine() {
+        "cmd <CONIN$ >CONOUT$"
+    } else {
+        SHELL[0]
+    };
+    let typed = format!("{ADD}\nexit\n");
+    let outcome = type_into(script, StreamSetup::Terminal(size), &typed).await;
+    assert_eq!(exit_code(&outcome), 0);
+    let shown = text(outcome.stdout.into_bytes());
+    assert!(shown.contains("42"), "{shown:?}");
+}
+
+fn is_wine() -> bool {
+    std::env::var_os("WINEPREFIX").is_some()
+}
+
+/// Runs a script and writes its input.
+async fn type_into(script: &str, streams: StreamSetup, input: &str) -> RunOutcome {
+    let mut reading = shell(script);
+    reading.streams = streams;
     let launcher = launcher();
-    let mut spawned = launcher.spawn(sorting).await.unwrap();
-    let mut input = spawned.input.take().unwrap();
-    input.write(b"b\na\n").await.unwrap();
-    input.close().await.unwrap();
+    let mut spawned = launcher.spawn(reading).await.unwrap();
+    if let Some(terminal) = spawned.process.terminal() {
+        let larger = TerminalSize::new(40, 120).unwrap();
+        let resized = terminal.resize(larger);
+        // Wine cannot change it.
+        assert!(resized.is_ok() || is_wine(), "{resized:?}");
+    }
+    let mut sink = spawned.input.take().unwrap();
+    sink.write(input.as_bytes()).await.unwrap();
     let outcome = run(spawned, limits(PATIENCE), pending(), ()).await;
-    assert_eq!(text(outcome.stdout.into_bytes()), "a\nb\n");
+    sink.close().await.ok();
+    launcher.close().await;
+    outcome
 }
 
 #[tokio::test]

@@ -23,6 +23,15 @@ pub struct EnforcementLevels {
     pub seatbelt: bool,
 }
 
+impl EnforcementLevels {
+    /// Whether a command can be confined at all. A policy may still need more than there is.
+    #[must_use]
+    pub fn can_confine(self) -> bool {
+        let has_files = self.landlock > 0 || self.namespaces != Namespaces::Unavailable;
+        self.seatbelt || (self.seccomp && has_files)
+    }
+}
+
 /// The mechanisms that a plan uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Enforcement {

@@ -17,12 +17,12 @@ pub use helper::run_helper_if_asked;
 
 use crate::launch::{Launch, SpawnError, StreamSetup};
 use crate::process::SpawnedProcess;
-pub use crate::unix::Terminal;
 use crate::unix::message::{CommandRequest, REQUEST_LIMIT};
 use crate::unix::reports::{self, ReportReader};
 use crate::unix::start_request::StartRequest;
 use crate::unix::streams::OurEnds;
-pub(crate) use crate::unix::{END_OF_TERMINAL_INPUT, InputPipe, OutputPipe};
+pub(crate) use crate::unix::{END_OF_TERMINAL_INPUT, InputPipe, OutputPipe, as_typed};
+pub use crate::unix::{Terminal, has_program};
 use spawner::SpawnerHandle;
 
 /// The running program, even if its file was replaced.

@@ -22,13 +22,13 @@ use tokio::process::{Child, Command};
 use crate::launch::{Launch, SpawnError, StreamSetup};
 use crate::process::SpawnedProcess;
 use crate::running::RunningCommands;
-pub use crate::unix::Terminal;
 use crate::unix::message::{CommandRequest, REQUEST_LIMIT};
 use crate::unix::reports::{self, ReportReader};
 use crate::unix::start_request::StartRequest;
 use crate::unix::streams::OurEnds;
-pub(crate) use crate::unix::{END_OF_TERMINAL_INPUT, InputPipe, OutputPipe};
+pub(crate) use crate::unix::{END_OF_TERMINAL_INPUT, InputPipe, OutputPipe, as_typed};
 use crate::unix::{HELPER_NAME, serve_if_asked};
+pub use crate::unix::{Terminal, has_program};
 
 /// Sends descriptors. Helpers and this program ignore the signal of a closed socket.
 pub(crate) const SEND_DESCRIPTORS: rustix::net::SendFlags = rustix::net::SendFlags::DONTWAIT;

@@ -8,6 +8,10 @@ pub(crate) mod start_request;
 pub(crate) mod streams;
 mod terminal;
 
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::path::Path;
+
 pub use terminal::Terminal;
 
 /// Where output of a command is read.
@@ -18,11 +22,25 @@ pub(crate) type InputPipe = tokio::net::unix::pipe::Sender;
 /// Ends the current line and then the input of a terminal.
 pub(crate) const END_OF_TERMINAL_INPUT: &[u8] = b"\n\x04";
 
+/// Terminals take both ends of lines as the enter key.
+pub(crate) fn as_typed(bytes: &[u8]) -> Cow<'_, [u8]> {
+    Cow::Borrowed(bytes)
+}
+
 /// The name of the helper processes: this program, started under this name.
 pub(crate) const HELPER_NAME: &str = "codex-supervisor";
 
 /// The exit code after a failed start. Not evaluated: the parent notices the closed socket.
 pub(crate) const COULD_NOT_START: i32 = 70;
+
+/// Whether a path exists, or a name in a folder of the search path.
+#[must_use]
+pub fn has_program(program: &str, search_path: &OsStr) -> bool {
+    if program.contains('/') {
+        return Path::new(program).exists();
+    }
+    std::env::split_paths(search_path).any(|folder| folder.join(program).exists())
+}
 
 /// Runs `serve` and never returns, if this program was started as a helper.
 pub(crate) fn serve_if_asked<E>(serve: impl FnOnce() -> Result<(), E>) {

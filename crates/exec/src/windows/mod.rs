@@ -1,65 +1,61 @@
 //! Commands on Windows: each is in a job object, which kills all its processes when its last handle is closed.
 //!
-//! There is no helper process: the kernel closes the handle when this process ends for any reason. Terminals are not
-//! implemented, and nothing is sandboxed.
+//! There is no helper process: the kernel closes the handle when this process ends for any reason. Terminals are pseudo
+//! consoles. Nothing is sandboxed.
 
+mod handles;
 mod job;
-mod output_pipe;
+mod native_process;
+mod pipes;
+mod pseudo_console;
 
+use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::PathBuf;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use codex_sandbox::LaunchPlan;
-use tokio::process::{Child, Command};
+use tokio::net::windows::named_pipe::NamedPipeServer;
 use tokio::sync::oneshot;
 
+use crate::command_line::{cmd_script, is_batch_file, of_batch_file, of_program, of_script};
+use crate::environment_block::environment_block;
 use crate::input::StandardInput;
 use crate::launch::{Launch, SpawnError, StreamSetup};
 use crate::output::{OutputStream, ProcessOutput};
 use crate::process::{Process, SpawnedProcess, StateReporter};
+use crate::program_file::find_program;
 use crate::running::{RunningCommand, RunningCommands};
 use crate::status::ExitStatus;
-use crate::terminal_size::TerminalSize;
+pub(crate) use crate::typed_input::as_typed;
 use job::Job;
-pub(crate) use output_pipe::OutputPipe;
+use native_process::{NativeCommand, NativeProcess, NativeStreams};
+pub use pseudo_console::PseudoConsole as Terminal;
 
+/// Where output of a command is read.
+pub(crate) type OutputPipe = NamedPipeServer;
 /// Where input of a command is written.
-pub(crate) type InputPipe = tokio::process::ChildStdin;
+pub(crate) type InputPipe = NamedPipeServer;
 
 /// Ends the current line and then the input of a terminal.
 pub(crate) const END_OF_TERMINAL_INPUT: &[u8] = b"\r\x1a\r";
 
-/// How often it is checked whether processes are left: those of an ended command, and those of a killed one.
+/// How often it is checked whether processes are left: soon, then less often.
+const FIRST_CHECK: Duration = Duration::from_millis(1);
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 const CHECK_INTERVAL_OF_KILLED: Duration = Duration::from_millis(5);
 
 /// How long to wait for a process that cannot be killed.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Flags of `CreateProcessW`.
-const CREATE_SUSPENDED: u32 = 0x4;
-const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
-const CREATE_NO_WINDOW: u32 = 0x0800_0000;
-
-pub use NoTerminal as Terminal;
-
 /// There are no helper processes on this system.
 pub fn run_helper_if_asked() {}
 
-/// Terminals are not implemented on this system: there is no value of this type.
-#[derive(Debug)]
-pub enum NoTerminal {}
-
-impl NoTerminal {
-    /// Changes the size.
-    ///
-    /// # Errors
-    /// A system error.
-    pub fn resize(&self, _: TerminalSize) -> io::Result<()> {
-        match *self {}
-    }
+/// Whether a path exists, or a name in a folder of the search path. An extension may be left out.
+#[must_use]
+pub fn has_program(program: &str, search_path: &OsStr) -> bool {
+    let folders = std::env::split_paths(search_path);
+    find_program(program, Path::new("."), folders, Path::is_file).is_some()
 }
 
 pub(crate) use JobBackend as Backend;
@@ -82,42 +78,19 @@ impl JobBackend {
     }
 
     pub(crate) async fn spawn(&self, launch: Launch) -> Result<SpawnedProcess, SpawnError> {
-        match launch.plan {
+        match &launch.plan {
             LaunchPlan::Unconfined => {}
-            LaunchPlan::Confined(confinement) => match *confinement {},
+            LaunchPlan::Confined(confinement) => match **confinement {},
         }
-        let input = match launch.streams {
-            StreamSetup::OutputOnly => Stdio::null(),
-            StreamSetup::InputAndOutput => Stdio::piped(),
-            StreamSetup::Terminal(_) => {
-                let message = "terminals are not available on Windows";
-                let error = io::Error::new(io::ErrorKind::Unsupported, message);
-                return Err(SpawnError::Command(error));
-            }
-        };
-        let [program, arguments @ ..] = launch.command.as_slice() else {
-            return Err(SpawnError::EmptyCommand);
-        };
-        let mut command = Command::new(program);
-        command
-            .args(arguments)
-            .current_dir(&launch.cwd)
-            .env_clear()
-            .envs(launch.inherited.iter())
-            // Of duplicate names the last one is used.
-            .envs(launch.environment)
-            .creation_flags(CREATE_SUSPENDED | CREATE_NEW_PROCESS_GROUP | CREATE_NO_WINDOW)
-            .stdin(input)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        let command = PreparedCommand::of(&launch).map_err(SpawnError::Command)?;
+        let streams = Streams::open(launch.streams)
+            .await
+            .map_err(SpawnError::Supervisor)?;
         let job = Job::new().map_err(SpawnError::Supervisor)?;
         let running = self.running.add();
-        let mut child = command
-            .kill_on_drop(true)
-            .spawn()
-            .map_err(SpawnError::Command)?;
-        start_in_job(&job, &child).map_err(SpawnError::Supervisor)?;
-        Ok(owned(child_parts(&mut child), child, job, running))
+        let native = command.native(streams.theirs());
+        let process = NativeProcess::start(&native, &job).map_err(SpawnError::Command)?;
+        Ok(streams.owned_by(process, job, running))
     }
 
     pub(crate) async fn close(&self) {
@@ -125,73 +98,200 @@ impl JobBackend {
     }
 }
 
-/// The process has not run yet, so all its descendants are in the job.
-fn start_in_job(job: &Job, child: &Child) -> io::Result<()> {
-    let process = child.raw_handle().ok_or(io::ErrorKind::NotFound)?;
-    job.add(process)?;
-    job::resume(child.id().ok_or(io::ErrorKind::NotFound)?)
+/// A command in the forms that the system takes.
+struct PreparedCommand {
+    program: String,
+    command_line: String,
+    environment: Vec<u16>,
+    cwd: String,
 }
 
-fn child_parts(child: &mut Child) -> (ProcessOutput, Option<StandardInput>) {
-    let out = child.stdout.take().map(OutputPipe::Stdout);
-    let error = child.stderr.take().map(OutputPipe::Stderr);
-    let sources = [(OutputStream::Stdout, out), (OutputStream::Stderr, error)];
-    let sources = sources
-        .into_iter()
-        .filter_map(|(stream, pipe)| Some((stream, pipe?)));
-    let output = ProcessOutput::new(sources.collect());
-    (output, child.stdin.take().map(StandardInput::piped))
-}
+impl PreparedCommand {
+    fn of(launch: &Launch) -> io::Result<Self> {
+        let words: Vec<String> = launch.command.iter().map(text).collect::<io::Result<_>>()?;
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let [name, arguments @ ..] = words.as_slice() else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let find = |name: &str| {
+            let missing = || format!("there is no program `{name}`");
+            found(name, launch).ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, missing()))
+        };
+        let mut program = find(name)?;
+        let command_line = if let Some(script) = cmd_script(&words) {
+            of_script(&program, script)
+        } else if is_batch_file(&program) {
+            let file = std::mem::replace(&mut program, find("cmd.exe")?);
+            of_batch_file(&program, &file, arguments)
+                .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?
+        } else {
+            of_program(&program, arguments)
+        };
+        if command_line.contains('\0') {
+            let problem = "an argument has a zero byte";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+        }
+        let own = launch.environment.iter().map(|(name, value)| (name, value));
+        let variables = launch.inherited.iter().chain(own);
+        let variables =
+            variables.filter_map(|(name, value)| Some((text(name).ok()?, text(value).ok()?)));
+        Ok(Self {
+            program,
+            command_line,
+            environment: environment_block(variables),
+            cwd: text(launch.cwd.as_os_str())?,
+        })
+    }
 
-fn owned(
-    (output, input): (ProcessOutput, Option<StandardInput>),
-    child: Child,
-    job: Job,
-    running: RunningCommand,
-) -> SpawnedProcess {
-    let id = child.id().unwrap_or_default();
-    SpawnedProcess {
-        process: Process::own(id, None, |killed, state| {
-            follow(child, job, killed, state, running)
-        }),
-        output,
-        input,
+    fn native<'a>(&'a self, streams: NativeStreams<'a>) -> NativeCommand<'a> {
+        NativeCommand {
+            program: &self.program,
+            command_line: &self.command_line,
+            environment: &self.environment,
+            cwd: &self.cwd,
+            streams,
+        }
     }
 }
 
-/// Follows a command until no process of it is left. Dropping the future closes the job, which kills them.
-async fn follow(
-    mut child: Child,
-    job: Job,
-    mut killed: oneshot::Receiver<()>,
-    mut state: StateReporter,
-    running: RunningCommand,
-) {
-    let ended = tokio::select! {
-        status = child.wait() => {
-            state.ended(status.ok().and_then(|status| status.code()).map_or(ExitStatus::Code(-1), ExitStatus::Code));
-            true
+/// Finds the file of a program in the search path of the command, then in that of this process.
+fn found(name: &str, launch: &Launch) -> Option<String> {
+    let is_path = |(name, _): &(&OsString, &OsString)| name.eq_ignore_ascii_case("PATH");
+    let own = launch
+        .environment
+        .iter()
+        .rev()
+        .map(|(name, value)| (name, value));
+    let of_command = own.chain(&*launch.inherited).find(is_path);
+    let of_command = of_command.map(|(_, value)| value.clone());
+    let paths = [of_command, std::env::var_os("PATH")];
+    let folders: Vec<PathBuf> = paths
+        .iter()
+        .flatten()
+        .flat_map(std::env::split_paths)
+        .collect();
+    let file = find_program(name, &launch.cwd, folders, Path::is_file)?;
+    file.into_os_string().into_string().ok()
+}
+
+fn text(text: impl AsRef<OsStr>) -> io::Result<String> {
+    let text = text.as_ref().to_str().map(ToOwned::to_owned);
+    text.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "a text is not valid Unicode"))
+}
+
+/// The streams of a command: the ends of this process and those of the command.
+struct Streams {
+    output: ProcessOutput,
+    input: Option<StandardInput>,
+    theirs: TheirEnds,
+}
+
+enum TheirEnds {
+    Pipes([std::os::windows::io::OwnedHandle; 3]),
+    Terminal(Terminal),
+}
+
+impl Streams {
+    async fn open(setup: StreamSetup) -> io::Result<Self> {
+        if let StreamSetup::Terminal(size) = setup {
+            let (output, their_output) = pipes::from_command().await?;
+            let (input, their_input) = pipes::to_command().await?;
+            let terminal = Terminal::open(size, &their_input, &their_output)?;
+            return Ok(Self {
+                output: ProcessOutput::new(vec![(OutputStream::Stdout, output)]),
+                input: Some(StandardInput::typed(input)),
+                theirs: TheirEnds::Terminal(terminal),
+            });
         }
-        _ = &mut killed => false,
-    };
-    if ended {
-        tokio::select! {
-            () = empty(&job, CHECK_INTERVAL) => {}
-            _ = &mut killed => {}
+        let (output, their_output) = pipes::from_command().await?;
+        let (error, their_error) = pipes::from_command().await?;
+        let (input, their_input) = if setup == StreamSetup::InputAndOutput {
+            let (input, theirs) = pipes::to_command().await?;
+            (Some(StandardInput::piped(input)), theirs)
+        } else {
+            (None, pipes::nothing()?)
+        };
+        let output = [
+            (OutputStream::Stdout, output),
+            (OutputStream::Stderr, error),
+        ];
+        Ok(Self {
+            output: ProcessOutput::new(output.into()),
+            input,
+            theirs: TheirEnds::Pipes([their_input, their_output, their_error]),
+        })
+    }
+
+    fn theirs(&self) -> NativeStreams<'_> {
+        match &self.theirs {
+            TheirEnds::Pipes(handles) => NativeStreams::Pipes(handles),
+            TheirEnds::Terminal(terminal) => NativeStreams::Terminal(terminal),
         }
     }
-    job.terminate();
-    tokio::time::timeout(PATIENCE, empty(&job, CHECK_INTERVAL_OF_KILLED))
-        .await
-        .ok();
-    state.gone();
-    drop(running);
+
+    /// Gives the streams to the owner of the process. The ends of the command are closed here.
+    fn owned_by(self, process: NativeProcess, job: Job, running: RunningCommand) -> SpawnedProcess {
+        let terminal = match self.theirs {
+            TheirEnds::Terminal(terminal) => Some(terminal),
+            TheirEnds::Pipes(_) => None,
+        };
+        let followed = FollowedCommand {
+            terminal: terminal.clone(),
+            process,
+            job,
+            running,
+        };
+        let id = followed.process.id;
+        SpawnedProcess {
+            process: Process::own(id, terminal, |killed, state| followed.follow(killed, state)),
+            output: self.output,
+            input: self.input,
+        }
+    }
+}
+
+/// A command that runs. Dropping it closes the job, which kills its processes.
+struct FollowedCommand {
+    terminal: Option<Terminal>,
+    process: NativeProcess,
+    job: Job,
+    running: RunningCommand,
+}
+
+impl FollowedCommand {
+    /// Follows a command until no process of it is left.
+    async fn follow(self, mut killed: oneshot::Receiver<()>, mut state: StateReporter) {
+        let ended = tokio::select! {
+            code = self.process.wait() => {
+                let code = code.map_or(-1, u32::cast_signed);
+                state.ended(ExitStatus::Code(code));
+                true
+            }
+            _ = &mut killed => false,
+        };
+        if ended {
+            tokio::select! {
+                () = empty(&self.job, CHECK_INTERVAL) => {}
+                _ = &mut killed => {}
+            }
+        }
+        self.job.terminate();
+        let left = empty(&self.job, CHECK_INTERVAL_OF_KILLED);
+        tokio::time::timeout(PATIENCE, left).await.ok();
+        if let Some(terminal) = self.terminal {
+            tokio::task::spawn_blocking(move || terminal.close());
+        }
+        state.gone();
+        drop(self.running);
+    }
 }
 
 /// Waits until no process is in the job.
-async fn empty(job: &Job, interval: Duration) {
+async fn empty(job: &Job, longest: Duration) {
+    let mut interval = FIRST_CHECK;
     while !job.is_empty() {
         tokio::time::sleep(interval).await;
+        interval = (2 * interval).min(longest);
     }
 }
 
