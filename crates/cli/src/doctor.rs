@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use clap::Args;
 use codex_config::{Config, RequestParams};
 use codex_rollout::ThreadLocks;
-use codex_sandbox::{EnforcementLevels, Namespaces};
+use codex_sandbox::EnforcementLevels;
 use codex_thread_store::{IndexState, Inspection, inspect};
 use serde_json::{Value, json};
 
@@ -182,15 +182,12 @@ fn sandbox(levels: EnforcementLevels) -> Finding {
         "Landlock version {}, system call filters {}, namespaces {:?}, Seatbelt {}",
         levels.landlock, levels.seccomp, levels.namespaces, levels.seatbelt
     );
-    let can_confine = levels.seatbelt
-        || (levels.seccomp
-            && (levels.landlock > 0 || levels.namespaces != Namespaces::Unavailable));
-    if can_confine {
+    if levels.can_confine() {
         Finding::new("sandbox", FindingState::Ok, message)
     } else {
         Finding::new("sandbox", FindingState::Warning, message).advise(
-            "Commands cannot be confined here, so those that would have to be are refused. Use a \
-             kernel with Landlock, or allow user namespaces.",
+            "Commands cannot be confined here: you are asked to let them run without a sandbox, or \
+             they are refused. On Linux, use a kernel with Landlock, or allow user namespaces.",
         )
     }
 }

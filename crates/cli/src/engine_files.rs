@@ -1,13 +1,13 @@
 //! The files that the engine relies on and that sandboxed commands must not change.
 
-use std::path::PathBuf;
-
 use codex_config::Config;
 use codex_sandbox::{EngineFiles, known_service_sockets};
 
+use crate::environment::user_home;
+
 /// The engine files of this process, which its sessions share.
 pub(crate) fn engine_files(config: &Config) -> EngineFiles {
-    let user_home = std::env::var_os("HOME").map(PathBuf::from);
+    let user_home = user_home();
     let sockets = known_service_sockets(user_home.as_deref(), |name| std::env::var_os(name));
     EngineFiles {
         trusted_projects: config.trusted_folders.iter().cloned().collect(),

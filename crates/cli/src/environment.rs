@@ -11,14 +11,16 @@ use codex_config::{parse_dotenv, resolve_home};
 /// A larger file is ignored.
 const MAX_BYTES: u64 = 1024 * 1024;
 
+/// The user's home folder. `HOME` comes first on every system, because tests and tools set it.
+pub(crate) fn user_home() -> Option<PathBuf> {
+    let set = ["HOME", "USERPROFILE"].map(std::env::var_os);
+    set.into_iter().flatten().map(PathBuf::from).next()
+}
+
 /// The home folder.
 pub(crate) fn home() -> anyhow::Result<PathBuf> {
-    let variable = |name: &str| std::env::var(name).ok();
-    let user_home = variable("HOME").map(PathBuf::from);
-    Ok(resolve_home(
-        variable("CODEX_HOME").as_deref(),
-        user_home.as_deref(),
-    )?)
+    let named = std::env::var("CODEX_HOME").ok();
+    Ok(resolve_home(named.as_deref(), user_home().as_deref())?)
 }
 
 /// The value of a variable, if it is set and valid Unicode.

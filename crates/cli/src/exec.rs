@@ -228,7 +228,7 @@ fn read_schema(path: &Path) -> anyhow::Result<Value> {
 fn working_folder(options: &ExecOptions) -> anyhow::Result<PathBuf> {
     let cwd = match &options.cwd {
         Some(cwd) => {
-            fs::canonicalize(cwd).with_context(|| format!("cannot work in {}", cwd.display()))?
+            dunce::canonicalize(cwd).with_context(|| format!("cannot work in {}", cwd.display()))?
         }
         None => std::env::current_dir().context("cannot determine the working folder")?,
     };

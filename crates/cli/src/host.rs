@@ -32,7 +32,7 @@ use serde_json::{Map, Value};
 
 use crate::agent_roles::ConfiguredRoles;
 use crate::engine_files::engine_files;
-use crate::environment::variable;
+use crate::environment::{user_home, variable};
 use crate::mcp_servers::{self, StoredApprovals};
 use crate::realtime::ProviderRealtime;
 use crate::resources::{self, EngineResources};
@@ -406,7 +406,7 @@ impl Host for EngineHost {
 
     fn homes(&self) -> HomeFolders {
         HomeFolders {
-            user: wiring::user_home(),
+            user: user_home(),
             ours: self.configuration.startup().home.clone(),
         }
     }

@@ -46,6 +46,7 @@ mod session_settings;
 mod settings_flags;
 mod signals;
 mod skills;
+mod system_folder;
 mod terminal;
 mod thread_export;
 mod trace_convert;
@@ -61,6 +62,7 @@ mod trace_retention;
 mod trace_source;
 mod trace_to_scenario;
 mod trace_view;
+mod user_shell;
 mod wiring;
 
 use std::process::ExitCode;

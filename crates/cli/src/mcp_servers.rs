@@ -1,7 +1,7 @@
 //! Converts configured MCP servers for the engine.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -130,12 +130,7 @@ pub(crate) fn problem(configured: &McpServer) -> Option<String> {
             command, variables, ..
         } => {
             let path = variables.get("PATH").cloned().or_else(|| variable("PATH"));
-            let is_found = if command.contains('/') {
-                Path::new(command).exists()
-            } else {
-                std::env::split_paths(&path.unwrap_or_default())
-                    .any(|folder| folder.join(command).exists())
-            };
+            let is_found = codex_exec::has_program(command, path.unwrap_or_default().as_ref());
             (!is_found).then(|| format!("there is no program `{command}`"))
         }
         McpServerTransport::Http {

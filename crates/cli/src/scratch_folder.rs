@@ -29,7 +29,7 @@ impl ScratchFolder {
     pub(crate) fn copy_of(original: &Path) -> anyhow::Result<Self> {
         let temporary = tempfile::tempdir().context("cannot make a temporary folder")?;
         // Without links in it, as commands see it.
-        let folder = temporary.path().canonicalize()?.join("work");
+        let folder = dunce::canonicalize(temporary.path())?.join("work");
         let mut room = Room {
             files: MAX_FILES,
             bytes: MAX_BYTES,

@@ -26,6 +26,7 @@ use codex_sandbox::EngineFiles;
 use crate::environment::variable;
 use crate::notify::NotifyProgram;
 use crate::rules::rules;
+use crate::user_shell::user_shell;
 use crate::wiring::ORIGINATOR;
 use crate::{checkpoints, engine_files, mcp_servers};
 
@@ -99,7 +100,7 @@ pub(crate) fn session_parts(
         checkpoints,
         environment,
         engine_files,
-        shell: shell(),
+        shell: user_shell(variable),
         show_raw_reasoning,
         originator: ORIGINATOR.to_owned(),
         rules,
@@ -318,18 +319,4 @@ fn features(set: FeatureSet) -> Features {
         default_mode_questions: on(Feature::DefaultModeRequestUserInput),
         image_generation: on(Feature::ImageGeneration),
     }
-}
-
-/// The user's shell, if its scripts can be parsed.
-fn shell() -> PathBuf {
-    let known = |path: &PathBuf| {
-        let stem = path.file_stem().and_then(|stem| stem.to_str());
-        matches!(stem, Some("bash" | "zsh" | "sh")) && path.exists()
-    };
-    let own = variable("SHELL").map(PathBuf::from).filter(known);
-    let usual = ["/bin/bash", "/bin/zsh"]
-        .map(PathBuf::from)
-        .into_iter()
-        .find(known);
-    own.or(usual).unwrap_or_else(|| PathBuf::from("/bin/sh"))
 }

@@ -199,7 +199,7 @@ fn is_about(entry: &toml::Value, selector: &SkillSelector) -> bool {
                 .get("path")
                 .and_then(|own| own.as_str())
                 .is_some_and(|own| {
-                    let real = |path: &Path| path.canonicalize().ok();
+                    let real = |path: &Path| dunce::canonicalize(path).ok();
                     let own = Path::new(own);
                     own == path || real(own).is_some_and(|own| real(path) == Some(own))
                 })
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn skills_below_a_trusted_folder_are_not_trusted_with_it() {
         let machine = tempfile::tempdir_in("/var/tmp").unwrap();
-        let top = machine.path().canonicalize().unwrap();
+        let top = dunce::canonicalize(machine.path()).unwrap();
         let (home, project) = (top.join("home"), top.join("project"));
         for folder in [
             "home",

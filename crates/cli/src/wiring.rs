@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,32 +19,20 @@ use codex_rollout_trace::format::{ROOT_VARIABLE, SCHEMA_VARIABLE, Schema};
 use codex_session_trace::Traces;
 
 use crate::environment::{self, variable};
+use crate::system_folder::{managed_config, system_folder};
 
 /// The display name of the hosted provider.
 const HOSTED: &str = "OpenAI";
 
 pub(crate) const ORIGINATOR: &str = "codex_cli_rs";
 
-/// The user's home folder.
-pub(crate) fn user_home() -> Option<PathBuf> {
-    let set = ["HOME", "USERPROFILE"].map(std::env::var_os);
-    set.into_iter().flatten().map(PathBuf::from).next()
-}
-
-/// The folder of machine-wide settings.
-#[cfg(unix)]
-const SYSTEM_FOLDER: &str = "/etc/codex";
-
 /// The inputs of the configuration.
 pub(crate) fn config_environment() -> anyhow::Result<Environment> {
     let mut env = Environment::with_home(environment::home()?);
-    env.user_home = std::env::var("HOME").ok().map(PathBuf::from);
+    env.user_home = environment::user_home();
     env.variables = EnvironmentVariables::from_lookup(variable);
-    #[cfg(unix)]
-    {
-        env.system_folder = Some(PathBuf::from(SYSTEM_FOLDER));
-        env.managed_config_file = Some(Path::new(SYSTEM_FOLDER).join("managed_config.toml"));
-    }
+    env.managed_config_file = managed_config(&env.codex_home);
+    env.system_folder = system_folder();
     Ok(env)
 }
 

@@ -15,21 +15,33 @@ pub(crate) enum ShellKind {
     Cmd,
 }
 
+impl ShellKind {
+    /// The kind of a program, if it is a shell whose calls are understood.
+    fn of(program: &str) -> Option<Self> {
+        let name = base_name(program);
+        let is = |other: &str| name.eq_ignore_ascii_case(other);
+        match name {
+            "bash" | "zsh" | "sh" => Some(Self::Posix),
+            _ if is("pwsh") || is("powershell") => Some(Self::Power),
+            _ if is("cmd") => Some(Self::Cmd),
+            _ => None,
+        }
+    }
+}
+
 impl<'a> ShellCall<'a> {
     /// Recognizes only the exact form: a shell, its script flag, the script.
     pub(crate) fn of<S: AsRef<str>>(argv: &'a [S]) -> Option<Self> {
         let words: Vec<&str> = argv.iter().map(AsRef::as_ref).collect();
-        let (shell, flag, script) = match words.as_slice() {
-            [program, flag @ ("-lc" | "-c"), script] if is_posix(program) => {
-                (ShellKind::Posix, *flag, *script)
-            }
-            [program, flag, script] | [program, "-NoProfile", flag, script]
-                if is_powershell(program) && flag.eq_ignore_ascii_case("-Command") =>
+        let (program, arguments) = words.split_first()?;
+        let shell = ShellKind::of(program)?;
+        let (flag, script) = match (shell, arguments) {
+            (ShellKind::Posix, [flag @ ("-lc" | "-c"), script])
+            | (ShellKind::Cmd, [flag @ "/c", script]) => (*flag, *script),
+            (ShellKind::Power, [flag, script] | ["-NoProfile", flag, script])
+                if flag.eq_ignore_ascii_case("-Command") =>
             {
-                (ShellKind::Power, *flag, *script)
-            }
-            [program, flag @ "/c", script] if base_name(program).eq_ignore_ascii_case("cmd") => {
-                (ShellKind::Cmd, *flag, *script)
+                (*flag, *script)
             }
             _ => return None,
         };
@@ -59,17 +71,39 @@ pub fn posix_shell<S: AsRef<str>>(argv: &[S]) -> Option<(&str, &str)> {
     Some((argv.first()?.as_ref(), call.flag))
 }
 
-fn is_posix(program: &str) -> bool {
-    matches!(base_name(program), "bash" | "zsh" | "sh")
+/// Whether [`shell_call`] knows how this program takes a script.
+pub fn is_shell(program: &str) -> bool {
+    ShellKind::of(program).is_some()
 }
 
-fn is_powershell(program: &str) -> bool {
-    let name = base_name(program);
-    name.eq_ignore_ascii_case("pwsh") || name.eq_ignore_ascii_case("powershell")
+/// The call of a shell with a script. A login shell reads the user's startup files; `cmd` has none. Unknown shells are
+/// called like POSIX ones.
+pub fn shell_call(shell: &str, script: &str, login: bool) -> Vec<String> {
+    let flags: &[&str] = match (ShellKind::of(shell), login) {
+        (Some(ShellKind::Power), true) => &["-Command"],
+        (Some(ShellKind::Power), false) => &["-NoProfile", "-Command"],
+        (Some(ShellKind::Cmd), _) => &["/c"],
+        (Some(ShellKind::Posix) | None, true) => &["-lc"],
+        (Some(ShellKind::Posix) | None, false) => &["-c"],
+    };
+    let words = [&[shell], flags, &[script]].concat();
+    words.into_iter().map(ToOwned::to_owned).collect()
 }
+
+/// The call as it is started. Windows PowerShell writes in the code page of the console unless it is told otherwise.
+pub fn with_utf8_output(mut argv: Vec<String>) -> Vec<String> {
+    let is_powershell = ShellCall::of(&argv).is_some_and(|call| call.shell == ShellKind::Power);
+    if let Some(script) = argv.last_mut().filter(|_| is_powershell) {
+        script.insert_str(0, POWERSHELL_UTF8);
+    }
+    argv
+}
+
+const POWERSHELL_UTF8: &str =
+    "try { [Console]::OutputEncoding = [System.Text.UTF8Encoding]::new() } catch { }\n";
 
 /// The name of a program without folder and without `.exe`.
-pub(crate) fn base_name(program: &str) -> &str {
+pub fn base_name(program: &str) -> &str {
     let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
     match name
         .len()
@@ -84,6 +118,35 @@ pub(crate) fn base_name(program: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn calls_of_shells_are_recognised() {
+        for (shell, login, expected) in [
+            ("/bin/bash", true, &["/bin/bash", "-lc", "s"][..]),
+            ("sh", false, &["sh", "-c", "s"]),
+            (r"C:\P\PWSH.exe", true, &[r"C:\P\PWSH.exe", "-Command", "s"]),
+            (
+                "powershell",
+                false,
+                &["powershell", "-NoProfile", "-Command", "s"],
+            ),
+            ("CMD.EXE", true, &["CMD.EXE", "/c", "s"]),
+        ] {
+            let argv = shell_call(shell, "s", login);
+            assert_eq!(argv, expected);
+            assert!(is_shell(shell));
+            assert_eq!(shell_script(&argv), Some("s"));
+        }
+        assert!(!is_shell("/usr/bin/fish"));
+    }
+
+    #[test]
+    fn only_scripts_of_powershell_ask_for_utf8() {
+        let started = |shell| with_utf8_output(shell_call(shell, "ls", false)).pop();
+        assert_eq!(started("pwsh"), Some(format!("{POWERSHELL_UTF8}ls")));
+        assert_eq!(started("cmd").as_deref(), Some("ls"));
+        assert_eq!(started("bash").as_deref(), Some("ls"));
+    }
 
     #[test]
     fn shells_are_recognised_by_their_exact_form() {

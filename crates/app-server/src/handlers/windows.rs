@@ -1,4 +1,4 @@
-//! `windowsSandbox/setupStart`: not supported; the completion notification says so.
+//! `windowsSandbox/setupStart`: there is nothing to set up; the completion notification says why.
 
 use codex_app_server_protocol::v2::{
     WindowsSandboxSetupCompletedNotification, WindowsSandboxSetupMode,
@@ -21,7 +21,7 @@ pub(super) async fn start_setup(
         WindowsSandboxSetupMode::Unelevated => "legacy",
     };
     let why = if cfg!(windows) {
-        "is not there yet"
+        "is not possible: this program has no sandbox for Windows, so commands run after approval and without one"
     } else {
         "is only supported on Windows"
     };

@@ -11,6 +11,7 @@ use codex_shell_command::{
 use super::approval_store::{ApprovalKey, ApprovalStore};
 use super::decision::{ApprovalRequest, Confinement, GateDecision, Permit};
 use super::effect::{CommandEffect, SandboxPermissions};
+use super::program_file::is_path;
 use super::programs::CommandPrograms;
 use super::restrictions::{Restriction, restriction};
 use super::turn_policy::{TurnPolicy, grants_of};
@@ -223,7 +224,7 @@ impl CommandCheck<'_> {
                 .matched_rules
                 .iter()
                 .any(|found| found.resolved_program.is_some());
-            return (program.contains('/') && !by_name).then_some(CommandVerdict::Allowed);
+            return (is_path(program) && !by_name).then_some(CommandVerdict::Allowed);
         }
         Some(if keeps_sandbox {
             CommandVerdict::Allowed
@@ -278,7 +279,7 @@ fn confinement(
     Confinement::Policy(grants)
 }
 
-fn refused_prompt(turn_policy: &TurnPolicy, by_rule: bool) -> Option<&'static str> {
+pub(super) fn refused_prompt(turn_policy: &TurnPolicy, by_rule: bool) -> Option<&'static str> {
     match turn_policy.approval {
         AskForApproval::Granular(granular) if by_rule => (!granular.rules).then_some(
             "approval required by policy rule, but AskForApproval::Granular.rules is false",
@@ -293,7 +294,7 @@ fn refused_prompt(turn_policy: &TurnPolicy, by_rule: bool) -> Option<&'static st
     }
 }
 
-fn approval_key(command: &CommandEffect) -> ApprovalKey {
+pub(super) fn approval_key(command: &CommandEffect) -> ApprovalKey {
     ApprovalKey::Command {
         canonical: canonical_command(&command.argv),
         shell: posix_shell(&command.argv).map(|(shell, _)| shell.to_owned()),
@@ -312,7 +313,10 @@ fn proposed(command: &CommandEffect, parts: &Segments, rules: &RuleSet) -> Optio
         .then(|| rule.clone())
 }
 
-fn offered(command: &CommandEffect, amendment: Option<&Vec<String>>) -> Vec<ReviewDecision> {
+pub(super) fn offered(
+    command: &CommandEffect,
+    amendment: Option<&Vec<String>>,
+) -> Vec<ReviewDecision> {
     let mut offered = vec![ReviewDecision::Approved];
     if command.additional.is_none()
         && let Some(words) = amendment

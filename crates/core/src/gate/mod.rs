@@ -12,7 +12,9 @@ mod effect;
 mod guards;
 mod handle;
 mod mcp;
+mod missing_sandbox;
 mod patch;
+mod program_file;
 mod programs;
 mod restrictions;
 mod turn_policy;
@@ -27,6 +29,7 @@ pub(crate) use effect::{
 };
 pub(crate) use guards::check_arguments;
 pub(crate) use handle::{Denied, EffectCall, Gate, GateRequest, ReviewSubject, verdict};
+pub(crate) use missing_sandbox::without_sandbox;
 pub(crate) use turn_policy::{TurnPolicy, grants_of, policy_of, prepare_folders};
 pub(crate) use written_roots::written_roots;
 

@@ -11,6 +11,10 @@ use codex_sandbox::{FileRules, Grants};
 use codex_shell_command::ProgramCheck;
 
 use super::effect::CommandEffect;
+use super::program_file::{
+    DEFAULT_PATH, anybody_may_write, belongs_to_administrator, file_names, is_path, may_be_run,
+    variable,
+};
 use super::turn_policy::TurnPolicy;
 
 /// Folders with programs of the system, links resolved.
@@ -26,9 +30,6 @@ const SYSTEM_FOLDERS: [&str; 7] = [
 
 /// Folders that everybody may write.
 const SHARED_FOLDERS: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
-
-/// The search path if `PATH` is not set.
-const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 
 /// Folders of a home that login shells often put first.
 const LOGIN_FOLDERS: [&str; 2] = ["bin", ".local/bin"];
@@ -86,8 +87,8 @@ impl<'a> CommandPrograms<'a> {
 
     /// The files that may run, links resolved. None if they cannot be determined.
     fn files(&self, program: &str) -> Option<Vec<PathBuf>> {
-        if program.contains('/') {
-            let file = executable(&self.command.cwd.join(program));
+        if is_path(program) {
+            let file = executable(&self.command.cwd, program);
             return Some(file.into_iter().collect());
         }
         let home = self.variable("HOME").map(PathBuf::from);
@@ -95,7 +96,7 @@ impl<'a> CommandPrograms<'a> {
             .iter()
             .flat_map(|home| LOGIN_FOLDERS.iter().map(|folder| home.join(folder)));
         let mut files: Vec<PathBuf> = early
-            .filter_map(|folder| executable(&folder.join(program)))
+            .filter_map(|folder| executable(&folder, program))
             .collect();
         let path = self.variable("PATH").unwrap_or(OsStr::new(DEFAULT_PATH));
         for folder in std::env::split_paths(path) {
@@ -103,7 +104,7 @@ impl<'a> CommandPrograms<'a> {
             if !folder.is_absolute() {
                 return None;
             }
-            if let Some(file) = executable(&folder.join(program)) {
+            if let Some(file) = executable(&folder, program) {
                 files.push(file);
                 return Some(files);
             }
@@ -112,7 +113,7 @@ impl<'a> CommandPrograms<'a> {
     }
 
     fn variable(&self, name: &str) -> Option<&OsStr> {
-        let value = self.turn_policy.environment.get(OsStr::new(name))?;
+        let value = variable(&self.turn_policy.environment, name)?;
         (!value.is_empty()).then_some(value)
     }
 
@@ -137,8 +138,9 @@ impl<'a> CommandPrograms<'a> {
         let tmpdir = self.turn_policy.tmpdir.as_deref();
         let shared = SHARED_FOLDERS.iter().map(Path::new).chain(tmpdir);
         let own = [self.turn_policy.cwd.as_path(), self.command.cwd.as_path()];
-        let is_below =
-            |folder: &Path| file.starts_with(folder.canonicalize().as_deref().unwrap_or(folder));
+        let is_below = |folder: &Path| {
+            file.starts_with(dunce::canonicalize(folder).as_deref().unwrap_or(folder))
+        };
         own.into_iter().chain(shared).any(is_below)
             || self.may_be_written(file)
             || anybody_may_write(file)
@@ -149,7 +151,7 @@ impl ProgramCheck for CommandPrograms<'_> {
     fn is_system_program(&self, program: &str) -> bool {
         let files = self
             .files(program)
-            .filter(|_| !program.contains('/') || program.starts_with('/'));
+            .filter(|_| !is_path(program) || Path::new(program).is_absolute());
         files.is_some_and(|files| {
             !files.is_empty() && files.iter().all(|file| self.is_of_system(file))
         })
@@ -179,7 +181,7 @@ impl ProgramCheck for CommandPrograms<'_> {
             .chain(in_home(".zshenv"))
             .chain(named.map(PathBuf::from));
         is_shell
-            && files.all(|file| match file.canonicalize() {
+            && files.all(|file| match dunce::canonicalize(&file) {
                 Ok(file) => !self.is_of_model(&file),
                 Err(_) => true,
             })
@@ -190,51 +192,13 @@ impl ProgramCheck for CommandPrograms<'_> {
     }
 }
 
-/// The file, links resolved, if it is executable.
-fn executable(path: &Path) -> Option<PathBuf> {
-    let file = path.canonicalize().ok()?;
-    let about = file.metadata().ok()?;
-    (about.is_file() && may_be_run(&about)).then_some(file)
-}
-
-#[cfg(unix)]
-fn may_be_run(about: &std::fs::Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    about.permissions().mode() & 0o111 != 0
-}
-
-#[cfg(not(unix))]
-fn may_be_run(_: &std::fs::Metadata) -> bool {
-    true
-}
-
-/// Whether the file or its folder is open to everybody.
-#[cfg(unix)]
-fn anybody_may_write(file: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    [Some(file), file.parent()]
-        .into_iter()
-        .flatten()
-        .any(|path| {
-            path.metadata()
-                .map_or(true, |about| about.permissions().mode() & 0o002 != 0)
+/// The file of a program in a folder, links resolved, if it is executable.
+fn executable(folder: &Path, program: &str) -> Option<PathBuf> {
+    let files = file_names(program).into_iter();
+    files
+        .filter_map(|name| dunce::canonicalize(folder.join(name)).ok())
+        .find(|file| {
+            file.metadata()
+                .is_ok_and(|about| about.is_file() && may_be_run(&about))
         })
-}
-
-#[cfg(not(unix))]
-fn anybody_may_write(_: &Path) -> bool {
-    false
-}
-
-/// Files of Homebrew belong to the user who installed it.
-#[cfg(unix)]
-fn belongs_to_administrator(file: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    let owned = file.metadata().is_ok_and(|about| about.uid() == 0);
-    (owned || file.starts_with("/opt")) && !anybody_may_write(file)
-}
-
-#[cfg(not(unix))]
-fn belongs_to_administrator(_: &Path) -> bool {
-    false
 }

@@ -1,7 +1,7 @@
 //! Rules that forbid or ask, applied to every command that may be started.
 
 use codex_exec_policy::{Decision as RuleDecision, RuleMatch, RuleRestriction, RuleSet};
-use codex_shell_command::{ReachableCommand, quote_command, reachable_commands};
+use codex_shell_command::{ReachableCommand, base_name, quote_command, reachable_commands};
 
 use super::effect::CommandEffect;
 use super::programs::CommandPrograms;
@@ -83,10 +83,10 @@ fn restrictions(
     let Some((program, arguments)) = reached.words.split_first() else {
         return Vec::new();
     };
-    let base = program.rsplit('/').next().unwrap_or(program);
+    let base = base_name(program);
     let mut names = vec![program.clone(), base.to_owned()];
     names.extend(programs.resolved_name(program));
-    if cfg!(target_os = "macos") {
+    if cfg!(any(target_os = "macos", windows)) {
         names.push(base.to_ascii_lowercase());
     }
     names.dedup();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use codex_protocol::{AskForApproval, FileChange, GranularApproval};
-use codex_sandbox::{ConfinementPolicy, WorkspaceWrite};
+use codex_sandbox::{ConfinementPolicy, EnforcementLevels, Namespaces, WorkspaceWrite};
 
 use super::*;
 
@@ -239,9 +239,52 @@ fn a_second_run_without_sandbox_depends_on_the_policy() {
 }
 
 #[test]
+fn without_any_sandbox_people_are_asked() {
+    let nothing = EnforcementLevels {
+        landlock: 0,
+        seccomp: false,
+        namespaces: Namespaces::Unavailable,
+        seatbelt: false,
+    };
+    let judge = |levels, approval, policy, script: &str, approvals: &ApprovalStore| {
+        let effect = Effect::Command(command(script, SandboxPermissions::UseDefault));
+        let policy = turn_policy(approval, policy);
+        let decision = decide(&effect, &policy, approvals);
+        without_sandbox(decision, &effect, &policy, approvals, || levels)
+    };
+    let mut approvals = ApprovalStore::default();
+    let on_request = AskForApproval::OnRequest;
+    for (approval, expected) in [
+        (on_request, AskFree),
+        (AskForApproval::UnlessTrusted, AskFree),
+        (GRANULAR, Confined),
+        (AskForApproval::Never, Confined),
+    ] {
+        let decision = judge(nothing, approval, workspace(), "ls", &approvals);
+        assert_eq!(outcome(&decision), expected, "{approval:?}");
+    }
+    let open = ConfinementPolicy::DangerFullAccess;
+    let decision = judge(nothing, on_request, open, "touch x", &approvals);
+    assert_eq!(outcome(&decision), Free);
+    let GateDecision::Ask(ask) = judge(nothing, on_request, workspace(), "touch x", &approvals)
+    else {
+        panic!("no question");
+    };
+    approvals.approve(ask.keys);
+    let again = judge(nothing, on_request, workspace(), "touch x", &approvals);
+    assert_eq!(outcome(&again), Free);
+    let some = EnforcementLevels {
+        seatbelt: true,
+        ..nothing
+    };
+    let decision = judge(some, on_request, workspace(), "ls", &approvals);
+    assert_eq!(outcome(&decision), Confined);
+}
+
+#[test]
 fn patches_are_judged_by_the_paths_that_they_touch() {
     let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().canonicalize().unwrap();
+    let root = dunce::canonicalize(folder.path()).unwrap();
     std::fs::create_dir_all(root.join("work/.git")).unwrap();
     let inside = WorkspaceWrite {
         tmpdir: false,

@@ -87,7 +87,11 @@ impl SessionActor {
                 let retry = gate::decide_retry(command, &policy, first);
                 retry.unwrap_or_else(|| GateDecision::Refuse(String::new()))
             }
-            (effect, _) => gate::decide(effect, &policy, &self.approvals),
+            (effect, _) => {
+                let decision = gate::decide(effect, &policy, &self.approvals);
+                let levels = || self.context.processes.levels();
+                gate::without_sandbox(decision, effect, &policy, &self.approvals, levels)
+            }
         }
     }
 

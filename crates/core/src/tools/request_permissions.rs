@@ -115,7 +115,12 @@ fn absolute(
     let paths = paths.filter(|paths| !paths.is_empty())?;
     let absolute = |path: AbsolutePathBuf| {
         let path = context.settings.resolve(&path.0);
-        AbsolutePathBuf(path.canonicalize().unwrap_or(path).display().to_string())
+        AbsolutePathBuf(
+            dunce::canonicalize(&path)
+                .unwrap_or(path)
+                .display()
+                .to_string(),
+        )
     };
     Some(paths.into_iter().map(absolute).collect())
 }

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use codex_model_client::ToolSpec;
+use codex_shell_command::shell_call;
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::arguments::{arguments, function};
 use super::command::{
-    ApprovalArguments, CommandRequest, OutputLayout, approval_properties, run_command, shell_argv,
+    ApprovalArguments, CommandRequest, OutputLayout, approval_properties, run_command,
 };
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
 
@@ -67,7 +68,7 @@ impl Tool for ShellCommandTool {
             let login = login(arguments.login, allowed)?;
             let shell = context.settings.shell.display().to_string();
             let request = CommandRequest {
-                argv: shell_argv(&shell, &arguments.command, login),
+                argv: shell_call(&shell, &arguments.command, login),
                 cwd: context
                     .settings
                     .resolve(&arguments.workdir.unwrap_or_default()),

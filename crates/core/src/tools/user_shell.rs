@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use codex_protocol::{ExecCommandSource, ResponseItem};
+use codex_shell_command::shell_call;
 
-use super::command::{
-    ApprovalArguments, CommandItem, CommandRequest, OutputLayout, attempt, shell_argv,
-};
+use super::command::{ApprovalArguments, CommandItem, CommandRequest, OutputLayout, attempt};
 use super::tool::ToolContext;
 use crate::gate::{Confinement, Permit};
 use crate::history::truncate::formatted_cut;
@@ -42,7 +41,7 @@ pub(crate) async fn run_user_shell(
 ) -> ResponseItem {
     let shell = context.settings.shell.display().to_string();
     let request = CommandRequest {
-        argv: shell_argv(&shell, &command.line, true),
+        argv: shell_call(&shell, &command.line, true),
         cwd: context.settings.cwd.clone(),
         timeout: Some(command.timeout),
         approval: ApprovalArguments::default(),

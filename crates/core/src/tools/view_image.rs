@@ -59,6 +59,7 @@ async fn view(context: &ToolContext) -> ToolResult {
     let shown = path.display().to_string();
     let real = tokio::fs::canonicalize(&path)
         .await
+        .map(|real| dunce::simplified(&real).to_owned())
         .map_err(|error| failed(format!("unable to locate image at `{shown}`: {error}")))?;
     if !real.is_file() {
         return Err(failed(format!("image path `{shown}` is not a file")));

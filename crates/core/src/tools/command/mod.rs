@@ -10,7 +10,7 @@ use codex_shell_command::{CommandAction, command_actions};
 
 pub(crate) use format::{OutputLayout, structured};
 pub(crate) use item::{CommandEnd, CommandItem};
-pub(crate) use request::{ApprovalArguments, approval_properties, shell_argv};
+pub(crate) use request::{ApprovalArguments, approval_properties};
 pub(crate) use run::{
     CommandRequest, DECLINED, attempt, effect, launch, run_command, spawn_problem,
 };

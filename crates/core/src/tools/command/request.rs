@@ -46,7 +46,7 @@ impl AdditionalPermissions {
             paths.map(|paths| {
                 let absolute = |path: &String| {
                     let path = context.settings.resolve(path);
-                    let path = path.canonicalize().unwrap_or(path);
+                    let path = dunce::canonicalize(&path).unwrap_or(path);
                     AbsolutePathBuf(path.display().to_string())
                 };
                 paths.iter().map(absolute).collect()
@@ -100,10 +100,4 @@ pub(crate) fn approval_properties(mut properties: Value, inline_permissions: boo
         });
     }
     properties
-}
-
-/// The program and arguments that run a script.
-pub(crate) fn shell_argv(shell: &str, script: &str, login: bool) -> Vec<String> {
-    let flag = if login { "-lc" } else { "-c" };
-    vec![shell.to_owned(), flag.to_owned(), script.to_owned()]
 }

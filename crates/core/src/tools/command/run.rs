@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use codex_exec::{Launch, OutputChunk, SpawnError, StreamSetup};
 use codex_protocol::ExecCommandSource;
+use codex_shell_command::with_utf8_output;
 use futures::StreamExt;
 use futures::stream::BoxStream;
 
@@ -272,7 +273,9 @@ pub(crate) fn launch(
             format!("the command was not run, because its sandbox cannot be enforced: {refusal}")
         })?;
     Ok(Launch {
-        command: argv.iter().map(OsString::from).collect(),
+        command: (with_utf8_output(argv.to_vec()).into_iter())
+            .map(OsString::from)
+            .collect(),
         cwd,
         inherited: Arc::clone(&context.session.config.environment),
         environment: own_variables(context, &turn_policy, variables),

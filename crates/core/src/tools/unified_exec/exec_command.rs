@@ -7,6 +7,7 @@ use std::time::Duration;
 use codex_exec::{StreamSetup, TerminalSize};
 use codex_model_client::ToolSpec;
 use codex_protocol::ExecCommandSource;
+use codex_shell_command::{is_shell, shell_call};
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
@@ -23,7 +24,7 @@ use crate::tools::apply_patch;
 use crate::tools::arguments::{arguments, function};
 use crate::tools::command::{
     ApprovalArguments, CommandItem, DECLINED, OutputLayout, approval_properties, effect, launch,
-    shell_argv, spawn_problem,
+    spawn_problem,
 };
 use crate::tools::shell_command::login;
 use crate::tools::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
@@ -128,7 +129,7 @@ async fn exec(context: &ToolContext, login_allowed: bool) -> ToolResult {
         .clone()
         .filter(|shell| is_shell(shell))
         .unwrap_or(own);
-    let argv = shell_argv(&shell, &arguments.cmd, login);
+    let argv = shell_call(&shell, &arguments.cmd, login);
     let cwd = context
         .settings
         .resolve(arguments.workdir.as_deref().unwrap_or_default());
@@ -358,12 +359,4 @@ fn never_begun(context: &ToolContext, argv: &[String], cwd: &Path) -> CommandIte
         ExecCommandSource::Agent,
         None,
     )
-}
-
-/// Whether a program is a shell whose scripts can be read.
-fn is_shell(program: &str) -> bool {
-    let stem = std::path::Path::new(program)
-        .file_stem()
-        .and_then(|stem| stem.to_str());
-    matches!(stem, Some("bash" | "zsh" | "sh"))
 }
