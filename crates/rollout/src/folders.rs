@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use codex_protocol::ThreadId;
 
-use crate::path::{SESSIONS, parse_file_name};
+use crate::path::{SESSIONS, folder_path, parse_file_name};
 
 /// The folder of archived rollouts, under the home folder.
 pub const ARCHIVED: &str = "archived_sessions";
@@ -82,8 +82,8 @@ pub fn id_of(path: &Path) -> Option<ThreadId> {
 /// # Errors
 /// The file is not an active rollout of that thread, or it cannot be moved.
 pub fn archive(home: &Path, path: &Path, thread: &ThreadId) -> Result<PathBuf, MoveError> {
-    let real = path.canonicalize()?;
-    let sessions = home.join(SESSIONS).canonicalize()?;
+    let real = dunce::canonicalize(path)?;
+    let sessions = dunce::canonicalize(home.join(SESSIONS))?;
     if !real.starts_with(sessions) {
         return Err(MoveError::NotInSessions(path.to_owned()));
     }
@@ -144,7 +144,7 @@ fn move_to_its_day(home: &Path, path: &Path, thread: &ThreadId) -> Result<PathBu
         path: path.to_owned(),
         thread: thread.clone(),
     };
-    let folder = home.join(SESSIONS).join(day.ok_or_else(other)?);
+    let folder = folder_path(&home.join(SESSIONS), &day.ok_or_else(other)?);
     codex_private_files::create_dir_all(&folder)?;
     let target = folder.join(name);
     fs::rename(path, &target)?;

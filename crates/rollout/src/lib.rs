@@ -38,7 +38,7 @@ pub use lock::{HeldLock, LockError, LockHolder, ThreadLock, ThreadLocks};
 pub use log::{RolloutLog, RolloutWriteError};
 pub use message_history::{MessageHistoryState, add_message, message_at, message_history};
 pub use names::{name_of, set_name};
-pub use path::{RolloutPath, SESSIONS, parse_file_name};
+pub use path::{RolloutPath, SESSIONS, folder_name, folder_path, parse_file_name};
 pub use persist::{PersistedDetail, is_persisted, reduced};
 pub use scan::{LineSelection, ScannedLine, scan, scan_segment, scan_selection};
 pub use writer::{RolloutWriter, WriteObserver};

@@ -1,9 +1,16 @@
 //! Locks that let one process at a time write a thread.
 //!
 //! A lock is a byte-range lock on one byte of a file in the home folder; the offset is derived from the
-//! thread id. The operating system releases it when the process ends, and it reports the process that holds
+//! thread id. The operating system releases it when the process ends, and on Unix it reports the process that holds
 //! it. If the file cannot be created or the system has no such locks, threads are not locked: a folder that
 //! cannot be written to needs none.
+
+#[cfg(unix)]
+#[path = "lock/unix.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "lock/windows.rs"]
+mod system;
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -79,7 +86,7 @@ impl ThreadLocks {
     #[must_use]
     pub fn of_home(home: &Path) -> Arc<Self> {
         static ALL: OnceLock<Mutex<HashMap<PathBuf, Arc<ThreadLocks>>>> = OnceLock::new();
-        let home = home.canonicalize().unwrap_or_else(|_| home.to_owned());
+        let home = dunce::canonicalize(home).unwrap_or_else(|_| home.to_owned());
         let mut all = ALL.get_or_init(Mutex::default).lock();
         let locks = all.entry(home).or_insert_with_key(|home| {
             let path = home.join(FILE);
@@ -128,10 +135,15 @@ impl ThreadLocks {
     #[must_use]
     pub fn other_holder(&self, thread: &ThreadId) -> Option<LockHolder> {
         let file = self.file.as_ref()?;
-        system::first(file, offset_of(thread), 1).map(|held| held.holder)
+        let offset = offset_of(thread);
+        // Nobody of this process takes the lock meanwhile, because some systems find out by taking it.
+        let own = self.held.lock();
+        let may_be_held = !own.contains(&offset);
+        let held = may_be_held.then(|| system::first(file, offset, 1));
+        held.flatten().map(|held| held.holder)
     }
 
-    /// All locks on threads of a home folder that other processes hold. Creates no file.
+    /// All locks on threads of a home folder that other processes hold, as far as the system lists them. Creates no file.
     #[must_use]
     pub fn held_by_others(home: &Path) -> Vec<HeldLock> {
         let mut all = Vec::new();
@@ -176,77 +188,6 @@ fn offset_of(thread: &ThreadId) -> u64 {
     let id = uuid::Uuid::try_parse(thread.as_str()).unwrap_or_default();
     // The system takes offsets as signed numbers.
     id.as_u64_pair().1 & (u64::MAX >> 2)
-}
-
-#[cfg(unix)]
-mod system {
-    //! Record locks, which the standard library does not have.
-
-    use std::fs::File;
-    use std::os::fd::AsRawFd;
-
-    use super::{HeldLock, LockHolder};
-
-    pub(super) fn take(file: &File, offset: u64) -> bool {
-        let mut lock = record(libc::F_WRLCK as libc::c_short, offset, 1);
-        control(file, libc::F_SETLK, &mut lock)
-    }
-
-    pub(super) fn release(file: &File, offset: u64) {
-        let mut lock = record(libc::F_UNLCK as libc::c_short, offset, 1);
-        control(file, libc::F_SETLK, &mut lock);
-    }
-
-    /// The first lock of another process at or after `offset`; `length` 0 means up to the end.
-    pub(super) fn first(file: &File, offset: u64, length: i64) -> Option<HeldLock> {
-        let mut lock = record(libc::F_WRLCK as libc::c_short, offset, length);
-        let answered = control(file, libc::F_GETLK, &mut lock);
-        if !answered || lock.l_type == libc::F_UNLCK as libc::c_short {
-            return None;
-        }
-        let pid = u32::try_from(lock.l_pid).ok().filter(|pid| *pid != 0);
-        Some(HeldLock {
-            offset: lock.l_start.unsigned_abs(),
-            holder: LockHolder { pid },
-        })
-    }
-
-    #[allow(unsafe_code)]
-    fn record(kind: libc::c_short, offset: u64, length: i64) -> libc::flock {
-        // SAFETY: `flock` is a plain structure of integers, for which all zeros is a valid value.
-        let mut lock: libc::flock = unsafe { std::mem::zeroed() };
-        lock.l_type = kind;
-        lock.l_whence = libc::SEEK_SET as libc::c_short;
-        lock.l_start = libc::off_t::try_from(offset).unwrap_or_default();
-        lock.l_len = length;
-        lock
-    }
-
-    #[allow(unsafe_code)]
-    fn control(file: &File, command: libc::c_int, lock: &mut libc::flock) -> bool {
-        // SAFETY: the descriptor stays open while `file` is borrowed, and the call accesses only the
-        // structure.
-        unsafe { libc::fcntl(file.as_raw_fd(), command, std::ptr::from_mut(lock)) == 0 }
-    }
-}
-
-#[cfg(not(unix))]
-mod system {
-    //! This system has no record locks: every process may write.
-
-    use std::fs::File;
-
-    use super::HeldLock;
-
-    pub(super) fn take(_: &File, _: u64) -> bool {
-        true
-    }
-
-    pub(super) fn release(_: &File, _: u64) {}
-
-    pub(super) fn first(_: &File, _: u64, _: i64) -> Option<HeldLock> {
-        None
-    }
 }
 
 #[cfg(test)]

@@ -15,6 +15,21 @@ pub const SESSIONS: &str = "sessions";
 const PREFIX: &str = "rollout-";
 const SUFFIX: &str = ".jsonl";
 
+/// The name of a folder, relative to the home folder: its parts with slashes between them, on every system.
+#[must_use]
+pub fn folder_name(folder: &Path) -> String {
+    let parts: Vec<_> = folder.iter().map(|part| part.to_string_lossy()).collect();
+    parts.join("/")
+}
+
+/// The path of a folder with such a name.
+#[must_use]
+pub fn folder_path(home: &Path, name: &str) -> PathBuf {
+    let mut path = home.to_owned();
+    path.extend(name.split('/'));
+    path
+}
+
 /// The path of a rollout file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RolloutPath {
@@ -26,9 +41,8 @@ impl RolloutPath {
     #[must_use]
     pub fn new(home: &Path, thread: &ThreadId, created: Timestamp, zone: &TimeZone) -> Self {
         let local = created.to_zoned(zone.clone());
-        let folder = home
-            .join(SESSIONS)
-            .join(local.strftime("%Y/%m/%d").to_string());
+        let day = local.strftime("%Y/%m/%d").to_string();
+        let folder = folder_path(&home.join(SESSIONS), &day);
         let name = format!(
             "{PREFIX}{}-{thread}{SUFFIX}",
             local.strftime("%Y-%m-%dT%H-%M-%S")

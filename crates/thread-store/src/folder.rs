@@ -6,7 +6,7 @@ use std::time::Instant;
 use std::{fs, io};
 
 use codex_protocol::ThreadId;
-use codex_rollout::parse_file_name;
+use codex_rollout::{folder_path, parse_file_name};
 
 use crate::database::Database;
 use crate::file::{read_row, update_row};
@@ -24,7 +24,7 @@ pub(crate) struct FolderWork {
 impl FolderWork {
     pub(crate) fn start(home: &Path, database: &Database, folder: &str) -> rusqlite::Result<Self> {
         let known = database.folder(folder)?;
-        let listed = files_of(&home.join(folder));
+        let listed = files_of(&folder_path(home, folder));
         if let Err(error) = &listed {
             tracing::warn!(folder, %error, "cannot read a folder of rollouts");
         }
@@ -95,7 +95,7 @@ pub(crate) fn refresh(
     id: &ThreadId,
     known: Option<FileStamp>,
 ) -> rusqlite::Result<bool> {
-    let path = home.join(folder).join(file);
+    let path = folder_path(home, folder).join(file);
     let stamp = match path.metadata() {
         Ok(metadata) => FileStamp::of(&metadata),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {

@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use codex_protocol::ThreadId;
-use codex_rollout::{ARCHIVED, day_folders, parse_file_name};
+use codex_rollout::{ARCHIVED, day_folders, folder_name, folder_path, parse_file_name};
 
 use crate::database::Database;
 use crate::file::read_row;
@@ -54,7 +54,7 @@ pub fn inspect(home: &Path, folder: &Path) -> Inspection {
         for (file, id) in files_of(&home.join(&day)) {
             let path = home.join(&day).join(&file);
             if let Some(stamp) = look_at(&path, &id, &mut found) {
-                seen.push((day.to_string_lossy().into_owned(), file, stamp));
+                seen.push((folder_name(&day), file, stamp));
             }
             found.rollouts.push((id, path));
         }
@@ -119,7 +119,7 @@ fn compare(
     let database = Database::open_to_read(&path)?;
     let mut known = database.stamps()?;
     let threads = known.len();
-    let place = |folder: &str, file: &str| home.join(folder).join(file);
+    let place = |folder: &str, file: &str| folder_path(home, folder).join(file);
     let mut behind = Vec::new();
     for (folder, file, stamp) in seen {
         if known.remove(&(folder.clone(), file.clone())) != Some(*stamp) {

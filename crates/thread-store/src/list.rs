@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
 use codex_protocol::ThreadId;
-use codex_rollout::{SESSIONS, find, find_archived};
+use codex_rollout::{SESSIONS, find, find_archived, folder_name};
 
 use crate::database::NamedRow;
 use crate::folder::{FolderWork, refresh};
@@ -141,7 +141,7 @@ impl IndexWorker {
             return Ok(());
         }
         let home = self.home.clone();
-        let name = folder.to_string_lossy();
+        let name = folder_name(&folder);
         let mut work = FolderWork::start(&home, self.database()?, &name)?;
         let is_done = work.work(&home, self.database()?, Instant::now() + HELP)?;
         let age = changed.elapsed().unwrap_or_default();

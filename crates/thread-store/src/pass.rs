@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::time::Instant;
 
-use codex_rollout::{ARCHIVED, SESSIONS, day_folders};
+use codex_rollout::{ARCHIVED, SESSIONS, day_folders, folder_name};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
@@ -80,10 +80,7 @@ impl IndexPass {
 /// Every folder to visit, the next one last. Folders that no longer exist are visited last.
 fn folders_of(home: &Path, database: &Database) -> rusqlite::Result<Vec<String>> {
     let days = day_folders(home);
-    let names = days
-        .iter()
-        .map(|folder| folder.to_string_lossy().into_owned());
-    let mut folders: Vec<String> = names.collect();
+    let mut folders: Vec<String> = days.iter().map(|folder| folder_name(folder)).collect();
     folders.insert(NEWEST.min(folders.len()), ARCHIVED.to_owned());
     let there: HashSet<&String> = folders.iter().collect();
     let mut gone = database.folders()?;

@@ -117,7 +117,7 @@ pub(crate) struct ThreadRow {
 
 impl ThreadRow {
     pub(crate) fn path(&self, home: &Path) -> PathBuf {
-        home.join(&self.folder).join(&self.file)
+        codex_rollout::folder_path(home, &self.folder).join(&self.file)
     }
 
     pub(crate) fn is_archived(&self) -> bool {
