@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn links_large_files_and_files_over_the_budget_are_not_copied() {
         let base = tempfile::tempdir().unwrap();
-        let base = base.path().canonicalize().unwrap();
+        let base = dunce::canonicalize(base.path()).unwrap();
         let limits = CheckpointLimits {
             max_file_bytes: 10,
             max_copied_bytes: 12,

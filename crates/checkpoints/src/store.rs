@@ -73,7 +73,7 @@ impl CheckpointStore {
         Self {
             blobs: BlobStore::new(&root, limits.max_total_bytes),
             root,
-            home: home.canonicalize().unwrap_or_else(|_| home.to_owned()),
+            home: dunce::canonicalize(home).unwrap_or_else(|_| home.to_owned()),
             limits,
         }
     }

@@ -49,12 +49,10 @@ pub fn resolve_home(
     if !metadata.is_dir() {
         return Err(HomeError::NotADirectory(value.to_owned()));
     }
-    Path::new(value)
-        .canonicalize()
-        .map_err(|source| HomeError::Canonicalize {
-            value: value.to_owned(),
-            source,
-        })
+    dunce::canonicalize(Path::new(value)).map_err(|source| HomeError::Canonicalize {
+        value: value.to_owned(),
+        source,
+    })
 }
 
 #[cfg(test)]
@@ -64,7 +62,7 @@ mod tests {
     #[test]
     fn the_variable_beats_the_default_if_it_is_not_empty() {
         let folder = tempfile::tempdir().unwrap();
-        let real = folder.path().canonicalize().unwrap();
+        let real = dunce::canonicalize(folder.path()).unwrap();
         let value = real.to_str().unwrap();
         let user = Path::new("/home/u");
         assert_eq!(resolve_home(Some(value), Some(user)).unwrap(), real);
@@ -81,7 +79,7 @@ mod tests {
     #[test]
     fn links_are_followed() {
         let folder = tempfile::tempdir().unwrap();
-        let real = folder.path().canonicalize().unwrap().join("real");
+        let real = dunce::canonicalize(folder.path()).unwrap().join("real");
         let link = folder.path().join("link");
         std::fs::create_dir(&real).unwrap();
         std::os::unix::fs::symlink(&real, &link).unwrap();

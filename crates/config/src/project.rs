@@ -50,7 +50,7 @@ impl ProjectFolders {
         let links = entries.into_iter().flatten().filter_map(|entry| {
             let entry = entry.ok()?.path();
             let link = read_bounded(&entry.join("gitdir")).ok()??;
-            entry.join(link.trim()).canonicalize().ok()
+            dunce::canonicalize(entry.join(link.trim())).ok()
         });
         let folders = links.filter_map(|link| Some(link.parent()?.to_path_buf()));
         folders
@@ -86,7 +86,7 @@ fn repository_of(checkout: &Path) -> PathBuf {
 /// Whether a folder is the root of a worktree of a repository.
 pub(crate) fn worktree_of(folder: &Path, repository: &Path) -> bool {
     let same = |main: PathBuf| {
-        main == repository || main.canonicalize().ok().as_deref() == Some(repository)
+        main == repository || dunce::canonicalize(&main).ok().as_deref() == Some(repository)
     };
     main_checkout(folder).is_some_and(same)
 }
@@ -98,8 +98,8 @@ fn main_checkout(worktree: &Path) -> Option<PathBuf> {
     let git_dir = read_bounded(&link).ok()??;
     let git_dir = worktree.join(git_dir.strip_prefix("gitdir:")?.trim());
     let back = read_bounded(&git_dir.join("gitdir")).ok()??;
-    let back = git_dir.join(back.trim()).canonicalize().ok()?;
-    if back != link.canonicalize().ok()? {
+    let back = dunce::canonicalize(git_dir.join(back.trim())).ok()?;
+    if back != dunce::canonicalize(&link).ok()? {
         return None;
     }
     let worktrees = git_dir.parent()?;
@@ -120,7 +120,7 @@ mod tests {
 
     fn home() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().canonicalize().unwrap();
+        let path = dunce::canonicalize(folder.path()).unwrap();
         (folder, path)
     }
 

@@ -80,7 +80,7 @@ impl ProjectDocSettings {
         if left == 0 {
             return Ok(found);
         }
-        let cwd = cwd.canonicalize()?;
+        let cwd = dunce::canonicalize(cwd)?;
         let root = find_root(&cwd, &self.root_markers);
         let mut folders: Vec<&Path> = cwd
             .ancestors()
@@ -150,7 +150,7 @@ mod tests {
 
     fn folders(files: &[(&str, &[u8])]) -> Folders {
         let guard = tempfile::tempdir().unwrap();
-        let top = guard.path().canonicalize().unwrap();
+        let top = dunce::canonicalize(guard.path()).unwrap();
         let (home, root) = (top.join("home"), top.join("root"));
         let cwd = root.join("a/b");
         fs::create_dir_all(&cwd).unwrap();

@@ -18,11 +18,12 @@ pub(crate) fn project_layers(
     project: &ProjectFolders,
     rules: &TrustRules,
 ) -> Result<Vec<Layer>, ConfigError> {
-    let real_home = LazyCell::new(|| env.codex_home.canonicalize().ok());
+    let real_home = LazyCell::new(|| dunce::canonicalize(&env.codex_home).ok());
     let mut layers = Vec::new();
     for parent in project.folders() {
         let folder = parent.join(".codex");
-        let is_home = || folder == env.codex_home || folder.canonicalize().ok() == *real_home;
+        let is_home =
+            || folder == env.codex_home || dunce::canonicalize(&folder).ok() == *real_home;
         let is_there = codex_sandbox::has_marker(parent, ".codex") && folder.is_dir();
         if !is_there || is_home() {
             continue;

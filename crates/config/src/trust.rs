@@ -61,7 +61,9 @@ struct TrustRule {
 
 impl TrustRule {
     fn leads_to(&self, folder: &Path) -> bool {
-        let real = self.real.get_or_init(|| self.path.canonicalize().ok());
+        let real = self
+            .real
+            .get_or_init(|| dunce::canonicalize(&self.path).ok());
         self.path == folder || real.as_deref() == Some(folder)
     }
 }
@@ -99,7 +101,7 @@ impl TrustRules {
             .entries
             .iter()
             .filter(|rule| rule.level == TrustLevel::Trusted);
-        let folders = trusted.filter_map(|rule| rule.path.canonicalize().ok());
+        let folders = trusted.filter_map(|rule| dunce::canonicalize(&rule.path).ok());
         folders
             .flat_map(|folder| {
                 let worktrees = ProjectFolders::worktrees(&folder);
@@ -152,7 +154,7 @@ impl TrustRules {
         if let Some(rule) = self.entries.iter().find(|rule| rule.path == plain) {
             return Some(rule.level);
         }
-        let real = folder.canonicalize().ok()?;
+        let real = dunce::canonicalize(folder).ok()?;
         // Contradicting entries for the same folder count as untrusted.
         let levels = self.entries.iter().filter(|rule| rule.leads_to(&real));
         levels

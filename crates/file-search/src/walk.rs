@@ -90,7 +90,7 @@ impl<'a> FolderWalk<'a> {
     fn begin(roots: &'a SearchRoots) -> Self {
         let mut resolved: Vec<Option<PathBuf>> = Vec::new();
         for folder in &roots.folders {
-            let place = fs::canonicalize(folder).ok();
+            let place = dunce::canonicalize(folder).ok();
             // A root that occurs twice is searched once.
             resolved.push(place.filter(|place| !resolved.contains(&Some(place.clone()))));
         }
@@ -216,7 +216,7 @@ impl<'a> FolderWalk<'a> {
             let is_root = |place: &Option<PathBuf>| place.as_deref() == Some(folder);
             return self.resolved.len() == 1 || !self.resolved.iter().any(is_root);
         }
-        let real = |path: &Path| fs::canonicalize(path).ok();
+        let real = |path: &Path| dunce::canonicalize(path).ok();
         let (Some(target), Some(from)) = (real(folder), folder.parent().and_then(real)) else {
             return false;
         };

@@ -50,11 +50,11 @@ fn copy_folder(source: &Path, destination: &Path) -> Result<(), FileError> {
 
 /// Whether `path`, which need not exist, is inside `folder` or equal to it, with links resolved.
 fn is_within(path: &Path, folder: &Path) -> io::Result<bool> {
-    let folder = fs::canonicalize(folder)?;
+    let folder = dunce::canonicalize(folder)?;
     let mut rest = Vec::new();
     let mut at = path;
     let existing = loop {
-        match fs::canonicalize(at) {
+        match dunce::canonicalize(at) {
             Ok(existing) => break existing,
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),

@@ -129,7 +129,7 @@ impl NotifyObserver {
             _ => path,
         };
         let folder = ObservedFolder {
-            real: named.canonicalize()?,
+            real: dunce::canonicalize(&named)?,
             named: named.to_path_buf(),
         };
         let is_observed = self.folders.values().any(|other| other.real == folder.real);

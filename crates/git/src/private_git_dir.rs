@@ -66,7 +66,7 @@ impl Repository {
         let [top, git_dir, common_dir, object_format] = lines.as_slice() else {
             return None;
         };
-        let top = Path::new(top).canonicalize().ok()?;
+        let top = dunce::canonicalize(Path::new(top)).ok()?;
         if top_around(folder)? != top {
             return None;
         }
@@ -104,7 +104,7 @@ impl Repository {
 
 /// The nearest folder with a `.git` entry.
 fn top_around(folder: &Path) -> Option<PathBuf> {
-    let folder = folder.canonicalize().ok()?;
+    let folder = dunce::canonicalize(folder).ok()?;
     let top = folder
         .ancestors()
         .find(|folder| codex_sandbox::has_entry(folder, ".git"))?;
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn only_settings_without_programs_are_taken_over() {
         let folder = tempfile::tempdir().unwrap();
-        let top = folder.path().canonicalize().unwrap();
+        let top = dunce::canonicalize(folder.path()).unwrap();
         fs::create_dir(top.join(".git")).unwrap();
         let places = |top: &Path| format!("{0}\n{0}/.git\n{0}/.git\nsha256\n", top.display());
         let settings =

@@ -170,7 +170,7 @@ mod tests {
     async fn tracked_files_and_their_contents_are_found() {
         for version in ["2", "3", "4"] {
             let folder = tempfile::tempdir().unwrap();
-            let at = folder.path().canonicalize().unwrap();
+            let at = dunce::canonicalize(folder.path()).unwrap();
             git(&at, &["init", "-q", "-b", "main"]);
             fs::create_dir_all(at.join("src/deep")).unwrap();
             fs::write(at.join(".gitattributes"), "*.bin filter=lfs\n").unwrap();

@@ -49,7 +49,8 @@ pub(crate) fn join(
 /// # Errors
 /// It does not exist, or a link leads out of `root`.
 pub(crate) fn check(root: &Path, path: &Path) -> io::Result<()> {
-    if !has_links(root, path)? || path.canonicalize()?.starts_with(root.canonicalize()?) {
+    if !has_links(root, path)? || dunce::canonicalize(path)?.starts_with(dunce::canonicalize(root)?)
+    {
         return Ok(());
     }
     let message = "a link leads out of the folder";

@@ -140,7 +140,7 @@ mod tests {
     /// A plugin with this manifest and these files.
     fn plugin(manifest: &Value, files: &[(&str, &str)]) -> (tempfile::TempDir, Plugin) {
         let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+        let root = dunce::canonicalize(folder.path()).unwrap();
         let manifest = manifest.to_string();
         let manifest = (".codex-plugin/plugin.json", manifest.as_str());
         for (path, text) in files.iter().chain([&manifest]) {

@@ -129,7 +129,7 @@ mod tests {
 
     fn hooks(manifest: &str, files: &[(&str, &str)]) -> Option<PluginHookFiles> {
         let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+        let root = dunce::canonicalize(folder.path()).unwrap();
         let manifest = (".codex-plugin/plugin.json", manifest);
         for (path, text) in files.iter().chain([&manifest]) {
             let path = root.join(path);

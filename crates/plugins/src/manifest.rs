@@ -164,7 +164,7 @@ mod tests {
 
     fn manifest(text: &str) -> Result<PluginManifest, String> {
         let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap().join("demo");
+        let root = dunce::canonicalize(folder.path()).unwrap().join("demo");
         std::fs::create_dir_all(root.join(".codex-plugin")).unwrap();
         std::fs::write(root.join(FILES[0]), text).unwrap();
         read(&root).map_err(|error| {

@@ -71,7 +71,7 @@ impl ResolvedRoots {
 }
 
 fn current_state(path: &Path) -> RootState {
-    match path.canonicalize() {
+    match dunce::canonicalize(path) {
         Ok(real) if real == path => RootState::Present(real),
         Ok(_) => RootState::Untrusted,
         Err(_) => RootState::Absent,
@@ -180,7 +180,7 @@ mod tests {
     fn folders(names: &[&str]) -> Folders {
         // Not below `/tmp`, which other tests in this process make writable.
         let guard = tempfile::tempdir_in("/var/tmp").unwrap();
-        let top = guard.path().canonicalize().unwrap();
+        let top = dunce::canonicalize(guard.path()).unwrap();
         for name in names {
             fs::create_dir_all(top.join(name)).unwrap();
         }

@@ -60,14 +60,14 @@ impl EngineFiles {
 
     /// The home folder with links resolved.
     pub(crate) fn real_home(&self) -> Option<PathBuf> {
-        self.home.as_ref()?.canonicalize().ok()
+        dunce::canonicalize(self.home.as_ref()?).ok()
     }
 
     /// The existing credential files.
     pub(crate) fn secrets(&self) -> Vec<PathBuf> {
         let home = self.home.iter();
         home.flat_map(|home| SECRETS.map(|name| home.join(name)))
-            .filter_map(|path| path.canonicalize().ok())
+            .filter_map(|path| dunce::canonicalize(&path).ok())
             .collect()
     }
 }

@@ -27,7 +27,7 @@ fn first_line(path: &Path) -> Option<String> {
 }
 
 fn resolve_or_normalise(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| normalise(path))
+    dunce::canonicalize(path).unwrap_or_else(|_| normalise(path))
 }
 
 /// Resolves `.` and `..` lexically.

@@ -53,7 +53,7 @@ pub fn sweep_placeholders_once(folder: &Path) {
 }
 
 pub(crate) fn remove_abandoned_placeholders(folder: &Path) {
-    let Ok(folder) = folder.canonicalize() else {
+    let Ok(folder) = dunce::canonicalize(folder) else {
         return;
     };
     for path in protected_paths_around(&folder) {

@@ -68,7 +68,7 @@ pub(crate) fn requested_reads(read: &ReadAccess, policy_context: &PolicyContext)
 
 /// The existing roots, with links resolved.
 pub(crate) fn existing_paths(roots: &[RequestedRoot]) -> Vec<PathBuf> {
-    let paths = roots.iter().map(|root| root.path.canonicalize());
+    let paths = roots.iter().map(|root| dunce::canonicalize(&root.path));
     paths.filter_map(Result::ok).collect()
 }
 

@@ -103,7 +103,7 @@ impl FileRules {
     /// Protects the enclosing project, whose root may be above the working folder and still inside another root such as
     /// `/tmp`. Entries created there later take effect as much as existing ones.
     fn protect_enclosing_project(&mut self, cwd: &Path) {
-        let Ok(cwd) = cwd.canonicalize() else {
+        let Ok(cwd) = dunce::canonicalize(cwd) else {
             return;
         };
         for folder in cwd.ancestors().skip(1) {
@@ -138,7 +138,7 @@ impl FileRules {
         if open_network {
             masked.extend(resolve_all(cwd, &engine.service_sockets));
         }
-        let cwd = cwd.canonicalize().unwrap_or_default();
+        let cwd = dunce::canonicalize(cwd).unwrap_or_default();
         masked.retain(|path| {
             let around = |inner: &Path| inner.starts_with(path);
             !around(&cwd) && !self.writable.iter().any(|root| around(root))
@@ -156,7 +156,7 @@ impl FileRules {
         let mut targets = Vec::new();
         if let Ok(metadata) = path.symlink_metadata() {
             if metadata.is_symlink() {
-                targets.extend(path.canonicalize());
+                targets.extend(dunce::canonicalize(&path));
             }
             targets.extend(git_folders(&path));
         }
@@ -210,7 +210,7 @@ impl FileRules {
             readable.extend(
                 PLATFORM_DEFAULTS
                     .iter()
-                    .filter_map(|path| Path::new(path).canonicalize().ok()),
+                    .filter_map(|path| dunce::canonicalize(Path::new(path)).ok()),
             );
         }
         readable.sort();
@@ -222,7 +222,7 @@ impl FileRules {
 fn resolve_all(cwd: &Path, paths: &[PathBuf]) -> Vec<PathBuf> {
     paths
         .iter()
-        .filter_map(|path| cwd.join(path).canonicalize().ok())
+        .filter_map(|path| dunce::canonicalize(cwd.join(path)).ok())
         .collect()
 }
 

@@ -210,7 +210,7 @@ fn read(file: &Path, plugin: Option<&str>) -> Result<FrontMatter, SkillError> {
 
 fn apply(rule: &SkillToggle, skills: &mut [Skill]) {
     let path = match &rule.selector {
-        SkillSelector::Path(path) => path.canonicalize().unwrap_or_else(|_| path.clone()),
+        SkillSelector::Path(path) => dunce::canonicalize(path).unwrap_or_else(|_| path.clone()),
         SkillSelector::Name(_) => PathBuf::new(),
     };
     for skill in skills {
@@ -237,7 +237,7 @@ mod tests {
         }
 
         fn write(&self, path: &str, text: &str) -> PathBuf {
-            let path = self.0.path().canonicalize().unwrap().join(path);
+            let path = dunce::canonicalize(self.0.path()).unwrap().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(&path, text).unwrap();
             path

@@ -64,7 +64,7 @@ struct MentionFinder<'a> {
 impl<'a> MentionFinder<'a> {
     fn take_path(&mut self, path: &str) {
         let wanted = path.strip_prefix("skill://").unwrap_or(path);
-        let real = std::fs::canonicalize(wanted).ok();
+        let real = dunce::canonicalize(wanted).ok();
         let real = real.as_ref().map(|path| path.to_string_lossy());
         let skills = self.skills;
         let mut enabled = skills.enabled();

@@ -30,7 +30,7 @@ mod tests {
     #[test]
     fn the_nearest_plugin_counts() {
         let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+        let root = dunce::canonicalize(folder.path()).unwrap();
         let plugin = |path: &str, manifest: &str| {
             let folder = root.join(path).join(".codex-plugin");
             fs::create_dir_all(&folder).unwrap();

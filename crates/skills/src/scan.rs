@@ -22,7 +22,7 @@ pub(crate) struct ScanResult {
 
 /// Scans a root. A missing root counts as empty.
 pub(crate) fn scan(root: &Path, scope: SkillScope) -> ScanResult {
-    let Ok(root) = root.canonicalize() else {
+    let Ok(root) = dunce::canonicalize(root) else {
         return ScanResult::default();
     };
     let mut found = Vec::new();
@@ -50,7 +50,7 @@ pub(crate) fn scan(root: &Path, scope: SkillScope) -> ScanResult {
                 continue;
             }
             // Each link target is visited once, so that cycles end.
-            let Some(path) = path.canonicalize().ok().filter(|path| path.is_dir()) else {
+            let Some(path) = dunce::canonicalize(&path).ok().filter(|path| path.is_dir()) else {
                 continue;
             };
             if seen.len() > MAX_FOLDERS {
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn skills_lie_anywhere_below_but_not_hidden_and_not_too_deep() {
         let root = tempfile::tempdir().unwrap();
-        let root = root.path().canonicalize().unwrap();
+        let root = dunce::canonicalize(root.path()).unwrap();
         write(root.join("a/SKILL.md"));
         write(root.join("a/b/SKILL.md"));
         write(root.join(".system/c/SKILL.md"));

@@ -37,7 +37,7 @@ pub fn pack(bundle: &Path, keep: bool) -> Result<PackedBundle, TraceFolderError>
     if BundleSummary::of_folder(bundle)?.may_be_recorded() {
         return Err(TraceFolderError::StillRecorded(bundle.to_owned()));
     }
-    let bundle = fs::canonicalize(bundle).map_err(TraceFolderError::file(bundle))?;
+    let bundle = dunce::canonicalize(bundle).map_err(TraceFolderError::file(bundle))?;
     let mut packed = bundle.clone().into_os_string();
     packed.push(PACKED_SUFFIX);
     let packed = PathBuf::from(packed);

@@ -49,7 +49,7 @@ fn add_folder(
         let message = "--sparse is only supported for git marketplace sources";
         return Err(Failure::invalid(message));
     }
-    let root = host.configuration().folder(source).canonicalize();
+    let root = dunce::canonicalize(host.configuration().folder(source));
     let root = root.map_err(|error| {
         let message = format!("failed to resolve local marketplace source path: {error}");
         Failure::invalid(message)

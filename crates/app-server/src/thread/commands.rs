@@ -505,7 +505,7 @@ fn given_metadata(
 }
 
 fn is_same_file(one: &Path, other: &Path) -> bool {
-    let canonical = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let canonical = |path: &Path| dunce::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     one == other || canonical(one) == canonical(other)
 }
 

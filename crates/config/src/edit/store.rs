@@ -27,8 +27,14 @@ pub(super) fn same_file(asked: &Path, file: &Path) -> bool {
     }
     // Neither file must exist, but their folders must.
     let real = |path: &Path| {
-        let whole = path.canonicalize().ok();
-        whole.or_else(|| Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?)))
+        let whole = dunce::canonicalize(path).ok();
+        whole.or_else(|| {
+            Some(
+                dunce::canonicalize(path.parent()?)
+                    .ok()?
+                    .join(path.file_name()?),
+            )
+        })
     };
     let asked = real(asked);
     asked.is_some() && asked == real(file)

@@ -64,7 +64,7 @@ impl IgnoreRules {
     /// The rules of the ancestors of `root`, and the rules for every repository.
     pub(crate) fn above(root: &Path, everywhere: &[PathBuf]) -> Self {
         let mut ignore = Self::default();
-        let Ok(root) = root.canonicalize() else {
+        let Ok(root) = dunce::canonicalize(root) else {
             return ignore;
         };
         let above: Vec<_> = root.ancestors().skip(1).collect();

@@ -25,7 +25,7 @@ pub fn state_path(bundle: impl AsRef<Path>) -> PathBuf {
 pub fn write_state(trace: &RolloutTrace, path: impl AsRef<Path>) -> io::Result<()> {
     let path = path.as_ref();
     let place = match fs::metadata(path) {
-        Ok(found) if found.is_file() => fs::canonicalize(path)?,
+        Ok(found) if found.is_file() => dunce::canonicalize(path)?,
         Ok(_) => return write_to(trace, OpenOptions::new().write(true).open(path)?),
         Err(_) => path.to_owned(),
     };

@@ -54,7 +54,7 @@ pub(crate) fn confine(
 
 /// The path as the file system spells it, which ignores case. Without links it stays the same path.
 pub(crate) fn as_stored(path: PathBuf) -> PathBuf {
-    path.canonicalize().unwrap_or(path)
+    dunce::canonicalize(&path).unwrap_or(path)
 }
 
 /// The profile refuses protected paths whether they exist or not, so there are no placeholders.

@@ -6,7 +6,7 @@ use crate::policy::{Grants, WorkspaceWrite};
 fn workspace() -> (tempfile::TempDir, PathBuf) {
     // Not below `/tmp`, which some tests make writable: links there are not followed then.
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    let path = folder.path().canonicalize().unwrap();
+    let path = dunce::canonicalize(folder.path()).unwrap();
     (folder, path)
 }
 

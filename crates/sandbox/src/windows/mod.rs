@@ -64,7 +64,7 @@ pub(crate) fn user() -> u32 {
 
 /// The path as the file system spells it: case, short names, and with the prefix that `canonicalize` adds.
 pub(crate) fn as_stored(path: PathBuf) -> PathBuf {
-    path.canonicalize().unwrap_or(path)
+    dunce::canonicalize(&path).unwrap_or(path)
 }
 
 pub(crate) fn is_placeholder_at(_: &Path) -> bool {
