@@ -13,7 +13,7 @@ use crate::trace_record::Traced;
 
 const QUESTION: &str = "item/commandExecution/requestApproval";
 
-fn call(name: &str, arguments: &Value) -> HttpReply {
+pub(crate) fn call(name: &str, arguments: &Value) -> HttpReply {
     HttpReply::stream(&sse::items(&[sse::function_call(name, name, arguments)]))
 }
 
@@ -46,7 +46,7 @@ fn touch() -> HttpReply {
 }
 
 /// Receives until a turn of each of two threads has ended. Answers what came, with the ends in it.
-async fn until_both_ended(server: &mut AppServer) -> Vec<Value> {
+pub(crate) async fn until_both_ended(server: &mut AppServer) -> Vec<Value> {
     let mut heard = Vec::new();
     let is_end = |message: &&Value| message["method"] == "turn/completed";
     while heard.iter().filter(is_end).count() < 2 {
@@ -60,7 +60,7 @@ async fn until_both_ended(server: &mut AppServer) -> Vec<Value> {
     heard
 }
 
-async fn read(server: &mut AppServer, thread: &str) -> Value {
+pub(crate) async fn read(server: &mut AppServer, thread: &str) -> Value {
     let params = json!({ "threadId": thread, "includeTurns": true });
     let reply = server.call("thread/read", params).await.unwrap();
     reply["result"]["thread"].clone()

@@ -163,6 +163,7 @@ mod soak;
 #[cfg(target_os = "linux")]
 mod stored_threads;
 #[cfg(target_os = "linux")]
+mod teams;
 mod thread_export;
 #[cfg(target_os = "linux")]
 mod thread_settings;

@@ -11,7 +11,9 @@ use agent_client_protocol_schema::v1::{
     SessionNotification, SessionUpdate, StateUpdate, SubagentUpdate, ToolCallContent,
 };
 use codex_app_server_protocol::ServerNotification;
-use codex_app_server_protocol::v2::{CollabAgentTool, ThreadItem, TurnStatus};
+use codex_app_server_protocol::v2::{
+    CollabAgentTool, SubAgentActivityKind, ThreadItem, TurnStatus,
+};
 
 use crate::client_features::ClientFeatures;
 use crate::prompt_blocks;
@@ -191,6 +193,17 @@ fn spawn_of(item: &ThreadItem) -> Option<SpawnCall<'_>> {
             id,
             agents: receiver_thread_ids,
             prompt: prompt.as_deref(),
+        }),
+        ThreadItem::SubAgentActivity {
+            id,
+            kind: SubAgentActivityKind::Started,
+            agent_thread_id,
+            agent_path,
+            ..
+        } => Some(SpawnCall {
+            id,
+            agents: std::slice::from_ref(agent_thread_id),
+            prompt: Some(agent_path),
         }),
         _ => None,
     }

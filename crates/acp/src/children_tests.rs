@@ -101,3 +101,17 @@ fn the_input_of_a_child_is_a_message_of_its_parent() {
     assert_eq!(message["recipientSessionId"], "child");
     assert_eq!(message["content"][0]["text"], "look");
 }
+
+#[test]
+fn an_agent_with_a_path_is_a_child_named_after_it() {
+    let mut children = Children::default();
+    let item = json!({ "type": "subAgentActivity", "id": "s", "kind": "started", "agentThreadId": "child",
+                       "agentPath": "/root/reader" });
+    let started = |method| notification(method, "parent", json!({ "item": item }));
+    assert!(children.follow(&started("item/started")).is_empty());
+    let updates = children.follow(&started("item/completed"));
+    assert_eq!(json!(updates[0])["update"]["title"], "/root/reader");
+    assert_eq!(shown(updates), [pair("parent", "subagent_update")]);
+    let said = of_child(&mut children, &delta("hi"));
+    assert_eq!(shown(said), [pair("child", "agent_message_chunk")]);
+}

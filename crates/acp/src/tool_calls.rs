@@ -61,6 +61,7 @@ pub(crate) fn of_item(
         | I::EnteredReviewMode { .. }
         | I::ExitedReviewMode { .. }
         | I::FunctionCallOutput { .. }
+        | I::SubAgentActivity { .. }
         | I::ContextCompaction { .. } => return None,
     })
 }

@@ -7,17 +7,18 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use codex_checkpoints::CheckpointStore;
 use codex_config::schema::HistoryPersistence;
 use codex_config::{
     AgentSettings as ConfiguredAgents, Config, ConfigWarning, DeprecationNotice, Feature,
     FeatureSet, Instructions, ModelSettings, PolicySettings, ProjectDocSettings, Requirements,
-    StorageSettings,
+    StorageSettings, TeamSettings as ConfiguredTeam,
 };
 use codex_core::{
     AgentSettings, CodeMode, Features, InstructionFiles, JsRepl, Limits, MessageHistory,
-    NotAllowed, SessionConfig, WebSearch,
+    NotAllowed, SessionConfig, TeamSettings, WebSearch,
 };
 use codex_model_client::{ModelCatalog, ModelInfo};
 use codex_protocol::{AskForApproval, SandboxPolicy, WebSearchMode};
@@ -74,6 +75,7 @@ pub(crate) fn session_parts(
         apps: _,
         plugins: _,
         agents,
+        team,
         account: _,
         storage,
         // Realtime conversations are held by the host.
@@ -94,9 +96,7 @@ pub(crate) fn session_parts(
     warnings.extend(own_warnings);
     let mut session = SessionConfig {
         mcp_servers,
-        agents: features
-            .enabled(Feature::MultiAgent)
-            .then(|| self::agents(&agents)),
+        agents: self::agents(&agents, team, &features),
         checkpoints,
         environment,
         engine_files,
@@ -241,12 +241,49 @@ fn commit_trailer(author: Option<&str>) -> Option<String> {
     })
 }
 
-/// The settings for agents.
-fn agents(settings: &ConfiguredAgents) -> AgentSettings {
-    AgentSettings {
+/// The settings for agents, if the model may start some.
+fn agents(
+    settings: &ConfiguredAgents,
+    team: ConfiguredTeam,
+    features: &FeatureSet,
+) -> Option<AgentSettings> {
+    let has_paths = features.enabled(Feature::MultiAgentV2);
+    (has_paths || features.enabled(Feature::MultiAgent)).then(|| AgentSettings {
         max_threads: usize::try_from(settings.max_threads).unwrap_or(usize::MAX),
         max_depth: i32::try_from(settings.max_depth).unwrap_or(i32::MAX),
         roles: None,
+        team: has_paths.then(|| Arc::new(self::team(team))),
+    })
+}
+
+/// The settings for agents that are addressed by path.
+fn team(settings: ConfiguredTeam) -> TeamSettings {
+    let ConfiguredTeam {
+        max_concurrent_threads,
+        min_wait_ms,
+        max_wait_ms,
+        default_wait_ms,
+        usage_hint,
+        root_hint,
+        agent_hint,
+        tool_namespace,
+        hide_metadata,
+        direct_only,
+    } = settings;
+    let wait = |milliseconds: u32| Duration::from_millis(milliseconds.into());
+    // The root is one of them.
+    let agents = max_concurrent_threads.saturating_sub(1);
+    TeamSettings {
+        max_agents: usize::try_from(agents).unwrap_or(usize::MAX),
+        min_wait: wait(min_wait_ms),
+        max_wait: wait(max_wait_ms),
+        default_wait: wait(default_wait_ms),
+        usage_hint,
+        root_hint,
+        agent_hint,
+        tool_namespace,
+        hide_metadata,
+        direct_only,
     }
 }
 

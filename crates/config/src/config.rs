@@ -15,6 +15,7 @@ mod provider;
 mod request;
 mod services;
 mod shell_environment;
+mod team;
 mod tools;
 
 use std::collections::BTreeMap;
@@ -33,6 +34,7 @@ pub use policy::PolicySettings;
 pub use request::{LoadRequest, RequestParams};
 pub use services::{AccountSettings, RealtimeConfig, StorageSettings, TelemetrySettings};
 pub use shell_environment::ShellEnvironmentPolicy;
+pub use team::TeamSettings;
 pub use tools::{McpSettings, ToolSettings};
 
 use crate::error::ConfigError;
@@ -72,6 +74,8 @@ pub struct Config {
     pub plugins: PluginSettings,
     /// Limits and roles of agents.
     pub agents: AgentSettings,
+    /// Settings of agents that are addressed by path.
+    pub team: TeamSettings,
     /// Settings of logins and the backend.
     pub account: AccountSettings,
     /// Settings of files on disk.
@@ -154,6 +158,7 @@ impl Config {
             apps: file.apps.clone().unwrap_or_default(),
             plugins: PluginSettings::resolve(stack),
             agents: AgentSettings::resolve(&file, roles)?,
+            team: TeamSettings::resolve(&merged, &file, features)?,
             account: services::account(&file),
             storage: services::storage(&file, request),
             realtime: services::realtime(&file),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use codex_protocol::{ResponseItem, ThreadId};
 
-use crate::agents::AgentTree;
+use crate::agents::{AgentTree, ResumedAgent};
 use crate::config::SessionConfig;
 use crate::history::UnfinishedLines;
 use crate::stored_thread::{StoredLines, StoredThread};
@@ -26,6 +26,8 @@ pub(crate) struct ThreadOrigin {
     /// The turn that had not ended when the process of the thread did.
     pub(crate) unfinished: Option<UnfinishedLines>,
     pub(crate) agent_tree: AgentTree,
+    /// Agents of the thread that are loaded with it.
+    pub(crate) agents: Vec<ResumedAgent>,
 }
 
 /// The rollout of a session.
@@ -56,6 +58,7 @@ impl ThreadOrigin {
             note: None,
             unfinished: None,
             agent_tree: AgentTree::default(),
+            agents: Vec::new(),
         }
     }
 

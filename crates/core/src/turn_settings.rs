@@ -24,6 +24,8 @@ pub(crate) struct Instructions {
     pub(crate) developer: Option<Arc<str>>,
     /// The commands that rules allow, as a list.
     pub(crate) allowed_commands: Arc<str>,
+    /// How the agents of a team work together, if the thread is in one.
+    pub(crate) team: Option<Arc<str>>,
 }
 
 /// Whether a realtime conversation lasts, and what the model is told about it.

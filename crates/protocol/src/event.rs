@@ -225,6 +225,8 @@ pub enum EventMsg {
     CollabResumeBegin(CollabResumeBeginEvent),
     /// The resumption of an agent ended.
     CollabResumeEnd(CollabResumeEndEvent),
+    /// Something happened with an agent that has a path.
+    SubAgentActivity(SubAgentActivityEvent),
 
     // Realtime.
     /// A realtime conversation started.

@@ -139,6 +139,22 @@ pub enum ReasoningItemReasoningSummary {
     },
 }
 
+/// A part of a message from one agent to another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Tagged)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum AgentMessagePart {
+    /// Text of the engine.
+    InputText {
+        /// The text.
+        text: String,
+    },
+    /// What the sender wrote, as the model's server delivered it.
+    EncryptedContent {
+        /// The text, which only the server may be able to read.
+        encrypted_content: String,
+    },
+}
+
 /// An item of the conversation with the model.
 #[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -295,6 +311,19 @@ pub enum ResponseItem {
         /// The compacted history, in a form that only the model's server can read.
         encrypted_content: String,
     },
+    /// A message from one agent to another.
+    #[schemars(skip)]
+    AgentMessage {
+        /// The path of the sender.
+        author: String,
+        /// The path of the receiver.
+        recipient: String,
+        /// The parts of the message.
+        content: Vec<AgentMessagePart>,
+        /// The id of the item.
+        #[serde(default, skip_serializing)]
+        id: Option<String>,
+    },
     /// An item of an unknown type.
     #[tagged(unknown)]
     #[serde(untagged)]
@@ -312,7 +341,8 @@ impl ResponseItem {
             | Self::FunctionCall { id, .. }
             | Self::ToolSearchCall { id, .. }
             | Self::CustomToolCall { id, .. }
-            | Self::WebSearchCall { id, .. } => id.as_deref(),
+            | Self::WebSearchCall { id, .. }
+            | Self::AgentMessage { id, .. } => id.as_deref(),
             Self::ImageGenerationCall { id, .. } => Some(id),
             Self::Other(item) => item.get("id").and_then(Value::as_str),
             Self::FunctionCallOutput { .. }
@@ -332,7 +362,8 @@ impl ResponseItem {
             | Self::FunctionCall { id, .. }
             | Self::ToolSearchCall { id, .. }
             | Self::CustomToolCall { id, .. }
-            | Self::WebSearchCall { id, .. } => *id = Some(new.to_owned()),
+            | Self::WebSearchCall { id, .. }
+            | Self::AgentMessage { id, .. } => *id = Some(new.to_owned()),
             Self::ImageGenerationCall { .. }
             | Self::Other(_)
             | Self::FunctionCallOutput { .. }

@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 
 use crate::event::EventMsg;
 use crate::json::{BorrowedText, JsonError, from_json};
-use crate::response_item::ResponseItem;
+use crate::response_item::{AgentMessagePart, ResponseItem};
 use crate::session_meta::SessionMeta;
 use crate::turn_context::TurnContext;
 
@@ -216,6 +216,10 @@ fn read_item(kind: &str, payload: &str) -> Result<Option<RolloutItem>, JsonError
         "event_msg" => RolloutItem::EventMsg(from_json(payload)?),
         "turn_context" => RolloutItem::TurnContext(from_json(payload)?),
         "compacted" => RolloutItem::Compacted(from_json(payload)?),
+        "inter_agent_communication" => {
+            let communication: AgentCommunication = from_json(payload)?;
+            RolloutItem::ResponseItem(communication.into())
+        }
         _ => return Ok(None),
     };
     Ok(match item {
@@ -223,6 +227,32 @@ fn read_item(kind: &str, payload: &str) -> Result<Option<RolloutItem>, JsonError
         | RolloutItem::EventMsg(EventMsg::Unknown(_)) => None,
         known => Some(known),
     })
+}
+
+/// A message between agents as some newer programs store it.
+#[derive(Deserialize)]
+struct AgentCommunication {
+    author: String,
+    recipient: String,
+    content: String,
+    encrypted_content: Option<String>,
+}
+
+impl From<AgentCommunication> for ResponseItem {
+    fn from(message: AgentCommunication) -> Self {
+        let part = match message.encrypted_content {
+            Some(encrypted_content) => AgentMessagePart::EncryptedContent { encrypted_content },
+            None => AgentMessagePart::InputText {
+                text: message.content,
+            },
+        };
+        Self::AgentMessage {
+            author: message.author,
+            recipient: message.recipient,
+            content: vec![part],
+            id: None,
+        }
+    }
 }
 
 fn keep(line: &str, problem: Option<JsonError>) -> Result<KeptLine, JsonError> {

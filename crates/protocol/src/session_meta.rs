@@ -41,6 +41,9 @@ pub struct SessionMeta {
     /// Its place in the tree of agents, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_path: Option<AgentPath>,
+    /// The tools for agents that it has: `v1` or `v2`; absent in older records, and if it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub multi_agent_version: Option<String>,
     /// The model provider; absent in older records.
     pub model_provider: Option<String>,
     /// The base instructions of every request; absent in older records.

@@ -32,7 +32,8 @@ pub fn is_persisted(event: &EventMsg, detail: PersistedDetail) -> bool {
         | EventMsg::TurnAborted(_)
         | EventMsg::TurnStarted(_)
         | EventMsg::TurnComplete(_)
-        | EventMsg::ImageGenerationEnd(_) => true,
+        | EventMsg::ImageGenerationEnd(_)
+        | EventMsg::SubAgentActivity(_) => true,
         EventMsg::ItemCompleted(completed) => matches!(
             completed.item,
             TurnItem::Plan(_)

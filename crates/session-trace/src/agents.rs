@@ -1,6 +1,6 @@
 //! Records tool calls that concern agents.
 
-use codex_protocol::EventMsg;
+use codex_protocol::{EventMsg, SubAgentActivityKind};
 use codex_rollout_trace::format::{ExecutionStatus, ToolKind};
 use serde::Serialize;
 use serde_json::Value;
@@ -15,6 +15,8 @@ pub(crate) struct AgentCall {
     pub(crate) ended: Option<ExecutionStatus>,
     /// The event, with its time.
     pub(crate) payload: Value,
+    /// Whether an end follows a start.
+    pub(crate) has_begun: bool,
 }
 
 impl AgentCall {
@@ -31,6 +33,7 @@ impl AgentCall {
                 kind: ToolKind::of_tool(tool),
                 ended,
                 payload,
+                has_begun: true,
             })
         };
         let done = Some(ExecutionStatus::Completed);
@@ -62,6 +65,22 @@ impl AgentCall {
             }
             EventMsg::CollabCloseEnd(event) => {
                 call(&event.call_id, "close_agent", done, &|| json(event))
+            }
+            EventMsg::SubAgentActivity(event) => {
+                let tool = match event.kind {
+                    SubAgentActivityKind::Started => "spawn_agent",
+                    SubAgentActivityKind::Interacted => "send_message",
+                    SubAgentActivityKind::Interrupted => "interrupt_agent",
+                    // No call has caused it.
+                    SubAgentActivityKind::Completed => return None,
+                };
+                Some(Self {
+                    id: event.event_id.clone(),
+                    kind: ToolKind::of_tool(tool),
+                    ended: done,
+                    payload: json(event),
+                    has_begun: false,
+                })
             }
             _ => None,
         }

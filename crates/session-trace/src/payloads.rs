@@ -5,9 +5,9 @@ use std::time::Duration;
 use codex_core::StartingThread;
 use codex_model_client::Prompt;
 use codex_protocol::{
-    AskForApproval, ContentItem, ExecCommandBeginEvent, ExecCommandEndEvent, ExecCommandSource,
-    ExecCommandStatus, FunctionCallOutputBody, ParsedCommand, RawText, ResponseItem, SessionSource,
-    SubAgentSource, TokenUsage,
+    AgentMessagePart, AgentStatus, AskForApproval, ContentItem, ExecCommandBeginEvent,
+    ExecCommandEndEvent, ExecCommandSource, ExecCommandStatus, FunctionCallOutputBody,
+    ParsedCommand, RawText, ResponseItem, SessionSource, SubAgentSource, TokenUsage,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -83,6 +83,14 @@ pub(crate) struct CompactionResponse {
 pub(crate) struct CompactionCheckpoint {
     pub(crate) input_history: Prompt,
     pub(crate) replacement_history: Vec<ResponseItem>,
+}
+
+/// `agent_result`: the result of a turn of an agent.
+#[derive(Debug, Serialize)]
+pub(crate) struct RecordedResult {
+    pub(crate) child_agent_path: String,
+    pub(crate) message: String,
+    pub(crate) status: AgentStatus,
 }
 
 /// `tool_invocation`: the call as the model sent it.
@@ -213,6 +221,7 @@ pub(crate) fn weight_of(item: &ResponseItem) -> usize {
         ResponseItem::Reasoning {
             encrypted_content, ..
         } => encrypted_content.as_ref().map_or(0, String::len),
+        ResponseItem::AgentMessage { content, .. } => content.iter().map(length_of_part).sum(),
         ResponseItem::FunctionCall { arguments, .. } => arguments.len(),
         ResponseItem::CustomToolCall { input, .. } => input.len(),
         ResponseItem::ImageGenerationCall { result, .. } => result.len(),
@@ -224,6 +233,14 @@ pub(crate) fn weight_of(item: &ResponseItem) -> usize {
         _ => 0,
     };
     FRAME + text
+}
+
+fn length_of_part(part: &AgentMessagePart) -> usize {
+    let (AgentMessagePart::InputText { text }
+    | AgentMessagePart::EncryptedContent {
+        encrypted_content: text,
+    }) = part;
+    text.len()
 }
 
 fn length_of(part: &ContentItem) -> usize {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use codex_core::{CellAnswer, HooksRun, ModelCall, Observer, SessionInput, TakenInput};
+use codex_core::{
+    AgentResult, CellAnswer, HooksRun, ModelCall, Observer, SessionInput, TakenInput,
+};
 use codex_model_client::{AttemptObserver, Prompt};
 use codex_protocol::{Event as EngineEvent, EventMsg, ResponseItem};
 use codex_rollout_trace::format::{Event, ExecutionStatus, PayloadKind, RolloutStatus};
@@ -20,7 +22,7 @@ use crate::inputs::{
     HOOKS_EVENT, INPUT_EVENT, RecordedHooks, RecordedInput, RecordedShellOutput, RecordedTaking,
     SHELL_EVENT, TAKEN_EVENT,
 };
-use crate::payloads::SessionMetadata;
+use crate::payloads::{RecordedResult, SessionMetadata};
 use crate::process_state::SharedTraceState;
 use crate::requests::RequestHistory;
 use crate::settings::{SETTINGS_EVENT, SessionSettings};
@@ -65,6 +67,24 @@ impl SessionTrace {
         Self {
             thread: ThreadRecorder::new(recorder, thread),
             is_root,
+            calls: Mutex::default(),
+            requests: Arc::default(),
+            process,
+        }
+    }
+
+    /// Goes on with an agent that has ended in this bundle.
+    pub(crate) fn resume(
+        recorder: Recorder,
+        thread: &codex_protocol::ThreadId,
+        process: Arc<SharedTraceState>,
+    ) -> Self {
+        let thread = ThreadId::from(thread.as_str());
+        let thread_id = thread.clone();
+        recorder.record(None, 0, move |_| Event::ThreadResumed { thread_id });
+        Self {
+            thread: ThreadRecorder::new(recorder, thread),
+            is_root: false,
             calls: Mutex::default(),
             requests: Arc::default(),
             process,
@@ -264,6 +284,39 @@ impl Observer for SessionTrace {
                 mcp_call_id,
             });
         Some(id)
+    }
+
+    fn agent_result(&self, result: &AgentResult<'_>) {
+        let AgentResult {
+            turn,
+            parent,
+            path,
+            message,
+            status,
+        } = *result;
+        let (child, parent) = (self.thread.id().clone(), ThreadId::from(parent.as_str()));
+        let edge = format!(
+            "edge:agent_result:{}:{turn}:{}",
+            child.as_str(),
+            parent.as_str()
+        );
+        let message = message.to_owned();
+        let payload = RecordedResult {
+            child_agent_path: path.to_owned(),
+            message: message.clone(),
+            status: status.clone(),
+        };
+        let child_codex_turn_id = turn.into();
+        self.thread.record(turn, message.len(), move |payloads| {
+            Event::AgentResultObserved {
+                edge_id: edge.as_str().into(),
+                child_thread_id: child,
+                child_codex_turn_id,
+                parent_thread_id: parent,
+                message,
+                carried_payload: Some(payloads.add(PayloadKind::AgentResult, &payload)),
+            }
+        });
     }
 
     fn compacted(&self, turn: &str, item: &str, before: Prompt, after: &[ResponseItem]) {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use codex_core::{
     AgentRole, AgentSettings, Features, HostCall, HostToolError, HostTools, InstructionFiles,
-    RoleUnavailable, Roles, SessionConfig, StartingHistory, StartingThread, WebSearch,
+    RoleUnavailable, Roles, SessionConfig, StartingHistory, StartingThread, TeamSettings,
+    WebSearch,
 };
 use codex_protocol::{
     DynamicToolFunction, DynamicToolSpec, SessionSource, ThreadSettings, Verbosity,
@@ -62,6 +63,8 @@ struct RecordedAgentSettings {
     max_threads: usize,
     max_depth: i32,
     roles: Vec<AgentRole>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    team: Option<TeamSettings>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -182,6 +185,7 @@ impl SessionSettings {
                 roles: agents
                     .roles
                     .map_or_else(Vec::new, |roles| roles.all().to_vec()),
+                team: agents.team.as_deref().cloned(),
             }),
             reasoning_summaries: config.reasoning_summaries,
         }
@@ -217,6 +221,7 @@ impl SessionSettings {
                 max_threads: agents.max_threads,
                 max_depth: agents.max_depth,
                 roles: Some(Arc::new(RecordedRoles(agents.roles))),
+                team: agents.team.map(Arc::new),
             }),
             reasoning_summaries: self.reasoning_summaries,
             ..SessionConfig::new(home, cwd, "")

@@ -158,7 +158,12 @@ impl OpenCalls {
         let weight = payload["prompt"].as_str().map_or(0, str::len);
         match call.ended {
             None => self.began(trace, turn, &id, &call.kind, weight, || payload),
-            Some(status) => self.runtime_ended(trace, turn, &id, status, weight, || payload),
+            Some(status) => {
+                if let Some(open) = self.0.get_mut(&id).filter(|_| !call.has_begun) {
+                    open.runtime = Runtime::Running;
+                }
+                self.runtime_ended(trace, turn, &id, status, weight, || payload);
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! Assigns bundles to sessions.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -17,12 +17,23 @@ use crate::process_state::SharedTraceState;
 use crate::session::SessionTrace;
 use crate::settings::SessionSettings;
 
+/// What a thread is in its bundle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TracedThread {
+    Root,
+    Agent,
+    /// It was in the bundle before.
+    ResumedAgent,
+}
+
 /// The traces of a process.
 #[derive(Debug)]
 pub struct Traces {
     root: PathBuf,
     schema: Schema,
     sessions: Mutex<HashMap<ThreadId, Weak<SessionTrace>>>,
+    /// The agents that a bundle contains.
+    agents: Mutex<HashSet<ThreadId>>,
     process: Arc<SharedTraceState>,
 }
 
@@ -34,6 +45,7 @@ impl Traces {
             root: root.into(),
             schema: Schema::default(),
             sessions: Mutex::default(),
+            agents: Mutex::default(),
             process: Arc::default(),
         }
     }
@@ -69,19 +81,24 @@ impl Traces {
             .all(|recorder| recorder.flush(left()))
     }
 
-    /// The recorder for a thread, and whether the bundle is its own. Resumed agents are not recorded, because the
-    /// bundle of their parent may already contain them.
-    fn recorder(&self, thread: &StartingThread<'_>) -> Option<(Recorder, bool)> {
+    /// The recorder for a thread, and what the thread is in the bundle. Agents that are loaded again are recorded only in
+    /// the newer form, and only in the bundle that they began in.
+    fn recorder(&self, thread: &StartingThread<'_>) -> Option<(Recorder, TracedThread)> {
         if let SessionSource::SubAgent(SubAgentSource::ThreadSpawn {
             parent_thread_id, ..
         }) = &thread.config.source
         {
             let parent = self.sessions.lock().get(parent_thread_id)?.upgrade()?;
             let recorder = parent.recorder().clone();
-            return (!thread.is_resumed).then_some((recorder, false));
+            let is_new = self.agents.lock().insert(thread.thread.clone());
+            return match (thread.is_resumed, self.schema) {
+                (false, _) => Some((recorder, TracedThread::Agent)),
+                (true, Schema::Two) if !is_new => Some((recorder, TracedThread::ResumedAgent)),
+                (true, _) => None,
+            };
         }
         match Recorder::start_in(&self.root, &thread.thread.as_str().into(), self.schema) {
-            Ok(recorder) => Some((recorder, true)),
+            Ok(recorder) => Some((recorder, TracedThread::Root)),
             Err(error) => {
                 tracing::warn!(%error, "the session is not traced");
                 None
@@ -92,11 +109,15 @@ impl Traces {
 
 impl Observers for Traces {
     fn observe(&self, thread: &StartingThread<'_>) -> Option<Arc<dyn Observer>> {
-        let (recorder, is_root) = self.recorder(thread)?;
+        let (recorder, kind) = self.recorder(thread)?;
         let metadata = SessionMetadata::of(thread);
         let process = Arc::clone(&self.process);
-        let root = is_root.then(|| (SessionSettings::of(thread), UnreadHistory::of(thread)));
-        let session = Arc::new(SessionTrace::begin(recorder, root, metadata, process));
+        let root = (kind == TracedThread::Root)
+            .then(|| (SessionSettings::of(thread), UnreadHistory::of(thread)));
+        let session = Arc::new(match kind {
+            TracedThread::ResumedAgent => SessionTrace::resume(recorder, thread.thread, process),
+            _ => SessionTrace::begin(recorder, root, metadata, process),
+        });
         let mut sessions = self.sessions.lock();
         sessions.retain(|_, session| session.strong_count() > 0);
         sessions.insert(thread.thread.clone(), Arc::downgrade(&session));

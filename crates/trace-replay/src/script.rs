@@ -59,6 +59,8 @@ pub(crate) struct ThreadScript {
 pub(crate) struct Taking {
     /// The requests of the thread before.
     pub(crate) requests: usize,
+    /// The turns of the thread that had ended before: a turn may begin with what waited.
+    pub(crate) turns: usize,
     /// When an idle thread took them; none if a turn did.
     pub(crate) idle: Option<Moment>,
     pub(crate) inputs: Vec<TakenInput>,
@@ -429,6 +431,7 @@ impl Script {
                 let thread = script.thread(&thread_id);
                 thread.takings.push_back(Taking {
                     requests: thread.requests.len(),
+                    turns: thread.turn_ends.len(),
                     idle: is_idle.then_some(at),
                     inputs,
                 });

@@ -304,7 +304,8 @@ impl ReplayState {
         let threads = self.threads.lock();
         let taken = threads.get(thread).and_then(|progress| {
             let next = progress.script.takings.front()?;
-            let is_now = next.idle.is_none() && next.requests == progress.requests;
+            let is_here = next.requests == progress.requests && next.turns == progress.turns;
+            let is_now = next.idle.is_none() && is_here;
             is_now.then(|| next.inputs.clone())
         });
         Some(taken.unwrap_or_default())

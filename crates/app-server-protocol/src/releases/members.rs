@@ -190,6 +190,7 @@ pub(super) const MEMBERS: &[(&str, &[&str])] = &[
             "exitedReviewMode.startedAtMs",
             "exitedReviewMode.completedAtMs",
             "=functionCallOutput",
+            "=subAgentActivity",
             "contextCompaction.startedAtMs",
             "contextCompaction.completedAtMs",
         ],

@@ -13,7 +13,7 @@ use crate::v2::{
     CollabAgentState, CollabAgentTool, CollabAgentToolCallStatus, CommandAction,
     CommandExecutionSource, CommandExecutionStatus, DynamicToolCallOutputContentItem,
     DynamicToolCallStatus, FileUpdateChange, McpToolCallError, McpToolCallResult,
-    McpToolCallStatus, PatchApplyStatus, UserInput, WebSearchAction,
+    McpToolCallStatus, PatchApplyStatus, SubAgentActivityKind, UserInput, WebSearchAction,
 };
 
 /// One thing that happened in a turn. Ids in rebuilt histories can differ from live ones.
@@ -165,6 +165,23 @@ pub enum ThreadItem {
         reasoning_effort: Option<ReasoningEffort>,
         /// Last known state of the agents concerned, by thread id.
         agents_states: BTreeMap<String, CollabAgentState>,
+    },
+    /// Something that happened with an agent that has a path. Newer than 0.117.
+    SubAgentActivity {
+        /// Id of the call that caused it, or one of its own.
+        id: String,
+        /// What happened.
+        kind: SubAgentActivityKind,
+        /// Thread of the agent.
+        agent_thread_id: String,
+        /// Path of the agent.
+        agent_path: String,
+        /// Slug of the model of an agent that was started; null for other kinds.
+        #[serde(default)]
+        model: Option<String>,
+        /// Effort of an agent that was started; null for other kinds.
+        #[serde(default)]
+        reasoning_effort: Option<ReasoningEffort>,
     },
     /// A web search, carried out by the model provider.
     WebSearch {

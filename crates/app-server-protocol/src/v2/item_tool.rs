@@ -88,6 +88,20 @@ pub enum CollabAgentTool {
     CloseAgent,
 }
 
+/// What happened with an agent that has a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum SubAgentActivityKind {
+    /// It was started.
+    Started,
+    /// It was sent a message.
+    Interacted,
+    /// Its turn was interrupted.
+    Interrupted,
+    /// Its turn ended.
+    Completed,
+}
+
 /// State of a call that directs other agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

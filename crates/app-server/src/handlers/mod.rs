@@ -100,6 +100,16 @@ fn loaded_thread(server: &AppServer, id: &str) -> Result<ThreadHandle, Failure> 
     server.thread(id.as_str()).ok_or_else(missing)
 }
 
+/// A loaded thread to which clients may give input.
+fn input_thread(server: &AppServer, id: &str) -> Result<ThreadHandle, Failure> {
+    let thread = loaded_thread(server, id)?;
+    if !thread.takes_input() {
+        let refusal = "direct app-server input is not allowed for multi-agent v2 sub-agents";
+        return Err(Failure::invalid(refusal));
+    }
+    Ok(thread)
+}
+
 /// The engine's handle of a loaded thread.
 async fn engine(server: &AppServer, id: &str) -> Result<codex_core::Thread, Failure> {
     let missing = || Failure::invalid(format!("thread not found: {id}"));

@@ -5,7 +5,7 @@ use codex_app_server_protocol::v2::{ReviewDelivery, ReviewStartParams, ReviewTar
 use codex_protocol as v1;
 
 use super::call::{EarlyReply, RequestContext};
-use super::{loaded_thread, thread_open};
+use super::{input_thread, thread_open};
 use crate::failure::Failure;
 
 pub(super) async fn start(
@@ -13,7 +13,7 @@ pub(super) async fn start(
     params: ReviewStartParams,
 ) -> Result<EarlyReply<method::ReviewStart>, Failure> {
     let target = engine_target(params.target)?;
-    let parent = loaded_thread(&server, &params.thread_id)?;
+    let parent = input_thread(&server, &params.thread_id)?;
     let thread = match params.delivery.unwrap_or(ReviewDelivery::Inline) {
         ReviewDelivery::Inline => parent,
         ReviewDelivery::Detached => {

@@ -17,7 +17,7 @@ use codex_protocol::Op;
 
 use super::call::{EarlyReply, RequestContext};
 use super::paging::page;
-use super::{engine, loaded_thread, thread_id};
+use super::{engine, input_thread, loaded_thread, thread_id};
 use crate::failure::Failure;
 use crate::server::AppServer;
 
@@ -60,6 +60,7 @@ pub(super) async fn compact(
     RequestContext { server, .. }: RequestContext,
     params: ThreadCompactStartParams,
 ) -> Result<ThreadCompactStartResponse, Failure> {
+    input_thread(&server, &params.thread_id)?;
     let outcome = submit(&server, &params.thread_id, Op::Compact).await;
     outcome.map(|()| ThreadCompactStartResponse {})
 }
@@ -85,6 +86,7 @@ pub(super) async fn shell_command(
         command,
         timeout_ms,
     };
+    input_thread(&server, &params.thread_id)?;
     let outcome = submit(&server, &params.thread_id, op).await;
     outcome.map(|()| ThreadShellCommandResponse {})
 }

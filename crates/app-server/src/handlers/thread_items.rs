@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::call::RequestContext;
 use super::stored_turns::StoredTurns;
 use super::thread_read::source_of_turns;
-use super::{blocking, engine};
+use super::{blocking, engine, input_thread};
 use crate::failure::Failure;
 use crate::projection::id_of;
 use crate::server::AppServer;
@@ -277,6 +277,7 @@ pub(super) async fn inject(
     RequestContext { server, .. }: RequestContext,
     params: ThreadInjectItemsParams,
 ) -> Result<ThreadInjectItemsResponse, Failure> {
+    input_thread(&server, &params.thread_id)?;
     let engine = engine(&server, &params.thread_id).await?;
     if params.items.is_empty() {
         return Err(Failure::invalid("items must not be empty"));

@@ -9,7 +9,7 @@ use codex_protocol::{FunctionCallOutputBody, FunctionCallOutputContentItem};
 use serde_json::json;
 
 use super::call::{EarlyReply, RequestContext};
-use super::loaded_thread;
+use super::{input_thread, loaded_thread};
 use crate::failure::Failure;
 
 /// The longest input text, in characters.
@@ -20,7 +20,7 @@ pub(super) async fn start(
     params: TurnStartParams,
 ) -> Result<EarlyReply<method::TurnStart>, Failure> {
     check_size(&params.input)?;
-    let thread = loaded_thread(&server, &params.thread_id)?;
+    let thread = input_thread(&server, &params.thread_id)?;
     match &params.tool_output {
         Some(output) => check_tool_output(output, &params.input)?,
         // For newer clients the model is asked as things stand.
@@ -36,7 +36,7 @@ pub(super) async fn continue_turn(
     RequestContext { server, .. }: RequestContext,
     params: TurnContinueParams,
 ) -> Result<EarlyReply<method::TurnContinue>, Failure> {
-    let thread = loaded_thread(&server, &params.thread_id)?;
+    let thread = input_thread(&server, &params.thread_id)?;
     Ok(EarlyReply::by(|reply| async move {
         thread.continue_turn(params.turn_id, reply).await;
     }))
@@ -46,7 +46,7 @@ pub(super) async fn steer(
     RequestContext { server, .. }: RequestContext,
     params: TurnSteerParams,
 ) -> Result<EarlyReply<method::TurnSteer>, Failure> {
-    let thread = loaded_thread(&server, &params.thread_id)?;
+    let thread = input_thread(&server, &params.thread_id)?;
     if params.expected_turn_id.is_empty() {
         return Err(Failure::invalid("expectedTurnId must not be empty"));
     }

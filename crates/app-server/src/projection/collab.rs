@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use codex_app_server_protocol::v2::{
     CollabAgentState, CollabAgentStatus, CollabAgentTool, CollabAgentToolCallStatus as CallStatus,
-    ThreadItem,
+    SubAgentActivityKind, ThreadItem,
 };
-use codex_protocol::{AgentStatus, EventMsg, ReasoningEffort, ThreadId};
+use codex_protocol::{
+    self as v1, AgentStatus, EventMsg, ReasoningEffort, SubAgentActivityEvent, ThreadId,
+};
 
 /// A call, without its outcome.
 struct CollabCall<'a> {
@@ -154,8 +156,25 @@ pub(super) fn ended(event: &EventMsg) -> Option<ThreadItem> {
             settings: None,
         }
         .ended(&end.status),
+        EventMsg::SubAgentActivity(activity) => self::activity(activity),
         _ => return None,
     })
+}
+
+fn activity(activity: &SubAgentActivityEvent) -> ThreadItem {
+    ThreadItem::SubAgentActivity {
+        id: activity.event_id.clone(),
+        kind: match activity.kind {
+            v1::SubAgentActivityKind::Started => SubAgentActivityKind::Started,
+            v1::SubAgentActivityKind::Interacted => SubAgentActivityKind::Interacted,
+            v1::SubAgentActivityKind::Interrupted => SubAgentActivityKind::Interrupted,
+            v1::SubAgentActivityKind::Completed => SubAgentActivityKind::Completed,
+        },
+        agent_thread_id: activity.agent_thread_id.to_string(),
+        agent_path: activity.agent_path.0.clone(),
+        model: activity.model.clone(),
+        reasoning_effort: activity.reasoning_effort.clone(),
+    }
 }
 
 /// A call has failed if one of its agents has failed or does not exist.

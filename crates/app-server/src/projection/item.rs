@@ -486,6 +486,7 @@ pub(crate) fn id_of(item: &ThreadItem) -> &str {
         | ThreadItem::McpToolCall { id, .. }
         | ThreadItem::DynamicToolCall { id, .. }
         | ThreadItem::CollabAgentToolCall { id, .. }
+        | ThreadItem::SubAgentActivity { id, .. }
         | ThreadItem::WebSearch { id, .. }
         | ThreadItem::ImageView { id, .. }
         | ThreadItem::ImageGeneration { id, .. }

@@ -99,7 +99,7 @@ impl Actor {
         agents_to_load: mpsc::Receiver<Box<SpawnedAgent>>,
         facts: ThreadFacts,
     ) -> Self {
-        let (handle, mailbox) = ThreadHandle::new();
+        let (handle, mailbox) = ThreadHandle::new(facts.takes_input());
         let id = thread.id().to_string();
         server.add_thread(id.clone(), handle.clone());
         Self {

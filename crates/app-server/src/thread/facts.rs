@@ -179,12 +179,23 @@ impl ThreadFacts {
         self.with_live(thread)
     }
 
+    /// Whether clients may give the thread input: agents that have a path take it from other agents alone.
+    pub(crate) fn takes_input(&self) -> bool {
+        !matches!(
+            &self.source,
+            SessionSource::SubAgent(SubAgentSource::ThreadSpawn {
+                agent_path: Some(_),
+                ..
+            })
+        )
+    }
+
     /// Adds what is known only of loaded threads.
     pub(crate) fn with_live(&self, mut thread: Thread) -> Thread {
         let settings = self.settings();
         thread.reasoning_effort = settings.effort.clone();
         thread.thread_source.clone_from(&self.thread_source);
-        thread.can_accept_direct_input = Some(true);
+        thread.can_accept_direct_input = Some(self.takes_input());
         thread.environments = Some(self.environments());
         thread.model = Some(settings.model.clone());
         thread

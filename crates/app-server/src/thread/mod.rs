@@ -52,7 +52,11 @@ const MAILBOX: usize = 128;
 ///
 /// Commands are boxed, because a queue has room for 32 messages from the start.
 #[derive(Clone, Debug)]
-pub(crate) struct ThreadHandle(mpsc::Sender<Box<ThreadCommand>>);
+pub(crate) struct ThreadHandle(
+    mpsc::Sender<Box<ThreadCommand>>,
+    /// Whether clients may give the thread input.
+    bool,
+);
 
 /// A request to a loaded thread.
 #[derive(Debug)]
@@ -109,9 +113,14 @@ pub(crate) struct Snapshot {
 pub(crate) type McpServers = HashMap<String, McpStartupStatus>;
 
 impl ThreadHandle {
-    fn new() -> (Self, mpsc::Receiver<Box<ThreadCommand>>) {
+    fn new(takes_input: bool) -> (Self, mpsc::Receiver<Box<ThreadCommand>>) {
         let (sender, receiver) = mpsc::channel(MAILBOX);
-        (Self(sender), receiver)
+        (Self(sender, takes_input), receiver)
+    }
+
+    /// Whether clients may give the thread input.
+    pub(crate) fn takes_input(&self) -> bool {
+        self.1
     }
 
     /// If the thread is closed, the command is dropped, and its responder replies.

@@ -6,6 +6,7 @@ use codex_protocol::{SessionSource, SubAgentSource};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use super::team::{AgentTeam, TeamSeat};
 use crate::budget::ThreadBudget;
 use crate::config::{AgentSettings, SessionConfig};
 use crate::turn_settings::TurnSettings;
@@ -21,11 +22,20 @@ pub(crate) struct AgentTree {
     pub(crate) cancel: CancellationToken,
     /// What the parent uses; none for a root.
     pub(crate) parent_budget: Option<Arc<ThreadBudget>>,
+    /// The place in a team, if agents are addressed by path.
+    pub(crate) seat: Option<TeamSeat>,
 }
 
 impl AgentTree {
-    /// Makes the slots, if this is the root.
-    pub(crate) fn rooted(mut self, settings: Option<&AgentSettings>) -> Self {
+    /// Makes the slots or the team, if this is the root. `is_resumed` says that an earlier process may have started
+    /// agents.
+    pub(crate) fn rooted(mut self, settings: Option<&AgentSettings>, is_resumed: bool) -> Self {
+        if self.depth == 0
+            && let Some(team) = settings.and_then(|settings| settings.team.as_ref())
+        {
+            let team = Arc::new(AgentTeam::new(Arc::clone(team), is_resumed));
+            self.seat = Some(team.root_seat());
+        }
         let most = settings.map_or(0, |settings| settings.max_threads);
         let most = most.min(Semaphore::MAX_PERMITS);
         self.slots
@@ -40,7 +50,31 @@ impl AgentTree {
             slots: self.slots.clone(),
             cancel: CancellationToken::new(),
             parent_budget: Some(Arc::clone(budget)),
+            seat: None,
         }
+    }
+
+    /// What the thread is told about agents, if they are addressed by path.
+    pub(crate) fn hint(&self) -> Option<Arc<str>> {
+        let seat = self.seat.as_ref()?;
+        let settings = &seat.team.settings;
+        let (given, own) = match self.depth {
+            0 => (
+                &settings.root_hint,
+                include_str!("../../prompts/team_root.md"),
+            ),
+            _ => (
+                &settings.agent_hint,
+                include_str!("../../prompts/team_agent.md"),
+            ),
+        };
+        let text = match given {
+            Some(text) => text.clone(),
+            None => (own.trim_end())
+                .replace("{path}", &seat.path.0)
+                .replace("{slots}", &settings.max_agents.to_string()),
+        };
+        (!text.is_empty()).then(|| Arc::from(text))
     }
 }
 
@@ -70,7 +104,8 @@ pub(crate) fn config_of_agent(
     config.replay_events = false;
     take_policies(&mut config, turn);
     let depth = depth.saturating_add(1);
-    config.agents = config.agents.filter(|agents| depth < agents.max_depth);
+    let may_start = |agents: &AgentSettings| agents.team.is_some() || depth < agents.max_depth;
+    config.agents = config.agents.filter(may_start);
     config
 }
 

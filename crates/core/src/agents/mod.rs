@@ -1,20 +1,36 @@
 //! Agents: threads that a thread starts to work for it.
 //!
-//! An agent is a thread like any other. The session of its parent owns its [`ChildAgent`]: dropping that ends
-//! the agent, so no agent outlives its parent. A thread has access to its own agents only.
+//! An agent is a thread like any other. In the first form the session of its parent owns its [`ChildAgent`]: dropping
+//! that ends the agent, so no agent outlives its parent. A thread has access to its own agents only. In the second form
+//! agents have paths, and all threads of a tree work together as an [`AgentTeam`], which ends with the root.
 //!
-//! The subscriber of the parent receives each agent as it is started
+//! The subscriber of the thread that starts or loads an agent receives it
 //! ([`SpawnedAgent`](crate::thread::SpawnedAgent)). If nobody takes it, the agent is not started, as nobody
 //! would answer its questions.
 
 mod agent_tree;
 mod children;
+mod inherited;
+mod mail;
 mod names;
+mod open_agents;
+mod paths;
 mod requests;
+mod stored_team;
+mod team;
 
 pub(crate) use agent_tree::{AgentTree, config_of_agent, is_agent, take_policies};
 pub(crate) use children::{AgentHandle, ChildAgent, ChildAgents};
-pub(crate) use requests::{AgentFork, AgentRequest, AgentSource, NewAgent, ResumedAgent};
+pub(crate) use inherited::{InheritedTurns, inherited_lines};
+pub(crate) use mail::{AgentMail, MailTurn, result_text};
+pub(crate) use open_agents::OpenAgents;
+pub(crate) use paths::{child_path, parent_path, resolve_path};
+pub(crate) use requests::{
+    AgentFork, AgentRequest, AgentSource, NewAgent, NewMember, ResumedAgent, StartedMember,
+    StoredAgent,
+};
+pub(crate) use stored_team::{find as find_agent_file, stored_members};
+pub(crate) use team::{Delivery, Reservation, TeamError, TeamSeat};
 
 /// How many agents may wait for the subscriber of their parent.
 pub(crate) const MAX_WAITING_AGENTS: usize = 64;

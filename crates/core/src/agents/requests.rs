@@ -1,9 +1,10 @@
 //! The requests of tools about the agents of their thread.
 
-use codex_protocol::{ResponseItem, ThreadId, UserInput, UserMessageEvent};
+use codex_protocol::{AgentPath, ResponseItem, RolloutItem, ThreadId, UserInput, UserMessageEvent};
 use tokio::sync::oneshot;
 
 use super::children::{AgentHandle, ChildAgent};
+use super::team::Reservation;
 use crate::config::SessionConfig;
 use crate::stored_thread::StoredThread;
 
@@ -21,6 +22,42 @@ pub(crate) enum AgentRequest {
         Box<ResumedAgent>,
         oneshot::Sender<Result<AgentHandle, String>>,
     ),
+    /// Starts one that has a path.
+    SpawnMember(
+        Box<NewMember>,
+        oneshot::Sender<Result<StartedMember, String>>,
+    ),
+    /// Loads one that has a path.
+    LoadMember(Box<StoredAgent>, oneshot::Sender<Result<(), String>>),
+}
+
+/// An agent with a path that is to be started.
+#[derive(Debug)]
+pub(crate) struct NewMember {
+    pub(crate) config: SessionConfig,
+    pub(crate) path: AgentPath,
+    pub(crate) role: Option<String>,
+    /// The names to choose from; our own if there are none.
+    pub(crate) nicknames: Vec<String>,
+    /// The lines that it begins with.
+    pub(crate) lines: Vec<RolloutItem>,
+    /// The first message of a person in them.
+    pub(crate) first: Option<UserMessageEvent>,
+}
+
+/// An agent with a path that was started.
+#[derive(Debug)]
+pub(crate) struct StartedMember {
+    pub(crate) id: ThreadId,
+    pub(crate) nickname: String,
+}
+
+/// An agent with a path that is to be loaded.
+#[derive(Debug)]
+pub(crate) struct StoredAgent {
+    pub(crate) config: SessionConfig,
+    pub(crate) source: AgentSource,
+    pub(crate) reservation: Reservation,
 }
 
 /// An agent that is to be started.
@@ -56,4 +93,6 @@ pub(crate) struct AgentSource {
 pub(crate) struct ResumedAgent {
     pub(crate) config: SessionConfig,
     pub(crate) source: AgentSource,
+    /// Its own agents that were open.
+    pub(crate) agents: Vec<ResumedAgent>,
 }

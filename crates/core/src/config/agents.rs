@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,48 @@ pub struct AgentSettings {
     pub max_depth: i32,
     /// Roles in addition to the built-in ones.
     pub roles: Option<Arc<dyn Roles>>,
+    /// How agents are addressed by path; none if they are addressed by id.
+    pub team: Option<Arc<TeamSettings>>,
+}
+
+/// The settings for agents that are addressed by path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TeamSettings {
+    /// How many agents of a tree may be at work at once, and in memory.
+    pub max_agents: usize,
+    /// The shortest, longest and usual wait for messages.
+    pub min_wait: Duration,
+    pub max_wait: Duration,
+    pub default_wait: Duration,
+    /// Text added to the description of the tool that starts agents.
+    pub usage_hint: Option<String>,
+    /// What the root is told about agents, in place of the built-in text; empty for nothing.
+    pub root_hint: Option<String>,
+    /// The same for agents.
+    pub agent_hint: Option<String>,
+    /// The namespace of the tools.
+    pub tool_namespace: Option<String>,
+    /// Whether role, model and effort of agents are kept from the model.
+    pub hide_metadata: bool,
+    /// Whether scripts of the model cannot call the tools.
+    pub direct_only: bool,
+}
+
+impl Default for TeamSettings {
+    fn default() -> Self {
+        Self {
+            max_agents: 3,
+            min_wait: Duration::from_secs(10),
+            max_wait: Duration::from_secs(3600),
+            default_wait: Duration::from_secs(30),
+            usage_hint: None,
+            root_hint: None,
+            agent_hint: None,
+            tool_namespace: None,
+            hide_metadata: true,
+            direct_only: true,
+        }
+    }
 }
 
 impl Default for AgentSettings {
@@ -24,6 +67,7 @@ impl Default for AgentSettings {
             max_threads: 6,
             max_depth: 1,
             roles: None,
+            team: None,
         }
     }
 }

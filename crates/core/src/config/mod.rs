@@ -25,7 +25,7 @@ use codex_sandbox::EngineFiles;
 use codex_skills::SkillLibrary;
 use serde::{Deserialize, Serialize};
 
-pub use agents::{AgentRole, AgentSettings, RoleUnavailable, Roles};
+pub use agents::{AgentRole, AgentSettings, RoleUnavailable, Roles, TeamSettings};
 pub(crate) use agents::{DEFAULT_ROLE, all_roles, find_role};
 pub use client_hooks::{ClientHook, ClientHookCall, ClientHookError, ClientHooks};
 pub use hooks::{

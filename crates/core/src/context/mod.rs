@@ -34,10 +34,15 @@ pub(crate) fn base_instructions() -> Arc<str> {
     Arc::clone(&SHARED)
 }
 
-/// The message that the turn was stopped.
-pub(crate) fn turn_aborted_marker() -> ResponseItem {
+/// The message that the turn was stopped. In a team, messages of the user are from people only.
+pub(crate) fn turn_aborted_marker(is_in_team: bool) -> ResponseItem {
     let guidance = include_str!("../../prompts/turn_aborted.md").trim_end();
-    user_message([format!("<turn_aborted>\n{guidance}\n</turn_aborted>")])
+    let text = format!("<turn_aborted>\n{guidance}\n</turn_aborted>");
+    if is_in_team {
+        developer_message([text])
+    } else {
+        user_message([text])
+    }
 }
 
 /// The whole context.
@@ -65,7 +70,12 @@ pub(crate) fn initial(turn: &TurnSettings, previous_model: Option<&str>) -> Vec<
             .map(|text| instructions_text(turn, text)),
     );
     user.push(environment::full(turn));
-    vec![developer_message(sections), user_message(user)]
+    let team = turn.instructions.team.as_deref();
+    let team = team.map(|hint| developer_message([hint.to_owned()]));
+    let mut items = vec![developer_message(sections)];
+    items.extend(team);
+    items.push(user_message(user));
+    items
 }
 
 /// What has changed since the context was last recorded.

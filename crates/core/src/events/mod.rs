@@ -6,6 +6,7 @@ mod older_deltas;
 mod turn_emitter;
 mod turn_output;
 
+pub(crate) use agent_status::{go_on, status_after};
 pub use emitter::EventReceiver;
 pub(crate) use emitter::{Emitter, HeldEvents};
 pub use older_deltas::older_delta;

@@ -23,6 +23,8 @@ pub(crate) enum EntryKind {
     Developer { settings: bool },
     /// A message of the model.
     Assistant,
+    /// A message of another agent.
+    AgentMessage,
     /// Reasoning of the model.
     Reasoning,
     /// A call that needs an output.
@@ -52,6 +54,7 @@ impl EntryKind {
                 },
                 _ => return None,
             },
+            ResponseItem::AgentMessage { .. } => Self::AgentMessage,
             ResponseItem::Reasoning { .. } => Self::Reasoning,
             ResponseItem::FunctionCall { call_id, .. } => {
                 Self::Call(link(CallFamily::Function, call_id))

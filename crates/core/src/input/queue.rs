@@ -89,6 +89,13 @@ impl InputQueue {
         }
     }
 
+    /// Waits until an input is there.
+    pub(crate) async fn arrived(&self) {
+        while self.is_empty() {
+            self.arrived.notified().await;
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.state.lock().waiting.is_empty()
     }

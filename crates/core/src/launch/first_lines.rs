@@ -13,6 +13,9 @@ use crate::session_context::SessionContext;
 use crate::stored_thread::StoredThread;
 use crate::thread_origin::RolloutFile;
 
+/// How a thread is stored whose agents have paths.
+const TEAM_VERSION: &str = "v2";
+
 /// Takes over from a stored thread what the configuration does not set.
 pub(crate) fn inherit(config: &mut SessionConfig, stored: &StoredThread) {
     if config.base_instructions.is_none() {
@@ -20,6 +23,11 @@ pub(crate) fn inherit(config: &mut SessionConfig, stored: &StoredThread) {
     }
     if config.dynamic_tools.is_empty() {
         config.dynamic_tools = stored.meta.dynamic_tools.clone().unwrap_or_default();
+    }
+    if stored.meta.multi_agent_version.as_deref() == Some(TEAM_VERSION)
+        && let Some(agents) = &mut config.agents
+    {
+        agents.team.get_or_insert_default();
     }
 }
 
@@ -33,14 +41,20 @@ pub(crate) fn write_start(
     lines: &[RolloutItem],
 ) {
     let (config, emitter) = (&session.config, &session.emitter);
-    let (agent_nickname, agent_role) = match &config.source {
+    let (agent_nickname, agent_role, agent_path) = match &config.source {
         SessionSource::SubAgent(SubAgentSource::ThreadSpawn {
             agent_nickname,
             agent_role,
+            agent_path,
             ..
-        }) => (agent_nickname.clone(), agent_role.clone()),
-        _ => (None, None),
+        }) => (
+            agent_nickname.clone(),
+            agent_role.clone(),
+            agent_path.clone(),
+        ),
+        _ => (None, None, None),
     };
+    let has_team = (config.agents.as_ref()).is_some_and(|agents| agents.team.is_some());
     let meta = SessionMeta {
         id: emitter.thread().clone(),
         forked_from_id: forked_from.cloned(),
@@ -53,7 +67,8 @@ pub(crate) fn write_start(
         thread_source: config.thread_source.clone(),
         agent_nickname,
         agent_role,
-        agent_path: None,
+        agent_path,
+        multi_agent_version: has_team.then(|| TEAM_VERSION.to_owned()),
         model_provider: Some(config.settings.provider.clone()),
         base_instructions: Some(BaseInstructions {
             text: instructions.to_owned(),

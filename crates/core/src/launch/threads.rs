@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, watch};
 use tracing::Instrument;
 
 use super::first_lines::{initial_messages, write_start};
-use crate::agents::{AgentTree, ChildAgents, MAX_WAITING_AGENTS};
+use crate::agents::{AgentTree, ChildAgents, MAX_WAITING_AGENTS, ResumedAgent};
 use crate::budget::{StoredThreadUse, ThreadBudget};
 use crate::config::SessionConfig;
 use crate::events::{Emitter, EventReceiver};
@@ -70,6 +70,7 @@ struct LoadedParts {
     instructions: Instructions,
     dynamic_tools: Vec<DynamicToolSpec>,
     agent_tree: AgentTree,
+    resumed_agents: Vec<ResumedAgent>,
     conversation: Conversation,
     unfinished: Option<UnfinishedTurn>,
 }
@@ -190,7 +191,7 @@ impl Threads {
         (context, events)
     }
 
-    fn instructions(&self, config: &mut SessionConfig) -> Instructions {
+    fn instructions(&self, config: &mut SessionConfig, team: Option<Arc<str>>) -> Instructions {
         let model = self.ports.model.resolve(&config.settings.model).info;
         let given = config.base_instructions.take().map(Arc::from);
         let personality = config.settings.personality;
@@ -202,6 +203,7 @@ impl Threads {
             user: config.user_instructions.take(),
             developer: config.developer_instructions.take().map(Arc::from),
             allowed_commands: config.rules.allowed_prefixes_text().into(),
+            team,
         }
     }
 
@@ -209,7 +211,7 @@ impl Threads {
         &self,
         emitter: &Emitter,
         dynamic_tools: Vec<DynamicToolSpec>,
-        agent_depth: i32,
+        agent_tree: &AgentTree,
         recorder: Option<ThreadRecorder>,
         requests: mpsc::Sender<Box<ToolRequest>>,
     ) -> ToolServices {
@@ -225,7 +227,8 @@ impl Threads {
                 agents: Requests::new(requests),
             },
             dynamic_tools,
-            agent_depth,
+            agent_depth: agent_tree.depth,
+            seat: agent_tree.seat.clone(),
             recorder,
             cells: OnceLock::new(),
             spawn_tool: OnceLock::new(),
@@ -259,7 +262,7 @@ impl Threads {
         let tools = self.tool_services(
             &context.emitter,
             parts.dynamic_tools,
-            parts.agent_tree.depth,
+            &parts.agent_tree,
             recorder(&context.config, &id),
             tool_requests,
         );
@@ -277,6 +280,15 @@ impl Threads {
             mcp: tools.mcp.clone(),
             supports_realtime: context.config.realtime.is_some(),
         };
+        if let Some(seat) = parts
+            .agent_tree
+            .seat
+            .as_ref()
+            .filter(|_| parts.agent_tree.depth == 0)
+        {
+            seat.team
+                .set_root(thread.id.clone(), thread.emitter.status());
+        }
         let launcher: Weak<Self> = Arc::downgrade(self);
         let session = SessionActor::new(SessionParts {
             base: TurnBase {
@@ -287,6 +299,7 @@ impl Threads {
             },
             launcher,
             agent_tree: parts.agent_tree,
+            resumed_agents: parts.resumed_agents,
             settings,
             requests: received,
             own_requests,
@@ -323,18 +336,19 @@ impl ThreadLauncher for Threads {
             note,
             unfinished,
             agent_tree,
+            agents: resumed_agents,
         } = origin;
         if !config.settings.cwd.is_absolute() {
             return Err(StartError::RelativeCwd(config.settings.cwd));
         }
-        let agent_tree = agent_tree.rooted(config.agents.as_ref());
+        let is_resumed = matches!(file, RolloutFile::Existing { .. });
+        let agent_tree = agent_tree.rooted(config.agents.as_ref(), is_resumed);
         let log = self.log(&id, &config, &file)?;
         let path = log.as_ref().map(|log| Arc::from(log.path()));
         gate::prepare_folders(&config);
-        let is_resumed = matches!(file, RolloutFile::Existing { .. });
         let history = starting_history(&file, &lines);
         let observer = self.observer(&config, &id, path.as_deref(), is_resumed, history);
-        let instructions = self.instructions(&mut config);
+        let instructions = self.instructions(&mut config, agent_tree.hint());
         let dynamic_tools = std::mem::take(&mut config.dynamic_tools);
         let budget = budget(&config, &id, &agent_tree, &file);
         let (context, events) = self.context(config, &id, log, observer, beginning(&file), budget);
@@ -371,6 +385,7 @@ impl ThreadLauncher for Threads {
                 instructions,
                 dynamic_tools,
                 agent_tree,
+                resumed_agents,
                 conversation,
                 unfinished: unfinished.clone(),
             },

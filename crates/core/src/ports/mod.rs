@@ -14,7 +14,8 @@ pub use clock::{Clock, SystemClock};
 pub use ids::{Ids, RandomIds};
 pub use model::Model;
 pub use observer::{
-    CellAnswer, CellState, ModelCall, Observer, Observers, StartingHistory, StartingThread,
+    AgentResult, CellAnswer, CellState, ModelCall, Observer, Observers, StartingHistory,
+    StartingThread,
 };
 pub use processes::{ProcessInput, ProcessOwner, Processes, RunningProcess, SystemProcesses};
 pub use provider_model::ProviderModel;

@@ -8,7 +8,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use codex_model_client::{AttemptObserver, Prompt};
-use codex_protocol::{Event, FunctionCallOutputContentItem, ResponseItem, RolloutItem, ThreadId};
+use codex_protocol::{
+    AgentStatus, Event, FunctionCallOutputContentItem, ResponseItem, RolloutItem, ThreadId,
+};
 use serde_json::Value;
 
 use super::session_input::SessionInput;
@@ -100,6 +102,9 @@ pub trait Observer: Debug + Send + Sync {
     /// The model is told that a script has ended.
     fn cell_ended(&self, _turn: &str, _cell: &CellAnswer<'_>) {}
 
+    /// A turn of an agent has ended, and its result waits for the agent above.
+    fn agent_result(&self, _result: &AgentResult<'_>) {}
+
     /// A tool of an MCP server is about to be called for this call of the model. The returned id is sent with
     /// the request, so that it can be found in the records of the server.
     fn mcp_called(&self, _turn: &str, _call: &str) -> Option<String> {
@@ -108,6 +113,21 @@ pub trait Observer: Debug + Send + Sync {
 
     /// The history is about to be replaced by a shorter one. `item` is the compaction.
     fn compacted(&self, _turn: &str, _item: &str, _before: Prompt, _after: &[ResponseItem]) {}
+}
+
+/// The result of a turn of an agent.
+#[derive(Clone, Copy, Debug)]
+pub struct AgentResult<'a> {
+    /// The turn.
+    pub turn: &'a str,
+    /// The thread that gets the result.
+    pub parent: &'a ThreadId,
+    /// The path of the agent.
+    pub path: &'a str,
+    /// The message for the model of that thread.
+    pub message: &'a str,
+    /// How the turn ended.
+    pub status: &'a AgentStatus,
 }
 
 /// What the model is told about a script.

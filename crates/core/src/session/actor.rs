@@ -18,7 +18,7 @@ use super::review_state::ReviewState;
 use super::state::{QueuedTurn, SessionState};
 use super::tool_requests::ToolRequest;
 use super::turn_base::{ToolCache, TurnBase};
-use crate::agents::{AgentTree, ChildAgents, is_agent};
+use crate::agents::{AgentTree, ChildAgents, ResumedAgent, is_agent};
 use crate::config::McpServer;
 use crate::events::Emitter;
 use crate::gate::ApprovalStore;
@@ -38,6 +38,7 @@ pub(crate) struct SessionParts {
     pub(crate) base: TurnBase,
     pub(crate) launcher: Weak<dyn ThreadLauncher>,
     pub(crate) agent_tree: AgentTree,
+    pub(crate) resumed_agents: Vec<ResumedAgent>,
     pub(crate) settings: watch::Sender<Arc<ThreadSettings>>,
     pub(crate) requests: mpsc::Receiver<Box<ThreadRequest>>,
     pub(crate) own_requests: mpsc::WeakSender<Box<ThreadRequest>>,
@@ -54,6 +55,8 @@ pub(crate) struct SessionActor {
     pub(super) base: TurnBase,
     pub(super) launcher: Weak<dyn ThreadLauncher>,
     pub(super) agent_tree: AgentTree,
+    /// Agents that are loaded with the thread.
+    resumed_agents: Vec<ResumedAgent>,
     pub(super) settings: watch::Sender<Arc<ThreadSettings>>,
     requests: mpsc::Receiver<Box<ThreadRequest>>,
     /// For what runs besides turns. It does not keep the session alive.
@@ -89,6 +92,7 @@ impl SessionActor {
             base: parts.base,
             launcher: parts.launcher,
             agent_tree: parts.agent_tree,
+            resumed_agents: parts.resumed_agents,
             settings: parts.settings,
             requests: parts.requests,
             own_requests: parts.own_requests,
@@ -112,12 +116,16 @@ impl SessionActor {
     pub(crate) async fn run(mut self) {
         let _close = CloseOnDrop(self.context.emitter.clone());
         let dropped_by_parent = self.agent_tree.cancel.clone();
+        for agent in std::mem::take(&mut self.resumed_agents) {
+            self.resume_with_thread(agent);
+        }
         loop {
             let flow = tokio::select! {
                 biased;
                 conversation = self.state.task_ended() => {
                     self.turn_ended(conversation);
                     Box::pin(self.start_queued()).await;
+                    Box::pin(self.start_for_mail()).await;
                     ControlFlow::Continue(())
                 }
                 () = self.children.one_done() => {
@@ -168,6 +176,7 @@ impl SessionActor {
             ThreadRequest::Inject(items) => {
                 items.into_iter().for_each(|item| self.add_notice(item))
             }
+            ThreadRequest::AgentMail => self.start_for_mail().await,
             ThreadRequest::Sample(request) => self.sample(request),
             ThreadRequest::AllowDenied(event) => self.allow_denied(*event),
             ThreadRequest::StartRealtime(start) => {
@@ -214,6 +223,14 @@ impl SessionActor {
         }
         self.abort(TurnAbortReason::Interrupted).await;
         self.children.close_all().await;
+        if let Some(seat) = self
+            .agent_tree
+            .seat
+            .as_ref()
+            .filter(|_| self.agent_tree.depth == 0)
+        {
+            seat.team.close().await;
+        }
         self.end_realtime().await;
         self.base.tool_services.mcp.stop();
         if let Some(cells) = self.base.tool_services.cells.get() {

@@ -7,15 +7,16 @@ use codex_protocol::{
     AgentStatus, Op, ResponseItem, SessionSource, SubAgentSource, Submission, ThreadId,
     UserInputOp, UserMessageEvent,
 };
-use serde_json::json;
 use tokio::sync::OwnedSemaphorePermit;
+use tokio_util::sync::DropGuard;
 
 use super::actor::SessionActor;
 use crate::agents::{
     AgentFork, AgentHandle, AgentRequest, AgentSource, ChildAgent, NewAgent, ResumedAgent,
+    result_text,
 };
 use crate::history::user_message;
-use crate::thread::{SpawnedAgent, ThreadRequest};
+use crate::thread::{SpawnedAgent, Thread, ThreadRequest};
 use crate::thread_origin::ThreadOrigin;
 
 impl SessionActor {
@@ -30,6 +31,8 @@ impl SessionActor {
             }
             AgentRequest::Take(id, reply) => drop(reply.send(self.children.remove(&id))),
             AgentRequest::Resume(agent, reply) => drop(reply.send(self.resume(*agent))),
+            AgentRequest::SpawnMember(agent, reply) => drop(reply.send(self.spawn_member(*agent))),
+            AgentRequest::LoadMember(agent, reply) => drop(reply.send(self.load_member(*agent))),
         }
     }
 
@@ -82,8 +85,17 @@ impl SessionActor {
         if let Some(name) = &nickname {
             self.children.take_name(name);
         }
-        let origin = ThreadOrigin::resumed(thread, config);
+        let mut origin = ThreadOrigin::resumed(thread, config);
+        origin.agents = agent.agents;
         self.start_agent(origin, first, nickname, role, slot)
+    }
+
+    /// Loads an agent that was open when the thread was closed.
+    pub(super) fn resume_with_thread(&mut self, agent: ResumedAgent) {
+        let id = agent.source.thread.meta.id.clone();
+        if let Err(error) = self.resume(agent) {
+            self.warn("", format!("The agent {id} was not loaded again: {error}"));
+        }
     }
 
     /// A slot in the tree of agents.
@@ -104,8 +116,6 @@ impl SessionActor {
         role: Option<String>,
         slot: OwnedSemaphorePermit,
     ) -> Result<AgentHandle, String> {
-        let launcher = self.launcher.upgrade();
-        let launcher = launcher.ok_or("the engine is going away")?;
         origin.agent_tree = self.agent_tree.of_agent(&self.context.budget);
         origin.config.source = SessionSource::SubAgent(SubAgentSource::ThreadSpawn {
             parent_thread_id: self.context.emitter.thread().clone(),
@@ -114,11 +124,27 @@ impl SessionActor {
             agent_nickname: nickname.clone(),
             agent_role: role.clone(),
         });
+        let (thread, cancel) = self.launch_agent(origin, first)?;
+        let child = ChildAgent::new(thread, nickname, role, cancel, slot);
+        let id = child.thread.id().clone();
+        self.children.add(child);
+        let handle = self.children.find(&id);
+        handle.ok_or_else(|| "the agent has ended".to_owned())
+    }
+
+    /// Launches an agent and passes it on to the subscriber of the thread. Dropping the guard ends it.
+    pub(super) fn launch_agent(
+        &mut self,
+        mut origin: ThreadOrigin,
+        first: Option<UserMessageEvent>,
+    ) -> Result<(Thread, DropGuard), String> {
+        let launcher = self.launcher.upgrade();
+        let launcher = launcher.ok_or("the engine is going away")?;
         origin.config.rules = self.approvals.rules().clone();
         let config = Box::new(origin.config.clone());
         let cancel = origin.agent_tree.cancel.clone().drop_guard();
         let started = launcher.launch(origin).map_err(|error| error.to_string())?;
-        let child = ChildAgent::new(started.thread.clone(), nickname, role, cancel, slot);
+        let thread = started.thread.clone();
         let agent = SpawnedAgent {
             started,
             config,
@@ -127,10 +153,7 @@ impl SessionActor {
         if !self.children.publish(agent) {
             return Err("nobody would hear the agent".to_owned());
         }
-        let id = child.thread.id().clone();
-        self.children.add(child);
-        let handle = self.children.find(&id);
-        handle.ok_or_else(|| "the agent has ended".to_owned())
+        Ok((thread, cancel))
     }
 
     /// Tells the model which agents are done.
@@ -143,8 +166,5 @@ impl SessionActor {
 
 /// The message that an agent is done.
 fn notice(agent: &ThreadId, status: &AgentStatus) -> ResponseItem {
-    let notification = json!({ "agent_path": agent, "status": status });
-    user_message([format!(
-        "<subagent_notification>\n{notification}\n</subagent_notification>"
-    )])
+    user_message([result_text(agent.as_str(), status)])
 }

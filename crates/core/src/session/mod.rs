@@ -28,6 +28,7 @@ mod settings;
 mod skills;
 mod state;
 mod task;
+mod team;
 mod tool_requests;
 mod turn_base;
 mod undo;

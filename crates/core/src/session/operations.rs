@@ -268,7 +268,7 @@ impl SessionActor {
 
     /// A turn that waited for the end of another one may come too late: if another process has taken the
     /// thread meanwhile, the turn fails.
-    async fn begin(&mut self, id: &str, input: TurnInput, mut overrides: TurnOverrides) {
+    pub(super) async fn begin(&mut self, id: &str, input: TurnInput, mut overrides: TurnOverrides) {
         self.abort(TurnAbortReason::Replaced).await;
         if let Err(error) = self.context.emitter.claim() {
             overrides.refused.get_or_insert_with(|| error.to_string());

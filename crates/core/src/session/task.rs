@@ -103,6 +103,7 @@ impl SessionActor {
             Conversation::default()
         });
         let left = running.scope.input_queue.close();
+        self.member_turn_ended(&running);
         self.state = SessionState::Idle(Box::new(conversation));
         self.put_back_notices(left);
         self.place_notices();

@@ -36,6 +36,8 @@ pub(crate) enum ThreadRequest {
     McpServers(Vec<McpServer>),
     /// Adds items to what the model sees, without a turn.
     Inject(Vec<ResponseItem>),
+    /// A message that asks for a turn is in the mailbox of the thread.
+    AgentMail,
     /// Lists the commands that run in the background.
     Terminals(oneshot::Sender<Vec<BackgroundTerminal>>),
     /// Asks the model once, without a turn.

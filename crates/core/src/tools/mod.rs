@@ -20,6 +20,7 @@ mod request_user_input;
 mod services;
 mod shell;
 mod shell_command;
+mod team;
 mod tool;
 mod turn_checkpoints;
 mod turn_diff;

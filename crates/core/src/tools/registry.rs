@@ -25,13 +25,14 @@ use super::request_user_input::RequestUserInputTool;
 use super::services::ToolServices;
 use super::shell::ShellTool;
 use super::shell_command::ShellCommandTool;
+use super::team;
 use super::tool::Tool;
 use super::unified_exec::{ExecCommandTool, WriteStdinTool};
 use super::update_plan::UpdatePlanTool;
 use super::view_image::ViewImageTool;
 use super::web_search::web_search;
 use crate::agents::is_agent;
-use crate::config::{CodeMode, HostTools, SessionConfig};
+use crate::config::{CodeMode, HostTools, SessionConfig, TeamSettings};
 use crate::mcp::OfferedTool;
 
 /// The tools of a turn. Made again only if something that matters changes.
@@ -111,7 +112,12 @@ impl ToolSet {
         if config.has_environment {
             builder.offer(ViewImageTool);
         }
-        if let Some(agents) = &config.agents {
+        if let Some(agents) = &config.agents
+            && let Some(team) = &agents.team
+        {
+            let tools = team::tools(agents, team, &services.model.choices());
+            builder.team(team, tools, config.code_mode.is_some());
+        } else if let Some(agents) = &config.agents {
             let make = || SpawnAgentTool::make_spec(agents, &services.model.choices());
             let spec = services.spawn_tool.get_or_init(make);
             builder.offer(SpawnAgentTool(Arc::clone(spec)));
@@ -189,6 +195,8 @@ struct ToolSetBuilder {
     tools: HashMap<String, RegisteredTool>,
     /// Tools of the client that are not offered, with their namespaces.
     deferred: Vec<(Option<String>, ToolSpec)>,
+    /// Tools that scripts cannot call.
+    direct: Vec<ToolSpec>,
 }
 
 impl ToolSetBuilder {
@@ -234,6 +242,33 @@ impl ToolSetBuilder {
                 offered: true,
             },
         );
+    }
+
+    /// The tools for agents with paths, in their namespace if they have one. Scripts may be kept from calling them. Models
+    /// that were trained with newer programs may call them in the namespace of those.
+    fn team(&mut self, team: &TeamSettings, tools: [Arc<dyn Tool>; 6], has_scripts: bool) {
+        let mut specs = Vec::new();
+        for tool in tools {
+            let spec = tool.spec();
+            let name = match &team.tool_namespace {
+                Some(namespace) => format!("{namespace}:{}", name_of(&spec)),
+                None => name_of(&spec).to_owned(),
+            };
+            let newer = format!("{}:{}", team::NEWER_NAMESPACE, name_of(&spec));
+            for (name, offered) in [(newer, false), (name, true)] {
+                let tool = Arc::clone(&tool);
+                self.tools.insert(name, RegisteredTool { tool, offered });
+            }
+            specs.push(spec);
+        }
+        if let Some(namespace) = &team.tool_namespace {
+            specs = vec![team::namespace(namespace, specs)];
+        }
+        if has_scripts && team.direct_only {
+            self.direct.extend(specs);
+        } else {
+            self.specs.extend(specs);
+        }
     }
 
     /// Adds tools of the client. The name of a call in a namespace contains both, see [`ToolCall::of`].
@@ -302,6 +337,7 @@ impl ToolSetBuilder {
     fn build(mut self, config: &SessionConfig) -> ToolSet {
         let code_mode = config.code_mode.as_ref();
         let nested = code_mode.map(|code_mode| self.scripts(code_mode));
+        self.specs.append(&mut self.direct);
         ToolSet {
             specs: Encoded::from(self.specs),
             tools: self.tools,

@@ -7,7 +7,7 @@ use codex_model_client::ToolSpec;
 use codex_protocol::DynamicToolSpec;
 
 use super::unified_exec::TerminalRegistry;
-use crate::agents::AgentRequest;
+use crate::agents::{AgentRequest, TeamSeat};
 use crate::cells::Cells;
 use crate::gate::GateRequest;
 use crate::mcp::McpServers;
@@ -27,6 +27,8 @@ pub(crate) struct ToolServices {
     pub(crate) dynamic_tools: Vec<DynamicToolSpec>,
     /// The depth of the thread in its tree of agents.
     pub(crate) agent_depth: i32,
+    /// The place of the thread in a team of agents.
+    pub(crate) seat: Option<TeamSeat>,
     /// Records what files were before turns change them.
     pub(crate) recorder: Option<ThreadRecorder>,
     /// The scripts of the thread, from the first turn on that may have some.
@@ -54,6 +56,7 @@ impl ToolServices {
             requests: self.requests.clone(),
             dynamic_tools: Vec::new(),
             agent_depth: self.agent_depth,
+            seat: None,
             recorder: self.recorder.clone(),
             cells: OnceLock::new(),
             spawn_tool: OnceLock::new(),

@@ -49,7 +49,10 @@ pub(crate) async fn finish(
                     raw_items: false,
                     ..scope.recorder()
                 };
-                conversation.record(context::turn_aborted_marker(), &recorder);
+                conversation.record(
+                    context::turn_aborted_marker(scope.tool_services.seat.is_some()),
+                    &recorder,
+                );
             }
             for input in left {
                 // Input of the user is dropped with the turn; items of the engine are kept.

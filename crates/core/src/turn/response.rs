@@ -2,9 +2,9 @@
 
 use codex_model_client::ModelEvent;
 use codex_protocol::{
-    AgentReasoningSectionBreakEvent, EventMsg, ItemDeltaEvent, ModeKind, ModelRerouteEvent,
-    ModelRerouteReason, ReasoningContentDeltaEvent, ReasoningRawContentDeltaEvent, ResponseItem,
-    WarningEvent,
+    AgentReasoningSectionBreakEvent, EventMsg, ItemDeltaEvent, MessagePhase, ModeKind,
+    ModelRerouteEvent, ModelRerouteReason, ReasoningContentDeltaEvent,
+    ReasoningRawContentDeltaEvent, ResponseItem, WarningEvent,
 };
 
 use super::calls::RunningCalls;
@@ -22,6 +22,8 @@ pub(crate) struct ActiveResponse {
     active: Option<ActiveItem>,
     /// The visible text of its last message.
     last_message: Option<String>,
+    /// Whether it has a message that is more than commentary.
+    has_answered: bool,
     rerouted: bool,
 }
 
@@ -29,6 +31,10 @@ impl ActiveResponse {
     /// Ends the response. An incomplete item is completed with what it has so far.
     pub(crate) fn end(&mut self) {
         self.active = None;
+    }
+
+    pub(crate) fn has_answered(&self) -> bool {
+        self.has_answered
     }
 
     fn delta(&self, turn: &RunningTurn<'_>, delta: String) -> Option<ItemDeltaEvent> {
@@ -194,13 +200,20 @@ impl RunningTurn<'_> {
         if let Some(active) = active {
             active.complete(&item);
         }
-        if let ResponseItem::Message { role, content, .. } = &item
+        if let ResponseItem::Message {
+            role,
+            content,
+            phase,
+            ..
+        } = &item
             && role == "assistant"
         {
             let mut text = visible(&assistant_text(content));
             if self.in_plan_mode() {
                 text = split(&text).0;
             }
+            response.has_answered |=
+                *phase != Some(MessagePhase::Commentary) && !text.trim().is_empty();
             response.last_message = (!text.trim().is_empty()).then_some(text);
         }
         self.record(item);

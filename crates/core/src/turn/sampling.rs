@@ -111,7 +111,9 @@ impl RunningTurn<'_> {
         if let Some(id) = &completed.response_id {
             self.conversation.mark_response(id);
         }
-        let follow_up = had_calls || self.scope.has_input();
+        // After an answer, messages of other agents wait for the next turn.
+        let reads_mail = !response.has_answered() && self.scope.has_mail();
+        let follow_up = had_calls || self.scope.has_input() || reads_mail;
         Ok(SampledResponse {
             completed,
             follow_up,

@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 
+use codex_protocol::EventMsg;
+
 use super::scope::TurnScope;
 use crate::config::TakenInput;
 use crate::input::Input;
@@ -22,11 +24,31 @@ impl TurnScope {
         }
     }
 
+    /// Whether messages of other agents wait. A replay takes them as they were recorded.
+    pub(super) fn has_mail(&self) -> bool {
+        let seat = self.tool_services.seat.as_ref();
+        self.recorded_inputs().is_none() && seat.is_some_and(|seat| !seat.mailbox.is_empty())
+    }
+
+    /// Adds the messages of other agents that wait.
+    fn with_mail(&self, mut taken: VecDeque<Input>) -> VecDeque<Input> {
+        if let Some(seat) = &self.tool_services.seat {
+            for mail in seat.mailbox.take() {
+                let (item, ended) = mail.into_parts();
+                if let Some(ended) = ended {
+                    self.emitter().emit(EventMsg::SubAgentActivity(ended));
+                }
+                taken.push_back(Input::Note(Box::new(item)));
+            }
+        }
+        taken
+    }
+
     /// Takes what waits for the next request.
     pub(super) async fn take_input(&self) -> VecDeque<Input> {
         let taken = match self.recorded_inputs() {
             Some(recorded) => self.take_as_recorded(recorded).await,
-            None => self.input_queue.take(),
+            None => self.with_mail(self.input_queue.take()),
         };
         self.observe_taken(&taken);
         taken
@@ -52,13 +74,17 @@ impl TurnScope {
                 self.input_queue.refuse_more();
                 left
             }
-            None => self.input_queue.close(),
+            None => self.with_mail(self.input_queue.close()),
         };
         self.observe_taken(&left);
         left
     }
 
     async fn take_as_recorded(&self, recorded: Vec<TakenInput>) -> VecDeque<Input> {
+        // Messages of agents are recorded as notes.
+        if let Some(seat) = &self.tool_services.seat {
+            seat.mailbox.take();
+        }
         let mut taken = VecDeque::new();
         for input in recorded {
             taken.push_back(match input {

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use codex_protocol::{
-    ContentItem, FunctionCallOutputBody, FunctionCallOutputContentItem, LocalShellAction,
-    LocalShellExecAction, ResponseItem,
+    AgentMessagePart, ContentItem, FunctionCallOutputBody, FunctionCallOutputContentItem,
+    LocalShellAction, LocalShellExecAction, ResponseItem,
 };
 use serde::Serialize;
 use serde_json::json;
@@ -109,6 +109,13 @@ impl<'a> MessageBuilder<'a> {
                 self.flush_calls();
                 self.message(role, content);
             }
+            ResponseItem::AgentMessage {
+                author, content, ..
+            } => {
+                self.flush_calls();
+                let text = agent_message_text(author, content);
+                self.push(ChatRole::User, ChatContent::Text(text));
+            }
             _ => self.flush_calls(),
         }
     }
@@ -182,6 +189,16 @@ impl<'a> MessageBuilder<'a> {
             self.push(ChatRole::User, ChatContent::Parts(images));
         }
     }
+}
+
+/// A message of another agent, as a text that names the sender.
+fn agent_message_text(author: &str, content: &[AgentMessagePart]) -> String {
+    let parts = content.iter().map(|part| match part {
+        AgentMessagePart::InputText { text } => text.as_str(),
+        AgentMessagePart::EncryptedContent { encrypted_content } => encrypted_content,
+    });
+    let text: String = parts.collect();
+    format!("Message from agent {author}:\n{text}")
 }
 
 fn tool_call(item: &ResponseItem) -> Option<ChatToolCall<'_>> {

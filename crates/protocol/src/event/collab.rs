@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use codex_app_server_protocol_macros::sparse;
 use serde::{Deserialize, Serialize};
 
-use crate::ids::ThreadId;
+use crate::ids::{AgentPath, ThreadId};
 use crate::settings::ReasoningEffort;
 
 /// The status of an agent.
@@ -220,6 +220,41 @@ pub struct CollabResumeEndEvent {
     pub receiver_agent_role: Option<String>,
     /// The status after the resumption.
     pub status: AgentStatus,
+}
+
+/// Something happened with an agent that has a path.
+#[sparse]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubAgentActivityEvent {
+    /// The call that caused it, or an id of its own.
+    pub event_id: String,
+    /// When, in milliseconds since 1970.
+    #[serde(default)]
+    pub occurred_at_ms: i64,
+    /// The thread of the agent.
+    pub agent_thread_id: ThreadId,
+    /// Its place in the tree of agents.
+    pub agent_path: AgentPath,
+    /// What happened.
+    pub kind: SubAgentActivityKind,
+    /// The model of an agent that was started.
+    pub model: Option<String>,
+    /// The reasoning effort of an agent that was started.
+    pub reasoning_effort: Option<ReasoningEffort>,
+}
+
+/// What happened with an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SubAgentActivityKind {
+    /// It was started.
+    Started,
+    /// It was sent a message.
+    Interacted,
+    /// Its turn was interrupted.
+    Interrupted,
+    /// Its turn ended.
+    Completed,
 }
 
 fn medium() -> ReasoningEffort {

@@ -253,6 +253,28 @@ export type CollabAgentToolCallThreadItem = {
   completedAtMs?: number | null;
 };
 
+/** Something that happened with an agent that has a path. Newer than 0.117. */
+export type SubAgentActivityThreadItem = {
+  /** Tells which variant this is. */
+  type: "subAgentActivity";
+  /** Id of the call that caused it, or one of its own. */
+  id: string;
+  /** What happened. */
+  kind: SubAgentActivityKind;
+  /** Thread of the agent. */
+  agentThreadId: string;
+  /** Path of the agent. */
+  agentPath: string;
+  /** Slug of the model of an agent that was started; null for other kinds. */
+  model: string | null;
+  /** Effort of an agent that was started; null for other kinds. */
+  reasoningEffort: ReasoningEffort | null;
+  /** When it began, in Unix milliseconds; absent where that is not known. */
+  startedAtMs?: number | null;
+  /** When it ended, in Unix milliseconds; absent before that. */
+  completedAtMs?: number | null;
+};
+
 /** A web search, carried out by the model provider. */
 export type WebSearchThreadItem = {
   /** Tells which variant this is. */
@@ -367,28 +389,6 @@ export type ContextCompactionThreadItem = {
 };
 
 /** Of release 0.169; not used here. */
-export type SubAgentActivityThreadItem = {
-  /** Of release 0.169; not used here. */
-  agentPath: string;
-  /** Of release 0.169; not used here. */
-  agentThreadId: string;
-  /** Of release 0.169; not used here. */
-  id: string;
-  /** Of release 0.169; not used here. */
-  kind: SubAgentActivityKind;
-  /** Of release 0.169; not used here. */
-  model?: string | null;
-  /** Of release 0.169; not used here. */
-  reasoningEffort?: string | null;
-  /** Of release 0.169; not used here. */
-  type: "subAgentActivity";
-  /** Of release 0.169; not used here. */
-  completedAtMs?: number | null;
-  /** Of release 0.169; not used here. */
-  startedAtMs?: number | null;
-};
-
-/** Of release 0.169; not used here. */
 export type SleepThreadItem = {
   /** Of release 0.169; not used here. */
   durationMs: number;
@@ -414,6 +414,7 @@ export type ThreadItem =
   | McpToolCallThreadItem
   | DynamicToolCallThreadItem
   | CollabAgentToolCallThreadItem
+  | SubAgentActivityThreadItem
   | WebSearchThreadItem
   | ImageViewThreadItem
   | ImageGenerationThreadItem
@@ -421,7 +422,6 @@ export type ThreadItem =
   | ExitedReviewModeThreadItem
   | FunctionCallOutputThreadItem
   | ContextCompactionThreadItem
-  | SubAgentActivityThreadItem
   | SleepThreadItem
   /** Of release 0.169; not used here. */
   | (({

@@ -541,7 +541,7 @@ export type { ThreadGoalUpdatedNotification } from "./ThreadGoalUpdatedNotificat
 export type { ThreadHistoryMode } from "./ThreadHistoryMode";
 export type { ThreadInjectItemsParams } from "./ThreadInjectItemsParams";
 export type { ThreadInjectItemsResponse } from "./ThreadInjectItemsResponse";
-export type { UserMessageThreadItem, HookPromptThreadItem, AgentMessageThreadItem, PlanThreadItem, ReasoningThreadItem, CommandExecutionThreadItem, FileChangeThreadItem, McpToolCallThreadItem, DynamicToolCallThreadItem, CollabAgentToolCallThreadItem, WebSearchThreadItem, ImageViewThreadItem, ImageGenerationThreadItem, EnteredReviewModeThreadItem, ExitedReviewModeThreadItem, FunctionCallOutputThreadItem, ContextCompactionThreadItem, SubAgentActivityThreadItem, SleepThreadItem, ThreadItem } from "./ThreadItem";
+export type { UserMessageThreadItem, HookPromptThreadItem, AgentMessageThreadItem, PlanThreadItem, ReasoningThreadItem, CommandExecutionThreadItem, FileChangeThreadItem, McpToolCallThreadItem, DynamicToolCallThreadItem, CollabAgentToolCallThreadItem, SubAgentActivityThreadItem, WebSearchThreadItem, ImageViewThreadItem, ImageGenerationThreadItem, EnteredReviewModeThreadItem, ExitedReviewModeThreadItem, FunctionCallOutputThreadItem, ContextCompactionThreadItem, SleepThreadItem, ThreadItem } from "./ThreadItem";
 export type { ItemThreadItemAnchor, ThreadItemAnchor } from "./ThreadItemAnchor";
 export type { ThreadItemEntry } from "./ThreadItemEntry";
 export type { ThreadItemsCursor } from "./ThreadItemsCursor";

@@ -2,11 +2,14 @@
 //!
 //! Each emits its begin and its end, also if it is dropped or fails.
 
+mod agent_config;
 mod close_agent;
 mod resume_agent;
 mod send_input;
 mod spawn_agent;
 mod wait_agent;
+
+use std::path::{Path, PathBuf};
 
 use codex_protocol::{AgentStatus, EventMsg, RolloutItem, RolloutLine, ThreadId, UserInput};
 use serde_json::{Value, json};
@@ -17,29 +20,36 @@ use crate::events::TurnEmitter;
 use crate::stored_thread::StoredThread;
 use crate::tools::tool::{ToolContext, ToolFailure};
 
+pub(super) use agent_config::{AgentWishes, config_of, model_description, role_description};
 pub(crate) use close_agent::CloseAgentTool;
 pub(crate) use resume_agent::ResumeAgentTool;
 pub(crate) use send_input::SendInputTool;
 pub(crate) use spawn_agent::SpawnAgentTool;
 pub(crate) use wait_agent::WaitAgentTool;
 
-/// Whether a tool starts, changes or ends agents.
+/// Whether a tool starts, changes or ends agents. The name may begin with a namespace.
 pub(crate) fn manages_agents(tool: &str) -> bool {
     matches!(
-        tool,
-        "spawn_agent" | "send_input" | "resume_agent" | "close_agent"
+        tool.rsplit(':').next().unwrap_or(tool),
+        "spawn_agent"
+            | "send_input"
+            | "resume_agent"
+            | "close_agent"
+            | "send_message"
+            | "followup_task"
+            | "interrupt_agent"
     )
 }
 
 /// The end of a call, emitted exactly once.
-struct EndEvent {
+pub(super) struct EndEvent {
     emitter: TurnEmitter,
     event: Option<EventMsg>,
 }
 
 impl EndEvent {
     /// Emits the begin of a call. `end` is the event if the call is interrupted.
-    fn begin(context: &ToolContext, begin: EventMsg, end: EventMsg) -> Self {
+    pub(super) fn begin(context: &ToolContext, begin: EventMsg, end: EventMsg) -> Self {
         let emitter = context.emitter.clone();
         emitter.emit(begin);
         Self {
@@ -48,7 +58,7 @@ impl EndEvent {
         }
     }
 
-    fn end(mut self, event: EventMsg) {
+    pub(super) fn end(mut self, event: EventMsg) {
         self.event = Some(event);
     }
 }
@@ -62,7 +72,7 @@ impl Drop for EndEvent {
 }
 
 /// Asks the session of the thread, which owns its agents.
-async fn request<T>(
+pub(super) async fn request<T>(
     context: &ToolContext,
     request: impl FnOnce(oneshot::Sender<T>) -> AgentRequest,
 ) -> Result<T, ToolFailure> {
@@ -150,31 +160,34 @@ fn input_properties() -> (Value, Value) {
 }
 
 /// Reads a stored thread for an agent that continues it.
-async fn read_stored(path: std::path::PathBuf) -> Result<AgentSource, String> {
-    let reading = tokio::task::spawn_blocking(move || {
-        let mut first = None;
-        let thread = StoredThread::read(&path, None, None, |line| {
-            let is_user_message = || {
-                let (_, payload) = line.kind()?;
-                (payload.as_deref() == Some("user_message")).then_some(())
-            };
-            if first.is_none() && is_user_message().is_some() {
-                let text = std::str::from_utf8(line.bytes()).unwrap_or_default();
-                if let Ok(RolloutLine {
-                    item: RolloutItem::EventMsg(EventMsg::UserMessage(message)),
-                    ..
-                }) = RolloutLine::read(text.trim())
-                {
-                    first = Some(message);
-                }
-            }
-        });
-        Ok(AgentSource {
-            thread: thread.map_err(|error| error.to_string())?,
-            first,
-        })
-    });
+pub(super) async fn read_stored(path: PathBuf) -> Result<AgentSource, String> {
+    let reading = tokio::task::spawn_blocking(move || read_agent(&path));
     reading.await.unwrap_or_else(|error| Err(error.to_string()))
+}
+
+/// The same; blocks on the file system.
+fn read_agent(path: &Path) -> Result<AgentSource, String> {
+    let mut first = None;
+    let thread = StoredThread::read(path, None, None, |line| {
+        let is_user_message = || {
+            let (_, payload) = line.kind()?;
+            (payload.as_deref() == Some("user_message")).then_some(())
+        };
+        if first.is_none() && is_user_message().is_some() {
+            let text = std::str::from_utf8(line.bytes()).unwrap_or_default();
+            if let Ok(RolloutLine {
+                item: RolloutItem::EventMsg(EventMsg::UserMessage(message)),
+                ..
+            }) = RolloutLine::read(text.trim())
+            {
+                first = Some(message);
+            }
+        }
+    });
+    Ok(AgentSource {
+        thread: thread.map_err(|error| error.to_string())?,
+        first,
+    })
 }
 
 fn status_of(agent: Option<&AgentHandle>) -> AgentStatus {

@@ -1,16 +1,26 @@
 //! `resume_agent`: loads a closed agent again, with its history.
 
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
 use codex_model_client::ToolSpec;
 use codex_protocol::{
     AgentStatus, CollabResumeBeginEvent, CollabResumeEndEvent, EventMsg, SessionSource,
     SubAgentSource, ThreadId,
 };
+use codex_rollout::scan;
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{EndEvent, find, names_of, not_found, read_stored, request, status_of, thread_id};
-use crate::agents::{AgentHandle, AgentRequest, AgentSource, ResumedAgent, config_of_agent};
+use super::{
+    EndEvent, find, names_of, not_found, read_agent, read_stored, request, status_of, thread_id,
+};
+use crate::agents::{
+    AgentHandle, AgentRequest, AgentSource, OpenAgents, ResumedAgent, config_of_agent,
+    find_agent_file,
+};
+use crate::config::SessionConfig;
 use crate::tools::arguments::{arguments, function};
 use crate::tools::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 
@@ -76,9 +86,7 @@ async fn resume(context: &ToolContext) -> ToolResult {
 
 async fn load(context: &ToolContext, id: &ThreadId) -> Result<AgentHandle, ToolFailure> {
     let (home, wanted) = (context.session.config.home.clone(), id.clone());
-    let searching = tokio::task::spawn_blocking(move || {
-        codex_rollout::find(&home, &wanted).or_else(|| codex_rollout::find_archived(&home, &wanted))
-    });
+    let searching = tokio::task::spawn_blocking(move || find_agent_file(&home, &wanted));
     let path = searching
         .await
         .ok()
@@ -86,7 +94,7 @@ async fn load(context: &ToolContext, id: &ThreadId) -> Result<AgentHandle, ToolF
         .ok_or_else(|| not_found(id))?;
     let failed = |reason: String| ToolFailure::Model(format!("collab tool failed: {reason}"));
     let stored = read_stored(path).await.map_err(failed)?;
-    if !is_own(context, &stored) {
+    if !is_agent_of(context.session.emitter.thread(), &stored) {
         return Err(not_found(id));
     }
     let mut config = config_of_agent(
@@ -94,15 +102,12 @@ async fn load(context: &ToolContext, id: &ThreadId) -> Result<AgentHandle, ToolF
         &context.settings,
         context.services.agent_depth,
     );
+    let depth = context.services.agent_depth;
     let preparing = tokio::task::spawn_blocking(move || {
         config.read_instructions();
-        config
+        with_open_agents(config, stored, depth.saturating_add(1))
     });
-    let config = preparing.await.map_err(|error| failed(error.to_string()))?;
-    let agent = ResumedAgent {
-        config,
-        source: stored,
-    };
+    let agent = preparing.await.map_err(|error| failed(error.to_string()))?;
     let loaded = request(context, |reply| {
         AgentRequest::Resume(Box::new(agent), reply)
     })
@@ -110,9 +115,52 @@ async fn load(context: &ToolContext, id: &ThreadId) -> Result<AgentHandle, ToolF
     loaded.map_err(failed)
 }
 
+/// The agent with the agents of its own that it had not closed, and theirs, as deep as agents may be. `depth` is its own.
+/// What cannot be read is left out. Blocks on the file system.
+fn with_open_agents(config: SessionConfig, source: AgentSource, depth: i32) -> ResumedAgent {
+    let mut agents = Vec::new();
+    let mut below = config.clone();
+    below.agents = (below.agents).filter(|agents| depth.saturating_add(1) < agents.max_depth);
+    if config.agents.is_some() {
+        let own = &source.thread.meta.id;
+        for file in open_agents(&config.home, &source.thread.path) {
+            if let Ok(stored) = read_agent(&file)
+                && is_agent_of(own, &stored)
+            {
+                agents.push(with_open_agents(
+                    below.clone(),
+                    stored,
+                    depth.saturating_add(1),
+                ));
+            }
+        }
+    }
+    ResumedAgent {
+        config,
+        source,
+        agents,
+    }
+}
+
+/// The files of the agents that a stored thread has not closed.
+fn open_agents(home: &Path, path: &Path) -> Vec<PathBuf> {
+    let mut agents = OpenAgents::default();
+    // Only calls matter, and most lines are none.
+    let _ = scan(path, |line| {
+        if let Some((_, Some(payload))) = line.kind()
+            && matches!(payload.as_ref(), "function_call" | "function_call_output")
+            && let Some(line) = line.read()
+        {
+            agents.take(&line.item);
+        }
+        ControlFlow::Continue(())
+    });
+    let ids = agents.into_ids().into_iter();
+    ids.filter_map(|id| find_agent_file(home, &id)).collect()
+}
+
 /// Whether this thread started the agent. It has no access to others.
-fn is_own(context: &ToolContext, stored: &AgentSource) -> bool {
-    let own = context.session.emitter.thread();
+fn is_agent_of(own: &ThreadId, stored: &AgentSource) -> bool {
     matches!(
         &stored.thread.meta.source,
         SessionSource::SubAgent(SubAgentSource::ThreadSpawn { parent_thread_id, .. })

@@ -1,9 +1,8 @@
 //! `spawn_agent`: starts an agent with a task.
 
-use std::fmt::Write;
 use std::sync::Arc;
 
-use codex_model_client::{ModelInfo, ToolSpec, Visibility};
+use codex_model_client::{ModelInfo, ToolSpec};
 use codex_protocol::{
     AgentStatus, CollabAgentSpawnBeginEvent, CollabAgentSpawnEndEvent, EventMsg,
     FunctionCallOutputBody, ReasoningEffort, ResponseItem, UserInput,
@@ -12,11 +11,10 @@ use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::agent_config::{AgentWishes, config_of, model_description, role_description};
 use super::{EndEvent, input_properties, read_input, read_stored, request, shown};
-use crate::agents::{
-    AgentFork, AgentHandle, AgentRequest, NewAgent, config_of_agent, take_policies,
-};
-use crate::config::{AgentSettings, DEFAULT_ROLE, SessionConfig, all_roles, find_role};
+use crate::agents::{AgentFork, AgentHandle, AgentRequest, NewAgent};
+use crate::config::AgentSettings;
 use crate::tools::arguments::{arguments, function};
 use crate::tools::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 
@@ -43,20 +41,7 @@ struct SpawnAgentArguments {
 impl SpawnAgentTool {
     pub(crate) fn make_spec(settings: &AgentSettings, models: &[&ModelInfo]) -> Arc<ToolSpec> {
         let (message, items) = input_properties();
-        let mut role = "What kind of agent; `default` unless given. One of:".to_owned();
-        for known in all_roles(settings) {
-            let _ = write!(role, "\n- {}: {}", known.name, known.description.trim());
-        }
-        let mut model =
-            "Another model than yours, if the user wants one or the task is easy enough \
-                         for a smaller one."
-                .to_owned();
-        for known in models {
-            let is_listed = known.visibility == Visibility::List;
-            if let Some(description) = known.description.as_ref().filter(|_| is_listed) {
-                let _ = write!(model, "\n- {}: {description}", known.slug);
-            }
-        }
+        let (role, model) = (role_description(settings), model_description(models));
         Arc::new(function(
             "spawn_agent",
             "Starts an agent that works beside you in the same folder, and answers its id and its \
@@ -138,29 +123,15 @@ async fn call(context: &ToolContext) -> ToolResult {
 
 async fn spawn(
     context: &ToolContext,
-    asked: SpawnAgentArguments,
+    mut asked: SpawnAgentArguments,
     input: Vec<UserInput>,
 ) -> Result<(AgentHandle, AgentModel), ToolFailure> {
-    let (own, services) = (&context.session.config, &context.services);
-    let settings = own.agents.clone().unwrap_or_default();
-    let mut config = config_of_agent(own, &context.settings, services.agent_depth);
-    choose_model(&mut config, &asked, &services.model.choices()).map_err(ToolFailure::Model)?;
-    let name = asked.agent_type.as_deref().map(str::trim);
-    let name = name.filter(|name| !name.is_empty());
-    let role = find_role(&settings, name.unwrap_or(DEFAULT_ROLE)).ok_or_else(|| {
-        ToolFailure::Model(format!("unknown agent_type '{}'", name.unwrap_or_default()))
-    })?;
-    let (outside, role_name) = (settings.roles.clone(), role.name.clone());
-    let preparing = tokio::task::spawn_blocking(move || {
-        config.read_instructions();
-        let applied = outside.map_or(Ok(()), |outside| outside.apply(&role_name, &mut config));
-        applied.map(|()| config)
-    });
-    let Ok(Ok(mut config)) = preparing.await else {
-        let refusal = "agent type is currently not available";
-        return Err(ToolFailure::Model(refusal.to_owned()));
+    let wishes = AgentWishes {
+        role: asked.agent_type.take(),
+        model: asked.model.take(),
+        reasoning_effort: asked.reasoning_effort.take(),
     };
-    take_policies(&mut config, &context.settings);
+    let (config, role) = config_of(context, &wishes).await?;
     let shown = AgentModel {
         model: config.settings.model.clone(),
         effort: config.settings.effort.clone(),
@@ -172,7 +143,7 @@ async fn spawn(
     };
     let agent = NewAgent {
         config,
-        role: name.map(str::to_owned),
+        role: wishes.role(),
         nicknames: role.nicknames,
         fork,
         input,
@@ -190,48 +161,6 @@ struct AgentModel {
 
 fn failed(reason: String) -> ToolFailure {
     ToolFailure::Model(format!("collab spawn failed: {reason}"))
-}
-
-/// Applies the requested model and effort, if they are known.
-fn choose_model(
-    config: &mut SessionConfig,
-    asked: &SpawnAgentArguments,
-    known: &[&ModelInfo],
-) -> Result<(), String> {
-    if let Some(name) = &asked.model {
-        let chosen = known.iter().find(|model| model.slug == *name);
-        if chosen.is_none() && !known.is_empty() {
-            let known: Vec<&str> = known.iter().map(|model| model.slug.as_str()).collect();
-            let known = known.join(", ");
-            return Err(format!(
-                "Unknown model `{name}` for spawn_agent. Available models: {known}"
-            ));
-        }
-        config.settings.model.clone_from(name);
-        config.settings.effort = chosen.and_then(|model| model.default_reasoning_level.clone());
-    }
-    let Some(effort) = &asked.reasoning_effort else {
-        return Ok(());
-    };
-    let model = known
-        .iter()
-        .find(|model| model.slug == config.settings.model);
-    let efforts = |model: &&&ModelInfo| {
-        let levels = model.supported_reasoning_levels.iter();
-        levels.map(|level| level.effort.clone()).collect::<Vec<_>>()
-    };
-    if let Some(model) = model.filter(|model| !efforts(model).contains(effort)) {
-        let known = efforts(&model);
-        let known: Vec<&str> = known.iter().map(ReasoningEffort::as_str).collect();
-        return Err(format!(
-            "Reasoning effort `{}` is not supported for model `{}`. Supported reasoning efforts: {}",
-            effort.as_str(),
-            model.slug,
-            known.join(", ")
-        ));
-    }
-    config.settings.effort = Some(effort.clone());
-    Ok(())
 }
 
 /// The whole file of the thread, for an agent that continues it.

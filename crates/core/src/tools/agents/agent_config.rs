@@ -1,0 +1,119 @@
+//! The configuration of a new agent: role, model and effort that the model wishes for.
+
+use std::fmt::Write;
+
+use codex_model_client::{ModelInfo, Visibility};
+use codex_protocol::ReasoningEffort;
+
+use crate::agents::{config_of_agent, take_policies};
+use crate::config::{AgentRole, AgentSettings, DEFAULT_ROLE, SessionConfig, all_roles, find_role};
+use crate::tools::tool::{ToolContext, ToolFailure};
+
+/// What the model wishes for an agent.
+#[derive(Debug, Default)]
+pub(crate) struct AgentWishes {
+    pub(crate) role: Option<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) reasoning_effort: Option<ReasoningEffort>,
+}
+
+impl AgentWishes {
+    /// The role, if there is one.
+    pub(crate) fn role(&self) -> Option<String> {
+        let name = self.role.as_deref().map(str::trim);
+        name.filter(|name| !name.is_empty()).map(str::to_owned)
+    }
+}
+
+/// The description of the roles for the model.
+pub(crate) fn role_description(settings: &AgentSettings) -> String {
+    let mut text = "What kind of agent; `default` unless given. One of:".to_owned();
+    for known in all_roles(settings) {
+        let _ = write!(text, "\n- {}: {}", known.name, known.description.trim());
+    }
+    text
+}
+
+/// The description of the models for the model.
+pub(crate) fn model_description(models: &[&ModelInfo]) -> String {
+    let mut text =
+        "Another model than yours, if the user wants one or the task is easy enough for \
+                    a smaller one."
+            .to_owned();
+    for known in models {
+        let is_listed = known.visibility == Visibility::List;
+        if let Some(description) = known.description.as_ref().filter(|_| is_listed) {
+            let _ = write!(text, "\n- {}: {description}", known.slug);
+        }
+    }
+    text
+}
+
+/// The configuration of an agent with the wishes, and its role.
+pub(crate) async fn config_of(
+    context: &ToolContext,
+    wishes: &AgentWishes,
+) -> Result<(SessionConfig, AgentRole), ToolFailure> {
+    let (own, services) = (&context.session.config, &context.services);
+    let settings = own.agents.clone().unwrap_or_default();
+    let mut config = config_of_agent(own, &context.settings, services.agent_depth);
+    choose_model(&mut config, wishes, &services.model.choices()).map_err(ToolFailure::Model)?;
+    let name = wishes.role();
+    let role = find_role(&settings, name.as_deref().unwrap_or(DEFAULT_ROLE)).ok_or_else(|| {
+        ToolFailure::Model(format!("unknown agent_type '{}'", name.unwrap_or_default()))
+    })?;
+    let (outside, role_name) = (settings.roles.clone(), role.name.clone());
+    let preparing = tokio::task::spawn_blocking(move || {
+        config.read_instructions();
+        let applied = outside.map_or(Ok(()), |outside| outside.apply(&role_name, &mut config));
+        applied.map(|()| config)
+    });
+    let Ok(Ok(mut config)) = preparing.await else {
+        let refusal = "agent type is currently not available";
+        return Err(ToolFailure::Model(refusal.to_owned()));
+    };
+    take_policies(&mut config, &context.settings);
+    Ok((config, role))
+}
+
+/// Applies the requested model and effort, if they are known.
+fn choose_model(
+    config: &mut SessionConfig,
+    asked: &AgentWishes,
+    known: &[&ModelInfo],
+) -> Result<(), String> {
+    if let Some(name) = &asked.model {
+        let chosen = known.iter().find(|model| model.slug == *name);
+        if chosen.is_none() && !known.is_empty() {
+            let known: Vec<&str> = known.iter().map(|model| model.slug.as_str()).collect();
+            let known = known.join(", ");
+            return Err(format!(
+                "Unknown model `{name}` for spawn_agent. Available models: {known}"
+            ));
+        }
+        config.settings.model.clone_from(name);
+        config.settings.effort = chosen.and_then(|model| model.default_reasoning_level.clone());
+    }
+    let Some(effort) = &asked.reasoning_effort else {
+        return Ok(());
+    };
+    let model = known
+        .iter()
+        .find(|model| model.slug == config.settings.model);
+    let efforts = |model: &&&ModelInfo| {
+        let levels = model.supported_reasoning_levels.iter();
+        levels.map(|level| level.effort.clone()).collect::<Vec<_>>()
+    };
+    if let Some(model) = model.filter(|model| !efforts(model).contains(effort)) {
+        let known = efforts(&model);
+        let known: Vec<&str> = known.iter().map(ReasoningEffort::as_str).collect();
+        return Err(format!(
+            "Reasoning effort `{}` is not supported for model `{}`. Supported reasoning efforts: {}",
+            effort.as_str(),
+            model.slug,
+            known.join(", ")
+        ));
+    }
+    config.settings.effort = Some(effort.clone());
+    Ok(())
+}
