@@ -95,6 +95,18 @@ fn note(raw_memory: &str) -> HttpReply {
     says(&note.to_string())
 }
 
+/// What was noted of a stored thread.
+async fn summary_of(server: &mut AppServer, thread: &str) -> Value {
+    resume(server, thread).await;
+    let read = json!({ "threadId": thread });
+    server.result("thread/memory/read", read).await["summary"].take()
+}
+
+async fn resume(server: &mut AppServer, thread: &str) {
+    let params = json!({ "threadId": thread });
+    server.result("thread/resume", params).await;
+}
+
 async fn until_consolidated(server: &mut AppServer) {
     let ready = |status: Value| status["v2Ready"] == true;
     let began = Instant::now();
@@ -190,9 +202,7 @@ async fn no_notes_are_taken_of_threads_that_are_excluded() {
     .unwrap();
     server.initialize_experimental().await;
     let unwanted = idle_thread(&mut server, "the second question").await;
-    server
-        .result("thread/resume", json!({ "threadId": thread }))
-        .await;
+    resume(&mut server, &thread).await;
     let excluded = idle_thread(&mut server, "the third question").await;
     let mode = json!({ "threadId": excluded, "mode": "disabled" });
     server.result("thread/memoryMode/set", mode).await;
@@ -209,21 +219,9 @@ async fn no_notes_are_taken_of_threads_that_are_excluded() {
     let asked = requests[3].json()["input"].to_string();
     assert!(asked.contains("the first question"), "{asked}");
     for thread in [&unwanted, &excluded] {
-        server
-            .result("thread/resume", json!({ "threadId": thread }))
-            .await;
-        let read = server
-            .result("thread/memory/read", json!({ "threadId": thread }))
-            .await;
-        assert_eq!(read["summary"], Value::Null);
+        assert_eq!(summary_of(&mut server, thread).await, Value::Null);
     }
-    server
-        .result("thread/resume", json!({ "threadId": thread }))
-        .await;
-    let read = server
-        .result("thread/memory/read", json!({ "threadId": thread }))
-        .await;
-    assert_eq!(read["summary"], "asked for the port");
+    assert_eq!(summary_of(&mut server, &thread).await, "asked for the port");
     server.finish().await.unwrap();
 }
 
@@ -240,6 +238,108 @@ async fn a_note_that_failed_is_not_taken_again_at_once() {
     server.run_turn(&first, "meanwhile").await;
     let second = server.start_thread().await;
     server.run_turn(&second, "again").await;
+    assert_eq!(model.requests().len(), 4);
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn no_notes_are_taken_of_threads_with_texts_of_others() {
+    let search = json!({
+        "type": "web_search_call", "status": "completed", "action": { "type": "search", "query": "x" },
+    });
+    let found = sse::items(&[search, sse::message("found")]);
+    let model = ModelServer::start([HttpReply::stream(&found)])
+        .await
+        .unwrap();
+    let (home, polluted) = home_with_idle_thread(&model, "search for it").await;
+    add_settings(
+        &home,
+        "[memories]\nno_memories_if_mcp_or_web_search = true\n",
+    );
+    model.push(says("clean"));
+    let mut server = experimental_server(&home).await;
+    model.push_for_agent(note("a fact"));
+    model.push_for_agent(says("nothing to do"));
+    let clean = idle_thread(&mut server, "a question").await;
+    server.finish().await.unwrap();
+    let mut server = experimental_server(&home).await;
+    server.start_thread().await;
+    until_consolidated(&mut server).await;
+    assert_eq!(model.requests().len(), 4, "one note and its consolidation");
+    assert_eq!(summary_of(&mut server, &polluted).await, Value::Null);
+    assert_eq!(summary_of(&mut server, &clean).await, "asked for the port");
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn notes_that_answers_cite_are_kept_before_others() {
+    let model = ModelServer::start([says("one"), says("two")])
+        .await
+        .unwrap();
+    let home = scripted_home(&model, "");
+    let mut server = experimental_server(&home).await;
+    let cited = idle_thread(&mut server, "the first question").await;
+    let other = idle_thread(&mut server, "the second question").await;
+    server.finish().await.unwrap();
+    let settings =
+        "[features]\nmemories = true\n[memories]\nmax_raw_memories_for_consolidation = 1\n";
+    add_settings(&home, settings);
+    for reply in [note("a fact"), note("a fact"), says("consolidated")] {
+        model.push_for_agent(reply);
+    }
+    let mut server = experimental_server(&home).await;
+    let thread = server.start_thread().await;
+    until_consolidated(&mut server).await;
+    let raw = || fs::read_to_string(home.path().join("memories/raw_memories.md")).unwrap();
+    let (first, second) = if raw().contains(&other) {
+        (other, cited)
+    } else {
+        (cited, other)
+    };
+    let citation = format!(
+        "It is.<oai-mem-citation><citation_entries>\n</citation_entries><rollout_ids>\n{second}\n\
+         </rollout_ids></oai-mem-citation>"
+    );
+    model.push(said("m", &citation));
+    server.run_turn(&thread, "is it?").await;
+    model.push_for_agent(says("consolidated again"));
+    server.start_thread().await;
+    let began = Instant::now();
+    while !raw().contains(&second) {
+        assert!(began.elapsed() < Duration::from_secs(30), "{}", raw());
+        server.result("memory/status", json!({})).await;
+    }
+    assert!(!raw().contains(&first), "there is room for one only");
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_kill_during_a_consolidation_leaves_the_former_files() {
+    let model = ModelServer::start([says("It is 8080.")]).await.unwrap();
+    let (home, thread) = home_with_idle_thread(&model, "which port?").await;
+    let memories = home.path().join("memories");
+    fs::create_dir(&memories).unwrap();
+    let summary = memories.join("memory_summary.md");
+    fs::write(&summary, "the former summary").unwrap();
+    model.push_for_agent(note("The port is 8080."));
+    let script = "printf half > memory_summary.md";
+    let call = sse::function_call("c", "exec_command", &json!({ "cmd": script }));
+    model.push_for_agent(HttpReply::stream(&sse::items(&[call])));
+    model.push_for_agent(HttpReply::silence());
+    let mut server = experimental_server(&home).await;
+    server.start_thread().await;
+    // The agent has written to its copy, and the model is about to go on.
+    model.request(3).await;
+    server.kill().await.unwrap();
+    assert_eq!(fs::read_to_string(&summary).unwrap(), "the former summary");
+
+    // The next process knows the note, and leaves the work to the lease of the one that was killed.
+    let mut server = experimental_server(&home).await;
+    server.start_thread().await;
+    assert_eq!(summary_of(&mut server, &thread).await, "asked for the port");
+    let status = server.result("memory/status", json!({})).await;
+    assert_eq!(status["v2Ready"], false);
+    assert_eq!(fs::read_to_string(&summary).unwrap(), "the former summary");
     assert_eq!(model.requests().len(), 4);
     server.finish().await.unwrap();
 }

@@ -72,6 +72,8 @@ pub struct PreparedThread {
     pub config: SessionConfig,
     /// How memories of earlier threads are made in its background; none if they are not.
     pub memories: Option<MemorySettings>,
+    /// Whether its models are those of the account that is logged in.
+    pub uses_account: bool,
     /// Warnings about the settings that the start of the server did not have.
     pub warnings: Vec<ConfigWarning>,
     /// Notices about deprecated settings.

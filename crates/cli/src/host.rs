@@ -164,6 +164,7 @@ impl EngineHost {
             None => self.models.known(),
         });
         let chatgpt = self.resources.has_chatgpt_login();
+        let uses_account = chatgpt && config.model.provider.requires_openai_auth;
         let manager = self.engine(&config, &settings.client, &catalog)?;
         let realtime = self.realtime(&config, &settings.client);
         let is_on = config.features.enabled(Feature::MultiAgent);
@@ -213,6 +214,7 @@ impl EngineHost {
             manager,
             config: session,
             memories: made_memories,
+            uses_account,
             warnings,
             deprecations,
         })

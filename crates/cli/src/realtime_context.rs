@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use codex_core::RealtimeThread;
 use codex_protocol::{EventMsg, RolloutItem};
-use codex_thread_store::{SideThreads, SortKey, SourceKinds, ThreadQuery, ThreadStore};
+use codex_thread_store::{ThreadQuery, ThreadStore};
 
 /// About four bytes are a token.
 const TOKEN: usize = 4;
@@ -93,21 +93,7 @@ fn message(event: &EventMsg) -> Option<String> {
 }
 
 async fn other_threads(store: &ThreadStore, thread: &RealtimeThread) -> String {
-    let query = ThreadQuery {
-        limit: OTHER_THREADS,
-        after: None,
-        sort: SortKey::Updated,
-        is_ascending: false,
-        archived: false,
-        providers: None,
-        include_unknown_provider: true,
-        kinds: SourceKinds::interactive(),
-        cwds: None,
-        ancestor: None,
-        attached: SideThreads::Hidden,
-        search: None,
-        excluded: vec![thread.id.clone()],
-    };
+    let query = ThreadQuery::newest_of_people(OTHER_THREADS, thread.id.clone());
     let mut text = String::new();
     let listed = store.list(query).await;
     for other in listed.map(|page| page.threads).unwrap_or_default() {

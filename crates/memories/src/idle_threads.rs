@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use codex_config::MemorySettings;
 use codex_protocol::ThreadId;
-use codex_thread_store::{
-    SideThreads, SortKey, SourceKinds, StoreError, ThreadQuery, ThreadRecord, ThreadStore,
-};
+use codex_thread_store::{StoreError, ThreadQuery, ThreadRecord, ThreadStore};
 use thiserror::Error;
 
 use crate::lease::Lease;
@@ -48,19 +46,8 @@ pub(crate) async fn idle_threads(
     for _ in 0..MAX_PAGES {
         let page = threads
             .list(ThreadQuery {
-                limit: PAGE,
                 after,
-                sort: SortKey::Updated,
-                is_ascending: false,
-                archived: false,
-                providers: None,
-                include_unknown_provider: true,
-                kinds: SourceKinds::interactive(),
-                cwds: None,
-                ancestor: None,
-                attached: SideThreads::Hidden,
-                search: None,
-                excluded: vec![own.clone()],
+                ..ThreadQuery::newest_of_people(PAGE, own.clone())
             })
             .await?;
         let is_last = page.threads.iter().any(|thread| thread.updated_at < oldest);

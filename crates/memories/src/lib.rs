@@ -15,6 +15,7 @@ mod folder;
 mod hidden_thread;
 mod idle_threads;
 mod lease;
+mod limits;
 mod note;
 mod run;
 mod store;

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use codex_config::MemorySettings;
 use codex_core::{SessionConfig, ThreadManager};
+use codex_login::Accounts;
 use codex_protocol::ThreadId;
 use codex_thread_store::ThreadStore;
 use futures::StreamExt;
@@ -36,6 +37,8 @@ pub struct MemoryRun {
     pub settings: MemorySettings,
     /// The thread that has started. No notes are taken of it.
     pub thread: ThreadId,
+    /// The account whose limits are used up by it, if its models are the account's.
+    pub accounts: Option<Arc<Accounts>>,
 }
 
 impl MemoryRun {
@@ -46,6 +49,10 @@ impl MemoryRun {
             return;
         }
         let _running = RunningMark(Arc::clone(&self.store));
+        if self.is_short_of_limits().await {
+            tracing::info!("no memories are made: too little of a limit of the account is left");
+            return;
+        }
         let found = idle_threads(&self.store, &self.threads, &self.settings, &self.thread).await;
         match found {
             Ok(found) => {

@@ -41,6 +41,28 @@ pub struct ThreadQuery {
     pub excluded: Vec<ThreadId>,
 }
 
+impl ThreadQuery {
+    /// The active threads of people, those that changed last first, without one of them.
+    #[must_use]
+    pub fn newest_of_people(limit: usize, without: ThreadId) -> Self {
+        Self {
+            limit,
+            after: None,
+            sort: SortKey::Updated,
+            is_ascending: false,
+            archived: false,
+            providers: None,
+            include_unknown_provider: true,
+            kinds: SourceKinds::interactive(),
+            cwds: None,
+            ancestor: None,
+            attached: SideThreads::Hidden,
+            search: None,
+            excluded: vec![without],
+        }
+    }
+}
+
 /// Selects threads by the thread that spawned them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AncestorFilter {

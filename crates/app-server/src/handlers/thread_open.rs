@@ -658,6 +658,7 @@ fn make_memories(server: &AppServer, prepared: &PreparedThread, thread: &ThreadI
             config: config.clone(),
             settings: settings.clone(),
             thread: thread.clone(),
+            accounts: (prepared.uses_account).then(|| Arc::clone(server.host().accounts())),
         };
         tokio::spawn(making.run());
     }

@@ -21,6 +21,8 @@ pub struct MemorySettings {
     pub max_rollouts_per_startup: u32,
     /// Threads that were changed fewer hours ago are left alone.
     pub min_rollout_idle_hours: u32,
+    /// How much of each limit of the account must be left for making memories, in percent.
+    pub min_rate_limit_remaining_percent: u32,
     /// The model that takes notes, if it is not that of the thread.
     pub extract_model: Option<String>,
     /// The model of the consolidating agent, if it is not that of the thread.
@@ -62,6 +64,12 @@ impl MemorySettings {
             max_rollout_age_days: number(file.max_rollout_age_days, 30, 0, 90),
             max_rollouts_per_startup: number(file.max_rollouts_per_startup, 16, 1, 128),
             min_rollout_idle_hours: number(file.min_rollout_idle_hours, 6, 1, 48),
+            min_rate_limit_remaining_percent: number(
+                file.min_rate_limit_remaining_percent,
+                25,
+                0,
+                100,
+            ),
             extract_model: file.extract_model.clone(),
             consolidation_model: file.consolidation_model.clone(),
         }

@@ -36,6 +36,7 @@ pub struct MemoriesFile {
     pub max_rollout_age_days: Option<i64>,
     pub max_rollouts_per_startup: Option<i64>,
     pub min_rollout_idle_hours: Option<i64>,
+    pub min_rate_limit_remaining_percent: Option<i64>,
     pub extract_model: Option<String>,
     pub consolidation_model: Option<String>,
 }
