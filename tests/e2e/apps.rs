@@ -1,8 +1,10 @@
 //! Apps through the built server, with a scripted directory and a scripted MCP server.
 
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
 use parking_lot::Mutex;
@@ -18,9 +20,13 @@ use crate::setup::{experimental_server, home_with, scripted_config};
 /// What the scripted service answers.
 struct ServiceState {
     directory: Mutex<Vec<ResponseTemplate>>,
-    tools: Value,
+    tools: Mutex<Value>,
     /// The number of requests for the directory.
     asked: AtomicUsize,
+    /// What the account has of plugins, as the service answers.
+    plugins: Mutex<Value>,
+    /// A header `authorization` that is refused.
+    refused: Mutex<Option<String>>,
 }
 
 /// The service of apps: the directory and the MCP server.
@@ -30,7 +36,9 @@ struct AppService(Arc<ServiceState>);
 impl Respond for AppService {
     fn respond(&self, request: &Request) -> ResponseTemplate {
         let authorization = request.headers.get("authorization");
-        if !authorization.is_some_and(|value| value.to_str().unwrap().starts_with("Bearer e30.")) {
+        let authorization = authorization.map_or("", |value| value.to_str().unwrap());
+        let is_refused = self.0.refused.lock().as_deref() == Some(authorization);
+        if is_refused || !authorization.starts_with("Bearer e30.") {
             return ResponseTemplate::new(401);
         }
         if request.url.path().contains("/connectors/directory/") {
@@ -42,6 +50,9 @@ impl Respond for AppService {
                 pages[0].clone()
             };
         }
+        if request.url.path().contains("/plugins/") {
+            return self.plugins(request.url.path());
+        }
         let message: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         let answer = |result: Value| {
             let message = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
@@ -51,7 +62,7 @@ impl Respond for AppService {
             Some("initialize") => {
                 answer(json!({ "protocolVersion": "2025-06-18", "capabilities": {} }))
             }
-            Some("tools/list") => answer(json!({ "tools": self.0.tools })),
+            Some("tools/list") => answer(json!({ "tools": *self.0.tools.lock() })),
             Some("tools/call") => {
                 let text = format!("called {}", message["params"]["name"]);
                 answer(json!({ "content": [{ "type": "text", "text": text }] }))
@@ -62,7 +73,19 @@ impl Respond for AppService {
     }
 }
 
-fn tool(app: &str, name: &str, annotations: &Value) -> Value {
+impl AppService {
+    fn plugins(&self, path: &str) -> ResponseTemplate {
+        let (_, path) = path.split_once("/plugins/").unwrap();
+        let answer = match path.split_once('/') {
+            Some((id, change)) => json!({ "id": id, "enabled": change == "enable" }),
+            None if path == "featured" => json!(["demo@openai-curated"]),
+            None => self.0.plugins.lock().clone(),
+        };
+        ResponseTemplate::new(200).set_body_json(answer)
+    }
+}
+
+pub(crate) fn tool(app: &str, name: &str, annotations: &Value) -> Value {
     json!({
         "name": format!("{app}_{name}"), "inputSchema": { "type": "object" },
         "annotations": annotations,
@@ -70,31 +93,60 @@ fn tool(app: &str, name: &str, annotations: &Value) -> Value {
     })
 }
 
+/// Two tools of one app, one of another, and one of none.
+pub(crate) fn few_tools() -> Value {
+    let read = json!({ "readOnlyHint": true });
+    json!([
+        tool("mail", "read", &read),
+        tool("mail", "erase", &json!({ "destructiveHint": true })),
+        tool("notes", "read", &read),
+        { "name": "stray", "inputSchema": { "type": "object" } },
+    ])
+}
+
 fn page(apps: &Value, next: Option<&str>) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(json!({ "apps": apps, "next_token": next }))
 }
 
 /// A server with a ChatGPT login, a service of apps and a model.
-struct AppTest {
-    service: MockServer,
+pub(crate) struct AppTest {
+    pub(crate) service: MockServer,
     state: Arc<ServiceState>,
-    model: ModelServer,
-    home: TempDir,
-    server: AppServer,
+    pub(crate) model: ModelServer,
+    pub(crate) home: TempDir,
+    pub(crate) server: AppServer,
 }
 
 impl AppTest {
-    async fn new(pages: Vec<ResponseTemplate>, replies: Vec<HttpReply>, more: &str) -> Self {
-        let read = json!({ "readOnlyHint": true });
+    pub(crate) async fn new(
+        pages: Vec<ResponseTemplate>,
+        replies: Vec<HttpReply>,
+        more: &str,
+    ) -> Self {
+        let settings = ("approval_policy = \"never\"\n", more);
+        Self::with_tools(few_tools(), pages, replies, settings, |_| {}).await
+    }
+
+    /// The same, where a person approves calls.
+    pub(crate) async fn asking(pages: Vec<ResponseTemplate>, replies: Vec<HttpReply>) -> Self {
+        let settings = ("approval_policy = \"on-request\"\n", "");
+        Self::with_tools(few_tools(), pages, replies, settings, |_| {}).await
+    }
+
+    /// With settings and tables of the configuration, and a home folder that is prepared before the start.
+    pub(crate) async fn with_tools(
+        tools: Value,
+        pages: Vec<ResponseTemplate>,
+        replies: Vec<HttpReply>,
+        (own, tables): (&str, &str),
+        prepare: impl FnOnce(&Path),
+    ) -> Self {
         let state = Arc::new(ServiceState {
             directory: Mutex::new(pages),
-            tools: json!([
-                tool("mail", "read", &read),
-                tool("mail", "erase", &json!({ "destructiveHint": true })),
-                tool("notes", "read", &read),
-                { "name": "stray", "inputSchema": { "type": "object" } },
-            ]),
+            tools: Mutex::new(tools),
             asked: AtomicUsize::new(0),
+            plugins: Mutex::default(),
+            refused: Mutex::default(),
         });
         let service = MockServer::start().await;
         let answers = AppService(Arc::clone(&state));
@@ -104,11 +156,11 @@ impl AppTest {
             .await;
         let model = ModelServer::start(replies).await.unwrap();
         let settings = format!(
-            "sandbox_mode = \"danger-full-access\"\napproval_policy = \"never\"\n\
-             chatgpt_base_url = \"{}/api/codex\"\n",
+            "sandbox_mode = \"danger-full-access\"\n{own}chatgpt_base_url = \"{}/api/codex\"\n",
             service.uri()
         );
-        let home = home_with(&(scripted_config(&model, &settings) + more));
+        let home = home_with(&(scripted_config(&model, &settings) + tables));
+        prepare(home.path());
         let mut server = experimental_server(&home).await;
         let login = json!({
             "type": "chatgptAuthTokens", "accessToken": token("w1"), "chatgptAccountId": "w1",
@@ -123,6 +175,39 @@ impl AppTest {
         }
     }
 
+    /// What the service answers about the plugins of the account.
+    pub(crate) fn set_plugins(&self, plugins: Value) {
+        *self.state.plugins.lock() = plugins;
+    }
+
+    /// The paths of the requests about plugins.
+    pub(crate) async fn asked_about_plugins(&self) -> Vec<String> {
+        let requests = self.service.received_requests().await.unwrap();
+        let paths = requests.iter().map(|request| request.url.path().to_owned());
+        paths.filter(|path| path.contains("/plugins/")).collect()
+    }
+
+    /// The next question to the client.
+    pub(crate) async fn question(&mut self) -> Value {
+        let question = self.server.wait_for("mcpServer/elicitation/request").await;
+        question.unwrap()
+    }
+
+    pub(crate) async fn answer(&mut self, question: &Value, result: Value) {
+        let answer = json!({ "id": question["id"], "result": result });
+        self.server.send(&answer).await.unwrap();
+    }
+
+    /// Has the account connect an app.
+    pub(crate) fn add_tool(&self, tool: Value) {
+        self.state.tools.lock().as_array_mut().unwrap().push(tool);
+    }
+
+    /// Refuses this token from now on.
+    pub(crate) fn refuse(&self, token: &str) {
+        *self.state.refused.lock() = Some(format!("Bearer {token}"));
+    }
+
     async fn refusal(&mut self) -> (i64, String) {
         let reply = self.server.call("app/list", json!({})).await.unwrap();
         let error = &reply["error"];
@@ -133,7 +218,7 @@ impl AppTest {
     }
 }
 
-fn directory() -> Vec<ResponseTemplate> {
+pub(crate) fn directory() -> Vec<ResponseTemplate> {
     let first = json!([
         { "id": "connector_zeal", "name": "Zeal", "description": "d", "logoUrl": "https://l" },
         { "id": "connector_secret", "name": "Secret", "visibility": "HIDDEN" },
@@ -323,4 +408,16 @@ async fn without_the_feature_or_the_login_there_are_no_apps() {
     assert!(!request.contains("codex_apps") && !request.contains("<apps_instructions>"));
     off.server.finish().await.unwrap();
     assert!(off.service.received_requests().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_slow_directory_delays_nobody_else() {
+    let slow = page(&json!([]), None).set_delay(Duration::from_mins(5));
+    let mut test = AppTest::new(vec![slow], vec![says("done")], "").await;
+    test.server.begin("app/list", json!({})).await.unwrap();
+    let thread = test.server.start_thread().await;
+    let ended = test.server.run_turn(&thread, "hello").await;
+    assert_eq!(ended["status"], "completed");
+    test.server.result("plugin/list", json!({})).await;
+    test.server.abandon().await.unwrap();
 }

@@ -90,3 +90,37 @@ async fn a_hook_of_a_plugin_runs_while_it_is_trusted_as_it_is() {
     assert!(!input.contains("SECOND_CONTEXT"), "{input}");
     server.finish().await.unwrap();
 }
+
+#[tokio::test]
+async fn hooks_in_a_manifest_count_like_those_in_files() {
+    let model = ModelServer::start([says("done")]).await.unwrap();
+    let home = scripted_home(&model, "[features]\ncodex_hooks = true\n");
+    let mut team = MarketplaceFolder::new(&home.path().join("team"), "team");
+    let hook = json!({ "type": "command", "command": "echo INLINE_CONTEXT" });
+    let table = json!({ "hooks": { "UserPromptSubmit": [{ "hooks": [hook] }] } });
+    let wrong = json!({ "hooks": { "Stop": 3 } });
+    let manifest = json!({ "name": "demo", "hooks": [wrong, table] });
+    team.add("demo", &manifest, &json!({}));
+    let mut server = experimental_server(&home).await;
+    let read = server.result("plugin/read", team.params("demo")).await;
+    let key = "demo@team:plugin.json#hooks[1]:user_prompt_submit:0:0";
+    let expected = json!([{ "key": key, "eventName": "userPromptSubmit" }]);
+    assert_eq!(read["plugin"]["hooks"], expected);
+    server.result("plugin/install", team.params("demo")).await;
+    let list = server.result("hooks/list", json!({})).await;
+    let of_home = &list["data"][0];
+    assert_eq!(of_home["hooks"][0]["key"], key);
+    let path = of_home["hooks"][0]["sourcePath"].as_str().unwrap();
+    assert!(
+        path.ends_with("demo/local/.codex-plugin/plugin.json"),
+        "{path}"
+    );
+    let warnings = of_home["warnings"].to_string();
+    assert!(
+        warnings.contains("failed to parse hooks config"),
+        "{warnings}"
+    );
+    let input = asked(&mut server, &model).await;
+    assert!(input.contains("INLINE_CONTEXT"), "{input}");
+    server.finish().await.unwrap();
+}

@@ -13,8 +13,10 @@ mod acp_client;
 mod acp_features;
 #[cfg(target_os = "linux")]
 mod agents;
+mod app_search;
 #[cfg(target_os = "linux")]
 mod app_server;
+mod app_suggestions;
 #[cfg(target_os = "linux")]
 mod approval_reviews;
 #[cfg(target_os = "linux")]
@@ -126,6 +128,7 @@ mod patches;
 mod pipes;
 mod plugin_commands;
 mod plugin_folders;
+mod plugin_repositories;
 mod plugins;
 #[cfg(target_os = "linux")]
 mod private_files;
@@ -139,6 +142,7 @@ mod readme;
 mod realtime;
 #[cfg(target_os = "linux")]
 mod redirects;
+mod remote_plugins;
 #[cfg(target_os = "linux")]
 mod repeated_secrets;
 #[cfg(target_os = "linux")]

@@ -9,7 +9,7 @@ use std::path::Path;
 use codex_test_support::{HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 
-use crate::setup::{scripted_home, server};
+use crate::setup::{catalogue_entry, scripted_home, server};
 
 /// A patch, what the model is told of it, and what is in the folder afterwards. Before, there are
 /// `a.txt` of three lines, `crlf.txt`, `bytes` that are no text, the folder `folder`, and `link` to `a.txt`.
@@ -223,14 +223,9 @@ struct PatchCaller {
 
 /// What a catalogue says of the scripted model.
 fn model_with(patches: Option<&str>) -> Value {
-    json!({
-        "slug": "scripted", "display_name": "Scripted", "description": null,
-        "supported_reasoning_levels": [], "shell_type": "shell_command", "visibility": "list",
-        "supported_in_api": true, "priority": 0, "supports_reasoning_summaries": false,
-        "support_verbosity": false, "supports_parallel_tool_calls": false,
-        "truncation_policy": { "mode": "bytes", "limit": 10_000 },
-        "apply_patch_tool_type": patches,
-    })
+    let mut model = catalogue_entry();
+    model["apply_patch_tool_type"] = json!(patches);
+    model
 }
 
 /// Has the model make a call for each case, each in a folder of its own.

@@ -29,7 +29,7 @@ fn run(home: &Path, arguments: &[&str]) -> (bool, String, String) {
 }
 
 #[track_caller]
-fn answer(home: &Path, arguments: &[&str]) -> String {
+pub(crate) fn answer(home: &Path, arguments: &[&str]) -> String {
     let (succeeded, answer, said) = run(home, arguments);
     assert!(succeeded, "{arguments:?}: {answer}{said}");
     answer

@@ -466,8 +466,8 @@ async fn marketplaces_are_added_and_removed() {
             "does not contain a supported manifest",
         ),
         (
-            json!("https://example.com/x.git"),
-            "behind Git are not supported",
+            json!("example.com"),
+            "expected owner/repo, a git URL, or a local marketplace path",
         ),
     ];
     for (source, message) in refused {
@@ -536,17 +536,17 @@ async fn what_a_plugin_brings_reaches_threads() {
     let mut team = MarketplaceFolder::new(&home.path().join("team"), "team");
     let manifest = json!({
         "name": "demo", "description": "For\ndemonstrations", "interface": { "displayName": "The Demo" },
+        "mcpServers": { "helper": behaviour_of(&json!({})) },
     });
     team.add("demo", &manifest, &json!({}));
     team.skill("demo", "hi", "Always say hi.");
-    let servers = json!({ "mcpServers": { "helper": behaviour_of(&json!({})) } });
-    team.write("demo", ".mcp.json", &servers.to_string());
     let mut server = experimental_server(&home).await;
     let early = server.start_thread().await;
     server.run_turn(&early, "hello").await;
     server.result("plugin/install", team.params("demo")).await;
     let status = server.result("mcpServerStatus/list", json!({})).await;
     assert_eq!(status["data"][0]["name"], "helper");
+    assert_eq!(status["data"][0]["pluginId"], "demo@team");
 
     // A thread that was there before: its skills, servers and mentions, from its next turn on.
     server

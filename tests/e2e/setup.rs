@@ -75,3 +75,22 @@ pub(crate) fn numbered(mut events: Vec<Value>) -> Vec<Value> {
     }
     events
 }
+
+/// What a catalogue says of the scripted model.
+pub(crate) fn catalogue_entry() -> Value {
+    json!({
+        "slug": "scripted", "display_name": "Scripted", "description": null,
+        "supported_reasoning_levels": [], "shell_type": "shell_command", "visibility": "list",
+        "supported_in_api": true, "priority": 0, "supports_reasoning_summaries": false,
+        "support_verbosity": false, "supports_parallel_tool_calls": false,
+        "truncation_policy": { "mode": "bytes", "limit": 10_000 },
+    })
+}
+
+/// Writes `models.json`, a catalogue in which the scripted model can search for tools.
+pub(crate) fn write_searching_model(home: &Path) {
+    let mut model = catalogue_entry();
+    model["supports_search_tool"] = json!(true);
+    let models = json!({ "models": [model] });
+    fs::write(home.join("models.json"), models.to_string()).unwrap();
+}

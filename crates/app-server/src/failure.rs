@@ -19,6 +19,11 @@ impl Failure {
         })
     }
 
+    /// What failed, for people.
+    pub(crate) fn message(&self) -> &str {
+        &self.0.message
+    }
+
     /// The request is invalid.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(error_code::INVALID_REQUEST, message)

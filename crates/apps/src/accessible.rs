@@ -20,24 +20,48 @@ pub fn connector_of(tool: &Tool) -> Option<(&str, &str)> {
     Some((id, name.unwrap_or(id)))
 }
 
+/// The app that a tool is of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolApp {
+    /// The id.
+    pub id: String,
+    /// The name for people.
+    pub name: String,
+    /// What it is for.
+    pub description: Option<String>,
+}
+
+impl ToolApp {
+    /// The app, if the tool is of one.
+    #[must_use]
+    pub fn of(tool: &Tool) -> Option<Self> {
+        let (id, name) = connector_of(tool)?;
+        let description = tool.meta["connector_description"].as_str();
+        Some(Self {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            description: description.map(str::to_owned),
+        })
+    }
+}
+
 /// The connected apps, by id.
 #[must_use]
 pub fn accessible_apps(tools: &[Tool]) -> Vec<App> {
-    let mut apps: BTreeMap<&str, App> = BTreeMap::new();
+    let mut apps: BTreeMap<String, App> = BTreeMap::new();
     for tool in tools {
-        let Some((id, name)) = connector_of(tool).filter(|(id, _)| !is_hidden(id)) else {
+        let Some(of) = ToolApp::of(tool).filter(|app| !is_hidden(&app.id)) else {
             continue;
         };
-        let description = tool.meta["connector_description"].as_str();
-        let app = apps.entry(id).or_insert_with(|| App {
+        let app = apps.entry(of.id.clone()).or_insert_with(|| App {
             is_accessible: true,
-            ..App::unknown(id)
+            ..App::unknown(&of.id)
         });
-        if app.name == id {
-            app.name = name.to_owned();
+        if app.name == of.id {
+            app.name = of.name;
         }
         if app.description.is_none() {
-            app.description = description.map(str::to_owned);
+            app.description = of.description;
         }
     }
     apps.into_values().collect()

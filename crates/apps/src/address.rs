@@ -5,7 +5,8 @@ pub const DEFAULT_BASE: &str = "https://chatgpt.com/backend-api";
 const HOSTS: [&str; 2] = ["https://chatgpt.com", "https://chat.openai.com"];
 
 /// The address of the service without a slash at the end, and with the path that the known hosts need.
-pub(crate) fn base_address(base: &str) -> String {
+#[must_use]
+pub fn service_address(base: &str) -> String {
     let base = base.trim_end_matches('/');
     let is_known = HOSTS.iter().any(|host| base.starts_with(host));
     if is_known && !base.contains("/backend-api") {
@@ -18,7 +19,7 @@ pub(crate) fn base_address(base: &str) -> String {
 /// The address of the MCP server of apps.
 #[must_use]
 pub fn server_address(base: &str) -> String {
-    let base = base_address(base);
+    let base = service_address(base);
     if base.contains("/backend-api") {
         format!("{base}/wham/apps")
     } else if base.contains("/api/codex") {

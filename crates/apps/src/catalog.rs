@@ -9,6 +9,8 @@ use crate::app::App;
 
 /// How long lists are used without asking again.
 const FRESH: Duration = Duration::from_secs(60 * 60);
+/// The same for featured plugins.
+const FEATURED_FRESH: Duration = Duration::from_secs(3 * 60 * 60);
 
 /// The account that lists are of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +26,7 @@ pub struct AccountKey {
 pub struct AppCatalog {
     directory: Mutex<Option<KeptList>>,
     accessible: Mutex<Option<KeptList>>,
+    featured: Mutex<Option<(AccountKey, Instant, Vec<String>)>>,
 }
 
 #[derive(Clone, Debug)]
@@ -61,6 +64,19 @@ impl AppCatalog {
     #[must_use]
     pub fn accessible(&self, account: &AccountKey) -> Option<Arc<Vec<App>>> {
         KeptList::of(&self.accessible, account)
+    }
+
+    /// The ids of featured plugins, if they are known and fresh.
+    #[must_use]
+    pub fn featured(&self, account: &AccountKey) -> Option<Vec<String>> {
+        let kept = self.featured.lock();
+        let (of, at, ids) = kept.as_ref()?;
+        (of == account && at.elapsed() < FEATURED_FRESH).then(|| ids.clone())
+    }
+
+    /// Keeps the ids of featured plugins.
+    pub fn keep_featured(&self, account: &AccountKey, ids: Vec<String>) {
+        *self.featured.lock() = Some((account.clone(), Instant::now(), ids));
     }
 
     /// Keeps the directory.

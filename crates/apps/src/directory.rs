@@ -9,7 +9,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::address::base_address;
+use crate::address::service_address;
 use crate::app::App;
 
 /// The time limit of a page.
@@ -69,7 +69,7 @@ pub async fn request_directory(
     http: &HttpPool,
     account: &DirectoryAccount,
 ) -> Result<Vec<App>, DirectoryError> {
-    let base = base_address(&account.base);
+    let base = service_address(&account.base);
     let list = format!("{base}/connectors/directory/list?tier=categorized&external_logos=true");
     let mut apps = Vec::new();
     let mut seen = HashSet::new();

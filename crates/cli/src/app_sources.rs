@@ -12,9 +12,10 @@ use codex_config::schema::{AppFile, ToolApprovalMode};
 use codex_config::{Config, Feature};
 use codex_core::{AppsServer, McpServer, ToolApproval};
 use codex_login::{Accounts, Login};
-use codex_mcp_client::{McpServerConfig, McpServerTransport};
-use codex_model_client::Credential;
+use codex_mcp_client::{LiveLogin, McpServerConfig, McpServerTransport, SharedLogin};
+use codex_model_client::{Credential, CredentialSource, Recovery};
 use codex_protocol::PlanType;
+use futures::future::BoxFuture;
 
 use crate::wiring::non_blank;
 
@@ -27,26 +28,82 @@ const REQUEST: Duration = Duration::from_secs(120);
 pub(crate) struct AppsAccount {
     pub(crate) key: AccountKey,
     pub(crate) directory: DirectoryAccount,
+    login: SharedLogin,
 }
 
-/// The account; none without a ChatGPT login, or while the feature is off.
-pub(crate) fn account(config: &Config, accounts: &Accounts) -> Option<AppsAccount> {
-    if !config.features.enabled(Feature::Apps) {
-        return None;
+/// The login of an account, whose token is renewed while servers of apps run.
+#[derive(Debug)]
+struct AppsLogin {
+    accounts: Arc<Accounts>,
+    /// The account. Headers of another one are never sent.
+    account_id: Option<String>,
+}
+
+impl LiveLogin for AppsLogin {
+    fn headers(&self) -> BoxFuture<'_, BTreeMap<String, String>> {
+        Box::pin(async move {
+            let credential = self.accounts.current().await;
+            let own = credential.and_then(|credential| authorization(&credential));
+            let own = own.filter(|own| own.account_id == self.account_id);
+            let headers = own.into_iter().flat_map(|own| own.headers);
+            headers
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect()
+        })
     }
-    let login = accounts.login()?;
+
+    fn renew(&self, step: u32) -> BoxFuture<'_, bool> {
+        Box::pin(async move {
+            match self.accounts.recover(step).await {
+                Ok(recovery) => recovery == Recovery::Retry,
+                Err(error) => {
+                    tracing::warn!(%error, "the token for apps is not renewed");
+                    false
+                }
+            }
+        })
+    }
+}
+
+/// The account of a ChatGPT login, and the headers of its requests.
+struct Authorization {
+    account_id: Option<String>,
+    headers: Vec<(&'static str, String)>,
+}
+
+fn authorization(credential: &Credential) -> Option<Authorization> {
     let Credential::ChatGpt {
         access_token,
         account_id,
-    } = login.credential()
+    } = credential
     else {
         return None;
     };
     let token = non_blank(TOKEN_VARIABLE).unwrap_or_else(|| access_token.reveal().to_owned());
     let mut headers = vec![("Authorization", format!("Bearer {token}"))];
     headers.extend(account_id.clone().map(|id| ("ChatGPT-Account-ID", id)));
+    Some(Authorization {
+        account_id: account_id.clone(),
+        headers,
+    })
+}
+
+/// The account; none without a ChatGPT login, or while the feature is off.
+pub(crate) fn account(config: &Config, accounts: &Arc<Accounts>) -> Option<AppsAccount> {
+    if !config.features.enabled(Feature::Apps) {
+        return None;
+    }
+    let login = accounts.login()?;
+    let Authorization {
+        account_id,
+        headers,
+    } = authorization(&login.credential())?;
     let is_workspace = is_workspace(&login);
     Some(AppsAccount {
+        login: SharedLogin(Arc::new(AppsLogin {
+            accounts: Arc::clone(accounts),
+            account_id: account_id.clone(),
+        })),
         key: AccountKey {
             account_id,
             user_id: None,
@@ -69,15 +126,14 @@ fn is_workspace(login: &Login) -> bool {
 
 /// The server of apps for a thread.
 pub(crate) fn server(config: &Config, account: &AppsAccount) -> McpServer {
-    let headers = account.directory.headers.iter();
-    let headers = headers.map(|(name, value)| ((*name).to_owned(), value.clone()));
     let transport = McpServerTransport::Http {
         url: server_address(&account.directory.base),
         bearer_token_variable: None,
-        headers: headers.collect(),
+        headers: BTreeMap::new(),
         headers_from_variables: BTreeMap::new(),
         scopes: None,
         resource: None,
+        login: Some(account.login.clone()),
     };
     McpServer {
         server: McpServerConfig {
@@ -92,6 +148,7 @@ pub(crate) fn server(config: &Config, account: &AppsAccount) -> McpServer {
         approval: BTreeMap::new(),
         default_approval: ToolApproval::default(),
         plugins: Vec::new(),
+        plugin_id: None,
         apps: Some(Arc::new(AppsServer {
             rules: rules(config),
             cache: ToolCacheFile::of_account(&config.home, &account.key),

@@ -45,6 +45,8 @@ fn of_plugin(plugin: &InstalledPlugin, home: &Path) -> Option<PluginHooks> {
             data,
         },
         files: hooks.files,
+        tables: hooks.tables,
+        manifest: hooks.manifest,
         content_hash: hooks.content_hash,
     })
 }

@@ -13,7 +13,9 @@ use codex_app_server::{
 use codex_apps::AppCatalog;
 use codex_checkpoints::CheckpointStore;
 use codex_config::{Config, ConfigWarning, Feature, Overrides, RequestParams};
-use codex_core::{ProviderModel, RealtimeService, StandaloneCommands, ThreadManager};
+use codex_core::{
+    ProviderModel, RealtimeService, StandaloneCommands, ThreadManager, ToolSuggestions,
+};
 use codex_exec::Launcher;
 use codex_external_agent::HomeFolders;
 use codex_hooks::HookCatalog;
@@ -39,6 +41,7 @@ use crate::resources::{self, EngineResources};
 use crate::rules::rules;
 use crate::scripted_model::ScenarioModel;
 use crate::session_settings::{SessionParts, session_parts};
+use crate::suggestions::ConfiguredSuggestions;
 use crate::wiring::{self, TraceRecorder};
 use crate::{app_sources, checkpoints, hooks, log, login, memories, plugin_sources, skills};
 
@@ -180,8 +183,12 @@ impl EngineHost {
         let made_memories = memories::generation(&config);
         let features = config.features;
         let accounts = self.resources.accounts();
-        let apps = app_sources::account(&config, accounts);
-        let apps = apps.map(|account| app_sources::server(&config, &account));
+        let account = app_sources::account(&config, accounts);
+        let suggestions = account.as_ref().and_then(|account| {
+            let (user, http) = (self.homes().user, self.resources.connections());
+            ConfiguredSuggestions::new(&config, account, &plugins, user, &self.apps, http)
+        });
+        let apps = account.map(|account| app_sources::server(&config, &account));
         let SessionParts {
             config: mut session,
             mut warnings,
@@ -196,6 +203,7 @@ impl EngineHost {
             &self.checkpoints,
         );
         session.mcp_servers.extend(apps);
+        session.suggestions = suggestions.map(|known| Arc::new(known) as Arc<dyn ToolSuggestions>);
         session.realtime = realtime;
         (session.memory_summary, session.memory_mode) = (memory_summary, memory_mode);
         session.originator = originator(&settings.client);

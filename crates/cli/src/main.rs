@@ -46,6 +46,7 @@ mod session_settings;
 mod settings_flags;
 mod signals;
 mod skills;
+mod suggestions;
 mod system_folder;
 mod terminal;
 mod thread_export;

@@ -29,6 +29,7 @@ pub(crate) fn enabled(config: &Config) -> Vec<McpServer> {
     enabled
         .map(|(name, configured)| McpServer {
             plugins: config.mcp.plugins.get(name).cloned().unwrap_or_default(),
+            plugin_id: config.mcp.plugin_ids.get(name).cloned(),
             ..of(name, configured)
         })
         .collect()
@@ -78,6 +79,7 @@ fn of(name: &str, configured: &Configured) -> McpServer {
         approval: approval.collect(),
         default_approval: default.map(approval_mode).unwrap_or_default(),
         plugins: Vec::new(),
+        plugin_id: None,
         apps: None,
     }
 }
@@ -118,6 +120,7 @@ fn transport(configured: &McpTransport, scopes: Option<Vec<String>>) -> McpServe
             headers_from_variables: env_http_headers,
             scopes,
             resource: oauth_resource,
+            login: None,
         },
     }
 }
@@ -155,15 +158,20 @@ impl StoredApprovals {
         Self { flags }
     }
 
-    fn write(&self, server: &str, tool: &str) -> anyhow::Result<()> {
-        let env = wiring::config_environment()?;
-        let stack = LayerStack::load(&env, None, &self.flags)?;
+    /// Refuses servers that are configured in another file, which would become incomplete entries in the user's.
+    fn check_server(&self, server: &str) -> anyhow::Result<()> {
+        let stack = LayerStack::load(&wiring::config_environment()?, None, &self.flags)?;
         let user = stack.user().map(|layer| &layer.table);
         let servers = user.and_then(|table| table.get("mcp_servers"));
-        // A server that is configured in another file would become an incomplete entry here.
         let known = servers.and_then(|servers| servers.get(server)).is_some();
         anyhow::ensure!(known, "the user's file does not have the server");
-        let path = ["mcp_servers", server, "tools", tool, "approval_mode"];
+        Ok(())
+    }
+
+    /// Approves a tool of the entry `owner` of the table `kind`.
+    fn write(&self, kind: &str, owner: &str, tool: &str) -> anyhow::Result<()> {
+        let env = wiring::config_environment()?;
+        let path = [kind, owner, "tools", tool, "approval_mode"];
         let path = KeyPath::from_segments(path).context("the key of the tool")?;
         edit_user_config(EditRequest {
             env: &env,
@@ -179,7 +187,14 @@ impl StoredApprovals {
 
 impl McpApprovals for StoredApprovals {
     fn approve(&self, server: &str, tool: &str) -> Result<(), ApprovalNotStored> {
-        self.write(server, tool)
+        let checked = self.check_server(server);
+        checked
+            .and_then(|()| self.write("mcp_servers", server, tool))
+            .map_err(|error| ApprovalNotStored(format!("{error:#}")))
+    }
+
+    fn approve_app(&self, app: &str, tool: &str) -> Result<(), ApprovalNotStored> {
+        self.write("apps", app, tool)
             .map_err(|error| ApprovalNotStored(format!("{error:#}")))
     }
 }

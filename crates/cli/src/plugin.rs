@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use codex_client::{Client, ClientError};
+use codex_plugins::MarketplaceSource;
 use serde_json::{Value, json};
 
 use crate::in_process;
@@ -31,7 +32,7 @@ enum PluginCommand {
     Install(PluginNameArguments),
     /// Remove an installed plugin.
     Uninstall(UninstallArguments),
-    /// Add and remove marketplaces: folders with plugins.
+    /// Add and remove marketplaces: folders or repositories with plugins.
     #[command(subcommand)]
     Marketplace(MarketplaceCommand),
 }
@@ -42,6 +43,8 @@ enum MarketplaceCommand {
     Add(MarketplaceAddArguments),
     /// Remove a marketplace from the user's settings. Its folder and installed plugins are kept.
     Remove(MarketplaceRemoveArguments),
+    /// Bring the copies of repositories up to date.
+    Upgrade(MarketplaceUpgradeArguments),
 }
 
 #[derive(Debug, Args)]
@@ -71,8 +74,14 @@ struct UninstallArguments {
 
 #[derive(Debug, Args)]
 struct MarketplaceAddArguments {
-    /// The folder that has `.agents/plugins/marketplace.json`.
-    folder: String,
+    /// The folder that has `.agents/plugins/marketplace.json`, or the address of a repository that has it.
+    source: String,
+    /// The branch, tag or commit of a repository.
+    #[arg(long = "ref", value_name = "REF")]
+    reference: Option<String>,
+    /// A folder of a repository to copy, in place of all. Can be given several times.
+    #[arg(long, value_name = "FOLDER")]
+    sparse: Vec<String>,
     #[command(flatten)]
     output: OutputArguments,
 }
@@ -81,6 +90,14 @@ struct MarketplaceAddArguments {
 struct MarketplaceRemoveArguments {
     /// The name of the marketplace.
     name: String,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+#[derive(Debug, Args)]
+struct MarketplaceUpgradeArguments {
+    /// The name of the marketplace; all by default.
+    name: Option<String>,
     #[command(flatten)]
     output: OutputArguments,
 }
@@ -98,7 +115,15 @@ pub(crate) fn run(arguments: PluginArguments, before: SettingsFlags) -> anyhow::
             (PluginRequest::Uninstall(arguments.plugin), arguments.output)
         }
         PluginCommand::Marketplace(MarketplaceCommand::Add(arguments)) => (
-            PluginRequest::AddMarketplace(arguments.folder),
+            PluginRequest::AddMarketplace {
+                source: arguments.source,
+                reference: arguments.reference,
+                sparse: arguments.sparse,
+            },
+            arguments.output,
+        ),
+        PluginCommand::Marketplace(MarketplaceCommand::Upgrade(arguments)) => (
+            PluginRequest::UpgradeMarketplaces(arguments.name),
             arguments.output,
         ),
         PluginCommand::Marketplace(MarketplaceCommand::Remove(arguments)) => (
@@ -126,8 +151,13 @@ enum PluginRequest {
     Read(String),
     Install(String),
     Uninstall(String),
-    AddMarketplace(String),
+    AddMarketplace {
+        source: String,
+        reference: Option<String>,
+        sparse: Vec<String>,
+    },
     RemoveMarketplace(String),
+    UpgradeMarketplaces(Option<String>),
 }
 
 impl PluginRequest {
@@ -148,11 +178,26 @@ impl PluginRequest {
             Self::Uninstall(plugin) => {
                 call(client, "plugin/uninstall", &json!({ "pluginId": plugin })).await
             }
-            Self::AddMarketplace(folder) => {
-                // A bare name means a folder here, while the protocol takes it for a repository.
-                let folder = std::path::absolute(Path::new(folder));
-                let folder = folder.context("cannot determine the folder")?;
-                call(client, "marketplace/add", &json!({ "source": folder })).await
+            Self::AddMarketplace {
+                source,
+                reference,
+                sparse,
+            } => {
+                let mut params = json!({ "source": add_source(source)? });
+                if let Some(reference) = reference {
+                    params["refName"] = json!(reference);
+                }
+                if !sparse.is_empty() {
+                    params["sparsePaths"] = json!(sparse);
+                }
+                call(client, "marketplace/add", &params).await
+            }
+            Self::UpgradeMarketplaces(name) => {
+                let params = match name {
+                    Some(name) => json!({ "marketplaceName": name }),
+                    None => json!({}),
+                };
+                call(client, "marketplace/upgrade", &params).await
             }
             Self::RemoveMarketplace(name) => {
                 let params = json!({ "marketplaceName": name });
@@ -170,7 +215,7 @@ impl PluginRequest {
             Self::Uninstall(plugin) => {
                 format!("The plugin '{plugin}' is not installed any more.\n")
             }
-            Self::AddMarketplace(_) => {
+            Self::AddMarketplace { .. } => {
                 let (name, root) = (text("marketplaceName"), text("installedRoot"));
                 match answer["alreadyAdded"].as_bool() {
                     Some(true) => format!("The marketplace '{name}' had been added before.\n"),
@@ -178,8 +223,24 @@ impl PluginRequest {
                 }
             }
             Self::RemoveMarketplace(name) => format!("Removed the marketplace '{name}'.\n"),
+            Self::UpgradeMarketplaces(_) => listing::as_upgrades(answer),
         }
     }
+}
+
+/// The source of a marketplace for the server: a folder that is there comes before a repository with the same name.
+fn add_source(written: &str) -> anyhow::Result<String> {
+    let is_folder = Path::new(written).is_dir();
+    let is_repository = matches!(
+        MarketplaceSource::parse(written),
+        Ok(MarketplaceSource::Repository { .. })
+    );
+    if is_repository && !is_folder {
+        return Ok(written.to_owned());
+    }
+    let folder = std::path::absolute(Path::new(written));
+    let folder = folder.context("cannot determine the folder")?;
+    Ok(folder.display().to_string())
 }
 
 /// Sends a request. An error of the server is told in its own words.

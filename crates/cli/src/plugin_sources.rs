@@ -30,9 +30,10 @@ fn add_servers(config: &mut Config, plugins: &[InstalledPlugin]) {
                 Ok(settings) => {
                     let requirements = &config.requirements;
                     let (shown, name) = (&plugin.display_name, &server.name);
+                    let id = plugin.id.to_string();
                     config
                         .mcp
-                        .add_of_plugin(shown, name, settings, requirements);
+                        .add_of_plugin(&id, shown, name, settings, requirements);
                 }
                 Err(error) => {
                     let (id, name) = (&plugin.id, &server.name);

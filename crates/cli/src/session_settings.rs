@@ -91,6 +91,7 @@ pub(crate) fn session_parts(
         limits,
         show_raw_reasoning,
         deprecations,
+        suggestions: _,
         warnings: own_warnings,
     } = config;
     warnings.extend(own_warnings);
@@ -355,5 +356,6 @@ fn features(set: FeatureSet) -> Features {
         exec_permissions: on(Feature::ExecPermissionApprovals),
         default_mode_questions: on(Feature::DefaultModeRequestUserInput),
         image_generation: on(Feature::ImageGeneration),
+        tool_search: on(Feature::ToolSearch),
     }
 }

@@ -41,7 +41,7 @@ use crate::error::ConfigError;
 use crate::features::{DeprecationNotice, FeatureLevel, FeatureSet, deprecation_notices, resolve};
 use crate::project_docs::ProjectDocSettings;
 use crate::requirements::{RequirementViolation, Requirements};
-use crate::schema::AppsFile;
+use crate::schema::{AppsFile, Discoverable};
 use crate::stack::{LayerStack, MergedTables};
 use crate::trust::TrustLevel;
 use crate::unknown_values::DecodedSettings;
@@ -70,6 +70,8 @@ pub struct Config {
     pub memories: MemorySettings,
     /// Settings of apps.
     pub apps: AppsFile,
+    /// What the model may suggest to install.
+    pub suggestions: Vec<Discoverable>,
     /// Settings of plugins and marketplaces.
     pub plugins: PluginSettings,
     /// Limits and roles of agents.
@@ -156,6 +158,9 @@ impl Config {
             mcp: tools::mcp_settings(&file, stack.requirements()),
             memories: MemorySettings::from_file(&file),
             apps: file.apps.clone().unwrap_or_default(),
+            suggestions: (file.tool_suggest.clone())
+                .unwrap_or_default()
+                .discoverables,
             plugins: PluginSettings::resolve(stack),
             agents: AgentSettings::resolve(&file, roles)?,
             team: TeamSettings::resolve(&merged, &file, features)?,

@@ -8,7 +8,6 @@ pub const WITHOUT_EFFECT: &[&str] = &[
     "js_repl_node_module_dirs",
     "js_repl_node_path",
     "otel",
-    "tool_suggest",
     "windows",
     "zsh_path",
 ];

@@ -45,8 +45,8 @@ pub use config::{
     HooksRun, HostCall, HostToolError, HostTools, InstructionFiles, JsRepl, Limits, McpApprovals,
     McpServer, MessageHistory, NotAllowed, PreparedRealtime, RealtimeService, RealtimeStart,
     RealtimeThread, RealtimeUnavailable, RecordedAnswer, RecordedFailure, ReplaySource,
-    RoleUnavailable, Roles, SessionConfig, TakenInput, TeamSettings, ToolApproval, TurnEnded,
-    WebSearch,
+    RoleUnavailable, Roles, SessionConfig, SuggestionKind, TakenInput, TeamSettings, ToolApproval,
+    ToolSuggestion, ToolSuggestions, TurnEnded, WebSearch,
 };
 pub use context::plan_mode_instructions;
 pub use events::{EventReceiver, older_delta};

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use codex_apps::ToolApp;
 use codex_model_client::{ModelInfo, TurnState};
 use codex_plugins::InstalledPlugin;
 use codex_protocol::{
@@ -101,8 +102,8 @@ pub(crate) struct TurnSettings {
     /// The summary of memories.
     pub(crate) memory_summary: Option<Arc<str>>,
     pub(crate) realtime: RealtimeMode,
-    /// Whether apps offer tools, once it is known.
-    pub(crate) has_apps: OnceLock<bool>,
+    /// The apps that offer tools, once they are known.
+    pub(crate) apps: OnceLock<Vec<Arc<ToolApp>>>,
     /// The plugins at the begin of the turn, if there are any.
     pub(crate) plugins: Option<Arc<Vec<InstalledPlugin>>>,
 }

@@ -2,17 +2,18 @@
 //!
 //! Git runs nothing that a repository configures (hooks, filters, file system monitors, external diffs, text
 //! conversions, transports), prompts for no password, takes no locks, and is killed after a time limit. No
-//! repository is changed.
+//! repository is changed. Repositories that others publish can be copied over the network.
 //!
 //! Code map: `safe_command` (options and environment), `private_git_dir` (replaces the repository's settings, for
 //! commands that touch the working tree), `program` (runs git), `remote_diff` (changes that no remote has),
-//! `working_tree` and `index_file` (the tracked files and their state),
+//! `published` (copies of published repositories), `working_tree` and `index_file` (the tracked files and their state),
 //! `ignore_files` (the user's ignore file for all repositories).
 
 mod ignore_files;
 mod index_file;
 pub mod private_git_dir;
 mod program;
+mod published;
 mod remote_diff;
 pub mod safe_command;
 #[cfg(all(test, unix))]
@@ -22,5 +23,6 @@ mod working_tree;
 pub use ignore_files::ignore_files;
 pub use index_file::{ObjectId, TrackedFile, TrackedFiles, parse_index};
 pub use program::GitError;
+pub use published::PublishedRepository;
 pub use remote_diff::{RemoteDiff, diff_to_remote};
 pub use working_tree::WorkingTree;

@@ -40,6 +40,9 @@ pub enum GitError {
 pub(crate) struct GitProgram {
     folder: PathBuf,
     environment: Vec<(OsString, OsString)>,
+    timeout: Duration,
+    /// Whether the options that forbid the network are left out.
+    is_for_network: bool,
 }
 
 impl GitProgram {
@@ -47,6 +50,18 @@ impl GitProgram {
         Self {
             folder: folder.to_path_buf(),
             environment: safe_command::environment(std::env::vars_os()).collect(),
+            timeout: TIMEOUT,
+            is_for_network: false,
+        }
+    }
+
+    /// Runs git with the network. The caller gives all options.
+    pub(crate) fn for_network(folder: &Path, timeout: Duration) -> Self {
+        Self {
+            folder: folder.to_path_buf(),
+            environment: safe_command::network_environment(std::env::vars_os()).collect(),
+            timeout,
+            is_for_network: true,
         }
     }
 
@@ -56,6 +71,8 @@ impl GitProgram {
         Self {
             folder: git_dir.top().to_path_buf(),
             environment: git_dir.environment(&given),
+            timeout: TIMEOUT,
+            is_for_network: false,
         }
     }
 
@@ -78,9 +95,9 @@ impl GitProgram {
         arguments: &[&str],
         input: Option<File>,
     ) -> Result<Vec<u8>, GitError> {
-        let command = || arguments.first().copied().unwrap_or_default().to_owned();
+        let command = || name_of(arguments);
         // Dropping the future kills it.
-        match tokio::time::timeout(TIMEOUT, self.answer(arguments, input)).await {
+        match tokio::time::timeout(self.timeout, self.answer(arguments, input)).await {
             Ok(answer) => answer,
             Err(_) => Err(GitError::TimedOut { command: command() }),
         }
@@ -93,7 +110,7 @@ impl GitProgram {
     }
 
     async fn answer(&self, arguments: &[&str], input: Option<File>) -> Result<Vec<u8>, GitError> {
-        let command = || arguments.first().copied().unwrap_or_default().to_owned();
+        let command = || name_of(arguments);
         let mut git = self.command(arguments);
         if let Some(input) = input {
             git.stdin(input);
@@ -119,10 +136,14 @@ impl GitProgram {
 
     fn command(&self, arguments: &[&str]) -> Command {
         let program = safe_command::program(std::env::var_os("PATH").as_deref(), &self.folder);
-        let words = safe_command::command(&program, arguments);
         let mut command = Command::new(&program);
+        if self.is_for_network {
+            command.args(arguments);
+        } else {
+            let words = safe_command::command(&program, arguments);
+            command.args(words.into_iter().skip(1));
+        }
         command
-            .args(words.into_iter().skip(1))
             .env_clear()
             .envs(self.environment.iter().cloned())
             .current_dir(&self.folder)
@@ -132,6 +153,14 @@ impl GitProgram {
             .kill_on_drop(true);
         command
     }
+}
+
+/// The name of a command, after its options.
+fn name_of(arguments: &[&str]) -> String {
+    let mut words = arguments
+        .iter()
+        .skip_while(|word| word.starts_with('-') || word.contains('='));
+    words.next().copied().unwrap_or_default().to_owned()
 }
 
 /// Reads a stream to its end. `None` if it is longer than `limit`.

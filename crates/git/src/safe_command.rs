@@ -38,6 +38,14 @@ pub(crate) const VARIABLES: [(&str, &str); 5] = [
     ("LC_ALL", "C"),
 ];
 
+/// The same with the network.
+const NETWORK_VARIABLES: [(&str, &str); 4] = [
+    ("GIT_ALLOW_PROTOCOL", "file:git:http:https:ssh"),
+    ("GIT_SSH_COMMAND", "ssh -oBatchMode=yes -oConnectTimeout=20"),
+    ("GIT_ASKPASS", ""),
+    ("SSH_ASKPASS", ""),
+];
+
 /// The command line of a git command.
 pub fn command(program: &Path, question: &[&str]) -> Vec<OsString> {
     let options = OPTIONS.iter().chain(question).map(OsString::from);
@@ -80,6 +88,16 @@ pub fn environment(
     given
         .into_iter()
         .filter(|(name, _)| !is_for_git(name) && name != "LC_ALL")
+        .chain(own)
+}
+
+/// The environment for git with the network: only common protocols, and no questions.
+pub(crate) fn network_environment(
+    given: impl IntoIterator<Item = (OsString, OsString)>,
+) -> impl Iterator<Item = (OsString, OsString)> {
+    let own = NETWORK_VARIABLES.map(|(name, value)| (name.into(), value.into()));
+    environment(given)
+        .filter(|(name, _)| !NETWORK_VARIABLES.iter().any(|(own, _)| name == own))
         .chain(own)
 }
 

@@ -41,6 +41,10 @@ pub struct PluginHooks {
     pub plugin: HookPlugin,
     /// The files with hooks, relative to its folder.
     pub files: Vec<String>,
+    /// Hooks in the manifest of the plugin, of the form of such files.
+    pub tables: Vec<Value>,
+    /// The manifest, relative to the folder of the plugin.
+    pub manifest: &'static str,
     /// A hash of the whole plugin, which is part of the hash of each hook.
     pub content_hash: String,
 }
@@ -96,18 +100,26 @@ pub fn load(layers: &[HookLayer], plugins: Vec<PluginHooks>, states: &HookStates
     }
     for hooks in plugins {
         let plugin = Arc::new(hooks.plugin);
-        for file in hooks.files {
-            let path = plugin.root.join(&file);
-            if let Some(groups) = read_file(&path, &mut catalog.warnings) {
-                files.push(HookGroupsFile {
-                    source: HookSource::Plugin,
-                    groups,
-                    key: format!("{}:{file}", plugin.id),
-                    path,
-                    plugin: Some((Arc::clone(&plugin), hooks.content_hash.clone())),
-                });
+        let of_files = hooks.files.iter().filter_map(|file| {
+            let path = plugin.root.join(file);
+            Some((read_file(&path, &mut catalog.warnings)?, file.clone(), path))
+        });
+        let mut found: Vec<_> = of_files.collect();
+        let path = plugin.root.join(hooks.manifest);
+        for (at, table) in hooks.tables.iter().enumerate() {
+            let key = format!("plugin.json#hooks[{at}]");
+            match HooksFile::deserialize(table) {
+                Ok(file) => found.push((file.hooks, key, path.clone())),
+                Err(error) => catalog.warnings.push(unparsable(&path, &error)),
             }
         }
+        files.extend(found.into_iter().map(|(groups, key, path)| HookGroupsFile {
+            source: HookSource::Plugin,
+            groups,
+            key: format!("{}:{key}", plugin.id),
+            path,
+            plugin: Some((Arc::clone(&plugin), hooks.content_hash.clone())),
+        }));
     }
     for event in HookEventName::ALL {
         for file in &files {
@@ -227,11 +239,14 @@ fn read_file(path: &Path, warnings: &mut Vec<String>) -> Option<HookGroups> {
     match serde_json::from_slice::<HooksFile>(&text) {
         Ok(file) => Some(file.hooks),
         Err(error) => {
-            let warning = format!("failed to parse hooks config {}: {error}", path.display());
-            warnings.push(warning);
+            warnings.push(unparsable(path, &error));
             None
         }
     }
+}
+
+fn unparsable(path: &Path, error: &serde_json::Error) -> String {
+    format!("failed to parse hooks config {}: {error}", path.display())
 }
 
 /// The groups in a table of settings; none if there are only decisions of the user in it.
@@ -243,8 +258,7 @@ fn read_table(table: &Value, path: &Path, warnings: &mut Vec<String>) -> Option<
     match HookGroups::deserialize(table) {
         Ok(groups) => Some(groups),
         Err(error) => {
-            let warning = format!("failed to parse hooks config {}: {error}", path.display());
-            warnings.push(warning);
+            warnings.push(unparsable(path, &error));
             None
         }
     }

@@ -16,7 +16,7 @@ use crate::config::{McpServerConfig, McpServerTransport};
 use crate::connection::McpConnection;
 use crate::dispatcher::{ElicitationHandler, MessageDispatcher};
 use crate::error::McpError;
-use crate::http::{HttpTransport, headers_of};
+use crate::http::{Authorizer, HttpTransport, headers_of};
 use crate::oauth::{
     McpAuthorization, McpLoginError, McpLoginOptions, McpLogins, OAuthClient, StartedMcpLogin,
     discover,
@@ -149,12 +149,13 @@ impl McpConnector {
         let McpServerTransport::Http {
             url,
             bearer_token_variable,
+            login,
             ..
         } = &server.transport
         else {
             return McpAuthorization::Unsupported;
         };
-        if bearer_token_variable.is_some() {
+        if bearer_token_variable.is_some() || login.is_some() {
             return McpAuthorization::BearerToken;
         }
         let Ok(headers) = headers_of(server, self.environment.as_ref()) else {
@@ -204,17 +205,19 @@ impl McpConnector {
                     StdioTransport::start(launcher, program, name, &dispatcher, closed.clone());
                 Transport::Stdio(started.await?)
             }
-            McpServerTransport::Http { url, .. } => {
+            McpServerTransport::Http { url, login, .. } => {
                 let client = self.http.client(url);
                 let client = client.map_err(|error| McpError::Http(error.to_string()))?;
                 let headers = headers_of(server, self.environment.as_ref())?;
-                let tokens = if headers.contains_key(AUTHORIZATION) {
+                let authorizer = if let Some(login) = login {
+                    Some(Authorizer::Login(login.clone()))
+                } else if headers.contains_key(AUTHORIZATION) {
                     None
                 } else {
-                    self.logins
-                        .tokens(server, self.oauth_client(url, &headers)?)
+                    let client = self.oauth_client(url, &headers)?;
+                    self.logins.tokens(server, client).map(Authorizer::Tokens)
                 };
-                let http = HttpTransport::new(client.clone(), url, headers, tokens);
+                let http = HttpTransport::new(client.clone(), url, headers, authorizer);
                 Transport::Http(Box::new(http))
             }
         };

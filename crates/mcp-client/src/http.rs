@@ -12,7 +12,7 @@ use reqwest::header::{
 };
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 
-use crate::config::{McpServerConfig, McpServerTransport};
+use crate::config::{McpServerConfig, McpServerTransport, SharedLogin};
 use crate::dispatcher::MessageDispatcher;
 use crate::error::McpError;
 use crate::oauth::LoginTokens;
@@ -28,6 +28,8 @@ const GOODBYE: Duration = Duration::from_secs(2);
 /// The delay between attempts to open the stream of unsolicited messages, and how many attempts may fail.
 const PAUSE: Duration = Duration::from_secs(1);
 const ATTEMPTS: u32 = 3;
+/// How often the token for a request is renewed at most.
+const RENEWALS: u32 = 3;
 
 /// An MCP server behind HTTP.
 #[derive(Debug)]
@@ -35,8 +37,61 @@ pub(crate) struct HttpTransport {
     client: Client,
     url: String,
     headers: HeaderMap,
-    tokens: Option<LoginTokens>,
+    authorizer: Option<Authorizer>,
     state: Mutex<HttpSession>,
+}
+
+/// What authorises requests besides the configured headers.
+#[derive(Debug)]
+pub(crate) enum Authorizer {
+    /// A login to the server itself.
+    Tokens(LoginTokens),
+    /// A login of the program.
+    Login(SharedLogin),
+}
+
+impl Authorizer {
+    /// Adds the headers of a request.
+    async fn add_to(&self, headers: &mut HeaderMap) {
+        match self {
+            Self::Tokens(tokens) => add_bearer(headers, &tokens.current().await),
+            Self::Login(login) => headers.extend(configured(&login.0.headers().await)),
+        }
+    }
+
+    /// Replaces the headers of a request that was refused. False if nothing is left to try.
+    async fn renew(&self, headers: &mut HeaderMap, step: u32) -> bool {
+        match self {
+            Self::Tokens(tokens) if step == 0 => {
+                let stale = headers
+                    .get(AUTHORIZATION)
+                    .and_then(|value| value.to_str().ok());
+                let stale = Secret::from(
+                    stale
+                        .and_then(|value| value.strip_prefix("Bearer "))
+                        .unwrap_or_default(),
+                );
+                let renewed = tokens.renewed(&stale).await;
+                renewed
+                    .inspect(|token| add_bearer(headers, token))
+                    .is_some()
+            }
+            Self::Tokens(_) => false,
+            Self::Login(login) => {
+                let renewed = login.0.renew(step).await;
+                self.add_to(headers).await;
+                renewed
+            }
+        }
+    }
+}
+
+fn add_bearer(headers: &mut HeaderMap, token: &Secret) {
+    if let Ok(mut value) = HeaderValue::from_str(&format!("Bearer {}", token.reveal())) {
+        // It does not appear in logs then.
+        value.set_sensitive(true);
+        headers.insert(AUTHORIZATION, value);
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -50,13 +105,13 @@ impl HttpTransport {
         client: Client,
         url: &str,
         headers: HeaderMap,
-        tokens: Option<LoginTokens>,
+        authorizer: Option<Authorizer>,
     ) -> Self {
         Self {
             client,
             url: url.to_owned(),
             headers,
-            tokens,
+            authorizer,
             state: Mutex::default(),
         }
     }
@@ -67,14 +122,16 @@ impl HttpTransport {
         message: String,
         dispatcher: &Arc<MessageDispatcher>,
     ) -> Result<(), McpError> {
-        let mut token = self.token().await;
-        let mut response = self.post(message.clone(), token.as_ref()).await?;
-        if response.status() == StatusCode::UNAUTHORIZED
-            && let Some((tokens, stale)) = self.tokens.as_ref().zip(token.as_ref())
-            && let Some(renewed) = tokens.renewed(stale).await
+        let mut headers = self.authorized().await;
+        let mut response = self.post(message.clone(), &headers).await?;
+        let mut step = 0;
+        while response.status() == StatusCode::UNAUTHORIZED
+            && step < RENEWALS
+            && let Some(authorizer) = &self.authorizer
+            && authorizer.renew(&mut headers, step).await
         {
-            response = self.post(message, Some(&renewed)).await?;
-            token = Some(renewed);
+            response = self.post(message.clone(), &headers).await?;
+            step += 1;
         }
         let had_session = self.state.lock().session.is_some();
         match response.status() {
@@ -84,7 +141,7 @@ impl HttpTransport {
             }
             StatusCode::NOT_FOUND if had_session => return Err(McpError::SessionExpired),
             status if !status.is_success() => {
-                return Err(self.unexpected(response, token.as_ref()).await);
+                return Err(self.unexpected(response, &headers).await);
             }
             _ => {}
         }
@@ -98,12 +155,12 @@ impl HttpTransport {
                 Ok(())
             }
             BodyKind::Events => events(response, dispatcher).await,
-            BodyKind::Other => Err(self.unexpected(response, token.as_ref()).await),
+            BodyKind::Other => Err(self.unexpected(response, &headers).await),
         }
     }
 
-    async fn post(&self, message: String, token: Option<&Secret>) -> Result<Response, McpError> {
-        let request = self.prepared(self.client.post(&self.url), token);
+    async fn post(&self, message: String, headers: &HeaderMap) -> Result<Response, McpError> {
+        let request = self.prepared(self.client.post(&self.url), headers.clone());
         let request = request
             .header(ACCEPT, BOTH)
             .header(CONTENT_TYPE, "application/json");
@@ -111,22 +168,23 @@ impl HttpTransport {
     }
 
     /// An error with the beginning of an unexpected reply, without the secrets that were sent.
-    async fn unexpected(&self, response: Response, token: Option<&Secret>) -> McpError {
-        let mut secrets = SentSecrets::of(&self.headers);
+    async fn unexpected(&self, response: Response, headers: &HeaderMap) -> McpError {
+        let mut secrets = SentSecrets::of(headers);
         // Some servers take their key in the query of their address.
         let url = Url::parse(&self.url).ok();
         for (_, value) in url.iter().flat_map(Url::query_pairs) {
             secrets.add(&value);
         }
-        if let Some(token) = token {
-            secrets.add(token.reveal());
-        }
         unexpected(response, &secrets).await
     }
 
-    /// The current access token of the login, if there is one.
-    async fn token(&self) -> Option<Secret> {
-        Some(self.tokens.as_ref()?.current().await)
+    /// The configured headers, and those of the current login.
+    async fn authorized(&self) -> HeaderMap {
+        let mut headers = self.headers.clone();
+        if let Some(authorizer) = &self.authorizer {
+            authorizer.add_to(&mut headers).await;
+        }
+        headers
     }
 
     pub(crate) fn set_protocol_version(&self, version: &str) {
@@ -141,7 +199,7 @@ impl HttpTransport {
     pub(crate) async fn listen(&self, dispatcher: &Arc<MessageDispatcher>) {
         let mut failures = 0;
         while failures < ATTEMPTS {
-            let request = self.prepared(self.client.get(&self.url), self.token().await.as_ref());
+            let request = self.prepared(self.client.get(&self.url), self.authorized().await);
             let request = request.header(ACCEPT, "text/event-stream");
             match request.send().await {
                 Ok(response) if response.status() == StatusCode::OK => {
@@ -166,28 +224,22 @@ impl HttpTransport {
             return;
         }
         let goodbye = async {
-            let token = self.token().await;
-            let request = self.prepared(self.client.delete(&self.url), token.as_ref());
+            let headers = self.authorized().await;
+            let request = self.prepared(self.client.delete(&self.url), headers);
             request.send().await
         };
         let _ = tokio::time::timeout(GOODBYE, goodbye).await;
     }
 
-    fn prepared(&self, request: RequestBuilder, token: Option<&Secret>) -> RequestBuilder {
+    fn prepared(&self, request: RequestBuilder, mut headers: HeaderMap) -> RequestBuilder {
         let HttpSession { session, version } = self.state.lock().clone();
-        let mut headers = self.headers.clone();
         let own = [(SESSION, session), (PROTOCOL_VERSION, version)];
         for (name, value) in own {
             if let Some(value) = value {
                 headers.insert(HeaderName::from_static(name), value);
             }
         }
-        let request = request.headers(headers);
-        match token {
-            // `bearer_auth` marks the header as sensitive, so that it does not appear in logs.
-            Some(token) => request.bearer_auth(token.reveal()),
-            None => request,
-        }
+        request.headers(headers)
     }
 }
 

@@ -61,13 +61,13 @@ impl Plugin {
     /// The MCP servers, by name.
     #[must_use]
     pub fn mcp_servers(&self) -> Vec<PluginMcpServer> {
-        let Some(file) =
-            self.file::<ServersFile>(self.manifest.mcp_servers.as_deref(), ".mcp.json")
-        else {
-            return Vec::new();
+        let named = self.manifest.mcp_servers.as_deref();
+        let servers = match &self.manifest.inline_servers {
+            Some(servers) => Some(servers.clone()),
+            None => (self.file::<ServersFile>(named, ".mcp.json")).map(|file| file.mcp_servers),
         };
-        let mut servers: Vec<_> = file
-            .mcp_servers
+        let mut servers: Vec<_> = servers
+            .unwrap_or_default()
             .into_iter()
             .take(MAX_ENTRIES)
             .filter_map(|(name, settings)| self.server(name, settings))

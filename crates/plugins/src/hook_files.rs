@@ -4,9 +4,11 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::contained;
+use crate::manifest::{self, ManifestHooks};
 use crate::plugin::Plugin;
 
 /// The file with hooks of a plugin that names none.
@@ -23,6 +25,10 @@ pub struct PluginHookFiles {
     pub root: PathBuf,
     /// The files with hooks, relative to the folder.
     pub files: Vec<String>,
+    /// The hooks in the manifest itself, of the form of such files.
+    pub tables: Vec<Value>,
+    /// The manifest, relative to the folder.
+    pub manifest: &'static str,
     /// A hash of all files of the plugin.
     pub content_hash: String,
 }
@@ -33,10 +39,16 @@ impl Plugin {
     /// # Errors
     /// A file cannot be read, or the plugin is too large to have hooks.
     pub fn hook_files(&self) -> io::Result<Option<PluginHookFiles>> {
-        let named = self.manifest.hooks.clone();
-        let named = named.unwrap_or_else(|| vec![self.root.join(DEFAULT)]);
+        let named = self
+            .manifest
+            .hooks
+            .clone()
+            .unwrap_or_else(|| ManifestHooks {
+                files: vec![self.root.join(DEFAULT)],
+                tables: Vec::new(),
+            });
         let mut files = Vec::new();
-        for path in named {
+        for path in named.files {
             let is_inside = path.is_file() && contained::check(&self.root, &path).is_ok();
             if is_inside && let Ok(file) = path.strip_prefix(&self.root) {
                 let file = file.display().to_string();
@@ -45,12 +57,14 @@ impl Plugin {
                 }
             }
         }
-        if files.is_empty() {
+        if files.is_empty() && named.tables.is_empty() {
             return Ok(None);
         }
         Ok(Some(PluginHookFiles {
             root: self.root.clone(),
             files,
+            tables: named.tables,
+            manifest: manifest::file_of(&self.root).unwrap_or_default(),
             content_hash: content_hash(&self.root)?,
         }))
     }
@@ -148,6 +162,22 @@ mod tests {
         let both = r#"{"hooks": ["./b.json", "./a.json", "../x", "./none.json", 3]}"#;
         assert_eq!(of(both).unwrap(), ["b.json", "a.json"]);
         assert_eq!(of(r#"{"hooks": []}"#), None);
+        let tables = r#"{"hooks": [{"hooks": {"Stop": []}}, "./a.json", {"Stop": []}]}"#;
+        let found = hooks(tables, &files).unwrap();
+        assert_eq!((found.files.len(), found.tables.len()), (1, 1));
+        assert_eq!(found.manifest, ".codex-plugin/plugin.json");
+        assert_eq!(
+            hooks(r#"{"hooks": {"hooks": {}}}"#, &files)
+                .unwrap()
+                .files
+                .len(),
+            0
+        );
+        assert_eq!(
+            of(r#"{"hooks": {"Stop": []}}"#).unwrap(),
+            [DEFAULT],
+            "another form"
+        );
         assert_eq!(hooks("{}", &[("x", "")]), None);
     }
 

@@ -16,11 +16,13 @@ mod installed;
 mod interface;
 mod manifest;
 mod marketplace;
+mod marketplace_copies;
 mod marketplace_file;
 mod mention;
 mod places;
 mod plugin;
 mod registry;
+mod source;
 mod store;
 
 pub use contributions::PluginMcpServer;
@@ -32,8 +34,10 @@ pub use manifest::{PluginManifest, plugin_name};
 pub use marketplace::{
     AuthPolicy, InstallPolicy, Marketplace, MarketplaceError, MarketplacePlugin,
 };
+pub use marketplace_copies::{CopyOrigin, MarketplaceCopies, StagedCopy};
 pub use mention::{PluginMention, mentioned};
-pub use places::{marketplace_files, marketplace_of};
+pub use places::{folders_of_user, marketplace_files, marketplace_of};
 pub use plugin::{Plugin, PluginError};
 pub use registry::PluginRegistry;
+pub use source::{InvalidSource, MarketplaceSource};
 pub use store::{PluginStore, StoreError};

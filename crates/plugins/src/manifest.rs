@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use crate::contained;
 use crate::interface::{InterfaceForm, PluginInterface, collapse};
@@ -34,12 +35,47 @@ pub struct PluginManifest {
     pub(crate) skills: Option<PathBuf>,
     /// The file with MCP servers, in place of `.mcp.json`.
     pub(crate) mcp_servers: Option<PathBuf>,
+    /// MCP servers in the manifest itself, in place of a file.
+    pub(crate) inline_servers: Option<Map<String, Value>>,
     /// The file with apps, in place of `.app.json`.
     pub(crate) apps: Option<PathBuf>,
-    /// The files with hooks, in place of the usual one.
-    pub(crate) hooks: Option<Vec<PathBuf>>,
+    /// The hooks, in place of the usual file.
+    pub(crate) hooks: Option<ManifestHooks>,
     /// How the plugin is presented to people.
     pub interface: Option<PluginInterface>,
+}
+
+/// Where hooks of a manifest are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ManifestHooks {
+    /// Files with hooks.
+    pub(crate) files: Vec<PathBuf>,
+    /// Tables in the manifest itself, of the form of such files.
+    pub(crate) tables: Vec<Value>,
+}
+
+impl ManifestHooks {
+    /// A path, a table, or a list of them.
+    fn resolve(
+        written: Value,
+        path: impl Fn(&str, Option<Value>) -> Option<PathBuf>,
+    ) -> Option<Self> {
+        let is_list = written.is_array();
+        let entries = match written {
+            Value::Array(entries) => entries,
+            entry => vec![entry],
+        };
+        let mut hooks = Self::default();
+        for entry in entries {
+            if entry.get("hooks").is_some() {
+                hooks.tables.push(entry);
+            } else {
+                hooks.files.extend(path("hooks", Some(entry)));
+            }
+        }
+        let has_any = !hooks.files.is_empty() || !hooks.tables.is_empty();
+        (is_list || has_any).then_some(hooks)
+    }
 }
 
 /// The manifest as written.
@@ -50,10 +86,10 @@ struct ManifestForm {
     version: Option<String>,
     description: Option<String>,
     keywords: Vec<String>,
-    skills: Option<serde_json::Value>,
-    mcp_servers: Option<serde_json::Value>,
-    apps: Option<serde_json::Value>,
-    hooks: Option<serde_json::Value>,
+    skills: Option<Value>,
+    mcp_servers: Option<Value>,
+    apps: Option<Value>,
+    hooks: Option<Value>,
     interface: Option<InterfaceForm>,
 }
 
@@ -64,6 +100,11 @@ pub(crate) enum ManifestError {
     Missing(PathBuf),
     #[error("missing or invalid plugin manifest: {}", .0.display())]
     Invalid(PathBuf),
+}
+
+/// The manifest file of the plugin in `root`, relative to it.
+pub(crate) fn file_of(root: &Path) -> Option<&'static str> {
+    FILES.into_iter().find(|file| root.join(file).is_file())
 }
 
 /// Reads the manifest of the plugin in `root`.
@@ -99,7 +140,7 @@ pub fn plugin_name(folder: &Path) -> Option<String> {
 
 impl ManifestForm {
     fn resolve(self, root: &Path) -> PluginManifest {
-        let path = |key: &str, written: Option<serde_json::Value>| {
+        let path = |key: &str, written: Option<Value>| {
             // Other agents allow lists and tables here.
             let written = written.as_ref()?.as_str()?;
             let joined = contained::join(root, written, "plugin");
@@ -109,13 +150,12 @@ impl ManifestForm {
             };
             joined.map_err(warn).ok()
         };
-        // Tables are hooks of other agents.
-        let hooks = match self.hooks {
-            Some(serde_json::Value::Array(written)) => {
-                let files = written.into_iter();
-                Some(files.filter_map(|file| path("hooks", Some(file))).collect())
-            }
-            written => path("hooks", written).map(|file| vec![file]),
+        let hooks = self
+            .hooks
+            .and_then(|written| ManifestHooks::resolve(written, path));
+        let (inline_servers, servers_file) = match self.mcp_servers {
+            Some(Value::Object(servers)) => (Some(servers), None),
+            written => (None, written),
         };
         PluginManifest {
             name: match self.name.trim() {
@@ -126,7 +166,8 @@ impl ManifestForm {
             description: self.description,
             keywords: self.keywords,
             skills: path("skills", self.skills),
-            mcp_servers: path("mcpServers", self.mcp_servers),
+            mcp_servers: path("mcpServers", servers_file),
+            inline_servers,
             apps: path("apps", self.apps),
             hooks,
             interface: self.interface.and_then(|form| form.resolve(root)),

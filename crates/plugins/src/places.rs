@@ -2,6 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::marketplace_copies::MarketplaceCopies;
+
+/// The checkout of the curated catalogue, which other programs keep in the home folder.
+const CURATED: &str = ".tmp/plugins";
 /// The marketplace file of a folder, in the order in which it is looked for: our own, and those of other coding agents.
 const FILES: [&str; 3] = [
     ".agents/plugins/marketplace.json",
@@ -16,6 +20,22 @@ const FOLDERS: [&str; 3] = [".agents/plugins", ".claude-plugin", ".cursor-plugin
 pub fn marketplace_of(folder: &Path) -> Option<PathBuf> {
     let mut files = FILES.iter().map(|file| folder.join(file));
     files.find(|file| file.symlink_metadata().is_ok())
+}
+
+/// The folders of the marketplaces of a user: the user's own folder, the checkout that other programs keep in the home folder,
+/// and the ones that were added, of each of which the name, the kind and the source are given.
+pub fn folders_of_user<'a>(
+    home: &Path,
+    user: Option<PathBuf>,
+    added: impl IntoIterator<Item = (&'a str, &'a str, &'a str)>,
+) -> Vec<PathBuf> {
+    let copies = MarketplaceCopies::of_home(home);
+    let added = added.into_iter().map(|(name, kind, source)| match kind {
+        "git" => copies.root(name),
+        _ => PathBuf::from(source),
+    });
+    let own = user.into_iter().chain([home.join(CURATED)]);
+    own.chain(added).collect()
 }
 
 /// The marketplace files of these folders, sorted by path, each once.

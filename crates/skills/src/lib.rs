@@ -21,4 +21,4 @@ mod yaml;
 pub use bundled::install_bundled;
 pub use library::{RootSource, SkillLibrary, SkillSources, SourceError};
 pub use load::{Skill, SkillRoot, SkillSelector, SkillSet, SkillToggle, load};
-pub use mention::{SkillMention, mentioned};
+pub use mention::{SkillMention, TextMention, mentioned, text_mentions};

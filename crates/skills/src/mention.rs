@@ -32,15 +32,49 @@ pub enum SkillMention<'a> {
     Text(&'a str),
 }
 
-/// The enabled skills that an input mentions, without duplicates; those of input items come first.
+/// What a text mentions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextMention<'a> {
+    /// The target of a link `[$name](target)`.
+    Link(&'a str),
+    /// A name, as in `$name`.
+    Name(&'a str),
+}
+
+/// What a text mentions, in order.
 #[must_use]
-pub fn mentioned<'a>(skills: &'a SkillSet, input: &[SkillMention<'_>]) -> Vec<&'a Skill> {
+pub fn text_mentions(text: &str) -> Vec<TextMention<'_>> {
+    let mut mentions = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        let is_link = rest[..at].ends_with('[');
+        let after = &rest[at + 1..];
+        let name = &after[..name_length(after)];
+        rest = &after[name.len()..];
+        if is_link && let Some((target, behind)) = link_target(rest) {
+            rest = behind;
+            mentions.push(TextMention::Link(target));
+        } else if !name.is_empty() && !VARIABLES.iter().any(|one| one.eq_ignore_ascii_case(name)) {
+            mentions.push(TextMention::Name(name));
+        }
+    }
+    mentions
+}
+
+/// The enabled skills that an input mentions, without duplicates; those of input items come first. Names that others
+/// have too, `taken`, do not count in texts.
+#[must_use]
+pub fn mentioned<'a>(
+    skills: &'a SkillSet,
+    input: &[SkillMention<'_>],
+    taken: &[String],
+) -> Vec<&'a Skill> {
     let mut finder = MentionFinder {
         skills,
         found: Vec::new(),
         paths: HashSet::new(),
     };
-    let mut named = HashSet::new();
+    let mut named: HashSet<&str> = taken.iter().map(String::as_str).collect();
     for part in input {
         if let SkillMention::Item { name, path } = part {
             named.insert(*name);
@@ -84,31 +118,19 @@ impl<'a> MentionFinder<'a> {
     }
 
     fn take_text(&mut self, text: &str, named: &HashSet<&str>) {
-        let mut rest = text;
-        while let Some(at) = rest.find('$') {
-            let is_link = rest[..at].ends_with('[');
-            let after = &rest[at + 1..];
-            let name = &after[..name_length(after)];
-            rest = &after[name.len()..];
-            if is_link && let Some((target, behind)) = link_target(rest) {
-                rest = behind;
-                if !OTHER_LINKS.iter().any(|other| target.starts_with(other)) {
-                    self.take_path(target);
-                }
-            } else if !named.contains(name) {
-                self.take_name(name);
+        for mention in text_mentions(text) {
+            match mention {
+                TextMention::Link(target)
+                    if OTHER_LINKS.iter().any(|other| target.starts_with(other)) => {}
+                TextMention::Link(target) => self.take_path(target),
+                TextMention::Name(name) if named.contains(name) => {}
+                TextMention::Name(name) => self.take_name(name),
             }
         }
     }
 
     /// Adds the skill with this name, unless several skills have it.
     fn take_name(&mut self, name: &str) {
-        let is_variable = VARIABLES
-            .iter()
-            .any(|known| known.eq_ignore_ascii_case(name));
-        if name.is_empty() || is_variable {
-            return;
-        }
         let skills = self.skills;
         let mut matching = skills.enabled().filter(|skill| skill.metadata.name == name);
         let first = matching.next();
@@ -165,7 +187,7 @@ mod tests {
 
     fn check(input: &[SkillMention<'_>], expected: &[&str]) {
         let skills = skills();
-        let found = mentioned(&skills, input);
+        let found = mentioned(&skills, input, &[]);
         let paths: Vec<&str> = found
             .iter()
             .map(|skill| skill.metadata.path.split('/').nth(2).unwrap())
@@ -202,5 +224,15 @@ mod tests {
         check(&[text, demo], &["demo", "plug"]);
         check(&[text, item("demo", "/nowhere")], &["plug"]);
         check(&[item("off", "/s/off/SKILL.md")], &[]);
+    }
+
+    #[test]
+    fn a_name_that_others_have_is_no_mention() {
+        let (skills, taken) = (skills(), ["demo".to_owned()]);
+        let text = [SkillMention::Text("$demo $plug:in-1")];
+        let found = mentioned(&skills, &text, &taken);
+        assert_eq!(found.len(), 1);
+        let link = [SkillMention::Text("[$demo](/s/demo/SKILL.md)")];
+        assert_eq!(mentioned(&skills, &link, &taken).len(), 1);
     }
 }

@@ -159,6 +159,9 @@ fn answer_of(result: &[u8]) -> serde_json::Result<RecordedAnswer> {
     Ok(Ok(match serde_json::from_str(&item.to_string())? {
         ResponseItem::FunctionCallOutput { output, .. }
         | ResponseItem::CustomToolCallOutput { output, .. } => output,
+        ResponseItem::ToolSearchOutput { tools, .. } => {
+            FunctionCallOutputBody::Text(Value::from(tools).to_string().into())
+        }
         _ => FunctionCallOutputBody::Text(String::new().into()),
     }))
 }
@@ -166,18 +169,24 @@ fn answer_of(result: &[u8]) -> serde_json::Result<RecordedAnswer> {
 fn mcp_tools_of(request: &Value) -> Vec<ToolSpec> {
     let tools = request["tools"].as_array().into_iter().flatten();
     let of_servers = tools.filter(|tool| {
-        tool["name"]
-            .as_str()
-            .is_some_and(|name| name.starts_with("mcp__"))
+        let name = tool["name"].as_str();
+        tool["type"] == "tool_search" || name.is_some_and(|name| name.starts_with("mcp__"))
     });
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     of_servers
-        .map(|tool| ToolSpec::Function {
-            name: text(&tool["name"]),
-            description: text(&tool["description"]),
-            strict: tool["strict"] == true,
-            defer_loading: tool["defer_loading"].as_bool(),
-            parameters: tool["parameters"].clone(),
+        .map(|tool| match tool["execution"].as_str() {
+            Some(execution) => ToolSpec::ToolSearch {
+                execution: execution.to_owned(),
+                description: text(&tool["description"]),
+                parameters: tool["parameters"].clone(),
+            },
+            None => ToolSpec::Function {
+                name: text(&tool["name"]),
+                description: text(&tool["description"]),
+                strict: tool["strict"] == true,
+                defer_loading: tool["defer_loading"].as_bool(),
+                parameters: tool["parameters"].clone(),
+            },
         })
         .collect()
 }

@@ -86,6 +86,7 @@ pub(super) const MEMBERS: &[(&str, &[&str])] = &[
         "McpServerStatus",
         &[
             "runtimeStatus",
+            "pluginId",
             "httpOrigin",
             "serverInfo",
             "serverCapabilities",

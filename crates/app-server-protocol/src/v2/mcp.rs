@@ -100,6 +100,9 @@ pub struct McpServerStatus {
     /// How the connection of the named thread is doing; absent without a thread. Newer than 0.117.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime_status: Option<McpServerConnectionStatus>,
+    /// Id of the plugin that it comes from; absent if it is configured. Newer than 0.117.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plugin_id: Option<String>,
     /// Origin of a server that is reached over HTTP; absent for programs. Newer than 0.117.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http_origin: Option<String>,

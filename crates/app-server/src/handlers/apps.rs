@@ -89,7 +89,7 @@ fn metadata(app: &v2::AppInfo) -> v2::ConnectorMetadata {
 }
 
 /// How to get apps, for the folder of a loaded thread if one is named.
-async fn access(
+pub(super) async fn access(
     server: &Arc<AppServer>,
     thread: Option<&str>,
 ) -> Result<Option<AppsAccess>, Failure> {

@@ -1,42 +1,25 @@
-//! The marketplaces that the user has added: folders with plugins.
+//! The marketplaces that the user has added: folders with plugins, and copies of repositories.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2;
 use codex_config::schema::MarketplaceFile;
-use codex_plugins::{Marketplace, MarketplaceError, PluginId, marketplace_of};
+use codex_plugins::{Marketplace, MarketplaceCopies, MarketplaceError, PluginId, marketplace_of};
 use serde_json::{Value, json};
 
 use super::blocking;
 use super::call::RequestContext;
 use super::plugin_install::edit_config;
-use super::plugins::unusable_marketplace;
+use super::plugin_view::unusable_marketplace;
 use crate::failure::Failure;
 use crate::host::Host;
 
-pub(super) async fn add(
-    RequestContext { server, .. }: RequestContext,
-    params: v2::MarketplaceAddParams,
-) -> Result<v2::MarketplaceAddResponse, Failure> {
-    let host = Arc::clone(server.host());
-    blocking(move || add_folder(&*host, &params)).await
-}
-
-fn add_folder(
+pub(super) fn add_folder(
     host: &dyn Host,
+    path: &str,
     params: &v2::MarketplaceAddParams,
 ) -> Result<v2::MarketplaceAddResponse, Failure> {
-    let source = params.source.trim();
-    if source.is_empty() {
-        return Err(Failure::invalid("marketplace source must not be empty"));
-    }
-    if !is_folder(source) {
-        let message = "marketplaces behind Git are not supported by this version: clone the \
-                       repository, and add its folder";
-        return Err(Failure::invalid(message));
-    }
     if params.ref_name.is_some() {
         let message = "--ref is only supported for git marketplace sources";
         return Err(Failure::invalid(message));
@@ -49,30 +32,17 @@ fn add_folder(
         let message = "--sparse is only supported for git marketplace sources";
         return Err(Failure::invalid(message));
     }
-    let root = dunce::canonicalize(host.configuration().folder(source));
+    let root = dunce::canonicalize(host.configuration().folder(path));
     let root = root.map_err(|error| {
         let message = format!("failed to resolve local marketplace source path: {error}");
         Failure::invalid(message)
     })?;
-    let file = marketplace_of(&root).ok_or_else(|| {
-        let root = root.display();
-        Failure::invalid(format!(
-            "invalid marketplace file `{root}`: marketplace root does not contain a supported manifest"
-        ))
-    })?;
-    let failed =
-        |error: MarketplaceError| unusable_marketplace(&error, "failed to add marketplace");
-    let name = Marketplace::read(&file).map_err(failed)?.name;
-    check_name(&name)?;
+    let name = name_of(&root)?;
     let source = root.display().to_string();
     let already_added = match added(host)?.get(&name) {
         None => false,
         Some(known) if known.source == source => true,
-        Some(_) => {
-            return Err(Failure::invalid(format!(
-                "marketplace '{name}' is already added from a different source; remove it before adding this source"
-            )));
-        }
+        Some(_) => return Err(other_source(&name)),
     };
     if !already_added {
         let entry = json!({ "source_type": "local", "source": source });
@@ -85,12 +55,25 @@ fn add_folder(
     })
 }
 
-/// Whether a source is a folder, rather than the address of a repository.
-fn is_folder(source: &str) -> bool {
-    let is_path = ["/", "./", "../", "~/"]
-        .iter()
-        .any(|start| source.starts_with(start));
-    is_path || [".", "..", "~"].contains(&source) || PathBuf::from(source).is_absolute()
+/// The name of the marketplace in a folder.
+pub(super) fn name_of(root: &std::path::Path) -> Result<String, Failure> {
+    let file = marketplace_of(root).ok_or_else(|| {
+        let root = root.display();
+        Failure::invalid(format!(
+            "invalid marketplace file `{root}`: marketplace root does not contain a supported manifest"
+        ))
+    })?;
+    let failed =
+        |error: MarketplaceError| unusable_marketplace(&error, "failed to add marketplace");
+    let name = Marketplace::read(&file).map_err(failed)?.name;
+    check_name(&name)?;
+    Ok(name)
+}
+
+pub(super) fn other_source(name: &str) -> Failure {
+    Failure::invalid(format!(
+        "marketplace '{name}' is already added from a different source; remove it before adding this source"
+    ))
 }
 
 fn check_name(name: &str) -> Result<(), Failure> {
@@ -100,19 +83,19 @@ fn check_name(name: &str) -> Result<(), Failure> {
         .map_err(|error| Failure::invalid(error.to_string()))
 }
 
-fn key_of(name: &str) -> String {
+pub(super) fn key_of(name: &str) -> String {
     format!("marketplaces.\"{name}\"")
 }
 
 /// The marketplaces that the user has added.
-fn added(host: &dyn Host) -> Result<BTreeMap<String, MarketplaceFile>, Failure> {
+pub(super) fn added(host: &dyn Host) -> Result<BTreeMap<String, MarketplaceFile>, Failure> {
     let config = host.configuration().without_projects();
     let config =
         config.map_err(|error| Failure::internal(format!("failed to reload config: {error}")))?;
     Ok(config.plugins.marketplaces)
 }
 
-/// The folder itself is kept, and so are installed plugins.
+/// Installed plugins and folders of the user are kept; a copy of a repository is removed.
 pub(super) async fn remove(
     RequestContext { server, .. }: RequestContext,
     params: v2::MarketplaceRemoveParams,
@@ -127,26 +110,13 @@ pub(super) async fn remove(
         }
         let doing = "failed to remove marketplace";
         edit_config(&*host, &key_of(&name), &Value::Null, doing)?;
+        let removed =
+            MarketplaceCopies::of_home(&host.configuration().startup().home).remove(&name);
+        let removed = removed.map_err(|error| Failure::internal(format!("{doing}: {error}")))?;
         Ok(v2::MarketplaceRemoveResponse {
-            installed_root: None,
+            installed_root: removed.map(|root| root.display().to_string()),
             marketplace_name: name,
         })
     })
     .await
-}
-
-/// Folders are read where they are, so there is nothing to upgrade.
-pub(super) async fn upgrade(
-    _: RequestContext,
-    params: v2::MarketplaceUpgradeParams,
-) -> Result<v2::MarketplaceUpgradeResponse, Failure> {
-    if let Some(name) = params.marketplace_name {
-        let message = format!("marketplace `{name}` is not configured as a Git marketplace");
-        return Err(Failure::invalid(message));
-    }
-    Ok(v2::MarketplaceUpgradeResponse {
-        selected_marketplaces: Vec::new(),
-        upgraded_roots: Vec::new(),
-        errors: Vec::new(),
-    })
 }

@@ -42,6 +42,9 @@ pub(super) async fn list(
     };
     let switched_off = settings.disabled.iter().map(|server| server.name.clone());
     let switched_off: HashSet<String> = switched_off.collect();
+    let of_plugins: BTreeMap<String, String> = (settings.enabled.iter())
+        .filter_map(|own| Some((own.server.name.clone(), own.plugin_id.clone()?)))
+        .collect();
     let enabled = settings.enabled.into_iter();
     let enabled = enabled.map(|configured| (configured.server, true));
     let disabled = settings.disabled.into_iter().map(|server| (server, false));
@@ -57,6 +60,9 @@ pub(super) async fn list(
         .into_iter()
         .map(|(server, is_enabled)| status(&settings.connector, server, is_enabled, detail));
     let mut data = join_all(asked).await;
+    for server in &mut data {
+        server.plugin_id = of_plugins.get(&server.name).cloned();
+    }
     if let Some(connections) = connections {
         for server in &mut data {
             let is_off = switched_off.contains(&server.name);
@@ -101,6 +107,7 @@ async fn status(
         resources: Vec::new(),
         resource_templates: Vec::new(),
         runtime_status: None,
+        plugin_id: None,
         http_origin: server.http_origin(),
         server_info: None,
         server_capabilities: None,

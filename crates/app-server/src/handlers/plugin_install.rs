@@ -9,23 +9,26 @@ use codex_mcp_client::{McpAuthorization, McpLoginOptions, McpServerConfig};
 use codex_plugins::{Marketplace, Plugin, PluginId};
 use serde_json::{Value, json};
 
+use super::apps::access;
 use super::blocking;
 use super::call::RequestContext;
 use super::fs::absolute;
 use super::mcp_servers::{LOGIN_SECONDS, configured, reload_threads};
-use super::plugins::{PluginView, unusable_marketplace};
+use super::plugin_apps::needing_auth;
+use super::plugin_view::{PluginView, unusable_marketplace};
+use super::remote_plugins::{RemoteChange, change};
 use crate::failure::Failure;
 use crate::host::{Host, McpSettings};
 use crate::projection::wire_auth_policy;
 use crate::server::AppServer;
-
-const NO_ACCOUNT: &str = "chatgpt authentication required for remote plugin mutation";
 
 /// A plugin that has been installed.
 struct Installed {
     auth_policy: v2::PluginAuthPolicy,
     /// The names of its MCP servers.
     servers: Vec<String>,
+    /// The ids of its apps.
+    apps: Vec<String>,
 }
 
 pub(super) async fn install(
@@ -33,6 +36,15 @@ pub(super) async fn install(
     params: v2::PluginInstallParams,
 ) -> Result<v2::PluginInstallResponse, Failure> {
     let host = Arc::clone(server.host());
+    if params.force_remote_sync {
+        let wanted = params.clone();
+        let id = blocking(move || installable(&wanted)).await?;
+        let access = access(&server, None).await?;
+        let enabled = change(access.as_ref(), &id, RemoteChange::Enable).await;
+        enabled.map_err(|error| {
+            Failure::internal(format!("failed to enable remote plugin: {error}"))
+        })?;
+    }
     let installed = blocking(move || install_from(&*host, &params)).await?;
     if !installed.servers.is_empty() {
         let settings = configured(&server).await?;
@@ -41,8 +53,19 @@ pub(super) async fn install(
     }
     Ok(v2::PluginInstallResponse {
         auth_policy: installed.auth_policy,
-        apps_needing_auth: Vec::new(),
+        apps_needing_auth: needing_auth(&server, &installed.apps).await,
     })
+}
+
+/// The plugin that a request means, if it may be installed.
+fn installable(params: &v2::PluginInstallParams) -> Result<PluginId, Failure> {
+    let file = absolute(&params.marketplace_path)?;
+    let failed = |error| unusable_marketplace(&error, "failed to install plugin");
+    let marketplace = Marketplace::read(&file).map_err(failed)?;
+    let (_, id) = marketplace
+        .installable(&params.plugin_name)
+        .map_err(failed)?;
+    Ok(id)
 }
 
 fn install_from(host: &dyn Host, params: &v2::PluginInstallParams) -> Result<Installed, Failure> {
@@ -52,10 +75,6 @@ fn install_from(host: &dyn Host, params: &v2::PluginInstallParams) -> Result<Ins
     let (listed, id) = marketplace
         .installable(&params.plugin_name)
         .map_err(failed)?;
-    if params.force_remote_sync {
-        let message = format!("failed to enable remote plugin: {NO_ACCOUNT}");
-        return Err(Failure::internal(message));
-    }
     // The folder is read before it is copied, because a link may lead out of the marketplace.
     if let Err(error @ codex_plugins::PluginError::Elsewhere) = listed.read(&marketplace) {
         return Err(Failure::invalid(error.to_string()));
@@ -72,16 +91,17 @@ fn install_from(host: &dyn Host, params: &v2::PluginInstallParams) -> Result<Ins
     edit_config(host, &key_of(&id), &json!({ "enabled": true }), doing)?;
     let read = host.read_plugins();
     read.map_err(|error| Failure::internal(format!("failed to reload config: {error}")))?;
-    let servers = Plugin::read(&active).map(|plugin| plugin.mcp_servers());
-    let servers = servers.unwrap_or_default().into_iter();
+    let plugin = Plugin::read(&active).ok();
+    let servers = plugin.as_ref().map(Plugin::mcp_servers).unwrap_or_default();
     Ok(Installed {
         auth_policy: wire_auth_policy(listed.auth_policy),
-        servers: servers.map(|server| server.name).collect(),
+        servers: servers.into_iter().map(|server| server.name).collect(),
+        apps: plugin.as_ref().map(Plugin::apps).unwrap_or_default(),
     })
 }
 
 /// Where the configuration has a plugin.
-fn key_of(id: &PluginId) -> String {
+pub(super) fn key_of(id: &PluginId) -> String {
     format!("plugins.\"{id}\"")
 }
 
@@ -150,8 +170,11 @@ pub(super) async fn uninstall(
     let id = PluginId::parse(&params.plugin_id);
     let id = id.map_err(|error| Failure::invalid(error.to_string()))?;
     if params.force_remote_sync {
-        let message = format!("failed to uninstall remote plugin: {NO_ACCOUNT}");
-        return Err(Failure::internal(message));
+        let access = access(&server, None).await?;
+        let removed = change(access.as_ref(), &id, RemoteChange::Uninstall).await;
+        let failed =
+            |error| Failure::internal(format!("failed to uninstall remote plugin: {error}"));
+        removed.map_err(failed)?;
     }
     let host = Arc::clone(server.host());
     blocking(move || {

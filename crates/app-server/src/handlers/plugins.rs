@@ -1,133 +1,27 @@
 //! Lists and describes plugins.
 
-use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{self, PluginListMarketplaceKind as Kind};
-use codex_config::{Config, Feature};
 use codex_hooks::{HookPlugin, HookStates, PluginHooks};
-use codex_plugins::{
-    Marketplace, MarketplaceError, MarketplacePlugin, Plugin, PluginId, PluginStore,
-    marketplace_files, marketplace_of,
-};
+use codex_plugins::{Marketplace, Plugin};
 use codex_protocol::{AbsolutePathBuf, SkillScope};
 use codex_skills::SkillRoot;
 
+use super::apps::access;
 use super::blocking;
 use super::call::RequestContext;
 use super::fs::absolute;
 use super::paging::page;
+use super::plugin_apps::described;
+use super::plugin_sync::sync;
+use super::plugin_view::{MarketplaceList, PluginView, unusable_marketplace};
+use super::remote_plugins::{CURATED, featured};
 use super::skills::wire_skill_summary;
 use crate::failure::Failure;
 use crate::host::Host;
-use crate::projection::{
-    PluginState, wire_app_summary, wire_hook_event, wire_marketplace, wire_path, wire_plugin,
-};
-
-/// The checkout of the curated catalogue, which other programs keep in the home folder.
-const CURATED: &str = ".tmp/plugins";
-
-/// The plugins of this machine at one moment.
-pub(super) struct PluginView {
-    config: Config,
-    pub(super) store: PluginStore,
-}
-
-impl PluginView {
-    /// Reads the configuration.
-    pub(super) fn read(host: &dyn Host) -> Result<Self, Failure> {
-        let config = host.configuration().without_projects();
-        let config = config
-            .map_err(|error| Failure::internal(format!("failed to reload config: {error}")))?;
-        Ok(Self {
-            store: PluginStore::of_home(&config.home),
-            config,
-        })
-    }
-
-    pub(super) fn is_on(&self) -> bool {
-        self.config.features.enabled(Feature::Plugins)
-    }
-
-    pub(super) fn is_configured(&self, id: &PluginId) -> bool {
-        self.config.plugins.plugins.contains_key(&id.to_string())
-    }
-
-    fn state(&self, key: &str) -> PluginState {
-        let Some(enabled) = self.config.plugins.plugins.get(key) else {
-            return PluginState::default();
-        };
-        let active = PluginId::parse(key)
-            .ok()
-            .and_then(|id| self.store.active(&id));
-        PluginState {
-            installed: active.is_some(),
-            enabled: *enabled,
-        }
-    }
-
-    fn summary(&self, marketplace: &Marketplace, plugin: &MarketplacePlugin) -> v2::PluginSummary {
-        let id = format!("{}@{}", plugin.name, marketplace.name);
-        let state = self.state(&id);
-        wire_plugin(id, plugin, plugin.read(marketplace).ok(), state)
-    }
-
-    /// The marketplace files of the user and of these folders, sorted.
-    fn marketplace_files(&self, host: &dyn Host, cwds: &[PathBuf]) -> Vec<PathBuf> {
-        let added = self.config.plugins.marketplaces.values();
-        let added = added.map(|marketplace| PathBuf::from(&marketplace.source));
-        let own = host.homes().user.into_iter();
-        let own = own.chain([self.config.home.join(CURATED)]).chain(added);
-        let projects = cwds.iter().map(|cwd| project(cwd));
-        let folders: Vec<PathBuf> = own.chain(projects).collect();
-        marketplace_files(folders.iter().map(PathBuf::as_path))
-    }
-
-    /// Lists the plugins of all marketplaces. A plugin counts once, and marketplaces without plugins are left out.
-    fn list(&self, host: &dyn Host, cwds: &[PathBuf]) -> MarketplaceList {
-        let mut list = MarketplaceList::default();
-        let mut seen = HashSet::new();
-        for file in self.marketplace_files(host, cwds) {
-            let marketplace = match Marketplace::read(&file) {
-                Ok(marketplace) => marketplace,
-                Err(error) => {
-                    list.errors.push(v2::MarketplaceLoadErrorInfo {
-                        marketplace_path: wire_path(&file),
-                        message: error.to_string(),
-                    });
-                    continue;
-                }
-            };
-            let is_new = |plugin: &&MarketplacePlugin| {
-                seen.insert((plugin.name.clone(), marketplace.name.clone()))
-            };
-            let plugins = marketplace.plugins.iter().filter(is_new);
-            let plugins: Vec<_> = plugins
-                .map(|plugin| self.summary(&marketplace, plugin))
-                .collect();
-            if !plugins.is_empty() {
-                let entry = wire_marketplace(&marketplace, plugins);
-                list.marketplaces.push(entry);
-            }
-        }
-        list
-    }
-}
-
-/// The plugins of all marketplaces, and the marketplaces that cannot be used.
-#[derive(Default)]
-struct MarketplaceList {
-    marketplaces: Vec<v2::PluginMarketplaceEntry>,
-    errors: Vec<v2::MarketplaceLoadErrorInfo>,
-}
-
-/// The folder itself if it has a marketplace, otherwise its repository.
-fn project(cwd: &Path) -> PathBuf {
-    let own = marketplace_of(cwd).is_some().then_some(cwd);
-    let repository = || codex_sandbox::marked_folder(cwd, ".git");
-    own.or_else(repository).unwrap_or(cwd).to_owned()
-}
+use crate::projection::{wire_hook_event, wire_path, wire_plugin};
 
 /// Lists plugins in a blocking task; none if the feature is off.
 async fn listed(
@@ -168,15 +62,26 @@ pub(super) async fn list(
             featured_plugin_ids: Vec::new(),
         });
     }
+    let access = access(&server, None).await?;
+    let remote_sync_error = if params.force_remote_sync {
+        let cwds: Result<_, _> = params.cwds.iter().flatten().map(absolute).collect();
+        let synced = sync(Arc::clone(server.host()), access.as_ref(), cwds?).await;
+        synced.err().map(|error| error.message().to_owned())
+    } else {
+        None
+    };
     let list = listed(Arc::clone(server.host()), params.cwds).await?;
-    let remote_sync_error = params
-        .force_remote_sync
-        .then(|| "chatgpt authentication required to sync remote plugins".to_owned());
+    let is_curated = |marketplace: &v2::PluginMarketplaceEntry| marketplace.name == CURATED;
+    let featured_plugin_ids = if list.marketplaces.iter().any(is_curated) {
+        featured(access.as_ref()).await
+    } else {
+        Vec::new()
+    };
     Ok(v2::PluginListResponse {
         marketplaces: list.marketplaces,
         marketplace_load_errors: list.errors,
         remote_sync_error,
-        featured_plugin_ids: Vec::new(),
+        featured_plugin_ids,
     })
 }
 
@@ -244,6 +149,7 @@ pub(super) async fn read(
 ) -> Result<v2::PluginReadResponse, Failure> {
     let file = absolute(&params.marketplace_path)?;
     let host = Arc::clone(server.host());
+    let apps = access(&server, None).await?;
     blocking(move || {
         let view = PluginView::read(&*host)?;
         if !view.is_on() {
@@ -269,7 +175,7 @@ pub(super) async fn read(
                 marketplace_path: wire_path(&marketplace.path),
                 description: plugin.manifest.description.clone(),
                 skills: skills.all.iter().map(wire_skill_summary).collect(),
-                apps: plugin.apps().into_iter().map(wire_app_summary).collect(),
+                apps: described(apps.as_ref(), &plugin.apps()),
                 mcp_servers: servers.map(|server| server.name).collect(),
                 hooks: Some(wire_hooks(&id.to_string(), &plugin)?),
                 app_templates: Some(Vec::new()),
@@ -296,6 +202,8 @@ fn wire_hooks(id: &str, plugin: &Plugin) -> Result<Vec<v2::PluginHookSummary>, F
             data: PathBuf::new(),
         },
         files: hooks.files,
+        tables: hooks.tables,
+        manifest: hooks.manifest,
         content_hash: hooks.content_hash,
     });
     let catalog = codex_hooks::load(&[], hooks.into_iter().collect(), &HookStates::default());
@@ -304,13 +212,4 @@ fn wire_hooks(id: &str, plugin: &Plugin) -> Result<Vec<v2::PluginHookSummary>, F
         key: hook.key,
     };
     Ok(catalog.hooks.into_iter().map(summary).collect())
-}
-
-/// The error for a marketplace. `doing` is what the system failed at.
-pub(super) fn unusable_marketplace(error: &MarketplaceError, doing: &str) -> Failure {
-    if error.is_about_request() {
-        Failure::invalid(error.to_string())
-    } else {
-        Failure::internal(format!("{doing}: {error}"))
-    }
 }

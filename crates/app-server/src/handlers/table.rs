@@ -14,12 +14,12 @@ use futures::future::BoxFuture;
 use super::call::{Order, RequestContext, RequestQueue};
 use super::{
     account, account_extras, apps, command_exec, config, extensions, external_agent, features,
-    feedback, fs, fs_watch, fuzzy_search, git, guardian, handshake, hooks, marketplaces,
-    mcp_direct, mcp_servers, memories, model_providers, models, permissions, plugin_install,
-    plugin_share, plugins, processes, projects, realtime, remote_control, review, server_facts,
-    skills, thread_archive, thread_attachments, thread_checkpoints, thread_control, thread_goals,
-    thread_items, thread_list, thread_metadata, thread_open, thread_queue, thread_read,
-    thread_read_state, thread_revert, thread_sample, thread_search, thread_sections,
+    feedback, fs, fs_watch, fuzzy_search, git, guardian, handshake, hooks, marketplace_copies,
+    marketplaces, mcp_direct, mcp_servers, memories, model_providers, models, permissions,
+    plugin_install, plugin_share, plugins, processes, projects, realtime, remote_control, review,
+    server_facts, skills, thread_archive, thread_attachments, thread_checkpoints, thread_control,
+    thread_goals, thread_items, thread_list, thread_metadata, thread_open, thread_queue,
+    thread_read, thread_read_state, thread_revert, thread_sample, thread_search, thread_sections,
     thread_timeline, thread_turns, turns, windows,
 };
 use crate::connection::Responder;
@@ -244,8 +244,8 @@ handlers! {
     AppRead: concurrent => apps::read;
     PluginReconcile: concurrent => extensions::reconcile_plugins;
     PluginSearch: concurrent => plugins::search;
-    MarketplaceUpgrade: concurrent => marketplaces::upgrade;
-    MarketplaceAdd: concurrent => marketplaces::add;
+    MarketplaceUpgrade: concurrent => marketplace_copies::upgrade;
+    MarketplaceAdd: concurrent => marketplace_copies::add;
     MarketplaceRemove: concurrent => marketplaces::remove;
     ThreadRealtimeListVoices: concurrent => realtime::voices;
     ExternalAgentConfigImportReadHistories: concurrent => extensions::import_histories;

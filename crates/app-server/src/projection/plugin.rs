@@ -101,13 +101,13 @@ fn wire_interface(interface: PluginInterface) -> v2::PluginInterface {
 }
 
 /// An app as the details of a plugin name it.
-pub(crate) fn wire_app_summary(id: String) -> v2::AppSummary {
+pub(crate) fn wire_app_summary(app: App) -> v2::AppSummary {
     v2::AppSummary {
-        name: id.clone(),
-        description: None,
-        install_url: Some(codex_apps::install_page(&id, &id)),
-        needs_auth: true,
-        id,
+        id: app.id,
+        name: app.name,
+        description: app.description,
+        install_url: app.install_url,
+        needs_auth: !app.is_accessible,
     }
 }
 

@@ -38,6 +38,22 @@ pub(super) fn as_table(listed: &Value) -> String {
     table
 }
 
+/// Which copies of marketplaces have changed, and which could not be looked at.
+pub(super) fn as_upgrades(answer: &Value) -> String {
+    let mut shown = String::new();
+    for root in members(&answer["upgradedRoots"]) {
+        let _ = writeln!(shown, "Upgraded {}", text(root));
+    }
+    for error in members(&answer["errors"]) {
+        let (name, message) = (text(&error["marketplaceName"]), text(&error["message"]));
+        let _ = writeln!(shown, "warning: {name}: {message}");
+    }
+    if shown.is_empty() {
+        shown.push_str("All copies of marketplaces are up to date.\n");
+    }
+    shown
+}
+
 fn state(plugin: &Value) -> &'static str {
     match (plugin["installed"] == true, plugin["enabled"] == true) {
         (true, true) => "installed",

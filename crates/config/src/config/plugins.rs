@@ -31,6 +31,18 @@ impl PluginSettings {
         }
     }
 
+    /// The names, kinds and sources of the marketplaces that the user has added.
+    pub fn added(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        let added = self.marketplaces.iter();
+        added.map(|(name, added)| {
+            (
+                name.as_str(),
+                added.source_type.as_str(),
+                added.source.as_str(),
+            )
+        })
+    }
+
     /// The ids of the enabled plugins.
     pub fn enabled(&self) -> impl Iterator<Item = &str> {
         let enabled = self.plugins.iter().filter(|(_, enabled)| **enabled);

@@ -29,6 +29,8 @@ pub struct McpSettings {
     pub disallowed: BTreeMap<String, RequirementSource>,
     /// The names of the plugins, for people, that servers come from.
     pub plugins: BTreeMap<String, Vec<String>>,
+    /// The ids of the plugins that configure servers.
+    pub plugin_ids: BTreeMap<String, String>,
     /// Where the logins of MCP servers are stored.
     pub credentials_store: McpCredentialsStore,
     /// The port of the login callback.
@@ -73,9 +75,10 @@ fn skill_rules(stack: &LayerStack) -> Vec<SkillRule> {
 }
 
 impl McpSettings {
-    /// Adds a server of a plugin, unless there is one with this name already.
+    /// Adds a server of the plugin `id`, which is called `plugin`, unless there is one with this name already.
     pub fn add_of_plugin(
         &mut self,
+        id: &str,
         plugin: &str,
         name: &str,
         mut server: McpServer,
@@ -92,6 +95,7 @@ impl McpSettings {
             self.disallowed.insert(name.to_owned(), source);
         }
         self.servers.insert(name.to_owned(), server);
+        self.plugin_ids.insert(name.to_owned(), id.to_owned());
         self.plugins
             .insert(name.to_owned(), vec![plugin.to_owned()]);
     }
@@ -110,6 +114,7 @@ pub(super) fn mcp_settings(file: &ConfigFile, requirements: &Requirements) -> Mc
         servers,
         disallowed,
         plugins: BTreeMap::new(),
+        plugin_ids: BTreeMap::new(),
         credentials_store: file.mcp_oauth_credentials_store.unwrap_or_default(),
         oauth_callback_port: file.mcp_oauth_callback_port,
         oauth_callback_url: file.mcp_oauth_callback_url.clone(),

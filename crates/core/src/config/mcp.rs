@@ -20,6 +20,8 @@ pub struct McpServer {
     pub default_approval: ToolApproval,
     /// The names, for the model, of the plugins that it comes from.
     pub plugins: Vec<String>,
+    /// The id of the plugin that configures it.
+    pub plugin_id: Option<String>,
     /// Set for the server whose tools are those of apps.
     pub apps: Option<Arc<AppsServer>>,
 }
@@ -52,6 +54,12 @@ pub trait McpApprovals: Debug + Send + Sync {
     /// # Errors
     /// The approval was not written.
     fn approve(&self, server: &str, tool: &str) -> Result<(), ApprovalNotStored>;
+
+    /// Approves all later calls of a tool of an app. Writes a file.
+    ///
+    /// # Errors
+    /// The approval was not written.
+    fn approve_app(&self, app: &str, tool: &str) -> Result<(), ApprovalNotStored>;
 }
 
 /// An approval that was not written, and why.

@@ -6,6 +6,7 @@ mod hooks;
 mod mcp;
 mod realtime;
 mod replay;
+mod suggestions;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -38,6 +39,7 @@ pub use realtime::{
 pub use replay::{
     FinishedHook, HooksRun, RecordedAnswer, RecordedFailure, ReplaySource, TakenInput,
 };
+pub use suggestions::{SuggestionKind, ToolSuggestion, ToolSuggestions};
 
 /// The configuration of a session.
 #[derive(Clone, Debug)]
@@ -66,6 +68,8 @@ pub struct SessionConfig {
     pub host_tools: Option<Arc<dyn HostTools>>,
     /// The MCP servers.
     pub mcp_servers: Vec<McpServer>,
+    /// What the model may suggest to install.
+    pub suggestions: Option<Arc<dyn ToolSuggestions>>,
     /// Stores approvals of MCP tools for later threads.
     pub mcp_approvals: Option<Arc<dyn McpApprovals>>,
     /// Web searches.
@@ -179,6 +183,7 @@ impl SessionConfig {
             dynamic_tools: Vec::new(),
             host_tools: None,
             mcp_servers: Vec::new(),
+            suggestions: None,
             mcp_approvals: None,
             web_search: WebSearch::default(),
             user_instructions: None,
@@ -318,6 +323,8 @@ pub struct Features {
     pub default_mode_questions: bool,
     /// Images that the provider makes.
     pub image_generation: bool,
+    /// A search for tools of apps in place of all of them, where there are many.
+    pub tool_search: bool,
 }
 
 impl Default for Features {
@@ -330,6 +337,7 @@ impl Default for Features {
             exec_permissions: false,
             default_mode_questions: false,
             image_generation: false,
+            tool_search: false,
         }
     }
 }

@@ -57,7 +57,7 @@ pub(crate) fn initial(turn: &TurnSettings, previous_model: Option<&str>) -> Vec<
     }
     sections.extend(turn.realtime.started());
     sections.extend(personality(turn));
-    if turn.has_apps.get() == Some(&true) {
+    if turn.apps.get().is_some_and(|apps| !apps.is_empty()) {
         sections.push(apps_section());
     }
     sections.extend(skills::text(turn));

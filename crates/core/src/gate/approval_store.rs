@@ -25,7 +25,12 @@ pub(crate) enum ApprovalKey {
     /// A file that patches may change.
     Path(PathBuf),
     /// A tool of an MCP server, with any arguments.
-    McpTool { server: String, tool: String },
+    McpTool {
+        server: String,
+        /// The id of the app that the tool is of.
+        app: Option<String>,
+        tool: String,
+    },
 }
 
 /// What was approved.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use codex_apps::ToolApp;
 use codex_protocol::{FileChange, PermissionProfile, RequestPermissionProfile};
 use serde_json::Value;
 
@@ -66,6 +68,8 @@ pub(crate) struct PermissionsRequest {
 #[derive(Clone, Debug)]
 pub(crate) struct McpEffect {
     pub(crate) server: String,
+    /// The app that the tool is of.
+    pub(crate) app: Option<Arc<ToolApp>>,
     /// The server's name for it.
     pub(crate) tool: String,
     pub(crate) title: Option<String>,

@@ -30,6 +30,7 @@ pub(crate) fn decide(
         }
         keys.push(ApprovalKey::McpTool {
             server: call.server.clone(),
+            app: call.app.as_ref().map(|app| app.id.clone()),
             tool: call.tool.clone(),
         });
         if approvals.is_approved(&keys) {

@@ -52,7 +52,8 @@ pub(crate) fn contains_settings(content: &[ContentItem]) -> bool {
     })
 }
 
-fn texts(content: &[ContentItem]) -> impl Iterator<Item = &str> {
+/// The texts of a message.
+pub(crate) fn texts(content: &[ContentItem]) -> impl Iterator<Item = &str> {
     content.iter().filter_map(|part| match part {
         ContentItem::InputText { text } | ContentItem::OutputText { text } => Some(text.as_str()),
         ContentItem::InputImage { .. } => None,

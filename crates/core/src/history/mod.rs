@@ -17,8 +17,8 @@ pub(crate) mod summary;
 pub(crate) mod truncate;
 mod unfinished;
 
-pub(crate) use contextual::is_contextual;
 pub use contextual::{first_user_text, is_context_text};
+pub(crate) use contextual::{is_contextual, texts};
 pub(crate) use conversation::{Conversation, Recorder};
 pub(crate) use entry::{EntryKind, HistoryEntry};
 pub(crate) use messages::{developer_message, user_message};

@@ -232,6 +232,7 @@ impl Threads {
             recorder,
             cells: OnceLock::new(),
             spawn_tool: OnceLock::new(),
+            selected_apps: Mutex::default(),
         }
     }
 

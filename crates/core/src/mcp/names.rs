@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
-use codex_apps::{ToolApprovalRule, connector_of, tool_name};
+use codex_apps::{ToolApp, ToolApprovalRule, app_slug, tool_name};
 use codex_protocol::Tool;
 use serde_json::Value;
 
@@ -29,6 +30,18 @@ pub(crate) struct OfferedTool {
     pub(crate) parameters: Value,
     pub(crate) approval: ToolApproval,
     pub(crate) limit: Duration,
+    /// The app that it is of.
+    pub(crate) app: Option<Arc<ToolApp>>,
+}
+
+impl OfferedTool {
+    /// The app of the tool as a namespace, and the name of the tool in it.
+    pub(crate) fn namespaced(&self) -> Option<(String, &str)> {
+        let app = app_slug(&self.app.as_ref()?.name).replace('-', "_");
+        let namespace = format!("mcp__{}__{app}", self.server);
+        let name = self.name.strip_prefix(&namespace);
+        Some((namespace, name.unwrap_or(&self.name)))
+    }
 }
 
 /// Whether the settings of apps allow a tool.
@@ -38,10 +51,10 @@ fn is_allowed(server: &McpServer, tool: &Tool) -> bool {
 }
 
 /// What a tool is called after its server. Tools of apps have the names of their apps.
-fn name_of<'a>(server: &McpServer, tool: &'a Tool) -> Cow<'a, str> {
-    match connector_of(tool) {
-        Some((id, app)) if server.apps.is_some() => tool_name(app, id, &tool.name).into(),
-        _ => Cow::Borrowed(&tool.name),
+fn name_of<'a>(app: Option<&ToolApp>, tool: &'a Tool) -> Cow<'a, str> {
+    match app {
+        Some(app) => tool_name(&app.name, &app.id, &tool.name).into(),
+        None => Cow::Borrowed(&tool.name),
     }
 }
 
@@ -99,14 +112,17 @@ pub(super) fn offered(running: &[(&McpServer, Vec<Tool>)]) -> Vec<OfferedTool> {
                 tracing::warn!(server, tool = tool.name, "no model understands an MCP tool");
                 continue;
             };
+            let app = configured.apps.as_ref().and_then(|_| ToolApp::of(tool));
+            let app = app.map(Arc::new);
             all.push(OfferedTool {
-                name: free_name(server, &name_of(configured, tool), &mut taken),
+                name: free_name(server, &name_of(app.as_deref(), tool), &mut taken),
                 server: server.clone(),
                 tool: tool.clone(),
                 description: described(tool.description.as_deref(), &configured.plugins),
                 parameters,
                 approval: approval_of(configured, tool),
                 limit: configured.server.request_timeout,
+                app,
             });
         }
     }

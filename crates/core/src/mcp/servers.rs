@@ -1,9 +1,12 @@
 //! Servers that were started together.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use codex_apps::{ToolApp, connector_of};
 use codex_mcp_client::{McpError, McpServerConfig, RunningMcpServer};
 use codex_protocol::Tool;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +29,8 @@ pub(super) struct ServerSlot {
     pub(super) configured: McpServer,
     pub(super) progress: watch::Receiver<ServerProgress>,
     pub(super) sent_state: SentSandboxState,
+    /// Its tools, if they were listed again.
+    pub(super) listed_again: Mutex<Option<Vec<Tool>>>,
 }
 
 impl ServerSlot {
@@ -40,8 +45,29 @@ impl ServerSlot {
             }
         }
         match self.settled().await {
-            ServerProgress::Ready(running) => running.tools,
+            ServerProgress::Ready(running) => {
+                let again = self.listed_again.lock().clone();
+                again.unwrap_or(running.tools)
+            }
             _ => Vec::new(),
+        }
+    }
+
+    /// Lists the tools again, for later turns.
+    async fn list_again(&self) -> Vec<Tool> {
+        let ServerProgress::Ready(running) = self.settled().await else {
+            return Vec::new();
+        };
+        let limit = self.configured.server.request_timeout;
+        match running.connection.tools(limit).await {
+            Ok((tools, _)) => {
+                *self.listed_again.lock() = Some(tools.clone());
+                tools
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the tools of apps are not listed again");
+                running.tools
+            }
         }
     }
 
@@ -87,15 +113,30 @@ impl McpServerSet {
             .any(|slot| slot.configured.apps.is_some())
     }
 
-    /// Whether apps offer tools.
-    pub(crate) async fn has_apps(&self) -> bool {
-        for slot in self.slots.values() {
-            if slot.configured.apps.is_some() {
-                let tools = slot.tools().await;
-                return !names::offered(&[(&slot.configured, tools)]).is_empty();
-            }
-        }
-        false
+    /// The apps that offer tools, by id.
+    pub(crate) async fn apps(&self) -> Vec<Arc<ToolApp>> {
+        let mut slots = self.slots.values();
+        let Some(slot) = slots.find(|slot| slot.configured.apps.is_some()) else {
+            return Vec::new();
+        };
+        let offered = names::offered(&[(&slot.configured, slot.tools().await)]);
+        let mut apps: Vec<_> = offered.into_iter().filter_map(|tool| tool.app).collect();
+        apps.sort_by(|one, other| one.id.cmp(&other.id));
+        apps.dedup_by(|one, other| one.id == other.id);
+        apps
+    }
+
+    /// Lists the tools of apps again. Whether those of this app are among them.
+    pub(crate) async fn has_app_now(&self, id: &str) -> bool {
+        let mut slots = self.slots.values();
+        let Some(slot) = slots.find(|slot| slot.configured.apps.is_some()) else {
+            return false;
+        };
+        let tools = slot.list_again().await;
+        tools
+            .iter()
+            .filter_map(connector_of)
+            .any(|(app, _)| app == id)
     }
 
     /// Sends the confinement of commands to the servers that want it.

@@ -11,6 +11,7 @@ use codex_protocol::{
     McpStartupUpdateEvent, RequestId,
 };
 use futures::future::{BoxFuture, join_all};
+use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -54,6 +55,7 @@ pub(super) fn start(
                 configured,
                 progress,
                 sent_state,
+                listed_again: Mutex::default(),
             },
         );
     }

@@ -95,11 +95,14 @@ impl SessionActor {
             return;
         };
         for key in keys {
-            let ApprovalKey::McpTool { server, tool } = key.clone() else {
+            let ApprovalKey::McpTool { server, app, tool } = key.clone() else {
                 continue;
             };
             let approvals = approvals.clone();
-            let kept = tokio::task::spawn_blocking(move || approvals.approve(&server, &tool));
+            let kept = tokio::task::spawn_blocking(move || match app {
+                Some(app) => approvals.approve_app(&app, &tool),
+                None => approvals.approve(&server, &tool),
+            });
             if let Ok(Err(error)) = kept.await {
                 tracing::warn!(
                     %error,
@@ -113,13 +116,17 @@ impl SessionActor {
 /// The event that asks for approval of a call.
 pub(super) fn approval_request(call: &McpEffect, turn: &str, call_id: &str) -> EventMsg {
     let (server, tool) = (&call.server, &call.tool);
+    let asker = match &call.app {
+        Some(app) => app.name.clone(),
+        None => format!("the {server} MCP server"),
+    };
     EventMsg::ElicitationRequest(ElicitationRequestEvent {
         turn_id: Some(turn.to_owned()),
         server_name: server.clone(),
         id: approval_id(call_id),
         request: ElicitationRequest::Form {
             meta: Some(about(call)),
-            message: format!("Allow the {server} MCP server to run tool \"{tool}\"?"),
+            message: format!("Allow {asker} to run tool \"{tool}\"?"),
             requested_schema: json!({ "type": "object", "properties": {} }),
         },
     })
@@ -157,6 +164,17 @@ fn about(call: &McpEffect) -> Value {
             let show = |(name, value): (&String, &Value)| json!({ "name": name, "value": value, "display_name": name });
             let shown: Vec<Value> = shown.into_iter().map(show).collect();
             about.insert("tool_params_display".to_owned(), shown.into());
+        }
+    }
+    if let Some(app) = &call.app {
+        about.insert("source".to_owned(), "connector".into());
+        about.insert("connector_id".to_owned(), app.id.as_str().into());
+        about.insert("connector_name".to_owned(), app.name.as_str().into());
+        if let Some(description) = &app.description {
+            about.insert(
+                "connector_description".to_owned(),
+                description.as_str().into(),
+            );
         }
     }
     about.into()

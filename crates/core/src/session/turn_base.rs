@@ -106,7 +106,7 @@ impl TurnBase {
             skills: OnceLock::new(),
             memory_summary: config.memory_summary.clone(),
             realtime: overrides.realtime,
-            has_apps: OnceLock::new(),
+            apps: OnceLock::new(),
             plugins: (config.plugins.as_ref())
                 .map(|plugins| plugins.current())
                 .filter(|plugins| !plugins.is_empty()),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use codex_protocol::{FunctionCallOutputBody, LocalShellAction, ResponseItem};
+use serde_json::Value;
 
 use crate::cells::ScriptValue;
 
@@ -25,8 +26,8 @@ pub(crate) enum ToolPayload {
     Custom(String),
     /// A command of the provider's own shell tool.
     LocalShell(LocalShellAction),
-    /// A search for tools.
-    ToolSearch,
+    /// The arguments of a search for tools.
+    ToolSearch(Value),
 }
 
 impl ToolCall {
@@ -73,11 +74,12 @@ impl ToolCall {
             ResponseItem::ToolSearchCall {
                 call_id: Some(id),
                 execution,
+                arguments,
                 ..
             } if execution == "client" => Self {
                 id: id.clone(),
                 name: "tool_search".to_owned(),
-                payload: ToolPayload::ToolSearch,
+                payload: ToolPayload::ToolSearch(arguments.clone()),
                 script: None,
             },
             _ => return None,
@@ -87,7 +89,7 @@ impl ToolCall {
     /// The output item of the call.
     pub(crate) fn answer(&self, output: FunctionCallOutputBody) -> ResponseItem {
         let call_id = self.id.clone();
-        match self.payload {
+        match &self.payload {
             ToolPayload::Function(_) | ToolPayload::LocalShell(_) => {
                 ResponseItem::FunctionCallOutput { call_id, output }
             }
@@ -96,11 +98,11 @@ impl ToolCall {
                 name: None,
                 output,
             },
-            ToolPayload::ToolSearch => ResponseItem::ToolSearchOutput {
+            ToolPayload::ToolSearch(_) => ResponseItem::ToolSearchOutput {
                 call_id: Some(call_id),
                 status: "completed".to_owned(),
                 execution: "client".to_owned(),
-                tools: Vec::new(),
+                tools: found_tools(&output),
             },
         }
     }
@@ -114,6 +116,16 @@ impl ToolCall {
             }
             _ => format!("aborted {origin} after {seconds:.1}s"),
         }
+    }
+}
+
+/// The output of a search is the list of tools as JSON. An error has found none.
+fn found_tools(output: &FunctionCallOutputBody) -> Vec<Value> {
+    match output {
+        FunctionCallOutputBody::Text(text) => {
+            serde_json::from_str(&text.as_str()).unwrap_or_default()
+        }
+        FunctionCallOutputBody::Content(_) => Vec::new(),
     }
 }
 

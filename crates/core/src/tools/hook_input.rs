@@ -92,6 +92,7 @@ pub(crate) fn with_updated_input(call: &ToolCall, input: Value) -> Result<ToolCa
                 let text = text.ok_or("hook returned updatedInput that is no string")?;
                 ToolPayload::Custom(text.to_owned())
             }
+            ToolPayload::ToolSearch(_) => ToolPayload::ToolSearch(input),
             _ => ToolPayload::Function(input.to_string()),
         }
     };
@@ -110,7 +111,7 @@ fn arguments_of(call: &ToolCall) -> Value {
         ToolPayload::LocalShell(LocalShellAction::Exec(action)) => {
             json!({ "command": action.command })
         }
-        _ => json!({}),
+        ToolPayload::ToolSearch(arguments) => arguments.clone(),
     }
 }
 

@@ -100,6 +100,7 @@ fn effect(offered: &OfferedTool, arguments: Option<&Value>) -> Effect {
     let title = annotations["title"].as_str().map(str::to_owned);
     Effect::Mcp(McpEffect {
         server: offered.server.clone(),
+        app: offered.app.clone(),
         tool: offered.tool.name.clone(),
         title: offered.tool.title.clone().or(title),
         description: offered.tool.description.clone(),

@@ -10,7 +10,7 @@ use super::agents::{
     CloseAgentTool, ResumeAgentTool, SendInputTool, SpawnAgentTool, WaitAgentTool,
 };
 use super::apply_patch::ApplyPatchTool;
-use super::call::{ToolCall, ToolPayload, mcp_name};
+use super::call::{ToolCall, mcp_name};
 use super::cells::{
     ExecTool, NestedTools, WaitTool, exec_description, is_direct_only, with_declaration,
 };
@@ -20,6 +20,7 @@ use super::host::HostTool;
 use super::js_repl::{JsReplResetTool, JsReplTool};
 use super::mcp::McpTool;
 use super::mcp_resources::McpResources;
+use super::mcp_tools::McpTools;
 use super::request_permissions::RequestPermissionsTool;
 use super::request_user_input::RequestUserInputTool;
 use super::services::ToolServices;
@@ -27,6 +28,8 @@ use super::shell::ShellTool;
 use super::shell_command::ShellCommandTool;
 use super::team;
 use super::tool::Tool;
+use super::tool_search::ToolSearchTool;
+use super::tool_suggest::ToolSuggestTool;
 use super::unified_exec::{ExecCommandTool, WriteStdinTool};
 use super::update_plan::UpdatePlanTool;
 use super::view_image::ViewImageTool;
@@ -42,16 +45,6 @@ pub(crate) struct ToolSet {
     tools: HashMap<String, RegisteredTool>,
     /// The tools for scripts, if the model may write some.
     nested: Option<NestedTools>,
-}
-
-/// The tools of MCP servers.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct McpTools {
-    /// Whether there are servers, with tools or without.
-    pub(crate) has_servers: bool,
-    pub(crate) tools: Vec<OfferedTool>,
-    /// Tools of a recorded session, which are offered and answered from the record.
-    pub(crate) recorded: Vec<ToolSpec>,
 }
 
 #[derive(Debug)]
@@ -92,6 +85,11 @@ impl ToolSet {
         }
         if config.features.request_permissions {
             builder.offer(RequestPermissionsTool);
+        }
+        builder.specs.extend(mcp.recorded_search.clone());
+        builder.searched(&mcp.searched);
+        if !mcp.suggestions.is_empty() {
+            builder.offer(ToolSuggestTool::new(mcp.suggestions.clone()));
         }
         match model.apply_patch_tool_type {
             _ if !config.has_environment => {}
@@ -145,9 +143,6 @@ impl ToolSet {
     }
 
     pub(crate) fn find(&self, call: &ToolCall) -> Option<&Arc<dyn Tool>> {
-        if matches!(call.payload, ToolPayload::ToolSearch) {
-            return None;
-        }
         let registered = self.tools.get(&call.name);
         let registered = registered.or_else(|| self.tools.get(&mcp_name(&call.name)?));
         registered.map(|registered| &registered.tool)
@@ -305,6 +300,23 @@ impl ToolSetBuilder {
                 tools: offered,
             }),
         }
+    }
+
+    /// Accepts tools of apps, and offers the search for them.
+    fn searched(&mut self, tools: &[OfferedTool]) {
+        if tools.is_empty() {
+            return;
+        }
+        for tool in tools {
+            let found = McpTool(tool.clone());
+            self.deferred.push((None, found.spec()));
+            // The name within its namespace, if that is not just the rest of the whole name.
+            if let Some((namespace, name)) = tool.namespaced() {
+                self.accept(&format!("{namespace}:{name}"), found.clone());
+            }
+            self.accept(&tool.name, found);
+        }
+        self.offer(ToolSearchTool::new(tools));
     }
 
     /// Tools of the embedder.

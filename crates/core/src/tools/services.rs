@@ -1,10 +1,12 @@
 //! What tools use besides the context of the session.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use codex_checkpoints::ThreadRecorder;
 use codex_model_client::ToolSpec;
 use codex_protocol::DynamicToolSpec;
+use parking_lot::Mutex;
 
 use super::unified_exec::TerminalRegistry;
 use crate::agents::{AgentRequest, TeamSeat};
@@ -35,6 +37,8 @@ pub(crate) struct ToolServices {
     pub(crate) cells: OnceLock<Arc<Cells>>,
     /// The entry of the tool that starts agents, once it is made.
     pub(crate) spawn_tool: OnceLock<Arc<ToolSpec>>,
+    /// The ids of the apps that the user has mentioned.
+    pub(crate) selected_apps: Mutex<BTreeSet<String>>,
 }
 
 /// The handles to the session.
@@ -60,6 +64,7 @@ impl ToolServices {
             recorder: self.recorder.clone(),
             cells: OnceLock::new(),
             spawn_tool: OnceLock::new(),
+            selected_apps: Mutex::default(),
         }
     }
 

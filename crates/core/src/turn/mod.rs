@@ -4,6 +4,7 @@
 //! because each change is made between two waits. The conversation is returned and the end is emitted
 //! whatever happens.
 
+mod apps;
 mod call_hooks;
 mod calls;
 mod citation;

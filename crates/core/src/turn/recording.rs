@@ -53,6 +53,7 @@ impl RunningTurn<'_> {
                 let message = context::message_of(&input.items).await;
                 self.record(message);
                 let skills = self.texts_of_skills(&input.items).await;
+                self.select_apps(&input.items, &skills);
                 let plugins = self.texts_of_plugins(&input.items).await;
                 self.emitter
                     .user_message(self.scope.session.ids.item(), *input);

@@ -108,7 +108,7 @@ impl RunningTurn<'_> {
     pub(crate) async fn run(mut self, input: TurnInput) -> Result<CompletedTurn, TurnError> {
         self.conversation.usage.reasoning_included = false;
         self.find_skills().await;
-        self.find_apps().await;
+        self.find_apps(&input.items).await;
         let compacted = self.compact_if_full(CompactionPhase::BeforeTurn).await;
         self.record_context();
         let mut verdict = self.begin_session().await?;
@@ -122,21 +122,6 @@ impl RunningTurn<'_> {
         compacted?;
         self.wait_for_servers().await?;
         self.sample_until_done().await
-    }
-
-    /// Finds out whether apps offer tools, where there is a server of apps.
-    async fn find_apps(&self) {
-        let servers = self.scope.tool_services.mcp.current();
-        if self.conversation.reference.is_some() || !servers.serves_apps() {
-            return;
-        }
-        tokio::select! {
-            biased;
-            () = self.scope.stop.stopped() => {}
-            found = servers.has_apps() => {
-                let _ = self.scope.settings.has_apps.set(found);
-            }
-        }
     }
 
     /// Asks the model until it makes no more calls and no input waits.
@@ -173,11 +158,7 @@ impl RunningTurn<'_> {
         let replay = session.config.replay.as_ref();
         if let Some(recorded) = replay.and_then(|replay| replay.mcp_tools(session.emitter.thread()))
         {
-            self.complete_tools(&McpTools {
-                has_servers: true,
-                recorded,
-                ..McpTools::default()
-            });
+            self.complete_tools(&McpTools::recorded(recorded));
             return Ok(());
         }
         let servers = tool_services.mcp.current();
@@ -195,10 +176,12 @@ impl RunningTurn<'_> {
             () = self.scope.stop.stopped() => return Err(TurnError::Stopped),
             tools = settled => tools,
         };
+        let searches = session.config.features.tool_search && settings.model.supports_search_tool;
+        let selected = tool_services.selected_apps.lock().clone();
+        let suggestions = self.suggestions(&tools).await;
         self.complete_tools(&McpTools {
-            has_servers: true,
-            tools,
-            ..McpTools::default()
+            suggestions,
+            ..McpTools::of_servers(tools, searches, &selected)
         });
         Ok(())
     }

@@ -223,7 +223,7 @@ fn item_of(nested: &NestedTool, call: &ToolCall) -> ResponseItem {
             arguments: arguments.clone(),
             call_id,
         },
-        ToolPayload::LocalShell(_) | ToolPayload::ToolSearch => ResponseItem::Other(Value::Null),
+        ToolPayload::LocalShell(_) | ToolPayload::ToolSearch(_) => ResponseItem::Other(Value::Null),
     }
 }
 

@@ -47,7 +47,7 @@ impl RunningTurn<'_> {
         };
         let input: Vec<SkillMention<'_>> = input.iter().filter_map(mention).collect();
         let mut texts = Vec::new();
-        for skill in mentioned(skills, &input) {
+        for skill in mentioned(skills, &input, &self.app_names()) {
             let (name, path) = (&skill.metadata.name, &skill.metadata.path);
             match self.text_of_skill(path).await {
                 Ok(text) => {

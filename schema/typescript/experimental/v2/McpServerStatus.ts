@@ -21,6 +21,8 @@ export type McpServerStatus = {
   authStatus: McpAuthStatus;
   /** How the connection of the named thread is doing; absent without a thread. Newer than 0.117. */
   runtimeStatus?: McpServerConnectionStatus | null;
+  /** Id of the plugin that it comes from; absent if it is configured. Newer than 0.117. */
+  pluginId?: string | null;
   /** Origin of a server that is reached over HTTP; absent for programs. Newer than 0.117. */
   httpOrigin?: string | null;
   /** What the server says about itself; absent if it does not run. Newer than 0.117. */
@@ -31,6 +33,4 @@ export type McpServerStatus = {
   toolListMeta?: JsonValue;
   /** Why the server has no tools; absent if it runs or is switched off. Newer than 0.117. */
   toolsError?: string | null;
-  /** Of release 0.169; not used here. */
-  pluginId?: string | null;
 };

@@ -1,0 +1,270 @@
+//! Copies repositories that others publish: their files at a branch, tag or commit, without their history.
+//!
+//! Only common protocols are used. Git runs no hook and no filter, writes no links, follows no submodules, and prompts for
+//! nothing; the user's own credential helpers and SSH keys work. The remote may be slow or never answer: each step has a
+//! time limit, and a transfer that has stopped ends earlier.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::program::{GitError, GitProgram};
+
+/// The time limit of a step over the network.
+const NETWORK_TIME: Duration = Duration::from_secs(120);
+/// Against programs that the repository or an extension configures, and against transfers that have stopped.
+const OPTIONS: [&str; 18] = [
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.symlinks=false",
+    "-c",
+    "filter.lfs.smudge=",
+    "-c",
+    "filter.lfs.process=",
+    "-c",
+    "filter.lfs.required=false",
+    "-c",
+    "submodule.recurse=false",
+    "-c",
+    "http.lowSpeedLimit=1",
+    "-c",
+    "http.lowSpeedTime=20",
+];
+
+/// A repository that others publish, and which state of it is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublishedRepository {
+    /// Its address.
+    pub url: String,
+    /// The branch, tag or commit; by default the remote's own choice.
+    pub reference: Option<String>,
+    /// The only folders that are copied; all if there are none.
+    pub sparse_paths: Vec<String>,
+}
+
+impl PublishedRepository {
+    /// The commit that is published now.
+    ///
+    /// # Errors
+    /// The repository cannot be reached, or has no such branch or tag.
+    pub async fn revision(&self) -> Result<String, GitError> {
+        if let Some(commit) = self.commit() {
+            return Ok(commit.to_owned());
+        }
+        let wanted = self.reference.as_deref().unwrap_or("HEAD");
+        let git = GitProgram::for_network(&std::env::temp_dir(), NETWORK_TIME);
+        let answer = git
+            .run(&arguments(&["ls-remote", "--", &self.url, wanted]))
+            .await?;
+        let commit = commit_in(&String::from_utf8_lossy(&answer), wanted);
+        commit.ok_or(GitError::NoAnswer(
+            "the repository has no such branch or tag",
+        ))
+    }
+
+    /// The reference, if it is the whole id of a commit.
+    fn commit(&self) -> Option<&str> {
+        let reference = self.reference.as_deref()?;
+        let is_id = reference.len() >= 40 && reference.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_id.then_some(reference)
+    }
+
+    /// Copies the files to a folder that exists and is empty. Returns the commit that they are of.
+    ///
+    /// # Errors
+    /// The repository cannot be reached, has no such state, or cannot be written.
+    pub async fn copy_to(&self, folder: &Path) -> Result<String, GitError> {
+        let git = GitProgram::for_network(folder, NETWORK_TIME);
+        git.run(&arguments(&["init", "--quiet", "--template="]))
+            .await?;
+        self.fetch(&git).await?;
+        if !self.sparse_paths.is_empty() {
+            let paths = self.sparse_paths.iter().map(String::as_str);
+            let set = ["sparse-checkout", "set", "--"].into_iter().chain(paths);
+            git.run(&arguments(&set.collect::<Vec<_>>())).await?;
+        }
+        let checkout = ["checkout", "--quiet", "--detach", "FETCH_HEAD"];
+        git.run(&arguments(&checkout)).await?;
+        git.line(&arguments(&["rev-parse", "HEAD"])).await
+    }
+
+    async fn fetch(&self, git: &GitProgram) -> Result<(), GitError> {
+        let wanted = self.reference.as_deref().unwrap_or("HEAD");
+        let fetch = ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules"];
+        let source = ["--", &self.url, wanted];
+        let shallow = [&fetch[..], &["--depth=1"], &source].concat();
+        match git.run(&arguments(&shallow)).await {
+            // Servers of plain files have the whole history only.
+            Err(GitError::Failed { message, .. }) if message.contains("shallow") => {
+                let whole = [&fetch[..], &source].concat();
+                git.run(&arguments(&whole)).await.map(drop)
+            }
+            fetched => fetched.map(drop),
+        }
+    }
+}
+
+/// The commit of a reference in a list of references. Names that only end like it are listed, too.
+fn commit_in(listed: &str, wanted: &str) -> Option<String> {
+    let commit = |name: String| {
+        let mut lines = listed.lines().filter_map(|line| line.split_once('\t'));
+        lines.find_map(|(commit, found)| (found == name).then(|| commit.to_owned()))
+    };
+    // The commit that a tag with a message is of comes before the tag, and tags before branches.
+    let names = [
+        wanted.to_owned(),
+        format!("refs/tags/{wanted}^{{}}"),
+        format!("refs/tags/{wanted}"),
+        format!("refs/heads/{wanted}"),
+    ];
+    names.into_iter().find_map(commit)
+}
+
+fn arguments<'a>(question: &[&'a str]) -> Vec<&'a str> {
+    OPTIONS
+        .iter()
+        .copied()
+        .chain(question.iter().copied())
+        .collect()
+}
+
+#[cfg(all(test, unix))]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+    use std::process::Command;
+
+    use super::*;
+
+    struct Remote {
+        folder: tempfile::TempDir,
+    }
+
+    impl Remote {
+        fn new() -> Self {
+            let remote = Self {
+                folder: tempfile::tempdir().unwrap(),
+            };
+            fs::create_dir(remote.path()).unwrap();
+            remote.git(&["init", "-q", "-b", "main"]);
+            remote.commit("a/one", "first");
+            remote.git(&["tag", "-a", "v1", "-m", "x"]);
+            remote.commit("b/two", "second");
+            remote
+        }
+
+        fn path(&self) -> PathBuf {
+            self.folder.path().join("remote")
+        }
+
+        fn git(&self, arguments: &[&str]) -> String {
+            let own = ["-c", "user.name=n", "-c", "user.email=e@x"];
+            let ran = Command::new("git")
+                .args(own)
+                .args(arguments)
+                .current_dir(self.path())
+                .output();
+            let ran = ran.unwrap();
+            assert!(ran.status.success(), "{ran:?}");
+            String::from_utf8(ran.stdout).unwrap().trim().to_owned()
+        }
+
+        fn commit(&self, file: &str, text: &str) {
+            let file = self.path().join(file);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+            self.git(&["add", "-A"]);
+            self.git(&["commit", "-qm", text]);
+        }
+
+        fn repository(&self, reference: Option<&str>) -> PublishedRepository {
+            PublishedRepository {
+                url: format!("file://{}", self.path().display()),
+                reference: reference.map(str::to_owned),
+                sparse_paths: Vec::new(),
+            }
+        }
+
+        async fn copied(
+            &self,
+            wanted: &PublishedRepository,
+        ) -> Result<(String, PathBuf), GitError> {
+            let to = tempfile::tempdir_in(self.folder.path()).unwrap().keep();
+            Ok((wanted.copy_to(&to).await?, to))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_branch_a_tag_and_a_commit_are_copied_without_history() {
+        let remote = Remote::new();
+        let (head, first) = (
+            remote.git(&["rev-parse", "HEAD"]),
+            remote.git(&["rev-parse", "HEAD~"]),
+        );
+        for (reference, commit, has_second) in [
+            (None, &head, true),
+            (Some("main"), &head, true),
+            (Some("v1"), &first, false),
+            (Some(first.as_str()), &first, false),
+        ] {
+            let wanted = remote.repository(reference);
+            assert_eq!(wanted.revision().await.unwrap(), *commit, "{reference:?}");
+            let (copied, folder) = remote.copied(&wanted).await.unwrap();
+            assert_eq!(copied, *commit, "{reference:?}");
+            assert_eq!(fs::read_to_string(folder.join("a/one")).unwrap(), "first");
+            assert_eq!(folder.join("b/two").exists(), has_second);
+            let shallow = fs::read_to_string(folder.join(".git/shallow"));
+            assert_eq!(shallow.is_ok(), *commit == head, "{reference:?}");
+        }
+        let mut wanted = remote.repository(None);
+        wanted.sparse_paths = vec!["b".to_owned()];
+        let (_, folder) = remote.copied(&wanted).await.unwrap();
+        assert!(folder.join("b/two").exists() && !folder.join("a").exists());
+    }
+
+    #[test]
+    fn names_that_end_alike_are_told_apart() {
+        let listed =
+            "1\trefs/heads/a/main\n2\trefs/heads/main\n3\trefs/tags/v\n4\trefs/tags/v^{}\n5\tHEAD";
+        for (wanted, commit) in [("main", "2"), ("v", "4"), ("HEAD", "5"), ("a/main", "1")] {
+            assert_eq!(commit_in(listed, wanted).as_deref(), Some(commit));
+        }
+        assert_eq!(commit_in(listed, "n"), None);
+    }
+
+    #[tokio::test]
+    async fn what_is_not_there_is_an_error() {
+        let remote = Remote::new();
+        let missing = remote.repository(Some("none"));
+        assert!(missing.revision().await.is_err());
+        assert!(remote.copied(&missing).await.is_err());
+        for url in [
+            "file:///nowhere/at/all",
+            "ext::sh -c 'touch /tmp/x'",
+            "--upload-pack=x",
+        ] {
+            let wanted = PublishedRepository {
+                url: url.to_owned(),
+                ..remote.repository(None)
+            };
+            assert!(wanted.revision().await.is_err(), "{url}");
+            assert!(remote.copied(&wanted).await.is_err(), "{url}");
+        }
+    }
+
+    #[tokio::test]
+    async fn links_become_files() {
+        let remote = Remote::new();
+        std::os::unix::fs::symlink("/etc/passwd", remote.path().join("link")).unwrap();
+        remote.commit("c", "third");
+        let (_, folder) = remote.copied(&remote.repository(None)).await.unwrap();
+        assert!(!folder.join("link").symlink_metadata().unwrap().is_symlink());
+        assert_eq!(
+            fs::read_to_string(folder.join("link")).unwrap(),
+            "/etc/passwd"
+        );
+    }
+}

@@ -1,0 +1,254 @@
+//! Marketplaces behind Git: copied, brought up to date, removed, and repositories that never answer.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::git::git;
+use crate::plugin_commands::answer;
+use crate::plugin_folders::MarketplaceFolder;
+use crate::serving::Serving;
+
+/// A repository with a marketplace that has one plugin.
+struct Published {
+    folder: MarketplaceFolder,
+}
+
+impl Published {
+    fn new(serving: &Serving) -> Self {
+        let root = serving.home.path().join("published");
+        let published = Self {
+            folder: MarketplaceFolder::new(&root, "team"),
+        };
+        git(&root, &["init", "-q", "-b", "main"]);
+        published
+    }
+
+    fn commit(&mut self, plugin: &str) -> String {
+        self.folder
+            .add(plugin, &json!({ "name": plugin }), &json!({}));
+        let root = &self.folder.root;
+        git(root, &["add", "-A"]);
+        git(root, &["commit", "-qm", plugin]);
+        git(root, &["rev-parse", "HEAD"])
+    }
+
+    fn address(&self) -> String {
+        format!("file://{}", self.folder.root.display())
+    }
+}
+
+fn copy_of(serving: &Serving) -> PathBuf {
+    serving.home.path().join(".tmp/marketplaces/team")
+}
+
+fn plugins_in(list: &Value) -> Vec<&str> {
+    let marketplaces = list["marketplaces"].as_array().unwrap().iter();
+    let plugins = marketplaces.flat_map(|marketplace| marketplace["plugins"].as_array().unwrap());
+    plugins
+        .map(|plugin| plugin["id"].as_str().unwrap())
+        .collect()
+}
+
+#[tokio::test]
+async fn a_repository_is_copied_brought_up_to_date_and_removed() {
+    let mut serving = Serving::start().await;
+    let mut published = Published::new(&serving);
+    published.commit("one");
+    let copy = copy_of(&serving);
+    let source = json!({ "source": published.address() });
+    let added = serving.result("marketplace/add", source.clone()).await;
+    let expected =
+        json!({ "alreadyAdded": false, "installedRoot": copy, "marketplaceName": "team" });
+    assert_eq!(added, expected);
+    let again = serving.result("marketplace/add", source).await;
+    assert_eq!(again["alreadyAdded"], true);
+    let other = json!({ "source": published.address(), "refName": "main" });
+    serving
+        .refused(
+            "marketplace/add",
+            other,
+            -32600,
+            "already added from a different source",
+        )
+        .await;
+    let config = fs::read_to_string(serving.home.path().join("config.toml")).unwrap();
+    let config: toml::Table = config.parse().unwrap();
+    let entry = config["marketplaces"]["team"].as_table().unwrap();
+    assert_eq!(entry["source_type"].as_str(), Some("git"));
+    assert_eq!(entry["source"].as_str(), Some(published.address().as_str()));
+
+    let list = serving.result("plugin/list", json!({})).await;
+    assert_eq!(plugins_in(&list), ["one@team"]);
+    let file = copy.join(".agents/plugins/marketplace.json");
+    let install = json!({ "marketplacePath": file, "pluginName": "one" });
+    serving.result("plugin/install", install).await;
+    let installed = serving.result("plugin/installed", json!({})).await;
+    assert_eq!(plugins_in(&installed), ["one@team"]);
+
+    let unchanged = serving.result("marketplace/upgrade", json!({})).await;
+    let expected = json!({ "selectedMarketplaces": ["team"], "upgradedRoots": [], "errors": [] });
+    assert_eq!(unchanged, expected);
+    published.commit("two");
+    let named = json!({ "marketplaceName": "team" });
+    let upgraded = serving.result("marketplace/upgrade", named).await;
+    assert_eq!(upgraded["upgradedRoots"], json!([copy]));
+    let list = serving.result("plugin/list", json!({})).await;
+    assert_eq!(plugins_in(&list), ["one@team", "two@team"]);
+
+    // A repository that is gone leaves the copy.
+    fs::rename(&published.folder.root, serving.home.path().join("gone")).unwrap();
+    let failed = serving.result("marketplace/upgrade", json!({})).await;
+    let error = &failed["errors"][0];
+    assert_eq!(error["marketplaceName"], "team");
+    assert!(
+        error["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("git ls-remote failed: "),
+        "{error}"
+    );
+    assert!(file.exists());
+
+    let removed = json!({ "marketplaceName": "team" });
+    let removed = serving.result("marketplace/remove", removed).await;
+    assert_eq!(removed["installedRoot"], json!(copy));
+    assert!(!copy.exists());
+    assert_eq!(
+        serving.result("plugin/list", json!({})).await["marketplaces"],
+        json!([])
+    );
+    let unknown = json!({ "marketplaceName": "team" });
+    serving
+        .refused(
+            "marketplace/upgrade",
+            unknown,
+            -32600,
+            "is not configured as a Git marketplace",
+        )
+        .await;
+    serving.finish().await;
+}
+
+#[tokio::test]
+async fn a_commit_stays_what_it_is() {
+    let mut serving = Serving::start().await;
+    let mut published = Published::new(&serving);
+    let first = published.commit("one");
+    published.commit("two");
+    let source = json!({ "source": format!("{}#{first}", published.address()) });
+    serving.result("marketplace/add", source).await;
+    let list = serving.result("plugin/list", json!({})).await;
+    assert_eq!(plugins_in(&list), ["one@team"]);
+    published.commit("three");
+    let unchanged = serving.result("marketplace/upgrade", json!({})).await;
+    assert_eq!(unchanged["upgradedRoots"], json!([]));
+    serving.finish().await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_copied_leaves_nothing() {
+    let mut serving = Serving::start().await;
+    let empty = serving.home.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    git(&empty, &["init", "-q"]);
+    fs::write(empty.join("file"), "x").unwrap();
+    git(&empty, &["add", "-A"]);
+    git(&empty, &["commit", "-qm", "x"]);
+    let empty = format!("file://{}", empty.display());
+    for (params, code, problem) in [
+        (
+            json!({ "source": empty }),
+            -32600,
+            "does not contain a supported manifest",
+        ),
+        (
+            json!({ "source": empty, "refName": "none" }),
+            -32603,
+            "git fetch failed",
+        ),
+        (
+            json!({ "source": empty, "refName": "--upload-pack=x" }),
+            -32600,
+            "not the name of a branch",
+        ),
+        (
+            json!({ "source": empty, "sparsePaths": ["a\u{0}"] }),
+            -32600,
+            "sparse paths",
+        ),
+        (
+            json!({ "source": "file:///not/there" }),
+            -32603,
+            "git fetch failed",
+        ),
+        (
+            json!({ "source": "ext::sh -c x" }),
+            -32600,
+            "invalid marketplace source format",
+        ),
+        (json!({ "source": "" }), -32600, "must not be empty"),
+    ] {
+        serving
+            .refused("marketplace/add", params, code, problem)
+            .await;
+    }
+    assert!(
+        !serving.home.path().join("config.toml").exists() || {
+            let config = fs::read_to_string(serving.home.path().join("config.toml")).unwrap();
+            !config.contains("marketplaces")
+        }
+    );
+    let staging = serving.home.path().join(".tmp/marketplaces/.staging");
+    assert_eq!(fs::read_dir(staging).unwrap().count(), 0);
+    serving.finish().await;
+}
+
+#[tokio::test]
+async fn a_repository_that_never_answers_holds_nobody_up() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut serving = Serving::start().await;
+    let address = format!("http://{}/x.git", silent.local_addr().unwrap());
+    let source = json!({ "source": address });
+    serving
+        .server
+        .begin("marketplace/add", source)
+        .await
+        .unwrap();
+    // Git has begun to ask.
+    let _asking = silent.accept().unwrap();
+    assert_eq!(
+        serving.result("plugin/list", json!({})).await["marketplaces"],
+        json!([])
+    );
+    serving.server.start_thread().await;
+    serving.server.abandon().await.unwrap();
+}
+
+#[test]
+fn repositories_are_added_from_a_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path();
+    let mut team = MarketplaceFolder::new(&home.join("published"), "team");
+    team.add("one", &json!({ "name": "one" }), &json!({}));
+    git(&team.root, &["init", "-q", "-b", "main"]);
+    git(&team.root, &["add", "-A"]);
+    git(&team.root, &["commit", "-qm", "x"]);
+    let address = format!("file://{}", team.root.display());
+    let added = answer(home, &["marketplace", "add", &address, "--ref", "main"]);
+    assert!(
+        added.starts_with("Added the marketplace 'team' at "),
+        "{added}"
+    );
+    assert!(answer(home, &["list"]).contains("one@team"));
+    let same = answer(home, &["marketplace", "upgrade"]);
+    assert_eq!(same, "All copies of marketplaces are up to date.\n");
+    team.add("two", &json!({ "name": "two" }), &json!({}));
+    git(&team.root, &["add", "-A"]);
+    git(&team.root, &["commit", "-qm", "y"]);
+    let upgraded = answer(home, &["marketplace", "upgrade", "team"]);
+    assert!(upgraded.starts_with("Upgraded "), "{upgraded}");
+    answer(home, &["marketplace", "remove", "team"]);
+}
