@@ -80,3 +80,37 @@ fn the_first_form_configures_a_session_and_goes_back() {
     let body = proto.model_request(2);
     assert!(body.contains("instead") && body.contains("first") && !body.contains("second"));
 }
+
+#[test]
+fn memories_are_dropped_and_updated_on_request() {
+    let mut proto = Proto::start(SETTINGS, &[], |work| {
+        let memories = work.with_file_name("home").join("memories");
+        std::fs::create_dir(&memories).unwrap();
+        std::fs::write(memories.join("memory_summary.md"), "a fact").unwrap();
+    });
+    proto.wait_for("session_configured");
+    let summary = proto.cwd().with_file_name("home");
+    let summary = summary.join("memories/memory_summary.md");
+    proto.submit("drop", &json!({ "type": "drop_memories" }));
+    let dropped = proto.wait_for("warning");
+    assert_eq!(dropped["id"], "drop");
+    assert_eq!(dropped["msg"]["message"], "The memories are dropped.");
+    assert!(!summary.exists());
+    proto.submit("update", &json!({ "type": "update_memories" }));
+    let refused = proto.wait_for("error");
+    let message = refused["msg"]["message"].as_str().unwrap();
+    assert!(
+        message.contains("set features.memories to true"),
+        "{message}"
+    );
+    proto.close();
+
+    let on = format!("{SETTINGS}\n[features]\nmemories = true\n");
+    let mut proto = Proto::start(&on, &[], |_| {});
+    proto.wait_for("session_configured");
+    proto.submit("update", &json!({ "type": "update_memories" }));
+    let started = proto.wait_for("warning");
+    let expected = "Memories are updated in the background.";
+    assert_eq!(started["msg"]["message"], expected);
+    proto.close();
+}

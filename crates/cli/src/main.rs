@@ -34,6 +34,7 @@ mod plugin;
 mod plugin_sources;
 mod profile;
 mod proto;
+mod proto_memories;
 mod realtime;
 mod realtime_context;
 mod resources;

@@ -16,7 +16,7 @@ use codex_core::{
 use codex_model_client::ModelCatalog;
 use codex_protocol::{
     CodexErrorInfo, ConfigureSession, ErrorEvent, Event, EventMsg, Op, Provider, SessionProvider,
-    Submission, WireApi,
+    Submission, WarningEvent, WireApi,
 };
 use codex_skills::SkillLibrary;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Stdin, Stdout};
@@ -27,7 +27,7 @@ use crate::resources::EngineResources;
 use crate::session_settings::session_parts;
 use crate::settings_flags::SettingsFlags;
 use crate::wiring::{self, TraceRecorder};
-use crate::{checkpoints, skills};
+use crate::{checkpoints, proto_memories, skills};
 
 /// A longer line is an error.
 const LINE_LIMIT: usize = 64 * 1024 * 1024;
@@ -70,7 +70,7 @@ struct ProtoSession {
     config: Config,
     session: SessionConfig,
     tracing: TraceRecorder,
-    manager: ThreadManager,
+    manager: Arc<ThreadManager>,
     thread: Thread,
     events: EventReceiver,
     output: Stdout,
@@ -116,8 +116,8 @@ impl ProtoSession {
             resources.connections(),
         );
         session.realtime = realtime.map(|realtime| Arc::new(realtime) as _);
-        let manager =
-            tracing.engine(resources.ports(provider, identity(), Arc::clone(&catalog), &config)?);
+        let ports = resources.ports(provider, identity(), Arc::clone(&catalog), &config)?;
+        let manager = Arc::new(tracing.engine(ports));
         let StartedThread { thread, events, .. } = manager.start(session.clone())?;
         Ok(Self {
             resources,
@@ -175,6 +175,24 @@ impl ProtoSession {
                     Err(error) => self.write(&[failure(id, &error)]).await,
                 }
             }
+            Ok(Submission {
+                id,
+                op: Op::DropMemories,
+                ..
+            }) => {
+                let dropped = proto_memories::drop_all(&self.config).await;
+                self.write(&[told(id, dropped)]).await
+            }
+            Ok(Submission {
+                id,
+                op: Op::UpdateMemories,
+                ..
+            }) => {
+                let thread = self.thread.id();
+                let started =
+                    proto_memories::update(&self.config, &self.manager, &self.session, thread);
+                self.write(&[told(id, started)]).await
+            }
             Ok(submission) => {
                 let id = submission.id.clone();
                 match self.thread.submit_as(submission).await {
@@ -200,12 +218,9 @@ impl ProtoSession {
             }
             None => wiring::provider(&self.config.model.provider),
         };
-        let manager = self.tracing.engine(self.resources.ports(
-            provider,
-            identity(),
-            Arc::clone(&self.catalog),
-            &self.config,
-        )?);
+        let catalog = Arc::clone(&self.catalog);
+        let ports = (self.resources).ports(provider, identity(), catalog, &self.config)?;
+        let manager = Arc::new(self.tracing.engine(ports));
         let StartedThread { thread, events, .. } = match path.map(PathBuf::from) {
             Some(path) => manager.resume(&path, session.clone())?,
             None => manager.start(session.clone())?,
@@ -242,6 +257,19 @@ fn identity() -> codex_model_client::ClientIdentity {
 fn read(line: &[u8]) -> Result<Submission, String> {
     let text = std::str::from_utf8(line).map_err(|error| error.to_string())?;
     codex_protocol::from_json(text).map_err(|error| error.to_string())
+}
+
+/// What was done, or why it was not.
+fn told(id: String, done: anyhow::Result<&'static str>) -> Event {
+    match done {
+        Ok(message) => Event {
+            id,
+            msg: EventMsg::Warning(WarningEvent {
+                message: message.to_owned(),
+            }),
+        },
+        Err(error) => failure(id, &error),
+    }
 }
 
 fn failure(id: String, error: &anyhow::Error) -> Event {
