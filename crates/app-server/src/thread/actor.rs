@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use super::additional_context::AdditionalContext;
 use super::follow_up::FollowUp;
 use super::status::Activity;
-use super::unload::Unloading;
+use super::unload_time::Unloading;
 use super::{ContinuableTurn, McpServers, Subscribers, ThreadCommand, ThreadFacts, ThreadHandle};
 use crate::connection::{Connection, Responder, encode_notification};
 use crate::projection::{

@@ -22,6 +22,7 @@ mod status;
 mod stored_lines;
 mod turn_end;
 mod unload;
+mod unload_time;
 
 use std::collections::HashMap;
 use std::sync::Arc;

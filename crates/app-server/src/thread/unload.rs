@@ -11,25 +11,6 @@ use tokio::time::Instant;
 use super::actor::Actor;
 use crate::connection::{Connection, ConnectionId};
 
-/// When a thread without subscribers is unloaded.
-#[derive(Debug, Default)]
-pub(super) struct Unloading {
-    /// Whether it stays for a while, because the last client that left is newer than 0.117.
-    is_delayed: bool,
-    /// When it is unloaded, while it is idle and has no subscribers.
-    at: Option<Instant>,
-}
-
-impl Unloading {
-    /// Waits until the thread is to be unloaded; forever if it is in use.
-    pub(super) async fn due(&self) {
-        match self.at {
-            Some(at) => tokio::time::sleep_until(at).await,
-            None => std::future::pending().await,
-        }
-    }
-}
-
 impl Actor {
     pub(super) fn subscribe(&mut self, connection: &Arc<Connection>) {
         let connection = Arc::clone(connection);
