@@ -4,8 +4,6 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags, Transaction, named_params};
 
-use crate::database::{StateError, all};
-
 /// Converts a queued message of 0.169 to the form of the caller; none if it has parts that are unknown here.
 pub type MessageConverter = fn(&str) -> Option<String>;
 
@@ -87,7 +85,7 @@ pub(crate) fn import(
     home: &Path,
     into: &Transaction<'_>,
     convert: MessageConverter,
-) -> Result<(), StateError> {
+) -> rusqlite::Result<()> {
     for file in [GOALS, QUEUE, STATE] {
         let path = home.join(file);
         if !path.exists() {
@@ -95,7 +93,6 @@ pub(crate) fn import(
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let copied = Connection::open_with_flags(&path, flags)
-            .map_err(StateError::from)
             .and_then(|source| copy_file(file, &source, into, convert));
         if let Err(error) = copied {
             tracing::warn!(%error, file, "what another release stored is not taken over");
@@ -109,7 +106,7 @@ fn copy_file(
     source: &Connection,
     into: &Transaction<'_>,
     convert: MessageConverter,
-) -> Result<(), StateError> {
+) -> rusqlite::Result<()> {
     for copied in COPIED.iter().filter(|copied| copied.file == file) {
         copy(copied, source, into)?;
     }
@@ -119,7 +116,7 @@ fn copy_file(
     Ok(())
 }
 
-fn copy(copied: &Copied, source: &Connection, into: &Transaction<'_>) -> Result<(), StateError> {
+fn copy(copied: &Copied, source: &Connection, into: &Transaction<'_>) -> rusqlite::Result<()> {
     // Releases before 0.169 have the file without the table.
     let Ok(mut selection) = source.prepare(copied.select) else {
         return Ok(());
@@ -140,12 +137,16 @@ fn copy_queue(
     source: &Connection,
     into: &Transaction<'_>,
     convert: MessageConverter,
-) -> Result<(), StateError> {
+) -> rusqlite::Result<()> {
     let sql =
         "SELECT id, thread_id, queue_order, payload_json FROM queued_items ORDER BY queue_order";
-    let entries: Vec<(String, String, i64, String)> = all(source, sql, [], |row| {
+    let Ok(mut selection) = source.prepare(sql) else {
+        return Ok(());
+    };
+    let entries = selection.query_map([], |row| {
         Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
     })?;
+    let entries: Vec<(String, String, i64, String)> = entries.collect::<rusqlite::Result<_>>()?;
     for (id, thread, position, message) in entries {
         let Some(message) = convert(&message) else {
             tracing::warn!(id, "a queued message of another release cannot be read");
