@@ -14,7 +14,7 @@ class Session:
 
     def __init__(self, seed, schema):
         self.chance = random.Random(seed)
-        self.namespace = NAMESPACE[schema]
+        self.schema, self.namespace = schema, NAMESPACE[schema]
         self.calls, self.turns = 0, 0
         self.script, self.child, self.steps = [], [], []
         self.kind = self.chance.choice(["plain", "plain", "shell", "approvals", "agents", "agents", "cells", "remote", "mcp"])
@@ -118,7 +118,9 @@ class Session:
             described["provider"] = recorder.REMOTE["provider"]
         if self.kind == "approvals":
             decisions = [self.chance.choice(["accept", "accept", "decline", "acceptForSession", "cancel"]) for _ in range(40)]
-            described.update(policy="untrusted", sandbox="workspace-write", decisions=decisions)
+            # Release 0.169 has no other policy that asks.
+            policy = "untrusted" if self.schema == 1 else "on-request"
+            described.update(policy=policy, sandbox="workspace-write", decisions=decisions)
         return described
 
 
