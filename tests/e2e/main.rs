@@ -12,6 +12,7 @@ mod acp_client;
 #[cfg(target_os = "linux")]
 mod acp_features;
 #[cfg(target_os = "linux")]
+mod agent_jobs;
 mod agents;
 mod app_search;
 #[cfg(target_os = "linux")]

@@ -6,6 +6,19 @@ pub struct Patch {
     pub(crate) hunks: Vec<Hunk>,
 }
 
+impl Patch {
+    /// A patch that writes one file, which may exist.
+    #[must_use]
+    pub fn new_file(path: &str, content: String) -> Self {
+        Self {
+            hunks: vec![Hunk::Add {
+                path: path.to_owned(),
+                content,
+            }],
+        }
+    }
+}
+
 /// The change of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Hunk {

@@ -17,7 +17,7 @@ use codex_config::{
     StorageSettings, TeamSettings as ConfiguredTeam,
 };
 use codex_core::{
-    AgentSettings, CodeMode, Features, InstructionFiles, JsRepl, Limits, MessageHistory,
+    AgentJobs, AgentSettings, CodeMode, Features, InstructionFiles, JsRepl, Limits, MessageHistory,
     NotAllowed, SessionConfig, TeamSettings, WebSearch,
 };
 use codex_model_client::{ModelCatalog, ModelInfo};
@@ -99,6 +99,9 @@ pub(crate) fn session_parts(
         mcp_servers,
         agents: self::agents(&agents, team, &features),
         checkpoints,
+        agent_jobs: features
+            .enabled(Feature::EnableFanout)
+            .then(|| agent_jobs(&agents, &home)),
         environment,
         engine_files,
         shell: user_shell(variable),
@@ -289,6 +292,12 @@ fn team(settings: ConfiguredTeam) -> TeamSettings {
 }
 
 /// Reads the AGENTS.md files of the home folder and of projects.
+/// How jobs of agents are kept.
+fn agent_jobs(settings: &ConfiguredAgents, home: &Path) -> AgentJobs {
+    let max_runtime = Duration::from_secs(settings.job_max_runtime_seconds.into());
+    AgentJobs::of_home(home, max_runtime)
+}
+
 #[derive(Debug)]
 struct ProjectInstructions {
     home: PathBuf,

@@ -2,7 +2,6 @@
 
 /// The names of these settings in files. docs/status.md lists the same names.
 pub const WITHOUT_EFFECT: &[&str] = &[
-    "agents.job_max_runtime_seconds",
     "analytics",
     "ghost_snapshot",
     "js_repl_node_module_dirs",

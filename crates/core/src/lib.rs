@@ -40,13 +40,13 @@ mod turn_reviews;
 mod turn_settings;
 
 pub use config::{
-    AgentRole, AgentSettings, ApprovalNotStored, AppsServer, CheckpointSettings, ClientHook,
-    ClientHookCall, ClientHookError, ClientHooks, CodeMode, EndedTurn, Features, FinishedHook,
-    HooksRun, HostCall, HostToolError, HostTools, InstructionFiles, JsRepl, Limits, McpApprovals,
-    McpServer, MessageHistory, NotAllowed, PreparedRealtime, RealtimeService, RealtimeStart,
-    RealtimeThread, RealtimeUnavailable, RecordedAnswer, RecordedFailure, ReplaySource,
-    RoleUnavailable, Roles, SessionConfig, SuggestionKind, TakenInput, TeamSettings, ToolApproval,
-    ToolSuggestion, ToolSuggestions, TurnEnded, WebSearch,
+    AgentJobs, AgentRole, AgentSettings, ApprovalNotStored, AppsServer, CheckpointSettings,
+    ClientHook, ClientHookCall, ClientHookError, ClientHooks, CodeMode, EndedTurn, Features,
+    FinishedHook, HooksRun, HostCall, HostToolError, HostTools, InstructionFiles, JsRepl, Limits,
+    McpApprovals, McpServer, MessageHistory, NotAllowed, PreparedRealtime, RealtimeService,
+    RealtimeStart, RealtimeThread, RealtimeUnavailable, RecordedAnswer, RecordedFailure,
+    ReplaySource, RoleUnavailable, Roles, SessionConfig, SuggestionKind, TakenInput, TeamSettings,
+    ToolApproval, ToolSuggestion, ToolSuggestions, TurnEnded, WebSearch,
 };
 pub use context::plan_mode_instructions;
 pub use events::{EventReceiver, older_delta};

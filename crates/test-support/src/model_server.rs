@@ -1,6 +1,7 @@
 //! An HTTP server with scripted replies.
 
 use std::collections::{HashMap, VecDeque};
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,8 +19,22 @@ pub struct ModelServer {
     state: Arc<ServerState>,
 }
 
+/// Answers a request from what it asks; none leaves it to the other replies.
+struct Answer(Box<dyn AnswerRequest>);
+
+trait AnswerRequest: Fn(&ReceivedRequest) -> Option<HttpReply> + Send + Sync {}
+
+impl<F: Fn(&ReceivedRequest) -> Option<HttpReply> + Send + Sync> AnswerRequest for F {}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Answer")
+    }
+}
+
 #[derive(Debug)]
 struct ServerState {
+    answer: Mutex<Option<Answer>>,
     /// The replies per path, in order.
     replies: Mutex<HashMap<String, VecDeque<HttpReply>>>,
     /// The replies to requests of agents, in order.
@@ -49,6 +64,7 @@ impl ModelServer {
     /// Starts a server with these replies. After the last one it replies with status 501.
     pub async fn start(replies: impl IntoIterator<Item = HttpReply>) -> io::Result<Self> {
         let state = Arc::new(ServerState {
+            answer: Mutex::default(),
             replies: Mutex::default(),
             for_agents: Mutex::default(),
             others: Mutex::new(replies.into_iter().collect()),
@@ -83,6 +99,14 @@ impl ModelServer {
     /// Adds a reply to requests of agents, which arrive in no fixed order with those of their parent.
     pub fn push_for_agent(&self, reply: HttpReply) {
         self.state.for_agents.lock().push_back(reply);
+    }
+
+    /// Answers requests from what they ask, where this has an answer.
+    pub fn answer(
+        &self,
+        answer: impl Fn(&ReceivedRequest) -> Option<HttpReply> + Send + Sync + 'static,
+    ) {
+        *self.state.answer.lock() = Some(Answer(Box::new(answer)));
     }
 
     /// Sets the reply to requests when no other reply is left.
@@ -148,7 +172,10 @@ impl HttpResponder for ServerState {
             Some("collab_spawn" | "memory_consolidation") => self.for_agents.lock().pop_front(),
             _ => None,
         };
-        let reply = for_agent
+        let answer = self.answer.lock();
+        let answered = answer.as_ref().and_then(|answer| answer.0(&request));
+        let reply = answered
+            .or(for_agent)
             .or_else(for_path)
             .or_else(|| self.others.lock().pop_front())
             .unwrap_or_else(|| self.fallback.lock().clone());

@@ -16,7 +16,7 @@ const FILE: &str = "thread_state.sqlite";
 /// How long a transaction waits for other processes.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 /// The version of the tables, in `user_version`. A database with a newer version is refused.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
 const TABLES: &str = "
 CREATE TABLE IF NOT EXISTS goals (
@@ -54,6 +54,18 @@ CREATE TABLE IF NOT EXISTS attachments (
 CREATE TABLE IF NOT EXISTS daybreak_marks (
   thread TEXT PRIMARY KEY, is_enabled INTEGER NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS agent_jobs (
+  id TEXT PRIMARY KEY, thread TEXT NOT NULL, status TEXT NOT NULL, error TEXT, instruction TEXT NOT NULL,
+  output_schema TEXT, headers TEXT NOT NULL, input_path TEXT NOT NULL, output_path TEXT NOT NULL,
+  max_runtime_seconds INTEGER NOT NULL, created_at INTEGER NOT NULL, completed_at INTEGER
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS agent_jobs_of_thread ON agent_jobs (thread, status);
+CREATE TABLE IF NOT EXISTS agent_job_items (
+  job TEXT NOT NULL, thread TEXT NOT NULL, item TEXT NOT NULL, position INTEGER NOT NULL, source_id TEXT,
+  row TEXT NOT NULL, status TEXT NOT NULL, worker TEXT, attempts INTEGER NOT NULL, error TEXT, result TEXT,
+  reported_at INTEGER, completed_at INTEGER, PRIMARY KEY (job, item)
+);
+CREATE INDEX IF NOT EXISTS agent_job_items_of_thread ON agent_job_items (thread);
 CREATE INDEX IF NOT EXISTS owners_of_attachment ON attachments (kind, identity);
 ";
 
@@ -122,6 +134,8 @@ impl ThreadState {
                 "project_threads",
                 "attachments",
                 "daybreak_marks",
+                "agent_jobs",
+                "agent_job_items",
             ] {
                 let sql = format!("DELETE FROM {table} WHERE thread = :thread");
                 transaction.execute(&sql, rusqlite::named_params! { ":thread": thread })?;

@@ -9,6 +9,7 @@ use crate::warning::ConfigWarning;
 
 const MAX_THREADS: u32 = 6;
 const MAX_DEPTH: u32 = 1;
+const JOB_SECONDS: u32 = 1800;
 
 /// Limits and roles of agents.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub struct AgentSettings {
     pub max_threads: u32,
     /// Maximum depth of agents that start agents.
     pub max_depth: u32,
+    /// How long an agent may work on an item of a job.
+    pub job_max_runtime_seconds: u32,
     /// Roles by name, without those from files in `agents` folders.
     pub roles: BTreeMap<String, AgentRole>,
 }
@@ -41,11 +44,10 @@ impl AgentSettings {
         let threads = agents.and_then(|agents| agents.max_threads);
         let depth = agents.and_then(|agents| agents.max_depth);
         let runtime = agents.and_then(|agents| agents.job_max_runtime_seconds);
-        // It has no effect, but is checked.
-        limit("job_max_runtime_seconds", runtime, 1)?;
         Ok(Self {
             max_threads: limit("max_threads", threads, MAX_THREADS)?,
             max_depth: limit("max_depth", depth, MAX_DEPTH)?,
+            job_max_runtime_seconds: limit("job_max_runtime_seconds", runtime, JOB_SECONDS)?,
             roles,
         })
     }
@@ -157,6 +159,7 @@ mod tests {
     fn limits_are_at_least_one() {
         let (default, _) = settings("").unwrap();
         assert_eq!((default.max_threads, default.max_depth), (6, 1));
+        assert_eq!(default.job_max_runtime_seconds, 1800);
         for key in ["max_threads", "max_depth", "job_max_runtime_seconds"] {
             let error = settings(&format!("agents.{key} = 0")).unwrap_err();
             assert_eq!(error, format!("agents.{key} must be at least 1"));

@@ -58,6 +58,12 @@ impl ChildAgent {
         }
     }
 
+    /// The model of the parent is not told when it is done.
+    pub(crate) fn unreported(mut self) -> Self {
+        self.is_reported = true;
+        self
+    }
+
     fn handle(&self) -> AgentHandle {
         AgentHandle {
             thread: self.thread.clone(),

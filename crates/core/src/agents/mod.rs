@@ -26,8 +26,8 @@ pub(crate) use mail::{AgentMail, MailTurn, result_text};
 pub(crate) use open_agents::OpenAgents;
 pub(crate) use paths::{child_path, parent_path, resolve_path};
 pub(crate) use requests::{
-    AgentFork, AgentRequest, AgentSource, NewAgent, NewMember, ResumedAgent, StartedMember,
-    StoredAgent,
+    AgentFork, AgentRequest, AgentSource, JobWorker, NewAgent, NewMember, ResumedAgent,
+    StartedMember, StoredAgent,
 };
 pub(crate) use stored_team::{find as find_agent_file, stored_members};
 pub(crate) use team::{Delivery, Reservation, TeamError, TeamSeat};

@@ -71,6 +71,17 @@ pub(crate) struct NewAgent {
     pub(crate) input: Vec<UserInput>,
     /// The turn whose work it is part of.
     pub(crate) root_turn_id: String,
+    /// What it is, if it works on an item of a job.
+    pub(crate) worker: Option<JobWorker>,
+}
+
+/// An agent that works on an item of a job. It has no name, and the model is not told when it is done.
+#[derive(Debug)]
+pub(crate) struct JobWorker {
+    /// The id of its thread.
+    pub(crate) id: ThreadId,
+    /// The origin of its thread.
+    pub(crate) label: String,
 }
 
 /// The thread that an agent continues.

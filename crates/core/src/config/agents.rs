@@ -1,9 +1,11 @@
 //! Roles of agents.
 
 use std::fmt::Debug;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use codex_thread_state::ThreadState;
 use serde::{Deserialize, Serialize};
 
 use super::SessionConfig;
@@ -68,6 +70,26 @@ impl Default for AgentSettings {
             max_depth: 1,
             roles: None,
             team: None,
+        }
+    }
+}
+
+/// How jobs of agents are kept.
+#[derive(Clone, Debug)]
+pub struct AgentJobs {
+    /// Where.
+    pub state: Arc<ThreadState>,
+    /// How long an agent may work on an item, unless the model says so.
+    pub max_runtime: Duration,
+}
+
+impl AgentJobs {
+    /// Jobs that are kept in a home folder.
+    #[must_use]
+    pub fn of_home(home: &Path, max_runtime: Duration) -> Self {
+        Self {
+            state: Arc::new(ThreadState::of_home(home)),
+            max_runtime,
         }
     }
 }

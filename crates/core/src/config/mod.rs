@@ -26,7 +26,7 @@ use codex_sandbox::EngineFiles;
 use codex_skills::SkillLibrary;
 use serde::{Deserialize, Serialize};
 
-pub use agents::{AgentRole, AgentSettings, RoleUnavailable, Roles, TeamSettings};
+pub use agents::{AgentJobs, AgentRole, AgentSettings, RoleUnavailable, Roles, TeamSettings};
 pub(crate) use agents::{DEFAULT_ROLE, all_roles, find_role};
 pub use client_hooks::{ClientHook, ClientHookCall, ClientHookError, ClientHooks};
 pub use hooks::{
@@ -127,6 +127,8 @@ pub struct SessionConfig {
     /// The settings for agents; none if the model may start none.
     pub agents: Option<AgentSettings>,
     /// The events that are written to the rollout.
+    /// How jobs of agents are kept; none if the model may start none.
+    pub agent_jobs: Option<AgentJobs>,
     pub detail: PersistedDetail,
     /// Whether to emit every item that is recorded in the history.
     pub raw_items: bool,
@@ -213,6 +215,7 @@ impl SessionConfig {
             thread_source: None,
             agents: None,
             detail: PersistedDetail::default(),
+            agent_jobs: None,
             raw_items: false,
             replay_events: true,
             show_raw_reasoning: false,

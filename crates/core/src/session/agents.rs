@@ -19,6 +19,16 @@ use crate::history::user_message;
 use crate::thread::{SpawnedAgent, Thread, ThreadRequest};
 use crate::thread_origin::ThreadOrigin;
 
+/// What an agent is known by.
+enum AgentIdentity {
+    Named {
+        nickname: Option<String>,
+        role: Option<String>,
+    },
+    /// It works on an item of a job, and this is the origin of its thread.
+    Worker(String),
+}
+
 impl SessionActor {
     pub(super) fn agent_request(&mut self, request: AgentRequest) {
         self.report_agents();
@@ -38,9 +48,16 @@ impl SessionActor {
 
     fn spawn(&mut self, agent: NewAgent) -> Result<AgentHandle, String> {
         let slot = self.agent_slot()?;
-        let names = &agent.nicknames;
-        let nickname = self.children.name(names, self.context.clock.jitter());
-        let id = self.context.ids.thread();
+        let (id, identity) = match agent.worker {
+            Some(worker) => (worker.id, AgentIdentity::Worker(worker.label)),
+            None => {
+                let jitter = self.context.clock.jitter();
+                let nickname = Some(self.children.name(&agent.nicknames, jitter));
+                let role = agent.role;
+                let identity = AgentIdentity::Named { nickname, role };
+                (self.context.ids.thread(), identity)
+            }
+        };
         let (origin, first) = match agent.fork {
             None => (ThreadOrigin::new(id, agent.config), None),
             Some(AgentFork { source, note }) => {
@@ -49,7 +66,7 @@ impl SessionActor {
                 (origin, source.first)
             }
         };
-        let handle = self.start_agent(origin, first, Some(nickname), agent.role, slot)?;
+        let handle = self.start_agent(origin, first, identity, slot)?;
         let submission = Submission {
             id: self.context.ids.submission(),
             op: Op::UserInput(UserInputOp {
@@ -87,7 +104,8 @@ impl SessionActor {
         }
         let mut origin = ThreadOrigin::resumed(thread, config);
         origin.agents = agent.agents;
-        self.start_agent(origin, first, nickname, role, slot)
+        let identity = AgentIdentity::Named { nickname, role };
+        self.start_agent(origin, first, identity, slot)
     }
 
     /// Loads an agent that was open when the thread was closed.
@@ -112,20 +130,30 @@ impl SessionActor {
         &mut self,
         mut origin: ThreadOrigin,
         first: Option<UserMessageEvent>,
-        nickname: Option<String>,
-        role: Option<String>,
+        identity: AgentIdentity,
         slot: OwnedSemaphorePermit,
     ) -> Result<AgentHandle, String> {
         origin.agent_tree = self.agent_tree.of_agent(&self.context.budget);
-        origin.config.source = SessionSource::SubAgent(SubAgentSource::ThreadSpawn {
-            parent_thread_id: self.context.emitter.thread().clone(),
-            depth: origin.agent_tree.depth,
-            agent_path: None,
-            agent_nickname: nickname.clone(),
-            agent_role: role.clone(),
-        });
+        let is_worker = matches!(identity, AgentIdentity::Worker(_));
+        let (source, nickname, role) = match identity {
+            AgentIdentity::Worker(label) => (SubAgentSource::Other(label), None, None),
+            AgentIdentity::Named { nickname, role } => {
+                let source = SubAgentSource::ThreadSpawn {
+                    parent_thread_id: self.context.emitter.thread().clone(),
+                    depth: origin.agent_tree.depth,
+                    agent_path: None,
+                    agent_nickname: nickname.clone(),
+                    agent_role: role.clone(),
+                };
+                (source, nickname, role)
+            }
+        };
+        origin.config.source = SessionSource::SubAgent(source);
         let (thread, cancel) = self.launch_agent(origin, first)?;
-        let child = ChildAgent::new(thread, nickname, role, cancel, slot);
+        let mut child = ChildAgent::new(thread, nickname, role, cancel, slot);
+        if is_worker {
+            child = child.unreported();
+        }
         let id = child.thread.id().clone();
         self.children.add(child);
         let handle = self.children.find(&id);

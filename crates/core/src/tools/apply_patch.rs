@@ -1,18 +1,13 @@
 //! `apply_patch`: as a tool, and in shell calls.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use codex_apply_patch::{
-    ChangeKind, DiskFiles, FileAccess, FileEntry, Patch, PatchCaller, PatchPlan,
-};
+use codex_apply_patch::{DiskFiles, FileAccess, FileEntry, Patch, PatchCaller, PatchPlan};
 use codex_model_client::{CustomToolFormat, ToolSpec};
-use codex_protocol::{
-    EventMsg, FileChange, PatchApplyBeginEvent, PatchApplyEndEvent, PatchApplyStatus,
-};
+use codex_protocol::PatchApplyStatus;
 use codex_shell_command::{patch_call, shell_script};
 use futures::future::BoxFuture;
 use serde::Deserialize;
@@ -21,14 +16,12 @@ use serde_json::json;
 use super::arguments::{arguments, function};
 use super::call::ToolPayload;
 use super::command::{OutputLayout, structured};
+use super::patch_item::{PatchItem, ask, changes_of};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
-use crate::events::TurnEmitter;
-use crate::gate::{Denied, Effect, PatchEffect};
 use crate::input::Input;
 
 const DESCRIPTION: &str = include_str!("../../prompts/apply_patch.md");
 const GRAMMAR: &str = include_str!("../../prompts/apply_patch.lark");
-const DECLINED: &str = "patch rejected by user";
 
 /// The form of the tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,31 +139,7 @@ async fn apply(context: &ToolContext, patch: InterceptedPatch, layout: OutputLay
         .map_err(ToolFailure::Model)?;
     drop(interrupted);
     let changes = changes_of(&plan);
-    let touched = plan.touched_paths().map(Path::to_owned).collect();
-    let effect = Effect::Patch(PatchEffect {
-        changes: changes.clone(),
-        touched,
-    });
-    let permit = match context.gate().permit(effect).await {
-        Ok(permit) => permit,
-        Err(Denied::Refused(reason) | Denied::Reviewed(reason)) => {
-            return Err(ToolFailure::Model(reason));
-        }
-        Err(Denied::Declined | Denied::Cancelled) => {
-            let item = PatchItem::begin(context.emitter.clone(), &context.call.id, changes, false);
-            item.end(
-                PatchApplyStatus::Declined,
-                String::new(),
-                DECLINED.to_owned(),
-            );
-            return Err(ToolFailure::Model(DECLINED.to_owned()));
-        }
-        Err(Denied::Aborted) => {
-            let item = PatchItem::begin(context.emitter.clone(), &context.call.id, changes, false);
-            item.end(PatchApplyStatus::Declined, String::new(), String::new());
-            return Err(ToolFailure::Aborted);
-        }
-    };
+    let permit = ask(context, &plan, &changes).await?;
     let item = PatchItem::begin(
         context.emitter.clone(),
         &context.call.id,
@@ -262,84 +231,6 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T, String> {
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|_| Err("the patch tool crashed".to_owned()))
-}
-
-fn changes_of(plan: &PatchPlan) -> BTreeMap<String, FileChange> {
-    let change = |change: &codex_apply_patch::PatchChange| {
-        let shown = match &change.kind {
-            ChangeKind::Add { content } => FileChange::Add {
-                content: content.clone(),
-            },
-            ChangeKind::Delete { content } => FileChange::Delete {
-                content: content.clone(),
-            },
-            ChangeKind::Update {
-                unified_diff,
-                move_path,
-            } => FileChange::Update {
-                unified_diff: unified_diff.clone(),
-                move_path: move_path.as_ref().map(|path| path.display().to_string()),
-            },
-        };
-        (change.path.display().to_string(), shown)
-    };
-    plan.changes().iter().map(change).collect()
-}
-
-/// The item of a patch: begins once and ends once.
-struct PatchItem {
-    emitter: TurnEmitter,
-    call_id: String,
-    changes: BTreeMap<String, FileChange>,
-    ended: bool,
-}
-
-impl PatchItem {
-    fn begin(
-        emitter: TurnEmitter,
-        call_id: &str,
-        changes: BTreeMap<String, FileChange>,
-        auto_approved: bool,
-    ) -> Self {
-        emitter.emit(EventMsg::PatchApplyBegin(PatchApplyBeginEvent {
-            call_id: call_id.to_owned(),
-            turn_id: emitter.turn_id().to_owned(),
-            auto_approved,
-            changes: changes.clone(),
-        }));
-        Self {
-            emitter,
-            call_id: call_id.to_owned(),
-            changes,
-            ended: false,
-        }
-    }
-
-    fn end(mut self, status: PatchApplyStatus, stdout: String, stderr: String) {
-        self.emit_end(status, stdout, stderr);
-    }
-
-    fn emit_end(&mut self, status: PatchApplyStatus, stdout: String, stderr: String) {
-        self.ended = true;
-        self.emitter
-            .emit(EventMsg::PatchApplyEnd(PatchApplyEndEvent {
-                call_id: self.call_id.clone(),
-                turn_id: self.emitter.turn_id().to_owned(),
-                stdout,
-                stderr,
-                success: status == PatchApplyStatus::Completed,
-                changes: std::mem::take(&mut self.changes),
-                status,
-            }));
-    }
-}
-
-impl Drop for PatchItem {
-    fn drop(&mut self) {
-        if !self.ended {
-            self.emit_end(PatchApplyStatus::Failed, String::new(), String::new());
-        }
-    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //!
 //! A tool asks the gate before it has an effect: it starts no process and writes no file without a permit.
 
+mod agent_jobs;
 mod agents;
 mod apply_patch;
 mod arguments;
@@ -15,6 +16,7 @@ mod js_repl;
 mod mcp;
 mod mcp_resources;
 mod mcp_tools;
+mod patch_item;
 mod registry;
 mod request_permissions;
 mod request_user_input;
@@ -34,6 +36,7 @@ mod user_shell;
 mod view_image;
 mod web_search;
 
+pub(crate) use agent_jobs::end_interrupted_jobs;
 pub(crate) use agents::manages_agents;
 pub(crate) use call::{ToolCall, ToolPayload};
 pub(crate) use cells::NestedTool;

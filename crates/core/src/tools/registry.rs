@@ -6,6 +6,7 @@ use std::sync::Arc;
 use codex_model_client::{ApplyPatchToolType, Encoded, ModelInfo, ShellType, ToolSpec};
 use codex_protocol::{DynamicToolSpec, SandboxPolicy};
 
+use super::agent_jobs::{ReportAgentJobResultTool, SpawnAgentsOnCsvTool, is_worker};
 use super::agents::{
     CloseAgentTool, ResumeAgentTool, SendInputTool, SpawnAgentTool, WaitAgentTool,
 };
@@ -123,6 +124,14 @@ impl ToolSet {
             builder.offer(ResumeAgentTool);
             builder.offer(WaitAgentTool);
             builder.offer(CloseAgentTool);
+        }
+        if config.agent_jobs.is_some() {
+            if config.agents.is_some() {
+                builder.offer(SpawnAgentsOnCsvTool);
+            }
+            if is_worker(config) {
+                builder.offer(ReportAgentJobResultTool);
+            }
         }
         for tool in &mcp.tools {
             builder.offer(McpTool(tool.clone()));

@@ -13,6 +13,7 @@ use super::scope::TurnScope;
 use crate::hooks::{HookOccasion, HookResults};
 use crate::input::{Input, TurnInput};
 use crate::session_context::SessionBeginning;
+use crate::tools::end_interrupted_jobs;
 
 /// How often in a row hooks may send the model on when it wants to end a turn.
 const MAX_CONTINUATIONS: u32 = 10;
@@ -79,6 +80,11 @@ impl RunningTurn<'_> {
         let Some(beginning) = session.beginning.lock().take() else {
             return Ok(HookVerdict::Accepted);
         };
+        if beginning == SessionBeginning::Resume {
+            for notice in end_interrupted_jobs(session, &self.scope.settings).await {
+                self.record(notice);
+            }
+        }
         let event = match self.scope.owner() {
             TurnOwner::Thread => EventInput::SessionStart {
                 source: match beginning {

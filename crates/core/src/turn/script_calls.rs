@@ -240,9 +240,13 @@ fn value_of(tool: &str, output: FunctionCallOutputBody) -> Value {
         }
     };
     match tool {
-        "spawn_agent" | "send_input" | "resume_agent" | "wait_agent" | "close_agent" => {
-            serde_json::from_str(&text).unwrap_or(Value::String(text))
-        }
+        "spawn_agent"
+        | "send_input"
+        | "resume_agent"
+        | "wait_agent"
+        | "close_agent"
+        | "spawn_agents_on_csv"
+        | "report_agent_job_result" => serde_json::from_str(&text).unwrap_or(Value::String(text)),
         _ => Value::String(text),
     }
 }

@@ -72,7 +72,7 @@ impl Drop for EndEvent {
 }
 
 /// Asks the session of the thread, which owns its agents.
-pub(super) async fn request<T>(
+pub(in crate::tools) async fn request<T>(
     context: &ToolContext,
     request: impl FnOnce(oneshot::Sender<T>) -> AgentRequest,
 ) -> Result<T, ToolFailure> {

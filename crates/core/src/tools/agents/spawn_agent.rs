@@ -148,6 +148,7 @@ async fn spawn(
         fork,
         input,
         root_turn_id: context.settings.root_turn().to_owned(),
+        worker: None,
     };
     let spawned = request(context, |reply| AgentRequest::Spawn(Box::new(agent), reply)).await?;
     spawned.map(|agent| (agent, shown)).map_err(failed)

@@ -1,0 +1,21 @@
+//! Jobs: an agent for each row of a CSV file, and their results in another.
+//!
+//! The job and its items are stored ([`codex_thread_state::AgentJob`]), so what agents have reported outlives the process.
+//! The file of the results is permitted before the first agent starts, and written when the last one has ended. A job that
+//! is stopped ends its agents; one whose process ended is marked when its thread is loaded again.
+
+mod csv;
+mod input;
+mod interrupted;
+mod output;
+mod progress;
+mod prompt;
+mod report_agent_job_result;
+mod run;
+mod spawn_agents_on_csv;
+mod worker;
+
+pub(crate) use interrupted::end_interrupted_jobs;
+pub(crate) use report_agent_job_result::ReportAgentJobResultTool;
+pub(crate) use spawn_agents_on_csv::SpawnAgentsOnCsvTool;
+pub(crate) use worker::is_worker;
