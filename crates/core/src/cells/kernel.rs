@@ -103,9 +103,11 @@ async fn read(process: RunningProcess, mut take: impl FnMut(Option<KernelLine>))
             tracing::debug!(text = %String::from_utf8_lossy(&chunk.bytes), "the kernel of cells says");
             continue;
         }
+        let searched = received.len();
         received.extend_from_slice(&chunk.bytes);
         let mut start = 0;
-        for end in memchr::memchr_iter(b'\n', &received) {
+        for end in memchr::memchr_iter(b'\n', &received[searched..]) {
+            let end = searched + end;
             let Some(line) = read_line(&received[start..end]) else {
                 break 'chunks;
             };

@@ -8,6 +8,7 @@ mod caller;
 mod cell;
 mod console;
 mod kernel;
+mod messages;
 mod registry;
 
 pub(crate) use caller::{ScriptCall, ScriptCaller, ScriptValue};

@@ -5,15 +5,11 @@ use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use codex_code_mode::{
-    CallAnswer, CellCall, CellMessage, CellStart, KernelLine, MAX_LINE, ScriptTool, end_line,
-    start_line, to_cell_line, tools_line,
-};
-use codex_protocol::{FunctionCallOutputContentItem, ImageDetail};
+use codex_code_mode::{CellStart, ScriptTool, end_line, start_line, tools_line};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use super::caller::{ScriptCall, ScriptCaller};
+use super::caller::ScriptCaller;
 use super::cell::{Cell, CellReport, CellStatus};
 use super::kernel::Kernel;
 use crate::ports::{Clock, Processes};
@@ -22,10 +18,6 @@ use crate::ports::{Clock, Processes};
 const MOST_RUNNING: usize = 16;
 /// How many cells are kept in all.
 const MOST_KEPT: usize = 64;
-/// How many calls of a cell may run at once. Cells wait themselves at a lower number.
-const MOST_CALLS: usize = 256;
-/// The length of all stored values.
-const MOST_STORED: usize = 8 << 20;
 
 /// Why a cell has not started, or has no report.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +42,7 @@ pub(crate) struct Cells {
     pub(super) state: Mutex<CellsState>,
     /// One kernel is started at a time.
     starting: tokio::sync::Mutex<()>,
-    caller: watch::Sender<Option<Arc<dyn ScriptCaller>>>,
+    pub(super) caller: watch::Sender<Option<Arc<dyn ScriptCaller>>>,
 }
 
 #[derive(Debug, Default)]
@@ -58,11 +50,11 @@ pub(super) struct CellsState {
     pub(super) kernel: Option<Kernel>,
     /// The tools that the kernel knows.
     tools: Option<Arc<[ScriptTool]>>,
-    cells: BTreeMap<u64, Arc<Cell>>,
+    pub(super) cells: BTreeMap<u64, Arc<Cell>>,
     last: u64,
     pub(super) console: Option<Arc<Cell>>,
     /// As JSON.
-    stored: BTreeMap<String, String>,
+    pub(super) stored: BTreeMap<String, String>,
     is_closed: bool,
 }
 
@@ -255,113 +247,6 @@ impl Cells {
             cell.end(CellStatus::Terminated);
         }
     }
-
-    fn take_line(self: &Arc<Self>, line: Option<KernelLine>) {
-        match line {
-            Some(KernelLine::Message(id, message)) => {
-                let cell = self.state.lock().cells.get(&id).cloned();
-                if let Some(cell) = cell.filter(|cell| !cell.has_ended()) {
-                    self.take_message(&cell, *message);
-                }
-            }
-            Some(KernelLine::Ended(id)) => {
-                if let Some(cell) = self.state.lock().cells.get(&id) {
-                    cell.end(CellStatus::Failed(CellError::KernelEnded.to_string()));
-                }
-            }
-            None => {
-                let mut state = self.state.lock();
-                state.kernel = None;
-                for cell in state.cells.values() {
-                    cell.end(CellStatus::Failed(CellError::KernelEnded.to_string()));
-                }
-            }
-        }
-    }
-
-    fn take_message(self: &Arc<Self>, cell: &Arc<Cell>, message: CellMessage) {
-        let fits = match message {
-            CellMessage::Text { text } => {
-                cell.print(FunctionCallOutputContentItem::InputText { text })
-            }
-            CellMessage::Image { image_url, detail } => {
-                let detail = detail_of(&detail);
-                cell.print(FunctionCallOutputContentItem::InputImage { image_url, detail })
-            }
-            CellMessage::Call(call) => {
-                let work = Arc::clone(self).carry_out(cell.id, cell.is_console, call);
-                cell.run_call(MOST_CALLS, work)
-            }
-            CellMessage::Notify { text } => {
-                if let Some(caller) = &*self.caller.borrow() {
-                    caller.notify(&cell.call_id, text);
-                }
-                true
-            }
-            CellMessage::Yield => {
-                cell.yield_control();
-                true
-            }
-            CellMessage::Ran { error } => {
-                cell.ran(error.map_or(CellStatus::Completed, CellStatus::Failed));
-                true
-            }
-            CellMessage::Done { error, stored } => {
-                self.store(stored);
-                cell.end(error.map_or(CellStatus::Completed, CellStatus::Failed));
-                true
-            }
-        };
-        if !fits {
-            let much = "the script printed or called too much at once".to_owned();
-            self.end(cell, CellStatus::Failed(much));
-        }
-    }
-
-    /// Carries out a call as soon as a turn does that.
-    async fn carry_out(self: Arc<Self>, cell: u64, is_raw: bool, call: CellCall) {
-        let CellCall { id, name, input } = call;
-        let caller = {
-            let mut callers = self.caller.subscribe();
-            let served = callers.wait_for(Option::is_some).await;
-            served.ok().and_then(|caller| caller.clone())
-        };
-        let Some(caller) = caller else { return };
-        let number = id;
-        let call = ScriptCall {
-            cell,
-            number,
-            name,
-            input,
-            is_raw,
-        };
-        let result = caller.call(call).await;
-        let mut line = to_cell_line(cell, &CallAnswer { id, result });
-        if line.len() > MAX_LINE {
-            let result = Err("the result is too large for a script".to_owned());
-            line = to_cell_line(cell, &CallAnswer { id, result });
-        }
-        let lines = self.state.lock().kernel.as_ref().map(Kernel::sender);
-        if let Some(lines) = lines {
-            let _ = lines.send(line).await;
-        }
-    }
-
-    /// Keeps what a cell stored, as long as there is room.
-    fn store(&self, values: BTreeMap<String, String>) {
-        let mut state = self.state.lock();
-        let length = |values: &BTreeMap<String, String>| -> usize {
-            values
-                .iter()
-                .map(|(key, value)| key.len() + value.len())
-                .sum()
-        };
-        if length(&state.stored) + length(&values) <= MOST_STORED {
-            state.stored.extend(values);
-        } else {
-            tracing::warn!("the stored values of cells are too long and were dropped");
-        }
-    }
 }
 
 impl CellsState {
@@ -375,14 +260,4 @@ impl CellsState {
             self.cells.remove(&id);
         }
     }
-}
-
-fn detail_of(detail: &str) -> Option<ImageDetail> {
-    Some(match detail {
-        "auto" => ImageDetail::Auto,
-        "low" => ImageDetail::Low,
-        "high" => ImageDetail::High,
-        "original" => ImageDetail::Original,
-        _ => return None,
-    })
 }
