@@ -26,6 +26,7 @@ mod apps;
 #[cfg(target_os = "linux")]
 mod broken_stores;
 #[cfg(target_os = "linux")]
+mod cell_isolation;
 mod checkpoints;
 #[cfg(target_os = "linux")]
 mod client_check;

@@ -11,8 +11,10 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 
-use super::engine::{CellScript, Engine, ScriptState};
-use crate::message::{CellStart, ConsoleFolders, ConsoleScript};
+use super::engine::{Engine, OUT_OF_MEMORY, ScriptState};
+use crate::message::{CellStart, ConsoleFolders, ConsoleScript, MAX_LINE};
+
+const TOO_LONG: &str = "the script printed, stored or passed to a tool more than 16 MiB at once";
 
 thread_local! {
     /// The functions of the engine are made before there is a cell, so they find it here.
@@ -116,6 +118,9 @@ fn quoted(text: &str) -> String {
 /// Writes a line. A cell that nobody listens to ends.
 fn send(parts: &[&str]) {
     let line = parts.concat();
+    if line.len() > MAX_LINE {
+        done(Some(TOO_LONG), "{}");
+    }
     let written = with(|cell| {
         let mut rest = line.as_bytes();
         while !rest.is_empty() {
@@ -133,7 +138,7 @@ fn send(parts: &[&str]) {
 }
 
 /// Runs a script to its end, and ends the process.
-pub(super) fn run(engine: &Engine, socket: OwnedFd, start: &str, tools: &str) -> ! {
+pub(super) fn run(engine: &Engine, socket: OwnedFd, start: &str) -> ! {
     CELL.with(|cell| {
         *cell.borrow_mut() = Some(CellState {
             socket,
@@ -155,20 +160,15 @@ pub(super) fn run(engine: &Engine, socket: OwnedFd, start: &str, tools: &str) ->
         run_console(engine, &folders);
     }
     let stored = serde_json::to_string(&stored).unwrap_or_else(|_| "{}".to_owned());
-    let script = CellScript {
-        source: &source,
-        tools,
-        stored: &stored,
-    };
-    let script = match engine.start(&script) {
+    let script = match engine.start(&source, &stored) {
         Ok(script) => script,
         Err(error) => done(Some(&error), &engine.results()),
     };
-    let mut received = Vec::new();
+    let mut received = Received::default();
     loop {
         match engine.proceed(&script) {
             ScriptState::Running if waits_for_nothing() && engine.is_exhausted() => {
-                done(Some("InternalError: out of memory"), &engine.results())
+                done(Some(OUT_OF_MEMORY), &engine.results())
             }
             ScriptState::Running => {}
             ScriptState::Completed => done(None, &engine.results()),
@@ -193,7 +193,7 @@ fn run_console(engine: &Engine, folders: &ConsoleFolders) -> ! {
     if engine.start_console(&folders).is_err() {
         exit(1);
     }
-    let mut received = Vec::new();
+    let mut received = Received::default();
     let mut running = None;
     loop {
         if let Some(script) = &running {
@@ -242,11 +242,32 @@ enum Happened {
     Answer(String),
 }
 
+/// What was read from the kernel.
+#[derive(Default)]
+struct Received {
+    bytes: Vec<u8>,
+    /// How many of them are known to have no end of a line.
+    searched: usize,
+}
+
+impl Received {
+    /// Takes the first line.
+    fn line(&mut self) -> Option<Vec<u8>> {
+        let unread = &self.bytes[self.searched..];
+        let Some(end) = unread.iter().position(|byte| *byte == b'\n') else {
+            self.searched = self.bytes.len();
+            return None;
+        };
+        let end = self.searched + end;
+        self.searched = 0;
+        Some(self.bytes.drain(..=end).collect())
+    }
+}
+
 /// Waits for the next answer or timer.
-fn wait(received: &mut Vec<u8>) -> Happened {
+fn wait(received: &mut Received) -> Happened {
     loop {
-        if let Some(end) = received.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = received.drain(..=end).collect();
+        if let Some(line) = received.line() {
             return match String::from_utf8(line) {
                 Ok(line) => Happened::Answer(line),
                 Err(_) => exit(1),
@@ -261,7 +282,7 @@ fn wait(received: &mut Vec<u8>) -> Happened {
         }
         let patience = due.map(|due| due.saturating_duration_since(now));
         let patience = patience.and_then(|patience| Timespec::try_from(patience).ok());
-        with(|cell| receive(cell, patience.as_ref(), received));
+        with(|cell| receive(cell, patience.as_ref(), &mut received.bytes));
     }
 }
 

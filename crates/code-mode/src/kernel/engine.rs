@@ -12,6 +12,9 @@ use super::cell;
 /// The heap of a cell in bytes.
 const CELL_HEAP: usize = 128 << 20;
 
+/// The error of a script that has used its heap.
+pub(super) const OUT_OF_MEMORY: &str = "InternalError: out of memory";
+
 /// The stack of scripts in bytes. That of the process is larger.
 const STACK: usize = 1 << 20;
 
@@ -39,6 +42,7 @@ pub(super) struct Engine {
 /// What the process calls in the engine.
 #[derive(Clone)]
 struct Functions {
+    set_tools: Persistent<Function<'static>>,
     start: Persistent<Function<'static>>,
     start_console: Persistent<Function<'static>>,
     answer: Persistent<Function<'static>>,
@@ -69,6 +73,7 @@ impl Engine {
                 Ok::<_, Error>(Persistent::save(&context, function))
             };
             Ok::<_, Error>(Functions {
+                set_tools: function("setTools")?,
                 start: function("start")?,
                 start_console: function("startConsole")?,
                 answer: function("answer")?,
@@ -84,13 +89,20 @@ impl Engine {
         })
     }
 
-    /// Runs a script until it waits. Returns it, to be passed to the other functions.
-    pub(super) fn start(&self, script: &CellScript<'_>) -> Result<StartedScript, String> {
-        self.context.with(|context| {
+    /// Sets what cells that start from now on can call, as JSON. Done before there are cells, because each would do it again.
+    pub(super) fn set_tools(&self, tools: &str) -> Result<(), String> {
+        let set = self.call(&self.functions.set_tools, tools);
+        self.runtime.run_gc();
+        set
+    }
+
+    /// Runs a script until it waits. Returns it, to be passed to the other functions. `stored` is a JSON object.
+    pub(super) fn start(&self, source: &str, stored: &str) -> Result<StartedScript, String> {
+        self.within(|context| {
             let started = (|| {
                 let start = self.functions.start.clone().restore(&context)?;
-                start.call::<_, ()>((script.tools, script.stored))?;
-                let module = Module::declare(context.clone(), "exec_main.mjs", script.source)?;
+                start.call::<_, ()>((stored,))?;
+                let module = Module::declare(context.clone(), "exec_main.mjs", source)?;
                 cell::started();
                 let (_, promise) = module.eval()?;
                 Ok::<_, Error>(Persistent::save(&context, promise))
@@ -104,7 +116,7 @@ impl Engine {
 
     /// Makes the cell a console.
     pub(super) fn start_console(&self, folders: &str) -> Result<(), String> {
-        self.context.with(|context| {
+        self.within(|context| {
             let started = (|| {
                 let set_up: Function<'_> = context.eval(include_str!("repl.js"))?;
                 let start = self.functions.start_console.clone().restore(&context)?;
@@ -119,7 +131,7 @@ impl Engine {
 
     /// Runs a script of a console until it waits. What it declares stays.
     pub(super) fn begin(&self, source: &str) -> Result<StartedScript, String> {
-        self.context.with(|context| {
+        self.within(|context| {
             let mut options = EvalOptions::default();
             options.global = true;
             options.strict = false;
@@ -165,7 +177,7 @@ impl Engine {
         function: &Persistent<Function<'static>>,
         argument: impl for<'js> rquickjs::IntoJs<'js>,
     ) -> Result<(), String> {
-        self.context.with(|context| {
+        self.within(|context| {
             let called = (|| {
                 let function = function.clone().restore(&context)?;
                 function.call::<_, ()>((argument,))
@@ -182,43 +194,60 @@ impl Engine {
         while self.runtime.is_job_pending() {
             let _ = self.runtime.execute_pending_job();
         }
-        self.context.with(|context| {
+        let ended = self.within(|context| {
             let Ok(promise) = script.0.clone().restore(&context) else {
-                return ScriptState::Failed("the script is lost".to_owned());
+                return Err(Thrown::Text("the script is lost".to_owned()));
             };
             match promise.result::<Value<'_>>() {
-                None => ScriptState::Running,
+                None => Ok(false),
                 Some(result) => match result.catch(&context) {
-                    Ok(_) => ScriptState::Completed,
-                    Err(error) => ScriptState::Failed(self.error(&context, error)),
+                    Ok(_) => Ok(true),
+                    Err(error) => Err(self.error(&context, error)),
                 },
             }
+        });
+        match ended {
+            Ok(false) => ScriptState::Running,
+            Ok(true) => ScriptState::Completed,
+            Err(error) => ScriptState::Failed(error),
+        }
+    }
+
+    /// Works within the context. What is thrown becomes text outside of it, where the engine can be asked for its memory.
+    fn within<T>(
+        &self,
+        work: impl for<'js> FnOnce(Ctx<'js>) -> Result<T, Thrown>,
+    ) -> Result<T, String> {
+        self.context.with(work).map_err(|thrown| match thrown {
+            Thrown::Text(text) => text,
+            // Without memory for an error the engine throws null.
+            Thrown::Null if self.is_exhausted() => OUT_OF_MEMORY.to_owned(),
+            Thrown::Null => "null".to_owned(),
         })
     }
 
-    fn error<'js>(&self, context: &Ctx<'js>, error: rquickjs::CaughtError<'js>) -> String {
+    /// The text of what was thrown.
+    fn error<'js>(&self, context: &Ctx<'js>, error: rquickjs::CaughtError<'js>) -> Thrown {
         let value = match error {
             rquickjs::CaughtError::Exception(exception) => exception.into_value(),
+            rquickjs::CaughtError::Value(value) if value.is_null() => return Thrown::Null,
             rquickjs::CaughtError::Value(value) => value,
-            rquickjs::CaughtError::Error(error) => return error.to_string(),
+            rquickjs::CaughtError::Error(error) => return Thrown::Text(error.to_string()),
         };
         let shown = (self.functions.shown.clone().restore(context))
             .and_then(|shown| shown.call::<_, String>((value,)));
-        shown.unwrap_or_else(|_| "the error cannot be shown".to_owned())
+        Thrown::Text(shown.unwrap_or_else(|_| "the error cannot be shown".to_owned()))
     }
+}
+
+/// What a script threw.
+enum Thrown {
+    Null,
+    Text(String),
 }
 
 /// A script that has started.
 pub(super) struct StartedScript(Persistent<rquickjs::Promise<'static>>);
-
-/// What a cell starts with.
-pub(super) struct CellScript<'a> {
-    pub(super) source: &'a str,
-    /// As JSON.
-    pub(super) tools: &'a str,
-    /// As JSON.
-    pub(super) stored: &'a str,
-}
 
 /// The functions below the globals.
 fn natives<'js>(context: &Ctx<'js>) -> rquickjs::Result<Object<'js>> {

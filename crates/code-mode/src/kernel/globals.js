@@ -133,20 +133,26 @@
   const request = (name, input) => new PromiseOf((resolve, reject) => enqueue(name, input, resolve, reject));
   const undefine = () => {
     for (const name of Object.keys(globals)) if (!name.endsWith("Timeout")) delete globalThis[name];
+    delete globalThis.tools;
+    delete globalThis.ALL_TOOLS;
   };
+  // Before there is a cell, so that all begin with them.
+  const setTools = (list) => {
+    const tools = {};
+    const all = parse(list);
+    for (const { name, freeform } of all) tools[name] = async (input) => call(name, freeform, input);
+    define("tools", tools);
+    define("ALL_TOOLS", all.map(({ name, description }) => ({ name, description })));
+  };
+  setTools("[]");
 
   return {
     startConsole: (setUp, folders) => {
       isConsole = true;
       setUp({ native, sent, request, define, undefine }, parse(folders));
     },
-    start: (list, values) => {
-      const tools = {};
-      for (const tool of parse(list)) {
-        tools[tool.name] = async (input) => call(tool.name, tool.freeform, input);
-      }
-      define("tools", tools);
-      define("ALL_TOOLS", parse(list).map(({ name, description }) => ({ name, description })));
+    setTools,
+    start: (values) => {
       values = parse(values);
       for (const key of Object.keys(values)) {
         stored.set(key, values[key]);

@@ -7,6 +7,8 @@ mod confine;
 mod engine;
 mod relay;
 
+use std::mem::ManuallyDrop;
+
 use self::confine::CellFilter;
 use self::engine::Engine;
 use self::relay::Relay;
@@ -17,7 +19,9 @@ pub(crate) fn run() -> i32 {
         return 1;
     };
     confine::limit_resources();
-    match Relay::new(engine, filter).run() {
+    // The engine is not taken apart, as the process ends.
+    let mut relay = ManuallyDrop::new(Relay::new(engine, filter));
+    match relay.run() {
         Ok(()) => 0,
         Err(_) => 1,
     }

@@ -22,8 +22,6 @@ const MOST_WAITING: usize = 4 * MAX_LINE;
 pub(super) struct Relay {
     engine: Engine,
     filter: CellFilter,
-    /// As JSON.
-    tools: String,
     cells: BTreeMap<u64, Cell>,
     received: Vec<u8>,
     /// The number of the last cell; they rise.
@@ -45,7 +43,6 @@ impl Relay {
         Self {
             engine,
             filter,
-            tools: "[]".to_owned(),
             cells: BTreeMap::new(),
             received: Vec::new(),
             last: 0,
@@ -54,7 +51,7 @@ impl Relay {
     }
 
     /// Runs until the input is closed.
-    pub(super) fn run(mut self) -> io::Result<()> {
+    pub(super) fn run(&mut self) -> io::Result<()> {
         let mut buffer = vec![0; 64 * 1024];
         loop {
             let (engine_ready, ready) = self.poll()?;
@@ -62,13 +59,13 @@ impl Relay {
                 self.serve(number, flags, &mut buffer)?;
             }
             if engine_ready {
-                match rustix::io::read(rustix::stdio::stdin(), &mut buffer) {
+                let lines = match rustix::io::read(rustix::stdio::stdin(), &mut buffer) {
                     Ok(0) => return Ok(()),
-                    Ok(length) => self.received.extend_from_slice(&buffer[..length]),
+                    Ok(length) => take_lines(&mut self.received, &buffer[..length]),
                     Err(Errno::INTR | Errno::AGAIN) => continue,
                     Err(error) => return Err(error.into()),
-                }
-                for line in take_lines(&mut self.received) {
+                };
+                for line in lines {
                     self.engine_line(&line)?;
                 }
             }
@@ -113,11 +110,11 @@ impl Relay {
             Err(Errno::INTR | Errno::AGAIN) => return Ok(()),
             Err(_) => 0,
         };
-        cell.received.extend_from_slice(&buffer[..length]);
-        if length == 0 || cell.received.len() > MAX_LINE + buffer.len() {
+        let lines = take_lines(&mut cell.received, &buffer[..length]);
+        if length == 0 || cell.received.len() > MAX_LINE {
             return self.end(number);
         }
-        for line in take_lines(&mut cell.received) {
+        for line in lines {
             write_all(&[number.to_string().as_bytes(), b" ", &line, b"\n"].concat())?;
         }
         Ok(())
@@ -128,7 +125,7 @@ impl Relay {
             return Ok(());
         };
         if let Some(tools) = line.strip_prefix('=') {
-            tools.clone_into(&mut self.tools);
+            self.engine.set_tools(tools).map_err(io::Error::other)?;
         } else if let Some(started) = line.strip_prefix('+') {
             if let Some((number, start)) = started.split_once(' ')
                 && let Ok(number) = number.parse()
@@ -180,7 +177,7 @@ impl Relay {
                 if !self.filter.enter() {
                     cell::exit(1);
                 }
-                cell::run(&self.engine, other, start, &self.tools)
+                cell::run(&self.engine, other, start)
             }
             Some(Forked::Kernel(process)) => {
                 drop(other);
@@ -240,14 +237,15 @@ fn fork() -> Option<Forked> {
     }
 }
 
-/// Takes the complete lines, without their ends.
-fn take_lines(received: &mut Vec<u8>) -> Vec<Vec<u8>> {
-    let Some(end) = received.iter().rposition(|byte| *byte == b'\n') else {
+/// Adds what was read, and takes the complete lines without their ends. Looks at what was read only, because a line can have
+/// come in many parts.
+fn take_lines(received: &mut Vec<u8>, read: &[u8]) -> Vec<Vec<u8>> {
+    let Some(end) = read.iter().rposition(|byte| *byte == b'\n') else {
+        received.extend_from_slice(read);
         return Vec::new();
     };
-    let rest = received.split_off(end + 1);
-    let mut complete = std::mem::replace(received, rest);
-    complete.pop();
+    let mut complete = std::mem::replace(received, read[end + 1..].to_vec());
+    complete.extend_from_slice(&read[..end]);
     complete
         .split(|byte| *byte == b'\n')
         .map(<[u8]>::to_vec)
@@ -264,4 +262,22 @@ fn write_all(mut bytes: &[u8]) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_in_parts() {
+        let mut received = Vec::new();
+        let mut taken = Vec::new();
+        for part in ["a", "b\n", "c\nd\ne", "", "\n\n", "f"] {
+            for line in take_lines(&mut received, part.as_bytes()) {
+                taken.push(String::from_utf8(line).unwrap_or_default());
+            }
+        }
+        assert_eq!(taken, ["ab", "c", "d", "e", ""]);
+        assert_eq!(received, b"f");
+    }
 }
