@@ -1,34 +1,37 @@
 //! Scripts of the model: what they can do, what they cannot, and how long they run.
 
+use std::fs;
+
 use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::setup::{scripted_home, server};
+use crate::setup::{numbered, scripted_home, server};
 use crate::stdout_of;
 use crate::trace_record::Traced;
+use crate::usage_limits::catalogue;
 
-const ENABLED: &str =
+pub(crate) const ENABLED: &str =
     "approval_policy = \"never\"\n[features]\ncode_mode = true\napply_patch_freeform = true";
 
-fn script(call: &str, source: &str) -> HttpReply {
+pub(crate) fn script(call: &str, source: &str) -> HttpReply {
     HttpReply::stream(&sse::items(&[sse::custom_call(call, "exec", source)]))
 }
 
-fn wait(call: &str, arguments: &Value) -> HttpReply {
+pub(crate) fn wait(call: &str, arguments: &Value) -> HttpReply {
     HttpReply::stream(&sse::items(&[sse::function_call(call, "wait", arguments)]))
 }
 
 /// A thread whose model writes scripts.
-struct Scripted {
-    model: ModelServer,
-    server: AppServer,
-    thread: String,
-    home: TempDir,
+pub(crate) struct Scripted {
+    pub(crate) model: ModelServer,
+    pub(crate) server: AppServer,
+    pub(crate) thread: String,
+    pub(crate) home: TempDir,
 }
 
 impl Scripted {
-    async fn start(settings: &str) -> Self {
+    pub(crate) async fn start(settings: &str) -> Self {
         let model = ModelServer::start([]).await.unwrap();
         model.always(HttpReply::stream(&sse::text("done")));
         let home = scripted_home(&model, settings);
@@ -44,13 +47,18 @@ impl Scripted {
     }
 
     /// Runs a turn in which the model makes these calls, one after the other. Returns their outputs.
-    async fn outputs(&mut self, calls: impl IntoIterator<Item = HttpReply>) -> Vec<Vec<String>> {
+    pub(crate) async fn outputs(
+        &mut self,
+        calls: impl IntoIterator<Item = HttpReply>,
+    ) -> Vec<Vec<String>> {
         let before = self.model.requests().len();
         let mut count = 0;
         for call in calls {
             self.model.push(call);
             count += 1;
         }
+        let end = numbered(sse::text("done"));
+        self.model.push(HttpReply::stream(&end));
         self.server.run_turn(&self.thread, "go").await;
         let last = self.model.request(before + count).await.json();
         let input = last["input"].as_array().unwrap().iter();
@@ -60,7 +68,7 @@ impl Scripted {
     }
 
     /// Runs scripts in one turn. Returns what each printed, behind its state.
-    async fn run(&mut self, sources: &[&str]) -> Vec<Vec<String>> {
+    pub(crate) async fn run(&mut self, sources: &[&str]) -> Vec<Vec<String>> {
         let calls = sources.iter().enumerate();
         self.outputs(calls.map(|(number, source)| script(&format!("c{number}"), source)))
             .await
@@ -183,70 +191,46 @@ async fn the_model_is_offered_scripts_where_they_are_enabled() {
 }
 
 #[tokio::test]
-async fn a_script_cannot_leave_its_cell() {
-    let mut scripted = Scripted::start(ENABLED).await;
-    let cases = [
+async fn a_catalogue_says_how_its_models_call_tools() {
+    for (mode, feature, expected) in [
+        ("direct", "code_mode_only", "exec_command"),
+        ("code_mode", "code_mode_only", "exec,wait,exec_command"),
         (
-            "import fs from 'fs'",
-            "Script error:\nUnsupported import in exec: fs",
+            "code_mode_only",
+            "code_mode",
+            "exec,wait,request_user_input,",
         ),
-        (
-            "await import('fs').catch(text)",
-            "unsupported import in exec",
-        ),
-        ("return 1", "Script error:\nSyntaxError"),
-        (
-            "text([typeof console, typeof Atomics, typeof process, typeof require, typeof std].join())",
-            "undefined,undefined,undefined,undefined,undefined",
-        ),
-        (
-            "text(Object.keys((() => {}).constructor('return this')()).length)",
-            "0",
-        ),
-        (
-            "// @exec: {\"yield_time_ms\": 100}\nPromise.prototype.then = () => 1; Object.prototype.id = 7; text(typeof (await tools.update_plan({})))",
-            "",
-        ),
-        (
-            "text('a'.repeat(2 ** 29))",
-            "Script error:\nInternalError: out of memory",
-        ),
-        (
-            "const a = []; for (;;) a.push('x'.repeat(1e6) + a.length)",
-            "Script error:\nInternalError: out of memory",
-        ),
-        (
-            "new Uint8Array(2 ** 30)",
-            "Script error:\nInternalError: out of memory",
-        ),
-        ("const f = () => f() + 1; f()", "Script error:\nRangeError"),
-        ("throw 'plain'", "Script error:\nplain"),
-        ("const o = {}; o.o = o; text(o)", "Script error:\nTypeError"),
-        ("text(1); exit(); text(2)", "1"),
-        (
-            "tools.exec_command({ cmd: 'sleep 60' }); text('end')",
-            "end",
-        ),
-        (
-            "setTimeout(() => { throw new Error('late') }, 1); await new Promise(() => {})",
-            "Script error:\nError: late",
-        ),
-        (
-            "for (;;) text('x'.repeat(1e6))",
-            "Script error:\nthe script printed or called too much at once",
-        ),
-        ("text('alive')", "alive"),
-    ];
-    let sources: Vec<&str> = cases.iter().map(|(source, _)| *source).collect();
-    let outputs = scripted.run(&sources).await;
-    for ((source, expected), output) in cases.iter().zip(&outputs) {
-        let last = output.last().unwrap();
-        assert!(
-            last.starts_with(expected) || last.ends_with(expected),
-            "{source}: {:.300}",
-            format!("{output:?}")
-        );
+        ("newer", "code_mode", "exec,wait,exec_command"),
+    ] {
+        let model = ModelServer::start([HttpReply::stream(&sse::text("done"))]).await;
+        let model = model.unwrap();
+        let settings =
+            format!("model_catalog_json = \"models.json\"\n[features]\n{feature} = true");
+        let home = scripted_home(&model, &settings);
+        let mut entry: Value = serde_json::from_str(&catalogue(Value::Null)).unwrap();
+        entry["models"][0]["tool_mode"] = mode.into();
+        fs::write(home.path().join("models.json"), entry.to_string()).unwrap();
+        let mut server = server(&home).await;
+        let thread = server.start_thread().await;
+        server.run_turn(&thread, "go").await;
+        let request = model.request(0).await.json();
+        let tools = request["tools"].as_array().unwrap().iter();
+        let names = tools.map(|tool| tool["name"].as_str().unwrap_or_default());
+        let names = names.collect::<Vec<_>>().join(",");
+        assert!(names.starts_with(expected), "{mode} {feature}: {names}");
+        server.finish().await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn scripts_cannot_call_tools_of_excluded_namespaces() {
+    let settings =
+        "[features.code_mode]\nenabled = true\nexcluded_tool_namespaces = [\"multi_agent_v1\"]";
+    let mut scripted = Scripted::start(settings).await;
+    let source =
+        "text(ALL_TOOLS.map((tool) => tool.name).filter((name) => /agent|plan/.test(name)).join())";
+    let outputs = scripted.run(&[source]).await;
+    assert_eq!(outputs[0], ["Script completed", "update_plan"]);
     scripted.server.finish().await.unwrap();
 }
 
@@ -438,5 +422,21 @@ async fn a_console_keeps_what_scripts_declare() {
         assert_eq!(output, expected, "{source}");
     }
     assert_eq!(outputs.last().unwrap(), &["js_repl kernel reset"]);
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn other_tools_can_be_left_to_the_console() {
+    let settings = format!("{CONSOLE}\njs_repl_tools_only = true");
+    let mut scripted = Scripted::start(&settings).await;
+    let direct = sse::function_call("c0", "exec_command", &json!({ "cmd": "touch direct" }));
+    let source = "const ran = await codex.tool('exec_command', { cmd: 'touch through' }); console.log(ran.type)";
+    let through = sse::custom_call("c1", "js_repl", source);
+    let calls = [direct, through].map(|call| HttpReply::stream(&sse::items(&[call])));
+    let outputs = scripted.outputs(calls).await;
+    let advice = "direct tool calls are disabled; use js_repl and codex.tool(...) instead";
+    assert_eq!(outputs, [[advice], ["function_call_output"]]);
+    assert!(scripted.home.path().join("through").exists());
+    assert!(!scripted.home.path().join("direct").exists());
     scripted.server.finish().await.unwrap();
 }

@@ -221,7 +221,7 @@ async fn what_runs_at_the_end_of_the_time_is_stopped() {
 }
 
 /// An entry of a model catalogue.
-fn catalogue(prices: Value) -> String {
+pub(crate) fn catalogue(prices: Value) -> String {
     let mut entry = json!({
         "slug": "scripted", "display_name": "Scripted", "description": "Ours.",
         "supported_reasoning_levels": [], "shell_type": "shell_command", "visibility": "list",

@@ -12,15 +12,15 @@ use std::time::Duration;
 use codex_checkpoints::CheckpointStore;
 use codex_config::schema::HistoryPersistence;
 use codex_config::{
-    AgentSettings as ConfiguredAgents, Config, ConfigWarning, DeprecationNotice, Feature,
-    FeatureSet, Instructions, ModelSettings, PolicySettings, ProjectDocSettings, Requirements,
-    StorageSettings, TeamSettings as ConfiguredTeam,
+    AgentSettings as ConfiguredAgents, CodeModeSettings, Config, ConfigWarning, DeprecationNotice,
+    Feature, FeatureSet, Instructions, ModelSettings, PolicySettings, ProjectDocSettings,
+    Requirements, StorageSettings, TeamSettings as ConfiguredTeam,
 };
 use codex_core::{
     AgentJobs, AgentSettings, CodeMode, Features, InstructionFiles, JsRepl, Limits, MessageHistory,
     NotAllowed, SessionConfig, TeamSettings, WebSearch,
 };
-use codex_model_client::{ModelCatalog, ModelInfo};
+use codex_model_client::{ModelCatalog, ModelInfo, ToolMode};
 use codex_protocol::{AskForApproval, SandboxPolicy, WebSearchMode};
 use codex_sandbox::EngineFiles;
 
@@ -76,6 +76,7 @@ pub(crate) fn session_parts(
         plugins: _,
         agents,
         team,
+        code_mode,
         account: _,
         storage,
         // Realtime conversations are held by the host.
@@ -98,10 +99,10 @@ pub(crate) fn session_parts(
     let mut session = SessionConfig {
         mcp_servers,
         agents: self::agents(&agents, team, &features),
-        checkpoints,
         agent_jobs: features
             .enabled(Feature::EnableFanout)
             .then(|| agent_jobs(&agents, &home)),
+        checkpoints,
         environment,
         engine_files,
         shell: user_shell(variable),
@@ -120,7 +121,7 @@ pub(crate) fn session_parts(
     apply_policy(&mut session, policy, &requirements);
     apply_instructions(&mut session, instructions, &features);
     apply_storage(&mut session, storage);
-    session.code_mode = code_mode(&features);
+    session.code_mode = self::code_mode(&features, code_mode);
     session.js_repl = js_repl(&features);
     session.features = self::features(features);
     let policy = requirements.guardian_instructions.as_ref();
@@ -291,13 +292,13 @@ fn team(settings: ConfiguredTeam) -> TeamSettings {
     }
 }
 
-/// Reads the AGENTS.md files of the home folder and of projects.
 /// How jobs of agents are kept.
 fn agent_jobs(settings: &ConfiguredAgents, home: &Path) -> AgentJobs {
     let max_runtime = Duration::from_secs(settings.job_max_runtime_seconds.into());
     AgentJobs::of_home(home, max_runtime)
 }
 
+/// Reads the AGENTS.md files of the home folder and of projects.
 #[derive(Debug)]
 struct ProjectInstructions {
     home: PathBuf,
@@ -333,14 +334,21 @@ impl Limits for AdministratorLimits {
 }
 
 /// How scripts run, if the model may write some.
-fn code_mode(set: &FeatureSet) -> Option<CodeMode> {
-    if !set.enabled(Feature::CodeMode) || !codex_code_mode::IS_SUPPORTED {
+fn code_mode(set: &FeatureSet, settings: CodeModeSettings) -> Option<CodeMode> {
+    if !codex_code_mode::IS_SUPPORTED {
         return None;
     }
+    let mode = if set.enabled(Feature::CodeModeOnly) {
+        ToolMode::CodeModeOnly
+    } else if set.enabled(Feature::CodeMode) {
+        ToolMode::CodeMode
+    } else {
+        ToolMode::Direct
+    };
     Some(CodeMode {
         program: std::env::current_exe().ok()?,
-        only: set.enabled(Feature::CodeModeOnly),
-        excluded_namespaces: Vec::new(),
+        mode,
+        excluded_namespaces: settings.excluded_tool_namespaces,
     })
 }
 

@@ -4,6 +4,7 @@
 //! defaults.
 
 mod agents;
+mod code_mode;
 mod decode_file;
 mod instructions;
 mod memories;
@@ -24,6 +25,7 @@ use std::path::PathBuf;
 use codex_protocol::{Provider, ThreadLimits};
 
 pub use agents::{AgentRole, AgentSettings};
+pub use code_mode::CodeModeSettings;
 pub(crate) use decode_file::decode_file;
 pub use instructions::Instructions;
 pub use memories::MemorySettings;
@@ -86,6 +88,8 @@ pub struct Config {
     pub realtime: RealtimeConfig,
     /// Settings of feedback.
     pub telemetry: TelemetrySettings,
+    /// Settings of scripts of the model.
+    pub code_mode: CodeModeSettings,
     /// The enabled features.
     pub features: FeatureSet,
     /// The chosen profile.
@@ -164,6 +168,7 @@ impl Config {
             plugins: PluginSettings::resolve(stack),
             agents: AgentSettings::resolve(&file, roles)?,
             team: TeamSettings::resolve(&merged, &file, features)?,
+            code_mode: CodeModeSettings::resolve(&merged)?,
             account: services::account(&file),
             storage: services::storage(&file, request),
             realtime: services::realtime(&file),

@@ -17,6 +17,7 @@ use std::time::Duration;
 use codex_checkpoints::CheckpointStore;
 use codex_exec_policy::RuleSet;
 use codex_hooks::Hook;
+use codex_model_client::{ModelInfo, ToolMode};
 use codex_plugins::PluginRegistry;
 use codex_protocol::{
     DynamicToolSpec, SessionSource, ThreadSettings, Verbosity, WebSearchMode, WebSearchToolConfig,
@@ -90,7 +91,7 @@ pub struct SessionConfig {
     pub message_history: MessageHistory,
     /// The features that are enabled.
     pub features: Features,
-    /// How scripts of the model run; none if it may write none.
+    /// How scripts of the model run; none if they cannot.
     pub code_mode: Option<CodeMode>,
     /// How the console of the model runs; none if it has none.
     pub js_repl: Option<JsRepl>,
@@ -126,9 +127,9 @@ pub struct SessionConfig {
     pub thread_source: Option<String>,
     /// The settings for agents; none if the model may start none.
     pub agents: Option<AgentSettings>,
-    /// The events that are written to the rollout.
     /// How jobs of agents are kept; none if the model may start none.
     pub agent_jobs: Option<AgentJobs>,
+    /// The events that are written to the rollout.
     pub detail: PersistedDetail,
     /// Whether to emit every item that is recorded in the history.
     pub raw_items: bool,
@@ -214,8 +215,8 @@ impl SessionConfig {
             is_side_thread: false,
             thread_source: None,
             agents: None,
-            detail: PersistedDetail::default(),
             agent_jobs: None,
+            detail: PersistedDetail::default(),
             raw_items: false,
             replay_events: true,
             show_raw_reasoning: false,
@@ -284,10 +285,17 @@ impl Default for WebSearch {
 pub struct CodeMode {
     /// The program whose kernel runs them: this one.
     pub program: PathBuf,
-    /// Whether the model calls tools through scripts alone.
-    pub only: bool,
+    /// How models call tools that do not say it themselves.
+    pub mode: ToolMode,
     /// The namespaces whose tools scripts cannot call.
     pub excluded_namespaces: Vec<String>,
+}
+
+impl CodeMode {
+    /// How a model calls tools.
+    pub(crate) fn mode_of(&self, model: &ModelInfo) -> ToolMode {
+        model.tool_mode.unwrap_or(self.mode)
+    }
 }
 
 /// How the console of the model runs.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use codex_model_client::{ApplyPatchToolType, Encoded, ModelInfo, ShellType, ToolSpec};
+use codex_model_client::{ApplyPatchToolType, Encoded, ModelInfo, ShellType, ToolMode, ToolSpec};
 use codex_protocol::{DynamicToolSpec, SandboxPolicy};
 
 use super::agent_jobs::{ReportAgentJobResultTool, SpawnAgentsOnCsvTool, is_worker};
@@ -36,7 +36,7 @@ use super::update_plan::UpdatePlanTool;
 use super::view_image::ViewImageTool;
 use super::web_search::web_search;
 use crate::agents::is_agent;
-use crate::config::{CodeMode, HostTools, SessionConfig, TeamSettings};
+use crate::config::{HostTools, SessionConfig, TeamSettings};
 use crate::mcp::OfferedTool;
 
 /// The tools of a turn. Made again only if something that matters changes.
@@ -115,7 +115,10 @@ impl ToolSet {
             && let Some(team) = &agents.team
         {
             let tools = team::tools(agents, team, &services.model.choices());
-            builder.team(team, tools, config.code_mode.is_some());
+            let code_mode = config.code_mode.as_ref();
+            let mode = code_mode.map(|code_mode| code_mode.mode_of(model));
+            let has_scripts = mode.is_some_and(|mode| mode != ToolMode::Direct);
+            builder.team(team, tools, has_scripts);
         } else if let Some(agents) = &config.agents {
             let make = || SpawnAgentTool::make_spec(agents, &services.model.choices());
             let spec = services.spawn_tool.get_or_init(make);
@@ -143,7 +146,7 @@ impl ToolSet {
         if let Some(tools) = config.host_tools.as_ref().filter(|_| !is_agent(config)) {
             builder.host(tools);
         }
-        builder.build(config)
+        builder.build(config, model)
     }
 
     /// The tools of a request.
@@ -355,9 +358,16 @@ impl ToolSetBuilder {
             });
     }
 
-    fn build(mut self, config: &SessionConfig) -> ToolSet {
+    fn build(mut self, config: &SessionConfig, model: &ModelInfo) -> ToolSet {
         let code_mode = config.code_mode.as_ref();
-        let nested = code_mode.map(|code_mode| self.scripts(code_mode));
+        let nested = code_mode.and_then(|code_mode| {
+            let only = match code_mode.mode_of(model) {
+                ToolMode::Direct => return None,
+                ToolMode::CodeMode => false,
+                ToolMode::CodeModeOnly => true,
+            };
+            Some(self.scripts(&code_mode.excluded_namespaces, only))
+        });
         self.specs.append(&mut self.direct);
         ToolSet {
             specs: Encoded::from(self.specs),
@@ -367,16 +377,15 @@ impl ToolSetBuilder {
     }
 
     /// Offers scripts, beside the tools that they call or in place of them.
-    fn scripts(&mut self, code_mode: &CodeMode) -> NestedTools {
-        let excluded = &code_mode.excluded_namespaces;
+    fn scripts(&mut self, excluded: &[String], only: bool) -> NestedTools {
         let nested = NestedTools::new(&self.specs, &self.deferred, excluded);
-        let description = exec_description(&nested, code_mode.only);
+        let description = exec_description(&nested, only);
         let mut others = std::mem::take(&mut self.specs);
         self.offer(ExecTool {
             description: description.into(),
         });
         self.offer(WaitTool);
-        if code_mode.only {
+        if only {
             others.retain(|spec| match spec {
                 ToolSpec::Function { name, .. } => is_direct_only(name),
                 ToolSpec::Custom { .. } | ToolSpec::Namespace { .. } | ToolSpec::LocalShell => {

@@ -128,6 +128,7 @@ pub(super) fn fallback(name: &str) -> ModelInfo {
         default_reasoning_level: None,
         supports_reasoning_summaries: false,
         apply_patch_tool_type: None,
+        tool_mode: None,
         shell_type: ShellType::Default,
         ..model(&ModelRow {
             truncation: BYTES,
@@ -170,6 +171,7 @@ fn model(row: &ModelRow) -> ModelInfo {
         support_verbosity: row.verbosity != VerbositySupport::Fixed,
         default_verbosity: (row.verbosity == VerbositySupport::LowByDefault)
             .then_some(Verbosity::Low),
+        tool_mode: None,
         apply_patch_tool_type: (row.slug != "gpt-5").then_some(ApplyPatchToolType::Freeform),
         web_search_tool_type: WebSearchToolType::Text,
         truncation_policy: row.truncation,

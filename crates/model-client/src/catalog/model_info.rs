@@ -65,6 +65,13 @@ pub struct ModelInfo {
         deserialize_with = "if_known"
     )]
     pub apply_patch_tool_type: Option<ApplyPatchToolType>,
+    /// How the model calls tools; by default as the features say.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "if_known"
+    )]
+    pub tool_mode: Option<ToolMode>,
     /// The content types of web search results.
     #[serde(default)]
     pub web_search_tool_type: WebSearchToolType,
@@ -312,6 +319,18 @@ pub enum ApplyPatchToolType {
     Function,
 }
 
+/// How a model calls tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolMode {
+    /// Itself.
+    Direct,
+    /// Itself and in scripts.
+    CodeMode,
+    /// In scripts alone.
+    CodeModeOnly,
+}
+
 /// The content types of web search results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -397,6 +416,7 @@ mod tests {
         }
         entry["default_reasoning_summary"] = json!("newer");
         entry["apply_patch_tool_type"] = json!("newer");
+        entry["tool_mode"] = json!("newer");
         entry["truncation_policy"] = json!({"mode": "newer", "limit": 5});
         entry["input_modalities"] = json!(["text", "audio"]);
         let info: ModelInfo = serde_json::from_value(entry).unwrap();
@@ -408,6 +428,7 @@ mod tests {
         assert_eq!(info.default_verbosity, None);
         assert_eq!(info.default_reasoning_summary, ReasoningSummary::Auto);
         assert_eq!(info.apply_patch_tool_type, None);
+        assert_eq!(info.tool_mode, None);
         assert_eq!(info.truncation_policy, TruncationPolicy::tokens(5));
         assert_eq!(info.input_modalities, [InputModality::Text]);
     }

@@ -94,9 +94,6 @@ fn add(
     spec: &ToolSpec,
     excluded: &[String],
 ) {
-    if namespace.is_some_and(|namespace| excluded.iter().any(|one| one == namespace)) {
-        return;
-    }
     let (name, description, schema) = match spec {
         ToolSpec::Function {
             name,
@@ -120,6 +117,9 @@ fn add(
         _ => return,
     };
     let scope = namespace.or(manages_agents_or_waits(name).then_some("multi_agent_v1"));
+    if excluded.iter().any(|one| is_in(one, scope, name)) {
+        return;
+    }
     let function = identifier(&scoped_name(scope, name));
     let declared = declaration(&function, schema, output_type(name));
     let tool = NestedTool {
@@ -129,6 +129,15 @@ fn add(
         description: format!("{description}\n\n{declared}"),
     };
     tools.entry(function).or_insert(tool);
+}
+
+/// Whether a tool is in a namespace. That of an MCP server is part of the names of its tools.
+fn is_in(namespace: &str, scope: Option<&str>, name: &str) -> bool {
+    let of_server = || {
+        let rest = name.strip_prefix(namespace);
+        namespace.starts_with("mcp__") && rest.is_some_and(|rest| rest.starts_with("__"))
+    };
+    scope == Some(namespace) || of_server()
 }
 
 /// Scripts know the tools for agents by the namespace that they have in newer programs.
@@ -184,13 +193,16 @@ mod tests {
         let offered = [
             function("b"),
             function("mcp__a-b__c"),
+            function("mcp__no__c"),
+            function("spawn_agent"),
             function("request_user_input"),
             namespace("crm"),
             namespace("left_out"),
             ToolSpec::LocalShell,
         ];
         let deferred = [(Some("crm".to_owned()), function("late"))];
-        let tools = NestedTools::new(&offered, &deferred, &["left_out".to_owned()]);
+        let excluded = ["left_out", "mcp__no", "multi_agent_v1"].map(str::to_owned);
+        let tools = NestedTools::new(&offered, &deferred, &excluded);
         let names: Vec<&str> = tools.listed().iter().map(|tool| &*tool.name).collect();
         assert_eq!(names, ["b", "crm__find", "crm__late", "mcp__a_b__c"]);
         let call = tools
