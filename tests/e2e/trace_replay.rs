@@ -458,3 +458,34 @@ fn many_turns_replay_in_seconds() {
     // A debug build on a busy machine.
     assert!(took < Duration::from_secs(20), "{took:?}");
 }
+
+/// What scripts called is not called again, and their answers are those of the recording.
+#[tokio::test]
+async fn scripts_are_answered_as_they_were() {
+    let exec = |call: &str, source: &str| response(&[sse::custom_call(call, "exec", source)]);
+    let wait = sse::function_call("c4", "wait", &json!({ "cell_id": "2" }));
+    let replies = [
+        exec(
+            "c1",
+            "notify('soon'); text((await tools.exec_command({ cmd: 'echo ran >> count; cat count' })).output)",
+        ),
+        exec("c2", "// @exec: nonsense\ntext(1)"),
+        exec(
+            "c3",
+            "text('a'); yield_control(); await tools.update_plan({ plan: [] }); text('b')",
+        ),
+        response(&[wait]),
+        exec("c5", "throw new Error('boom')"),
+        response(&[says("done")]),
+    ];
+    let mut traced =
+        Traced::start_with_features("Scripted", "", "code_mode = true", &replies).await;
+    let folder = tempfile::tempdir().unwrap();
+    let params = json!({ "cwd": folder.path() });
+    let thread = traced.server.start_thread_with(params).await;
+    traced.turn(&thread).await;
+    let (bundle, _home) = bundle_of(traced, &thread).await;
+    check(&replay(&bundle.0, &[]), 0, &["same, 6 requests"]);
+    let count = fs::read_to_string(folder.path().join("count")).unwrap();
+    assert_eq!(count.lines().count(), 1);
+}

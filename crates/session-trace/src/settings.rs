@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use codex_core::{
-    AgentRole, AgentSettings, Features, HostCall, HostToolError, HostTools, InstructionFiles,
-    RoleUnavailable, Roles, SessionConfig, StartingHistory, StartingThread, TeamSettings,
-    WebSearch,
+    AgentJobs, AgentRole, AgentSettings, CodeMode, Features, HostCall, HostToolError, HostTools,
+    InstructionFiles, JsRepl, RoleUnavailable, Roles, SessionConfig, StartingHistory,
+    StartingThread, TeamSettings, WebSearch,
 };
+use codex_model_client::ToolMode;
 use codex_protocol::{
     DynamicToolFunction, DynamicToolSpec, SessionSource, ThreadSettings, Verbosity,
 };
@@ -56,6 +58,20 @@ pub struct SessionSettings {
     source: SessionSource,
     agents: Option<RecordedAgentSettings>,
     reasoning_summaries: bool,
+    #[serde(default)]
+    code_mode: Option<RecordedCodeMode>,
+    /// Whether the model has a console, and whether it calls tools through it alone.
+    #[serde(default)]
+    console_only: Option<bool>,
+    /// Whether jobs of agents are offered.
+    #[serde(default)]
+    has_agent_jobs: bool,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct RecordedCodeMode {
+    mode: ToolMode,
+    excluded_namespaces: Vec<String>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -188,6 +204,12 @@ impl SessionSettings {
                 team: agents.team.as_deref().cloned(),
             }),
             reasoning_summaries: config.reasoning_summaries,
+            code_mode: config.code_mode.map(|code_mode| RecordedCodeMode {
+                mode: code_mode.mode,
+                excluded_namespaces: code_mode.excluded_namespaces,
+            }),
+            console_only: config.js_repl.map(|console| console.only),
+            has_agent_jobs: config.agent_jobs.is_some(),
         }
     }
 
@@ -224,6 +246,19 @@ impl SessionSettings {
                 team: agents.team.map(Arc::new),
             }),
             reasoning_summaries: self.reasoning_summaries,
+            // A replay runs no scripts and no jobs.
+            code_mode: self.code_mode.map(|code_mode| CodeMode {
+                program: PathBuf::new(),
+                mode: code_mode.mode,
+                excluded_namespaces: code_mode.excluded_namespaces,
+            }),
+            js_repl: self.console_only.map(|only| JsRepl {
+                program: PathBuf::new(),
+                only,
+            }),
+            agent_jobs: self
+                .has_agent_jobs
+                .then(|| AgentJobs::of_home(home, Duration::ZERO)),
             ..SessionConfig::new(home, cwd, "")
         }
     }

@@ -8,6 +8,7 @@
 //! requests, turn ends and tool calls that were recorded before it have come about ([`timeline`]), so a replay does not
 //! depend on speed.
 
+mod cells;
 mod client;
 mod clock;
 mod continuation;

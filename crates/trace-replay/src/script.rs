@@ -1,18 +1,21 @@
 //! What a bundle says about a session, in the form that a replay needs.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::path::Path;
 
 use codex_core::{FinishedHook, SessionInput, TakenInput};
 use codex_protocol::{HookEventName, Op, ResponseItem, UserInput};
 use codex_rollout_trace::Recording;
-use codex_rollout_trace::format::{Event, ExecutionStatus, GAP_EVENT, LogLine, PayloadRef};
+use codex_rollout_trace::format::{
+    Event, ExecutionStatus, GAP_EVENT, LogLine, PayloadRef, Requester, ToolKind,
+};
 use codex_session_trace::{
     HISTORY_EVENT, HOOKS_EVENT, INPUT_EVENT, RecordedHistory, RecordedHooks, RecordedInput,
     RecordedShellOutput, RecordedTaking, SETTINGS_EVENT, SHELL_EVENT, SessionSettings, TAKEN_EVENT,
 };
 use serde::de::DeserializeOwned;
 
+use crate::cells::RecordedCells;
 use crate::endings::{is_interrupt, is_stopped_call, last_cause};
 use crate::timeline::{Milestone, Moment};
 
@@ -35,6 +38,7 @@ pub(crate) struct Script {
     pub(crate) is_damaged: bool,
     /// Whether the session needs its rollout: to go back in it, or to fork it for an agent.
     pub(crate) needs_file: bool,
+    cells: RecordedCells,
 }
 
 /// The recorded part of one thread.
@@ -44,6 +48,8 @@ pub(crate) struct ThreadScript {
     pub(crate) requests: VecDeque<RecordedRequest>,
     pub(crate) turn_ends: VecDeque<Moment>,
     pub(crate) tool_starts: HashMap<String, VecDeque<Moment>>,
+    /// The calls that were made.
+    pub(crate) calls: HashSet<String>,
     pub(crate) tool_ends: HashMap<String, VecDeque<RecordedToolEnd>>,
     turns: BTreeMap<String, RecordedTurn>,
     /// The inputs that the thread took, in order.
@@ -120,7 +126,7 @@ impl RecordedEnd {
     }
 }
 
-/// The end of a tool call.
+/// The end of a tool call. Without a result of its own, the next request has it.
 #[derive(Debug, Clone)]
 pub(crate) struct RecordedToolEnd {
     pub(crate) at: Moment,
@@ -151,6 +157,7 @@ impl Script {
             limits: Vec::new(),
             is_damaged: recording.unreadable_lines() > 0,
             needs_file: false,
+            cells: RecordedCells::default(),
         };
         let last_cause = last_cause(recording.events());
         for line in recording.events() {
@@ -274,35 +281,71 @@ impl Script {
                 }
                 self.milestones.insert(Milestone::event(at.seq));
             }
-            Event::ToolCallStarted { tool_call_id, .. } => {
-                let starts = &mut self.thread(thread).tool_starts;
-                let starts = starts.entry(tool_call_id.as_str().to_owned()).or_default();
-                starts.push_back(at);
-                self.milestones.insert(Milestone::event(at.seq));
+            Event::ToolCallStarted {
+                tool_call_id,
+                requester: Requester::CodeCell { .. },
+                kind,
+                ..
+            } => {
+                self.cells.call(tool_call_id.as_str());
+                if *kind == ToolKind::SpawnAgent {
+                    self.limit("its scripts started agents, which cannot be replayed");
+                }
+            }
+            Event::ToolCallStarted {
+                tool_call_id, kind, ..
+            } => {
+                if matches!(kind, ToolKind::Other { name } if name == "spawn_agents_on_csv") {
+                    self.limit("it ran jobs of agents, which cannot be replayed");
+                }
+                self.call_started(at, thread, tool_call_id.as_str());
+            }
+            Event::ToolCallEnded { tool_call_id, .. } if self.cells.ends(tool_call_id.as_str()) => {
             }
             Event::ToolCallEnded {
                 tool_call_id,
                 result_payload,
                 status,
             } => {
-                if *status == ExecutionStatus::Failed
-                    && is_stopped_call(recording, result_payload.as_ref())
-                {
-                    return;
+                let is_stopped = *status == ExecutionStatus::Failed
+                    && is_stopped_call(recording, result_payload.as_ref());
+                if !is_stopped {
+                    self.call_ended(at, thread, tool_call_id.as_str(), result_payload.clone());
                 }
-                let answers = &mut self.thread(thread).tool_ends;
-                let answers = answers.entry(tool_call_id.as_str().to_owned()).or_default();
-                answers.push_back(RecordedToolEnd {
-                    at,
-                    result: result_payload.clone(),
-                });
-                self.milestones.insert(Milestone::event(at.seq));
             }
-            Event::CodeCellStarted { .. } => {
-                self.limit("it ran code cells, which cannot be replayed")
+            Event::CodeCellStarted {
+                runtime_cell_id,
+                model_visible_call_id,
+                ..
+            } => {
+                let call = model_visible_call_id.as_str();
+                self.cells.start(thread, runtime_cell_id.as_str(), call);
+                self.call_started(at, thread, call);
+            }
+            Event::CodeCellInitialResponse {
+                runtime_cell_id, ..
+            } => {
+                if let Some(call) = self.cells.answered(thread, runtime_cell_id.as_str()) {
+                    self.call_ended(at, thread, &call, None);
+                }
             }
             event => self.request_event(at, thread, turn, event),
         }
+    }
+
+    fn call_started(&mut self, at: Moment, thread: &str, call: &str) {
+        let thread = self.thread(thread);
+        thread.calls.insert(call.to_owned());
+        let starts = thread.tool_starts.entry(call.to_owned()).or_default();
+        starts.push_back(at);
+        self.milestones.insert(Milestone::event(at.seq));
+    }
+
+    fn call_ended(&mut self, at: Moment, thread: &str, call: &str, result: Option<PayloadRef>) {
+        let answers = &mut self.thread(thread).tool_ends;
+        let answers = answers.entry(call.to_owned()).or_default();
+        answers.push_back(RecordedToolEnd { at, result });
+        self.milestones.insert(Milestone::event(at.seq));
     }
 
     fn request_event(&mut self, at: Moment, thread: &str, turn: &str, event: &Event) {

@@ -378,6 +378,12 @@ impl ReplayState {
         })
     }
 
+    /// Whether the recording does not have a call, as it does not have those of scripts that could not be read.
+    pub(crate) fn is_unrecorded(&self, thread: &str, call: &str) -> bool {
+        let recorded = self.with_thread(thread, |script| script.calls.get(call).cloned());
+        recorded.is_none()
+    }
+
     pub(crate) fn tool_ended(&self, thread: &str, call: &str) {
         let end = self.with_thread(thread, |script| script.tool_ends.get_mut(call)?.pop_front());
         if let Some(end) = end {

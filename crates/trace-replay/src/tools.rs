@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::cells::output_in;
 use crate::live;
 use crate::skills::{skills_of, text_of_skill};
 use crate::state::{EarlyEnd, ReplayState};
@@ -40,10 +41,20 @@ impl RecordedTools {
 impl RecordedTools {
     /// The request that the thread sends next.
     fn next_request(&self, thread: &ThreadId) -> Value {
-        let request = self.state.peek_request(thread.as_str());
-        let request = request.and_then(|request| self.state.recording.json(&request).ok());
-        request.unwrap_or_default()
+        next_request(&self.state, thread.as_str())
     }
+}
+
+fn next_request(state: &ReplayState, thread: &str) -> Value {
+    let request = state.peek_request(thread);
+    let request = request.and_then(|request| state.recording.json(&request).ok());
+    request.unwrap_or_default()
+}
+
+/// The output of a call, as the next request has it.
+fn output_in_next(state: &ReplayState, thread: &str, call: &str) -> FunctionCallOutputBody {
+    let output = output_in(&next_request(state, thread), call);
+    output.unwrap_or_else(|| FunctionCallOutputBody::Text(String::new().into()))
 }
 
 /// The payload of the end of a call.
@@ -62,14 +73,18 @@ impl ReplaySource for RecordedTools {
             return Box::pin(std::future::ready(Err(failure)));
         }
         let recorded = state.answer(thread.as_str(), call);
+        let (thread, call) = (thread.as_str().to_owned(), call.to_owned());
         Box::pin(async move {
             let Some(recorded) = recorded else {
+                if state.is_unrecorded(&thread, &call) {
+                    return Ok(output_in_next(&state, &thread, &call));
+                }
                 return std::future::pending().await;
             };
             state.wait(recorded.at).await;
             let result = recorded.result.as_ref();
             let Some(result) = result.and_then(|result| state.bytes(result)) else {
-                return Ok(FunctionCallOutputBody::Text(String::new().into()));
+                return Ok(output_in_next(&state, &thread, &call));
             };
             match answer_of(&result) {
                 Ok(answer) => answer,
