@@ -9,48 +9,27 @@ The model supports the Responses API and Chat Completions. OPENAI_BASE_URL conta
 in a command. The name `this` measures this program: `acp_agents.py this=target/release/codex`.
 """
 
-import http.server
 import json
 import os
 import shlex
 import subprocess
 import sys
 import tempfile
-import threading
 import time
+
+from scripted import ScriptedModel, event, peak, processes, processor, serve
 
 PIECES = 10_000
 ROUNDS = 5
 
 
-class Model(http.server.BaseHTTPRequestHandler):
+class Model(ScriptedModel):
     """A scripted model. A prompt that contains a number is answered in that many pieces, any other in one."""
 
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
-
-    def do_GET(self):
-        self.reply("application/json", json.dumps({"object": "list", "data": []}))
-
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+    def events(self, body):
         pieces = PIECES if "ten thousand pieces" in body else 1
         write = chat if self.path.endswith("/chat/completions") else responses
-        self.reply("text/event-stream", "".join(write(pieces)))
-
-    def reply(self, kind, text):
-        data = text.encode()
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-
-def event(kind, **fields):
-    return f"event: {kind}\ndata: {json.dumps(dict(fields, type=kind))}\n\n"
+        return write(pieces)
 
 
 def responses(pieces):
@@ -123,36 +102,6 @@ class Agent:
         return used
 
 
-def processes(pid):
-    """The process and its children, and theirs."""
-    yield pid
-    try:
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{thread}/children") as children:
-                for child in children.read().split():
-                    yield from processes(int(child))
-    except FileNotFoundError:
-        pass
-
-
-def processor(pid):
-    """Seconds that the process has used, with children that have ended."""
-    try:
-        with open(f"/proc/{pid}/stat") as stat:
-            fields = stat.read().rsplit(")", 1)[1].split()
-    except FileNotFoundError:
-        return 0
-    return sum(int(ticks) for ticks in fields[11:15]) / os.sysconf("SC_CLK_TCK")
-
-
-def peak(pid):
-    try:
-        with open(f"/proc/{pid}/status") as status:
-            return sum(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
-    except FileNotFoundError:
-        return 0
-
-
 def measure(command, address):
     with tempfile.TemporaryDirectory() as home, tempfile.TemporaryDirectory() as work:
         subprocess.run(["git", "init", "-q", work], check=True)
@@ -177,9 +126,7 @@ def own(program, address):
 
 
 def main():
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    address = f"http://127.0.0.1:{server.server_port}/v1"
+    address = f"http://127.0.0.1:{serve(Model).server_port}/v1"
     print("| agent | initialize | session/new | one message | 10,000 pieces | processor | memory |")
     print("|---|---|---|---|---|---|---|")
     for argument in sys.argv[1:]:

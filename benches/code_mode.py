@@ -13,14 +13,14 @@ Needs Linux, Python 3.9 or later, standard library only.
 """
 
 import argparse
-import http.server
 import json
 import os
 import statistics
 import subprocess
 import tempfile
-import threading
 import time
+
+from scripted import ScriptedModel, event, peak, processes, processor, serve
 
 ROUNDS = 100
 PLAN = {"plan": [{"step": "a", "status": "pending"}]}
@@ -29,48 +29,20 @@ MANY = "const all = []; for (let i = 0; i < 1000; i++) all.push(tools.update_pla
 HEAP = "const a = []; for (;;) a.push(new Array(1000).fill(a.length))"
 
 
-class Model(http.server.ThreadingHTTPServer):
-    """Answers the first request of a turn with a call, the next with a message."""
+class Model(ScriptedModel):
+    """Answers the first request of a turn with the call of its server, the next with a message."""
 
-    daemon_threads = True
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.call, self.outputs = None, []
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
-
-    def do_GET(self):
-        self.reply("application/json", json.dumps({"object": "list", "data": [], "models": []}))
-
-    def do_POST(self):
-        last = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"][-1]
+    def events(self, body):
+        last = json.loads(body)["input"][-1]
         if "output" in last:
             self.server.outputs.append(json.dumps(last["output"]))
             item = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": "done"}]}
         else:
             item = self.server.call
         usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
-        events = [
-            {"type": "response.created", "response": {"id": "r"}},
-            {"type": "response.output_item.done", "item": item},
-            {"type": "response.completed", "response": {"id": "r", "usage": usage}},
-        ]
-        self.reply("text/event-stream", "".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in events))
-
-    def reply(self, kind, text):
-        data = text.encode()
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
+        yield event("response.created", response={"id": "r"})
+        yield event("response.output_item.done", item=item)
+        yield event("response.completed", response={"id": "r", "usage": usage})
 
 
 CONFIG = """
@@ -89,7 +61,8 @@ wire_api = "responses"
 
 class Server:
     def __init__(self, binary):
-        self.model, self.folder, self.next = Model(), tempfile.TemporaryDirectory(), 0
+        self.model, self.folder, self.next = serve(Model), tempfile.TemporaryDirectory(), 0
+        self.model.outputs = []
         home = self.folder.name
         with open(os.path.join(home, "config.toml"), "w", encoding="utf-8") as file:
             file.write(CONFIG % self.model.server_port)
@@ -120,40 +93,14 @@ class Server:
         return 1000 * (time.perf_counter() - started), self.cpu() - cpu
 
     def cpu(self):
-        """Also of children that have ended, as their parents waited for them."""
-        return sum(cpu_of(process) for process in tree(self.child.pid))
-
-    def peak(self):
-        with open(f"/proc/{self.child.pid}/status", encoding="utf-8") as file:
-            return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024
+        """Milliseconds of the tree, also of children that have ended, as their parents waited for them."""
+        return 1000 * sum(processor(process) for process in processes(self.child.pid))
 
     def end(self):
         self.child.stdin.close()
         self.child.wait()
         self.model.shutdown()
         self.folder.cleanup()
-
-
-def tree(root):
-    found = [root]
-    for process in found:
-        try:
-            for task in os.listdir(f"/proc/{process}/task"):
-                with open(f"/proc/{process}/task/{task}/children", encoding="utf-8") as file:
-                    found.extend(int(child) for child in file.read().split())
-        except OSError:
-            pass
-    return found
-
-
-def cpu_of(process):
-    """Milliseconds of a process and of those that it has waited for."""
-    try:
-        with open(f"/proc/{process}/stat", encoding="utf-8") as file:
-            fields = file.read().rsplit(")", 1)[1].split()
-    except OSError:
-        return 0
-    return sum(map(int, fields[11:15])) * 1000 / os.sysconf("SC_CLK_TCK")
 
 
 def script(source):
@@ -191,9 +138,9 @@ def main():
         print(f"{'1,000 calls':20} {name:10} {wall:8.2f} ms {cpu:8.2f} ms of CPU")
     for name, server in servers:
         if name == "ours":
-            before = server.peak()
+            before = peak(server.child.pid)
             server.turn(script(HEAP))
-            print(f"{'exhausted heap':20} {name:10} the server grew by {server.peak() - before:.1f} MiB")
+            print(f"{'exhausted heap':20} {name:10} the server grew by {peak(server.child.pid) - before:.1f} MiB")
         server.end()
 
 
