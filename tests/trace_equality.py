@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds our trace reducer against the reference's.
 
-    trace_equality.py --ours BIN [--reference BIN] [--schema 1|2] [--recorder BIN] [--random N] [--varied N] [--keep DIR] [NAME ...]
+    trace_equality.py --ours BIN [--reference BIN] [--schema 1|2] [--recorder BIN] [--random N] [--varied N [--kind KIND]] [--keep DIR] [NAME ...]
 
 Sessions are recorded with the recorder (the reference unless said otherwise) and random bundles are made up; each
 bundle is reduced by both, ours strictly, and the two states must be equal with sorted keys. Where the reference
@@ -84,6 +84,7 @@ def main():
     parser.add_argument("--random", type=int, default=200, metavar="N", help="how many random bundles")
     parser.add_argument("--schema", type=int, default=1, choices=(1, 2), help="the version of random bundles and of what we record")
     parser.add_argument("--varied", type=int, default=0, metavar="N", help="record this many more sessions, put together at random")
+    parser.add_argument("--kind", help="the kind of these sessions, for example `cells`")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", help="keep the recorded bundles here")
     parser.add_argument("names", nargs="*", help="only these sessions")
@@ -103,7 +104,7 @@ def main():
         reference, ours = Reducer(os.path.abspath(options.reference), scratch), Reducer(os.path.abspath(options.ours), scratch)
         sessions = [*recorder.sessions(options.schema)]
         seeds = range(options.seed, options.seed + options.varied)
-        for name, session in sessions + [("varied-%d" % seed, varied.session(seed, options.schema)) for seed in seeds]:
+        for name, session in sessions + [("varied-%d" % seed, varied.session(seed, options.schema, options.kind)) for seed in seeds]:
             if options.names and name not in options.names:
                 continue
             folder = os.path.join(options.keep or scratch, name)

@@ -6,18 +6,43 @@ import recorder
 from recorder import Broken, call, custom, run, say, think
 
 NAMESPACE = {1: None, 2: recorder.V2}
+# Scripts of the model: calls beside each other and one after the other, failures, output before the end, and ends of all sorts.
+SCRIPTS = [
+    "const r = await tools.exec_command({cmd: 'echo nested'}); text(r.output);",
+    "text((await Promise.all(['a', 'b', 'c'].map((w) => tools.exec_command({cmd: 'echo ' + w})))).map((r) => r.output).join(''))",
+    "for (const step of ['one', 'two']) await tools.update_plan({plan: [{step, status: 'pending'}]}); text('planned')",
+    "await tools.apply_patch('nonsense').catch((e) => text(typeof e)); await tools.exec_command({cmd: 'exit 3'}).then((r) => text(r.exit_code))",
+    "text(await tools.apply_patch(`*** Begin Patch\\n*** Add File: by-script\\n+made\\n*** End Patch`))",
+    "const r = await tools.view_image({path: 'pixel.png'}); image(r.image_url); text('seen')",
+    "await tools.update_plan({plan: 7}).catch((e) => text('refused')); await tools.no_such_tool?.({})",
+    "notify('soon'); await tools.exec_command({cmd: 'sleep 0.1; echo x'}); text('told')",
+    "store('k', {n: (load('k')?.n ?? 0) + 1}); text(load('k'))",
+    "tools.exec_command({cmd: 'sleep 20'}); text('left')",
+    "// @exec: {\"max_output_tokens\": 20}\ntext('x'.repeat(4000)); text('y'.repeat(4000))",
+    "setTimeout(() => { throw new Error('late') }, 30); await new Promise(() => {})",
+    "text('before'); throw new Error('after')", "throw 'plain'", "text(1 + 1)", "throw new Error('no')", "", "((", "exit()",
+    "// @exec: {\"other\": 1}\ntext(1)", "import fs from 'fs'", "await import('fs')", "text(ALL_TOOLS.length > 3)",
+]
+# Scripts that the model has to wait for.
+LONG_SCRIPTS = [
+    "text('a'); yield_control(); await tools.exec_command({cmd: 'sleep 0.3'}); text('b')",
+    "// @exec: {\"yield_time_ms\": 50}\nawait tools.exec_command({cmd: 'sleep 0.5'}); text('late')",
+    "// @exec: {\"yield_time_ms\": 50}\ntext('never'); await new Promise(() => {})",
+    "yield_control(); await new Promise((next) => setTimeout(next, 300)); throw new Error('in the end')",
+]
+
 WORDS = ["alpha", "beta \u2603", "<b>&amp;", "a\\b\"c", "line\nline", "", " ", "caf\u00e9 " * 30]
 
 
 class Session:
     """One session, from a seed. What the model answers follows what the client does."""
 
-    def __init__(self, seed, schema):
+    def __init__(self, seed, schema, kind=None):
         self.chance = random.Random(seed)
         self.schema, self.namespace = schema, NAMESPACE[schema]
         self.calls, self.turns = 0, 0
         self.script, self.child, self.steps = [], [], []
-        self.kind = self.chance.choice(["plain", "plain", "shell", "approvals", "agents", "agents", "cells", "remote", "mcp"])
+        self.kind = kind or self.chance.choice(["plain", "plain", "shell", "approvals", "agents", "agents", "cells", "remote", "mcp"])
         for _ in range(self.chance.randint(2, 5)):
             self.step()
 
@@ -39,8 +64,10 @@ class Session:
                        lambda: call(self.id(), "wait_agent", {"timeout_ms": 3000}, self.namespace),
                        lambda: call(self.id(), "send_message", {"target": "worker", "message": self.word() or "news"}, self.namespace),
                        lambda: call(self.id(), "followup_task", {"target": "worker", "message": "more"}, self.namespace)],
-            "cells": [lambda: custom(self.id(), "exec", "const r = await tools.exec_command({cmd: 'echo nested'}); text(r.output);"),
-                      lambda: custom(self.id(), "exec", self.chance.choice(["text(1 + 1)", "throw new Error('no')", "", "((", "exit()"]))],
+            "cells": [lambda: custom(self.id(), "exec", self.chance.choice(SCRIPTS)),
+                      lambda: custom(self.id(), "exec", self.chance.choice(LONG_SCRIPTS)),
+                      lambda: call(self.id(), "wait", {"cell_id": str(self.chance.randint(1, 4)), "yield_time_ms": 2000,
+                                                       "terminate": self.chance.random() < 0.4})],
             "shell": [lambda: call(self.id(), "shell_command", {"command": self.command()}),
                       lambda: call(self.id(), "shell", {"command": ["bash", "-c", self.command()]})],
             "mcp": [lambda: call(self.id(), "echo", {"text": self.word()}, "mcp__test")],
@@ -124,5 +151,5 @@ class Session:
         return described
 
 
-def session(seed, schema):
-    return Session(seed, schema).described()
+def session(seed, schema, kind=None):
+    return Session(seed, schema, kind).described()
