@@ -81,7 +81,8 @@ pub(super) async fn run(context: &ToolContext, job: &Arc<AgentJobRun>) -> Result
     };
     let ended = job.stored(move |state, id| state.end_agent_job(id, status, error.as_deref()));
     ended.await?;
-    running.has_ended = true;
+    // After a failure agents may still run.
+    running.has_ended = outcome.is_ok();
     outcome
 }
 
@@ -176,7 +177,7 @@ pub(super) async fn write_output(job: &Arc<AgentJobRun>) -> Result<(), String> {
     writing.await.unwrap_or_else(|error| Err(error.to_string()))
 }
 
-/// A job that has not ended. If it is dropped, its agents end, and what they reported is written.
+/// A job that has not ended well. When it is dropped, its agents end, and what they reported is written.
 struct RunningJob {
     job: Arc<AgentJobRun>,
     session: Arc<SessionContext>,
