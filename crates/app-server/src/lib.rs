@@ -42,6 +42,7 @@ pub use host::{
     AppsAccess, ClientName, FeedbackSettings, Host, HostError, Identity, McpSettings,
     PreparedThread, RequestedSettings,
 };
+pub use projection::queued_by_others;
 pub use serve::{serve_in_memory, serve_stdio};
 pub use server::AppServer;
 pub use transport::{

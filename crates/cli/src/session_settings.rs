@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use codex_app_server::queued_by_others;
 use codex_checkpoints::CheckpointStore;
 use codex_config::schema::HistoryPersistence;
 use codex_config::{
@@ -23,6 +24,7 @@ use codex_core::{
 use codex_model_client::{ModelCatalog, ModelInfo, ToolMode};
 use codex_protocol::{AskForApproval, SandboxPolicy, WebSearchMode};
 use codex_sandbox::EngineFiles;
+use codex_thread_state::ThreadState;
 
 use crate::environment::variable;
 use crate::notify::NotifyProgram;
@@ -294,8 +296,10 @@ fn team(settings: ConfiguredTeam) -> TeamSettings {
 
 /// How jobs of agents are kept.
 fn agent_jobs(settings: &ConfiguredAgents, home: &Path) -> AgentJobs {
-    let max_runtime = Duration::from_secs(settings.job_max_runtime_seconds.into());
-    AgentJobs::of_home(home, max_runtime)
+    AgentJobs {
+        state: Arc::new(ThreadState::of_home(home, queued_by_others)),
+        max_runtime: Duration::from_secs(settings.job_max_runtime_seconds.into()),
+    }
 }
 
 /// Reads the AGENTS.md files of the home folder and of projects.

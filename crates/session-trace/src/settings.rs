@@ -13,6 +13,7 @@ use codex_model_client::ToolMode;
 use codex_protocol::{
     DynamicToolFunction, DynamicToolSpec, SessionSource, ThreadSettings, Verbosity,
 };
+use codex_thread_state::ThreadState;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -256,9 +257,10 @@ impl SessionSettings {
                 program: PathBuf::new(),
                 only,
             }),
-            agent_jobs: self
-                .has_agent_jobs
-                .then(|| AgentJobs::of_home(home, Duration::ZERO)),
+            agent_jobs: self.has_agent_jobs.then(|| AgentJobs {
+                state: Arc::new(ThreadState::of_home(home, |_| None)),
+                max_runtime: Duration::ZERO,
+            }),
             ..SessionConfig::new(home, cwd, "")
         }
     }

@@ -459,7 +459,7 @@ mod tests {
     #[test]
     fn only_the_agent_of_an_item_reports_it_and_once() {
         let home = tempfile::tempdir().unwrap();
-        let state = ThreadState::of_home(home.path());
+        let state = ThreadState::of_home(home.path(), |_| None);
         state.add_agent_job(&job("j", "t"), &items(3)).unwrap();
         assert!(
             !state
@@ -499,11 +499,11 @@ mod tests {
     #[test]
     fn a_job_whose_process_ended_is_found_and_ended() {
         let home = tempfile::tempdir().unwrap();
-        let state = ThreadState::of_home(home.path());
+        let state = ThreadState::of_home(home.path(), |_| None);
         assert_eq!(state.running_agent_jobs("t").unwrap(), []);
         state.add_agent_job(&job("j", "t"), &items(2)).unwrap();
         state.start_agent_job_item("j", "row-1", "w1").unwrap();
-        let state = ThreadState::of_home(home.path());
+        let state = ThreadState::of_home(home.path(), |_| None);
         assert_eq!(state.running_agent_jobs("other").unwrap(), []);
         let found = state.running_agent_jobs("t").unwrap().remove(0);
         state
@@ -532,7 +532,7 @@ mod tests {
     #[test]
     fn old_jobs_are_deleted() {
         let home = tempfile::tempdir().unwrap();
-        let state = ThreadState::of_home(home.path());
+        let state = ThreadState::of_home(home.path(), |_| None);
         state.add_agent_job(&job("runs", "t"), &items(1)).unwrap();
         for number in 0..=MOST_JOBS {
             let id = format!("job-{number}");

@@ -39,7 +39,7 @@ pub(crate) use policy::{
     wire_source,
 };
 pub(crate) use question::{ClientQuestion, QuestionContext, question, unaskable};
-pub(crate) use queued::queued_by_others;
+pub use queued::queued_by_others;
 pub(crate) use requirements::wire_requirements;
 pub(crate) use settings::{LOCAL_ENVIRONMENT, environment, wire_settings};
 pub(crate) use thread_state::{

@@ -22,7 +22,7 @@ struct QueuedInput {
 }
 
 /// The message in our stored form; none if a part of it is unknown here.
-pub(crate) fn queued_by_others(stored: &str) -> Option<String> {
+pub fn queued_by_others(stored: &str) -> Option<String> {
     let Queued::UserInput(message) = serde_json::from_str(stored).ok()?;
     let input: Vec<UserInput> = message
         .content

@@ -1,7 +1,6 @@
 //! Roles of agents.
 
 use std::fmt::Debug;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,17 +80,6 @@ pub struct AgentJobs {
     pub state: Arc<ThreadState>,
     /// How long an agent may work on an item, unless the model says so.
     pub max_runtime: Duration,
-}
-
-impl AgentJobs {
-    /// Jobs that are kept in a home folder.
-    #[must_use]
-    pub fn of_home(home: &Path, max_runtime: Duration) -> Self {
-        Self {
-            state: Arc::new(ThreadState::of_home(home)),
-            max_runtime,
-        }
-    }
 }
 
 /// Roles from outside of the engine.
