@@ -54,9 +54,10 @@ impl PublishedRepository {
             return Ok(commit.to_owned());
         }
         let wanted = self.reference.as_deref().unwrap_or("HEAD");
+        let tagged = format!("{wanted}^{{}}");
         let git = GitProgram::for_network(&std::env::temp_dir(), NETWORK_TIME);
         let answer = git
-            .run(&arguments(&["ls-remote", "--", &self.url, wanted]))
+            .run(&arguments(&["ls-remote", "--", &self.url, wanted, &tagged]))
             .await?;
         let commit = commit_in(&String::from_utf8_lossy(&answer), wanted);
         commit.ok_or(GitError::NoAnswer(
@@ -161,11 +162,15 @@ mod tests {
         }
 
         fn git(&self, arguments: &[&str]) -> String {
+            Self::git_in(&self.path(), arguments)
+        }
+
+        fn git_in(folder: &Path, arguments: &[&str]) -> String {
             let own = ["-c", "user.name=n", "-c", "user.email=e@x"];
             let ran = Command::new("git")
                 .args(own)
                 .args(arguments)
-                .current_dir(self.path())
+                .current_dir(folder)
                 .output();
             let ran = ran.unwrap();
             assert!(ran.status.success(), "{ran:?}");
@@ -216,8 +221,8 @@ mod tests {
             assert_eq!(copied, *commit, "{reference:?}");
             assert_eq!(fs::read_to_string(folder.join("a/one")).unwrap(), "first");
             assert_eq!(folder.join("b/two").exists(), has_second);
-            let shallow = fs::read_to_string(folder.join(".git/shallow"));
-            assert_eq!(shallow.is_ok(), *commit == head, "{reference:?}");
+            let history = Remote::git_in(&folder, &["rev-list", "--count", "HEAD"]);
+            assert_eq!(history, "1", "{reference:?}");
         }
         let mut wanted = remote.repository(None);
         wanted.sparse_paths = vec!["b".to_owned()];
