@@ -14,32 +14,32 @@ mod unix {
     use std::path::Path;
 
     /// The search path if `PATH` is not set.
-    pub(in crate::gate) const DEFAULT_PATH: &str =
+    pub(crate) const DEFAULT_PATH: &str =
         "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 
     /// Whether the name of a program says where it is.
-    pub(in crate::gate) fn is_path(program: &str) -> bool {
+    pub(crate) fn is_path(program: &str) -> bool {
         program.contains('/')
     }
 
     /// The names that the file of a program may have.
-    pub(in crate::gate) fn file_names(program: &str) -> [String; 1] {
+    pub(crate) fn file_names(program: &str) -> [String; 1] {
         [program.to_owned()]
     }
 
-    pub(in crate::gate) fn variable<'a>(
+    pub(crate) fn variable<'a>(
         environment: &'a BTreeMap<OsString, OsString>,
         name: &str,
     ) -> Option<&'a OsString> {
         environment.get(OsStr::new(name))
     }
 
-    pub(in crate::gate) fn may_be_run(about: &Metadata) -> bool {
+    pub(crate) fn may_be_run(about: &Metadata) -> bool {
         about.permissions().mode() & 0o111 != 0
     }
 
     /// Whether the file or its folder is open to everybody.
-    pub(in crate::gate) fn anybody_may_write(file: &Path) -> bool {
+    pub(crate) fn anybody_may_write(file: &Path) -> bool {
         let is_open = |path: &Path| {
             let about = path.metadata();
             about.map_or(true, |about| about.permissions().mode() & 0o002 != 0)
@@ -51,7 +51,7 @@ mod unix {
     }
 
     /// Files of Homebrew belong to the user who installed it.
-    pub(in crate::gate) fn belongs_to_administrator(file: &Path) -> bool {
+    pub(crate) fn belongs_to_administrator(file: &Path) -> bool {
         let owned = file.metadata().is_ok_and(|about| about.uid() == 0);
         (owned || file.starts_with("/opt")) && !anybody_may_write(file)
     }
@@ -66,15 +66,15 @@ mod windows {
     use std::path::Path;
 
     /// There is no search path that a program gets without `PATH`.
-    pub(in crate::gate) const DEFAULT_PATH: &str = "";
+    pub(crate) const DEFAULT_PATH: &str = "";
 
     /// Whether the name of a program says where it is.
-    pub(in crate::gate) fn is_path(program: &str) -> bool {
+    pub(crate) fn is_path(program: &str) -> bool {
         program.contains(['/', '\\', ':'])
     }
 
     /// The names that the file of a program may have.
-    pub(in crate::gate) fn file_names(program: &str) -> Vec<String> {
+    pub(crate) fn file_names(program: &str) -> Vec<String> {
         let extended = ["", ".com", ".exe", ".bat", ".cmd"];
         extended
             .map(|extension| format!("{program}{extension}"))
@@ -82,7 +82,7 @@ mod windows {
     }
 
     /// The names of variables have no case.
-    pub(in crate::gate) fn variable<'a>(
+    pub(crate) fn variable<'a>(
         environment: &'a BTreeMap<OsString, OsString>,
         name: &str,
     ) -> Option<&'a OsString> {
@@ -90,15 +90,15 @@ mod windows {
         variables.find_map(|(own, value)| own.eq_ignore_ascii_case(name).then_some(value))
     }
 
-    pub(in crate::gate) fn may_be_run(_: &Metadata) -> bool {
+    pub(crate) fn may_be_run(_: &Metadata) -> bool {
         true
     }
 
-    pub(in crate::gate) fn anybody_may_write(_: &Path) -> bool {
+    pub(crate) fn anybody_may_write(_: &Path) -> bool {
         false
     }
 
-    pub(in crate::gate) fn belongs_to_administrator(_: &Path) -> bool {
+    pub(crate) fn belongs_to_administrator(_: &Path) -> bool {
         false
     }
 }
