@@ -434,7 +434,9 @@ async fn tokens_of_the_client_are_renewed_by_the_client() {
 async fn a_client_that_has_no_tokens_fails_the_turn_and_nothing_else() {
     let more = "[model_providers.service]\nname = \"Service\"\nrequires_openai_auth = true\n\
                 request_max_retries = 0\nstream_max_retries = 0\n";
-    let test = AccountTest::new("model_provider = \"service\"\n").await;
+    // Apps would ask for tokens, too.
+    let settings = "model_provider = \"service\"\nfeatures.apps = false\n";
+    let test = AccountTest::new(settings).await;
     let path = test.home.path().join("config.toml");
     let config = fs::read_to_string(&path).unwrap();
     let url = test.service.base_url();

@@ -376,10 +376,9 @@ mod tests {
         for code in [301, 502, 504] {
             assert!(status(code).is_retryable(), "{code}");
         }
-        let refused = CodexErrorInfo::HttpConnectionFailed {
-            http_status_code: Some(401),
+        let failed = CodexErrorInfo::HttpConnectionFailed {
+            http_status_code: Some(502),
         };
-        assert_eq!(status(401).codex_error_info(), refused);
-        assert_eq!(status(502).codex_error_info(), CodexErrorInfo::Other);
+        assert_eq!(status(502).codex_error_info(), failed);
     }
 }

@@ -88,20 +88,34 @@ async fn every_status_has_its_error() {
         5,
     )
     .await;
-    let text = "unexpected status 502 Bad Gateway: Unknown error, url: http://";
-    check(HttpReply::status(502), text, Other, true, 5).await;
-    let text = "unexpected status 401 Unauthorized: no";
-    let refused = HttpConnectionFailed {
-        http_status_code: Some(401),
+    let failed = |status| HttpConnectionFailed {
+        http_status_code: Some(status),
     };
-    check(HttpReply::status(401).body("no"), text, refused, false, 1).await;
+    let text = "unexpected status 502 Bad Gateway: Unknown error, url: http://";
+    check(HttpReply::status(502), text, failed(502), true, 5).await;
+    let text = "unexpected status 401 Unauthorized: no";
+    check(
+        HttpReply::status(401).body("no"),
+        text,
+        failed(401),
+        false,
+        1,
+    )
+    .await;
     let text = "unexpected status 404 Not Found: no";
-    check(HttpReply::status(404).body("no"), text, Other, false, 1).await;
+    check(
+        HttpReply::status(404).body("no"),
+        text,
+        failed(404),
+        false,
+        1,
+    )
+    .await;
     let blocked = HttpReply::status(403).body("Cloudflare: blocked");
     check(
         blocked,
         "The model's server cannot be reached",
-        Other,
+        failed(403),
         false,
         1,
     )
