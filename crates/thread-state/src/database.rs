@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -98,6 +99,8 @@ pub struct ThreadState {
     path: PathBuf,
     /// For the queue of another release.
     convert: MessageConverter,
+    /// Whether another release left state in the home folder. Looked up once, because lists ask several times for each thread.
+    has_sources: OnceLock<bool>,
     connection: Mutex<Option<Connection>>,
     /// By thread, the first turn that ended while no client wanted the read state. Not stored.
     pub(crate) ended_turns: Mutex<HashMap<String, EndedTurn>>,
@@ -112,6 +115,7 @@ impl ThreadState {
             home: home.to_owned(),
             path: home.join(FILE),
             convert,
+            has_sources: OnceLock::new(),
             connection: Mutex::new(None),
             ended_turns: Mutex::default(),
         }
@@ -171,7 +175,8 @@ impl ThreadState {
     }
 
     fn has_data(&self) -> bool {
-        self.path.exists() || import::has_sources(&self.home)
+        let has_sources = || import::has_sources(&self.home);
+        self.path.exists() || *self.has_sources.get_or_init(has_sources)
     }
 
     fn with<T, E: From<StateError>>(
