@@ -202,23 +202,41 @@ async fn a_catalogue_says_how_its_models_call_tools() {
         ),
         ("newer", "code_mode", "exec,wait,exec_command"),
     ] {
-        let model = ModelServer::start([HttpReply::stream(&sse::text("done"))]).await;
-        let model = model.unwrap();
-        let settings =
-            format!("model_catalog_json = \"models.json\"\n[features]\n{feature} = true");
-        let home = scripted_home(&model, &settings);
-        let mut entry: Value = serde_json::from_str(&catalogue(Value::Null)).unwrap();
-        entry["models"][0]["tool_mode"] = mode.into();
-        fs::write(home.path().join("models.json"), entry.to_string()).unwrap();
-        let mut server = server(&home).await;
-        let thread = server.start_thread().await;
-        server.run_turn(&thread, "go").await;
-        let request = model.request(0).await.json();
-        let tools = request["tools"].as_array().unwrap().iter();
-        let names = tools.map(|tool| tool["name"].as_str().unwrap_or_default());
-        let names = names.collect::<Vec<_>>().join(",");
+        let names = tools_of("tool_mode", mode, feature).await.join(",");
         assert!(names.starts_with(expected), "{mode} {feature}: {names}");
-        server.finish().await.unwrap();
+    }
+}
+
+/// The names of the tools that are offered to a model whose catalogue says this of it.
+async fn tools_of(member: &str, value: &str, feature: &str) -> Vec<String> {
+    let model = ModelServer::start([HttpReply::stream(&sse::text("done"))]).await;
+    let model = model.unwrap();
+    let settings = format!("model_catalog_json = \"models.json\"\n[features]\n{feature} = true");
+    let home = scripted_home(&model, &settings);
+    let mut entry: Value = serde_json::from_str(&catalogue(Value::Null)).unwrap();
+    entry["models"][0][member] = value.into();
+    fs::write(home.path().join("models.json"), entry.to_string()).unwrap();
+    let mut server = server(&home).await;
+    let thread = server.start_thread().await;
+    server.run_turn(&thread, "go").await;
+    let request = model.request(0).await.json();
+    server.finish().await.unwrap();
+    let tools = request["tools"].as_array().unwrap().iter();
+    let names = tools.map(|tool| tool["name"].as_str().unwrap_or_default().to_owned());
+    names.collect()
+}
+
+#[tokio::test]
+async fn the_catalogue_says_which_agents_a_model_works_with() {
+    for (version, feature, expected, missing) in [
+        ("v2", "multi_agent", "list_agents", "send_input"),
+        ("v1", "multi_agent_v2", "send_input", "list_agents"),
+        ("disabled", "multi_agent", "update_plan", "spawn_agent"),
+        ("newer", "multi_agent", "send_input", "list_agents"),
+    ] {
+        let names = tools_of("multi_agent_version", version, feature).await;
+        let has = |tool: &str| names.iter().any(|name| name == tool);
+        assert!(has(expected) && !has(missing), "{version}: {names:?}");
     }
 }
 

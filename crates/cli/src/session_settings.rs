@@ -21,7 +21,7 @@ use codex_core::{
     AgentJobs, AgentSettings, CodeMode, Features, InstructionFiles, JsRepl, Limits, MessageHistory,
     NotAllowed, SessionConfig, TeamSettings, WebSearch,
 };
-use codex_model_client::{ModelCatalog, ModelInfo, ToolMode};
+use codex_model_client::{AgentsVersion, ModelCatalog, ModelInfo, ToolMode};
 use codex_protocol::{AskForApproval, SandboxPolicy, WebSearchMode};
 use codex_sandbox::EngineFiles;
 use codex_thread_state::ThreadState;
@@ -100,7 +100,6 @@ pub(crate) fn session_parts(
     warnings.extend(own_warnings);
     let mut session = SessionConfig {
         mcp_servers,
-        agents: self::agents(&agents, team, &features),
         agent_jobs: features
             .enabled(Feature::EnableFanout)
             .then(|| agent_jobs(&agents, &home)),
@@ -120,6 +119,8 @@ pub(crate) fn session_parts(
     };
     session.settings.limits = limits;
     apply_model(&mut session, model, catalog.default_model(chatgpt));
+    let info = catalog.resolve(&session.settings.model).info;
+    session.agents = self::agents(&agents, team, agents_version(&info, &features));
     apply_policy(&mut session, policy, &requirements);
     apply_instructions(&mut session, instructions, &features);
     apply_storage(&mut session, storage);
@@ -248,18 +249,35 @@ fn commit_trailer(author: Option<&str>) -> Option<String> {
     })
 }
 
+/// The form of agents: what the catalogue says of the model, otherwise what the features say.
+fn agents_version(model: &ModelInfo, features: &FeatureSet) -> AgentsVersion {
+    model.multi_agent_version.unwrap_or_else(|| {
+        if features.enabled(Feature::MultiAgentV2) {
+            AgentsVersion::V2
+        } else if features.enabled(Feature::MultiAgent) {
+            AgentsVersion::V1
+        } else {
+            AgentsVersion::Disabled
+        }
+    })
+}
+
 /// The settings for agents, if the model may start some.
 fn agents(
     settings: &ConfiguredAgents,
     team: ConfiguredTeam,
-    features: &FeatureSet,
+    version: AgentsVersion,
 ) -> Option<AgentSettings> {
-    let has_paths = features.enabled(Feature::MultiAgentV2);
-    (has_paths || features.enabled(Feature::MultiAgent)).then(|| AgentSettings {
+    let team = match version {
+        AgentsVersion::Disabled => return None,
+        AgentsVersion::V1 => None,
+        AgentsVersion::V2 => Some(Arc::new(self::team(team))),
+    };
+    Some(AgentSettings {
         max_threads: usize::try_from(settings.max_threads).unwrap_or(usize::MAX),
         max_depth: i32::try_from(settings.max_depth).unwrap_or(i32::MAX),
         roles: None,
-        team: has_paths.then(|| Arc::new(self::team(team))),
+        team,
     })
 }
 

@@ -11,9 +11,9 @@ mod store;
 
 pub use cache::ModelsCache;
 pub use model_info::{
-    ApplyPatchToolType, AvailabilityNux, InstructionsVariables, ModelInfo, ModelMessages,
-    ModelUpgrade, ReasoningLevel, ShellType, ToolMode, TruncationMode, TruncationPolicy,
-    Visibility, WebSearchToolType,
+    AgentsVersion, ApplyPatchToolType, AvailabilityNux, InstructionsVariables, ModelInfo,
+    ModelMessages, ModelUpgrade, ReasoningLevel, ShellType, ToolMode, TruncationMode,
+    TruncationPolicy, Visibility, WebSearchToolType,
 };
 pub use prices::ModelPrices;
 pub use store::{AvailableModels, ModelStore};

@@ -129,6 +129,7 @@ pub(super) fn fallback(name: &str) -> ModelInfo {
         supports_reasoning_summaries: false,
         apply_patch_tool_type: None,
         tool_mode: None,
+        multi_agent_version: None,
         shell_type: ShellType::Default,
         ..model(&ModelRow {
             truncation: BYTES,
@@ -172,6 +173,7 @@ fn model(row: &ModelRow) -> ModelInfo {
         default_verbosity: (row.verbosity == VerbositySupport::LowByDefault)
             .then_some(Verbosity::Low),
         tool_mode: None,
+        multi_agent_version: None,
         apply_patch_tool_type: (row.slug != "gpt-5").then_some(ApplyPatchToolType::Freeform),
         web_search_tool_type: WebSearchToolType::Text,
         truncation_policy: row.truncation,

@@ -72,6 +72,13 @@ pub struct ModelInfo {
         deserialize_with = "if_known"
     )]
     pub tool_mode: Option<ToolMode>,
+    /// The form of agents that the model works with; by default as the features say.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "if_known"
+    )]
+    pub multi_agent_version: Option<AgentsVersion>,
     /// The content types of web search results.
     #[serde(default)]
     pub web_search_tool_type: WebSearchToolType,
@@ -319,6 +326,18 @@ pub enum ApplyPatchToolType {
     Function,
 }
 
+/// A form of agents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentsVersion {
+    /// None.
+    Disabled,
+    /// Agents by id.
+    V1,
+    /// Agents by path.
+    V2,
+}
+
 /// How a model calls tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -417,6 +436,7 @@ mod tests {
         entry["default_reasoning_summary"] = json!("newer");
         entry["apply_patch_tool_type"] = json!("newer");
         entry["tool_mode"] = json!("newer");
+        entry["multi_agent_version"] = json!("v9");
         entry["truncation_policy"] = json!({"mode": "newer", "limit": 5});
         entry["input_modalities"] = json!(["text", "audio"]);
         let info: ModelInfo = serde_json::from_value(entry).unwrap();
@@ -429,6 +449,7 @@ mod tests {
         assert_eq!(info.default_reasoning_summary, ReasoningSummary::Auto);
         assert_eq!(info.apply_patch_tool_type, None);
         assert_eq!(info.tool_mode, None);
+        assert_eq!(info.multi_agent_version, None);
         assert_eq!(info.truncation_policy, TruncationPolicy::tokens(5));
         assert_eq!(info.input_modalities, [InputModality::Text]);
     }
