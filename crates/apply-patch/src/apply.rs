@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{ApplyError, FileProblem};
-use crate::files::{DiskFiles, FileAccess, FileEntry};
+use crate::files::{DiskFiles, FileAccess, FileEntry, naming_folder};
 use crate::location::{FileLocation, OpenFolders};
 use crate::plan::{FileStep, NewState, PatchPlan};
 use crate::resolve::{LastLink, resolve};
@@ -210,6 +210,7 @@ impl Transaction {
 }
 
 fn write_failed(step: &FileStep, error: io::Error) -> StepFailure<'_> {
+    let error = naming_folder(error, &step.path);
     (&step.written, FileProblem::Write(error))
 }
 

@@ -62,7 +62,17 @@ impl FileAccess for DiskFiles {
     }
 
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        codex_regular_file::read(path, MAX_FILE_BYTES)
+        let content = codex_regular_file::read(path, MAX_FILE_BYTES);
+        content.map_err(|error| naming_folder(error, path))
+    }
+}
+
+/// The error, unless it means that a folder is at the place of a file: Windows only says that access is denied then.
+pub(crate) fn naming_folder(error: io::Error, path: &Path) -> io::Error {
+    if error.kind() == io::ErrorKind::PermissionDenied && path.is_dir() {
+        io::ErrorKind::IsADirectory.into()
+    } else {
+        error
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use crate::support::{Folder, patch, tree};
+use crate::support::{Folder, as_said_here, patch, tree};
 use codex_apply_patch::{ProgramOutput, run_program};
 
 const HEADER_HELP: &str = "is not a valid hunk header. Valid hunk headers: '*** Add File: {path}', \
@@ -40,6 +40,7 @@ fn fails_raw(before: FileAccess<'_>, text: &str, expected: &str) {
     let folder = Folder::with(before);
     let untouched = folder.tree();
     let output = folder.program_raw(text);
+    let expected = as_said_here(expected);
     assert_eq!(output.stderr, format!("{expected}\n"), "{text}");
     assert_eq!((output.exit_code, output.stdout.as_str()), (1, ""));
     assert_eq!(folder.tree(), untouched, "a failing patch changes nothing");
@@ -47,7 +48,8 @@ fn fails_raw(before: FileAccess<'_>, text: &str, expected: &str) {
 
 #[track_caller]
 fn tool_fails(before: FileAccess<'_>, body: &str, text: &str) {
-    assert_eq!(Folder::with(before).tool_error(body), text);
+    let expected = as_said_here(text);
+    assert_eq!(Folder::with(before).tool_error(body), expected);
 }
 
 #[test]

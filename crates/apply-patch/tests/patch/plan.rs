@@ -1,9 +1,10 @@
 //! Plans: the changes that they show, the real paths that they name, and that they are applied completely or not at all.
 
+#[cfg(unix)]
 use std::fs;
 use std::path::PathBuf;
 
-use crate::support::{Folder, tree};
+use crate::support::{Folder, as_said_here, tree};
 use codex_apply_patch::{ChangeKind, PatchChange, apply};
 
 fn shown(folder: &Folder, body: &str) -> Vec<PatchChange> {
@@ -361,7 +362,7 @@ fn a_folder_is_never_taken_for_a_file() {
     let output = folder.program("*** Add File: e\n+x\n*** Update File: e\n*** Move to: a\n-x\n+y");
     assert_eq!(
         output.stderr,
-        "Failed to write file e: Is a directory (os error 21)\n"
+        as_said_here("Failed to write file e: Is a directory (os error 21)\n")
     );
     assert_eq!(folder.tree(), tree(&before));
 }
@@ -376,7 +377,7 @@ fn a_failure_between_two_renames_undoes_the_first() {
     let output = folder.program(body);
     assert_eq!(
         output.stderr,
-        "Failed to write file n: Is a directory (os error 21)\n"
+        as_said_here("Failed to write file n: Is a directory (os error 21)\n")
     );
     assert_eq!(folder.tree(), tree(&before));
 }

@@ -30,7 +30,7 @@ impl Folder {
 
     /// The path with links resolved, for comparison with resolved paths.
     pub(crate) fn path(&self) -> PathBuf {
-        self.dir.path().canonicalize().unwrap()
+        dunce::canonicalize(self.dir.path()).unwrap()
     }
 
     pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
@@ -66,7 +66,19 @@ impl Folder {
         error
             .text(PatchCaller::Tool)
             .replace(self.path().to_str().unwrap(), "~")
+            .replace('\\', "/")
     }
+}
+
+/// A text with errors of Linux as this system says it.
+pub(crate) fn as_said_here(text: &str) -> String {
+    if !cfg!(windows) {
+        return text.to_owned();
+    }
+    let of_code = |code| std::io::Error::from_raw_os_error(code).to_string();
+    text.replace("No such file or directory (os error 2)", &of_code(2))
+        .replace("File exists (os error 17)", &of_code(183))
+        .replace("Is a directory (os error 21)", "is a directory")
 }
 
 pub(crate) fn patch(body: &str) -> String {
@@ -81,7 +93,7 @@ fn collect(root: &Path, folder: &Path, tree: &mut Tree) {
             .unwrap()
             .to_str()
             .unwrap()
-            .to_owned();
+            .replace('\\', "/");
         if let Ok(target) = fs::read_link(&path) {
             let target = format!("-> {}", target.display()).into_bytes();
             tree.insert(name, Some(target));

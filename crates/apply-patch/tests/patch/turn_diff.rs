@@ -1,5 +1,6 @@
 //! The diff of a turn: from the content before its first patch to the content on disk.
 
+#[cfg(unix)]
 use std::fs;
 
 use codex_apply_patch::{TurnDiff, apply};
@@ -135,6 +136,7 @@ fn without_a_repository_paths_are_whole() {
     diff.before(&plan);
     apply(&plan).unwrap();
     let path = folder.path().join("a").display().to_string();
+    let path = path.replace('\\', "/");
     assert!(
         diff.text(None)
             .starts_with(&format!("diff --git a/{path} b/{path}\n"))
