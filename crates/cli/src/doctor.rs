@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use clap::Args;
 use codex_config::{Config, RequestParams};
 use codex_rollout::ThreadLocks;
-use codex_sandbox::EnforcementLevels;
+use codex_sandbox::{EnforcementLevels, NetworkMode};
 use codex_thread_store::{IndexState, Inspection, inspect};
 use serde_json::{Value, json};
 
@@ -179,15 +179,20 @@ fn read(config: &anyhow::Result<Config>) -> Finding {
 
 fn sandbox(levels: EnforcementLevels) -> Finding {
     let message = format!(
-        "Landlock version {}, system call filters {}, namespaces {:?}, Seatbelt {}",
-        levels.landlock, levels.seccomp, levels.namespaces, levels.seatbelt
+        "Landlock version {}, system call filters {}, namespaces {:?}, Seatbelt {}, restricted tokens {}",
+        levels.landlock,
+        levels.seccomp,
+        levels.namespaces,
+        levels.seatbelt,
+        levels.restricted_token
     );
-    if levels.can_confine() {
+    if levels.can_confine(NetworkMode::Restricted) {
         Finding::new("sandbox", FindingState::Ok, message)
     } else {
         Finding::new("sandbox", FindingState::Warning, message).advise(
             "Commands cannot be confined here: you are asked to let them run without a sandbox, or \
-             they are refused. On Linux, use a kernel with Landlock, or allow user namespaces.",
+             they are refused. On Linux, use a kernel with Landlock, or allow user namespaces. On Windows, a \
+             policy that allows the network can be enforced if `windows.sandbox` is `unelevated`.",
         )
     }
 }

@@ -12,6 +12,7 @@ use codex_app_server::{
 };
 use codex_apps::AppCatalog;
 use codex_checkpoints::CheckpointStore;
+use codex_config::schema::WindowsSandbox;
 use codex_config::{Config, ConfigWarning, Feature, Overrides, RequestParams};
 use codex_core::{
     ProviderModel, RealtimeService, StandaloneCommands, ThreadManager, ToolSuggestions,
@@ -122,6 +123,7 @@ impl EngineHost {
             environment: Arc::new(wiring::command_environment(config)),
             sandbox_policy: config.policy.sandbox_policy.clone(),
             engine_files: Arc::new(engine_files(config)),
+            restricted_token: config.policy.windows_sandbox == Some(WindowsSandbox::Unelevated),
         };
         let store = ThreadStore::kept_in(&config.home, &config.storage.sqlite_home);
         let memories = Arc::new(MemoryStore::in_folder(&config.storage.sqlite_home));

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use codex_app_server::queued_by_others;
 use codex_checkpoints::CheckpointStore;
-use codex_config::schema::HistoryPersistence;
+use codex_config::schema::{HistoryPersistence, WindowsSandbox};
 use codex_config::{
     AgentSettings as ConfiguredAgents, CodeModeSettings, Config, ConfigWarning, DeprecationNotice,
     Feature, FeatureSet, Instructions, ModelSettings, PolicySettings, ProjectDocSettings,
@@ -187,6 +187,7 @@ fn apply_policy(session: &mut SessionConfig, policy: PolicySettings, requirement
         background_terminal_max_timeout,
         web_search,
         web_search_options,
+        windows_sandbox,
     } = policy;
     let settings = &mut session.settings;
     settings.approval_policy = approval_policy;
@@ -194,6 +195,7 @@ fn apply_policy(session: &mut SessionConfig, policy: PolicySettings, requirement
     settings.sandbox_policy = sandbox_policy;
     settings.permission_profile = permissions;
     session.allow_login_shell = allow_login_shell;
+    session.restricted_token = windows_sandbox == Some(WindowsSandbox::Unelevated);
     session.longest_poll = background_terminal_max_timeout;
     session.web_search = WebSearch {
         mode: web_search,

@@ -7,6 +7,6 @@ pub const WITHOUT_EFFECT: &[&str] = &[
     "js_repl_node_module_dirs",
     "js_repl_node_path",
     "otel",
-    "windows",
+    "windows.sandbox_private_desktop",
     "zsh_path",
 ];

@@ -352,7 +352,7 @@ impl Processes for NoProcesses {
             landlock: 7,
             seccomp: true,
             namespaces,
-            seatbelt: false,
+            ..EnforcementLevels::default()
         }
     }
 

@@ -4,14 +4,14 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use codex_exec::{Launch, Launcher, SpawnError, SpawnedProcess, StreamSetup};
 use codex_protocol::SandboxPolicy;
-use codex_sandbox::{EngineFiles, LaunchPlanError, NetworkMode, PolicyContext};
+use codex_sandbox::{EngineFiles, LaunchPlanError, NetworkMode, PolicyContext, SetUpError};
 
-use crate::gate::policy_of;
+use crate::gate::{policy_of, writing};
 
 /// What the commands of a client run with.
 #[derive(Clone, Debug)]
@@ -26,6 +26,8 @@ pub struct StandaloneCommands {
     pub sandbox_policy: SandboxPolicy,
     /// The files that control the engine. Commands cannot change them.
     pub engine_files: Arc<EngineFiles>,
+    /// Whether the user chose the sandbox of Windows.
+    pub restricted_token: bool,
 }
 
 /// A command of a client.
@@ -67,6 +69,19 @@ impl StandaloneCommands {
         Ok(self.launcher.spawn(launch).await?)
     }
 
+    /// Prepares the sandbox of Windows for commands in `cwd` that may write there.
+    ///
+    /// # Errors
+    /// Commands cannot be confined to the folders of the policy.
+    pub fn set_up_sandbox(&self, cwd: &Path, policy: &SandboxPolicy) -> Result<(), SetUpError> {
+        let policy_context = PolicyContext {
+            tmpdir: codex_sandbox::temporary_folder(&self.environment),
+            engine: Arc::new(self.engine_files.for_another_session()),
+            ..PolicyContext::of(cwd)
+        };
+        codex_sandbox::set_up(&writing(policy_of(policy)), &policy_context)
+    }
+
     fn launch(&self, command: StandaloneCommand) -> Result<Launch, StandaloneError> {
         let cwd = command.cwd.map(|cwd| self.cwd.join(cwd));
         let cwd = cwd.unwrap_or_else(|| self.cwd.clone());
@@ -85,12 +100,13 @@ impl StandaloneCommands {
             };
         }
         let policy_context = PolicyContext {
-            tmpdir: environment.get(OsStr::new("TMPDIR")).map(PathBuf::from),
+            tmpdir: codex_sandbox::temporary_folder(&environment),
             // The client chooses the folder of each command.
             engine: Arc::new(self.engine_files.for_another_session()),
             ..PolicyContext::of(&cwd)
         };
-        let plan = codex_sandbox::plan(&policy, &policy_context, codex_sandbox::probe())?;
+        let levels = codex_sandbox::probe().with_choice(self.restricted_token);
+        let plan = codex_sandbox::plan(&policy, &policy_context, levels)?;
         Ok(Launch {
             command: command.command.into_iter().map(OsString::from).collect(),
             cwd,
@@ -119,6 +135,7 @@ mod tests {
             ])),
             sandbox_policy: SandboxPolicy::DangerFullAccess,
             engine_files: Arc::default(),
+            restricted_token: false,
         }
     }
 

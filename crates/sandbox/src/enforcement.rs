@@ -1,9 +1,12 @@
 //! The enforcement mechanisms of a system, and those that a plan uses.
 
+use crate::policy::NetworkMode;
+
 /// The namespaces that this process can create.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Namespaces {
     /// None.
+    #[default]
     Unavailable,
     /// Mount namespaces, for read-only mounts.
     Mounts,
@@ -11,8 +14,8 @@ pub enum Namespaces {
     MountsAndProcesses,
 }
 
-/// The enforcement mechanisms of this system.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// The enforcement mechanisms of a system; none by default.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct EnforcementLevels {
     /// The version of Landlock's interface, 0 without Landlock.
     pub landlock: u32,
@@ -21,14 +24,26 @@ pub struct EnforcementLevels {
     pub namespaces: Namespaces,
     /// Whether macOS's sandbox is available.
     pub seatbelt: bool,
+    /// Whether Windows enforces restricted tokens. They do not limit the network.
+    pub restricted_token: bool,
 }
 
 impl EnforcementLevels {
-    /// Whether a command can be confined at all. A policy may still need more than there is.
+    /// Whether a command with this network access can be confined at all. A policy may still need more than there is.
     #[must_use]
-    pub fn can_confine(self) -> bool {
+    pub fn can_confine(self, network: NetworkMode) -> bool {
         let has_files = self.landlock > 0 || self.namespaces != Namespaces::Unavailable;
-        self.seatbelt || (self.seccomp && has_files)
+        let by_token = self.restricted_token && network == NetworkMode::Enabled;
+        self.seatbelt || (self.seccomp && has_files) || by_token
+    }
+
+    /// Without the mechanisms that change access lists of the user's folders, unless the user chose them.
+    #[must_use]
+    pub fn with_choice(self, restricted_token: bool) -> Self {
+        Self {
+            restricted_token: self.restricted_token && restricted_token,
+            ..self
+        }
     }
 }
 
@@ -46,4 +61,6 @@ pub enum Enforcement {
     },
     /// macOS's sandbox.
     Seatbelt,
+    /// A restricted token of Windows.
+    RestrictedToken,
 }

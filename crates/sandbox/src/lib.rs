@@ -2,12 +2,17 @@
 //!
 //! A policy is either enforced at a known level, or the command is refused: [`plan`] returns a [`LaunchPlan`] that names
 //! its mechanisms, or a [`LaunchPlanError`] that names the missing one. This crate starts no process: the launcher of the command
-//! applies the plan (on Linux in a helper process, see [`Confinement`]; on macOS by a wrapper command).
+//! applies the plan (on Linux in a helper process, see [`Confinement`]; on macOS by a wrapper command; on Windows by a
+//! token, see `Confinement::apply`).
 //!
 //! Code map: `policy` (the policies), `roots` (their paths), `bindings` (resolving roots), `engine_files` and
-//! `service_sockets` (further protected paths), `markers` (project markers), `plan` (selects mechanisms), `linux`, `macos` and
-//! `windows` (enforcement, and facts about files; one of them is the module `platform`), `denial` (guesses whether the sandbox stopped a command).
+//! `service_sockets` (further protected paths), `markers` (project markers), `plan` (selects mechanisms), `setup` (what
+//! can be prepared), `linux`, `macos` and
+//! `windows` (enforcement, and facts about files; one of them is the module `platform`), `access` (the part of `windows` that can be
+//! tested on every system), `denial` (guesses whether the sandbox stopped a command).
 
+#[cfg(any(windows, test))]
+mod access;
 mod bindings;
 mod denial;
 mod enforcement;
@@ -29,6 +34,7 @@ mod roots;
 #[path = "macos/seatbelt.rs"]
 mod seatbelt;
 mod service_sockets;
+mod setup;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]
@@ -52,10 +58,13 @@ pub use file_rules::{FileRules, ProtectedPath, ReadScope, WhenAbsent};
 pub use linux::{ConfineError, ConfineStep, Placeholders, ProcessIdentity};
 pub use markers::{has_entry, has_marker, marked_folder, sweep_placeholders_once};
 pub use plan::{LaunchPlan, LaunchPlanError, limits_processes, plan, probe};
-pub use platform::{Confinement, is_shared_folder};
+pub use platform::{Confinement, is_shared_folder, temporary_folder};
 pub use policy::{
     ConfinementPolicy, Grants, NetworkMode, PolicyContext, ReadAccess, WorkspaceWrite,
 };
 pub use service_sockets::known_service_sockets;
+pub use setup::{SetUpError, set_up};
+#[cfg(windows)]
+pub use windows::{AppliedConfinement, ConfineError};
 #[cfg(unix)]
 pub use wire::{Decoder, Encoder, MalformedMessage};

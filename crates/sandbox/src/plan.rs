@@ -35,9 +35,21 @@ impl LaunchPlan {
 /// Why a policy cannot be enforced. The command must not be run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LaunchPlanError {
-    /// There is no implementation for this system.
-    #[error("sandboxing is not available on this system")]
-    System,
+    /// Windows does not enforce restricted tokens, or the user did not choose them.
+    #[error(
+        "there is no sandbox: on Windows one is used if the setting `windows.sandbox` is `unelevated`, and if a \
+         trial has shown that this system enforces it"
+    )]
+    RestrictedToken,
+    /// A restricted token does not limit the network.
+    #[error(
+        "the sandbox of Windows cannot close the network without an administrator; it can enforce a policy that \
+         allows the network"
+    )]
+    Network,
+    /// A restricted token does not limit reading.
+    #[error("the sandbox of Windows limits writing only, so reading cannot be limited")]
+    WritingOnly,
     /// macOS's sandbox launcher does not exist.
     #[error("the launcher of macOS's sandbox, /usr/bin/sandbox-exec, does not exist")]
     Seatbelt,
@@ -115,6 +127,7 @@ mod tests {
         seccomp: true,
         namespaces: Namespaces::MountsAndProcesses,
         seatbelt: false,
+        restricted_token: false,
     };
 
     fn outcome(

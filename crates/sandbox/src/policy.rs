@@ -37,7 +37,7 @@ pub struct WorkspaceWrite {
     pub writable_roots: Vec<PathBuf>,
     pub read: ReadAccess,
     pub network: NetworkMode,
-    /// Whether the folder in `TMPDIR` is writable.
+    /// Whether the temporary folder of commands is writable.
     pub tmpdir: bool,
     pub slash_tmp: bool,
 }
@@ -108,7 +108,7 @@ pub struct Grants {
 pub struct PolicyContext {
     /// The absolute working folder.
     pub cwd: PathBuf,
-    /// The value of `TMPDIR`, if set.
+    /// The temporary folder of commands, see [`temporary_folder`](crate::temporary_folder).
     pub tmpdir: Option<PathBuf>,
     /// Additional permissions.
     pub grants: Grants,

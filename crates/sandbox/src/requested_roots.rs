@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::platform::SHARED_TEMPORARY_FOLDER;
 use crate::policy::{ConfinementPolicy, NetworkMode, PolicyContext, ReadAccess};
 
 /// A writable root that a policy requests.
@@ -39,8 +40,8 @@ pub(crate) fn requested_roots<'p>(
             for root in &options.writable_roots {
                 candidates.push(RequestedRoot::named(policy_context.cwd.join(root)));
             }
-            if options.slash_tmp {
-                candidates.push(RequestedRoot::temporary("/tmp"));
+            if let Some(shared) = SHARED_TEMPORARY_FOLDER.filter(|_| options.slash_tmp) {
+                candidates.push(RequestedRoot::temporary(shared));
             }
             let tmpdir = policy_context.tmpdir.as_ref().filter(|_| options.tmpdir);
             if let Some(tmpdir) = tmpdir.filter(|path| path.is_absolute()) {

@@ -227,4 +227,5 @@ fn resolve_all(cwd: &Path, paths: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests;

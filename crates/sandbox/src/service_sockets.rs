@@ -154,6 +154,7 @@ fn socket_in(value: &str) -> Option<PathBuf> {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 

@@ -1,9 +1,17 @@
 //! Facts about files and users on Unix systems.
 
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+
+use crate::file_rules::FileRules;
+use crate::setup::SetUpError;
+
+/// The temporary folder of all users.
+pub(crate) const SHARED_TEMPORARY_FOLDER: Option<&str> = Some("/tmp");
 
 /// When a file was last created, renamed or changed. Programs cannot set this time.
 pub(crate) fn changed(metadata: &Metadata) -> SystemTime {
@@ -24,4 +32,14 @@ pub fn is_shared_folder(folder: &Path) -> bool {
 /// The number of the user, which names folders in `/run` and `/tmp`.
 pub(crate) fn user() -> u32 {
     rustix::process::geteuid().as_raw()
+}
+
+/// The temporary folder of commands with this environment.
+#[must_use]
+pub fn temporary_folder(environment: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
+    environment.get(OsStr::new("TMPDIR")).map(PathBuf::from)
+}
+
+pub(crate) fn set_up(_: &FileRules) -> Result<(), SetUpError> {
+    Err(SetUpError::OtherSystem)
 }

@@ -1,4 +1,4 @@
-//! `server/diagnostics`, `rollout/compress`, `environment/*`, `windowsSandbox/readiness`,
+//! `server/diagnostics`, `rollout/compress`, `environment/*`,
 //! `thread/realtime/listVoices`: facts about the server and about what it does not have.
 
 use std::path::Path;
@@ -99,14 +99,4 @@ pub(super) async fn add_environment(
 
 fn unknown_environment(id: &str) -> Failure {
     Failure::invalid(format!("unknown environment id `{id}`"))
-}
-
-/// There is no Windows sandbox on this system.
-pub(super) async fn windows_readiness(
-    _: RequestContext,
-    _: NoParams,
-) -> Result<v2::WindowsSandboxReadinessResponse, Failure> {
-    Ok(v2::WindowsSandboxReadinessResponse {
-        status: v2::WindowsSandboxReadiness::NotConfigured,
-    })
 }

@@ -333,7 +333,7 @@ handlers! {
     MemoryReset: concurrent => memories::reset;
     ThreadMemoryRead: thread => memories::read;
     ThreadMemoryModeSet: thread => memories::set_mode;
-    WindowsSandboxReadiness: concurrent => server_facts::windows_readiness;
+    WindowsSandboxReadiness: concurrent => windows::readiness;
     ModelProviderList: concurrent => model_providers::list;
     ModelProviderCapabilitiesRead: concurrent => model_providers::capabilities;
     ModelProviderConfigWrite: concurrent => model_providers::write;

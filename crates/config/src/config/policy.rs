@@ -15,7 +15,7 @@ use crate::config::permissions::{
 use crate::error::ConfigError;
 use crate::features::{Feature, FeatureSet};
 use crate::requirements::RequirementViolation;
-use crate::schema::{ConfigFile, SandboxMode, WorkspaceWriteFile};
+use crate::schema::{ConfigFile, SandboxMode, WindowsSandbox, WorkspaceWriteFile};
 use crate::stack::{LayerStack, MergedTables};
 use crate::trust::TrustLevel;
 use crate::warning::ConfigWarning;
@@ -42,6 +42,8 @@ pub struct PolicySettings {
     /// Whether the model may search the web. If requirements allow it, cached results become live ones for turns with
     /// full access to everything else.
     pub web_search: WebSearchMode,
+    /// The sandbox on Windows; none if commands run without one.
+    pub windows_sandbox: Option<WindowsSandbox>,
     /// How web searches are narrowed.
     pub web_search_options: Option<WebSearchToolConfig>,
 }
@@ -92,7 +94,9 @@ pub(super) fn resolve(
         }),
         None => params.sandbox_mode.or(file.sandbox_mode).map(of_mode),
     };
-    let sandbox = ExplicitChoice::new(sandbox, || of_mode(default_mode(stack.trust())));
+    let windows_sandbox = file.windows.and_then(|windows| windows.sandbox);
+    let confines = !cfg!(windows) || windows_sandbox == Some(WindowsSandbox::Unelevated);
+    let sandbox = ExplicitChoice::new(sandbox, || of_mode(default_mode(stack.trust(), confines)));
     let sandbox_checked = limits.check_sandbox_policy(&sandbox.value);
     // Permissions that are not allowed are not in force.
     let permissions = permissions.filter(|_| sandbox_checked.is_ok());
@@ -116,6 +120,7 @@ pub(super) fn resolve(
             .approvals_reviewer
             .or(file.approvals_reviewer)
             .unwrap_or_default(),
+        windows_sandbox,
         sandbox_policy: enforce(sandbox, sandbox_checked, read_only, warnings),
         permissions,
         configured_permissions,
@@ -166,9 +171,10 @@ fn default_approval(trust: Option<TrustLevel>) -> AskForApproval {
     }
 }
 
-fn default_mode(trust: Option<TrustLevel>) -> SandboxMode {
+/// `confines` says whether commands have a sandbox.
+fn default_mode(trust: Option<TrustLevel>, confines: bool) -> SandboxMode {
     match trust {
-        Some(_) if !cfg!(windows) => SandboxMode::WorkspaceWrite,
+        Some(_) if confines => SandboxMode::WorkspaceWrite,
         _ => SandboxMode::ReadOnly,
     }
 }

@@ -9,7 +9,7 @@ mod replay;
 mod suggestions;
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -151,6 +151,8 @@ pub struct SessionConfig {
     pub turn_ended: Option<Arc<dyn TurnEnded>>,
     /// The files that control the engine. Commands cannot change them.
     pub engine_files: Arc<EngineFiles>,
+    /// Whether the user chose the sandbox of Windows, which changes the access lists of folders.
+    pub restricted_token: bool,
     /// The instructions of reviewers of approvals, in place of the built-in ones.
     pub reviewer_policy: Option<Arc<str>>,
     /// Knows the server of realtime conversations; none if the thread has none.
@@ -226,6 +228,7 @@ impl SessionConfig {
             hook_warnings: Vec::new(),
             client_hooks: None,
             turn_ended: None,
+            restricted_token: false,
             reviewer_policy: None,
             realtime: None,
             replay: None,
@@ -236,8 +239,7 @@ impl SessionConfig {
 impl SessionConfig {
     /// The temporary folder of commands.
     pub(crate) fn tmpdir(&self) -> Option<PathBuf> {
-        let tmpdir = self.environment.get(OsStr::new("TMPDIR"));
-        tmpdir.map(PathBuf::from)
+        codex_sandbox::temporary_folder(&self.environment)
     }
 }
 

@@ -11,7 +11,8 @@ use super::decision::{ApprovalRequest, Confinement, GateDecision, Permit};
 use super::effect::Effect;
 use super::turn_policy::TurnPolicy;
 
-const REASON: &str = "there is no sandbox on this system; run the command without one?";
+const REASON: &str =
+    "this system has no sandbox for the policy in force; run the command without one?";
 
 /// Changes the decision about a command if the system cannot confine it.
 pub(crate) fn without_sandbox(
@@ -24,12 +25,15 @@ pub(crate) fn without_sandbox(
     let Effect::Command(command) = effect else {
         return decision;
     };
-    let is_confined = match &decision {
-        GateDecision::Run(permit) => permit.confinement != Confinement::None,
-        GateDecision::Ask(request) => request.then.confinement != Confinement::None,
-        GateDecision::Refuse(_) => false,
+    let permit = match &decision {
+        GateDecision::Run(permit) => permit,
+        GateDecision::Ask(request) => &request.then,
+        GateDecision::Refuse(_) => return decision,
     };
-    if !is_confined || refused_prompt(policy, false).is_some() || levels().can_confine() {
+    let Confinement::Policy(grants) = &permit.confinement else {
+        return decision;
+    };
+    if refused_prompt(policy, false).is_some() || policy.can_confine(grants, levels()) {
         return decision;
     }
     let free = |approved| Permit {

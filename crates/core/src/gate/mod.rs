@@ -30,7 +30,7 @@ pub(crate) use effect::{
 pub(crate) use guards::check_arguments;
 pub(crate) use handle::{Denied, EffectCall, Gate, GateRequest, ReviewSubject, verdict};
 pub(crate) use missing_sandbox::without_sandbox;
-pub(crate) use turn_policy::{TurnPolicy, grants_of, policy_of, prepare_folders};
+pub(crate) use turn_policy::{TurnPolicy, grants_of, policy_of, prepare_folders, writing};
 pub(crate) use written_roots::written_roots;
 
 #[cfg(test)]

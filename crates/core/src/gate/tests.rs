@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use codex_protocol::{AskForApproval, FileChange, GranularApproval};
-use codex_sandbox::{ConfinementPolicy, EnforcementLevels, Namespaces, WorkspaceWrite};
+use codex_sandbox::{ConfinementPolicy, EnforcementLevels, NetworkMode, WorkspaceWrite};
 
 use super::*;
 
@@ -41,6 +41,7 @@ fn turn_policy(approval: AskForApproval, policy: ConfinementPolicy) -> TurnPolic
         environment: std::sync::Arc::default(),
         shell: PathBuf::from("/bin/bash"),
         inline_permissions: false,
+        restricted_token: false,
         engine: Default::default(),
     }
 }
@@ -240,12 +241,7 @@ fn a_second_run_without_sandbox_depends_on_the_policy() {
 
 #[test]
 fn without_any_sandbox_people_are_asked() {
-    let nothing = EnforcementLevels {
-        landlock: 0,
-        seccomp: false,
-        namespaces: Namespaces::Unavailable,
-        seatbelt: false,
-    };
+    let nothing = EnforcementLevels::default();
     let judge = |levels, approval, policy, script: &str, approvals: &ApprovalStore| {
         let effect = Effect::Command(command(script, SandboxPermissions::UseDefault));
         let policy = turn_policy(approval, policy);
@@ -279,6 +275,33 @@ fn without_any_sandbox_people_are_asked() {
     };
     let decision = judge(some, on_request, workspace(), "ls", &approvals);
     assert_eq!(outcome(&decision), Confined);
+}
+
+#[test]
+fn a_restricted_token_confines_what_may_use_the_network_if_it_was_chosen() {
+    let levels = EnforcementLevels {
+        restricted_token: true,
+        ..EnforcementLevels::default()
+    };
+    let open = ConfinementPolicy::WorkspaceWrite(WorkspaceWrite {
+        network: NetworkMode::Enabled,
+        ..WorkspaceWrite::default()
+    });
+    for (policy, restricted_token, expected) in [
+        (open.clone(), true, Confined),
+        (open, false, AskFree),
+        (workspace(), true, AskFree),
+    ] {
+        let effect = Effect::Command(command("ls", SandboxPermissions::UseDefault));
+        let policy = TurnPolicy {
+            restricted_token,
+            ..turn_policy(AskForApproval::OnRequest, policy)
+        };
+        let approvals = ApprovalStore::default();
+        let decision = decide(&effect, &policy, &approvals);
+        let decision = without_sandbox(decision, &effect, &policy, &approvals, || levels);
+        assert_eq!(outcome(&decision), expected, "{policy:?}");
+    }
 }
 
 #[test]

@@ -30,6 +30,8 @@ pub(crate) struct TurnPolicy {
     pub(crate) shell: PathBuf,
     /// Whether a command may ask for additional permissions.
     pub(crate) inline_permissions: bool,
+    /// Whether the user chose the sandbox of Windows.
+    pub(crate) restricted_token: bool,
     /// The files that control the engine, and what the writable roots resolved to.
     pub(crate) engine: Arc<EngineFiles>,
 }
@@ -44,6 +46,7 @@ impl TurnPolicy {
             environment: Arc::clone(&config.environment),
             shell: settings.shell.clone(),
             inline_permissions: config.features.exec_permissions,
+            restricted_token: config.restricted_token,
             engine: Arc::clone(&config.engine_files),
         }
     }
@@ -114,6 +117,17 @@ impl TurnPolicy {
         readable && !rules.hides(path)
     }
 
+    /// Whether the system can confine a command at all.
+    pub(crate) fn can_confine(&self, grants: &Grants, levels: EnforcementLevels) -> bool {
+        let network = if grants.network {
+            NetworkMode::Enabled
+        } else {
+            self.policy.network()
+        };
+        let levels = levels.with_choice(self.restricted_token);
+        levels.can_confine(network)
+    }
+
     /// The plan for a launch under a confinement.
     pub(crate) fn plan(
         &self,
@@ -123,7 +137,9 @@ impl TurnPolicy {
         match confinement {
             Confinement::None => Ok(LaunchPlan::Unconfined),
             Confinement::Policy(grants) => {
-                codex_sandbox::plan(&self.policy, &self.policy_context(grants.clone()), levels)
+                let policy_context = self.policy_context(grants.clone());
+                let levels = levels.with_choice(self.restricted_token);
+                codex_sandbox::plan(&self.policy, &policy_context, levels)
             }
         }
     }
@@ -133,17 +149,21 @@ impl TurnPolicy {
 /// killed processes left behind.
 pub(crate) fn prepare_folders(config: &SessionConfig) {
     codex_sandbox::sweep_placeholders_once(&config.settings.cwd);
-    let policy = match policy_of(&config.settings.sandbox_policy) {
-        policy @ ConfinementPolicy::WorkspaceWrite(_) => policy,
-        // A later turn may be allowed to write.
-        _ => ConfinementPolicy::WorkspaceWrite(WorkspaceWrite::default()),
-    };
+    let policy = writing(policy_of(&config.settings.sandbox_policy));
     let policy_context = PolicyContext {
         tmpdir: config.tmpdir(),
         engine: Arc::clone(&config.engine_files),
         ..PolicyContext::of(&config.settings.cwd)
     };
     FileRules::resolve_roots(&policy, &policy_context);
+}
+
+/// The policy, or one that allows writing: a later turn may be allowed to write.
+pub(crate) fn writing(policy: ConfinementPolicy) -> ConfinementPolicy {
+    match policy {
+        ConfinementPolicy::WorkspaceWrite(_) => policy,
+        _ => ConfinementPolicy::WorkspaceWrite(WorkspaceWrite::default()),
+    }
 }
 
 /// Converts a policy to that of the sandbox.

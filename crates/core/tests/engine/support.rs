@@ -224,7 +224,7 @@ impl Processes for FakeProcesses {
             landlock: 7,
             seccomp: true,
             namespaces: Namespaces::MountsAndProcesses,
-            seatbelt: false,
+            ..EnforcementLevels::default()
         }
     }
 

@@ -7,9 +7,13 @@ use std::os::windows::io::{AsRawHandle as _, OwnedHandle};
 
 use windows_sys::Win32::System::JobObjects::{
     AssignProcessToJobObject, CreateJobObjectW, JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
-    JOBOBJECT_BASIC_ACCOUNTING_INFORMATION, JOBOBJECT_EXTENDED_LIMIT_INFORMATION,
-    JobObjectBasicAccountingInformation, JobObjectExtendedLimitInformation,
-    QueryInformationJobObject, SetInformationJobObject, TerminateJobObject,
+    JOB_OBJECT_UILIMIT_DESKTOP, JOB_OBJECT_UILIMIT_DISPLAYSETTINGS, JOB_OBJECT_UILIMIT_EXITWINDOWS,
+    JOB_OBJECT_UILIMIT_GLOBALATOMS, JOB_OBJECT_UILIMIT_HANDLES, JOB_OBJECT_UILIMIT_READCLIPBOARD,
+    JOB_OBJECT_UILIMIT_SYSTEMPARAMETERS, JOB_OBJECT_UILIMIT_WRITECLIPBOARD,
+    JOBOBJECT_BASIC_ACCOUNTING_INFORMATION, JOBOBJECT_BASIC_UI_RESTRICTIONS,
+    JOBOBJECT_EXTENDED_LIMIT_INFORMATION, JOBOBJECTINFOCLASS, JobObjectBasicAccountingInformation,
+    JobObjectBasicUIRestrictions, JobObjectExtendedLimitInformation, QueryInformationJobObject,
+    SetInformationJobObject, TerminateJobObject,
 };
 
 use super::handles::{check, owned, size_of_u32};
@@ -28,17 +32,36 @@ impl Job {
         let job = Self(job?);
         let mut limits = JOBOBJECT_EXTENDED_LIMIT_INFORMATION::default();
         limits.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE;
-        // SAFETY: the handle is open, and the value has the type and size of this class of information.
-        let done = unsafe {
-            SetInformationJobObject(
-                job.0.as_raw_handle(),
-                JobObjectExtendedLimitInformation,
-                (&raw const limits).cast(),
-                size_of_u32::<JOBOBJECT_EXTENDED_LIMIT_INFORMATION>(),
-            )
-        };
-        check(done)?;
+        job.set(JobObjectExtendedLimitInformation, &limits)?;
         Ok(job)
+    }
+
+    /// Sets limits, which must have the type of their class.
+    fn set<T>(&self, class: JOBOBJECTINFOCLASS, limits: &T) -> io::Result<()> {
+        // SAFETY: the handle is open, and the value has the size that is passed.
+        check(unsafe {
+            SetInformationJobObject(
+                self.0.as_raw_handle(),
+                class,
+                std::ptr::from_ref(limits).cast(),
+                size_of_u32::<T>(),
+            )
+        })
+    }
+
+    /// Keeps the processes away from windows of others, the clipboard, settings of the desktop and its end.
+    pub(super) fn limit_desktop(&self) -> io::Result<()> {
+        let limits = JOBOBJECT_BASIC_UI_RESTRICTIONS {
+            UIRestrictionsClass: JOB_OBJECT_UILIMIT_DESKTOP
+                | JOB_OBJECT_UILIMIT_DISPLAYSETTINGS
+                | JOB_OBJECT_UILIMIT_EXITWINDOWS
+                | JOB_OBJECT_UILIMIT_GLOBALATOMS
+                | JOB_OBJECT_UILIMIT_HANDLES
+                | JOB_OBJECT_UILIMIT_READCLIPBOARD
+                | JOB_OBJECT_UILIMIT_SYSTEMPARAMETERS
+                | JOB_OBJECT_UILIMIT_WRITECLIPBOARD,
+        };
+        self.set(JobObjectBasicUIRestrictions, &limits)
     }
 
     /// Adds a process, whose later children are in the job too.

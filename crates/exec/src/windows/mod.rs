@@ -1,7 +1,8 @@
 //! Commands on Windows: each is in a job object, which kills all its processes when its last handle is closed.
 //!
 //! There is no helper process: the kernel closes the handle when this process ends for any reason. Terminals are pseudo
-//! consoles. Nothing is sandboxed.
+//! consoles. A confined command gets a token of the crate `codex-sandbox`, and its job keeps it away from windows, the
+//! clipboard and settings of the desktop.
 
 mod handles;
 mod job;
@@ -11,10 +12,11 @@ mod pseudo_console;
 
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::windows::io::OwnedHandle;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use codex_sandbox::LaunchPlan;
+use codex_sandbox::{AppliedConfinement, LaunchPlan};
 use tokio::net::windows::named_pipe::NamedPipeServer;
 use tokio::sync::oneshot;
 
@@ -78,24 +80,44 @@ impl JobBackend {
     }
 
     pub(crate) async fn spawn(&self, launch: Launch) -> Result<SpawnedProcess, SpawnError> {
-        match &launch.plan {
-            LaunchPlan::Unconfined => {}
-            LaunchPlan::Confined(confinement) => match **confinement {},
-        }
         let command = PreparedCommand::of(&launch).map_err(SpawnError::Command)?;
+        let confinement = applied(launch.plan).await?;
         let streams = Streams::open(launch.streams)
             .await
             .map_err(SpawnError::Supervisor)?;
         let job = Job::new().map_err(SpawnError::Supervisor)?;
+        if confinement.is_some() {
+            job.limit_desktop().map_err(SpawnError::Supervisor)?;
+        }
         let running = self.running.add();
-        let native = command.native(streams.theirs());
+        let token = confinement.as_ref().map(AppliedConfinement::token);
+        let native = command.native(streams.theirs(), token);
         let process = NativeProcess::start(&native, &job).map_err(SpawnError::Command)?;
-        Ok(streams.owned_by(process, job, running))
+        let owned = OwnedByCommand {
+            job,
+            confinement,
+            running,
+        };
+        Ok(streams.owned_by(process, owned))
     }
 
     pub(crate) async fn close(&self) {
         self.running.all_ended().await;
     }
+}
+
+/// Applies a plan. May take long: access lists of a whole folder can change.
+async fn applied(plan: LaunchPlan) -> Result<Option<AppliedConfinement>, SpawnError> {
+    let LaunchPlan::Confined(confinement) = plan else {
+        return Ok(None);
+    };
+    let applied = tokio::task::spawn_blocking(move || confinement.apply()).await;
+    let problem = match applied {
+        Ok(Ok(applied)) => return Ok(Some(applied)),
+        Ok(Err(error)) => error.to_string(),
+        Err(error) => error.to_string(),
+    };
+    Err(SpawnError::Confinement(problem))
 }
 
 /// A command in the forms that the system takes.
@@ -143,13 +165,18 @@ impl PreparedCommand {
         })
     }
 
-    fn native<'a>(&'a self, streams: NativeStreams<'a>) -> NativeCommand<'a> {
+    fn native<'a>(
+        &'a self,
+        streams: NativeStreams<'a>,
+        token: Option<&'a OwnedHandle>,
+    ) -> NativeCommand<'a> {
         NativeCommand {
             program: &self.program,
             command_line: &self.command_line,
             environment: &self.environment,
             cwd: &self.cwd,
             streams,
+            token,
         }
     }
 }
@@ -187,7 +214,7 @@ struct Streams {
 }
 
 enum TheirEnds {
-    Pipes([std::os::windows::io::OwnedHandle; 3]),
+    Pipes([OwnedHandle; 3]),
     Terminal(Terminal),
 }
 
@@ -230,7 +257,7 @@ impl Streams {
     }
 
     /// Gives the streams to the owner of the process. The ends of the command are closed here.
-    fn owned_by(self, process: NativeProcess, job: Job, running: RunningCommand) -> SpawnedProcess {
+    fn owned_by(self, process: NativeProcess, owned: OwnedByCommand) -> SpawnedProcess {
         let terminal = match self.theirs {
             TheirEnds::Terminal(terminal) => Some(terminal),
             TheirEnds::Pipes(_) => None,
@@ -238,8 +265,7 @@ impl Streams {
         let followed = FollowedCommand {
             terminal: terminal.clone(),
             process,
-            job,
-            running,
+            owned,
         };
         let id = followed.process.id;
         SpawnedProcess {
@@ -254,13 +280,20 @@ impl Streams {
 struct FollowedCommand {
     terminal: Option<Terminal>,
     process: NativeProcess,
+    owned: OwnedByCommand,
+}
+
+/// What exists as long as a process of a command.
+struct OwnedByCommand {
     job: Job,
+    confinement: Option<AppliedConfinement>,
     running: RunningCommand,
 }
 
 impl FollowedCommand {
     /// Follows a command until no process of it is left.
     async fn follow(self, mut killed: oneshot::Receiver<()>, mut state: StateReporter) {
+        let job = &self.owned.job;
         let ended = tokio::select! {
             code = self.process.wait() => {
                 let code = code.map_or(-1, u32::cast_signed);
@@ -271,18 +304,19 @@ impl FollowedCommand {
         };
         if ended {
             tokio::select! {
-                () = empty(&self.job, CHECK_INTERVAL) => {}
+                () = empty(job, CHECK_INTERVAL) => {}
                 _ = &mut killed => {}
             }
         }
-        self.job.terminate();
-        let left = empty(&self.job, CHECK_INTERVAL_OF_KILLED);
+        job.terminate();
+        let left = empty(job, CHECK_INTERVAL_OF_KILLED);
         tokio::time::timeout(PATIENCE, left).await.ok();
         if let Some(terminal) = self.terminal {
             tokio::task::spawn_blocking(move || terminal.close());
         }
+        drop(self.owned.confinement);
         state.gone();
-        drop(self.running);
+        drop(self.owned.running);
     }
 }
 

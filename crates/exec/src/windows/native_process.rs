@@ -10,8 +10,8 @@ use tokio::sync::oneshot;
 use windows_sys::Win32::Foundation::INVALID_HANDLE_VALUE;
 use windows_sys::Win32::System::Threading::{
     CREATE_NEW_PROCESS_GROUP, CREATE_NO_WINDOW, CREATE_SUSPENDED, CREATE_UNICODE_ENVIRONMENT,
-    CreateProcessW, DeleteProcThreadAttributeList, EXTENDED_STARTUPINFO_PRESENT,
-    GetExitCodeProcess, INFINITE, InitializeProcThreadAttributeList,
+    CreateProcessAsUserW, CreateProcessW, DeleteProcThreadAttributeList,
+    EXTENDED_STARTUPINFO_PRESENT, GetExitCodeProcess, INFINITE, InitializeProcThreadAttributeList,
     PROC_THREAD_ATTRIBUTE_HANDLE_LIST, PROC_THREAD_ATTRIBUTE_PSEUDOCONSOLE, PROCESS_INFORMATION,
     RegisterWaitForSingleObject, ResumeThread, STARTF_USESTDHANDLES, STARTUPINFOEXW,
     TerminateProcess, UnregisterWaitEx, UpdateProcThreadAttribute, WT_EXECUTEONLYONCE,
@@ -28,6 +28,8 @@ pub(super) struct NativeCommand<'a> {
     pub(super) environment: &'a [u16],
     pub(super) cwd: &'a str,
     pub(super) streams: NativeStreams<'a>,
+    /// With fewer rights than this process has.
+    pub(super) token: Option<&'a OwnedHandle>,
 }
 
 /// The standard streams of a process: input, output, errors.
@@ -80,29 +82,8 @@ impl NativeProcess {
             }
         };
         startup.lpAttributeList = attributes.as_ptr();
-        let (program, cwd) = (wide(command.program), wide(command.cwd));
-        let mut line = wide(command.command_line);
-        let mut started = PROCESS_INFORMATION::default();
-        // SAFETY: all texts end with a zero, the environment with two, and everything lives until the call returns,
-        // also what the attributes point to. The command line may be written to.
-        let done = unsafe {
-            CreateProcessW(
-                program.as_ptr(),
-                line.as_mut_ptr(),
-                std::ptr::null(),
-                std::ptr::null(),
-                inherit,
-                CREATE_SUSPENDED
-                    | CREATE_UNICODE_ENVIRONMENT
-                    | EXTENDED_STARTUPINFO_PRESENT
-                    | own_flags,
-                command.environment.as_ptr().cast(),
-                cwd.as_ptr(),
-                (&raw const startup).cast(),
-                &raw mut started,
-            )
-        };
-        check(done)?;
+        let flags = CREATE_SUSPENDED | CREATE_UNICODE_ENVIRONMENT | EXTENDED_STARTUPINFO_PRESENT;
+        let started = create(command, inherit, flags | own_flags, &startup)?;
         // SAFETY: new handles, which nobody else owns.
         let (handle, thread) = unsafe { (owned(started.hProcess), owned(started.hThread)) };
         let process = Self {
@@ -133,6 +114,47 @@ impl NativeProcess {
         check(unsafe { GetExitCodeProcess(self.handle.as_raw_handle(), &raw mut code) })?;
         Ok(code)
     }
+}
+
+/// Creates a process that does not run yet.
+fn create(
+    command: &NativeCommand<'_>,
+    inherit: i32,
+    flags: u32,
+    startup: &STARTUPINFOEXW,
+) -> io::Result<PROCESS_INFORMATION> {
+    let (program, cwd) = (wide(command.program), wide(command.cwd));
+    let mut line = wide(command.command_line);
+    let environment = command.environment.as_ptr().cast();
+    let startup = std::ptr::from_ref(startup).cast();
+    let mut started = PROCESS_INFORMATION::default();
+    macro_rules! create_with {
+        ($function:ident $(, $token:expr)?) => {
+            $function(
+                $($token,)?
+                program.as_ptr(),
+                line.as_mut_ptr(),
+                std::ptr::null(),
+                std::ptr::null(),
+                inherit,
+                flags,
+                environment,
+                cwd.as_ptr(),
+                startup,
+                &raw mut started,
+            )
+        };
+    }
+    // SAFETY: all texts end with a zero, the environment with two, and everything lives until the call returns, also what
+    // the attributes point to. The command line may be written to. The token is open.
+    let done = unsafe {
+        match command.token {
+            Some(token) => create_with!(CreateProcessAsUserW, token.as_raw_handle()),
+            None => create_with!(CreateProcessW),
+        }
+    };
+    check(done)?;
+    Ok(started)
 }
 
 fn resume(thread: &OwnedHandle) -> io::Result<()> {

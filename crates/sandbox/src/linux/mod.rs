@@ -41,8 +41,8 @@ use crate::enforcement::{Enforcement, EnforcementLevels, Namespaces};
 use crate::file_rules::{FileRules, ProtectedPath, ReadScope, WhenAbsent};
 use crate::plan::LaunchPlanError;
 use crate::policy::NetworkMode;
-pub use crate::unix::is_shared_folder;
-pub(crate) use crate::unix::{changed, user};
+pub(crate) use crate::unix::{SHARED_TEMPORARY_FOLDER, changed, set_up, user};
+pub use crate::unix::{is_shared_folder, temporary_folder};
 use crate::wire::{Decoder, Encoder, MalformedMessage};
 
 /// The folders of programs and libraries.
@@ -240,7 +240,7 @@ impl LinuxConfinement {
                 landlock,
                 seccomp: true,
                 namespaces,
-                seatbelt: false,
+                ..EnforcementLevels::default()
             },
         })
     }
@@ -258,7 +258,7 @@ mod tests {
             landlock: 5,
             seccomp: true,
             namespaces: Namespaces::Mounts,
-            seatbelt: false,
+            ..EnforcementLevels::default()
         };
         let policy_context = PolicyContext {
             hidden: vec!["/etc".into()],

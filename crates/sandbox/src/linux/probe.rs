@@ -17,7 +17,7 @@ pub(crate) fn probe() -> EnforcementLevels {
         landlock: sys::landlock_version().unwrap_or(0),
         seccomp: super::filter::supported() && sys::seccomp_can_return_errno(),
         namespaces: probe_namespaces(),
-        seatbelt: false,
+        ..EnforcementLevels::default()
     }
 }
 

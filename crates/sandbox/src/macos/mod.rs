@@ -3,13 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::enforcement::{EnforcementLevels, Namespaces};
+use crate::enforcement::EnforcementLevels;
 use crate::file_rules::FileRules;
 use crate::plan::LaunchPlanError;
 use crate::policy::NetworkMode;
 pub use crate::seatbelt::SeatbeltProfile as Confinement;
-pub use crate::unix::is_shared_folder;
-pub(crate) use crate::unix::{changed, user};
+pub(crate) use crate::unix::{SHARED_TEMPORARY_FOLDER, changed, set_up, user};
+pub use crate::unix::{is_shared_folder, temporary_folder};
 
 /// The folders of programs and libraries.
 pub(crate) const PLATFORM_DEFAULTS: &[&str] = &[
@@ -29,10 +29,8 @@ pub(crate) const PLATFORM_DEFAULTS: &[&str] = &[
 
 pub(crate) fn probe() -> EnforcementLevels {
     EnforcementLevels {
-        landlock: 0,
-        seccomp: false,
-        namespaces: Namespaces::Unavailable,
         seatbelt: Path::new(crate::seatbelt::LAUNCHER).exists(),
+        ..EnforcementLevels::default()
     }
 }
 
