@@ -121,6 +121,17 @@ fn damage_is_told_and_never_waited_for() {
         .join("\n");
     fs::write(bundle.join("trace.jsonl"), torn).unwrap();
     check(&replay(&bundle, &[]), 3, &["as far as it goes"]);
+    let request = lines
+        .iter()
+        .position(|line| line.contains("inference_started"));
+    let killed = lines[..request.unwrap()].join("\n");
+    fs::write(bundle.join("trace.jsonl"), killed).unwrap();
+    check(
+        &replay(&bundle, &[]),
+        3,
+        &["same as far as it goes, 0 requests"],
+    );
+    fs::write(bundle.join("trace.jsonl"), &log).unwrap();
     let response = lines
         .iter()
         .find(|line| line.contains("inference_completed"));

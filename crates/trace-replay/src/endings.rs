@@ -3,7 +3,7 @@
 use codex_core::SessionInput;
 use codex_protocol::Op;
 use codex_rollout_trace::Recording;
-use codex_rollout_trace::format::{Event, LogLine, PayloadRef};
+use codex_rollout_trace::format::{Event, GAP_EVENT, LogLine, PayloadRef};
 use codex_session_trace::STOPPED_CALL;
 use serde_json::Value;
 
@@ -27,6 +27,22 @@ fn is_ending(event: &Event) -> bool {
         }
         _ => false,
     }
+}
+
+/// The events before the first ones that were lost. What came after them cannot be compared.
+pub(crate) fn before_gap(events: &[LogLine]) -> &[LogLine] {
+    let is_gap = |line: &LogLine| {
+        matches!(&line.payload, Event::ProtocolEventObserved { event_type, .. } if event_type == GAP_EVENT)
+    };
+    let gap = events.iter().position(is_gap);
+    &events[..gap.unwrap_or(events.len())]
+}
+
+/// Whether the session may have gone on after the last of these events: it was killed, or events were lost.
+pub(crate) fn is_cut(events: &[LogLine]) -> bool {
+    !events
+        .iter()
+        .any(|line| matches!(line.payload, Event::RolloutEnded { .. }))
 }
 
 pub(crate) fn is_interrupt(input: &SessionInput) -> bool {

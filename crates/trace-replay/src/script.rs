@@ -7,7 +7,7 @@ use codex_core::{FinishedHook, SessionInput, TakenInput};
 use codex_protocol::{HookEventName, Op, ResponseItem, UserInput};
 use codex_rollout_trace::Recording;
 use codex_rollout_trace::format::{
-    Event, ExecutionStatus, GAP_EVENT, LogLine, PayloadRef, Requester, ToolKind,
+    Event, ExecutionStatus, LogLine, PayloadRef, Requester, ToolKind,
 };
 use codex_session_trace::{
     HISTORY_EVENT, HOOKS_EVENT, INPUT_EVENT, RecordedHistory, RecordedHooks, RecordedInput,
@@ -16,7 +16,7 @@ use codex_session_trace::{
 use serde::de::DeserializeOwned;
 
 use crate::cells::RecordedCells;
-use crate::endings::{is_interrupt, is_stopped_call, last_cause};
+use crate::endings::{before_gap, is_cut, is_interrupt, is_stopped_call, last_cause};
 use crate::timeline::{Milestone, Moment};
 
 /// A recorded session.
@@ -145,6 +145,7 @@ pub(crate) struct ScriptedInput {
 
 impl Script {
     pub(crate) fn of(recording: &Recording) -> Self {
+        let events = before_gap(recording.events());
         let mut script = Self {
             settings: None,
             history: None,
@@ -155,12 +156,12 @@ impl Script {
             milestones: BTreeSet::new(),
             started_unix_ms: recording.manifest().started_at_unix_ms,
             limits: Vec::new(),
-            is_damaged: recording.unreadable_lines() > 0,
+            is_damaged: recording.unreadable_lines() > 0 || is_cut(events),
             needs_file: false,
             cells: RecordedCells::default(),
         };
-        let last_cause = last_cause(recording.events());
-        for line in recording.events() {
+        let last_cause = last_cause(events);
+        for line in events {
             if !script.ends_with_session(line, last_cause) {
                 script.event(recording, line);
             }
@@ -489,7 +490,6 @@ impl Script {
                 let thread = script.thread(&output.thread_id);
                 thread.shell_outputs.push_back((at, output.record));
             }),
-            GAP_EVENT => self.is_damaged = true,
             _ => {}
         }
     }

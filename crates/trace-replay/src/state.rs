@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::continuation::ContinuedTurn;
 use crate::difference::{Difference, DifferenceKind, compare};
+use crate::endings::{before_gap, is_cut};
 use crate::live::CopiedFolder;
 use crate::script::{HookOccasion, RecordedRequest, RecordedToolEnd, ScriptedInput, ThreadScript};
 use crate::timeline::{Moment, Timeline};
@@ -48,6 +49,8 @@ pub(crate) struct ReplayState {
     hook_events: HashSet<HookEventName>,
     /// Whether a payload file was changed after it was written.
     is_damaged: AtomicBool,
+    /// Whether the session may have gone on after the recording.
+    is_cut: bool,
     /// The payload files that were read.
     read: Mutex<HashSet<PayloadId>>,
 }
@@ -85,6 +88,7 @@ impl ReplayState {
         takings: RecordedTakings,
         folder: Option<CopiedFolder>,
     ) -> Self {
+        let is_cut = is_cut(before_gap(recording.events()));
         let hooks = threads.values().flat_map(|thread| thread.hooks.keys());
         let hook_events = hooks.map(|(event, _)| *event).collect();
         let progress = |script| ThreadProgress {
@@ -108,6 +112,7 @@ impl ReplayState {
             takings,
             hook_events,
             is_damaged: AtomicBool::new(false),
+            is_cut,
             read: Mutex::default(),
         }
     }
@@ -181,6 +186,10 @@ impl ReplayState {
                 if next.is_none_or(|next| next.turn > progress.turns + 1) {
                     if progress.script.is_stopped(progress.turns + 1) {
                         // The interrupt came before the request was sent.
+                        return Some(None);
+                    }
+                    if next.is_none() && self.is_cut {
+                        // The recording goes no further.
                         return Some(None);
                     }
                     return None;
