@@ -131,6 +131,12 @@ fn damage_is_told_and_never_waited_for() {
         3,
         &["same as far as it goes, 0 requests"],
     );
+    fs::write(bundle.join("trace.jsonl"), lost_events(&lines)).unwrap();
+    check(
+        &replay(&bundle, &[]),
+        3,
+        &["same as far as it goes, 1 requests"],
+    );
     fs::write(bundle.join("trace.jsonl"), &log).unwrap();
     let response = lines
         .iter()
@@ -139,6 +145,24 @@ fn damage_is_told_and_never_waited_for() {
     let payload = response["payload"]["response_payload"]["path"].as_str();
     fs::write(bundle.join(payload.unwrap()), "{\"output").unwrap();
     check(&replay(&bundle, &[]), 1, &["stopped: "]);
+}
+
+/// The lines of a log whose recorder lost the second request.
+fn lost_events(lines: &[&str]) -> String {
+    let mut requests = lines
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| line.contains("inference_started"));
+    let (second, _) = requests.nth(1).unwrap();
+    let event = lines.iter().find(|line| line.contains("\"turn_started\""));
+    let mut gap: Value = serde_json::from_str(event.unwrap()).unwrap();
+    gap["seq"] = serde_json::from_str::<Value>(lines[second]).unwrap()["seq"].take();
+    gap["payload"]["event_type"] = "trace_gap".into();
+    gap.as_object_mut().unwrap().remove("xxh3");
+    let gap = gap.to_string();
+    [&lines[..second], &[&gap], &lines[second + 1..]]
+        .concat()
+        .join("\n")
 }
 
 /// A server, and the replies of its model to a root thread and its agent.
