@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::thread;
 
 use codex_core::StoredThread;
 use codex_protocol::{
@@ -95,13 +96,20 @@ pub(crate) fn read_to_load(
     outlines: &Outlines,
 ) -> Result<(StoredHistory, StoredThread), RolloutLoadError> {
     let is_whole = shown == TurnsShown::WithTurns && end.is_none() && selection.is_none();
-    if is_whole && let Some(ShownTurns { turns, outline }) = outlines.turns(path, ids, None) {
+    if is_whole && outlines.has_turns(path) {
         let mut reader = HistoryReader::new(TurnsShown::WithoutTurns, ids);
-        let stored = StoredThread::read(path, None, None, |line| reader.take(line))?;
+        let (shown, stored) = thread::scope(|scope| {
+            let shown = || outlines.turns(path, ids, None);
+            let shown = thread::Builder::new().spawn_scoped(scope, shown);
+            let stored = StoredThread::read(path, None, None, |line| reader.take(line));
+            (shown.map(|thread| thread.join().ok().flatten()), stored)
+        });
         // Otherwise the engine has read more than the turns.
-        if outlines.is_current(&outline) {
+        if let Ok(Some(ShownTurns { turns, outline })) = shown
+            && outlines.is_current(&outline)
+        {
             let history = reader.finish(outlines)?;
-            return Ok((StoredHistory { turns, ..history }, stored));
+            return Ok((StoredHistory { turns, ..history }, stored?));
         }
     }
     let mut reader = HistoryReader::new(shown, ids);

@@ -103,6 +103,11 @@ impl Outlines {
         self.keep(kept);
     }
 
+    /// Whether turns of this file are stored. They may be those of an earlier state of it.
+    pub(crate) fn has_turns(&self, path: &Path) -> bool {
+        self.turns.as_ref().is_some_and(|folder| folder.has(path))
+    }
+
     /// The turns of a file if most of them are stored. None if the turn that runs, given by its id, is one of those.
     pub(crate) fn turns(
         &self,
