@@ -6,12 +6,13 @@ use std::sync::{Arc, OnceLock};
 use codex_protocol::TurnAbortReason;
 use tokio_util::sync::CancellationToken;
 
-/// Stops a turn, with the reason. Clones share it.
+/// Stops a turn, with the reason, and knows whether it has ended. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StopSignal {
     token: CancellationToken,
     reason: Arc<OnceLock<TurnAbortReason>>,
     is_at_limit: Arc<AtomicBool>,
+    has_ended: Arc<AtomicBool>,
 }
 
 impl StopSignal {
@@ -45,6 +46,16 @@ impl StopSignal {
 
     pub(crate) fn is_stopped(&self) -> bool {
         self.token.is_cancelled()
+    }
+
+    /// The end of the turn is emitted.
+    pub(crate) fn note_end(&self) {
+        self.has_ended.store(true, Ordering::Release);
+    }
+
+    /// Whether the end of the turn was emitted, so that clients may have seen it.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Acquire)
     }
 
     pub(crate) async fn stopped(&self) {

@@ -114,7 +114,11 @@ impl SessionActor {
             Op::ThreadRollback {
                 num_turns,
                 token_usage,
-            } => self.roll_back(&id, num_turns, token_usage),
+            } => {
+                self.settle().await;
+                self.roll_back(&id, num_turns, token_usage);
+                Box::pin(self.start_for_mail()).await;
+            }
             Op::RealtimeConversationStart { prompt, session_id } => self.start_realtime(
                 id,
                 RealtimeStart {

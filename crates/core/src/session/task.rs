@@ -88,6 +88,15 @@ impl SessionActor {
         self.turn_ended(ended);
     }
 
+    /// Waits for a task whose end was emitted, if no other follows: a client that saw it may go on at once.
+    pub(super) async fn settle(&mut self) {
+        let is_over = |running: &RunningTask| running.scope.stop.has_ended();
+        if self.queued_turns.is_empty() && self.running().is_some_and(is_over) {
+            let ended = self.state.task_ended().await;
+            self.turn_ended(ended);
+        }
+    }
+
     /// Takes the conversation back after a task.
     pub(super) fn turn_ended(&mut self, conversation: Option<Conversation>) {
         self.questions.drop_turn();

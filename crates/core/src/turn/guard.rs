@@ -12,6 +12,7 @@ use super::outcome::CompletedTurn;
 use super::scope::TurnScope;
 use crate::budget::TurnBudget;
 use crate::events::TurnEmitter;
+use crate::input::StopSignal;
 use crate::ports::Clock;
 
 /// A turn whose start was emitted.
@@ -21,6 +22,7 @@ pub(crate) struct TurnGuard {
     clock: Arc<dyn Clock>,
     begun: Duration,
     ended: bool,
+    stop: StopSignal,
     budget: TurnBudget,
 }
 
@@ -55,6 +57,7 @@ impl TurnGuard {
             clock,
             begun,
             ended: false,
+            stop: scope.stop.clone(),
             budget: scope.budget.clone(),
         }
     }
@@ -64,7 +67,7 @@ impl TurnGuard {
     }
 
     pub(crate) fn abort(mut self, reason: TurnAbortReason) {
-        self.ended = true;
+        self.note_end();
         let turn_id = Some(self.emitter.turn_id().to_owned());
         self.emitter.emit(EventMsg::TurnAborted(TurnAbortedEvent {
             turn_id,
@@ -76,7 +79,7 @@ impl TurnGuard {
     }
 
     fn end(&mut self, completed: CompletedTurn) {
-        self.ended = true;
+        self.note_end();
         self.emitter.emit(EventMsg::TurnComplete(TurnCompleteEvent {
             turn_id: self.emitter.turn_id().to_owned(),
             error: None,
@@ -86,6 +89,11 @@ impl TurnGuard {
             duration_ms: self.duration_ms(),
             usage: self.budget.end().map(Box::new),
         }));
+    }
+
+    fn note_end(&mut self) {
+        self.ended = true;
+        self.stop.note_end();
     }
 
     fn duration_ms(&self) -> Option<i64> {

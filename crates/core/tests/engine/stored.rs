@@ -1,6 +1,9 @@
 //! Stored threads: resuming, forking, rolling back.
 
-use codex_core::ForkAt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use codex_core::{EndedTurn, ForkAt, TurnEnded};
 use codex_protocol::*;
 
 use crate::support::*;
@@ -66,6 +69,35 @@ async fn turns_that_were_taken_back_stay_so() {
     let input = next_input(&driver, started).await;
     assert_eq!(texts(&input, "assistant"), ["one"]);
     assert_eq!(texts(&input, "user")[1..], ["say one", "more?"]);
+}
+
+/// A listener that takes its time, as the start of a program does.
+#[derive(Debug)]
+struct SlowListener;
+
+impl TurnEnded for SlowListener {
+    fn ended(&self, _turn: EndedTurn) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_that_was_seen_complete_can_be_taken_back_at_once() {
+    let listen = |config: &mut codex_core::SessionConfig| {
+        config.turn_ended = Some(Arc::new(SlowListener));
+    };
+    let mut driver = Driver::with(listen).await;
+    driver.model.push(ModelReply::Events(says("one", &[])));
+    driver.say("say one").await;
+    driver.turn_over().await;
+    let taken_back = Op::ThreadRollback {
+        num_turns: 1,
+        token_usage: None,
+    };
+    driver.submit(taken_back).await;
+    let is_answer = |msg: &EventMsg| matches!(name(msg).as_str(), "error" | "thread_rolled_back");
+    let answer = driver.until(is_answer).await;
+    assert_eq!(name(&answer.msg), "thread_rolled_back");
 }
 
 #[tokio::test]
