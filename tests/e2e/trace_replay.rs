@@ -131,6 +131,9 @@ fn damage_is_told_and_never_waited_for() {
         3,
         &["same as far as it goes, 0 requests"],
     );
+    fs::write(bundle.join("trace.jsonl"), "").unwrap();
+    let nothing = "ended before anything was recorded";
+    check(&replay(&bundle, &[]), 4, &[nothing]);
     fs::write(bundle.join("trace.jsonl"), lost_events(&lines)).unwrap();
     check(
         &replay(&bundle, &[]),

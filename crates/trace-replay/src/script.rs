@@ -553,6 +553,9 @@ impl Script {
     /// Inputs of agents that their parent's tools give are made again by these tools.
     fn find_limits(&mut self) {
         match &self.settings {
+            None if self.thread_ids.is_empty() => {
+                self.limit("the process of the session ended before anything was recorded");
+            }
             None => self.limit(
                 "the bundle has neither settings nor inputs of the session: it was recorded by another program or an \
                  older version",
