@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::command_exec::decode;
-use crate::setup::{scripted_home, server};
+use crate::setup::{experimental_server, scripted_home, server};
 
 fn image(width: u32, height: u32, format: ImageFormat) -> Vec<u8> {
     let image = DynamicImage::ImageRgb8(RgbImage::new(width, height));
@@ -182,6 +182,48 @@ async fn a_person_attaches_what_the_model_can_take() {
                 assert_eq!(parts.next().unwrap()["text"], "</image>");
             }
         }
+    }
+    server.finish().await.unwrap();
+}
+
+/// The content of the first message of a thread.
+fn first_message(turns: &Value) -> &Value {
+    &turns[0]["items"][0]["content"]
+}
+
+#[tokio::test]
+async fn an_image_of_the_user_is_stored_once_and_shown_everywhere() {
+    let (mut server, _model, home, thread) = scripted(&[]).await;
+    let file = home.path().join("wide.png");
+    fs::write(&file, image(2000, 700, ImageFormat::Png)).unwrap();
+    let read = server.result("fs/readFile", json!({ "path": file })).await;
+    let data = read["dataBase64"].as_str().unwrap();
+    let url = format!("data:image/png;base64,{data}");
+    let input = json!([
+        { "type": "text", "text": "look", "text_elements": [] },
+        { "type": "image", "url": "https://example.com/a.png" },
+        { "type": "image", "url": url },
+    ]);
+    let params = json!({ "threadId": thread, "input": input });
+    server.call("turn/start", params).await.unwrap();
+    let streamed = server.wait_for("item/completed").await.unwrap();
+    assert_eq!(streamed["params"]["item"]["content"], input);
+    server.completed_turn().await;
+    let read = json!({ "threadId": thread, "includeTurns": true });
+    let shown = server.result("thread/read", read.clone()).await;
+    assert_eq!(*first_message(&shown["thread"]["turns"]), input);
+    let path = shown["thread"]["path"].as_str().unwrap();
+    let stored = fs::read_to_string(path).unwrap();
+    assert_eq!(stored.matches(data).count(), 1);
+    server.finish().await.unwrap();
+
+    let mut server = experimental_server(&home).await;
+    let page = json!({ "threadId": thread });
+    let page = server.result("thread/turns/list", page).await;
+    assert_eq!(*first_message(&page["data"]), input);
+    for method in ["thread/read", "thread/resume", "thread/fork"] {
+        let shown = server.result(method, read.clone()).await;
+        assert_eq!(*first_message(&shown["thread"]["turns"]), input, "{method}");
     }
     server.finish().await.unwrap();
 }

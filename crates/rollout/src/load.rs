@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use codex_protocol::{RolloutItem, RolloutLine, SessionMeta, ThreadId};
 
+use crate::message_images::restore_all;
 use crate::scan::scan;
 
 /// The metadata must be among the first this many lines.
@@ -56,6 +57,7 @@ pub fn load(path: &Path) -> Result<LoadedRollout, RolloutLoadError> {
         }
         ControlFlow::Continue(())
     })?;
+    restore_all(&mut items);
     let meta = items.iter().find_map(|item| match item {
         RolloutItem::SessionMeta(meta) => Some((**meta).clone()),
         _ => None,

@@ -9,7 +9,9 @@ use codex_protocol::{
     RawRolloutLine, ReasoningEffort, RolloutItem, SessionMeta, ThreadLimits, ThreadSettings,
     TokenCountEvent, TokenUsageInfo,
 };
-use codex_rollout::{LineSelection, RolloutLoadError, ScannedLine, scan, scan_selection};
+use codex_rollout::{
+    LineSelection, MessageImages, RolloutLoadError, ScannedLine, scan, scan_selection,
+};
 use serde::Deserialize;
 
 use super::outline::builder::OutlineBuilder;
@@ -125,6 +127,7 @@ struct HistoryReader {
     shown: TurnsShown,
     ids: ItemIds,
     fold: Fold<PackTurns>,
+    images: MessageImages,
     /// The outline that the lines make too, if all of them are read.
     outline: Option<OutlineBuilder>,
     meta: Option<SessionMeta>,
@@ -146,6 +149,7 @@ impl HistoryReader {
             shown,
             ids,
             fold: Fold::new(PackTurns::default()).with_ids(ids),
+            images: MessageImages::default(),
             outline: None,
             meta: None,
             preview: None,
@@ -160,6 +164,9 @@ impl HistoryReader {
     fn take(&mut self, line: ScannedLine<'_>) {
         if let Some(outline) = &mut self.outline {
             outline.take(line);
+        }
+        if self.shown == TurnsShown::WithTurns {
+            self.images.see(line);
         }
         let Some((kind, payload)) = line.kind() else {
             return;
@@ -202,7 +209,7 @@ impl HistoryReader {
         };
         match line.item {
             RolloutItem::SessionMeta(meta) => drop(self.meta.get_or_insert(*meta)),
-            item => {
+            mut item => {
                 if self.preview.is_none() {
                     self.preview = preview(&item);
                     if let (Some(outline), Some(_)) = (&mut self.outline, &self.preview) {
@@ -210,6 +217,7 @@ impl HistoryReader {
                     }
                 }
                 if self.shown == TurnsShown::WithTurns {
+                    self.images.restore(&mut item);
                     let now = milliseconds(&line.timestamp);
                     self.fold.apply_stored_at(offset, now, &item);
                 }

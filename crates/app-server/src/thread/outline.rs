@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use codex_core::NeededLines;
 use codex_protocol::{AgentMessageEvent, EventMsg, RolloutItem, UserMessageEvent};
-use codex_rollout::{LineSelection, RolloutChain, ScannedLine, scan_segment};
+use codex_rollout::{LineSelection, MessageImages, RolloutChain, ScannedLine, scan_segment};
 
 use super::stored_lines::{makes_turns, milliseconds, preview};
 use crate::projection::{ByteRanges, FilePart, Fold, ItemIds, TurnRanges, Turns};
@@ -154,6 +154,7 @@ impl Outline {
         let chain = RolloutChain::open(&self.file)?;
         let foreign = self.ranges.lines_of_others(&wanted);
         let mut fold = Fold::new(()).with_ids(ids);
+        let mut images = MessageImages::default();
         for part in self.ranges.parts(wanted) {
             let lines = match part {
                 FilePart::Turn {
@@ -170,9 +171,11 @@ impl Outline {
                 }
             };
             scan_segment(&chain, lines, |line| {
+                images.see(line);
                 if !foreign.contains(&line.offset())
-                    && let Some((now, item)) = read(line)
+                    && let Some((now, mut item)) = read(line)
                 {
+                    images.restore(&mut item);
                     fold.apply_stored(now, &item);
                 }
                 match part {

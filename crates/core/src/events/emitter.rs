@@ -74,6 +74,14 @@ struct EmitterState {
     listener: Option<Box<TurnOutputListener>>,
 }
 
+/// How an event is stored.
+#[derive(Clone, Copy)]
+enum StoredForm<'a> {
+    None,
+    Whole,
+    Other(&'a EventMsg),
+}
+
 impl Emitter {
     pub(crate) fn new(
         thread: ThreadId,
@@ -126,16 +134,26 @@ impl Emitter {
 
     /// Emits an event.
     pub(crate) fn emit(&self, id: &str, msg: EventMsg) {
-        let is_logged = is_persisted(&msg, self.0.detail);
-        self.emit_event(id, msg, is_logged);
+        if !is_persisted(&msg, self.0.detail) {
+            return self.emit_event(id, msg, StoredForm::None);
+        }
+        match reduced(&msg) {
+            Some(less) => self.emit_event(id, msg, StoredForm::Other(&less)),
+            None => self.emit_event(id, msg, StoredForm::Whole),
+        }
+    }
+
+    /// Emits an event that is stored in another form.
+    pub(crate) fn emit_stored_as(&self, id: &str, msg: EventMsg, stored: &EventMsg) {
+        self.emit_event(id, msg, StoredForm::Other(stored));
     }
 
     /// Emits an event that the file of the thread has already.
     pub(crate) fn emit_again(&self, id: &str, msg: EventMsg) {
-        self.emit_event(id, msg, false);
+        self.emit_event(id, msg, StoredForm::None);
     }
 
-    fn emit_event(&self, id: &str, msg: EventMsg, is_logged: bool) {
+    fn emit_event(&self, id: &str, msg: EventMsg, stored: StoredForm<'_>) {
         if self.1 == EventSource::Reviewer && !is_shown_of_reviewer(&msg) {
             return;
         }
@@ -148,14 +166,13 @@ impl Emitter {
         if state.closed {
             return;
         }
-        if let Some(log) = &mut state.log
-            && is_logged
-        {
-            let at = shared.clock.now();
-            match reduced(&event.msg) {
-                Some(less) => log.append(at, LineKind::EventMsg, &less),
-                None => log.append(at, LineKind::EventMsg, &event.msg),
-            }
+        let stored = match stored {
+            StoredForm::None => None,
+            StoredForm::Whole => Some(&event.msg),
+            StoredForm::Other(stored) => Some(stored),
+        };
+        if let (Some(log), Some(stored)) = (&mut state.log, stored) {
+            log.append(shared.clock.now(), LineKind::EventMsg, stored);
         }
         if let Some(observer) = &shared.observer {
             observer.event(&event);

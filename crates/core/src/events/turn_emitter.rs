@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use codex_protocol::{
     AgentMessageContent, AgentMessageEvent, AgentReasoningEvent, EventMsg,
-    ImageGenerationBeginEvent, ImageGenerationEndEvent, ItemEvent, TurnItem, UserInput,
-    UserMessageEvent, UserMessageItem, WebSearchBeginEvent, WebSearchEndEvent,
+    ImageGenerationBeginEvent, ImageGenerationEndEvent, ItemEvent, ResponseItem, TurnItem,
+    UserInput, UserMessageEvent, UserMessageItem, WebSearchBeginEvent, WebSearchEndEvent,
 };
+use codex_rollout::name_images;
 
 use super::Emitter;
 use crate::input::TurnInput;
@@ -68,15 +69,23 @@ impl TurnEmitter {
             .for_each(|older_event| self.emit(older_event));
     }
 
-    /// Emits a message of the user.
-    pub(crate) fn user_message(&self, id: String, input: TurnInput) {
-        let item = TurnItem::UserMessage(UserMessageItem {
+    /// Emits a message of the user. `recorded` is the same message for the model, which has been stored.
+    pub(crate) fn user_message(&self, id: String, input: TurnInput, recorded: &ResponseItem) {
+        let item = UserMessageItem {
             id,
             client_id: input.client_id,
             content: input.items,
-        });
+        };
+        let event = user_message(&item);
+        let item = TurnItem::UserMessage(item);
         self.item_started(item.clone());
-        self.item_completed(item, false);
+        self.emit(EventMsg::ItemCompleted(self.item_event(item)));
+        let stored = name_images(&event, recorded).map(EventMsg::UserMessage);
+        let event = EventMsg::UserMessage(event);
+        match stored {
+            Some(stored) => self.emitter.emit_stored_as(&self.turn_id, event, &stored),
+            None => self.emit(event),
+        }
     }
 
     fn item_event(&self, item: TurnItem) -> ItemEvent {

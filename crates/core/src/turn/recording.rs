@@ -51,12 +51,12 @@ impl RunningTurn<'_> {
                     return;
                 }
                 let message = context::message_of(&input.items).await;
-                self.record(message);
+                self.record(message.clone());
                 let skills = self.texts_of_skills(&input.items).await;
                 self.select_apps(&input.items, &skills);
                 let plugins = self.texts_of_plugins(&input.items).await;
                 self.emitter
-                    .user_message(self.scope.session.ids.item(), *input);
+                    .user_message(self.scope.session.ids.item(), *input, &message);
                 for text in contexts.into_iter().chain(skills).chain(plugins) {
                     self.record(text);
                 }
