@@ -162,10 +162,7 @@ impl AppTest {
         let home = home_with(&(scripted_config(&model, &settings) + tables));
         prepare(home.path());
         let mut server = experimental_server(&home).await;
-        let login = json!({
-            "type": "chatgptAuthTokens", "accessToken": token("w1"), "chatgptAccountId": "w1",
-        });
-        server.result("account/login/start", login).await;
+        log_in(&mut server).await;
         Self {
             service,
             state,
@@ -173,6 +170,27 @@ impl AppTest {
             home,
             server,
         }
+    }
+
+    /// Starts the server again, with the same login.
+    pub(crate) async fn restart(&mut self) {
+        let next = experimental_server(&self.home).await;
+        let before = std::mem::replace(&mut self.server, next);
+        before.finish().await.unwrap();
+        log_in(&mut self.server).await;
+    }
+
+    /// Answers the question for a new token.
+    pub(crate) async fn renew_token(&mut self) {
+        let question = self
+            .server
+            .wait_for("account/chatgptAuthTokens/refresh")
+            .await;
+        let fresh = token("w1-again");
+        let renewed = json!({
+            "accessToken": fresh, "chatgptAccountId": "w1", "chatgptPlanType": null,
+        });
+        self.answer(&question.unwrap(), renewed).await;
     }
 
     /// What the service answers about the plugins of the account.
@@ -216,6 +234,13 @@ impl AppTest {
             .unwrap_or_else(|| panic!("{reply}"));
         (error["code"].as_i64().unwrap(), message.to_owned())
     }
+}
+
+async fn log_in(server: &mut AppServer) {
+    let login = json!({
+        "type": "chatgptAuthTokens", "accessToken": token("w1"), "chatgptAccountId": "w1",
+    });
+    server.result("account/login/start", login).await;
 }
 
 pub(crate) fn directory() -> Vec<ResponseTemplate> {
@@ -362,6 +387,22 @@ async fn a_bad_directory_is_an_error_and_nothing_else() {
         elsewhere.received_requests().await.unwrap().is_empty(),
         "the token stays here"
     );
+}
+
+#[tokio::test]
+async fn a_token_that_the_directory_refuses_is_renewed_within_the_request() {
+    let mut test = AppTest::new(directory(), Vec::new(), "").await;
+    test.refuse(&token("w1"));
+    let asked = test.server.begin("app/list", json!({})).await.unwrap();
+    test.renew_token().await;
+    let reply = test.server.reply_to(asked).await.unwrap();
+    assert_eq!(reply["error"], Value::Null);
+    let ids: Vec<_> = shown(&reply["result"])
+        .into_iter()
+        .map(|(id, ..)| id)
+        .collect();
+    assert_eq!(ids, ["connector_mail", "connector_notes", "connector_zeal"]);
+    test.server.finish().await.unwrap();
 }
 
 #[tokio::test]

@@ -1,10 +1,9 @@
 //! Requests the directory of apps, page by page, with limits on time and size.
 
 use std::collections::HashSet;
-use std::fmt::{self, Debug};
 use std::time::Duration;
 
-use codex_http::{HttpPool, fetch};
+use codex_http::{HttpPool, SharedLogin};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::Value;
@@ -19,22 +18,15 @@ const MAX_PAGES: usize = 100;
 /// The limit on apps.
 const MAX_APPS: usize = 20_000;
 
-/// Whose directory is requested. Its headers are secrets.
-#[derive(Clone)]
+/// Whose directory is requested.
+#[derive(Clone, Debug)]
 pub struct DirectoryAccount {
     /// The address of the service.
     pub base: String,
-    /// The headers that authorise requests.
-    pub headers: Vec<(&'static str, String)>,
+    /// Authorises requests.
+    pub login: SharedLogin,
     /// Whether the account belongs to a workspace, which has apps of its own.
     pub is_workspace: bool,
-}
-
-impl Debug for DirectoryAccount {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = formatter.debug_struct("DirectoryAccount");
-        shown.field("base", &self.base).finish_non_exhaustive()
-    }
 }
 
 /// Why the directory is not known.
@@ -125,11 +117,7 @@ async fn request_page(
     let client = http
         .client(url)
         .map_err(|error| failed(error.to_string()))?;
-    let mut request = client.get(url);
-    for (name, value) in &account.headers {
-        request = request.header(*name, value);
-    }
-    let reply = fetch(request, PAGE_TIME).await;
+    let reply = account.login.fetch(|| client.get(url), PAGE_TIME).await;
     let reply = reply.map_err(|error| failed(error.to_string()))?;
     if !reply.is_success() {
         return Err(DirectoryError::Refused(reply.status));

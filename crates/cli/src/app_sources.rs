@@ -11,8 +11,9 @@ use codex_apps::{
 use codex_config::schema::{AppFile, ToolApprovalMode};
 use codex_config::{Config, Feature};
 use codex_core::{AppsServer, McpServer, ToolApproval};
+use codex_http::{LiveLogin, SharedLogin};
 use codex_login::{Accounts, Login};
-use codex_mcp_client::{LiveLogin, McpServerConfig, McpServerTransport, SharedLogin};
+use codex_mcp_client::{McpServerConfig, McpServerTransport};
 use codex_model_client::{Credential, CredentialSource, Recovery};
 use codex_protocol::PlanType;
 use futures::future::BoxFuture;
@@ -28,15 +29,17 @@ const REQUEST: Duration = Duration::from_secs(120);
 pub(crate) struct AppsAccount {
     pub(crate) key: AccountKey,
     pub(crate) directory: DirectoryAccount,
-    login: SharedLogin,
 }
 
 /// The login of an account, whose token is renewed while servers of apps run.
 #[derive(Debug)]
 struct AppsLogin {
     accounts: Arc<Accounts>,
-    /// The account. Headers of another one are never sent.
+    /// The account and its user. Headers of others are never sent.
     account_id: Option<String>,
+    user_id: Option<String>,
+    /// Held while the token is renewed: several requests may be refused at the same time.
+    renewal: tokio::sync::Mutex<()>,
 }
 
 impl LiveLogin for AppsLogin {
@@ -44,7 +47,10 @@ impl LiveLogin for AppsLogin {
         Box::pin(async move {
             let credential = self.accounts.current().await;
             let own = credential.and_then(|credential| authorization(&credential));
-            let own = own.filter(|own| own.account_id == self.account_id);
+            let user = self.accounts.login().and_then(|login| user_of(&login));
+            let is_own =
+                |own: &Authorization| own.account_id == self.account_id && user == self.user_id;
+            let own = own.filter(is_own);
             let headers = own.into_iter().flat_map(|own| own.headers);
             headers
                 .map(|(name, value)| (name.to_owned(), value))
@@ -52,8 +58,16 @@ impl LiveLogin for AppsLogin {
         })
     }
 
-    fn renew(&self, step: u32) -> BoxFuture<'_, bool> {
+    fn renew<'a>(&'a self, refused: &'a str, step: u32) -> BoxFuture<'a, bool> {
         Box::pin(async move {
+            let _alone = self.renewal.lock().await;
+            let headers = self.headers().await;
+            match headers.get("Authorization") {
+                // The login is that of somebody else now.
+                None => return false,
+                Some(current) if current != refused => return true,
+                Some(_) => {}
+            }
             match self.accounts.recover(step).await {
                 Ok(recovery) => recovery == Recovery::Retry,
                 Err(error) => {
@@ -94,27 +108,29 @@ pub(crate) fn account(config: &Config, accounts: &Arc<Accounts>) -> Option<AppsA
         return None;
     }
     let login = accounts.login()?;
-    let Authorization {
-        account_id,
-        headers,
-    } = authorization(&login.credential())?;
-    let is_workspace = is_workspace(&login);
+    let Authorization { account_id, .. } = authorization(&login.credential())?;
+    let (user_id, is_workspace) = (user_of(&login), is_workspace(&login));
     Some(AppsAccount {
-        login: SharedLogin(Arc::new(AppsLogin {
-            accounts: Arc::clone(accounts),
-            account_id: account_id.clone(),
-        })),
-        key: AccountKey {
-            account_id,
-            user_id: None,
-            is_workspace,
-        },
         directory: DirectoryAccount {
             base: config.account.chatgpt_base_url.clone(),
-            headers,
+            login: SharedLogin(Arc::new(AppsLogin {
+                accounts: Arc::clone(accounts),
+                account_id: account_id.clone(),
+                user_id: user_id.clone(),
+                renewal: tokio::sync::Mutex::default(),
+            })),
+            is_workspace,
+        },
+        key: AccountKey {
+            account_id,
+            user_id,
             is_workspace,
         },
     })
+}
+
+fn user_of(login: &Login) -> Option<String> {
+    login.user_id().map(str::to_owned)
 }
 
 fn is_workspace(login: &Login) -> bool {
@@ -133,7 +149,7 @@ pub(crate) fn server(config: &Config, account: &AppsAccount) -> McpServer {
         headers_from_variables: BTreeMap::new(),
         scopes: None,
         resource: None,
-        login: Some(account.login.clone()),
+        login: Some(account.directory.login.clone()),
     };
     McpServer {
         server: McpServerConfig {

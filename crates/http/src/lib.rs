@@ -2,7 +2,8 @@
 //!
 //! [`HttpPool`] holds the connections of a process, with its proxies, certificates and redirect policy.
 //! [`SentSecrets`] and [`error_text`] keep secrets out of errors. [`SseParser`] parses server-sent events. [`fetch`]
-//! reads a reply with limits on time and size, [`form`] and [`parameters`] encode and decode fields. [`serve_http`]
+//! reads a reply with limits on time and size, [`SharedLogin`] renews what a request is sent with,
+//! [`form`] and [`parameters`] encode and decode fields. [`serve_http`]
 //! is the HTTP server. [`WebSocket`] is a message connection, for clients and servers. [`PkceSecrets`] and [`CallbackSite`] are for logins with a browser.
 //!
 //! It knows no model, no MCP server and no account.
@@ -13,6 +14,7 @@ mod callback;
 mod environment;
 mod fetch;
 mod form;
+mod live_login;
 mod pkce;
 mod pool;
 mod redirect;
@@ -25,6 +27,7 @@ pub use callback::{CallbackReply, CallbackSite, EndSender, listen, serve};
 pub use environment::{Environment, non_blank};
 pub use fetch::{BoundedReply, FetchError, fetch};
 pub use form::{form, parameters};
+pub use live_login::{LiveLogin, SharedLogin};
 pub use pkce::{NoRandomNumbers, PkceSecrets};
 pub use pool::{
     HttpPool, HttpSettings, HttpSetupError, PostError, ProxySettings, error_text, remove_secrets,

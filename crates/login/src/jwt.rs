@@ -22,6 +22,7 @@ pub(crate) struct TokenClaims {
     /// The name of the plan as in the token.
     pub(crate) plan: Option<String>,
     pub(crate) account_id: Option<String>,
+    pub(crate) user_id: Option<String>,
 }
 
 impl TokenClaims {
@@ -33,6 +34,7 @@ impl TokenClaims {
             email: text(&payload["email"]).or_else(|| text(&payload[PROFILE]["email"])),
             plan: text(&auth["chatgpt_plan_type"]),
             account_id: text(&auth["chatgpt_account_id"]),
+            user_id: text(&auth["chatgpt_user_id"]).or_else(|| text(&auth["user_id"])),
         })
     }
 }
@@ -75,11 +77,12 @@ mod tests {
 
     #[test]
     fn claims_are_where_the_service_puts_them() {
-        let auth = json!({ "chatgpt_plan_type": "pro", "chatgpt_account_id": "a" });
+        let auth = json!({ "chatgpt_plan_type": "pro", "chatgpt_account_id": "a", "user_id": "u" });
         let claims = TokenClaims::of(&token(&json!({ "email": "x@y", AUTH: auth }))).unwrap();
         assert_eq!(claims.email.as_deref(), Some("x@y"));
         assert_eq!(claims.plan.as_deref(), Some("pro"));
         assert_eq!(claims.account_id.as_deref(), Some("a"));
+        assert_eq!(claims.user_id.as_deref(), Some("u"));
         let profile = json!({ PROFILE: { "email": "p@y" } });
         let claims = TokenClaims::of(&token(&profile)).unwrap();
         assert_eq!(claims.email.as_deref(), Some("p@y"));

@@ -20,6 +20,7 @@ pub struct Login {
     pub(crate) kind: LoginKind,
     email: Option<String>,
     plan: Option<PlanType>,
+    user_id: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +48,7 @@ impl Login {
                 kind: LoginKind::ApiKey(key),
                 email: None,
                 plan: None,
+                user_id: None,
             });
         }
         let tokens = file.tokens.clone()?;
@@ -78,6 +80,7 @@ impl Login {
             kind,
             email: claims.email,
             plan: Some(plan.unwrap_or(PlanType::Unknown)),
+            user_id: claims.user_id,
         }
     }
 
@@ -92,6 +95,11 @@ impl Login {
     /// The email address of the account, if a token contains it.
     pub fn email(&self) -> Option<&str> {
         self.email.as_deref()
+    }
+
+    /// The id of the user, who may be one of several of an account, if a token contains it.
+    pub fn user_id(&self) -> Option<&str> {
+        self.user_id.as_deref()
     }
 
     /// The plan of the account. API keys have none.

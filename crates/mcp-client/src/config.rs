@@ -1,13 +1,11 @@
 //! The configuration of an MCP server.
 
 use std::collections::BTreeMap;
-use std::fmt::Debug;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
+use codex_http::SharedLogin;
 use codex_protocol::Tool;
-use futures::future::BoxFuture;
 
 /// The configuration of an MCP server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,28 +54,6 @@ pub enum McpServerTransport {
         login: Option<SharedLogin>,
     },
 }
-
-/// A login outside of MCP, whose token is renewed while connections last.
-pub trait LiveLogin: Debug + Send + Sync {
-    /// The headers that authorise a request.
-    fn headers(&self) -> BoxFuture<'_, BTreeMap<String, String>>;
-
-    /// Renews the token after the server has refused it. `step` counts the attempts for one request. False if there is
-    /// nothing left to try.
-    fn renew(&self, step: u32) -> BoxFuture<'_, bool>;
-}
-
-/// A login that servers share. Equal only to itself.
-#[derive(Clone, Debug)]
-pub struct SharedLogin(pub Arc<dyn LiveLogin>);
-
-impl PartialEq for SharedLogin {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl Eq for SharedLogin {}
 
 impl McpServerConfig {
     /// The origin of a server that is reached over HTTP.

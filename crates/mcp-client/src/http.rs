@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codex_http::{Environment, SentSecrets, SseLimits, SseParser, error_text, refused_redirect};
+use codex_http::{
+    Environment, SentSecrets, SharedLogin, SseLimits, SseParser, error_text, refused_redirect,
+};
 use codex_protocol::Secret;
 use parking_lot::Mutex;
 use reqwest::header::{
@@ -12,7 +14,7 @@ use reqwest::header::{
 };
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 
-use crate::config::{McpServerConfig, McpServerTransport, SharedLogin};
+use crate::config::{McpServerConfig, McpServerTransport};
 use crate::dispatcher::MessageDispatcher;
 use crate::error::McpError;
 use crate::oauth::LoginTokens;
@@ -78,7 +80,9 @@ impl Authorizer {
             }
             Self::Tokens(_) => false,
             Self::Login(login) => {
-                let renewed = login.0.renew(step).await;
+                let refused = headers.get(AUTHORIZATION).cloned();
+                let refused = refused.as_ref().and_then(|value| value.to_str().ok());
+                let renewed = login.0.renew(refused.unwrap_or_default(), step).await;
                 self.add_to(headers).await;
                 renewed
             }

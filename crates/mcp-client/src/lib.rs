@@ -19,7 +19,7 @@ mod oauth;
 mod stdio;
 mod transport;
 
-pub use config::{LiveLogin, McpServerConfig, McpServerTransport, SharedLogin};
+pub use config::{McpServerConfig, McpServerTransport};
 pub use connection::{ListPage, McpConnection, McpServerFacts};
 pub use connector::{McpConnector, RunningMcpServer};
 pub use dispatcher::{CancelElicitations, ElicitationHandler, ElicitationReply};

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use codex_apps::service_address;
-use codex_http::{BoundedReply, fetch};
+use codex_http::BoundedReply;
 use codex_plugins::PluginId;
 use serde::Deserialize;
 
@@ -145,15 +145,14 @@ async fn request(
     let url = format!("{}/{path}", service_address(&access.directory.base));
     let client = access.http.client(&url);
     let client = client.map_err(|error| RemoteError::Failed(error.to_string()))?;
-    let mut request = if is_change {
-        client.post(&url)
-    } else {
-        client.get(&url)
+    let request = || {
+        if is_change {
+            client.post(&url)
+        } else {
+            client.get(&url)
+        }
     };
-    for (name, value) in &access.directory.headers {
-        request = request.header(*name, value);
-    }
-    let reply = fetch(request, time).await;
+    let reply = access.directory.login.fetch(request, time).await;
     let reply = reply.map_err(|error| RemoteError::Failed(error.to_string()))?;
     if reply.is_success() {
         Ok(reply)
