@@ -176,6 +176,49 @@ async fn apps_that_are_mentioned_are_offered_for_the_rest_of_the_thread() {
     test.server.finish().await.unwrap();
 }
 
+/// How many tools of apps a request offers.
+fn offered_tools(test: &AppTest, request: usize) -> usize {
+    let names = names(&test.model.requests()[request].json());
+    let of_apps = |name: &&String| name.starts_with("mcp__codex_apps");
+    names.iter().filter(of_apps).count()
+}
+
+#[tokio::test]
+async fn apps_that_input_of_a_running_turn_mentions_are_offered_at_once_and_after_a_resume() {
+    let waits = sse::function_call("c", "shell_command", &json!({ "command": "cat fifo" }));
+    let waits = HttpReply::stream(&sse::items(&[waits]));
+    let replies = vec![says("hi"), waits, says("one"), says("two"), says("three")];
+    let mut test = searching(replies, FEATURE).await;
+    let fifo = test.home.path().join("fifo");
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+    assert!(made.unwrap().success());
+    let params = json!({ "cwd": test.home.path() });
+    let thread = test.server.start_thread_with(params).await;
+    test.server.run_turn(&thread, "hello").await;
+    let turn = test.server.start_turn(&thread, "wait").await["id"].clone();
+    while test.server.wait_for("item/started").await.unwrap()["params"]["item"]["type"]
+        != "commandExecution"
+    {}
+    let input = json!([{ "type": "text", "text": "ask $notes" }]);
+    let steer = json!({ "threadId": thread, "expectedTurnId": turn, "input": input });
+    test.server.result("turn/steer", steer).await;
+    std::fs::write(&fifo, "go on").unwrap();
+    test.server.completed_turn().await;
+    assert_eq!([0, 1, 2].map(|at| offered_tools(&test, at)), [0, 0, 1]);
+
+    test.restart().await;
+    let resume = json!({ "threadId": thread });
+    test.server.result("thread/resume", resume).await;
+    test.server.run_turn(&thread, "go on").await;
+    assert_eq!(offered_tools(&test, 3), 1);
+    let fork = json!({ "threadId": thread });
+    let fork = test.server.result("thread/fork", fork).await;
+    let fork = fork["thread"]["id"].as_str().unwrap();
+    test.server.run_turn(fork, "go on").await;
+    assert_eq!(offered_tools(&test, 4), 1);
+    test.server.finish().await.unwrap();
+}
+
 #[tokio::test]
 async fn without_the_feature_all_tools_are_offered() {
     let mut test = searching(vec![says("done")], "").await;
@@ -208,15 +251,7 @@ async fn a_token_that_is_refused_is_renewed_while_the_thread_lasts() {
     }
     test.refuse(&token("w1"));
     test.server.start_turn(&thread, "read").await;
-    let question = test
-        .server
-        .wait_for("account/chatgptAuthTokens/refresh")
-        .await
-        .unwrap();
-    let fresh = token("w1-again");
-    let answer = json!({ "id": question["id"], "result": {
-        "accessToken": fresh, "chatgptAccountId": "w1", "chatgptPlanType": null } });
-    test.server.send(&answer).await.unwrap();
+    test.renew_token().await;
     let ended = test.server.completed_turn().await;
     assert_eq!(ended["status"], "completed", "{ended}");
     let second = test.model.requests()[1].json();

@@ -141,6 +141,7 @@ pub(crate) fn turn_context(turn: &TurnSettings) -> TurnContext {
         truncation_policy: Some(turn.model.truncation()),
         limits: (!turn.limits.is_empty()).then(|| Box::new(turn.limits)),
         turn_limits: Some(turn.turn_limits).filter(|limits| !limits.is_empty()),
+        mentioned_apps: Vec::new(),
     }
 }
 

@@ -25,6 +25,8 @@ pub(crate) struct Conversation {
     /// The model of the last turn.
     pub(crate) previous_model: Option<String>,
     pub(crate) usage: ThreadUsage,
+    /// The ids of the apps that the user had mentioned when the thread was loaded.
+    pub(crate) mentioned_apps: Vec<String>,
     /// The length of the history after each of the latest responses.
     response_marks: VecDeque<(String, usize)>,
 }
@@ -44,6 +46,7 @@ impl Conversation {
                 info: rebuilt.tokens,
                 ..ThreadUsage::default()
             },
+            mentioned_apps: rebuilt.mentioned_apps,
             response_marks: VecDeque::new(),
         }
     }

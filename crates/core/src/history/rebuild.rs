@@ -16,6 +16,8 @@ pub(crate) struct RebuiltHistory {
     /// The model of the last turn.
     pub(crate) previous_model: Option<String>,
     pub(crate) tokens: Option<TokenUsageInfo>,
+    /// The ids of the apps that the user has mentioned.
+    pub(crate) mentioned_apps: Vec<String>,
 }
 
 /// Replays the lines in order. Calls without an output stay open.
@@ -31,6 +33,7 @@ pub(crate) fn rebuild(
             }
             RolloutItem::TurnContext(context) => {
                 rebuilt.previous_model = Some(context.model.clone());
+                rebuilt.mentioned_apps.clone_from(&context.mentioned_apps);
                 rebuilt.reference = Some(*context);
             }
             RolloutItem::Compacted(compacted) => {

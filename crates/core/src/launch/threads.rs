@@ -267,6 +267,8 @@ impl Threads {
             recorder(&context.config, &id),
             tool_requests,
         );
+        let mentioned = parts.conversation.mentioned_apps.iter().cloned();
+        tools.selected_apps.lock().extend(mentioned);
         // New, so nothing is set yet.
         let _ = context.mcp_tools.set(Box::new(tools.mcp.clone()));
         let own_requests = requests.downgrade();

@@ -1,33 +1,27 @@
 //! The tools of one turn.
 
-use std::ops::Deref;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+
+use parking_lot::RwLock;
 
 use super::registry::ToolSet;
 
-/// The tools of a turn. Tools of MCP servers are added once the servers have started.
+/// The tools of a turn. Tools of MCP servers are added once the servers have started, and tools of apps when the user
+/// mentions the apps.
 #[derive(Debug)]
-pub(crate) struct TurnTools {
-    own: Arc<ToolSet>,
-    all: OnceLock<Arc<ToolSet>>,
-}
+pub(crate) struct TurnTools(RwLock<Arc<ToolSet>>);
 
 impl TurnTools {
     pub(crate) fn new(own: Arc<ToolSet>) -> Self {
-        let all = OnceLock::new();
-        Self { own, all }
+        Self(RwLock::new(own))
     }
 
-    /// Sets all tools of the turn.
-    pub(crate) fn complete(&self, all: Arc<ToolSet>) {
-        let _ = self.all.set(all);
+    /// The tools of the next request, and of the calls in its response.
+    pub(crate) fn current(&self) -> Arc<ToolSet> {
+        Arc::clone(&self.0.read())
     }
-}
 
-impl Deref for TurnTools {
-    type Target = ToolSet;
-
-    fn deref(&self) -> &ToolSet {
-        self.all.get().unwrap_or(&self.own)
+    pub(crate) fn replace(&self, all: Arc<ToolSet>) {
+        *self.0.write() = all;
     }
 }

@@ -23,7 +23,8 @@ impl RunningTurn<'_> {
     pub(super) async fn find_apps(&self, input: &[UserInput]) {
         let servers = self.scope.tool_services.mcp.current();
         let is_known = self.conversation.reference.is_some();
-        if !servers.serves_apps() || (is_known && !input.iter().any(may_mention)) {
+        let is_found = self.scope.settings.apps.get().is_some();
+        if is_found || !servers.serves_apps() || (is_known && !input.iter().any(may_mention)) {
             return;
         }
         tokio::select! {
@@ -65,10 +66,11 @@ impl RunningTurn<'_> {
         apps.map(|app| app_slug(&app.name)).collect()
     }
 
-    /// Selects the apps that an input mentions, and the texts of skills that are added to it.
-    pub(super) fn select_apps(&self, input: &[UserInput], skills: &[ResponseItem]) {
+    /// Selects the apps that an input mentions, and the texts of skills that are added to it. Returns whether more are
+    /// selected than before.
+    pub(super) fn select_apps(&self, input: &[UserInput], skills: &[ResponseItem]) -> bool {
         let Some(apps) = self.scope.settings.apps.get() else {
-            return;
+            return false;
         };
         let mut ids = BTreeSet::new();
         for item in input {
@@ -86,10 +88,10 @@ impl RunningTurn<'_> {
             }
         }
         ids.retain(|id| apps.iter().any(|app| app.id == *id));
-        if !ids.is_empty() {
-            let selected = &self.scope.tool_services.selected_apps;
-            selected.lock().extend(ids);
-        }
+        let mut selected = self.scope.tool_services.selected_apps.lock();
+        let before = selected.len();
+        selected.extend(ids);
+        selected.len() > before
     }
 
     /// The ids in links, and those of apps whose name only they have.

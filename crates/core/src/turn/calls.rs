@@ -170,7 +170,7 @@ async fn dispatch(
     let replay = scope.session.config.replay.as_ref();
     if let Some(replay) = replay.filter(|replay| !replay.runs_tool(&call.name)) {
         if manages_agents(&call.name)
-            && let Some(tool) = scope.tools.find(call)
+            && let Some(tool) = scope.tools.current().find(call)
         {
             let _alone = exclusive.write().await;
             notify_observer();
@@ -192,7 +192,8 @@ async fn dispatch(
             "direct tool calls are disabled; use js_repl and codex.tool(...) instead".to_owned();
         return Err(ToolFailure::Model(advice));
     }
-    let Some(tool) = scope.tools.find(call) else {
+    let tools = scope.tools.current();
+    let Some(tool) = tools.find(call) else {
         notify_observer();
         let kind = match call.payload {
             ToolPayload::Custom(_) => "unsupported custom tool call",
@@ -200,7 +201,7 @@ async fn dispatch(
         };
         return Err(ToolFailure::Model(format!("{kind}: {}", call.name)));
     };
-    if scope.tools.is_parallel(&call.name) {
+    if tools.is_parallel(&call.name) {
         let _shared = exclusive.read().await;
         notify_observer();
         run_with_hooks(scope, tool.as_ref(), call, response_ended, contexts).await

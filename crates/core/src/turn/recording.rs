@@ -1,6 +1,6 @@
 //! A running turn, and what it records in the conversation.
 
-use codex_protocol::{FunctionCallOutputItem, ResponseItem, TurnItem};
+use codex_protocol::{FunctionCallOutputItem, ResponseItem, TurnContext, TurnItem};
 use codex_rollout::LineKind;
 
 use super::scope::TurnScope;
@@ -28,13 +28,25 @@ impl RunningTurn<'_> {
         for item in items {
             self.record(item);
         }
-        let reference = context::turn_context(settings);
-        self.scope
-            .session
-            .emitter
-            .log(LineKind::TurnContext, &reference);
+        self.record_settings();
+        self.conversation.previous_model = Some(self.scope.settings.model.slug.clone());
+    }
+
+    /// Records the settings of the turn, with the apps that the user has mentioned so far.
+    fn record_settings(&mut self) {
+        let TurnScope {
+            session,
+            settings,
+            tool_services,
+            ..
+        } = self.scope;
+        let mentioned = tool_services.selected_apps.lock();
+        let reference = TurnContext {
+            mentioned_apps: mentioned.iter().cloned().collect(),
+            ..context::turn_context(settings)
+        };
+        session.emitter.log(LineKind::TurnContext, &reference);
         self.conversation.reference = Some(reference);
-        self.conversation.previous_model = Some(settings.model.slug.clone());
     }
 
     /// `contexts` of hooks are recorded after the message of the user.
@@ -53,7 +65,10 @@ impl RunningTurn<'_> {
                 let message = context::message_of(&input.items).await;
                 self.record(message.clone());
                 let skills = self.texts_of_skills(&input.items).await;
-                self.select_apps(&input.items, &skills);
+                self.find_apps(&input.items).await;
+                if self.select_apps(&input.items, &skills) {
+                    self.record_settings();
+                }
                 let plugins = self.texts_of_plugins(&input.items).await;
                 self.emitter
                     .user_message(self.scope.session.ids.item(), *input, &message);

@@ -128,7 +128,7 @@ impl RunningTurn<'_> {
     pub(super) async fn sample_until_done(mut self) -> Result<CompletedTurn, TurnError> {
         let mut continuations = 0;
         loop {
-            let verdict = self.submit_waiting().await?;
+            let verdict = self.take_waiting().await?;
             if verdict == HookVerdict::Refused && self.scope.refuse_input_if_none_waits() {
                 return Ok(CompletedTurn::stopped_by_hook());
             }
@@ -145,6 +145,17 @@ impl RunningTurn<'_> {
                 });
             }
         }
+    }
+
+    /// Takes the input that waits. Apps that it mentions offer their tools from the next request on.
+    async fn take_waiting(&mut self) -> Result<HookVerdict, TurnError> {
+        let selected = || self.scope.tool_services.selected_apps.lock().len();
+        let before = selected();
+        let verdict = self.submit_waiting().await?;
+        if selected() != before {
+            self.wait_for_servers().await?;
+        }
+        Ok(verdict)
     }
 
     /// Waits until every MCP server has started or failed, and adds their tools.
@@ -200,6 +211,6 @@ impl RunningTurn<'_> {
             &settings.model,
             &settings.sandbox_policy,
         );
-        self.scope.tools.complete(Arc::new(all));
+        self.scope.tools.replace(Arc::new(all));
     }
 }

@@ -215,7 +215,7 @@ impl RunningTurn<'_> {
             model: model.slug.clone(),
             instructions: Arc::clone(&settings.instructions.base),
             input: self.conversation.history.prompt(model.takes_images()),
-            tools: self.scope.tools.specs(),
+            tools: self.scope.tools.current().specs(),
             parallel_tool_calls: model.supports_parallel_tool_calls,
             reasoning: model.reasoning(effort, Some(settings.summary)),
             service_tier: settings.service_tier.clone(),

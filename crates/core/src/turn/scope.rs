@@ -64,13 +64,14 @@ impl TurnScope {
         call: ToolCall,
         response_ended: CancellationToken,
     ) -> ToolContext {
+        let tools = self.tools.current();
         ToolContext {
             call,
             settings: Arc::clone(&self.settings),
             session: Arc::clone(&self.session),
             services: Arc::clone(&self.tool_services),
-            layout: self.tools.layout(),
-            has_patch_tool: self.tools.offers("apply_patch"),
+            layout: tools.layout(),
+            has_patch_tool: tools.offers("apply_patch"),
             emitter: self.emitter(),
             input_queue: Arc::clone(&self.input_queue),
             diff: self.diff.clone(),

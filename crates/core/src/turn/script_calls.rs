@@ -20,7 +20,7 @@ use crate::tools::{NestedTool, Tool, ToolCall, ToolFailure, ToolPayload};
 impl TurnScope {
     /// Carries out the calls of scripts while the result lives, if the model may write scripts.
     pub(super) fn serve_scripts(&self, calls: &RunningCalls) -> Option<ServedTurn> {
-        if self.tools.nested().is_none() && self.session.config.js_repl.is_none() {
+        if self.tools.current().nested().is_none() && self.session.config.js_repl.is_none() {
             return None;
         }
         let caller = TurnScriptCaller {
@@ -44,8 +44,9 @@ struct TurnScriptCaller {
 
 impl ScriptCaller for TurnScriptCaller {
     fn tools(&self) -> Arc<[ScriptTool]> {
-        let nested = self.scope.tools.nested();
-        nested.map_or_else(|| Arc::from([]), |nested| Arc::clone(nested.listed()))
+        let tools = self.scope.tools.current();
+        let listed = tools.nested().map(|nested| Arc::clone(nested.listed()));
+        listed.unwrap_or_else(|| Arc::from([]))
     }
 
     fn call(self: Arc<Self>, call: ScriptCall) -> BoxFuture<'static, Result<Value, String>> {
@@ -73,8 +74,8 @@ impl ScriptCaller for TurnScriptCaller {
 
 impl TurnScriptCaller {
     async fn run(&self, call: ScriptCall) -> Result<Value, String> {
-        let nested = self.scope.tools.nested();
-        let nested = nested.and_then(|nested| nested.find(&call.name));
+        let tools = self.scope.tools.current();
+        let nested = tools.nested().and_then(|nested| nested.find(&call.name));
         let Some(nested) = nested else {
             return Err(format!("unsupported call: {}", call.name));
         };
@@ -113,7 +114,7 @@ impl TurnScriptCaller {
     /// place for it.
     async fn run_raw(&self, call: ScriptCall) -> Result<Value, String> {
         let scope = &self.scope;
-        let Some((tool, is_freeform)) = scope.tools.find_offered(&call.name) else {
+        let Some((tool, is_freeform)) = scope.tools.current().find_offered(&call.name) else {
             return Err(format!("unsupported call: {}", call.name));
         };
         let payload = match call.input {
@@ -190,7 +191,8 @@ impl TurnScriptCaller {
         number: u64,
     ) -> Result<FunctionCallOutputBody, ToolFailure> {
         let scope = &self.scope;
-        let Some(tool) = scope.tools.find(call) else {
+        let tools = scope.tools.current();
+        let Some(tool) = tools.find(call) else {
             return Err(ToolFailure::Model(format!(
                 "unsupported call: {}",
                 call.name
