@@ -55,6 +55,12 @@ impl MarketplaceFolder {
         self.write_entries();
     }
 
+    /// Lists a plugin with this source, which is not a folder.
+    pub(crate) fn add_source(&mut self, name: &str, source: &Value) {
+        self.entries.push(json!({ "name": name, "source": source }));
+        self.write_entries();
+    }
+
     /// Writes a file of a plugin.
     pub(crate) fn write(&self, plugin: &str, path: &str, text: &str) {
         write(&self.root.join("plugins").join(plugin).join(path), text);

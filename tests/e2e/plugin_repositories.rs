@@ -227,6 +227,144 @@ async fn a_repository_that_never_answers_holds_nobody_up() {
     serving.server.abandon().await.unwrap();
 }
 
+/// A marketplace with plugins that are in a repository, and a folder with that repository.
+fn team_with_repository(serving: &Serving) -> (MarketplaceFolder, String) {
+    let home = serving.home.path();
+    let tools = MarketplaceFolder::new(&home.join("tools"), "tools");
+    tools.write(
+        "part",
+        ".codex-plugin/plugin.json",
+        r#"{"name": "part", "version": "2"}"#,
+    );
+    tools.skill("part", "hi", "Say hi.");
+    let root = tools.root.clone();
+    fs::create_dir(root.join(".codex-plugin")).unwrap();
+    fs::write(
+        root.join(".codex-plugin/plugin.json"),
+        r#"{"name": "whole"}"#,
+    )
+    .unwrap();
+    git(&root, &["init", "-q", "-b", "main"]);
+    git(&root, &["add", "-A"]);
+    git(&root, &["commit", "-qm", "first"]);
+    let first = git(&root, &["rev-parse", "HEAD"]);
+    tools.skill("part", "later", "Later.");
+    git(&root, &["add", "-A"]);
+    git(&root, &["commit", "-qm", "second"]);
+    let url = format!("file://{}", root.display());
+    let mut team = MarketplaceFolder::new(&home.join("team"), "team");
+    team.add("near", &json!({ "name": "near" }), &json!({}));
+    team.add_source("whole", &json!({ "source": "url", "url": url }));
+    let part = json!({
+        "source": "git-subdir", "url": url, "path": "./plugins/part", "ref": "main", "sha": first,
+    });
+    team.add_source("part", &part);
+    let lost = json!({ "source": "git-subdir", "url": url, "path": "not/there" });
+    team.add_source("lost", &lost);
+    team.add_source(
+        "gone",
+        &json!({ "source": "url", "url": "file:///not/there" }),
+    );
+    team.add_source(
+        "other",
+        &json!({ "source": "git-subdir", "url": url, "path": "plugins/part" }),
+    );
+    for bad in [
+        json!({ "source": "git-subdir", "url": url, "path": "../up" }),
+        json!({ "source": "git-subdir", "url": url }),
+        json!({ "source": "url", "url": "ext::sh -c x" }),
+        json!({ "source": "url", "url": url, "ref": "--upload-pack=x" }),
+        json!({ "source": "npm", "package": "x" }),
+    ] {
+        team.add_source("bad", &bad);
+    }
+    (team, first)
+}
+
+#[tokio::test]
+async fn plugins_may_be_in_repositories_of_their_own() {
+    let mut serving = Serving::start().await;
+    let (team, first) = team_with_repository(&serving);
+    let all = json!({ "cwds": [team.root] });
+    let older = serving.result("plugin/list", all).await;
+    assert_eq!(
+        plugins_in(&older),
+        ["near@team"],
+        "0.117 does not know the others"
+    );
+    let newer = json!({ "cwds": [team.root], "marketplaceKinds": ["local"] });
+    let list = serving.result("plugin/list", newer).await;
+    let ids = ["near", "whole", "part", "lost", "gone", "other"].map(|name| format!("{name}@team"));
+    assert_eq!(plugins_in(&list), ids);
+    let source = |list: &Value, at: usize| list["marketplaces"][0]["plugins"][at]["source"].clone();
+    let url = format!(
+        "file://{}",
+        serving
+            .home
+            .path()
+            .canonicalize()
+            .unwrap()
+            .join("tools")
+            .display()
+    );
+    let whole = json!({ "type": "git", "url": url, "path": null, "refName": null, "sha": null });
+    assert_eq!(source(&list, 1), whole);
+    let part = json!({
+        "type": "git", "url": url, "path": "plugins/part", "refName": "main", "sha": first,
+    });
+    assert_eq!(source(&list, 2), part);
+
+    let unread = serving.result("plugin/read", team.params("part")).await;
+    let unread = &unread["plugin"];
+    assert!(
+        unread["description"].as_str().unwrap().contains(&url),
+        "{unread}"
+    );
+    assert_eq!(
+        (&unread["skills"], &unread["summary"]["source"]),
+        (&json!([]), &part)
+    );
+    for (plugin, code, problem) in [
+        ("lost", -32600, "has no folder `not/there`"),
+        ("gone", -32603, "failed to copy plugin: git fetch failed"),
+        (
+            "other",
+            -32600,
+            "`part` does not match marketplace plugin name `other`",
+        ),
+        (
+            "bad",
+            -32600,
+            "plugin `bad` was not found in marketplace `team`",
+        ),
+    ] {
+        serving
+            .refused("plugin/install", team.params(plugin), code, problem)
+            .await;
+    }
+    for plugin in ["whole", "part"] {
+        serving.result("plugin/install", team.params(plugin)).await;
+    }
+    let cache = serving.home.path().join("plugins/cache/team");
+    assert!(cache.join("part/local/skills/hi/SKILL.md").is_file());
+    assert!(
+        !cache.join("part/local/skills/later").exists(),
+        "the commit counts"
+    );
+    assert!(cache.join("whole/local/plugins/part").is_dir());
+    assert!(!cache.join("whole/local/.git").exists());
+    let read = serving.result("plugin/read", team.params("part")).await;
+    assert_eq!(read["plugin"]["skills"][0]["name"], "part:hi");
+    let summary = &read["plugin"]["summary"];
+    assert_eq!(
+        (&summary["localVersion"], &summary["installed"]),
+        (&json!("2"), &json!(true))
+    );
+    let staging = serving.home.path().join(".tmp/marketplaces/.staging");
+    assert_eq!(fs::read_dir(staging).unwrap().count(), 0);
+    serving.finish().await;
+}
+
 #[test]
 fn repositories_are_added_from_a_terminal() {
     let folder = tempfile::tempdir().unwrap();

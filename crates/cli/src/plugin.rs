@@ -254,7 +254,8 @@ async fn call(client: &mut Client, method: &str, params: &Value) -> anyhow::Resu
 /// The plugins of the user's marketplaces and that of the working folder.
 async fn list(client: &mut Client) -> anyhow::Result<Value> {
     let cwd = std::env::current_dir().context("cannot determine the working folder")?;
-    call(client, "plugin/list", &json!({ "cwds": [cwd] })).await
+    let params = json!({ "cwds": [cwd], "marketplaceKinds": ["local"] });
+    call(client, "plugin/list", &params).await
 }
 
 /// The params that name a plugin by its marketplace file.

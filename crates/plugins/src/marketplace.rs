@@ -9,6 +9,7 @@ use crate::contained;
 use crate::id::{InvalidPluginId, PluginId};
 use crate::marketplace_file::{EntryForm, MarketplaceForm, Product, SourceForm};
 use crate::places::root_of;
+use crate::plugin_source::{PluginRepository, PluginSource};
 
 /// The limit on the size of a marketplace file.
 const FILE_LIMIT: u64 = 16 * 1024 * 1024;
@@ -63,8 +64,8 @@ pub struct Marketplace {
 pub struct MarketplacePlugin {
     /// Its name.
     pub name: String,
-    /// Its folder, as written in the file.
-    pub folder: PathBuf,
+    /// Where it is installed from.
+    pub source: PluginSource,
     /// Whether users may install it.
     pub install_policy: InstallPolicy,
     /// When users should connect its apps.
@@ -153,20 +154,21 @@ impl Marketplace {
     }
 
     fn add(&mut self, entry: EntryForm) -> Result<(), MarketplaceError> {
-        let SourceForm::Local(path) = &entry.source else {
-            tracing::warn!("plugin `{}` is left out: it is not in a folder", entry.name);
-            return Ok(());
+        let source = match entry.source {
+            SourceForm::Local(path) => PluginSource::Folder(self.folder(&entry.name, &path)?),
+            SourceForm::Repository(form) => match PluginRepository::resolve(form, &self.root) {
+                Ok(repository) => PluginSource::Repository(repository),
+                Err(error) => {
+                    tracing::warn!("plugin `{}` is left out: {error}", entry.name);
+                    return Ok(());
+                }
+            },
+            SourceForm::Elsewhere => {
+                let name = &entry.name;
+                tracing::warn!("plugin `{name}` is left out: its source is not supported");
+                return Ok(());
+            }
         };
-        let folder = match path.as_str() {
-            "" => contained::join(
-                &self.root,
-                &format!("./plugins/{}", entry.name),
-                "marketplace",
-            ),
-            path => contained::join(&self.root, path, "marketplace"),
-        };
-        let wrong = |error| invalid(&self.path, format!("local plugin source path {error}"));
-        let folder = folder.map_err(wrong)?;
         let products = entry.policy.products;
         if products.is_some_and(|products| !products.contains(&Product::Codex)) {
             self.hidden.push(entry.name);
@@ -174,12 +176,25 @@ impl Marketplace {
         }
         self.plugins.push(MarketplacePlugin {
             name: entry.name,
-            folder,
+            source,
             install_policy: entry.policy.installation,
             auth_policy: entry.policy.authentication,
             category: entry.category,
         });
         Ok(())
+    }
+
+    /// The folder of a plugin in the marketplace.
+    fn folder(&self, name: &str, path: &str) -> Result<PathBuf, MarketplaceError> {
+        let usual = || format!("./plugins/{name}");
+        let written = if path.is_empty() {
+            usual()
+        } else {
+            path.to_owned()
+        };
+        let folder = contained::join(&self.root, &written, "marketplace");
+        let wrong = |error| invalid(&self.path, format!("local plugin source path {error}"));
+        folder.map_err(wrong)
     }
 
     /// The plugin with this name, if it may be shown.
@@ -262,20 +277,27 @@ mod tests {
                 "products": ["chatgpt", "CODEX"] } },
             { "name": "c", "source": "./c", "policy": { "products": [] } },
             { "name": "d", "source": "./d", "policy": { "products": ["ATLAS"] } },
-            { "name": "e", "source": { "source": "url", "url": "https://example.com" } },
+            { "name": "e", "source": { "source": "npm", "package": "e" } },
             { "name": "f", "source": "" },
+            { "name": "g", "source": { "source": "git-subdir", "url": "o/r" } },
+            { "name": "h", "source": { "source": "url", "url": "../h" } },
+            { "name": "i", "source": { "source": "url", "url": "https://example.com/i" } },
         ]))
         .unwrap();
         let names = marketplace
             .plugins
             .iter()
             .map(|plugin| plugin.name.as_str());
-        assert_eq!(names.collect::<Vec<_>>(), ["a", "b", "f"]);
-        let [a, b, f] = &marketplace.plugins[..] else {
+        assert_eq!(names.collect::<Vec<_>>(), ["a", "b", "f", "i"]);
+        let [a, b, f, i] = &marketplace.plugins[..] else {
             panic!()
         };
-        assert_eq!(a.folder, marketplace.root.join("plugins/a"));
-        assert_eq!(f.folder, marketplace.root.join("plugins/f"));
+        let folder = |path| PluginSource::Folder(marketplace.root.join(path));
+        assert_eq!(
+            (&a.source, &f.source),
+            (&folder("plugins/a"), &folder("plugins/f"))
+        );
+        assert!(matches!(&i.source, PluginSource::Repository(one) if one.url.ends_with("/i")));
         assert_eq!((a.install_policy, a.auth_policy), Default::default());
         assert_eq!(b.install_policy, InstallPolicy::InstalledByDefault);
         assert_eq!(b.auth_policy, AuthPolicy::OnUse);

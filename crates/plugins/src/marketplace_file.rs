@@ -4,6 +4,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::marketplace::{AuthPolicy, InstallPolicy};
+use crate::plugin_source::RepositoryForm;
 
 /// The file.
 #[derive(Debug, Deserialize)]
@@ -39,6 +40,8 @@ pub(crate) struct EntryForm {
 pub(crate) enum SourceForm {
     /// In a folder of the marketplace; an empty path means `./plugins/<name>`.
     Local(String),
+    /// In a repository.
+    Repository(RepositoryForm),
     /// Somewhere else. Such plugins are left out.
     Elsewhere,
 }
@@ -68,17 +71,22 @@ pub(crate) enum Product {
 /// A path, or a table with the kind of source.
 fn source<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SourceForm, D::Error> {
     use serde::de::Error as _;
-    let path = match Value::deserialize(deserializer)? {
+    let table = match Value::deserialize(deserializer)? {
         Value::String(path) => return Ok(SourceForm::Local(path)),
-        Value::Object(mut table) => match table.get("source").and_then(Value::as_str) {
-            Some("local") => table.remove("path"),
-            Some(_) => return Ok(SourceForm::Elsewhere),
-            None => return Err(D::Error::missing_field("source")),
-        },
+        Value::Object(table) => table,
         _ => return Err(D::Error::custom("a source is a path or a table")),
     };
-    match path {
-        Some(Value::String(path)) => Ok(SourceForm::Local(path)),
-        _ => Err(D::Error::missing_field("path")),
+    match table.get("source").and_then(Value::as_str) {
+        Some("local") => match table.get("path").and_then(Value::as_str) {
+            Some(path) => Ok(SourceForm::Local(path.to_owned())),
+            None => Err(D::Error::missing_field("path")),
+        },
+        Some("git-subdir") if !table.contains_key("path") => Ok(SourceForm::Elsewhere),
+        Some("url" | "git-subdir" | "github") => {
+            let form = serde_json::from_value(Value::Object(table));
+            Ok(form.map_or(SourceForm::Elsewhere, SourceForm::Repository))
+        }
+        Some(_) => Ok(SourceForm::Elsewhere),
+        None => Err(D::Error::missing_field("source")),
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::contained;
 use crate::manifest::{self, PluginManifest};
 use crate::marketplace::{Marketplace, MarketplacePlugin};
+use crate::plugin_source::PluginSource;
 
 /// A plugin in a folder.
 #[derive(Clone, Debug)]
@@ -24,6 +25,9 @@ pub enum PluginError {
     /// A link leads out of the marketplace.
     #[error("path leads out of the marketplace")]
     Elsewhere,
+    /// It is in a repository, and not installed.
+    #[error("the plugin is in a repository of its own")]
+    InRepository,
     /// There is no usable manifest.
     #[error("missing or invalid .codex-plugin/plugin.json")]
     NoManifest,
@@ -52,14 +56,17 @@ impl MarketplacePlugin {
     /// Reads the manifest of the plugin.
     ///
     /// # Errors
-    /// The folder is no plugin, or a link leads out of the marketplace.
+    /// The folder is no plugin, a link leads out of the marketplace, or the plugin is in a repository.
     pub fn read(&self, marketplace: &Marketplace) -> Result<Plugin, PluginError> {
-        if !self.folder.is_dir() {
+        let PluginSource::Folder(folder) = &self.source else {
+            return Err(PluginError::InRepository);
+        };
+        if !folder.is_dir() {
             return Err(PluginError::NoFolder);
         }
-        if contained::check(&marketplace.root, &self.folder).is_err() {
+        if contained::check(&marketplace.root, folder).is_err() {
             return Err(PluginError::Elsewhere);
         }
-        Plugin::read(&self.folder)
+        Plugin::read(folder)
     }
 }

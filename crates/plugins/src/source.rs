@@ -67,6 +67,13 @@ impl MarketplaceSource {
     }
 }
 
+/// Whether a text can be the name of a branch, tag or commit, and is no option and no pair of names.
+#[must_use]
+pub fn is_reference(text: &str) -> bool {
+    let is_odd = |letter: char| letter.is_whitespace() || letter.is_control() || letter == ':';
+    !text.is_empty() && !text.starts_with('-') && !text.contains(is_odd)
+}
+
 fn is_path(text: &str) -> bool {
     let starts = ["/", "./", "../", "~/"];
     let is_relative = starts.iter().any(|start| text.starts_with(start));

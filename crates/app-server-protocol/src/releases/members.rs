@@ -105,6 +105,13 @@ pub(super) const MEMBERS: &[(&str, &[&str])] = &[
         "PermissionsRequestApprovalParams",
         &["startedAtMs", "environmentId", "cwd"],
     ),
+    ("PluginDetail", &["hooks", "appTemplates"]),
+    ("PluginInterface", &["logoDark", "screenshotUrls"]),
+    ("PluginSource", &["=git"]),
+    (
+        "PluginSummary",
+        &["localVersion", "availability", "keywords"],
+    ),
     ("ReasoningEffort", &["=string"]),
     ("ServiceTier", &["=string", "=default", "=priority"]),
     (

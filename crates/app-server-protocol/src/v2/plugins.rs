@@ -192,12 +192,27 @@ pub struct PluginMarketplaceEntry {
 
 /// Where a plugin is installed from.
 #[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema)]
-#[serde(tag = "type", rename_all = "camelCase")]
+#[serde(
+    tag = "type",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
 pub enum PluginSource {
     /// A folder on this machine.
     Local {
         /// Path of that folder.
         path: AbsolutePathBuf,
+    },
+    /// A repository. Newer than 0.117.
+    Git {
+        /// Address of the repository.
+        url: String,
+        /// Folder in it; null is the whole repository.
+        path: Option<String>,
+        /// Branch or tag; null is the repository's own choice.
+        ref_name: Option<String>,
+        /// Commit, which counts in place of the branch or tag.
+        sha: Option<String>,
     },
 }
 

@@ -6,18 +6,20 @@ use std::sync::Arc;
 use codex_app_server_protocol::v2;
 use codex_config::schema::MarketplaceFile;
 use codex_git::{GitError, PublishedRepository};
-use codex_plugins::{CopyOrigin, MarketplaceCopies, MarketplaceSource, StagedCopy};
+use codex_plugins::{CopyOrigin, MarketplaceCopies, MarketplaceSource, StagedCopy, is_reference};
 use serde_json::json;
 
 use super::blocking;
 use super::call::RequestContext;
 use super::marketplaces::{add_folder, added, key_of, name_of, other_source};
-use super::plugin_install::edit_config;
+use super::plugin_settings::edit_config;
 use crate::failure::Failure;
 use crate::host::Host;
 
 /// The source type of the settings.
 const GIT: &str = "git";
+/// What fails if a marketplace cannot be copied.
+const COPYING: &str = "failed to copy marketplace";
 /// The limit on folders of a sparse copy.
 const MAX_SPARSE_PATHS: usize = 1000;
 
@@ -46,10 +48,7 @@ fn wanted_repository(
 ) -> Result<PublishedRepository, Failure> {
     let named = params.ref_name.filter(|name| !name.trim().is_empty());
     let reference = named.or(reference);
-    if reference
-        .as_deref()
-        .is_some_and(|name| name.starts_with('-') || name.contains(':'))
-    {
+    if reference.as_deref().is_some_and(|name| !is_reference(name)) {
         return Err(Failure::invalid(
             "the ref is not the name of a branch, tag or commit",
         ));
@@ -80,7 +79,7 @@ async fn add_repository(
     if let Some(known) = blocking(move || already_added(&*own, &repository)).await? {
         return Ok(known);
     }
-    let (staged, revision) = copied(&host, &wanted).await?;
+    let (staged, revision) = copied(&host, &wanted, COPYING).await?;
     blocking(move || {
         let name = name_of(staged.path())?;
         if added(&*host)?
@@ -140,13 +139,14 @@ fn entry_of(wanted: &PublishedRepository) -> serde_json::Value {
     entry
 }
 
-/// Makes a copy that is not published yet.
-async fn copied(
+/// Makes a copy that is not published yet, and returns its commit. `doing` is what fails otherwise.
+pub(super) async fn copied(
     host: &Arc<dyn Host>,
     wanted: &PublishedRepository,
+    doing: &'static str,
 ) -> Result<(StagedCopy, String), Failure> {
     let copies = copies(&**host);
-    let failed = |error: String| Failure::internal(format!("failed to copy marketplace: {error}"));
+    let failed = move |error: String| Failure::internal(format!("{doing}: {error}"));
     let staged =
         blocking(move || copies.stage().map_err(|error| failed(error.to_string()))).await?;
     let revision = wanted.copy_to(staged.path()).await;
@@ -224,7 +224,7 @@ async fn upgrade_one(
     if origin.is_some_and(|origin| origin.revision == revision) {
         return Ok(None);
     }
-    let (staged, revision) = copied(host, &wanted).await?;
+    let (staged, revision) = copied(host, &wanted, COPYING).await?;
     let (host, name) = (Arc::clone(host), name.to_owned());
     blocking(move || {
         let found = name_of(staged.path())?;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::blocking;
 use super::call::RequestContext;
-use super::plugin_install::edit_config;
+use super::plugin_settings::edit_config;
 use super::plugin_view::unusable_marketplace;
 use crate::failure::Failure;
 use crate::host::Host;

@@ -1,13 +1,12 @@
 //! Installs and removes plugins.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use codex_app_server_protocol::{ServerNotification, v2};
-use codex_config::{ConfigEdit, MergeStrategy};
 use codex_mcp_client::{McpAuthorization, McpLoginOptions, McpServerConfig};
 use codex_plugins::{Marketplace, Plugin, PluginId};
-use serde_json::{Value, json};
 
 use super::apps::access;
 use super::blocking;
@@ -15,6 +14,8 @@ use super::call::RequestContext;
 use super::fs::absolute;
 use super::mcp_servers::{LOGIN_SECONDS, configured, reload_threads};
 use super::plugin_apps::needing_auth;
+use super::plugin_folder::ChosenPlugin;
+use super::plugin_settings;
 use super::plugin_view::{PluginView, unusable_marketplace};
 use super::remote_plugins::{RemoteChange, change};
 use crate::failure::Failure;
@@ -22,9 +23,8 @@ use crate::host::{Host, McpSettings};
 use crate::projection::wire_auth_policy;
 use crate::server::AppServer;
 
-/// A plugin that has been installed.
-struct Installed {
-    auth_policy: v2::PluginAuthPolicy,
+/// What an installed plugin has that people may need to log in to.
+struct Logins {
     /// The names of its MCP servers.
     servers: Vec<String>,
     /// The ids of its apps.
@@ -36,86 +36,52 @@ pub(super) async fn install(
     params: v2::PluginInstallParams,
 ) -> Result<v2::PluginInstallResponse, Failure> {
     let host = Arc::clone(server.host());
-    if params.force_remote_sync {
-        let wanted = params.clone();
-        let id = blocking(move || installable(&wanted)).await?;
+    let force_remote_sync = params.force_remote_sync;
+    let chosen = Arc::new(blocking(move || chosen(&params)).await?);
+    if force_remote_sync {
         let access = access(&server, None).await?;
-        let enabled = change(access.as_ref(), &id, RemoteChange::Enable).await;
+        let enabled = change(access.as_ref(), &chosen.id, RemoteChange::Enable).await;
         enabled.map_err(|error| {
             Failure::internal(format!("failed to enable remote plugin: {error}"))
         })?;
     }
-    let installed = blocking(move || install_from(&*host, &params)).await?;
-    if !installed.servers.is_empty() {
+    let folder = chosen.install(&host).await?;
+    let id = chosen.id.clone();
+    let logins = blocking(move || enable(&*host, &id, &folder)).await?;
+    if !logins.servers.is_empty() {
         let settings = configured(&server).await?;
         reload_threads(&server, &settings).await;
-        log_in(&server, settings, &installed.servers);
+        log_in(&server, settings, &logins.servers);
     }
     Ok(v2::PluginInstallResponse {
-        auth_policy: installed.auth_policy,
-        apps_needing_auth: needing_auth(&server, &installed.apps).await,
+        auth_policy: wire_auth_policy(chosen.listed.auth_policy),
+        apps_needing_auth: needing_auth(&server, &logins.apps).await,
     })
 }
 
 /// The plugin that a request means, if it may be installed.
-fn installable(params: &v2::PluginInstallParams) -> Result<PluginId, Failure> {
-    let file = absolute(&params.marketplace_path)?;
-    let failed = |error| unusable_marketplace(&error, "failed to install plugin");
-    let marketplace = Marketplace::read(&file).map_err(failed)?;
-    let (_, id) = marketplace
-        .installable(&params.plugin_name)
-        .map_err(failed)?;
-    Ok(id)
-}
-
-fn install_from(host: &dyn Host, params: &v2::PluginInstallParams) -> Result<Installed, Failure> {
+fn chosen(params: &v2::PluginInstallParams) -> Result<ChosenPlugin, Failure> {
     let file = absolute(&params.marketplace_path)?;
     let failed = |error| unusable_marketplace(&error, "failed to install plugin");
     let marketplace = Marketplace::read(&file).map_err(failed)?;
     let (listed, id) = marketplace
         .installable(&params.plugin_name)
         .map_err(failed)?;
-    // The folder is read before it is copied, because a link may lead out of the marketplace.
-    if let Err(error @ codex_plugins::PluginError::Elsewhere) = listed.read(&marketplace) {
-        return Err(Failure::invalid(error.to_string()));
-    }
-    let view = PluginView::read(host)?;
-    let active = view.store.install(&listed.folder, &id).map_err(|error| {
-        if error.is_about_plugin() {
-            Failure::invalid(error.to_string())
-        } else {
-            Failure::internal(format!("failed to install plugin: {error}"))
-        }
-    })?;
-    let doing = "failed to persist installed plugin config";
-    edit_config(host, &key_of(&id), &json!({ "enabled": true }), doing)?;
+    let listed = listed.clone();
+    Ok(ChosenPlugin::new(marketplace, listed, id))
+}
+
+/// Enables a plugin that has been installed in `folder`.
+fn enable(host: &dyn Host, id: &PluginId, folder: &Path) -> Result<Logins, Failure> {
+    plugin_settings::enable(host, id)?;
     let read = host.read_plugins();
     read.map_err(|error| Failure::internal(format!("failed to reload config: {error}")))?;
-    let plugin = Plugin::read(&active).ok();
+    let plugin = Plugin::read(folder).ok();
     let servers = plugin.as_ref().map(Plugin::mcp_servers).unwrap_or_default();
-    Ok(Installed {
-        auth_policy: wire_auth_policy(listed.auth_policy),
+    Ok(Logins {
         servers: servers.into_iter().map(|server| server.name).collect(),
         apps: plugin.as_ref().map(Plugin::apps).unwrap_or_default(),
     })
-}
-
-/// Where the configuration has a plugin.
-pub(super) fn key_of(id: &PluginId) -> String {
-    format!("plugins.\"{id}\"")
-}
-
-/// Replaces a value in the user's file; null removes it. `doing` is what fails otherwise.
-pub(super) fn edit_config(
-    host: &dyn Host,
-    key: &str,
-    value: &Value,
-    doing: &str,
-) -> Result<(), Failure> {
-    let edit = ConfigEdit::from_json(key, value, MergeStrategy::Replace);
-    let edited = edit.and_then(|edit| host.configuration().edit(None, None, &[edit]));
-    let failed = |error| Failure::internal(format!("{doing}: {error}"));
-    edited.map(drop).map_err(failed)
 }
 
 /// Starts logins to the HTTP servers of a plugin that offer them. Each opens a page, and its end is sent to all clients.
@@ -183,8 +149,7 @@ pub(super) async fn uninstall(
         removed
             .map_err(|error| Failure::internal(format!("failed to uninstall plugin: {error}")))?;
         if view.is_configured(&id) {
-            let doing = "failed to clear plugin config";
-            edit_config(&*host, &key_of(&id), &Value::Null, doing)?;
+            plugin_settings::forget(&*host, &id)?;
         }
         let read = host.read_plugins();
         read.map_err(|error| Failure::internal(format!("failed to reload config: {error}")))?;

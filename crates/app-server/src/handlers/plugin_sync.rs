@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use codex_plugins::{Marketplace, PluginId};
-use serde_json::{Value, json};
+use codex_plugins::{Marketplace, MarketplacePlugin, PluginId, PluginStore};
 
 use super::blocking;
-use super::plugin_install::{edit_config, key_of};
+use super::plugin_folder::ChosenPlugin;
+use super::plugin_settings;
 use super::plugin_view::PluginView;
 use super::remote_plugins::{self, CURATED, RemotePlugin};
 use crate::failure::Failure;
@@ -26,51 +26,77 @@ pub(super) async fn sync(
     let no_account = remote_plugins::RemoteError::NoAccount("to sync remote plugins");
     let access = access.ok_or_else(|| failed(no_account))?;
     let plugins = remote_plugins::plugins(access).await.map_err(failed)?;
-    blocking(move || apply(&*host, &cwds, &plugins)).await
+    let own = Arc::clone(&host);
+    for change in blocking(move || changes(&*own, &cwds, &plugins)).await? {
+        change.carry_out(&host).await?;
+    }
+    let read = move || host.read_plugins();
+    let failed = |error| Failure::internal(format!("failed to reload config: {error}"));
+    blocking(move || read().map_err(failed)).await
 }
 
-fn apply(host: &dyn Host, cwds: &[PathBuf], plugins: &[RemotePlugin]) -> Result<(), Failure> {
+/// A plugin of the curated marketplace, and what is to be changed about it.
+struct PluginChange {
+    plugin: Arc<ChosenPlugin>,
+    /// Whether the account has it.
+    is_wanted: bool,
+    is_installed: bool,
+    is_configured: bool,
+}
+
+fn changes(
+    host: &dyn Host,
+    cwds: &[PathBuf],
+    plugins: &[RemotePlugin],
+) -> Result<Vec<PluginChange>, Failure> {
     let view = PluginView::read(host)?;
     let files = view.marketplace_files(host, cwds).into_iter();
     let mut known = files.filter_map(|file| Marketplace::read(&file).ok());
     let curated = known.find(|marketplace| marketplace.name == CURATED);
     let missing = || Failure::internal("local curated marketplace is not available");
     let curated = curated.ok_or_else(missing)?;
-    let enabled = |name: &str| {
+    let is_wanted = |name: &str| {
         let mut own = plugins.iter().filter(|plugin| plugin.is_curated());
         own.any(|plugin| plugin.name == name && plugin.enabled)
     };
-    for plugin in &curated.plugins {
-        let Ok(id) = PluginId::new(&plugin.name, CURATED) else {
-            continue;
-        };
-        let (is_there, is_configured) = (view.store.active(&id).is_some(), view.is_configured(&id));
-        let failed = |error| Failure::internal(format!("failed to sync plugin `{id}`: {error}"));
-        if enabled(&plugin.name) {
-            if !is_there {
-                view.store.install(&plugin.folder, &id).map_err(failed)?;
-            }
-            let value = json!({ "enabled": true });
-            edit_config(
-                host,
-                &key_of(&id),
-                &value,
-                "failed to persist installed plugin config",
-            )?;
-        } else {
-            if is_there {
-                view.store.uninstall(&id).map_err(failed)?;
-            }
-            if is_configured {
-                edit_config(
-                    host,
-                    &key_of(&id),
-                    &Value::Null,
-                    "failed to clear plugin config",
-                )?;
-            }
+    let change = |listed: &MarketplacePlugin| {
+        let id = PluginId::new(&listed.name, CURATED).ok()?;
+        Some(PluginChange {
+            is_wanted: is_wanted(&listed.name),
+            is_installed: view.store.active(&id).is_some(),
+            is_configured: view.is_configured(&id),
+            plugin: Arc::new(ChosenPlugin::new(curated.clone(), listed.clone(), id)),
+        })
+    };
+    Ok(curated.plugins.iter().filter_map(change).collect())
+}
+
+impl PluginChange {
+    async fn carry_out(self, host: &Arc<dyn Host>) -> Result<(), Failure> {
+        let id = self.plugin.id.clone();
+        if self.is_wanted && !self.is_installed {
+            let installed = self.plugin.install(host).await;
+            installed.map_err(|error| not_synced(&id, error.message()))?;
         }
+        let host = Arc::clone(host);
+        blocking(move || {
+            if self.is_wanted {
+                return plugin_settings::enable(&*host, &id);
+            }
+            if self.is_installed {
+                let store = PluginStore::of_home(&host.configuration().startup().home);
+                let removed = store.uninstall(&id);
+                removed.map_err(|error| not_synced(&id, &error.to_string()))?;
+            }
+            if self.is_configured {
+                plugin_settings::forget(&*host, &id)?;
+            }
+            Ok(())
+        })
+        .await
     }
-    let read = host.read_plugins();
-    read.map_err(|error| Failure::internal(format!("failed to reload config: {error}")))
+}
+
+fn not_synced(id: &PluginId, problem: &str) -> Failure {
+    Failure::internal(format!("failed to sync plugin `{id}`: {problem}"))
 }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use codex_app_server_protocol::v2;
 use codex_config::{Config, Feature};
 use codex_plugins::{
-    Marketplace, MarketplaceError, MarketplacePlugin, PluginId, PluginStore, folders_of_user,
-    marketplace_files, marketplace_of,
+    Marketplace, MarketplaceError, MarketplacePlugin, Plugin, PluginError, PluginId, PluginStore,
+    folders_of_user, marketplace_files, marketplace_of,
 };
 
 use crate::failure::Failure;
@@ -56,7 +56,23 @@ impl PluginView {
     fn summary(&self, marketplace: &Marketplace, plugin: &MarketplacePlugin) -> v2::PluginSummary {
         let id = format!("{}@{}", plugin.name, marketplace.name);
         let state = self.state(&id);
-        wire_plugin(id, plugin, plugin.read(marketplace).ok(), state)
+        let read = self.read_plugin(marketplace, plugin);
+        wire_plugin(id, plugin, read.ok().as_ref(), state)
+    }
+
+    /// Reads a plugin where it is installed from. One in a repository is read where it is installed.
+    pub(super) fn read_plugin(
+        &self,
+        marketplace: &Marketplace,
+        plugin: &MarketplacePlugin,
+    ) -> Result<Plugin, PluginError> {
+        let read = plugin.read(marketplace);
+        if read.as_ref().err() != Some(&PluginError::InRepository) {
+            return read;
+        }
+        let id = PluginId::new(&plugin.name, &marketplace.name).ok();
+        let installed = id.and_then(|id| self.store.active(&id));
+        installed.map_or(read, |root| Plugin::read(&root))
     }
 
     /// The marketplace files of the user and of these folders, sorted.
@@ -104,6 +120,19 @@ impl PluginView {
 pub(super) struct MarketplaceList {
     pub(super) marketplaces: Vec<v2::PluginMarketplaceEntry>,
     pub(super) errors: Vec<v2::MarketplaceLoadErrorInfo>,
+}
+
+impl MarketplaceList {
+    /// Leaves out the plugins that are in repositories: release 0.117 cannot read what is said of them.
+    pub(super) fn leave_out_repositories(&mut self) {
+        let is_local =
+            |plugin: &v2::PluginSummary| matches!(plugin.source, v2::PluginSource::Local { .. });
+        for marketplace in &mut self.marketplaces {
+            marketplace.plugins.retain(is_local);
+        }
+        self.marketplaces
+            .retain(|marketplace| !marketplace.plugins.is_empty());
+    }
 }
 
 /// The folder itself if it has a marketplace, otherwise its repository.

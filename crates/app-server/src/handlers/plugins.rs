@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{self, PluginListMarketplaceKind as Kind};
 use codex_hooks::{HookPlugin, HookStates, PluginHooks};
-use codex_plugins::{Marketplace, Plugin};
+use codex_plugins::{Marketplace, MarketplacePlugin, Plugin, PluginError, PluginSource};
 use codex_protocol::{AbsolutePathBuf, SkillScope};
 use codex_skills::SkillRoot;
 
@@ -41,7 +41,7 @@ async fn listed(
 }
 
 pub(super) async fn list(
-    RequestContext { server, .. }: RequestContext,
+    RequestContext { server, connection }: RequestContext,
     params: v2::PluginListParams,
 ) -> Result<v2::PluginListResponse, Failure> {
     let kinds = params
@@ -70,7 +70,10 @@ pub(super) async fn list(
     } else {
         None
     };
-    let list = listed(Arc::clone(server.host()), params.cwds).await?;
+    let mut list = listed(Arc::clone(server.host()), params.cwds).await?;
+    if !connection.knows_newer() {
+        list.leave_out_repositories();
+    }
     let is_curated = |marketplace: &v2::PluginMarketplaceEntry| marketplace.name == CURATED;
     let featured_plugin_ids = if list.marketplaces.iter().any(is_curated) {
         featured(access.as_ref()).await
@@ -158,37 +161,58 @@ pub(super) async fn read(
         let failed = |error| unusable_marketplace(&error, "failed to read plugin details");
         let marketplace = Marketplace::read(&file).map_err(failed)?;
         let (listed, id) = marketplace.plugin(&params.plugin_name).map_err(failed)?;
-        let plugin = listed.read(&marketplace);
-        let plugin = plugin.map_err(|error| Failure::invalid(error.to_string()))?;
-        let roots = plugin.skill_roots().into_iter().map(|path| SkillRoot {
-            path,
-            scope: SkillScope::User,
-            trusted: true,
-            plugin: None,
-        });
-        let roots: Vec<_> = roots.collect();
-        let skills = host.skills().skills_of_roots(host.working_folder(), &roots);
-        let servers = plugin.mcp_servers().into_iter();
-        Ok(v2::PluginReadResponse {
-            plugin: v2::PluginDetail {
-                marketplace_name: marketplace.name.clone(),
-                marketplace_path: wire_path(&marketplace.path),
-                description: plugin.manifest.description.clone(),
-                skills: skills.all.iter().map(wire_skill_summary).collect(),
-                apps: described(apps.as_ref(), &plugin.apps()),
-                mcp_servers: servers.map(|server| server.name).collect(),
-                hooks: Some(wire_hooks(&id.to_string(), &plugin)?),
-                app_templates: Some(Vec::new()),
-                summary: wire_plugin(
-                    id.to_string(),
-                    listed,
-                    Some(plugin),
-                    view.state(&id.to_string()),
-                ),
-            },
-        })
+        let plugin = match view.read_plugin(&marketplace, listed) {
+            Err(PluginError::InRepository) => None,
+            read => Some(read.map_err(|error| Failure::invalid(error.to_string()))?),
+        };
+        let id = id.to_string();
+        let mut detail = v2::PluginDetail {
+            marketplace_name: marketplace.name.clone(),
+            marketplace_path: wire_path(&marketplace.path),
+            description: unread(listed),
+            skills: Vec::new(),
+            apps: Vec::new(),
+            mcp_servers: Vec::new(),
+            hooks: Some(Vec::new()),
+            app_templates: Some(Vec::new()),
+            summary: wire_plugin(id.clone(), listed, plugin.as_ref(), view.state(&id)),
+        };
+        if let Some(plugin) = plugin {
+            let servers = plugin.mcp_servers().into_iter();
+            detail.skills = skills_of(&*host, &plugin);
+            detail.apps = described(apps.as_ref(), &plugin.apps());
+            detail.mcp_servers = servers.map(|server| server.name).collect();
+            detail.hooks = Some(wire_hooks(&id, &plugin)?);
+            detail.description = plugin.manifest.description;
+        }
+        Ok(v2::PluginReadResponse { plugin: detail })
     })
     .await
+}
+
+/// What is said of a plugin in a repository before it is installed.
+fn unread(plugin: &MarketplacePlugin) -> Option<String> {
+    let PluginSource::Repository(repository) = &plugin.source else {
+        return None;
+    };
+    let folder = repository.path.as_ref();
+    let folder = folder.map_or_else(String::new, |path| format!(", folder `{path}`"));
+    Some(format!(
+        "This plugin is in a repository of its own: {}{folder}. What it offers is known once it is installed.",
+        repository.url
+    ))
+}
+
+fn skills_of(host: &dyn Host, plugin: &Plugin) -> Vec<v2::SkillSummary> {
+    let roots = plugin.skill_roots().into_iter().map(|path| SkillRoot {
+        path,
+        scope: SkillScope::User,
+        trusted: true,
+        plugin: None,
+    });
+    let roots: Vec<_> = roots.collect();
+    let skills = host.skills().skills_of_roots(host.working_folder(), &roots);
+    skills.all.iter().map(wire_skill_summary).collect()
 }
 
 /// The hooks of a plugin, by the keys that they have once it is installed.

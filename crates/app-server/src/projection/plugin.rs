@@ -6,6 +6,7 @@ use codex_app_server_protocol::v2;
 use codex_apps::App;
 use codex_plugins::{
     AuthPolicy, InstallPolicy, Marketplace, MarketplacePlugin, Plugin, PluginInterface,
+    PluginSource,
 };
 use codex_protocol::AbsolutePathBuf;
 
@@ -36,13 +37,17 @@ pub(crate) fn wire_marketplace(
 pub(crate) fn wire_plugin(
     id: String,
     plugin: &MarketplacePlugin,
-    read: Option<Plugin>,
+    read: Option<&Plugin>,
     state: PluginState,
 ) -> v2::PluginSummary {
     let (mut interface, version, keywords) = match read {
         Some(Plugin { manifest, .. }) => {
-            let interface = manifest.interface.map(wire_interface);
-            (interface, manifest.version, manifest.keywords)
+            let interface = manifest.interface.clone().map(wire_interface);
+            (
+                interface,
+                manifest.version.clone(),
+                manifest.keywords.clone(),
+            )
         }
         None => (None, None, Vec::new()),
     };
@@ -53,9 +58,7 @@ pub(crate) fn wire_plugin(
     v2::PluginSummary {
         id,
         name: plugin.name.clone(),
-        source: v2::PluginSource::Local {
-            path: wire_path(&plugin.folder),
-        },
+        source: wire_source(&plugin.source),
         installed: state.installed,
         enabled: state.enabled,
         install_policy: match plugin.install_policy {
@@ -68,6 +71,20 @@ pub(crate) fn wire_plugin(
         local_version: version,
         availability: Some(v2::PluginAvailability::Available),
         keywords,
+    }
+}
+
+fn wire_source(source: &PluginSource) -> v2::PluginSource {
+    match source {
+        PluginSource::Folder(folder) => v2::PluginSource::Local {
+            path: wire_path(folder),
+        },
+        PluginSource::Repository(repository) => v2::PluginSource::Git {
+            url: repository.url.clone(),
+            path: repository.path.clone(),
+            ref_name: repository.reference.clone(),
+            sha: repository.commit.clone(),
+        },
     }
 }
 

@@ -76,6 +76,7 @@ pub(super) fn as_facts(plugin: &Value) -> String {
     let facts = [
         ("state", state(summary).to_owned()),
         ("version", text(&summary["localVersion"])),
+        ("repository", text(&summary["source"]["url"])),
         ("folder", text(&summary["source"]["path"])),
         ("description", text(&plugin["description"])),
         ("skills", names(&plugin["skills"], "name")),

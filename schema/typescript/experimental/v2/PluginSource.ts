@@ -9,6 +9,20 @@ export type LocalPluginSource = {
   path: AbsolutePathBuf;
 };
 
+/** A repository. Newer than 0.117. */
+export type GitPluginSource = {
+  /** Tells which variant this is. */
+  type: "git";
+  /** Address of the repository. */
+  url: string;
+  /** Folder in it; null is the whole repository. */
+  path: string | null;
+  /** Branch or tag; null is the repository's own choice. */
+  refName: string | null;
+  /** Commit, which counts in place of the branch or tag. */
+  sha: string | null;
+};
+
 /** Of release 0.169; not used here. */
 export type GitPluginSource = {
   /** Of release 0.169; not used here. */
@@ -44,6 +58,7 @@ export type RemotePluginSource = {
 /** Where a plugin is installed from. */
 export type PluginSource =
   | LocalPluginSource
+  | GitPluginSource
   | GitPluginSource
   | NpmPluginSource
   | RemotePluginSource;

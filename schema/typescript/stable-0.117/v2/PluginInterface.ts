@@ -29,10 +29,6 @@ export type PluginInterface = {
   composerIcon: AbsolutePathBuf | null;
   /** Path of the image for lists and details. */
   logo: AbsolutePathBuf | null;
-  /** Path of the image for lists and details on dark backgrounds. Newer than 0.117. */
-  logoDark?: AbsolutePathBuf | null;
   /** Paths of pictures of the plugin at work. */
   screenshots: Array<AbsolutePathBuf>;
-  /** Addresses of pictures; empty for plugins on this machine. Newer than 0.117. */
-  screenshotUrls?: Array<string> | null;
 };

@@ -1,0 +1,104 @@
+//! The plugin of a marketplace that a request means, and the folder that it is installed from: one of the marketplace, or
+//! a copy of the plugin's repository.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use codex_git::PublishedRepository;
+use codex_plugins::{
+    Marketplace, MarketplacePlugin, PluginError, PluginId, PluginRepository, PluginSource,
+    PluginStore, StagedCopy,
+};
+
+use super::blocking;
+use super::marketplace_copies::copied;
+use crate::failure::Failure;
+use crate::host::Host;
+
+/// A plugin of a marketplace.
+pub(super) struct ChosenPlugin {
+    pub(super) id: PluginId,
+    pub(super) listed: MarketplacePlugin,
+    marketplace: Marketplace,
+}
+
+impl ChosenPlugin {
+    pub(super) fn new(marketplace: Marketplace, listed: MarketplacePlugin, id: PluginId) -> Self {
+        Self {
+            id,
+            listed,
+            marketplace,
+        }
+    }
+
+    /// Installs the plugin. Returns its folder then.
+    pub(super) async fn install(
+        self: &Arc<Self>,
+        host: &Arc<dyn Host>,
+    ) -> Result<PathBuf, Failure> {
+        let copy = match &self.listed.source {
+            PluginSource::Folder(_) => None,
+            PluginSource::Repository(repository) => Some(copy_of(host, repository).await?),
+        };
+        let (own, host) = (Arc::clone(self), Arc::clone(host));
+        blocking(move || own.install_from(&*host, copy.as_ref())).await
+    }
+
+    fn install_from(&self, host: &dyn Host, copy: Option<&StagedCopy>) -> Result<PathBuf, Failure> {
+        let folder = match (&self.listed.source, copy) {
+            (PluginSource::Folder(folder), _) => folder.clone(),
+            (PluginSource::Repository(repository), Some(copy)) => {
+                folder_in(copy.path(), repository)?
+            }
+            (PluginSource::Repository(_), None) => {
+                return Err(Failure::internal("the repository was not copied"));
+            }
+        };
+        // The folder is read before it is copied, because a link may lead out of the marketplace.
+        if let Err(error @ PluginError::Elsewhere) = self.listed.read(&self.marketplace) {
+            return Err(Failure::invalid(error.to_string()));
+        }
+        let store = PluginStore::of_home(&host.configuration().startup().home);
+        store.install(&folder, &self.id).map_err(|error| {
+            if error.is_about_plugin() {
+                Failure::invalid(error.to_string())
+            } else {
+                Failure::internal(format!("failed to install plugin: {error}"))
+            }
+        })
+    }
+}
+
+/// Copies the repository of a plugin.
+async fn copy_of(
+    host: &Arc<dyn Host>,
+    repository: &PluginRepository,
+) -> Result<StagedCopy, Failure> {
+    let wanted = PublishedRepository {
+        url: repository.url.clone(),
+        reference: repository
+            .commit
+            .clone()
+            .or_else(|| repository.reference.clone()),
+        sparse_paths: repository.path.iter().cloned().collect(),
+    };
+    let (copy, _) = copied(host, &wanted, "failed to copy plugin").await?;
+    Ok(copy)
+}
+
+/// The folder of a plugin in the copy of its repository, which loses what belongs to git.
+fn folder_in(copy: &Path, repository: &PluginRepository) -> Result<PathBuf, Failure> {
+    let Some(path) = &repository.path else {
+        let removed = std::fs::remove_dir_all(copy.join(".git"));
+        let failed = |error| Failure::internal(format!("failed to install plugin: {error}"));
+        return removed.map(|()| copy.to_owned()).map_err(failed);
+    };
+    let folder = copy.join(path);
+    if folder.is_dir() {
+        return Ok(folder);
+    }
+    let url = &repository.url;
+    Err(Failure::invalid(format!(
+        "the repository {url} has no folder `{path}`"
+    )))
+}
