@@ -314,8 +314,21 @@ async fn a_diff_outside_a_repository_is_relative_for_newer_clients() {
         let mut scripted = ScriptedThread::start(replies, params).await;
         let input = json!([{ "type": "text", "text": "hi" }]);
         scripted.call("turn/start", json!({ "input": input })).await;
-        let updated = scripted.server.wait_for("turn/diff/updated").await.unwrap();
-        let diff = updated["params"]["diff"].as_str().unwrap();
+        let mut told = Vec::new();
+        while told
+            .last()
+            .is_none_or(|last: &Value| last["method"] != "turn/completed")
+        {
+            told.push(scripted.server.receive().await.unwrap());
+        }
+        let place_of = |method: &str| told.iter().position(|one| one["method"] == method);
+        let (diff, tokens) = (
+            place_of("turn/diff/updated").unwrap(),
+            place_of("thread/tokenUsage/updated"),
+        );
+        // What the response used is told after its calls.
+        assert!(!is_newer || tokens > Some(diff), "{told:?}");
+        let diff = told[diff]["params"]["diff"].as_str().unwrap();
         let shown = if is_newer {
             "new.txt".to_owned()
         } else {
@@ -323,7 +336,6 @@ async fn a_diff_outside_a_repository_is_relative_for_newer_clients() {
         };
         let first = format!("diff --git a/{shown} b/{shown}\n");
         assert!(diff.starts_with(&first), "{diff}");
-        scripted.server.wait_for("turn/completed").await.unwrap();
         scripted.server.finish().await.unwrap();
     }
 }

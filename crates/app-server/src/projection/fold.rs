@@ -47,6 +47,11 @@ impl Fold<Notifications> {
         Self::new(Notifications::new(thread))
     }
 
+    /// What newer clients are to be told before this event is applied: what a response used, after its calls.
+    pub(crate) fn tokens_before(&mut self, event: &EventMsg) -> Option<ServerNotification> {
+        self.consumer.tokens_before(event)
+    }
+
     /// Applies a live event, and returns the notifications for clients.
     pub(crate) fn apply(
         &mut self,

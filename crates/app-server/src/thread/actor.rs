@@ -220,6 +220,9 @@ impl Actor {
             let shown = preview_of_message(message).unwrap_or_default();
             shown.clone_into(&mut self.facts.preview);
         }
+        if let Some(tokens) = self.fold.tokens_before(&event.msg) {
+            self.notify_newer(&tokens);
+        }
         let now = Timestamp::now().as_millisecond();
         self.follow_up.take(now, &event.msg);
         self.charge_goal_for(now, &event.msg);

@@ -33,6 +33,28 @@ pub(super) fn updated_diff(
     (updated(&event.unified_diff), relative)
 }
 
+/// Whether an event belongs to a call of a tool, which runs after the response that asked for it.
+pub(super) fn is_of_call(event: &EventMsg) -> bool {
+    matches!(
+        event,
+        EventMsg::ExecApprovalRequest(_)
+            | EventMsg::ExecCommandBegin(_)
+            | EventMsg::ExecCommandOutputDelta(_)
+            | EventMsg::ExecCommandEnd(_)
+            | EventMsg::ApplyPatchApprovalRequest(_)
+            | EventMsg::PatchApplyBegin(_)
+            | EventMsg::PatchApplyEnd(_)
+            | EventMsg::TurnDiff(_)
+            | EventMsg::McpToolCallBegin(_)
+            | EventMsg::McpToolCallEnd(_)
+            | EventMsg::DynamicToolCallRequest(_)
+            | EventMsg::DynamicToolCallResponse(_)
+            | EventMsg::GuardianAssessment(_)
+            | EventMsg::HookStarted(_)
+            | EventMsg::HookCompleted(_)
+    )
+}
+
 /// A delta of a streamed item.
 fn delta(thread: &str, id: &str, event: &EventMsg) -> Option<ServerNotification> {
     let thread_id = || thread.to_owned();

@@ -6,7 +6,7 @@ use codex_protocol as v1;
 use codex_protocol::EventMsg;
 
 use super::consumer::Consumer;
-use super::event_notification::{notification_of, updated_diff};
+use super::event_notification::{is_of_call, notification_of, updated_diff};
 use super::turn::{FoldedTurn, ReviewState};
 use crate::projection::approval_review::{approval_review, review_warning};
 use crate::projection::item::id_of;
@@ -36,6 +36,8 @@ pub(crate) struct Notifications {
     checkpoint: Option<String>,
     /// Its use.
     usage: Option<TurnUsage>,
+    /// What the last response used, which newer clients are told after the calls of that response.
+    held_tokens: Option<ServerNotification>,
     /// The realtime conversation, from the first one on.
     realtime: Option<Box<RealtimeProjection>>,
 }
@@ -48,6 +50,7 @@ impl Notifications {
             waiting: Vec::new(),
             checkpoint: None,
             usage: None,
+            held_tokens: None,
             realtime: None,
         }
     }
@@ -227,7 +230,7 @@ impl Consumer for Notifications {
                 let details = error.additional_details.as_deref();
                 self.push_error(turn, turn_error(&error.message, info, details), true);
             }
-            EventMsg::TokenCount(count) => self.push_usage(turn, count),
+            EventMsg::TokenCount(count) => self.push_usage(turns, turn, count),
             EventMsg::Warning(warning) => self.push_warning(turns, turn, &warning.message),
             EventMsg::GuardianAssessment(review) => {
                 let warning = review_warning(self.thread.clone(), review);
@@ -303,15 +306,25 @@ impl Notifications {
         ));
     }
 
-    fn push_usage(&mut self, turn_id: &str, count: &v1::TokenCountEvent) {
+    /// What newer clients are to be told before this event about the last response.
+    pub(super) fn tokens_before(&mut self, event: &EventMsg) -> Option<ServerNotification> {
+        self.held_tokens.take_if(|_| !is_of_call(event))
+    }
+
+    fn push_usage(&mut self, turns: &[FoldedTurn], turn_id: &str, count: &v1::TokenCountEvent) {
         if let Some(info) = &count.info {
-            self.push(ServerNotification::ThreadTokenUsageUpdated(
-                ThreadTokenUsageUpdatedNotification {
+            let updated =
+                ServerNotification::ThreadTokenUsageUpdated(ThreadTokenUsageUpdatedNotification {
                     thread_id: self.thread.clone(),
                     turn_id: turn_id.to_owned(),
                     token_usage: usage(info),
-                },
-            ));
+                });
+            if turns.iter().any(|turn| turn.is_open) {
+                self.held_tokens = Some(updated.clone());
+                self.pending.push((Audience::Older, updated));
+            } else {
+                self.push(updated);
+            }
         }
         if let Some(limits) = &count.rate_limits {
             let rate_limits = wire_limits(limits);
