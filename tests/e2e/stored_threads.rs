@@ -171,7 +171,7 @@ async fn a_thread_that_another_process_goes_on_with_is_refused() {
     first.result("turn/start", params.clone()).await;
     latch.reached().await;
     let pid = first.process_id().unwrap();
-    let expected = format!("thread {id} is in use by another process (pid {pid})");
+    let expected = format!("thread {id} already has an active writer: another process (pid {pid})");
     let mut third = experimental_server(&home).await;
     for method in ["thread/resume", "thread/archive", "thread/delete"] {
         let message = third.refusal(method, resume.clone()).await.1;

@@ -57,7 +57,7 @@ pub struct HeldLock {
 
 /// Another process holds the lock of the thread.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("thread {thread} is in use by {holder}")]
+#[error("thread {thread} already has an active writer: {holder}")]
 pub struct LockError {
     thread: ThreadId,
     holder: LockHolder,
@@ -201,7 +201,7 @@ mod tests {
         let (one, two) = (ThreadId::new(), ThreadId::new());
         let lock = locks.acquire(&one).unwrap();
         let refused = ThreadLocks::of_home(home.path()).acquire(&one).unwrap_err();
-        let expected = format!("thread {one} is in use by this process");
+        let expected = format!("thread {one} already has an active writer: this process");
         assert_eq!(refused.to_string(), expected);
         assert!(locks.acquire(&two).is_ok());
         drop(lock);

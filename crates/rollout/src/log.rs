@@ -39,6 +39,8 @@ pub struct RolloutLog {
     claim: Option<WriteClaim>,
     /// Whether the claim is held until [`Self::release`], not only for the next line.
     is_claimed: bool,
+    /// Whether it is held until the log is dropped.
+    is_held: bool,
 }
 
 #[derive(Debug)]
@@ -67,6 +69,7 @@ impl RolloutLog {
             state: LogState::PendingEntry(Vec::new()),
             claim: None,
             is_claimed: false,
+            is_held: false,
         }
     }
 
@@ -79,6 +82,7 @@ impl RolloutLog {
             state: LogState::Written,
             claim: None,
             is_claimed: false,
+            is_held: false,
         }
     }
 
@@ -100,10 +104,20 @@ impl RolloutLog {
         Ok(())
     }
 
-    /// Releases the right to write once everything appended so far is in the file.
+    /// Acquires the right to write the thread until the log is dropped.
+    ///
+    /// # Errors
+    /// Another process writes the thread, or has changed it.
+    pub fn hold(&mut self) -> Result<(), ClaimError> {
+        self.acquire()?;
+        self.is_held = true;
+        Ok(())
+    }
+
+    /// Releases the right to write once everything appended so far is in the file, unless the log holds it.
     pub fn release(&mut self) {
         self.is_claimed = false;
-        if !self.is_materialised() {
+        if self.is_held || !self.is_materialised() {
             return;
         }
         if let Some(right) = self.claim.as_mut().and_then(WriteClaim::release) {

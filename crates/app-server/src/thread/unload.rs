@@ -2,6 +2,8 @@
 //!
 //! When the last client leaves that is newer than 0.117, an idle thread stays loaded for a while: such clients come back
 //! to it without `thread/resume`. Those of 0.117 expect that it is unloaded at once.
+//!
+//! A thread that a newer client has loaded belongs to this process: no other one loads, moves or deletes it.
 
 use std::sync::Arc;
 
@@ -13,6 +15,11 @@ use crate::connection::{Connection, ConnectionId};
 
 impl Actor {
     pub(super) fn subscribe(&mut self, connection: &Arc<Connection>) {
+        if connection.knows_newer()
+            && let Err(error) = self.thread.hold()
+        {
+            tracing::warn!(%error, "a loaded thread belongs to another process");
+        }
         let connection = Arc::clone(connection);
         self.subscribers.insert(connection.id(), connection);
         self.unloading.at = None;

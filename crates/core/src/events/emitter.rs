@@ -278,6 +278,11 @@ impl Emitter {
         self.with_log(RolloutLog::claim).unwrap_or(Ok(()))
     }
 
+    /// Prevents other processes from writing the thread for as long as it is loaded.
+    pub(crate) fn hold_claim(&self) -> Result<(), ClaimError> {
+        self.with_log(RolloutLog::hold).unwrap_or(Ok(()))
+    }
+
     /// Allows other processes to write the thread, once everything is written.
     pub(crate) fn give_back(&self) {
         self.with_log(RolloutLog::release);
@@ -481,12 +486,17 @@ impl EventReceiver {
             return false;
         };
         batch.push(first);
+        self.take_queued(batch);
+        true
+    }
+
+    /// All queued events.
+    pub fn take_queued(&mut self, batch: &mut Vec<Event>) {
         let mut state = self.0.state.lock();
         state.bytes = 0;
         batch.extend(std::mem::take(&mut state.queue));
         drop(state);
         self.0.drained.notify_waiters();
-        true
     }
 }
 

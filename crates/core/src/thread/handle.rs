@@ -114,6 +114,14 @@ impl Thread {
         self.emitter.claim()
     }
 
+    /// Prevents other processes from writing the thread for as long as it is loaded.
+    ///
+    /// # Errors
+    /// Another process has continued the thread.
+    pub fn hold(&self) -> Result<(), ClaimError> {
+        self.emitter.hold_claim()
+    }
+
     /// Waits for the required MCP servers.
     ///
     /// # Errors
@@ -222,6 +230,17 @@ impl Thread {
     /// The thread is closed.
     pub async fn stop_realtime(&self) -> Result<(), ThreadClosed> {
         self.send(ThreadRequest::StopRealtime).await
+    }
+
+    /// Creates the file of a thread that has none yet. Returns once it is written.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub async fn store(&self) -> Result<(), RolloutWriteError> {
+        if self.emitter.begin_file() {
+            self.emitter.materialise(None);
+        }
+        self.flush().await
     }
 
     /// Waits until all events so far can be read from the file.
