@@ -100,11 +100,22 @@ async fn settings_of_another_agent_are_offered_and_taken_over() {
     let mut items = result["items"].as_array().unwrap().clone();
     items.push(json!({ "itemType": "MCP_SERVER_CONFIG", "description": "", "cwd": repo }));
     let import = json!({ "migrationItems": items });
-    for _ in 0..2 {
+    for imported in [1, 0] {
         let done = serving
             .result("externalAgentConfig/import", import.clone())
             .await;
         assert!(done["importId"].is_string(), "{done}");
+        let told = serving
+            .server
+            .wait_for("externalAgentConfig/import/completed");
+        let told = told.await.unwrap()["params"].take();
+        assert_eq!(told["importId"], done["importId"]);
+        let skills = &told["itemTypeResults"][1];
+        assert_eq!(skills["itemType"], "SKILLS", "{told}");
+        assert_eq!(skills["successes"].as_array().unwrap().len(), imported);
+        if imported == 1 {
+            assert_eq!(skills["successes"][0]["source"], "one", "{told}");
+        }
     }
     let settings = fs::read_to_string(serving.path("repo/.codex/config.toml")).unwrap();
     assert_eq!(settings.trim(), "sandbox_mode = \"workspace-write\"");

@@ -6,6 +6,25 @@ use std::path::Path;
 /// A longer file is an error.
 const FILE_LIMIT: u64 = 8 * 1024 * 1024;
 
+/// Something that was imported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Imported {
+    /// Where it was: a path, or the name of a skill.
+    pub source: String,
+    /// Where it is now.
+    pub target: String,
+}
+
+impl Imported {
+    pub(crate) fn file(from: &Path, to: &Path) -> Self {
+        let shown = |path: &Path| path.display().to_string();
+        Self {
+            source: shown(from),
+            target: shown(to),
+        }
+    }
+}
+
 /// Replaces a file atomically, or creates it with its parent folders.
 pub(crate) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     // Follows links, so that a link stays a link.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::files::{read_existing, replace_file};
+use crate::files::{Imported, read_existing, replace_file};
 use crate::renaming::rename;
 
 /// The first of the agent's files that has any text, unless our file already has some.
@@ -24,11 +24,12 @@ fn has_text(path: &Path) -> io::Result<bool> {
     Ok(text.is_some_and(|text| !text.trim().is_empty()))
 }
 
-pub(crate) fn import(theirs: &[PathBuf], ours: &Path) -> io::Result<()> {
+pub(crate) fn import(theirs: &[PathBuf], ours: &Path) -> io::Result<Vec<Imported>> {
     if let Some(path) = source(theirs, ours)?
         && let Some(text) = read_existing(path)?
     {
         replace_file(ours, &rename(&text))?;
+        return Ok(vec![Imported::file(path, ours)]);
     }
-    Ok(())
+    Ok(Vec::new())
 }

@@ -17,6 +17,7 @@ mod skills;
 use std::path::{Path, PathBuf};
 
 pub use error::MigrationError;
+pub use files::Imported;
 use locations::ConfigLocations;
 pub use locations::HomeFolders;
 
@@ -106,8 +107,8 @@ fn sentence(verb: &str, from: &Path, preposition: &str, to: &Path) -> String {
     format!("{verb} {} {preposition} {}", from.display(), to.display())
 }
 
-/// Imports all items of one kind, from the repository around a folder or from the user's home folder. Succeeds if
-/// there are none.
+/// Imports all items of one kind, from the repository around a folder or from the user's home folder. Returns those
+/// that were imported; none if there is nothing new.
 ///
 /// # Errors
 /// A file cannot be read or written.
@@ -115,12 +116,12 @@ pub fn import(
     homes: &HomeFolders,
     kind: MigrationKind,
     folder: Option<&Path>,
-) -> Result<(), MigrationError> {
+) -> Result<Vec<Imported>, MigrationError> {
     let locations = match folder {
         None => ConfigLocations::home(homes)?,
         Some(folder) => match ConfigLocations::repository(folder) {
             Some(locations) => locations,
-            None => return Ok(()),
+            None => return Ok(Vec::new()),
         },
     };
     match kind {

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use toml::{Table, Value};
 
 use crate::error::MigrationError;
-use crate::files::{read_existing, replace_file};
+use crate::files::{Imported, read_existing, replace_file};
 
 /// The new text of our settings. `None` if there is nothing to add.
 pub(crate) fn plan(theirs: &Path, ours: &Path) -> Result<Option<String>, MigrationError> {
@@ -27,11 +27,12 @@ pub(crate) fn plan(theirs: &Path, ours: &Path) -> Result<Option<String>, Migrati
     Ok(Some(edited))
 }
 
-pub(crate) fn import(theirs: &Path, ours: &Path) -> Result<(), MigrationError> {
+pub(crate) fn import(theirs: &Path, ours: &Path) -> Result<Vec<Imported>, MigrationError> {
     if let Some(text) = plan(theirs, ours)? {
         replace_file(ours, &text)?;
+        return Ok(vec![Imported::file(theirs, ours)]);
     }
-    Ok(())
+    Ok(Vec::new())
 }
 
 fn translate(theirs: &Json) -> Result<Table, MigrationError> {

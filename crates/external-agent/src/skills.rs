@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use crate::files::Imported;
 use crate::renaming::rename;
 
 /// The maximum depth of nested folders.
@@ -27,11 +28,17 @@ pub(crate) fn missing(theirs: &Path, ours: &Path) -> io::Result<Vec<(PathBuf, Pa
     Ok(skills)
 }
 
-pub(crate) fn import(theirs: &Path, ours: &Path) -> io::Result<()> {
+pub(crate) fn import(theirs: &Path, ours: &Path) -> io::Result<Vec<Imported>> {
+    let mut imported = Vec::new();
     for (from, to) in missing(theirs, ours)? {
         copy(&from, &to, DEPTH_LIMIT)?;
+        let name = from.file_name().unwrap_or_default().to_string_lossy();
+        imported.push(Imported {
+            source: name.to_string(),
+            target: name.to_string(),
+        });
     }
-    Ok(())
+    Ok(imported)
 }
 
 /// Copies folders and regular files; links and everything else are skipped.

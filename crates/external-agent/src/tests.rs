@@ -175,5 +175,6 @@ fn what_cannot_be_read_says_so() {
     ));
     assert!(detect(&nobody, false, &[]).unwrap().is_empty());
     let missing = folders.folder.path().join("missing");
-    import(&folders.homes, MigrationKind::Skills, Some(&missing)).unwrap();
+    let nothing = import(&folders.homes, MigrationKind::Skills, Some(&missing));
+    assert_eq!(nothing.unwrap(), []);
 }

@@ -4,13 +4,19 @@ use std::path::{Path, PathBuf};
 
 use codex_app_server_protocol::v2::{
     ExternalAgentConfigDetectParams, ExternalAgentConfigDetectResponse,
-    ExternalAgentConfigImportParams, ExternalAgentConfigImportResponse,
-    ExternalAgentConfigMigrationItem, ExternalAgentConfigMigrationItemType as ItemType,
+    ExternalAgentConfigImportCompletedNotification, ExternalAgentConfigImportItemTypeFailure,
+    ExternalAgentConfigImportItemTypeSuccess, ExternalAgentConfigImportParams,
+    ExternalAgentConfigImportProgressNotification, ExternalAgentConfigImportResponse,
+    ExternalAgentConfigImportTypeResult, ExternalAgentConfigMigrationItem,
+    ExternalAgentConfigMigrationItemType as ItemType,
 };
-use codex_external_agent::{MigrationError, MigrationItem, MigrationKind};
+use codex_app_server_protocol::{ServerNotification, client_method as method};
+use codex_external_agent::{Imported, MigrationError, MigrationItem, MigrationKind};
 
 use super::blocking;
-use super::call::RequestContext;
+use super::call::{EarlyReply, RequestContext};
+use crate::background_notifier::NotificationSink;
+use crate::connection::Connection;
 use crate::failure::Failure;
 
 pub(super) async fn detect(
@@ -31,27 +37,94 @@ pub(super) async fn detect(
 }
 
 pub(super) async fn import(
-    RequestContext { server, .. }: RequestContext,
+    RequestContext { server, connection }: RequestContext,
     params: ExternalAgentConfigImportParams,
-) -> Result<ExternalAgentConfigImportResponse, Failure> {
+) -> Result<EarlyReply<method::ExternalAgentConfigImport>, Failure> {
     let homes = server.host().homes();
+    let tells_failures = connection.knows_newer();
     let imported = blocking(move || {
-        for item in params.migration_items {
+        let results = params.migration_items.into_iter().filter_map(|item| {
             let kind = match item.item_type {
                 ItemType::Config => MigrationKind::Settings,
                 ItemType::Skills => MigrationKind::Skills,
                 ItemType::AgentsMd => MigrationKind::Instructions,
                 // Never offered.
-                ItemType::McpServerConfig => continue,
+                ItemType::McpServerConfig => return None,
             };
             let folder = item.cwd.as_deref().map(Path::new);
-            codex_external_agent::import(&homes, kind, folder).map_err(failure)?;
-        }
-        Ok(ExternalAgentConfigImportResponse {
-            import_id: Some(uuid::Uuid::now_v7().to_string()),
-        })
+            let imported = codex_external_agent::import(&homes, kind, folder);
+            Some(match imported {
+                Err(error) if !tells_failures => Err(failure(error)),
+                imported => Ok(result_of(item.item_type, item.cwd, imported)),
+            })
+        });
+        results.collect::<Result<Vec<_>, _>>()
     });
-    imported.await
+    let results = imported.await?;
+    let import_id = uuid::Uuid::now_v7().to_string();
+    let response = ExternalAgentConfigImportResponse {
+        import_id: Some(import_id.clone()),
+    };
+    Ok(EarlyReply::then(response, move || {
+        notify_of_import(&connection, import_id, results);
+    }))
+}
+
+/// Tells the client of each kind, and of the end. An import of nothing has no end.
+fn notify_of_import(
+    connection: &Connection,
+    import_id: String,
+    results: Vec<ExternalAgentConfigImportTypeResult>,
+) {
+    for result in &results {
+        connection.notify(&ServerNotification::ExternalAgentConfigImportProgress(
+            ExternalAgentConfigImportProgressNotification {
+                import_id: import_id.clone(),
+                item_type_results: vec![result.clone()],
+            },
+        ));
+    }
+    if !results.is_empty() {
+        connection.notify(&ServerNotification::ExternalAgentConfigImportCompleted(
+            ExternalAgentConfigImportCompletedNotification {
+                import_id,
+                item_type_results: results,
+            },
+        ));
+    }
+}
+
+fn result_of(
+    item_type: ItemType,
+    cwd: Option<String>,
+    imported: Result<Vec<Imported>, MigrationError>,
+) -> ExternalAgentConfigImportTypeResult {
+    let (mut successes, mut failures) = (Vec::new(), Vec::new());
+    match imported {
+        Ok(imported) => successes.extend(imported.into_iter().map(|one| {
+            ExternalAgentConfigImportItemTypeSuccess {
+                cwd: cwd.clone(),
+                item_type,
+                source: Some(one.source),
+                target: Some(one.target),
+                title: None,
+            }
+        })),
+        Err(error) => failures.push(ExternalAgentConfigImportItemTypeFailure {
+            cwd,
+            error_type: None,
+            failure_stage: "import".to_owned(),
+            item_type,
+            message: error.to_string(),
+            source: None,
+            sub_error_type: None,
+        }),
+    }
+    ExternalAgentConfigImportTypeResult {
+        failures,
+        item_type,
+        successes,
+    }
 }
 
 fn wire_item(item: MigrationItem) -> ExternalAgentConfigMigrationItem {

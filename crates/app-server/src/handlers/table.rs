@@ -264,7 +264,7 @@ handlers! {
     PluginInstall: concurrent => plugin_install::install;
     PluginUninstall: concurrent => plugin_install::uninstall;
     ExternalAgentConfigDetect: concurrent => external_agent::detect;
-    ExternalAgentConfigImport: concurrent => external_agent::import;
+    ExternalAgentConfigImport: concurrent early => external_agent::import;
 
     // Files and folders.
     FsReadFile: concurrent early => fs::read_file;
