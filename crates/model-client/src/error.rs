@@ -59,6 +59,14 @@ pub enum ModelError {
     /// The server has no capacity for this model.
     #[error("Selected model is at capacity. Please try a different model.")]
     ServerOverloaded,
+    /// The server has no capacity for the tier `flex`.
+    #[error("The provider has no capacity left for flex processing.")]
+    FlexUnavailable,
+    /// The server has no capacity where its rules allow the request.
+    #[error(
+        "The provider has no capacity left where its rules allow this request. Try again later."
+    )]
+    PolicyCapacityUnavailable,
     /// Any other error status.
     #[error("{0}")]
     UnexpectedStatus(Box<UnexpectedStatus>),
@@ -218,6 +226,8 @@ impl ModelError {
             Self::RateLimited { .. } => CodexErrorInfo::RateLimitExceeded,
             Self::UnknownModel(_) => CodexErrorInfo::ModelNotFound,
             Self::SecurityPolicy(_) => CodexErrorInfo::CyberPolicy,
+            Self::FlexUnavailable => CodexErrorInfo::FlexUnavailable,
+            Self::PolicyCapacityUnavailable => CodexErrorInfo::PolicyCapacityUnavailable,
             Self::UnexpectedStatus(reply) => CodexErrorInfo::HttpConnectionFailed {
                 http_status_code: Some(reply.status),
             },

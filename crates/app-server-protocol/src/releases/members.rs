@@ -3,12 +3,15 @@
 
 /// By type, sorted for the search: a member; `variant.member` of a variant; or `=variant`.
 pub(super) const MEMBERS: &[(&str, &[&str])] = &[
+    ("AdditionalFileSystemPermissions", &["entries"]),
     ("ApprovalsReviewer", &["=auto_review"]),
     (
         "CodexErrorInfo",
         &[
             "=cyberPolicy",
+            "=flexUnavailable",
             "=modelNotFound",
+            "=policyCapacityUnavailable",
             "=rateLimitExceeded",
             "=sessionBudgetExceeded",
         ],

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rpc::RequestId;
 use crate::v2::CommandAction;
+use crate::v2::FileSystemSandboxEntry;
 
 /// Params of `item/commandExecution/requestApproval`: may this command, or connection, go ahead?
 #[sparse]
@@ -270,6 +271,9 @@ pub struct AdditionalFileSystemPermissions {
     pub read: Option<Vec<AbsolutePathBuf>>,
     /// Absolute paths opened for writing; null if none.
     pub write: Option<Vec<AbsolutePathBuf>>,
+    /// The same paths, each with its access. In an answer they count beside the other two. Newer than 0.117.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entries: Option<Vec<FileSystemSandboxEntry>>,
 }
 
 /// Access to parts of macOS on top of a sandbox.

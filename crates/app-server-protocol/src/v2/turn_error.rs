@@ -48,6 +48,11 @@ pub enum CodexErrorInfo {
     RateLimitExceeded,
     /// The provider's rules on security forbid the request. Newer than 0.117, whose clients get `other`.
     CyberPolicy,
+    /// The provider has no capacity left for the tier `flex`. Newer than 0.117, whose clients get `other`.
+    FlexUnavailable,
+    /// The provider has no capacity left where its rules allow the request. Newer than 0.117, whose clients get
+    /// `other`.
+    PolicyCapacityUnavailable,
     /// Anything without a cause of its own in this list.
     Other,
     /// The provider could not be reached, or answered with an error status.

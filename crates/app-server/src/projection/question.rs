@@ -193,9 +193,10 @@ fn granted(
     };
     let file_system = permissions.file_system.and_then(|granted| {
         let wanted = asked.file_system.as_ref()?;
+        let (read, write) = granted_paths(granted);
         Some(v1::FileSystemPermissions {
-            read: common(granted.read, &wanted.read),
-            write: common(granted.write, &wanted.write),
+            read: common(read, &wanted.read),
+            write: common(write, &wanted.write),
         })
     });
     v1::RequestPermissionsResponse {
@@ -208,6 +209,30 @@ fn granted(
             PermissionGrantScope::Session => v1::PermissionGrantScope::Session,
         },
     }
+}
+
+/// The paths to read and to write, those of the entries included.
+fn granted_paths(
+    granted: AdditionalFileSystemPermissions,
+) -> (
+    Option<Vec<v1::AbsolutePathBuf>>,
+    Option<Vec<v1::AbsolutePathBuf>>,
+) {
+    let (mut read, mut write) = (granted.read, granted.write);
+    for entry in granted.entries.into_iter().flatten() {
+        let paths = match entry.access {
+            FileSystemAccessMode::Deny => continue,
+            FileSystemAccessMode::Read => &mut read,
+            FileSystemAccessMode::Write => &mut write,
+        };
+        if let FileSystemPath::Path { path } = entry.path {
+            let paths = paths.get_or_insert_default();
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+    }
+    (read, write)
 }
 
 fn user_input(answer: Option<ToolRequestUserInputResponse>) -> v1::RequestUserInputResponse {
@@ -459,9 +484,19 @@ fn network(permissions: &v1::NetworkPermissions) -> AdditionalNetworkPermissions
 }
 
 fn file_system(permissions: &v1::FileSystemPermissions) -> AdditionalFileSystemPermissions {
+    let of = |paths: &Option<Vec<v1::AbsolutePathBuf>>, access| {
+        let paths = paths.clone().unwrap_or_default().into_iter();
+        paths.map(move |path| FileSystemSandboxEntry {
+            access,
+            path: FileSystemPath::Path { path },
+        })
+    };
+    let read = of(&permissions.read, FileSystemAccessMode::Read);
+    let write = of(&permissions.write, FileSystemAccessMode::Write);
     AdditionalFileSystemPermissions {
         read: permissions.read.clone(),
         write: permissions.write.clone(),
+        entries: Some(read.chain(write).collect()),
     }
 }
 

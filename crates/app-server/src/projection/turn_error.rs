@@ -26,6 +26,8 @@ fn is_newer(error: &v2::TurnError) -> bool {
                 | Wire::ModelNotFound
                 | Wire::RateLimitExceeded
                 | Wire::CyberPolicy
+                | Wire::FlexUnavailable
+                | Wire::PolicyCapacityUnavailable
                 | Wire::HttpConnectionFailed {
                     http_status_code: Some(_)
                 }
@@ -73,6 +75,8 @@ fn wire_error_info(info: &CodexErrorInfo) -> v2::CodexErrorInfo {
         CodexErrorInfo::ModelNotFound => Wire::ModelNotFound,
         CodexErrorInfo::RateLimitExceeded => Wire::RateLimitExceeded,
         CodexErrorInfo::CyberPolicy => Wire::CyberPolicy,
+        CodexErrorInfo::FlexUnavailable => Wire::FlexUnavailable,
+        CodexErrorInfo::PolicyCapacityUnavailable => Wire::PolicyCapacityUnavailable,
         CodexErrorInfo::ThreadRollbackFailed => Wire::ThreadRollbackFailed,
         CodexErrorInfo::HttpConnectionFailed { http_status_code } => {
             Wire::HttpConnectionFailed { http_status_code }

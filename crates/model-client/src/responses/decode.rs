@@ -422,6 +422,9 @@ mod tests {
         check_error(code("model_not_found"), unknown);
         let forbidden = ModelError::SecurityPolicy("why".to_owned());
         check_error(code("cyber_policy"), forbidden);
+        check_error(code("flex_unavailable"), ModelError::FlexUnavailable);
+        let by_rules = ModelError::PolicyCapacityUnavailable;
+        check_error(code("policy_capacity_unavailable"), by_rules);
         check_error(code("new"), ModelError::disconnected("why"));
         check_error(
             failed(json!({"message": "why"})),

@@ -23,6 +23,8 @@ impl From<ResponseFailure> for ModelError {
                 Self::InvalidRequest(message.unwrap_or_else(|| "Invalid request.".to_owned()))
             }
             "server_is_overloaded" | "slow_down" => Self::ServerOverloaded,
+            "flex_unavailable" => Self::FlexUnavailable,
+            "policy_capacity_unavailable" => Self::PolicyCapacityUnavailable,
             "previous_response_not_found" => Self::PreviousResponseNotFound,
             "model_not_found" => {
                 Self::UnknownModel(message.unwrap_or_else(|| "model_not_found".to_owned()))

@@ -8,7 +8,7 @@ export type AdditionalFileSystemPermissions = {
   read: Array<AbsolutePathBuf> | null;
   /** Absolute paths opened for writing; null if none. */
   write: Array<AbsolutePathBuf> | null;
-  /** Of release 0.169; not used here. */
+  /** The same paths, each with its access. In an answer they count beside the other two. Newer than 0.117. */
   entries?: Array<FileSystemSandboxEntry> | null;
   /** Of release 0.169; not used here. */
   globScanMaxDepth?: number | null;

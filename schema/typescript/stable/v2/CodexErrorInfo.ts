@@ -75,6 +75,13 @@ export type CodexErrorInfo =
   | "rateLimitExceeded"
   /** The provider's rules on security forbid the request. Newer than 0.117, whose clients get `other`. */
   | "cyberPolicy"
+  /** The provider has no capacity left for the tier `flex`. Newer than 0.117, whose clients get `other`. */
+  | "flexUnavailable"
+  /**
+   * The provider has no capacity left where its rules allow the request. Newer than 0.117, whose clients get
+   * `other`.
+   */
+  | "policyCapacityUnavailable"
   /** Anything without a cause of its own in this list. */
   | "other"
   | HttpConnectionFailedCodexErrorInfo
@@ -86,12 +93,8 @@ export type CodexErrorInfo =
   | string
   | OtherCodexErrorInfo
   /** Of release 0.169; not used here. */
-  | "flexUnavailable"
-  /** Of release 0.169; not used here. */
   | "inferenceHookDenied"
   /** Of release 0.169; not used here. */
   | "misalignmentPolicyViolation"
-  /** Of release 0.169; not used here. */
-  | "policyCapacityUnavailable"
   /** Of release 0.169; not used here. */
   | "tooManyDenials";

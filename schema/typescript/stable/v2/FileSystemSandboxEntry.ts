@@ -2,10 +2,10 @@
 import type { FileSystemAccessMode } from "./FileSystemAccessMode";
 import type { FileSystemPath } from "./FileSystemPath";
 
-/** Of release 0.169; not used here. */
+/** What may be done with a part of the file system. */
 export type FileSystemSandboxEntry = {
-  /** Of release 0.169; not used here. */
+  /** What may be done. */
   access: FileSystemAccessMode;
-  /** Of release 0.169; not used here. */
+  /** The part. */
   path: FileSystemPath;
 };
