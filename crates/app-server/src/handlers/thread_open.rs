@@ -142,7 +142,7 @@ async fn open_new(
 ) -> Result<(Actor, ThreadFacts), Failure> {
     let without_environment = params.environments.as_ref().is_some_and(Vec::is_empty);
     let tools = params.dynamic_tools.unwrap_or_default();
-    dynamic_tools::check(&tools)?;
+    dynamic_tools::check(&tools, newer)?;
     let mut prepared = prepare(server, settings).await?;
     let config = &mut prepared.config;
     config.ephemeral = params.ephemeral.unwrap_or_default();
@@ -349,7 +349,8 @@ async fn open_stored(
     });
     let started = started.await?;
     let preview = history.preview.clone();
-    let (actor, facts) = opened(server, prepared, started, preview).await?;
+    let (mut actor, facts) = opened(server, prepared, started, preview).await?;
+    actor.count_from(history.usage.as_ref());
     Ok((actor, facts, path, history))
 }
 
@@ -387,6 +388,7 @@ pub(super) async fn fork(
     if connection.knows_newer() && !thread.ephemeral {
         thread.name = copy_name(&server, &source_id, &thread).await;
         copy_daybreak(&server, &source_id, &mut thread).await?;
+        thread.project_id = projects::copy(&server, &source_id, &thread.id).await?;
     }
     if let Some(source) = &goal_of {
         let (state, source, fork) = (
@@ -487,8 +489,9 @@ async fn fork_stored(
     let flushed = started.thread.flush().await;
     flushed.map_err(|error| Failure::internal(format!("error forking thread: {error}")))?;
     let preview = history.preview.clone();
-    let (actor, facts) = opened(server, prepared, started, preview).await?;
+    let (mut actor, facts) = opened(server, prepared, started, preview).await?;
     let usage = history.usage;
+    actor.count_from(usage.as_ref());
     let (thread, turns) = stored_thread(&path, history, ThreadStatus::Idle);
     Ok((actor, facts, thread, turns, usage))
 }

@@ -18,10 +18,8 @@ use super::follow_up::FollowUp;
 use super::status::Activity;
 use super::unload_time::Unloading;
 use super::{ContinuableTurn, McpServers, Subscribers, ThreadCommand, ThreadFacts, ThreadHandle};
-use crate::connection::{Connection, Responder, encode_notification};
-use crate::projection::{
-    self, Audience, ClientQuestion, Fold, Notifications, older_notification, preview_of_message,
-};
+use crate::connection::{Connection, Responder};
+use crate::projection::{self, ClientQuestion, Fold, Notifications, preview_of_message};
 use crate::server::AppServer;
 
 /// An unanswered question.
@@ -69,6 +67,8 @@ pub(crate) struct Actor {
     pub(super) mcp_servers: McpServers,
     pub(super) rollback: Option<(String, Responder<method::ThreadRollback>)>,
     pub(super) revert: Option<Revert>,
+    /// A revert that waits for the end of the running turn: the first turn to remove, and the reply.
+    pub(super) revert_after_turn: Option<(String, Responder<method::ThreadRevert>)>,
     pub(super) follow_up: FollowUp,
     /// The running or accepted turn.
     pub(super) turn: Option<String>,
@@ -117,6 +117,7 @@ impl Actor {
             mcp_servers: McpServers::default(),
             rollback: None,
             revert: None,
+            revert_after_turn: None,
             follow_up: FollowUp::default(),
             turn: None,
             unfinished: None,
@@ -154,11 +155,7 @@ impl Actor {
         let mut waiting = VecDeque::new();
         let mut is_open = true;
         loop {
-            while self.may_take_events()
-                && let Some(event) = waiting.pop_front()
-            {
-                self.handle_event(&event).await;
-            }
+            self.handle_events(&mut waiting).await;
             if waiting.is_empty() && !is_open {
                 break;
             }
@@ -172,6 +169,13 @@ impl Actor {
                 () = self.unloading.due() => self.close(),
                 Some(agent) = self.agents_to_load.recv() => self.take_agent(*agent),
                 Some(command) = self.mailbox.recv() => {
+                    if waiting.is_empty() {
+                        // What happened before the command comes before its reply.
+                        self.events.take_queued(&mut batch);
+                        self.take_agents();
+                        waiting.extend(batch.drain(..));
+                        Box::pin(self.handle_events(&mut waiting)).await;
+                    }
                     Box::pin(self.carry_out(*command)).await;
                 }
             }
@@ -209,6 +213,15 @@ impl Actor {
             self.server.broadcast(&ServerNotification::ThreadClosed(
                 ThreadClosedNotification { thread_id },
             ));
+        }
+    }
+
+    /// Handles events for as long as the subscribers take them.
+    async fn handle_events(&mut self, waiting: &mut VecDeque<Event>) {
+        while self.may_take_events()
+            && let Some(event) = waiting.pop_front()
+        {
+            self.handle_event(&event).await;
         }
     }
 
@@ -271,6 +284,9 @@ impl Actor {
             Box::pin(self.reverted(&event.id)).await;
         }
         if self.turn.is_none() {
+            if self.revert_after_turn.is_some() {
+                Box::pin(self.revert_now()).await;
+            }
             self.close_if_alone();
         }
         if matches!(event.msg, EventMsg::TurnComplete(_)) {
@@ -314,47 +330,6 @@ impl Actor {
             self.server
                 .broadcast(&ServerNotification::ThreadStatusChanged(changed));
         }
-    }
-
-    /// Notifies the subscribers.
-    pub(super) fn notify(&self, notification: &ServerNotification) {
-        self.notify_audience(Audience::All, notification);
-    }
-
-    /// Notifies some of the subscribers. The message is encoded once.
-    fn notify_audience(&self, audience: Audience, notification: &ServerNotification) {
-        let method = notification.method();
-        let mut line = None;
-        let older = older_notification(notification);
-        let is_sound = matches!(
-            notification,
-            ServerNotification::ThreadRealtimeOutputAudioDelta(_)
-        );
-        for subscriber in self.subscribers.values() {
-            let is_meant = match audience {
-                Audience::All => true,
-                Audience::Newer => subscriber.knows_newer(),
-                Audience::Older => !subscriber.knows_newer(),
-            };
-            // Late sound is worth nothing.
-            let is_late = is_sound && !subscriber.outbox().has_room();
-            if !is_meant || is_late || !subscriber.wants(method) {
-                continue;
-            }
-
-            if let Some(older) = older.as_ref().filter(|_| !subscriber.knows_newer()) {
-                let line = encode_notification(older);
-                subscriber.outbox().push_notification(line);
-            } else {
-                let line = line.get_or_insert_with(|| encode_notification(notification));
-                subscriber.outbox().push_notification(line.clone());
-            }
-        }
-    }
-
-    /// Notifies the subscribers that are newer than release 0.117.
-    pub(super) fn notify_newer(&self, notification: &ServerNotification) {
-        self.notify_audience(Audience::Newer, notification);
     }
 }
 

@@ -13,7 +13,7 @@ pub(super) struct FollowUp {
     /// The time since when the running turn is to be charged, in Unix milliseconds.
     since: Option<i64>,
     /// The tokens that were counted last.
-    counted: Option<TokenUsage>,
+    pub(super) counted: Option<TokenUsage>,
     /// Whether the goal was charged without a notification.
     pub(super) is_charge_hidden: bool,
     /// Whether the goal started it.
@@ -22,7 +22,7 @@ pub(super) struct FollowUp {
     pub(super) has_called: bool,
     /// The number of successive goal turns without a tool call.
     pub(super) idle_turns: u32,
-    /// Whether the turn has messages: compactions and user commands have none.
+    /// Whether the turn has an answer or has failed: compactions, user commands and turns that only plan have none.
     pub(super) is_conversation: bool,
     /// The goal status after a failure.
     pub(super) failure: Option<GoalStatus>,
@@ -62,9 +62,8 @@ impl FollowUp {
                 self.is_conversation = true;
                 self.failed(error);
             }
-            EventMsg::UserMessage(_)
-            | EventMsg::AgentMessage(_)
-            | EventMsg::EnteredReviewMode(_) => self.is_conversation = true,
+            EventMsg::AgentMessage(message) => self.is_conversation |= !message.message.is_empty(),
+            EventMsg::EnteredReviewMode(_) => self.is_conversation = true,
             EventMsg::ExecCommandBegin(_)
             | EventMsg::PatchApplyBegin(_)
             | EventMsg::McpToolCallBegin(_)

@@ -3,7 +3,7 @@
 //! It is added after each call of a tool, when a turn fails and when it ends, and before the goal changes: a goal that is
 //! set in the middle of a turn is charged from then on.
 
-use codex_protocol::EventMsg;
+use codex_protocol::{EventMsg, TokenUsageInfo};
 use codex_thread_state::{Goal, GoalStatus};
 use jiff::Timestamp;
 
@@ -14,6 +14,11 @@ use crate::projection::{goal_updated, wire_goal};
 const IDLE_TURNS: u32 = 5;
 
 impl Actor {
+    /// What the thread had used when it was loaded, which no goal is charged for.
+    pub(crate) fn count_from(&mut self, used: Option<&TokenUsageInfo>) {
+        self.follow_up.counted = used.map(|used| used.total_token_usage);
+    }
+
     /// A call has ended, or the turn has failed.
     pub(super) fn charge_goal_for(&mut self, now: i64, event: &EventMsg) {
         let is_call = matches!(

@@ -13,6 +13,7 @@ mod follow_up;
 mod goal_prompt;
 mod goal_usage;
 mod history;
+mod notify;
 mod outline;
 mod questions;
 mod restore;

@@ -22,14 +22,33 @@ use crate::handlers::stored::add_metadata;
 use crate::projection::wire_read_state;
 
 impl Actor {
-    /// Removes a turn and all later ones from the history. Changed files are kept.
+    /// Removes a turn and all later ones from the history. Changed files are kept. A running turn is interrupted first.
     pub(super) async fn revert(&mut self, before: &str, reply: Responder<method::ThreadRevert>) {
-        if self.turn.is_some() || self.revert.is_some() {
-            let message = "a turn is running; interrupt it before the thread is reverted";
+        if self.revert.is_some() || self.revert_after_turn.is_some() {
+            let message = "the thread is being reverted already";
             return reply.refuse(Failure::invalid(message));
+        }
+        if let Some(running) = self.turn.clone() {
+            if running != before
+                && let Err(failure) = self.turns_from(before).await
+            {
+                return reply.refuse(failure);
+            }
+            self.fold.stopping(&running);
+            return match self.thread.submit(Op::Interrupt).await {
+                Ok(_) => self.revert_after_turn = Some((before.to_owned(), reply)),
+                Err(error) => reply.refuse(Failure::internal(error.to_string())),
+            };
         }
         if let Err((reply, failure)) = self.begin_revert(before, RevertReply::Revert(reply)).await {
             self.refuse_revert(reply, failure).await;
+        }
+    }
+
+    /// Continues a revert that has waited for the end of a turn.
+    pub(super) async fn revert_now(&mut self) {
+        if let Some((before, reply)) = self.revert_after_turn.take() {
+            self.revert(&before, reply).await;
         }
     }
 

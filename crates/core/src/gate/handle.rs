@@ -17,7 +17,7 @@ use crate::session_context::SessionContext;
 use crate::turn_reviews::TurnReviews;
 use crate::turn_settings::TurnSettings;
 
-/// How long an approval waits for the end of the response that its call is part of. Clients see the
+/// How long a call waits for the end of the response that it is part of. Clients see the
 /// token usage of the response before the question; an answer that ends the turn would hide it.
 const RESPONSE_WAIT: Duration = Duration::from_secs(1);
 
@@ -117,6 +117,15 @@ impl Gate {
         }
     }
 
+    /// Waits briefly for the end of the response that the call is part of, so that what it used is known.
+    pub(crate) async fn response_end(&self) {
+        tokio::select! {
+            biased;
+            () = self.response_ended.cancelled() => {}
+            () = self.session.clock.sleep(RESPONSE_WAIT) => {}
+        }
+    }
+
     async fn decide(&self, effect: Effect, retry_of: Option<Permit>) -> Result<Permit, Denied> {
         // A command that is to run again has begun already.
         let has_begun = retry_of.is_some();
@@ -141,11 +150,7 @@ impl Gate {
             Some(PermissionVerdict::Deny(reason)) => return Err(Denied::Refused(reason)),
             None => {}
         }
-        tokio::select! {
-            biased;
-            () = self.response_ended.cancelled() => {}
-            () = self.session.clock.sleep(RESPONSE_WAIT) => {}
-        }
+        self.response_end().await;
         let (emitter, turn) = (&self.session.emitter, &self.settings.id);
         if !has_begun {
             emitter.log_question(turn, &self.call_id).await;

@@ -28,6 +28,8 @@ impl Tool for HostTool {
         let (tools, name) = (Arc::clone(&self.tools), self.function.name.clone());
         Box::pin(async move {
             let arguments: Value = arguments(&context)?;
+            // What the response used counts before what the tool does.
+            context.gate().response_end().await;
             let called = tools.call(HostCall {
                 thread: context.emitter.thread_emitter().thread().to_string(),
                 turn: context.settings.id.to_string(),
