@@ -108,11 +108,13 @@ mod model_websocket;
 mod module_layers;
 mod newer_clients;
 #[cfg(target_os = "linux")]
+mod newer_filing;
 mod newer_homes;
 mod newer_methods;
 mod newer_requests;
 mod newer_search;
 mod newer_state;
+mod newer_threads;
 mod newer_values;
 #[cfg(target_os = "linux")]
 mod notices;

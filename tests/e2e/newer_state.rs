@@ -1,6 +1,6 @@
 //! What newer clients attach to threads: goals, queued messages, read state, sections, projects.
 
-use codex_test_support::{HttpReply, sse};
+use codex_test_support::{HttpReply, Latch, sse};
 use serde_json::{Value, json};
 
 use crate::newer_requests::ScriptedThread;
@@ -171,6 +171,28 @@ async fn reverted_turns_leave_the_history() {
         request.contains(r#""text":"one""#) && !request.contains(r#""text":"two""#),
         "{request}"
     );
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_revert_interrupts_the_running_turn() {
+    let latch = Latch::new();
+    let held = HttpReply::status(200).wait(&latch);
+    let mut scripted = ScriptedThread::start([message(0, "one"), held], json!({})).await;
+    scripted.turn(json!({})).await;
+    let input = json!([{ "type": "text", "text": "more" }]);
+    let started = scripted.call("turn/start", json!({ "input": input })).await;
+    latch.reached().await;
+    let running = started["result"]["turn"]["id"].clone();
+    let reverted = scripted
+        .call("thread/revert", json!({ "beforeTurnId": running }))
+        .await;
+    assert!(reverted["result"].is_object(), "{reverted}");
+    let ended = scripted.server.wait_for("turn/completed").await.unwrap();
+    assert_eq!(ended["params"]["turn"]["status"], "interrupted");
+    let turns = scripted.call("thread/turns/list", json!({})).await;
+    assert_eq!(turns["result"]["data"].as_array().unwrap().len(), 1);
+    latch.open();
     scripted.server.finish().await.unwrap();
 }
 

@@ -2,6 +2,7 @@
 //! have a truthful reply are answered, the others are refused with what is missing.
 
 use codex_app_server_protocol::{NoParams, v2};
+use serde_json::json;
 
 use super::blocking;
 use super::call::RequestContext;
@@ -142,11 +143,16 @@ pub(super) async fn enroll_verification(
     _: RequestContext,
     _: v2::UserVerificationEnrollParams,
 ) -> Failure {
-    Failure::invalid(USER_VERIFICATION)
+    no_verification()
 }
 
 pub(super) async fn verify(_: RequestContext, _: v2::UserVerificationVerifyParams) -> Failure {
-    Failure::invalid(USER_VERIFICATION)
+    no_verification()
+}
+
+fn no_verification() -> Failure {
+    let data = json!({ "type": "unavailable", "reason": "providerUnavailable" });
+    Failure::internal(USER_VERIFICATION).with_data(data)
 }
 
 pub(super) async fn delete_verification(

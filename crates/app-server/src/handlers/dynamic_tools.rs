@@ -6,7 +6,8 @@ use codex_app_server_protocol::v2::DynamicToolSpec;
 
 use crate::failure::Failure;
 
-pub(super) fn check(tools: &[DynamicToolSpec]) -> Result<(), Failure> {
+/// `is_strict` also checks the characters of names in the older form, as newer releases do.
+pub(super) fn check(tools: &[DynamicToolSpec], is_strict: bool) -> Result<(), Failure> {
     let tagged = tools.iter().filter(|tool| tool.is_tagged()).count();
     if tagged != 0 && tagged != tools.len() {
         return Err(Failure::invalid(
@@ -19,13 +20,18 @@ pub(super) fn check(tools: &[DynamicToolSpec]) -> Result<(), Failure> {
         if let DynamicToolSpec::Namespace(namespace) = tool {
             let name = namespace.name.as_str();
             check_name(name, true)?;
+            if namespace.tools.is_empty() {
+                let complaint =
+                    format!("dynamic tool namespace must contain at least one tool: {name}");
+                return Err(refused(complaint));
+            }
             if !namespaces.insert(name) {
                 return Err(refused(format!("duplicate dynamic tool name: {name}")));
             }
         }
         for (namespace, function) in tool.functions() {
             let name = function.name.as_str();
-            check_name(name, tool.is_tagged())?;
+            check_name(name, is_strict || tool.is_tagged())?;
             if !names.insert((namespace, name)) {
                 return Err(refused(format!("duplicate dynamic tool name: {name}")));
             }
@@ -39,7 +45,6 @@ pub(super) fn check(tools: &[DynamicToolSpec]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The older form does not check the characters of a name; the model's service does.
 fn check_name(name: &str, is_strict: bool) -> Result<(), Failure> {
     let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     let complaint = if name.trim().is_empty() {

@@ -15,7 +15,8 @@ use codex_thread_state::{self as stored, NewProject, ProjectChange, ProjectError
 
 use super::call::{EarlyReply, RequestContext};
 use super::paging::page;
-use super::{blocking, state_failed};
+use super::stored::stored_or_live;
+use super::{blocking, fs, state_failed};
 use crate::failure::Failure;
 use crate::server::AppServer;
 
@@ -25,7 +26,7 @@ pub(super) async fn create(
 ) -> Result<EarlyReply<method::ProjectCreate>, Failure> {
     let new = NewProject {
         name: params.name,
-        roots: paths(params.roots),
+        roots: paths(params.roots)?,
         metadata: params.metadata.unwrap_or_default(),
         idempotency_key: params.idempotency_key,
     };
@@ -48,10 +49,19 @@ pub(super) async fn import(
 ) -> Result<EarlyReply<method::ProjectImport>, Failure> {
     let new = NewProject {
         name: params.name,
-        roots: paths(params.roots),
+        roots: paths(params.roots)?,
         metadata: params.metadata.unwrap_or_default(),
         idempotency_key: params.idempotency_key,
     };
+    for thread in params.threads.iter().flatten() {
+        let is_known = match ThreadId::parse(thread) {
+            Ok(id) => !matches!(stored_or_live(&server, &id).await?, (None, None)),
+            Err(_) => false,
+        };
+        if !is_known {
+            return Err(Failure::over_limit(format!("thread not found: {thread}")));
+        }
+    }
     let (project, is_new) = make(&server, new).await?;
     let id = project.id.clone();
     let mut assigned = Vec::new();
@@ -102,7 +112,7 @@ pub(super) async fn update(
 ) -> Result<EarlyReply<method::ProjectUpdate>, Failure> {
     let change = ProjectChange {
         name: params.name,
-        roots: params.roots.map(paths),
+        roots: params.roots.map(paths).transpose()?,
         metadata: params.metadata,
     };
     let (state, id) = (Arc::clone(server.state()), params.project_id);
@@ -121,6 +131,13 @@ pub(super) async fn move_project(
     RequestContext { server, .. }: RequestContext,
     params: ProjectMoveParams,
 ) -> Result<EarlyReply<method::ProjectMove>, Failure> {
+    if params.before_project_id.as_ref() == Some(&params.project_id) {
+        let message = format!(
+            "project {} cannot be moved before itself",
+            params.project_id
+        );
+        return Err(Failure::over_limit(message));
+    }
     let (state, id) = (Arc::clone(server.state()), params.project_id.clone());
     blocking(move || {
         let moved = state.move_project(&id, params.before_project_id.as_deref());
@@ -137,9 +154,17 @@ pub(super) async fn delete(
     params: ProjectDeleteParams,
 ) -> Result<EarlyReply<method::ProjectDelete>, Failure> {
     let (state, id) = (Arc::clone(server.state()), params.project_id.clone());
-    blocking(move || state.delete_project(&id).map_err(refused)).await?;
+    let threads = blocking(move || {
+        let threads = state.threads_of_project(Some(&id)).map_err(state_failed)?;
+        state.delete_project(&id).map_err(refused)?;
+        Ok(threads)
+    });
+    let threads = threads.await?;
     Ok(EarlyReply::then(ProjectDeleteResponse {}, move || {
         changed(&server, params.project_id, ProjectChangeType::Deleted);
+        for thread in threads {
+            thread_filed(&server, thread, None);
+        }
     }))
 }
 
@@ -162,8 +187,23 @@ pub(super) async fn list(
     if params.sort_direction == Some(SortDirection::Desc) {
         projects.reverse();
     }
-    let (data, next_cursor) = page(projects, params.cursor.as_deref(), params.limit, "projects")?;
+    let page = page(projects, params.cursor.as_deref(), params.limit, "projects");
+    let (data, next_cursor) = page.map_err(|failure| Failure::over_limit(failure.message()))?;
     Ok(ProjectListResponse { data, next_cursor })
+}
+
+/// Puts a fork into the project of its source, and returns that project.
+pub(super) async fn copy(
+    server: &Arc<AppServer>,
+    source: &str,
+    fork: &str,
+) -> Result<Option<String>, Failure> {
+    let (state, source) = (Arc::clone(server.state()), source.to_owned());
+    let project = blocking(move || state.project_of(&source).map_err(state_failed)).await?;
+    if project.is_some() {
+        assign(server, fork, project.clone()).await?;
+    }
+    Ok(project)
 }
 
 /// Refuses a project that does not exist.
@@ -212,8 +252,10 @@ fn changed(server: &AppServer, project_id: String, change_type: ProjectChangeTyp
     server.broadcast(&ServerNotification::ProjectChanged(changed));
 }
 
-fn paths(roots: Vec<ProjectRoot>) -> Vec<String> {
-    roots.into_iter().map(|root| root.path).collect()
+fn paths(roots: Vec<ProjectRoot>) -> Result<Vec<String>, Failure> {
+    let paths = roots.into_iter().map(|root| root.path);
+    let checked = paths.map(|path| fs::absolute(&path).map(|_| path));
+    checked.collect()
 }
 
 /// The wire form of a project, with the time of its last changed thread.

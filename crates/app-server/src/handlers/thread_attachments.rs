@@ -128,7 +128,9 @@ pub(super) async fn owners(
 async fn existing(server: &Arc<AppServer>, id: &str) -> Result<ThreadId, Failure> {
     let id = thread_id(id)?;
     match stored_or_live(server, &id).await? {
-        (None, None) => Err(Failure::over_limit(format!("thread not found: {id}"))),
+        (None, live) if live.as_ref().is_none_or(|live| live.thread.ephemeral) => {
+            Err(Failure::over_limit(format!("thread not found: {id}")))
+        }
         _ => Ok(id),
     }
 }

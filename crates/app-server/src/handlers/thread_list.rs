@@ -67,7 +67,7 @@ async fn of_members(
         params.cursor.clone(),
         params.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE),
     );
-    let ascending = params.sort_direction == Some(SortDirection::Asc);
+    let direction = params.sort_direction;
     let is_archived = params.archived.unwrap_or_default();
     let excluded = params.excluded_thread_ids.unwrap_or_default();
     let mut records = Vec::new();
@@ -86,7 +86,11 @@ async fn of_members(
         Some(_) => records.sort_by_key(|one| one.updated_at),
     }
     let by_position = matches!(sort_key, Some(ThreadSortKey::SectionPosition));
-    if !ascending && !by_position {
+    let is_descending = match direction {
+        None => !by_position,
+        Some(direction) => direction == SortDirection::Desc,
+    };
+    if is_descending {
         records.reverse();
     }
     let is_empty = records.is_empty();
@@ -117,6 +121,9 @@ async fn response(
         if let Some(live) = live {
             stored::add_live(&mut thread, &live.thread);
             thread.thread_source = None;
+            if thread.parent_thread_id.is_some() {
+                thread.can_accept_direct_input = live.thread.can_accept_direct_input;
+            }
         }
         data.push(thread);
     }

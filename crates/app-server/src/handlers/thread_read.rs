@@ -18,6 +18,9 @@ use crate::projection::{ItemIds, Turns, wire_read_state};
 use crate::server::AppServer;
 use crate::thread::Snapshot;
 
+/// The `threadSource` of agents.
+const AGENT_SOURCE: &str = "subagent";
+
 pub(super) async fn read(
     RequestContext { server, connection }: RequestContext,
     params: ThreadReadParams,
@@ -27,7 +30,9 @@ pub(super) async fn read(
     let (thread, read_state) = blocking(move || {
         stored::add_state(&state, &mut thread).map_err(state_failed)?;
         let is_written = !thread.preview.is_empty() && !thread.ephemeral;
-        let has_one = is_written && thread.parent_thread_id.is_none();
+        let source = thread.thread_source.as_deref();
+        let is_for_user = source.is_none_or(|source| source == "user");
+        let has_one = is_written && is_for_user && thread.parent_thread_id.is_none();
         let read_state = has_one.then(|| state.read_state(&thread.id)).transpose();
         let read_state = read_state.map_err(state_failed)?.map(wire_read_state);
         Ok((thread, read_state))
@@ -50,7 +55,7 @@ pub(super) async fn turns_of(
     let id = thread_id(id)?;
     let (record, live) = stored_or_live(server, &id).await?;
     match record {
-        Some(record) => Ok((record.path, live.and_then(|live| live.running))),
+        Some(record) => Ok((record.path, completed_so_far(live))),
         None => Err(has_no_turns(&id, live.as_ref())),
     }
 }
@@ -62,13 +67,21 @@ pub(super) async fn source_of_turns(
 ) -> Result<Option<(PathBuf, Option<Turn>)>, Failure> {
     let id = thread_id(id)?;
     match stored_or_live(server, &id).await? {
-        (Some(record), live) => {
-            let running = live.and_then(|live| live.running);
-            Ok(Some((record.path, running)))
+        (Some(record), live) => Ok(Some((record.path, completed_so_far(live)))),
+        (None, Some(live)) if live.thread.ephemeral => {
+            let message = "ephemeral threads are not stored, so there are no pages of them";
+            Err(Failure::not_implemented(message))
         }
         (None, Some(_)) => Ok(None),
         (None, None) => Err(has_no_turns(&id, None)),
     }
+}
+
+/// The running turn with its complete items. An item that is not complete would not come again behind a cursor.
+fn completed_so_far(live: Option<Snapshot>) -> Option<Turn> {
+    let mut running = live?.running?;
+    running.items.retain(|item| item.completed_at_ms.is_some());
+    Some(running)
 }
 
 /// The error for a thread without a file, which has no turns.
@@ -101,6 +114,12 @@ async fn thread(
             if let Some(live) = &live {
                 stored::add_live(&mut thread, &live.thread);
                 thread.can_accept_direct_input = live.thread.can_accept_direct_input;
+                if thread.attached_to_thread_id.is_some() {
+                    thread.preview.clone_from(&live.thread.preview);
+                }
+            }
+            if thread.parent_thread_id.is_some() {
+                thread.thread_source = Some(AGENT_SOURCE.to_owned());
             }
             if !params.include_turns {
                 return Ok((thread, None));

@@ -85,8 +85,17 @@ pub(super) async fn move_thread(
     params: ThreadSectionMoveParams,
 ) -> Result<EarlyReply<method::ThreadSectionMove>, Failure> {
     let id = thread_id(&params.thread_id)?;
-    if let (None, None) = stored_or_live(&server, &id).await? {
-        return Err(Failure::invalid(format!("thread not found: {id}")));
+    match stored_or_live(&server, &id).await? {
+        (None, None) => return Err(Failure::invalid(format!("thread not found: {id}"))),
+        (None, Some(live)) if live.thread.ephemeral => {
+            let message = format!("ephemeral thread does not support section moves: {id}");
+            return Err(Failure::invalid(message));
+        }
+        _ => {}
+    }
+    if params.before_thread_id.as_deref() == Some(id.as_str()) {
+        let message = format!("thread {id} cannot be moved before itself");
+        return Err(Failure::invalid(message));
     }
     let changed = ThreadSectionChangedNotification {
         thread_id: id.to_string(),

@@ -311,8 +311,12 @@ impl Actor {
             (policy, None) => policy.map(requested_sandbox).transpose()?,
         };
         let configuration = self.server.host().configuration();
+        // The folder of the only environment is that of the thread.
+        let environment = params.environments.as_ref().and_then(|all| all.first());
+        let of_environment = environment.map(|environment| environment.cwd.clone());
+        let cwd = params.cwd.take().or(of_environment);
         Ok(ThreadSettingsPatch {
-            cwd: params.cwd.take().map(|cwd| configuration.folder(&cwd)),
+            cwd: cwd.map(|cwd| configuration.folder(&cwd)),
             model: params.model.take(),
             effort: params.effort.take().map_or(Update::Leave, Update::Set),
             summary: params.summary.take(),

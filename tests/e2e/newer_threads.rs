@@ -1,0 +1,160 @@
+//! What newer clients see of loaded threads: who may load them, what their pages hold, when they are unread.
+
+use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::newer_requests::ScriptedThread;
+use crate::setup::{PROGRAM, experimental_server, home_with, scripted_config, scripted_home};
+use crate::soak::message;
+
+/// A server all of whose clients are newer.
+async fn newer_server(home: &TempDir) -> AppServer {
+    let mut server = AppServer::start_with(PROGRAM, home.path(), &["--newer-clients"]).unwrap();
+    server.initialize_experimental().await;
+    server
+}
+
+#[tokio::test]
+async fn a_thread_of_a_newer_client_belongs_to_its_process_until_it_is_unloaded() {
+    let model = ModelServer::start([message(0, "one"), message(1, "two")])
+        .await
+        .unwrap();
+    let home = scripted_home(&model, "thread_unload_delay_secs = 0");
+    let (mut first, mut second) = (newer_server(&home).await, newer_server(&home).await);
+    let id = first.start_thread().await;
+    first.run_turn(&id, "hello").await;
+    let asked = json!({ "threadId": id });
+    for method in ["thread/resume", "thread/archive", "thread/delete"] {
+        let (code, message) = second.refusal(method, asked.clone()).await;
+        let expected = format!("thread {id} already has an active writer");
+        assert_eq!(code, -32600);
+        assert!(message.starts_with(&expected), "{message}");
+    }
+    let read = second.result("thread/read", asked.clone()).await;
+    assert_eq!(read["thread"]["status"]["type"], "notLoaded", "{read}");
+    second.result("thread/fork", asked.clone()).await;
+    let named = json!({ "threadId": id, "name": "ours" });
+    second.result("thread/name/set", named).await;
+    first.result("thread/unsubscribe", asked.clone()).await;
+    first.wait_for("thread/closed").await.unwrap();
+    let resumed = second.result("thread/resume", asked).await;
+    assert_eq!(resumed["thread"]["name"], "ours", "{resumed}");
+    second.run_turn(&id, "again").await;
+    first.finish().await.unwrap();
+    second.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_thread_without_a_turn_can_be_archived() {
+    let model = ModelServer::start([]).await.unwrap();
+    let home = scripted_home(&model, "");
+    let mut server = newer_server(&home).await;
+    let id = server.start_thread().await;
+    let asked = json!({ "threadId": id });
+    server.result("thread/archive", asked.clone()).await;
+    let archived = server.wait_for("thread/archived").await.unwrap();
+    assert_eq!(archived["params"]["threadId"], *id);
+    let message = server.refusal("thread/archive", asked.clone()).await.1;
+    assert_eq!(message, format!("no rollout found for thread id {id}"));
+    server.result("thread/unarchive", asked).await;
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn pages_have_what_is_complete() {
+    let call = sse::function_call("call-1", "shell_command", &json!({ "command": "touch x" }));
+    let replies = [HttpReply::stream(&sse::items(&[call])), message(1, "done")];
+    let model = ModelServer::start(replies).await.unwrap();
+    let home = scripted_home(&model, "approval_policy = \"untrusted\"");
+    let mut server = newer_server(&home).await;
+    let id = server.start_thread().await;
+    server.start_turn(&id, "go").await;
+    let asked = server
+        .wait_for("item/commandExecution/requestApproval")
+        .await
+        .unwrap();
+    let whole = json!({ "threadId": id, "itemsView": "full" });
+    let turns = server.result("thread/turns/list", whole).await;
+    let items = server
+        .result("thread/items/list", json!({ "threadId": id }))
+        .await;
+    for shown in [&turns["data"][0]["items"], &items["data"]] {
+        assert_eq!(shown.as_array().unwrap().len(), 1, "{shown}");
+    }
+    let resumed = server
+        .result("thread/resume", json!({ "threadId": id }))
+        .await;
+    let command = &resumed["thread"]["turns"][0]["items"][1];
+    assert_eq!(command["status"], "inProgress", "{resumed}");
+    let answer = json!({ "id": asked["id"], "result": { "decision": "decline" } });
+    server.send(&answer).await.unwrap();
+    server.completed_turn().await;
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_ephemeral_thread_has_no_pages() {
+    let params = json!({ "ephemeral": true });
+    let mut scripted = ScriptedThread::start([message(0, "one")], params).await;
+    scripted.turn(json!({})).await;
+    for method in ["thread/items/list", "thread/timeline/list"] {
+        let refused = scripted.call(method, json!({})).await;
+        assert_eq!(refused["error"]["code"], -32601, "{refused}");
+    }
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_turn_that_only_plans_is_not_unread() {
+    let plan = "<proposed_plan>\n- one\n</proposed_plan>";
+    let mut scripted =
+        ScriptedThread::start([message(0, plan), message(1, "done")], json!({})).await;
+    let settings =
+        json!({ "model": "scripted", "reasoning_effort": null, "developer_instructions": null });
+    let mode = |mode: &str| json!({ "collaborationMode": { "mode": mode, "settings": settings } });
+    let unread = async |scripted: &mut ScriptedThread| {
+        let read = scripted.call("thread/read", json!({})).await;
+        read["result"]["readState"]["firstUnread"].clone()
+    };
+    scripted.call("thread/settings/update", mode("plan")).await;
+    scripted.turn(json!({})).await;
+    assert_eq!(unread(&mut scripted).await, Value::Null);
+    scripted.turn(mode("default")).await;
+    assert_eq!(unread(&mut scripted).await["type"], "turn");
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn permissions_are_asked_for_and_granted_path_by_path() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("made").display().to_string();
+    let arguments =
+        json!({ "permissions": { "file_system": { "write": [path] } }, "reason": "why" });
+    let call = sse::function_call("call-1", "request_permissions", &arguments);
+    let replies = [HttpReply::stream(&sse::items(&[call])), message(1, "done")];
+    let model = ModelServer::start(replies).await.unwrap();
+    let settings = "approval_policy = \"on-request\"\nsandbox_mode = \"read-only\"\n\
+                    features = { request_permissions_tool = true }";
+    let home = home_with(&scripted_config(&model, settings));
+    let mut server = experimental_server(&home).await;
+    let id = server.start_thread().await;
+    server.start_turn(&id, "go").await;
+    let asked = server
+        .wait_for("item/permissions/requestApproval")
+        .await
+        .unwrap();
+    let entries = &asked["params"]["permissions"]["fileSystem"]["entries"];
+    let expected = json!([{ "access": "write", "path": { "type": "path", "path": path } }]);
+    assert_eq!(*entries, expected, "{asked}");
+    let granted = json!({ "permissions": { "fileSystem": { "entries": entries } } });
+    let answer = json!({ "id": asked["id"], "result": granted });
+    server.send(&answer).await.unwrap();
+    server.completed_turn().await;
+    let output = model.request(1).await.json()["input"].to_string();
+    assert!(
+        output.contains(&format!("\\\"write\\\":[\\\"{path}\\\"]")),
+        "{output}"
+    );
+    server.finish().await.unwrap();
+}
