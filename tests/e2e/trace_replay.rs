@@ -131,6 +131,18 @@ fn damage_is_told_and_never_waited_for() {
         3,
         &["same as far as it goes, 0 requests"],
     );
+    let changed = log.replacen("\"turn_started\"", "\"turn_Started\"", 1);
+    fs::write(bundle.join("trace.jsonl"), changed).unwrap();
+    check(&replay(&bundle, &[]), 3, &["same as far as it goes"]);
+    let is_start = |line: &&str| line.contains("\"turn_started\"");
+    let kept: Vec<&str> = lines
+        .iter()
+        .copied()
+        .filter(|line| !is_start(line))
+        .collect();
+    assert!(kept.len() < lines.len());
+    fs::write(bundle.join("trace.jsonl"), kept.join("\n")).unwrap();
+    check(&replay(&bundle, &[]), 3, &["same as far as it goes"]);
     fs::write(bundle.join("trace.jsonl"), "").unwrap();
     let nothing = "ended before anything was recorded";
     check(&replay(&bundle, &[]), 4, &[nothing]);

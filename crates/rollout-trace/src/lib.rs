@@ -11,6 +11,7 @@ mod follow;
 pub mod format;
 pub mod ids;
 mod json;
+mod log_lines;
 pub mod model;
 mod payload_files;
 mod priority;

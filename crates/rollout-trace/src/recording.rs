@@ -1,11 +1,11 @@
 //! Reading a bundle event by event, for programs that want what was recorded and not the graph.
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
-use crate::format::{LOG_FILE, LogLine, Manifest, PayloadRef};
+use crate::format::{LOG_FILE, LogLine, Manifest, PayloadRef, line_agrees};
+use crate::log_lines::{LineEnd, LogLines};
 use crate::reduce::{Fault, PayloadFiles, ReplayError, read_manifest};
 
 /// The events of a bundle, in the order of the log. Payload files are read when they are asked for.
@@ -14,6 +14,7 @@ pub struct Recording {
     manifest: Manifest,
     events: Vec<LogLine>,
     unreadable_lines: u64,
+    has_odd_lines: bool,
     payloads: PayloadFiles,
 }
 
@@ -29,27 +30,35 @@ impl Recording {
             Ok(file) => file,
             Err(source) => return Err(ReplayError::OpenLog { path, source }),
         };
-        let mut events = Vec::new();
-        let mut unreadable_lines = 0;
-        for line in BufReader::new(file).split(b'\n') {
-            let line = match line {
-                Ok(line) => line,
+        let mut lines = LogLines::of(file);
+        let mut recording = Self {
+            manifest,
+            events: Vec::new(),
+            unreadable_lines: 0,
+            has_odd_lines: false,
+            payloads: PayloadFiles::new(bundle),
+        };
+        loop {
+            match lines.next() {
+                Ok(LineEnd::Log) => return Ok(recording),
+                Ok(LineEnd::TooLong) => recording.unreadable_lines += 1,
+                Ok(LineEnd::Newline | LineEnd::Cut) => recording.take(lines.line()),
                 Err(source) => return Err(ReplayError::ReadLog { path, source }),
-            };
-            if line.trim_ascii().is_empty() {
-                continue;
-            }
-            match serde_json::from_slice(&line) {
-                Ok(event) => events.push(event),
-                Err(_) => unreadable_lines += 1,
             }
         }
-        Ok(Self {
-            manifest,
-            events,
-            unreadable_lines,
-            payloads: PayloadFiles::new(bundle),
-        })
+    }
+
+    fn take(&mut self, line: &[u8]) {
+        if line.trim_ascii().is_empty() {
+            return;
+        }
+        let Ok(event) = serde_json::from_slice::<LogLine>(line) else {
+            self.unreadable_lines += 1;
+            return;
+        };
+        let before = self.events.last().map_or(0, |event| event.seq);
+        self.has_odd_lines |= event.seq != before + 1 || line_agrees(line) == Some(false);
+        self.events.push(event);
     }
 
     /// The manifest.
@@ -65,6 +74,11 @@ impl Recording {
     /// How many lines of the log cannot be parsed.
     pub fn unreadable_lines(&self) -> u64 {
         self.unreadable_lines
+    }
+
+    /// Whether lines of the log are unreadable, missing, changed or in another order.
+    pub fn is_log_damaged(&self) -> bool {
+        self.unreadable_lines > 0 || self.has_odd_lines
     }
 
     /// The bytes of a payload file.

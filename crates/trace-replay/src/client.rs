@@ -14,8 +14,8 @@ use futures::stream;
 use serde::Deserialize;
 
 use crate::errors::model_error;
-use crate::script::{RecordedEnd, RecordedRequest};
 use crate::state::{EarlyEnd, ReplayState};
+use crate::thread_script::{RecordedEnd, RecordedRequest};
 
 #[derive(Debug)]
 pub(crate) struct RecordedModel {

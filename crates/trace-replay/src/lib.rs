@@ -18,12 +18,14 @@ mod errors;
 mod failure;
 mod history;
 mod ids;
+mod limits;
 mod live;
 mod observer;
 mod replay;
 mod script;
 mod skills;
 mod state;
+mod thread_script;
 mod timeline;
 mod tools;
 

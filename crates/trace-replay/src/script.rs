@@ -1,10 +1,9 @@
 //! What a bundle says about a session, in the form that a replay needs.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
-use std::path::Path;
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
-use codex_core::{FinishedHook, SessionInput, TakenInput};
-use codex_protocol::{HookEventName, Op, ResponseItem, UserInput};
+use codex_core::SessionInput;
+use codex_protocol::Op;
 use codex_rollout_trace::Recording;
 use codex_rollout_trace::format::{
     Event, ExecutionStatus, LogLine, PayloadRef, Requester, ToolKind,
@@ -17,6 +16,10 @@ use serde::de::DeserializeOwned;
 
 use crate::cells::RecordedCells;
 use crate::endings::{before_gap, is_cut, is_interrupt, is_stopped_call, last_cause};
+use crate::limits::{is_input_of_tool, limit_of};
+use crate::thread_script::{
+    RecordedEnd, RecordedRequest, RecordedToolEnd, RecordedTurn, Taking, ThreadScript,
+};
 use crate::timeline::{Milestone, Moment};
 
 /// A recorded session.
@@ -39,98 +42,6 @@ pub(crate) struct Script {
     /// Whether the session needs its rollout: to go back in it, or to fork it for an agent.
     pub(crate) needs_file: bool,
     cells: RecordedCells,
-}
-
-/// The recorded part of one thread.
-#[derive(Debug, Default)]
-pub(crate) struct ThreadScript {
-    pub(crate) agent_path: String,
-    pub(crate) requests: VecDeque<RecordedRequest>,
-    pub(crate) turn_ends: VecDeque<Moment>,
-    pub(crate) tool_starts: HashMap<String, VecDeque<Moment>>,
-    /// The calls that were made.
-    pub(crate) calls: HashSet<String>,
-    pub(crate) tool_ends: HashMap<String, VecDeque<RecordedToolEnd>>,
-    turns: BTreeMap<String, RecordedTurn>,
-    /// The inputs that the thread took, in order.
-    pub(crate) takings: VecDeque<Taking>,
-    /// The hooks that ran, by what they were about.
-    pub(crate) hooks: HashMap<HookOccasion, VecDeque<Vec<FinishedHook>>>,
-    /// The records of commands that the user typed.
-    pub(crate) shell_outputs: VecDeque<(Moment, ResponseItem)>,
-}
-
-/// Inputs that a thread took at once.
-#[derive(Debug)]
-pub(crate) struct Taking {
-    /// The requests of the thread before.
-    pub(crate) requests: usize,
-    /// The turns of the thread that had ended before: a turn may begin with what waited.
-    pub(crate) turns: usize,
-    /// When an idle thread took them; none if a turn did.
-    pub(crate) idle: Option<Moment>,
-    pub(crate) inputs: Vec<TakenInput>,
-}
-
-impl Taking {
-    pub(crate) fn has_notice(&self) -> bool {
-        let mut inputs = self.inputs.iter();
-        inputs.any(|input| matches!(input, TakenInput::Notice))
-    }
-}
-
-/// An event, and the call of a tool that it is about.
-pub(crate) type HookOccasion = (HookEventName, Option<String>);
-
-#[derive(Debug, Clone, Copy)]
-struct RecordedTurn {
-    number: usize,
-    started: u64,
-    status: Option<ExecutionStatus>,
-}
-
-/// An attempt at a request.
-#[derive(Debug, Clone)]
-pub(crate) struct RecordedRequest {
-    id: String,
-    pub(crate) started: Moment,
-    pub(crate) payload: PayloadRef,
-    /// The number of its turn in the thread, from 1.
-    pub(crate) turn: usize,
-    pub(crate) is_turn_stopped: bool,
-    pub(crate) end: RecordedEnd,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) enum RecordedEnd {
-    Completed {
-        at: Moment,
-        response_id: Option<String>,
-        response: PayloadRef,
-    },
-    Failed {
-        at: Moment,
-        error: String,
-        partial: Option<PayloadRef>,
-    },
-    /// The session gave it up, or the recording ends before it.
-    Open { partial: Option<PayloadRef> },
-}
-
-impl RecordedEnd {
-    fn seq(&self) -> Option<u64> {
-        match self {
-            Self::Completed { at, .. } | Self::Failed { at, .. } => Some(at.seq),
-            Self::Open { .. } => None,
-        }
-    }
-}
-
-/// The end of a tool call. Without a result of its own, the next request has it.
-#[derive(Debug, Clone)]
-pub(crate) struct RecordedToolEnd {
-    pub(crate) at: Moment,
-    pub(crate) result: Option<PayloadRef>,
 }
 
 /// An input of a session.
@@ -156,7 +67,7 @@ impl Script {
             milestones: BTreeSet::new(),
             started_unix_ms: recording.manifest().started_at_unix_ms,
             limits: Vec::new(),
-            is_damaged: recording.unreadable_lines() > 0 || is_cut(events),
+            is_damaged: recording.is_log_damaged() || is_cut(events),
             needs_file: false,
             cells: RecordedCells::default(),
         };
@@ -198,7 +109,8 @@ impl Script {
     fn order_inputs(&mut self) {
         for input in &mut self.inputs {
             let thread = self.threads.get(&input.thread);
-            match thread.and_then(|thread| thread.last_before_stop(input)) {
+            let stopped = thread.filter(|_| is_interrupt(&input.input));
+            match stopped.and_then(|thread| thread.last_before_stop(input.at.seq)) {
                 Some(last) => input.after = last + 1,
                 None => {
                     self.milestones.insert(Milestone::event(input.at.seq));
@@ -588,70 +500,4 @@ impl Script {
             self.limit(limit);
         }
     }
-}
-
-impl ThreadScript {
-    /// Whether a turn was interrupted, by its number from 1.
-    pub(crate) fn is_stopped(&self, number: usize) -> bool {
-        let mut turns = self.turns.values();
-        turns.any(|turn| turn.number == number && turn.status == Some(ExecutionStatus::Cancelled))
-    }
-
-    /// The last event of the turn that an interrupt stops, if it comes after the interrupt.
-    fn last_before_stop(&self, input: &ScriptedInput) -> Option<u64> {
-        if !is_interrupt(&input.input) {
-            return None;
-        }
-        let since = input.at.seq;
-        let end = self.turn_ends.iter().find(|end| end.seq > since)?.seq;
-        let starts = self.tool_starts.values().flatten().map(|at| at.seq);
-        let ends = self.tool_ends.values().flatten().map(|end| end.at.seq);
-        let requests = self.requests.iter();
-        let requests = requests.flat_map(|request| [Some(request.started.seq), request.end.seq()]);
-        let all = starts.chain(ends).chain(requests.flatten());
-        all.filter(|seq| (since..end).contains(seq)).max()
-    }
-
-    fn note_stopped_turns(&mut self) {
-        let stopped = self
-            .turns
-            .values()
-            .filter(|turn| turn.status == Some(ExecutionStatus::Cancelled));
-        let stopped: BTreeSet<usize> = stopped.map(|turn| turn.number).collect();
-        for request in &mut self.requests {
-            request.is_turn_stopped = stopped.contains(&request.turn);
-        }
-    }
-}
-
-fn is_input_of_tool(input: &SessionInput) -> bool {
-    let SessionInput::Submission(submission) = input else {
-        return false;
-    };
-    matches!(submission.op, Op::UserInput(_) | Op::Interrupt)
-}
-
-fn limit_of(input: &SessionInput, has_outputs: bool) -> Option<String> {
-    let items = match input {
-        SessionInput::Submission(submission) => match &submission.op {
-            Op::RunUserShellCommand { .. } if !has_outputs => {
-                return Some(
-                    "a person ran a command, whose output is not in the bundle".to_owned(),
-                );
-            }
-            Op::Undo => return Some("files were set back to a snapshot".to_owned()),
-            Op::UserInput(input) => &input.items,
-            Op::UserTurn(turn) => &turn.items,
-            _ => return None,
-        },
-        SessionInput::Turn(turn) => &turn.input.items,
-        SessionInput::Steer(input) => &input.items,
-        _ => return None,
-    };
-    items.iter().find_map(|item| match item {
-        UserInput::LocalImage { path, .. } if !Path::new(path).is_file() => {
-            Some(format!("the image {} is gone", Path::new(path).display()))
-        }
-        _ => None,
-    })
 }

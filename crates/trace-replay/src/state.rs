@@ -17,7 +17,8 @@ use crate::continuation::ContinuedTurn;
 use crate::difference::{Difference, DifferenceKind, compare};
 use crate::endings::{before_gap, is_cut};
 use crate::live::CopiedFolder;
-use crate::script::{HookOccasion, RecordedRequest, RecordedToolEnd, ScriptedInput, ThreadScript};
+use crate::script::ScriptedInput;
+use crate::thread_script::{HookOccasion, RecordedRequest, RecordedToolEnd, ThreadScript};
 use crate::timeline::{Moment, Timeline};
 
 /// Texts that contain a measured duration: the words before and after the number.

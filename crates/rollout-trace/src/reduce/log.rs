@@ -1,17 +1,13 @@
 //! Reading the log line by line.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use crate::format::{LOG_FILE, LogLine, line_agrees};
+use crate::log_lines::{LineEnd, LogLines, MAX_LINE};
 
 use super::fault::Fault;
 use super::outcome::ReplayError;
 use super::reducer::Reducer;
-
-/// The longest line. Source code of cells and error texts are in lines.
-const MAX_LINE: usize = 64 << 20;
 
 /// Replays every event of a bundle's log.
 pub(super) fn replay(bundle: &Path, reducer: &mut Reducer) -> Result<(), ReplayError> {
@@ -20,10 +16,7 @@ pub(super) fn replay(bundle: &Path, reducer: &mut Reducer) -> Result<(), ReplayE
         Ok(file) => file,
         Err(source) => return Err(ReplayError::OpenLog { path, source }),
     };
-    let mut lines = LogLines {
-        reader: BufReader::with_capacity(1 << 18, file),
-        line: Vec::new(),
-    };
+    let mut lines = LogLines::of(file);
     let mut number = 0;
     let mut closed = true;
     loop {
@@ -49,7 +42,7 @@ pub(super) fn replay(bundle: &Path, reducer: &mut Reducer) -> Result<(), ReplayE
                 continue;
             }
         }
-        read_line(reducer, number, &lines.line)?;
+        read_line(reducer, number, lines.line())?;
     }
     if !closed {
         reducer.remark(Fault::OpenEnd);
@@ -85,44 +78,5 @@ pub(crate) fn read_line(
             let line = number;
             reducer.unreadable_line(number, Fault::Line { line, source })
         }
-    }
-}
-
-struct LogLines {
-    reader: BufReader<File>,
-    line: Vec<u8>,
-}
-
-/// What a line ended with.
-enum LineEnd {
-    Newline,
-    /// The end of the file, inside a line.
-    Cut,
-    TooLong,
-    /// The end of the file, and no line.
-    Log,
-}
-
-impl LogLines {
-    fn next(&mut self) -> std::io::Result<LineEnd> {
-        self.line.clear();
-        let limit = MAX_LINE as u64 + 1;
-        let read = (&mut self.reader)
-            .take(limit)
-            .read_until(b'\n', &mut self.line)?;
-        if self.line.last() == Some(&b'\n') {
-            self.line.pop();
-            return Ok(LineEnd::Newline);
-        }
-        if read as u64 == limit {
-            self.line.clear();
-            self.reader.skip_until(b'\n')?;
-            return Ok(LineEnd::TooLong);
-        }
-        Ok(if read == 0 {
-            LineEnd::Log
-        } else {
-            LineEnd::Cut
-        })
     }
 }
