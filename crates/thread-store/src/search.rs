@@ -21,7 +21,7 @@ use crate::messages::{message_of, takes_turns_back};
 use crate::pass::IndexPass;
 use crate::query::{FoundThread, ListCursor, SearchPage, ThreadQuery};
 use crate::record::ThreadRow;
-use crate::search_tables::{SEARCH_FILE, SearchTables, TextPart};
+use crate::search_tables::{PartsWithTerm, SEARCH_FILE, SearchTables, TextPart};
 use crate::search_term::SearchTerm;
 
 /// How long one search may work.
@@ -29,7 +29,7 @@ const BUDGET: Duration = Duration::from_secs(1);
 /// How many bytes of a rollout one part describes.
 const PART: u64 = 256 * 1024;
 /// With more parts than this, a term does not select threads.
-const MOST_PARTS: usize = 8000;
+const MOST_PARTS: usize = 4000;
 /// How many threads are fetched from the index at once.
 const CHUNK: usize = 64;
 
@@ -65,7 +65,16 @@ impl IndexWorker {
         let file = self.search_file();
         self.database()?.attach_search(&file)?;
         let grams = term.grams();
-        let candidates = self.candidates(grams.as_deref())?;
+        let parts = match &grams {
+            Some(grams) => Some(
+                self.database()?
+                    .search_tables()
+                    .parts_with(grams, MOST_PARTS)?,
+            ),
+            None => None,
+        };
+        let candidates = self.candidates(parts.as_ref())?;
+        let wanted = grams.as_deref().zip(parts.as_ref());
         let floor = self.floor(query);
         let (mut found, mut after) = (Vec::new(), query.after.clone());
         loop {
@@ -82,7 +91,7 @@ impl IndexWorker {
             let is_last = rows.len() < CHUNK;
             for row in rows {
                 let position = cursor_of(query, &row);
-                if let Some(one) = self.look_through(row, term, grams.as_deref())? {
+                if let Some(one) = self.look_through(row, term, wanted)? {
                     found.push((position.clone(), one));
                 }
                 after = Some(position);
@@ -108,13 +117,14 @@ impl IndexWorker {
     }
 
     /// The threads that may contain the term; none if they are not worth a list.
-    fn candidates(&mut self, grams: Option<&str>) -> rusqlite::Result<Option<Vec<ThreadId>>> {
+    fn candidates(
+        &mut self,
+        parts: Option<&PartsWithTerm>,
+    ) -> rusqlite::Result<Option<Vec<ThreadId>>> {
         let tables = self.database()?.search_tables();
         let unread = tables.unread(MOST_PARTS)?;
-        let selected = match grams {
-            Some(grams) if unread.len() < MOST_PARTS => tables.threads_with(grams, MOST_PARTS)?,
-            _ => None,
-        };
+        let parts = parts.filter(|parts| parts.are_all && unread.len() < MOST_PARTS);
+        let selected = parts.map(|parts| tables.threads_of(parts)).transpose()?;
         self.has_unread_texts = !unread.is_empty();
         Ok(selected.map(|mut threads| {
             threads.extend(unread);
@@ -122,12 +132,12 @@ impl IndexWorker {
         }))
     }
 
-    /// The match in a thread, compared with its file.
+    /// The match in a thread, compared with its file. The pieces of the term come with the parts that have them.
     fn look_through(
         &mut self,
         (mut row, mut name): NamedRow,
         term: &SearchTerm,
-        grams: Option<&str>,
+        wanted: Option<(&str, &PartsWithTerm)>,
     ) -> rusqlite::Result<Option<FoundThread>> {
         let home = self.home.clone();
         let database = self.database()?;
@@ -140,11 +150,19 @@ impl IndexWorker {
         }
         let tables = database.search_tables();
         let known = tables.file(&row.id)?;
-        if known.as_ref().map(|file| file.stamp) != Some(row.stamp) {
+        let is_reread = known.as_ref().map(|file| file.stamp) != Some(row.stamp);
+        if is_reread {
             read_texts(&home, database, &row)?;
         }
+        let has_pieces = |part: i64| {
+            wanted.is_none_or(|(grams, parts)| {
+                // The numbers of parts that were read again may be those of others.
+                let known = parts.contains(part).filter(|_| !is_reread);
+                known.unwrap_or_else(|| tables.has(part, grams).unwrap_or(true))
+            })
+        };
         for part in tables.parts(&row.id)? {
-            if grams.is_some_and(|grams| !tables.has(part.part, grams).unwrap_or(true)) {
+            if !has_pieces(part.part) {
                 continue;
             }
             let Some(snippet) = snippet_in(&row.path(&home), part, term) else {

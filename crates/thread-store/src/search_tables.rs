@@ -59,6 +59,22 @@ impl TextPart {
     }
 }
 
+/// Parts that have all pieces of a term, by number.
+#[derive(Debug, Default)]
+pub(crate) struct PartsWithTerm {
+    parts: Vec<i64>,
+    /// Whether no other part has them.
+    pub(crate) are_all: bool,
+}
+
+impl PartsWithTerm {
+    /// Whether a part has them; none if that is not known.
+    pub(crate) fn contains(&self, part: i64) -> Option<bool> {
+        let is_known = self.are_all || self.parts.last().is_some_and(|last| part <= *last);
+        is_known.then(|| self.parts.binary_search(&part).is_ok())
+    }
+}
+
 /// The attached tables.
 pub(crate) struct SearchTables<'a>(&'a Connection);
 
@@ -204,26 +220,28 @@ impl SearchTables<'_> {
         statement.execute(thread).map(drop)
     }
 
-    /// The threads with parts that have all pieces of a term; none if more than `most` parts have them.
-    pub(crate) fn threads_with(
-        &self,
-        grams: &str,
-        most: usize,
-    ) -> rusqlite::Result<Option<Vec<ThreadId>>> {
-        let sql = "SELECT rowid FROM search.grams WHERE grams MATCH :grams LIMIT :limit";
+    /// The parts that have all pieces of a term, the first `most` of them.
+    pub(crate) fn parts_with(&self, grams: &str, most: usize) -> rusqlite::Result<PartsWithTerm> {
+        let sql =
+            "SELECT rowid FROM search.grams WHERE grams MATCH :grams ORDER BY rowid LIMIT :limit";
         let limit = i64::try_from(most + 1).unwrap_or(i64::MAX);
         let mut statement = self.0.prepare_cached(sql)?;
         let values = named_params! { ":grams": grams, ":limit": limit };
         let parts = statement.query_map(values, |row| row.get("rowid"))?;
         let parts = parts.collect::<rusqlite::Result<Vec<i64>>>()?;
-        if parts.len() > most {
-            return Ok(None);
-        }
+        Ok(PartsWithTerm {
+            are_all: parts.len() <= most,
+            parts,
+        })
+    }
+
+    /// The threads of these parts.
+    pub(crate) fn threads_of(&self, parts: &PartsWithTerm) -> rusqlite::Result<Vec<ThreadId>> {
         let mut statement = self
             .0
             .prepare_cached("SELECT thread FROM search.parts WHERE part = :part")?;
         let mut threads = Vec::new();
-        for part in parts {
+        for part in &parts.parts {
             let thread: String =
                 statement.query_row(named_params! { ":part": part }, |row| row.get("thread"))?;
             let thread = ThreadId(thread);
@@ -231,7 +249,7 @@ impl SearchTables<'_> {
                 threads.push(thread);
             }
         }
-        Ok(Some(threads))
+        Ok(threads)
     }
 
     /// Whether a part has all pieces of a term.
