@@ -158,3 +158,52 @@ async fn permissions_are_asked_for_and_granted_path_by_path() {
     );
     server.finish().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_thread_that_waits_to_be_unloaded_takes_other_settings() {
+    let replies = [message(0, "one"), message(1, "two")];
+    let mut scripted = ScriptedThread::start(replies, json!({})).await;
+    scripted.call("thread/goal/get", json!({})).await;
+    scripted.turn(json!({})).await;
+    // In use, it keeps its settings.
+    let other = json!({ "model": "other", "cwd": "/", "excludeTurns": true });
+    let resumed = scripted.call("thread/resume", other.clone()).await;
+    assert_eq!(resumed["result"]["model"], "scripted", "{resumed}");
+    scripted.call("thread/unsubscribe", json!({})).await;
+    let resumed = scripted.call("thread/resume", other).await;
+    assert_eq!(resumed["result"]["model"], "other", "{resumed}");
+    assert_eq!(resumed["result"]["thread"]["cwd"], "/", "{resumed}");
+    scripted.turn(json!({})).await;
+    assert_eq!(scripted.model.request(1).await.json()["model"], "other");
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_declined_patch_ends_once() {
+    let patch = "*** Begin Patch\n*** Add File: made.txt\n+x\n*** End Patch";
+    let script = format!("apply_patch <<'EOF'\n{patch}\nEOF");
+    let call = sse::function_call("call-1", "shell_command", &json!({ "command": script }));
+    let replies = [HttpReply::stream(&sse::items(&[call])), message(1, "done")];
+    let model = ModelServer::start(replies).await.unwrap();
+    let settings = "approval_policy = \"on-request\"\nsandbox_mode = \"read-only\"";
+    let home = home_with(&scripted_config(&model, settings));
+    let mut server = newer_server(&home).await;
+    let id = server.start_thread().await;
+    server.start_turn(&id, "go").await;
+    let mut ends = 0;
+    loop {
+        let message = server.receive().await.unwrap();
+        let is_patch = message["params"]["item"]["type"] == "fileChange";
+        if message["method"] == "item/fileChange/requestApproval" {
+            let answer = json!({ "id": message["id"], "result": { "decision": "decline" } });
+            server.send(&answer).await.unwrap();
+        } else if message["method"] == "item/completed" && is_patch {
+            ends += 1;
+            assert_eq!(message["params"]["item"]["status"], "declined");
+        } else if message["method"] == "turn/completed" {
+            break;
+        }
+    }
+    assert_eq!(ends, 1);
+    server.finish().await.unwrap();
+}

@@ -71,6 +71,25 @@ pub(super) fn of_fork(
     settings_of!(params, None, connection)
 }
 
+/// Whether a request to resume a thread names settings of its own.
+pub(super) fn are_changed(params: &ThreadResumeParams) -> bool {
+    let texts = [
+        &params.model,
+        &params.model_provider,
+        &params.cwd,
+        &params.permissions,
+        &params.base_instructions,
+        &params.developer_instructions,
+    ];
+    texts.into_iter().any(Option::is_some)
+        || params.service_tier != Update::Leave
+        || params.approval_policy.is_some()
+        || params.approvals_reviewer.is_some()
+        || params.sandbox.is_some()
+        || params.config.is_some()
+        || params.personality.is_some()
+}
+
 /// Keeps the model and effort of the thread's last turn, unless the request has either, and its limits where nothing
 /// else limits.
 pub(super) fn with_stored(

@@ -164,7 +164,11 @@ pub(super) async fn resume(
     params: ThreadResumeParams,
 ) -> Result<EarlyReply<method::ThreadResume>, Failure> {
     if let Some(thread) = server.thread(&params.thread_id) {
-        return Ok(join(thread, params));
+        // A thread that nobody uses takes other settings, as if it had been unloaded already.
+        let is_reloaded = settings::are_changed(&params) && thread.close_if_unused().await;
+        if !is_reloaded {
+            return Ok(join(thread, params));
+        }
     }
     let settings = settings::of_resume(&params, &connection)?;
     if let Some(history) = params.history {
@@ -208,7 +212,7 @@ pub(super) async fn resume(
     }
     broadcast_idle(&server, &thread.id);
     let mut resumed = facts.resumed(thread);
-    if is_restored {
+    if is_restored || (connection.knows_newer() && params.cwd.is_some()) {
         resumed.thread.cwd.clone_from(&resumed.cwd);
     }
     resumed.initial_turns_page = page;

@@ -92,6 +92,14 @@ impl Actor {
                 self.answer(question, answer.as_deref()).await
             }
             ThreadCommand::Close => self.close(),
+            ThreadCommand::CloseIfUnused(reply) => {
+                let is_unused = self.unloading.at.is_some() && !self.is_closing;
+                if is_unused {
+                    self.is_closed_silently = true;
+                    self.close();
+                }
+                let _ = reply.send(is_unused);
+            }
             ThreadCommand::CloseSilently => {
                 self.is_closed_silently = true;
                 self.close();

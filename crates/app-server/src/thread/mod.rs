@@ -97,6 +97,8 @@ enum ThreadCommand {
         answer: Option<String>,
     },
     Close,
+    /// Ends the thread if it only waits to be unloaded. Replies whether it does.
+    CloseIfUnused(oneshot::Sender<bool>),
     CloseSilently,
 }
 
@@ -290,6 +292,17 @@ impl ThreadHandle {
     pub(crate) async fn close_silently(&self) {
         self.send(ThreadCommand::CloseSilently).await;
         self.0.closed().await;
+    }
+
+    /// Ends the thread if it only waits to be unloaded, and waits for its end. Returns whether it has ended.
+    pub(crate) async fn close_if_unused(&self) -> bool {
+        let (reply, closes) = oneshot::channel();
+        self.send(ThreadCommand::CloseIfUnused(reply)).await;
+        let closes = closes.await.unwrap_or(true);
+        if closes {
+            self.0.closed().await;
+        }
+        closes
     }
 
     /// Ends the thread and waits for its end.

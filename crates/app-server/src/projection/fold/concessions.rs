@@ -2,7 +2,8 @@
 //! reviews, which have their own file:
 //!
 //! - A command or file change that was asked about and declined ends twice: at once, and again with
-//!   the text that the model was given. If the answer was an error, the first end says `failed`.
+//!   the text that the model was given. If the answer was an error, the first end says `failed`. For newer clients a
+//!   file change ends once.
 //! - A command of `exec_command` begins when it runs, so one that was declined has an end alone.
 //! - A message, plan, reasoning, command or call of a tool of MCP or for agents that is unfinished when its turn is
 //!   interrupted has no end of its own: the end of the turn is its end, and has it as far as it got.
@@ -121,7 +122,7 @@ impl<C: Consumer> Fold<C> {
         let is_it = |other: &&mut TimedItem| item::id_of(other) == id;
         if let Some(ended) = turn.completed.iter_mut().rev().find(is_it) {
             ended.item = item;
-            self.consumer.item_completed(turn_id, ended, context.now);
+            self.consumer.declined_again(turn_id, ended, context.now);
         }
     }
 

@@ -77,13 +77,7 @@ impl Notifications {
                 *status = CommandExecutionStatus::Declined;
             }
             one.completed_at_ms = now;
-            let ended = ItemCompletedNotification {
-                item: one,
-                thread_id: self.thread.clone(),
-                turn_id: turn.to_owned(),
-                completed_at_ms: now,
-            };
-            let ended = ServerNotification::ItemCompleted(ended);
+            let ended = completed(self.thread.clone(), turn, one, now);
             self.pending.push((Audience::Newer, ended));
         }
     }
@@ -109,6 +103,20 @@ impl Notifications {
             self.push(notify(item));
         }
     }
+}
+
+fn completed(
+    thread_id: String,
+    turn: &str,
+    item: TimedItem,
+    now: Option<i64>,
+) -> ServerNotification {
+    ServerNotification::ItemCompleted(ItemCompletedNotification {
+        item,
+        thread_id,
+        turn_id: turn.to_owned(),
+        completed_at_ms: now,
+    })
 }
 
 impl Consumer for Notifications {
@@ -193,15 +201,19 @@ impl Consumer for Notifications {
 
     fn item_completed(&mut self, turn: &str, item: &TimedItem, now: Option<i64>) {
         self.has_waited(id_of(&item.item));
-        let thread_id = self.thread.clone();
+        let thread = self.thread.clone();
         self.push_item(turn, item.clone(), |item| {
-            ServerNotification::ItemCompleted(ItemCompletedNotification {
-                item,
-                thread_id: thread_id.clone(),
-                turn_id: turn.to_owned(),
-                completed_at_ms: now,
-            })
+            completed(thread.clone(), turn, item, now)
         });
+    }
+
+    fn declined_again(&mut self, turn: &str, item: &TimedItem, now: Option<i64>) {
+        if let ThreadItem::FileChange { .. } = item.item {
+            let again = completed(self.thread.clone(), turn, item.clone(), now);
+            self.pending.push((Audience::Older, again));
+        } else {
+            self.item_completed(turn, item, now);
+        }
     }
 
     fn patch_output(&mut self, turn: &str, item: &str, output: &str) {
