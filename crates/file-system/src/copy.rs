@@ -8,6 +8,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use crate::error::FileError;
+use crate::same_file::{are_same_files, are_same_links};
 
 /// Copies `source` to the exact path `destination`: a file is replaced, a folder is merged. Folders need `recursive`.
 ///
@@ -106,7 +107,7 @@ fn copy_link(found: &Metadata, source: &Path, destination: &Path) -> Result<(), 
         if existing.is_dir() {
             return Err(codex_regular_file::is_a_directory().into());
         }
-        if are_same(found, &existing) {
+        if are_same_links((source, found), (destination, &existing)) {
             return Err(FileError::SameFile);
         }
         fs::remove_file(destination)?;
@@ -126,7 +127,7 @@ fn copy_file(source: &Path, destination: &Path) -> Result<(), FileError> {
     let mut from = codex_regular_file::open(source)?;
     let found = from.metadata()?;
     if let Ok(existing) = fs::metadata(destination)
-        && are_same(&found, &existing)
+        && are_same_files((source, &found), (destination, &existing))
     {
         return Err(FileError::SameFile);
     }
@@ -142,17 +143,6 @@ fn copy_file(source: &Path, destination: &Path) -> Result<(), FileError> {
     copy_content(&mut from, &mut to, found.len())?;
     to.set_permissions(found.permissions())?;
     Ok(())
-}
-
-#[cfg(unix)]
-fn are_same(one: &Metadata, other: &Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    (one.dev(), one.ino()) == (other.dev(), other.ino())
-}
-
-#[cfg(not(unix))]
-fn are_same(_: &Metadata, _: &Metadata) -> bool {
-    false
 }
 
 /// Copies the data and skips the holes.
@@ -192,4 +182,25 @@ fn copy_content(from: &mut File, to: &mut File, length: u64) -> io::Result<()> {
 #[cfg(not(target_os = "linux"))]
 fn copy_content(from: &mut File, to: &mut File, _length: u64) -> io::Result<()> {
     io::copy(from, to).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_not_copied_onto_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "content").unwrap();
+        fs::create_dir(folder.path().join("sub")).unwrap();
+        let linked = folder.path().join("linked");
+        fs::hard_link(&file, &linked).unwrap();
+        for destination in [file.clone(), folder.path().join("sub/../file"), linked] {
+            let outcome = copy(&file, &destination, false);
+            assert!(matches!(outcome, Err(FileError::SameFile)), "{outcome:?}");
+        }
+        assert_eq!(fs::read_to_string(&file).unwrap(), "content");
+        copy(&file, &folder.path().join("other"), false).unwrap();
+    }
 }

@@ -12,6 +12,7 @@ mod list;
 mod path;
 mod read;
 mod remove;
+mod same_file;
 mod write;
 
 pub use copy::copy;
@@ -23,5 +24,6 @@ pub use remove::remove;
 pub use write::{create_folder, write};
 
 #[cfg(test)]
+#[cfg(unix)]
 #[allow(clippy::unwrap_used)]
 mod tests;
