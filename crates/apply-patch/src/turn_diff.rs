@@ -190,13 +190,6 @@ impl FileMode {
     }
 }
 
-#[cfg(unix)]
 fn is_executable(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_executable(_: &Path) -> bool {
-    false
+    std::fs::metadata(path).is_ok_and(|metadata| codex_regular_file::is_executable(&metadata))
 }

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use std::{fs, io};
 
 use codex_private_files::secret_file;
+use codex_regular_file::file_number;
 use parking_lot::Mutex;
 
 use crate::auth_file::AuthFile;
@@ -128,7 +129,7 @@ impl CredentialStore {
         };
         let metadata = fs::metadata(path);
         let modified =
-            |metadata: &fs::Metadata| Some((metadata.modified().ok()?, identity(metadata)));
+            |metadata: &fs::Metadata| Some((metadata.modified().ok()?, file_number(metadata)));
         StoreStamp(metadata.ok().as_ref().and_then(modified))
     }
 
@@ -139,16 +140,6 @@ impl CredentialStore {
             Self::Memory(_) | Self::NoKeyring => None,
         }
     }
-}
-
-#[cfg(unix)]
-fn identity(metadata: &fs::Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::ino(metadata)
-}
-
-#[cfg(not(unix))]
-fn identity(metadata: &fs::Metadata) -> u64 {
-    metadata.len()
 }
 
 fn no_keyring() -> io::Error {

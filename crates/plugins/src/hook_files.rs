@@ -91,7 +91,7 @@ fn content_hash(root: &Path) -> io::Result<String> {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }
-        hash.update([u8::from(is_program(&metadata))]);
+        hash.update([u8::from(codex_regular_file::is_executable(&metadata))]);
     }
     let hash = hash.finalize();
     let digits = hash.iter().map(|byte| format!("{byte:02x}"));
@@ -123,17 +123,6 @@ fn too_large() -> io::Error {
         MAX_BYTES / 1024 / 1024
     );
     io::Error::other(message)
-}
-
-#[cfg(unix)]
-fn is_program(metadata: &fs::Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    metadata.permissions().mode() & 0o111 != 0
-}
-
-#[cfg(not(unix))]
-fn is_program(_: &fs::Metadata) -> bool {
-    false
 }
 
 #[cfg(test)]

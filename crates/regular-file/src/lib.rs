@@ -4,9 +4,13 @@
 //! file names is therefore opened here, which takes regular files only, and read up to a limit. The null device counts
 //! as an empty file, because links to it are a usual way to switch a file off.
 
+mod facts;
+
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::Path;
+
+pub use facts::{device_number, file_number, is_executable};
 
 /// Opens a regular file for reading. Follows links.
 ///

@@ -139,17 +139,9 @@ pub fn message_at(home: &Path, log_id: u64, offset: usize) -> Option<HistoryEntr
     })
 }
 
-#[cfg(unix)]
 fn identity(file: &File) -> u64 {
-    use std::os::unix::fs::MetadataExt;
-    file.metadata().map_or(0, |metadata| metadata.ino())
-}
-
-#[cfg(not(unix))]
-fn identity(file: &File) -> u64 {
-    let created = file.metadata().and_then(|metadata| metadata.created());
-    let since = created.map(|at| at.duration_since(std::time::SystemTime::UNIX_EPOCH));
-    since.map_or(0, |since| since.map_or(0, |since| since.as_secs()))
+    let metadata = file.metadata();
+    metadata.map_or(0, |metadata| codex_regular_file::file_number(&metadata))
 }
 
 #[cfg(test)]

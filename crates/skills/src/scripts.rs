@@ -52,17 +52,11 @@ fn could_run(entry: &DirEntry) -> bool {
         || names_interpreter(&path)
 }
 
-#[cfg(unix)]
 fn is_executable(entry: &DirEntry) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    entry
-        .metadata()
-        .map_or(true, |metadata| metadata.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_executable(_: &DirEntry) -> bool {
-    false
+    let metadata = entry.metadata();
+    metadata.map_or(true, |metadata| {
+        codex_regular_file::is_executable(&metadata)
+    })
 }
 
 fn names_interpreter(path: &Path) -> bool {

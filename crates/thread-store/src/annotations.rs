@@ -104,7 +104,10 @@ fn opened(path: &Path, before: FileProgress) -> Option<(File, i64, i64)> {
     let found = path.metadata().ok();
     let state = |metadata: &std::fs::Metadata| {
         let size = i64::try_from(metadata.len()).unwrap_or(i64::MAX);
-        (inode_of(metadata), size)
+        (
+            codex_regular_file::file_number(metadata).cast_signed(),
+            size,
+        )
     };
     let (inode, size) = found.as_ref().map(state)?;
     if (inode, size) == (before.inode, before.offset) {
@@ -116,15 +119,4 @@ fn opened(path: &Path, before: FileProgress) -> Option<(File, i64, i64)> {
             .ok()?;
     }
     Some((file, inode, size))
-}
-
-#[cfg(unix)]
-fn inode_of(metadata: &std::fs::Metadata) -> i64 {
-    std::os::unix::fs::MetadataExt::ino(metadata).cast_signed()
-}
-
-/// Without inodes a replaced file is recognized only by its size.
-#[cfg(not(unix))]
-fn inode_of(_: &std::fs::Metadata) -> i64 {
-    0
 }

@@ -1,8 +1,9 @@
 //! Identifies one state of a file, and tells whether a later state only adds to it.
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
+use codex_regular_file::{device_number, file_number};
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +31,7 @@ impl FileVersion {
         let metadata = file.metadata()?;
         let modified = metadata.modified()?.duration_since(std::time::UNIX_EPOCH);
         Ok(Self {
-            file: number_of(&metadata),
+            file: (device_number(&metadata), file_number(&metadata)),
             length: metadata.len(),
             modified: modified.unwrap_or_default().as_nanos(),
             end: end_of(file, metadata.len())?,
@@ -56,15 +57,4 @@ fn end_of(mut file: &File, offset: u64) -> io::Result<[u8; 32]> {
     let mut short = [0; 32];
     short.copy_from_slice(digest(&SHA256, &bytes).as_ref());
     Ok(short)
-}
-
-#[cfg(unix)]
-fn number_of(metadata: &Metadata) -> (u64, u64) {
-    use std::os::unix::fs::MetadataExt;
-    (metadata.dev(), metadata.ino())
-}
-
-#[cfg(not(unix))]
-fn number_of(_: &Metadata) -> (u64, u64) {
-    (0, 0)
 }
