@@ -232,6 +232,9 @@ pub trait Host: Debug + Send + Sync + 'static {
     /// The base of relative paths.
     fn working_folder(&self) -> &Path;
 
+    /// The shell that runs scripts of the user and the model.
+    fn shell(&self) -> PathBuf;
+
     /// The skills of this machine.
     fn skills(&self) -> &Arc<SkillLibrary>;
 

@@ -43,6 +43,7 @@ use crate::rules::rules;
 use crate::scripted_model::ScenarioModel;
 use crate::session_settings::{SessionParts, session_parts};
 use crate::suggestions::ConfiguredSuggestions;
+use crate::user_shell::user_shell;
 use crate::wiring::{self, TraceRecorder};
 use crate::{app_sources, checkpoints, hooks, log, login, memories, plugin_sources, skills};
 
@@ -465,6 +466,10 @@ impl Host for EngineHost {
 
     fn working_folder(&self) -> &Path {
         self.configuration.cwd()
+    }
+
+    fn shell(&self) -> PathBuf {
+        user_shell(variable)
     }
 
     fn skills(&self) -> &Arc<SkillLibrary> {

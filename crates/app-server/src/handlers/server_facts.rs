@@ -1,9 +1,8 @@
 //! `server/diagnostics`, `rollout/compress`, `environment/*`,
 //! `thread/realtime/listVoices`: facts about the server and about what it does not have.
 
-use std::path::Path;
-
 use codex_app_server_protocol::{NoParams, v2};
+use url::Url;
 
 use super::blocking;
 use super::call::RequestContext;
@@ -56,15 +55,14 @@ pub(super) async fn environment_info(
     if params.environment_id != LOCAL_ENVIRONMENT {
         return Err(unknown_environment(&params.environment_id));
     }
-    let path = std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".to_owned());
-    let name = Path::new(&path)
-        .file_name()
-        .map(|name| name.to_string_lossy());
-    let name = name.unwrap_or_default().into_owned();
-    let cwd = server.host().working_folder().display().to_string();
+    let shell = server.host().shell();
+    let name = shell.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.strip_suffix(".exe").unwrap_or(&name).to_owned();
+    let path = shell.display().to_string();
+    let cwd = Url::from_file_path(server.host().working_folder());
     Ok(v2::EnvironmentInfoResponse {
         shell: v2::EnvironmentShellInfo { name, path },
-        cwd: Some(format!("file://{cwd}")),
+        cwd: cwd.ok().map(String::from),
     })
 }
 

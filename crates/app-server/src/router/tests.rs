@@ -189,6 +189,10 @@ impl Host for NoEngine {
         Path::new("/nowhere")
     }
 
+    fn shell(&self) -> PathBuf {
+        PathBuf::from("/bin/sh")
+    }
+
     fn skills(&self) -> &Arc<SkillLibrary> {
         &self.skills
     }
