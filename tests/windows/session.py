@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Drives the program for Windows through a session with a scripted model: session.py PROGRAM
 
-Start, thread, commands with approval, a patch, a terminal, an interrupt, a resume, and a kill of the server with a command
-running. On other systems the program is started by wine. CODEX_TEST_SHELL names the shell; its default is `cmd`, because the
+Start, thread, commands with approval, a patch, a terminal, an interrupt, a resume, a kill of the server with a command
+running, and the sandbox, which wine does not enforce. On other systems the program is started by wine. CODEX_TEST_SHELL names the shell; its default is `cmd`, because the
 PowerShell of wine does nothing. Python's standard library only; a line for each check, and a status that is not zero if one
 failed.
 """
@@ -73,6 +73,21 @@ def scenario(cwd):
     }
 
 
+def sandboxed_scenario(outside):
+    return {
+        "description": "Commands in the sandbox of Windows.",
+        "settings": {
+            "approval_policy": "on-request",
+            "sandbox_mode": "workspace-write",
+            "sandbox_workspace_write": {"network_access": True},
+        },
+        "replies": [
+            reply({"command": "echo in> inside.txt"}, {"command": f"echo out> {native(outside)}"}),
+            reply({"message": "One of them wrote."}),
+        ],
+    }
+
+
 class Server:
     def __init__(self, program, cwd, script, env):
         launcher = [] if IS_WINDOWS else ["wine"]
@@ -83,6 +98,7 @@ class Server:
         self.inbox = queue.Queue()
         self.seen = []
         self.next_id = 1
+        self.approvals = 0
         threading.Thread(target=self.read, daemon=True).start()
         self.call("initialize", clientInfo={"name": "session", "version": "1"},
                   capabilities={"experimentalApi": True})
@@ -114,6 +130,7 @@ class Server:
         if message is None:
             raise EOFError("the server has ended")
         if str(message.get("method", "")).endswith("/requestApproval"):
+            self.approvals += 1
             self.send({"id": message["id"], "result": {"decision": "accept"}})
         return message
 
@@ -237,6 +254,33 @@ def interrupt(server, thread, cwd):
     check("a turn is interrupted", end == "interrupted", end)
 
 
+def sandbox(server, cwd, outside):
+    def set_up(mode):
+        server.call("windowsSandbox/setupStart", mode=mode, cwd=native(cwd))
+        return server.notification("windowsSandbox/setupCompleted")
+
+    def readiness():
+        return server.call("windowsSandbox/readiness")["status"]
+
+    elevated = set_up("elevated")
+    check("there is no elevated sandbox", not elevated["success"], elevated)
+    check("the sandbox is not chosen at first", readiness() == "notConfigured")
+    outcome = set_up("unelevated")
+    check("the sandbox is set up, if the system enforces it", outcome["success"] == IS_WINDOWS, outcome)
+    print(outcome["error"] or "set up")
+    check("the sandbox is ready, if the system enforces it",
+          readiness() == ("ready" if IS_WINDOWS else "notConfigured"))
+    thread = server.call("thread/start", cwd=native(cwd))["thread"]["id"]
+    _, items = server.turn(thread, "Write files.")
+    wrote = [file.exists() for file in (cwd / "inside.txt", outside)]
+    if IS_WINDOWS:
+        check("the sandbox lets commands write inside only, unasked",
+              (wrote, server.approvals) == ([True, False], 0), items)
+    else:
+        check("without sandbox each command is asked about", (wrote, server.approvals) == ([True, True], 2), items)
+    check("nothing is left of the sandbox in the folder", not (cwd / ".codex").exists())
+
+
 def until_running(server, file):
     """Waits until the long command is approved and has opened its file."""
     def is_there():
@@ -291,6 +335,13 @@ def main():
         until_running(server, cwd / "killed.txt")
         server.process.kill()
         check("a killed server leaves no command behind", removable(cwd / "killed.txt"))
+
+        confined, outside = folder / "confined", folder / "outside.txt"
+        confined.mkdir()
+        script.write_text(json.dumps(sandboxed_scenario(outside)))
+        server = Server(program, cwd, script, env)
+        sandbox(server, confined, outside)
+        server.close()
     print(f"{len(FAILED)} failed")
     return 1 if FAILED else 0
 

@@ -24,13 +24,13 @@ const TOKEN: EnforcementLevels = EnforcementLevels {
 };
 
 /// A project with a repository, and a folder beside it.
-struct Project {
+struct ConfinedFolder {
     _guard: tempfile::TempDir,
     root: PathBuf,
     outside: PathBuf,
 }
 
-impl Project {
+impl ConfinedFolder {
     fn new() -> Self {
         let guard = tempfile::tempdir().unwrap();
         let base = dunce(guard.path());
@@ -104,7 +104,7 @@ fn is_enforced() -> bool {
 
 #[tokio::test]
 async fn commands_run_in_it() {
-    let project = Project::new();
+    let project = ConfinedFolder::new();
     let ran = project
         .run("echo in %CD%&& exit 3", StreamSetup::OutputOnly)
         .await;
@@ -117,7 +117,7 @@ async fn commands_run_in_it() {
 
 #[tokio::test]
 async fn terminals_work_in_it() {
-    let project = Project::new();
+    let project = ConfinedFolder::new();
     let size = StreamSetup::Terminal(TerminalSize::new(30, 90).unwrap());
     // Wine does not connect a program to the terminal that it is started in.
     let (code, output) = project.run("echo out> CONOUT$& exit 4", size).await;
@@ -127,7 +127,7 @@ async fn terminals_work_in_it() {
 
 #[tokio::test]
 async fn missing_folders_are_kept_absent_while_a_command_runs() {
-    let project = Project::new();
+    let project = ConfinedFolder::new();
     assert_eq!(project.code("if exist .codex (exit 5)").await, 5);
     assert_ne!(project.code("mkdir .agents").await, 0);
     assert!(!project.root.join(".agents").exists());
@@ -138,7 +138,7 @@ async fn writing_is_limited_to_the_project_without_its_repository() {
     if !is_enforced() {
         return;
     }
-    let project = Project::new();
+    let project = ConfinedFolder::new();
     let outside = project.outside.join("file");
     let outside = outside.display();
     for script in [
@@ -164,7 +164,7 @@ async fn writing_is_limited_to_the_project_without_its_repository() {
 
 #[tokio::test]
 async fn what_it_cannot_enforce_is_refused() {
-    let project = Project::new();
+    let project = ConfinedFolder::new();
     let outcome = |policy: &ConfinementPolicy, levels| {
         plan(policy, &PolicyContext::of(&project.root), levels).map(|_| ())
     };

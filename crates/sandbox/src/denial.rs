@@ -3,6 +3,8 @@
 //! The system reports a denial only to the command, so this is a guess from exit code and output. It applies to sandboxed
 //! commands only and decides nothing except whether a retry is offered.
 
+use crate::platform::OWN_DENIAL_MESSAGES;
+
 /// The exit code of a shell whose command was killed by the system call filter (128 + SIGSYS).
 const KILLED_BY_FILTER: i32 = 128 + 31;
 
@@ -26,9 +28,8 @@ pub fn looks_denied(exit_code: i32, output: &[u8]) -> bool {
         KILLED_BY_FILTER => true,
         _ => {
             let text = String::from_utf8_lossy(output).to_ascii_lowercase();
-            DENIAL_MESSAGES
-                .iter()
-                .any(|telltale| text.contains(telltale))
+            let mut messages = DENIAL_MESSAGES.iter().chain(OWN_DENIAL_MESSAGES);
+            messages.any(|telltale| text.contains(telltale))
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::platform::comparable;
+
 /// What commands may read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReadScope {
@@ -55,17 +57,20 @@ impl FileRules {
     /// Whether a path is hidden.
     #[must_use]
     pub fn hides(&self, path: &Path) -> bool {
-        self.invisible().any(|hidden| path.starts_with(hidden))
+        let path = comparable(path);
+        self.invisible()
+            .any(|hidden| path.starts_with(comparable(hidden)))
     }
 
     /// Whether a write to `path` is allowed. `path` must be absolute with links resolved (for a new file: those of its
     /// folder). The most specific entry applies.
     #[must_use]
     pub fn may_write(&self, path: &Path) -> bool {
+        let path = comparable(path);
         let depth = |entry: &Path| entry.components().count();
         let deepest = |entries: &mut dyn Iterator<Item = &Path>| {
             entries
-                .filter(|entry| path.starts_with(entry))
+                .filter(|entry| path.starts_with(comparable(entry)))
                 .map(depth)
                 .max()
         };

@@ -28,6 +28,8 @@ mod plan;
 mod policy;
 mod requested_roots;
 mod roots;
+#[cfg(any(windows, target_os = "macos", test))]
+mod same_names;
 // Also part of the tests of other systems, which use less of it.
 #[cfg(any(target_os = "macos", test))]
 #[cfg_attr(not(target_os = "macos"), allow(dead_code, unreachable_pub))]
@@ -58,7 +60,7 @@ pub use file_rules::{FileRules, ProtectedPath, ReadScope, WhenAbsent};
 pub use linux::{ConfineError, ConfineStep, Placeholders, ProcessIdentity};
 pub use markers::{has_entry, has_marker, marked_folder, sweep_placeholders_once};
 pub use plan::{LaunchPlan, LaunchPlanError, limits_processes, plan, probe};
-pub use platform::{Confinement, is_shared_folder, temporary_folder};
+pub use platform::{Confinement, SANDBOX_NAME, is_shared_folder, temporary_folder};
 pub use policy::{
     ConfinementPolicy, Grants, NetworkMode, PolicyContext, ReadAccess, WorkspaceWrite,
 };

@@ -10,6 +10,9 @@ use std::time::{Duration, SystemTime};
 use crate::file_rules::FileRules;
 use crate::setup::SetUpError;
 
+/// Further parts of messages that tell of a denial.
+pub(crate) const OWN_DENIAL_MESSAGES: &[&str] = &[];
+
 /// The temporary folder of all users.
 pub(crate) const SHARED_TEMPORARY_FOLDER: Option<&str> = Some("/tmp");
 

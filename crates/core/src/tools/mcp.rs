@@ -7,6 +7,7 @@ use codex_model_client::ToolSpec;
 use codex_protocol::{
     CallToolResult, EventMsg, McpInvocation, McpToolCallBeginEvent, McpToolCallEndEvent,
 };
+use codex_sandbox::{Grants, SANDBOX_NAME};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -150,10 +151,12 @@ async fn ask_server(
 /// The metadata for the server about the turn.
 fn meta_of(context: &ToolContext) -> Value {
     let (session, settings) = (&context.session, &context.settings);
-    let sandbox = if TurnPolicy::of(settings, &session.config).is_open() {
+    let policy = TurnPolicy::of(settings, &session.config);
+    let confines = || policy.can_confine(&Grants::default(), session.processes.levels());
+    let sandbox = if policy.is_open() || !confines() {
         "none"
     } else {
-        "seccomp"
+        SANDBOX_NAME
     };
     let mut meta = json!({
         "x-codex-turn-metadata": {

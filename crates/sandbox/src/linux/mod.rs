@@ -27,7 +27,8 @@ mod probe;
 mod processes;
 mod sys;
 
-use std::path::PathBuf;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 
 pub use LinuxConfinement as Confinement;
 pub use error::{ConfineError, ConfineStep};
@@ -41,9 +42,17 @@ use crate::enforcement::{Enforcement, EnforcementLevels, Namespaces};
 use crate::file_rules::{FileRules, ProtectedPath, ReadScope, WhenAbsent};
 use crate::plan::LaunchPlanError;
 use crate::policy::NetworkMode;
-pub(crate) use crate::unix::{SHARED_TEMPORARY_FOLDER, changed, set_up, user};
+pub(crate) use crate::unix::{OWN_DENIAL_MESSAGES, SHARED_TEMPORARY_FOLDER, changed, set_up, user};
 pub use crate::unix::{is_shared_folder, temporary_folder};
 use crate::wire::{Decoder, Encoder, MalformedMessage};
+
+/// Names that differ are different files.
+pub(crate) fn comparable(path: &Path) -> Cow<'_, Path> {
+    Cow::Borrowed(path)
+}
+
+/// The name of the sandbox in metadata of turns.
+pub const SANDBOX_NAME: &str = "seccomp";
 
 /// The folders of programs and libraries.
 pub(crate) const PLATFORM_DEFAULTS: &[&str] = &[

@@ -1,15 +1,25 @@
 //! Enforcement on macOS: the system's sandbox launcher runs the command, with a profile that [`seatbelt`](crate::seatbelt)
 //! writes.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use crate::enforcement::EnforcementLevels;
 use crate::file_rules::FileRules;
 use crate::plan::LaunchPlanError;
 use crate::policy::NetworkMode;
+use crate::same_names::without_case;
 pub use crate::seatbelt::SeatbeltProfile as Confinement;
-pub(crate) use crate::unix::{SHARED_TEMPORARY_FOLDER, changed, set_up, user};
+pub(crate) use crate::unix::{OWN_DENIAL_MESSAGES, SHARED_TEMPORARY_FOLDER, changed, set_up, user};
 pub use crate::unix::{is_shared_folder, temporary_folder};
+
+/// The path in a form that is equal for the same file: case makes no difference.
+pub(crate) fn comparable(path: &Path) -> Cow<'_, Path> {
+    Cow::Owned(without_case(path))
+}
+
+/// The name of the sandbox in metadata of turns.
+pub const SANDBOX_NAME: &str = "seatbelt";
 
 /// The folders of programs and libraries.
 pub(crate) const PLATFORM_DEFAULTS: &[&str] = &[

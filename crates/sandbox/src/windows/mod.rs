@@ -10,6 +10,7 @@ mod probe;
 mod security;
 mod token;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::Metadata;
@@ -20,14 +21,21 @@ use crate::enforcement::EnforcementLevels;
 use crate::file_rules::{FileRules, ReadScope};
 use crate::plan::LaunchPlanError;
 use crate::policy::NetworkMode;
+use crate::same_names::as_opened_by_windows;
 use crate::setup::SetUpError;
 
 pub use apply::{AppliedConfinement, ConfineError, WindowsConfinement as Confinement};
 pub(crate) use placeholders::{is_placeholder_at, remove_if_abandoned};
 pub(crate) use probe::probe;
 
+/// The name of the sandbox in metadata of turns.
+pub const SANDBOX_NAME: &str = "windows_sandbox";
+
 /// The folders of programs and libraries.
 pub(crate) const PLATFORM_DEFAULTS: &[&str] = &["C:\\Windows", "C:\\Program Files"];
+
+/// Parts of messages of `cmd` and PowerShell that tell of a denial, in English.
+pub(crate) const OWN_DENIAL_MESSAGES: &[&str] = &["access is denied", "access to the path"];
 
 /// Temporary folders belong to one user.
 pub(crate) const SHARED_TEMPORARY_FOLDER: Option<&str> = None;
@@ -89,4 +97,56 @@ pub(crate) fn set_up(rules: &FileRules) -> Result<(), SetUpError> {
     }
     let prepared = Confinement::new(rules).prepare();
     prepared.map_err(|error| SetUpError::AccessList(error.to_string()))
+}
+
+/// The path in a form that is equal for the same file, whether it exists or not: without short names, case, and what is
+/// removed from names. A link at its end stays.
+pub(crate) fn comparable(path: &Path) -> Cow<'_, Path> {
+    let is_real = |path: &&Path| {
+        let metadata = path.symlink_metadata();
+        metadata.is_ok_and(|metadata| !metadata.is_symlink())
+    };
+    let existing = path.ancestors().find(is_real).unwrap_or(path);
+    let rest = path.strip_prefix(existing).unwrap_or(Path::new(""));
+    let mut whole = as_stored(existing.to_path_buf());
+    whole.extend(rest);
+    Cow::Owned(as_opened_by_windows(&whole))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file_rules::{ProtectedPath, WhenAbsent};
+
+    #[test]
+    fn no_name_of_a_protected_folder_is_writable() {
+        let guard = tempfile::tempdir().unwrap();
+        let root = dunce::canonicalize(guard.path()).unwrap();
+        std::fs::create_dir(root.join(".git")).unwrap();
+        let protected = [".git", ".codex"].map(|name| ProtectedPath {
+            path: root.join(name),
+            when_absent: WhenAbsent::KeepAbsent,
+        });
+        let rules = FileRules {
+            read: ReadScope::Everything,
+            writable: vec![root.clone()],
+            protected: protected.into(),
+            hidden: Vec::new(),
+            masked: Vec::new(),
+            untrusted: Vec::new(),
+        };
+        assert!(rules.may_write(&root.join("new/file")));
+        assert!(rules.may_write(&root.join("git/file")));
+        for name in [
+            ".git",
+            ".GIT",
+            ".git.",
+            ".git::$INDEX_ALLOCATION",
+            ".Codex",
+            ".codex ",
+        ] {
+            let file = root.join(name).join("config");
+            assert!(!rules.may_write(&file), "{name}");
+        }
+    }
 }

@@ -22,6 +22,7 @@ use windows_sys::Win32::Storage::FileSystem::{
 };
 
 use crate::access::list::{AccessEntry, AccessList};
+use crate::same_names::without_case;
 
 /// A path has at most 32,767 characters.
 const LONGEST_PATH: usize = 32 * 1024;
@@ -35,7 +36,8 @@ pub(super) fn set_entries(path: &Path, entries: &[AccessEntry]) -> io::Result<()
     drop(file);
     // As long as this is open, the path leads to it: neither it nor a folder around it can be moved.
     let file = open(path, READ_CONTROL | WRITE_DAC | FILE_LIST_DIRECTORY, 0)?;
-    if !dunce::simplified(&final_path(&file)?).eq(path) {
+    let real = final_path(&file)?;
+    if without_case(dunce::simplified(&real)) != without_case(path) {
         let problem = "a link is on the path";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
     }
