@@ -43,6 +43,7 @@ mod debug_send;
 #[cfg(target_os = "linux")]
 mod demo;
 #[cfg(target_os = "linux")]
+mod disabled_plugins;
 mod documents;
 #[cfg(target_os = "linux")]
 mod escapes;

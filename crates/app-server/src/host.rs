@@ -60,6 +60,8 @@ pub struct RequestedSettings {
     pub limits: ThreadLimits,
     /// Limits that the thread had, for what nothing else limits.
     pub stored_limits: ThreadLimits,
+    /// The ids of the plugins that the thread had switched off.
+    pub disabled_plugins: Vec<String>,
     pub client: ClientName,
 }
 

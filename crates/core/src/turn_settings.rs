@@ -106,12 +106,19 @@ pub(crate) struct TurnSettings {
     pub(crate) apps: OnceLock<Vec<Arc<ToolApp>>>,
     /// The plugins at the begin of the turn, if there are any.
     pub(crate) plugins: Option<Arc<Vec<InstalledPlugin>>>,
+    /// The ids of the plugins that contribute nothing to the thread.
+    pub(crate) disabled_plugins: Vec<String>,
 }
 
 impl TurnSettings {
     /// The first turn of the work that this turn is part of.
     pub(crate) fn root_turn(&self) -> &str {
         self.root_turn_id.as_deref().unwrap_or(&self.id)
+    }
+
+    /// Whether something that may be of a plugin is not to be used, because the plugin is switched off.
+    pub(crate) fn disables(&self, plugin: Option<&str>) -> bool {
+        plugin.is_some_and(|plugin| self.disabled_plugins.iter().any(|id| id == plugin))
     }
 
     /// Resolves a path of the model.

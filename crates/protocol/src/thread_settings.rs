@@ -55,6 +55,9 @@ pub struct ThreadSettings {
     /// What its turns and agents may use.
     #[serde(default, skip_serializing_if = "ThreadLimits::is_empty")]
     pub limits: ThreadLimits,
+    /// The ids of the plugins that are switched off.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disabled_plugins: Vec<String>,
 }
 
 /// Changes to the settings of a thread. Absent fields do not change.
@@ -95,6 +98,9 @@ pub struct ThreadSettingsPatch {
     /// Replaces all limits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<ThreadLimits>,
+    /// Replaces the plugins that are switched off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disabled_plugins: Option<Vec<String>>,
 }
 
 impl ThreadSettings {
@@ -119,6 +125,7 @@ impl ThreadSettings {
             },
             permission_profile: None,
             limits: ThreadLimits::default(),
+            disabled_plugins: Vec::new(),
         }
     }
 
@@ -138,6 +145,7 @@ impl ThreadSettings {
             sandbox_policy,
             permission_profile,
             limits,
+            disabled_plugins,
         } = patch;
         let mut new = self.clone();
         if let Some(cwd) = cwd {
@@ -165,6 +173,7 @@ impl ThreadSettings {
             new.permission_profile = permission_profile;
         }
         new.limits = limits.unwrap_or(new.limits);
+        new.disabled_plugins = disabled_plugins.unwrap_or(new.disabled_plugins);
         new
     }
 
@@ -197,6 +206,7 @@ impl From<OverrideTurnContext> for ThreadSettingsPatch {
             sandbox_policy: change.sandbox_policy,
             permission_profile: None,
             limits: None,
+            disabled_plugins: None,
         }
     }
 }
@@ -225,6 +235,7 @@ impl From<&UserTurn> for ThreadSettingsPatch {
             sandbox_policy: Some(turn.sandbox_policy.clone()),
             permission_profile: None,
             limits: None,
+            disabled_plugins: None,
         }
     }
 }

@@ -55,6 +55,9 @@ pub struct TurnContext {
     /// The limits of this turn alone; absent without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_limits: Option<UsageLimits>,
+    /// The ids of the plugins that are switched off.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disabled_plugin_ids: Vec<String>,
     /// The ids of the apps that the user has mentioned in the thread. Only this program writes them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mentioned_apps: Vec<String>,

@@ -131,6 +131,7 @@ fn settings(
         params,
         limits: ThreadLimits::default(),
         stored_limits: ThreadLimits::default(),
+        disabled_plugins: Vec::new(),
         overrides: config.clone().into_iter().flatten().collect::<Map<_, _>>(),
         client: ClientName {
             name: name(|client| &client.name),

@@ -336,6 +336,9 @@ async fn open_stored(
     } = source;
     let stored_cwd = || history.meta.cwd.clone();
     settings.cwd.get_or_insert_with(stored_cwd);
+    settings
+        .disabled_plugins
+        .clone_from(&history.disabled_plugins);
     let mut prepared = prepare(server, settings).await?;
     prepared.config.host_tools = goal_tools(server, newer);
     prepared
@@ -477,6 +480,9 @@ async fn fork_stored(
     } = source;
     let stored_cwd = || history.meta.cwd.clone();
     settings.cwd.get_or_insert_with(stored_cwd);
+    settings
+        .disabled_plugins
+        .clone_from(&history.disabled_plugins);
     let mut prepared = prepare(server, settings).await?;
     prepared.config.ephemeral = params.ephemeral;
     prepared.config.is_side_thread = params.attach_to_source;
@@ -601,6 +607,7 @@ async fn prepare(
         prepared.config.replay_events = false;
         let limits = &mut prepared.config.settings.limits;
         *limits = settings.limits.or(*limits).or(settings.stored_limits);
+        prepared.config.settings.disabled_plugins = settings.disabled_plugins;
         prepared.config.client_hooks = Some(client_hooks);
         Ok(prepared)
     })

@@ -23,7 +23,7 @@ pub(crate) fn wire_settings(settings: &ThreadSettings) -> v2::ThreadSettings {
         service_tier: settings.service_tier.clone(),
         effort: settings.effort.clone(),
         collaboration_mode: effective_mode(settings),
-        disabled_plugin_ids: Vec::new(),
+        disabled_plugin_ids: settings.disabled_plugins.clone(),
         summary: settings.summary,
         // The default personality is that of the model.
         personality: settings

@@ -33,6 +33,9 @@ use crate::projection::{
     turn_error, wire_settings,
 };
 
+/// The limit on plugins that a thread has switched off.
+const MAX_DISABLED_PLUGINS: usize = 1000;
+
 impl Actor {
     pub(super) async fn carry_out(&mut self, command: ThreadCommand) {
         match command {
@@ -272,7 +275,7 @@ impl Actor {
                 "approvals_reviewer": settings.approvals_reviewer,
                 "cwd": settings.cwd,
                 "collaboration_mode": settings.collaboration_mode(),
-                "disabled_plugin_ids": [],
+                "disabled_plugin_ids": settings.disabled_plugins,
             },
             "settings": settings,
         });
@@ -318,6 +321,14 @@ impl Actor {
             }
             (policy, None) => policy.map(requested_sandbox).transpose()?,
         };
+        let disabled_plugins = params.disabled_plugin_ids.take();
+        if disabled_plugins
+            .as_ref()
+            .is_some_and(|ids| ids.len() > MAX_DISABLED_PLUGINS)
+        {
+            let message = format!("`disabledPluginIds` has more than {MAX_DISABLED_PLUGINS} ids");
+            return Err(Failure::invalid(message));
+        }
         let configuration = self.server.host().configuration();
         // The folder of the only environment is that of the thread.
         let environment = params.environments.as_ref().and_then(|all| all.first());
@@ -336,6 +347,7 @@ impl Actor {
             sandbox_policy,
             permission_profile,
             limits: None,
+            disabled_plugins,
         })
     }
 

@@ -31,6 +31,8 @@ pub(crate) struct StoredHistory {
     pub(crate) effort: Option<ReasoningEffort>,
     /// The limits of the last turn.
     pub(crate) limits: Option<ThreadLimits>,
+    /// The ids of the plugins that are switched off.
+    pub(crate) disabled_plugins: Vec<String>,
     /// The settings as they were last changed by a newer client.
     pub(crate) changed_settings: Option<ThreadSettings>,
     /// Whether a client interrupted the last turn.
@@ -229,12 +231,20 @@ impl HistoryReader {
         let settings = self.settings();
         let usage = self.usage();
         let limits = settings.as_ref().and_then(|settings| settings.limits);
-        let of_turn = |settings: TurnContextSettings| (Some(settings.model), settings.effort);
+        let of_turn = |settings: TurnContextSettings| {
+            let disabled = settings.disabled_plugin_ids;
+            (Some(settings.model), settings.effort, disabled)
+        };
         let changed = self.changed_settings();
         let newest = changed.as_ref().filter(|_| !self.is_turn_newer);
-        let (model, effort) = match newest.map(|changed| &changed.thread_settings) {
-            Some(newest) => (Some(newest.model.clone()), newest.reasoning_effort.clone()),
-            None => settings.map_or((None, None), of_turn),
+        let (model, effort, disabled_plugins) = match newest.map(|changed| &changed.thread_settings)
+        {
+            Some(newest) => (
+                Some(newest.model.clone()),
+                newest.reasoning_effort.clone(),
+                newest.disabled_plugin_ids.clone(),
+            ),
+            None => settings.map_or((None, None, Vec::new()), of_turn),
         };
         let (turns, ranges) = self.fold.into_turns_and_ranges();
         if let (Some(outline), Some(ranges)) = (self.outline, ranges) {
@@ -247,6 +257,7 @@ impl HistoryReader {
             model,
             effort,
             limits,
+            disabled_plugins,
             changed_settings: changed.and_then(|changed| changed.settings),
             is_interrupted: self.is_interrupted,
             usage,
@@ -288,6 +299,8 @@ struct SettingsApplied {
 struct ChangedSettings {
     model: String,
     reasoning_effort: Option<ReasoningEffort>,
+    #[serde(default)]
+    disabled_plugin_ids: Vec<String>,
 }
 
 /// The turn settings that are shown with a thread. The others differ between versions.
@@ -297,4 +310,6 @@ struct TurnContextSettings {
     effort: Option<ReasoningEffort>,
     #[serde(default)]
     limits: Option<ThreadLimits>,
+    #[serde(default)]
+    disabled_plugin_ids: Vec<String>,
 }

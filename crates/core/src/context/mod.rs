@@ -106,6 +106,10 @@ pub(crate) fn updates(
     if reference.personality != turn.personality && reference.model == turn.model.slug {
         sections.extend(personality(turn));
     }
+    if reference.disabled_plugin_ids != turn.disabled_plugins {
+        sections.push(skills::text(turn).unwrap_or_else(skills::none));
+        sections.extend(plugins::text(turn));
+    }
     let mut items = Vec::new();
     if !sections.is_empty() {
         items.push(developer_message(sections));
@@ -141,6 +145,7 @@ pub(crate) fn turn_context(turn: &TurnSettings) -> TurnContext {
         truncation_policy: Some(turn.model.truncation()),
         limits: (!turn.limits.is_empty()).then(|| Box::new(turn.limits)),
         turn_limits: Some(turn.turn_limits).filter(|limits| !limits.is_empty()),
+        disabled_plugin_ids: turn.disabled_plugins.clone(),
         mentioned_apps: Vec::new(),
     }
 }

@@ -21,3 +21,8 @@ pub(super) fn text(turn: &TurnSettings) -> Option<String> {
         format!("<skills_instructions>\n# Skills\n\n{lines}\n{RULES}\n</skills_instructions>")
     })
 }
+
+/// The section for the time after the last skill is gone.
+pub(super) fn none() -> String {
+    "<skills_instructions>\nThere are no skills any more.\n</skills_instructions>".to_owned()
+}

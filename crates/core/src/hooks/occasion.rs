@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use codex_hooks::{EventInput, HookInput, PermissionMode};
+use codex_hooks::{EventInput, Hook, HookInput, PermissionMode};
 use codex_protocol::{AskForApproval, SessionSource, SubAgentSource};
 use serde_json::Value;
 
@@ -18,6 +18,8 @@ pub(crate) struct HookOccasion<'a> {
     pub(crate) cwd: &'a Path,
     pub(crate) model: &'a str,
     pub(crate) approval_policy: AskForApproval,
+    /// The ids of plugins whose hooks do not run.
+    pub(crate) disabled_plugins: &'a [String],
 }
 
 impl<'a> HookOccasion<'a> {
@@ -29,7 +31,14 @@ impl<'a> HookOccasion<'a> {
             cwd: &settings.cwd,
             model: &settings.model.slug,
             approval_policy: settings.approval_policy,
+            disabled_plugins: &settings.disabled_plugins,
         }
+    }
+
+    /// Whether a hook is of a plugin that is switched off.
+    pub(super) fn disables(&self, hook: &Hook) -> bool {
+        let plugin = hook.plugin.as_ref();
+        plugin.is_some_and(|plugin| self.disabled_plugins.contains(&plugin.id))
     }
 
     /// The input of the hooks of an event.

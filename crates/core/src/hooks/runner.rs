@@ -95,7 +95,8 @@ impl HookOccasion<'_> {
         let (name, subjects) = (event.event(), event.names());
         let mut selected = Vec::new();
         for hook in self.session.config.hooks.iter() {
-            if hook.event != name || !hook.matcher.matches(&subjects) {
+            let is_of_event = hook.event == name && hook.matcher.matches(&subjects);
+            if !is_of_event || self.disables(hook) {
                 continue;
             }
             let result = match &hook.action {

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::names::{self, OfferedTool};
 use super::sandbox_state::{SandboxState, SentSandboxState};
 use crate::config::McpServer;
+use crate::turn_settings::TurnSettings;
 
 /// The progress of the start of a server.
 #[derive(Clone, Debug)]
@@ -98,9 +99,10 @@ impl Drop for McpServerSet {
 
 impl McpServerSet {
     /// Waits until each server has started or failed. Returns the available tools.
-    pub(crate) async fn offered(&self) -> Vec<OfferedTool> {
+    pub(crate) async fn offered(&self, turn: &TurnSettings) -> Vec<OfferedTool> {
         let mut found = Vec::new();
-        for slot in self.slots.values() {
+        let used = |slot: &&ServerSlot| !turn.disables(slot.configured.plugin_id.as_deref());
+        for slot in self.slots.values().filter(used) {
             found.push((&slot.configured, slot.tools().await));
         }
         names::offered(&found)

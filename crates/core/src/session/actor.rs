@@ -256,6 +256,7 @@ impl SessionActor {
             cwd: &settings.cwd,
             model: &settings.model,
             approval_policy: settings.approval_policy,
+            disabled_plugins: &settings.disabled_plugins,
         };
         let event = EventInput::SessionEnd { reason: "other" };
         occasion.run_hooks(&event).await;

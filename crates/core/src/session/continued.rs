@@ -77,6 +77,7 @@ fn with_context(settings: &ThreadSettings, context: TurnContext) -> ThreadSettin
         collaboration_mode: context.collaboration_mode,
         approval_policy: Some(context.approval_policy),
         sandbox_policy: Some(context.sandbox_policy),
+        disabled_plugins: Some(context.disabled_plugin_ids),
         ..ThreadSettingsPatch::default()
     };
     settings.apply(patch, &settings.cwd)

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use codex_model_client::{ModelInfo, ResolvedModel, TruncationMode, TurnState};
+use codex_plugins::InstalledPlugin;
 use codex_protocol::{
     ApprovalsReviewer, AskForApproval, SandboxPolicy, ThreadLimits, ThreadSettings,
 };
@@ -107,10 +108,19 @@ impl TurnBase {
             memory_summary: config.memory_summary.clone(),
             realtime: overrides.realtime,
             apps: OnceLock::new(),
-            plugins: (config.plugins.as_ref())
-                .map(|plugins| plugins.current())
-                .filter(|plugins| !plugins.is_empty()),
+            plugins: self.plugins(&settings.disabled_plugins),
+            disabled_plugins: settings.disabled_plugins.clone(),
         }
+    }
+
+    /// The plugins that are installed now, but for those that are switched off; none if there are none.
+    fn plugins(&self, disabled: &[String]) -> Option<Arc<Vec<InstalledPlugin>>> {
+        let mut plugins = self.session.config.plugins.as_ref()?.current();
+        if !disabled.is_empty() {
+            let plugins = Arc::make_mut(&mut plugins);
+            plugins.retain(|plugin| !disabled.contains(&plugin.id.to_string()));
+        }
+        Some(plugins).filter(|plugins| !plugins.is_empty())
     }
 }
 

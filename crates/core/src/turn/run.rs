@@ -178,7 +178,7 @@ impl RunningTurn<'_> {
         }
         let sandbox = SandboxState::of(&settings.sandbox_policy, &settings.cwd);
         let settled = async {
-            let tools = servers.offered().await;
+            let tools = servers.offered(settings).await;
             servers.send_sandbox_state(&sandbox).await;
             tools
         };

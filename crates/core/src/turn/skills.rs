@@ -35,7 +35,11 @@ impl RunningTurn<'_> {
                 skills = read_skills(library, &settings.cwd) => skills,
             },
         };
-        if let Some(skills) = skills {
+        if let Some(mut skills) = skills {
+            if !settings.disabled_plugins.is_empty() {
+                let all = &mut Arc::make_mut(&mut skills).all;
+                all.retain(|skill| !settings.disables(skill.plugin.as_deref()));
+            }
             let _ = settings.skills.set(skills);
         }
     }
