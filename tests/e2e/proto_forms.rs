@@ -114,3 +114,28 @@ fn memories_are_dropped_and_updated_on_request() {
     assert_eq!(started["msg"]["message"], expected);
     proto.close();
 }
+
+#[test]
+fn custom_prompts_are_listed() {
+    let mut proto = Proto::start(SETTINGS, &[], |work| {
+        let prompts = work.with_file_name("home").join("prompts");
+        std::fs::create_dir(&prompts).unwrap();
+        let text = "---\ndescription: Reviews\nargument-hint: FILE\n---\nReview $1\n";
+        std::fs::write(prompts.join("review.md"), text).unwrap();
+        std::fs::write(prompts.join("notes.txt"), "no prompt").unwrap();
+    });
+    proto.wait_for("session_configured");
+    proto.submit("list", &json!({ "type": "list_custom_prompts" }));
+    let listed = proto.wait_for("list_custom_prompts_response");
+    assert_eq!(listed["id"], "list");
+    let [prompt] = &listed["msg"]["custom_prompts"].as_array().unwrap()[..] else {
+        panic!("{listed}")
+    };
+    let path = proto.cwd().with_file_name("home").join("prompts/review.md");
+    let expected = json!({
+        "name": "review", "path": path, "content": "Review $1\n",
+        "description": "Reviews", "argument_hint": "FILE",
+    });
+    assert_eq!(*prompt, expected);
+    proto.close();
+}

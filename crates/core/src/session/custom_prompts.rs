@@ -1,6 +1,6 @@
 //! Listing custom prompts: Markdown files of the user, for clients that expand them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use codex_protocol::{CustomPrompt, EventMsg, ListCustomPromptsResponseEvent};
 
@@ -10,6 +10,9 @@ use super::actor::SessionActor;
 const FOLDER: &str = "prompts";
 /// The size limit of a prompt.
 const LIMIT: u64 = 1024 * 1024;
+/// The limits on all prompts.
+const MAX_PROMPTS: usize = 1000;
+const MAX_BYTES: usize = 16 * 1024 * 1024;
 /// The line around the front matter.
 const FENCE: &str = "---";
 
@@ -26,22 +29,31 @@ impl SessionActor {
     }
 }
 
-/// The prompts of a folder, by name. What cannot be read is left out.
+/// The prompts of a folder, by name. What cannot be read, and what is too much, is left out.
 fn prompts_in(folder: &Path) -> Vec<CustomPrompt> {
     let entries = std::fs::read_dir(folder).into_iter().flatten();
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let mut prompts: Vec<CustomPrompt> = paths.filter_map(|path| prompt(&path)).collect();
+    let mut paths: Vec<PathBuf> = paths.filter(|path| is_markdown(path)).collect();
+    paths.sort();
+    let mut left = MAX_BYTES;
+    let within_limit = |prompt: &CustomPrompt| {
+        let rest = left.checked_sub(prompt.content.len());
+        left = rest.unwrap_or(left);
+        rest.is_some()
+    };
+    let prompts = paths.iter().filter_map(|path| prompt(path));
+    let mut prompts: Vec<CustomPrompt> = prompts.filter(within_limit).take(MAX_PROMPTS).collect();
     prompts.sort_by(|one, other| one.name.cmp(&other.name));
     prompts
 }
 
+fn is_markdown(path: &Path) -> bool {
+    let extension = path.extension();
+    extension.is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
+}
+
 fn prompt(path: &Path) -> Option<CustomPrompt> {
-    let extension = path.extension()?.to_str()?;
-    let metadata = std::fs::metadata(path).ok()?;
-    if !extension.eq_ignore_ascii_case("md") || !metadata.is_file() || metadata.len() > LIMIT {
-        return None;
-    }
-    let text = std::fs::read_to_string(path).ok()?;
+    let text = codex_regular_file::read_text(path, LIMIT).ok()?;
     let (front_matter, content) = split(&text);
     Some(CustomPrompt {
         name: path.file_stem()?.to_str()?.to_owned(),
@@ -110,5 +122,9 @@ mod tests {
         assert_eq!(prompts[2].content, "---\ndescription: x\nbody\n");
         assert_eq!(prompts[2].description, None);
         assert!(prompts_in(&folder.path().join("missing")).is_empty());
+        for at in 0..20 {
+            write(&format!("large-{at}.md"), &"x".repeat(1_000_000));
+        }
+        assert_eq!(prompts_in(folder.path()).len(), 3 + 16);
     }
 }
