@@ -81,6 +81,31 @@ async fn installed_plugins_become_those_of_the_account() {
 }
 
 #[tokio::test]
+async fn the_remote_catalogue_is_refused_for_the_reason_that_holds() {
+    let mut test = AppTest::new(directory(), Vec::new(), "").await;
+    let list = (
+        "plugin/list",
+        json!({ "marketplaceKinds": ["shared-with-me"] }),
+    );
+    let skill = json!({
+        "remoteMarketplaceName": "m", "remotePluginId": "p", "skillName": "s",
+    });
+    for reason in [
+        "this server does not use the remote plugin catalog",
+        "chatgpt authentication required for remote plugin catalog",
+    ] {
+        for (method, params) in [list.clone(), ("plugin/skill/read", skill.clone())] {
+            let (code, message) = test.server.refusal(method, params).await;
+            assert_eq!(code, -32600);
+            assert!(message.ends_with(reason), "{method}: {message}");
+        }
+        test.server.result("account/logout", Value::Null).await;
+    }
+    assert!(test.asked_about_plugins().await.is_empty());
+    test.server.finish().await.unwrap();
+}
+
+#[tokio::test]
 async fn the_account_is_changed_before_this_machine() {
     let mut test = AppTest::new(directory(), Vec::new(), "").await;
     let curated = curated(&test);

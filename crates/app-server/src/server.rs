@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{SkillsChangedNotification, ThreadStatus};
 use codex_file_watch::Watcher;
+use codex_plugins::FolderReads;
 use codex_thread_state::ThreadState;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -35,6 +36,7 @@ pub struct AppServer {
     /// Notified after each broadcast: the status of a thread may have changed.
     broadcasts: Notify,
     outlines: Outlines,
+    folder_reads: Arc<FolderReads>,
     is_ending: AtomicBool,
     state: Arc<ThreadState>,
     /// Whether all clients count as newer than release 0.117.
@@ -56,6 +58,7 @@ impl AppServer {
             own_requests,
             clients: Arc::default(),
             threads: Mutex::default(),
+            folder_reads: Arc::default(),
             questions: Mutex::default(),
             watcher: Mutex::default(),
             broadcasts: Notify::new(),
@@ -169,6 +172,11 @@ impl AppServer {
 
     pub(crate) fn remove_thread(&self, id: &str) {
         self.threads.lock().remove(id);
+    }
+
+    /// Reads folders of marketplaces.
+    pub(crate) fn folder_reads(&self) -> &Arc<FolderReads> {
+        &self.folder_reads
     }
 
     /// The hooks that clients have registered.

@@ -10,7 +10,8 @@ use codex_config::{Config, Feature};
 use codex_core::{SuggestionKind, ToolSuggestion, ToolSuggestions};
 use codex_http::HttpPool;
 use codex_plugins::{
-    InstalledPlugin, Marketplace, PluginId, PluginStore, folders_of_user, marketplace_files,
+    FolderReads, InstalledPlugin, Marketplace, PluginId, PluginStore, folders_of_user,
+    marketplace_files,
 };
 use futures::future::BoxFuture;
 
@@ -28,6 +29,8 @@ struct SuggestionSources {
     store: PluginStore,
     /// The folders of marketplaces.
     folders: Vec<PathBuf>,
+    home: PathBuf,
+    reads: Arc<FolderReads>,
     account: (AccountKey, DirectoryAccount),
     catalog: Arc<AppCatalog>,
     http: Arc<HttpPool>,
@@ -70,6 +73,8 @@ impl ConfiguredSuggestions {
             plugins,
             store: PluginStore::of_home(&config.home),
             folders: folders_of_user(&config.home, user, config.plugins.added()),
+            home: config.home.clone(),
+            reads: Arc::default(),
             account: (account.key.clone(), account.directory.clone()),
             catalog: Arc::clone(catalog),
             http: Arc::clone(http),
@@ -84,7 +89,8 @@ impl ToolSuggestions for ConfiguredSuggestions {
         Box::pin(async move {
             let mut candidates = sources.apps();
             sources.ask_for_directory();
-            let plugins = tokio::task::spawn_blocking(move || sources.plugins()).await;
+            let (reads, home) = (Arc::clone(&sources.reads), sources.home.clone());
+            let plugins = reads.read(&home, move || sources.plugins()).await;
             candidates.extend(plugins.unwrap_or_default());
             candidates
         })

@@ -24,13 +24,6 @@ pub struct PluginMcpServer {
     pub settings: Map<String, Value>,
 }
 
-/// A file with MCP servers.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ServersFile {
-    mcp_servers: Map<String, Value>,
-}
-
 /// A file with apps. Their names are not used.
 #[derive(Debug, Deserialize)]
 struct AppsFile {
@@ -43,13 +36,12 @@ struct AppForm {
 }
 
 impl Plugin {
-    /// The folders with skills: `skills`, and the one that the manifest names.
+    /// The folders with skills: `skills`, and those that the manifest names.
     #[must_use]
     pub fn skill_roots(&self) -> Vec<PathBuf> {
-        let named = self.manifest.skills.clone();
-        let all = [Some(self.root.join("skills")), named];
+        let usual = [self.root.join("skills")].into_iter();
         let mut roots: Vec<PathBuf> = Vec::new();
-        for root in all.into_iter().flatten() {
+        for root in usual.chain(self.manifest.skills.iter().cloned()) {
             let is_inside = root.is_dir() && contained::check(&self.root, &root).is_ok();
             if is_inside && !roots.contains(&root) {
                 roots.push(root);
@@ -64,7 +56,7 @@ impl Plugin {
         let named = self.manifest.mcp_servers.as_deref();
         let servers = match &self.manifest.inline_servers {
             Some(servers) => Some(servers.clone()),
-            None => (self.file::<ServersFile>(named, ".mcp.json")).map(|file| file.mcp_servers),
+            None => self.file(named, ".mcp.json").map(servers_of),
         };
         let mut servers: Vec<_> = servers
             .unwrap_or_default()
@@ -128,6 +120,15 @@ impl Plugin {
     }
 }
 
+/// The servers in a file: its table `mcpServers`, or else the file itself is the table.
+fn servers_of(mut file: Map<String, Value>) -> Map<String, Value> {
+    match file.remove("mcpServers") {
+        Some(Value::Object(servers)) => servers,
+        Some(_) => Map::new(),
+        None => file,
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -159,6 +160,7 @@ mod tests {
                 r#"{"mcpServers": {"usual": {"command": "a"}}}"#,
             ),
             ("s.json", r#"{"mcpServers": {"other": {"command": "b"}}}"#),
+            ("plain.json", r#"{"plain": {"command": "c"}, "x": 3}"#),
         ];
         let names = |manifest: Value| {
             let (_folder, plugin) = plugin(&manifest, &files);
@@ -168,6 +170,7 @@ mod tests {
         assert_eq!(names(json!({})), ["usual"]);
         assert_eq!(names(json!({ "mcpServers": "./s.json" })), ["other"]);
         assert_eq!(names(json!({ "mcpServers": "../s.json" })), ["usual"]);
+        assert_eq!(names(json!({ "mcpServers": "./plain.json" })), ["plain"]);
         assert!(names(json!({ "mcpServers": "./none.json" })).is_empty());
     }
 
@@ -200,6 +203,9 @@ mod tests {
         let (_folder, plugin) = plugin(&json!({ "skills": "./more" }), &files);
         let expected = ["skills", "more"].map(|name| plugin.root.join(name));
         assert_eq!(plugin.skill_roots(), expected);
+        let list = json!({ "skills": ["./more", "./skills", "./none"] });
+        let (_folder, plugin) = self::plugin(&list, &files);
+        assert_eq!(plugin.skill_roots().len(), 2);
     }
 
     #[cfg(unix)]

@@ -10,6 +10,7 @@
 mod contained;
 mod contributions;
 mod copy;
+mod folder_reads;
 mod hook_files;
 mod id;
 mod installed;
@@ -27,6 +28,7 @@ mod source;
 mod store;
 
 pub use contributions::PluginMcpServer;
+pub use folder_reads::{FolderReads, NoAnswer};
 pub use hook_files::PluginHookFiles;
 pub use id::{InvalidPluginId, PluginId};
 pub use installed::{InstalledPlugin, load_enabled};
@@ -37,7 +39,7 @@ pub use marketplace::{
 };
 pub use marketplace_copies::{CopyOrigin, MarketplaceCopies, StagedCopy};
 pub use mention::{PluginMention, mentioned};
-pub use places::{folders_of_user, marketplace_files, marketplace_of};
+pub use places::{folders_of_user, marketplace_files, marketplace_of, usual_file};
 pub use plugin::{Plugin, PluginError};
 pub use plugin_source::{PluginRepository, PluginSource};
 pub use registry::PluginRegistry;

@@ -17,6 +17,8 @@ const FILES: [&str; 3] = [
 ];
 /// The limit on the size of a manifest.
 const FILE_LIMIT: u64 = 1024 * 1024;
+/// The limit on the entries of a list.
+const MAX_ENTRIES: usize = 100;
 /// The limit on the characters of a description for the model.
 const DESCRIPTION: usize = 1024;
 
@@ -31,8 +33,8 @@ pub struct PluginManifest {
     pub description: Option<String>,
     /// Words to find the plugin by.
     pub keywords: Vec<String>,
-    /// A folder with more skills.
-    pub(crate) skills: Option<PathBuf>,
+    /// Folders with more skills.
+    pub(crate) skills: Vec<PathBuf>,
     /// The file with MCP servers, in place of `.mcp.json`.
     pub(crate) mcp_servers: Option<PathBuf>,
     /// MCP servers in the manifest itself, in place of a file.
@@ -61,12 +63,8 @@ impl ManifestHooks {
         path: impl Fn(&str, Option<Value>) -> Option<PathBuf>,
     ) -> Option<Self> {
         let is_list = written.is_array();
-        let entries = match written {
-            Value::Array(entries) => entries,
-            entry => vec![entry],
-        };
         let mut hooks = Self::default();
-        for entry in entries {
+        for entry in entries(Some(written)) {
             if entry.get("hooks").is_some() {
                 hooks.tables.push(entry);
             } else {
@@ -76,6 +74,15 @@ impl ManifestHooks {
         let has_any = !hooks.files.is_empty() || !hooks.tables.is_empty();
         (is_list || has_any).then_some(hooks)
     }
+}
+
+/// The entries of a list, or the only one.
+fn entries(written: Option<Value>) -> impl Iterator<Item = Value> {
+    let entries = match written {
+        Some(Value::Array(entries)) => entries,
+        single => single.into_iter().collect(),
+    };
+    entries.into_iter().take(MAX_ENTRIES)
 }
 
 /// The manifest as written.
@@ -165,7 +172,9 @@ impl ManifestForm {
             version: self.version.filter(|version| !version.trim().is_empty()),
             description: self.description,
             keywords: self.keywords,
-            skills: path("skills", self.skills),
+            skills: entries(self.skills)
+                .filter_map(|written| path("skills", Some(written)))
+                .collect(),
             mcp_servers: path("mcpServers", servers_file),
             inline_servers,
             apps: path("apps", self.apps),
@@ -236,13 +245,18 @@ mod tests {
         ] {
             let text = format!(r#"{{"skills": {path}, "mcpServers": {path}, "apps": {path}}}"#);
             let read = manifest(&text).unwrap();
-            assert_eq!(
-                (read.skills, read.mcp_servers, read.apps),
-                (None, None, None)
-            );
+            assert_eq!((read.mcp_servers, read.apps), (None, None));
+            assert!(read.skills.is_empty());
         }
-        let read = manifest(r#"{"skills": "./more"}"#).unwrap();
-        assert!(read.skills.unwrap().ends_with("demo/more"));
+        let read = manifest(r#"{"skills": ["./more", "../x", 3, "./much"]}"#).unwrap();
+        let ends = ["demo/more", "demo/much"];
+        assert_eq!(read.skills.len(), 2);
+        assert!(
+            read.skills
+                .iter()
+                .zip(ends)
+                .all(|(path, end)| path.ends_with(end))
+        );
     }
 
     #[test]

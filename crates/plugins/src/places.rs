@@ -22,6 +22,12 @@ pub fn marketplace_of(folder: &Path) -> Option<PathBuf> {
     files.find(|file| file.symlink_metadata().is_ok())
 }
 
+/// Where the marketplace file of a folder is expected.
+#[must_use]
+pub fn usual_file(folder: &Path) -> PathBuf {
+    folder.join(FILES[0])
+}
+
 /// The folders of the marketplaces of a user: the user's own folder, the checkout that other programs keep in the home folder,
 /// and the ones that were added, of each of which the name, the kind and the source are given.
 pub fn folders_of_user<'a>(

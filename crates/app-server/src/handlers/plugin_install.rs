@@ -16,7 +16,7 @@ use super::mcp_servers::{LOGIN_SECONDS, configured, reload_threads};
 use super::plugin_apps::needing_auth;
 use super::plugin_folder::ChosenPlugin;
 use super::plugin_settings;
-use super::plugin_view::{PluginView, unusable_marketplace};
+use super::plugin_view::{PluginView, reading, unusable_marketplace};
 use super::remote_plugins::{RemoteChange, change};
 use crate::failure::Failure;
 use crate::host::{Host, McpSettings};
@@ -37,7 +37,10 @@ pub(super) async fn install(
 ) -> Result<v2::PluginInstallResponse, Failure> {
     let host = Arc::clone(server.host());
     let force_remote_sync = params.force_remote_sync;
-    let chosen = Arc::new(blocking(move || chosen(&params)).await?);
+    let file = absolute(&params.marketplace_path)?;
+    let path = file.clone();
+    let chosen = reading(&server, &file, move || chosen(&path, &params.plugin_name)).await?;
+    let chosen = Arc::new(chosen);
     if force_remote_sync {
         let access = access(&server, None).await?;
         let enabled = change(access.as_ref(), &chosen.id, RemoteChange::Enable).await;
@@ -60,13 +63,10 @@ pub(super) async fn install(
 }
 
 /// The plugin that a request means, if it may be installed.
-fn chosen(params: &v2::PluginInstallParams) -> Result<ChosenPlugin, Failure> {
-    let file = absolute(&params.marketplace_path)?;
+fn chosen(file: &Path, name: &str) -> Result<ChosenPlugin, Failure> {
     let failed = |error| unusable_marketplace(&error, "failed to install plugin");
-    let marketplace = Marketplace::read(&file).map_err(failed)?;
-    let (listed, id) = marketplace
-        .installable(&params.plugin_name)
-        .map_err(failed)?;
+    let marketplace = Marketplace::read(file).map_err(failed)?;
+    let (listed, id) = marketplace.installable(name).map_err(failed)?;
     let listed = listed.clone();
     Ok(ChosenPlugin::new(marketplace, listed, id))
 }

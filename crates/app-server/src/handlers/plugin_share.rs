@@ -2,38 +2,47 @@
 
 use codex_app_server_protocol::v2;
 
+use super::apps::access;
 use super::call::RequestContext;
 use crate::failure::Failure;
+use crate::server::AppServer;
 
-fn needs_catalog(purpose: &str) -> Failure {
-    Failure::invalid(format!(
-        "{purpose}: chatgpt authentication required for remote plugin catalog"
-    ))
+/// Why a request for the catalogue is refused. Clients know the text for those without a login.
+pub(super) async fn needs_catalog(server: &std::sync::Arc<AppServer>, purpose: &str) -> Failure {
+    match access(server, None).await {
+        Ok(None) => Failure::invalid(format!(
+            "{purpose}: chatgpt authentication required for remote plugin catalog"
+        )),
+        Ok(Some(_)) => Failure::invalid(format!(
+            "{purpose}: this server does not use the remote plugin catalog"
+        )),
+        Err(failure) => failure,
+    }
 }
 
-pub(super) async fn list(_: RequestContext, _: v2::PluginShareListParams) -> Failure {
-    needs_catalog("list remote plugin shares")
+pub(super) async fn list(call: RequestContext, _: v2::PluginShareListParams) -> Failure {
+    needs_catalog(&call.server, "list remote plugin shares").await
 }
 
-pub(super) async fn save(_: RequestContext, _: v2::PluginShareSaveParams) -> Failure {
-    needs_catalog("save remote plugin share")
+pub(super) async fn save(call: RequestContext, _: v2::PluginShareSaveParams) -> Failure {
+    needs_catalog(&call.server, "save remote plugin share").await
 }
 
-pub(super) async fn check_out(_: RequestContext, _: v2::PluginShareCheckoutParams) -> Failure {
-    needs_catalog("check out remote plugin share")
+pub(super) async fn check_out(call: RequestContext, _: v2::PluginShareCheckoutParams) -> Failure {
+    needs_catalog(&call.server, "check out remote plugin share").await
 }
 
-pub(super) async fn delete(_: RequestContext, _: v2::PluginShareDeleteParams) -> Failure {
-    needs_catalog("delete remote plugin share")
+pub(super) async fn delete(call: RequestContext, _: v2::PluginShareDeleteParams) -> Failure {
+    needs_catalog(&call.server, "delete remote plugin share").await
 }
 
 pub(super) async fn update_targets(
-    _: RequestContext,
+    call: RequestContext,
     _: v2::PluginShareUpdateTargetsParams,
 ) -> Failure {
-    needs_catalog("update remote plugin share")
+    needs_catalog(&call.server, "update remote plugin share").await
 }
 
-pub(super) async fn read_skill(_: RequestContext, _: v2::PluginSkillReadParams) -> Failure {
-    needs_catalog("read remote plugin skill")
+pub(super) async fn read_skill(call: RequestContext, _: v2::PluginSkillReadParams) -> Failure {
+    needs_catalog(&call.server, "read remote plugin skill").await
 }

@@ -12,13 +12,14 @@ use super::plugin_view::PluginView;
 use super::remote_plugins::{self, CURATED, RemotePlugin};
 use crate::failure::Failure;
 use crate::host::{AppsAccess, Host};
+use crate::server::AppServer;
 
 /// Installs what the account has, and removes what it does not have. What it has of other marketplaces is left alone.
 ///
 /// # Errors
 /// There is no account or no curated marketplace, or a plugin cannot be installed or removed: as a text for people.
 pub(super) async fn sync(
-    host: Arc<dyn Host>,
+    server: &AppServer,
     access: Option<&AppsAccess>,
     cwds: Vec<PathBuf>,
 ) -> Result<(), Failure> {
@@ -26,8 +27,16 @@ pub(super) async fn sync(
     let no_account = remote_plugins::RemoteError::NoAccount("to sync remote plugins");
     let access = access.ok_or_else(|| failed(no_account))?;
     let plugins = remote_plugins::plugins(access).await.map_err(failed)?;
+    let host = Arc::clone(server.host());
     let own = Arc::clone(&host);
-    for change in blocking(move || changes(&*own, &cwds, &plugins)).await? {
+    let view = Arc::new(blocking(move || PluginView::read(&*own)).await?);
+    let mut known = view.marketplaces(server, cwds).await.into_iter();
+    let curated = known.find_map(|found| {
+        let (_, marketplace) = found.read.ok()?;
+        (marketplace.name == CURATED).then_some(marketplace)
+    });
+    let missing = || Failure::internal("local curated marketplace is not available");
+    for change in changes(&view, &curated.ok_or_else(missing)?, &plugins) {
         change.carry_out(&host).await?;
     }
     let read = move || host.read_plugins();
@@ -45,16 +54,10 @@ struct PluginChange {
 }
 
 fn changes(
-    host: &dyn Host,
-    cwds: &[PathBuf],
+    view: &PluginView,
+    curated: &Marketplace,
     plugins: &[RemotePlugin],
-) -> Result<Vec<PluginChange>, Failure> {
-    let view = PluginView::read(host)?;
-    let files = view.marketplace_files(host, cwds).into_iter();
-    let mut known = files.filter_map(|file| Marketplace::read(&file).ok());
-    let curated = known.find(|marketplace| marketplace.name == CURATED);
-    let missing = || Failure::internal("local curated marketplace is not available");
-    let curated = curated.ok_or_else(missing)?;
+) -> Vec<PluginChange> {
     let is_wanted = |name: &str| {
         let mut own = plugins.iter().filter(|plugin| plugin.is_curated());
         own.any(|plugin| plugin.name == name && plugin.enabled)
@@ -68,7 +71,7 @@ fn changes(
             plugin: Arc::new(ChosenPlugin::new(curated.clone(), listed.clone(), id)),
         })
     };
-    Ok(curated.plugins.iter().filter_map(change).collect())
+    curated.plugins.iter().filter_map(change).collect()
 }
 
 impl PluginChange {

@@ -2,17 +2,20 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use codex_app_server_protocol::v2;
 use codex_config::{Config, Feature};
 use codex_plugins::{
     Marketplace, MarketplaceError, MarketplacePlugin, Plugin, PluginError, PluginId, PluginStore,
-    folders_of_user, marketplace_files, marketplace_of,
+    folders_of_user, marketplace_of, usual_file,
 };
+use futures::future::join_all;
 
 use crate::failure::Failure;
 use crate::host::Host;
 use crate::projection::{PluginState, wire_marketplace, wire_path, wire_plugin};
+use crate::server::AppServer;
 
 /// The plugins of this machine at one moment.
 pub(super) struct PluginView {
@@ -75,44 +78,129 @@ impl PluginView {
         installed.map_or(read, |root| Plugin::read(&root))
     }
 
-    /// The marketplace files of the user and of these folders, sorted.
-    pub(super) fn marketplace_files(&self, host: &dyn Host, cwds: &[PathBuf]) -> Vec<PathBuf> {
+    /// Where marketplaces of the user and of these working folders may be.
+    fn places(&self, host: &dyn Host, cwds: Vec<PathBuf>) -> Vec<MarketplacePlace> {
         let added = self.config.plugins.added();
-        let own = folders_of_user(&self.config.home, host.homes().user, added);
-        let projects = cwds.iter().map(|cwd| project(cwd));
-        let folders: Vec<PathBuf> = own.into_iter().chain(projects).collect();
-        marketplace_files(folders.iter().map(PathBuf::as_path))
+        let own = folders_of_user(&self.config.home, host.homes().user, added).into_iter();
+        let own = own.map(MarketplacePlace::Folder);
+        own.chain(cwds.into_iter().map(MarketplacePlace::Project))
+            .collect()
+    }
+
+    /// The marketplaces of the user and of these working folders, by the paths of their files. Those that cannot be read, or
+    /// not in time, are errors.
+    pub(super) async fn marketplaces(
+        self: &Arc<Self>,
+        server: &AppServer,
+        cwds: Vec<PathBuf>,
+    ) -> Vec<FoundMarketplace> {
+        let places = self.places(&**server.host(), cwds).into_iter();
+        let found = places.map(|place| async move {
+            let (view, own) = (Arc::clone(self), place.clone());
+            let read = server.folder_reads();
+            match read
+                .read(place.path(), move || view.marketplace_at(&own))
+                .await
+            {
+                Ok(found) => found,
+                Err(error) => Some(FoundMarketplace {
+                    file: usual_file(place.path()),
+                    read: Err(format!("failed to read marketplace file: {error}")),
+                }),
+            }
+        });
+        let mut found: Vec<_> = join_all(found).await.into_iter().flatten().collect();
+        found.sort_by(|one, other| one.file.cmp(&other.file));
+        found.dedup_by(|one, other| one.file == other.file);
+        found
+    }
+
+    fn marketplace_at(&self, place: &MarketplacePlace) -> Option<FoundMarketplace> {
+        let file = marketplace_of(&place.folder())?;
+        let with_plugins = |marketplace: Marketplace| {
+            let plugins = marketplace.plugins.iter();
+            let plugins = plugins.map(|plugin| self.summary(&marketplace, plugin));
+            (plugins.collect(), marketplace)
+        };
+        let read = Marketplace::read(&file).map(with_plugins);
+        Some(FoundMarketplace {
+            file,
+            read: read.map_err(|error| error.to_string()),
+        })
     }
 
     /// Lists the plugins of all marketplaces. A plugin counts once, and marketplaces without plugins are left out.
-    pub(super) fn list(&self, host: &dyn Host, cwds: &[PathBuf]) -> MarketplaceList {
+    pub(super) async fn list(
+        self: &Arc<Self>,
+        server: &AppServer,
+        cwds: Vec<PathBuf>,
+    ) -> MarketplaceList {
         let mut list = MarketplaceList::default();
         let mut seen = HashSet::new();
-        for file in self.marketplace_files(host, cwds) {
-            let marketplace = match Marketplace::read(&file) {
-                Ok(marketplace) => marketplace,
-                Err(error) => {
+        for found in self.marketplaces(server, cwds).await {
+            let (mut plugins, marketplace) = match found.read {
+                Ok(read) => read,
+                Err(message) => {
                     list.errors.push(v2::MarketplaceLoadErrorInfo {
-                        marketplace_path: wire_path(&file),
-                        message: error.to_string(),
+                        marketplace_path: wire_path(&found.file),
+                        message,
                     });
                     continue;
                 }
             };
-            let is_new = |plugin: &&MarketplacePlugin| {
-                seen.insert((plugin.name.clone(), marketplace.name.clone()))
-            };
-            let plugins = marketplace.plugins.iter().filter(is_new);
-            let plugins: Vec<_> = plugins
-                .map(|plugin| self.summary(&marketplace, plugin))
-                .collect();
+            plugins.retain(|plugin| seen.insert(plugin.id.clone()));
             if !plugins.is_empty() {
-                let entry = wire_marketplace(&marketplace, plugins);
-                list.marketplaces.push(entry);
+                list.marketplaces
+                    .push(wire_marketplace(&marketplace, plugins));
             }
         }
         list
     }
+}
+
+/// Where a marketplace may be.
+#[derive(Clone, Debug)]
+enum MarketplacePlace {
+    /// In this folder.
+    Folder(PathBuf),
+    /// In a working folder, or else in its repository.
+    Project(PathBuf),
+}
+
+impl MarketplacePlace {
+    fn path(&self) -> &Path {
+        match self {
+            Self::Folder(path) | Self::Project(path) => path,
+        }
+    }
+
+    fn folder(&self) -> PathBuf {
+        match self {
+            Self::Folder(folder) => folder.clone(),
+            Self::Project(cwd) => project(cwd),
+        }
+    }
+}
+
+/// A marketplace with what is shown of its plugins, or why it cannot be used.
+pub(super) struct FoundMarketplace {
+    file: PathBuf,
+    pub(super) read: Result<(Vec<v2::PluginSummary>, Marketplace), String>,
+}
+
+/// Runs work that reads a marketplace in a blocking task.
+pub(super) async fn reading<T: Send + 'static>(
+    server: &AppServer,
+    file: &Path,
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
+    let read = server.folder_reads().read(file, work).await;
+    let failed = |error| {
+        Err(Failure::internal(format!(
+            "failed to read marketplace file: {error}"
+        )))
+    };
+    read.unwrap_or_else(failed)
 }
 
 /// The plugins of all marketplaces, and the marketplaces that cannot be used.

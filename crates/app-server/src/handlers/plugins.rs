@@ -15,29 +15,28 @@ use super::call::RequestContext;
 use super::fs::absolute;
 use super::paging::page;
 use super::plugin_apps::described;
+use super::plugin_share::needs_catalog;
 use super::plugin_sync::sync;
-use super::plugin_view::{MarketplaceList, PluginView, unusable_marketplace};
+use super::plugin_view::{MarketplaceList, PluginView, reading, unusable_marketplace};
 use super::remote_plugins::{CURATED, featured};
 use super::skills::wire_skill_summary;
 use crate::failure::Failure;
 use crate::host::Host;
 use crate::projection::{wire_hook_event, wire_path, wire_plugin};
+use crate::server::AppServer;
 
-/// Lists plugins in a blocking task; none if the feature is off.
+/// Lists plugins; none if the feature is off.
 async fn listed(
-    host: Arc<dyn Host>,
+    server: &AppServer,
     cwds: Option<Vec<AbsolutePathBuf>>,
 ) -> Result<MarketplaceList, Failure> {
     let cwds: Result<Vec<_>, _> = cwds.iter().flatten().map(absolute).collect();
-    let cwds = cwds?;
-    blocking(move || {
-        let view = PluginView::read(&*host)?;
-        if !view.is_on() {
-            return Ok(MarketplaceList::default());
-        }
-        Ok(view.list(&*host, &cwds))
-    })
-    .await
+    let (cwds, host) = (cwds?, Arc::clone(server.host()));
+    let view = Arc::new(blocking(move || PluginView::read(&*host)).await?);
+    if !view.is_on() {
+        return Ok(MarketplaceList::default());
+    }
+    Ok(view.list(server, cwds).await)
 }
 
 pub(super) async fn list(
@@ -50,9 +49,7 @@ pub(super) async fn list(
         .unwrap_or(&[Kind::Local]);
     let is_of_account = |kind: &Kind| !matches!(kind, Kind::Local | Kind::Vertical);
     if kinds.iter().any(is_of_account) {
-        let message =
-            "list remote plugin catalog: chatgpt authentication required for remote plugin catalog";
-        return Err(Failure::invalid(message));
+        return Err(needs_catalog(&server, "list remote plugin catalog").await);
     }
     if !kinds.contains(&Kind::Local) {
         return Ok(v2::PluginListResponse {
@@ -65,12 +62,12 @@ pub(super) async fn list(
     let access = access(&server, None).await?;
     let remote_sync_error = if params.force_remote_sync {
         let cwds: Result<_, _> = params.cwds.iter().flatten().map(absolute).collect();
-        let synced = sync(Arc::clone(server.host()), access.as_ref(), cwds?).await;
+        let synced = sync(&server, access.as_ref(), cwds?).await;
         synced.err().map(|error| error.message().to_owned())
     } else {
         None
     };
-    let mut list = listed(Arc::clone(server.host()), params.cwds).await?;
+    let mut list = listed(&server, params.cwds).await?;
     if !connection.knows_newer() {
         list.leave_out_repositories();
     }
@@ -92,7 +89,7 @@ pub(super) async fn installed(
     RequestContext { server, .. }: RequestContext,
     params: v2::PluginInstalledParams,
 ) -> Result<v2::PluginInstalledResponse, Failure> {
-    let mut list = listed(Arc::clone(server.host()), params.cwds).await?;
+    let mut list = listed(&server, params.cwds).await?;
     for marketplace in &mut list.marketplaces {
         marketplace.plugins.retain(|plugin| plugin.installed);
     }
@@ -113,7 +110,7 @@ pub(super) async fn search(
     let cwds = params
         .cwds
         .map(|cwds| cwds.into_iter().map(AbsolutePathBuf).collect());
-    let list = listed(Arc::clone(server.host()), cwds).await?;
+    let list = listed(&server, cwds).await?;
     let mut found = Vec::new();
     for marketplace in list.marketplaces {
         let matching = marketplace.plugins.into_iter();
@@ -153,7 +150,7 @@ pub(super) async fn read(
     let file = absolute(&params.marketplace_path)?;
     let host = Arc::clone(server.host());
     let apps = access(&server, None).await?;
-    blocking(move || {
+    reading(&server, &file.clone(), move || {
         let view = PluginView::read(&*host)?;
         if !view.is_on() {
             return Err(Failure::invalid("plugins feature is disabled"));
