@@ -227,6 +227,60 @@ async fn a_repository_that_never_answers_holds_nobody_up() {
     serving.server.abandon().await.unwrap();
 }
 
+/// Lists plugins until these are there.
+async fn until_listed(serving: &mut Serving, ids: &[&str]) {
+    let began = std::time::Instant::now();
+    while plugins_in(&serving.result("plugin/list", json!({})).await) != ids {
+        assert!(began.elapsed().as_secs() < 30, "{ids:?} are never listed");
+    }
+}
+
+#[tokio::test]
+async fn a_marketplace_is_brought_up_to_date_by_itself_where_that_is_wanted() {
+    let mut serving = Serving::start().await;
+    let mut published = Published::new(&serving);
+    published.commit("one");
+    let config = |auto: bool| {
+        let address = published.address();
+        format!(
+            "[marketplaces.team]\nsource_type = \"git\"\nsource = \"{address}\"\nauto_upgrade = {auto}\n"
+        )
+    };
+    let (file, off, on) = (
+        serving.home.path().join("config.toml"),
+        config(false),
+        config(true),
+    );
+    fs::write(&file, off).unwrap();
+    serving.restart().await;
+    assert!(plugins_in(&serving.result("plugin/list", json!({})).await).is_empty());
+    fs::write(&file, on).unwrap();
+    serving.restart().await;
+    until_listed(&mut serving, &["one@team"]).await;
+    let marketplace = copy_of(&serving).join(".agents/plugins/marketplace.json");
+    let install = json!({ "marketplacePath": marketplace, "pluginName": "one" });
+    serving.result("plugin/install", install).await;
+
+    published.folder.write("one", "new.txt", "new");
+    published.commit("two");
+    serving.restart().await;
+    until_listed(&mut serving, &["one@team", "two@team"]).await;
+    let installed = serving.home.path().join("plugins/cache/team");
+    let began = std::time::Instant::now();
+    while !installed.join("one/local/new.txt").exists() {
+        assert!(
+            began.elapsed().as_secs() < 30,
+            "the plugin is never installed again"
+        );
+        tokio::task::yield_now().await;
+    }
+    assert!(
+        !installed.join("two").exists(),
+        "nothing is installed by itself"
+    );
+    serving.finish().await;
+}
+
 /// A marketplace with plugins that are in a repository, and a folder with that repository.
 fn team_with_repository(serving: &Serving) -> (MarketplaceFolder, String) {
     let home = serving.home.path();

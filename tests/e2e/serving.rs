@@ -41,6 +41,13 @@ impl Serving {
         Self { server, home }
     }
 
+    /// Starts the server again.
+    pub(crate) async fn restart(&mut self) {
+        let next = experimental_server(&self.home).await;
+        let before = std::mem::replace(&mut self.server, next);
+        before.finish().await.unwrap();
+    }
+
     /// A path below the home, as text.
     pub(crate) fn path(&self, name: &str) -> String {
         let path = self.home.path().join(name);

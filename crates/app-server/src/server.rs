@@ -37,6 +37,7 @@ pub struct AppServer {
     broadcasts: Notify,
     outlines: Outlines,
     folder_reads: Arc<FolderReads>,
+    updates_marketplaces: AtomicBool,
     is_ending: AtomicBool,
     state: Arc<ThreadState>,
     /// Whether all clients count as newer than release 0.117.
@@ -59,6 +60,7 @@ impl AppServer {
             clients: Arc::default(),
             threads: Mutex::default(),
             folder_reads: Arc::default(),
+            updates_marketplaces: AtomicBool::new(false),
             questions: Mutex::default(),
             watcher: Mutex::default(),
             broadcasts: Notify::new(),
@@ -172,6 +174,11 @@ impl AppServer {
 
     pub(crate) fn remove_thread(&self, id: &str) {
         self.threads.lock().remove(id);
+    }
+
+    /// Whether marketplaces are to be brought up to date now, which happens once.
+    pub(crate) fn begin_marketplace_updates(&self) -> bool {
+        !self.updates_marketplaces.swap(true, Ordering::Relaxed)
     }
 
     /// Reads folders of marketplaces.

@@ -45,6 +45,7 @@ pub(super) async fn initialize(
         None
     };
     Ok(EarlyReply::then(response, move || {
+        super::marketplace_updates::start(&server);
         if let Some(status) = remote_control {
             connection.notify(&ServerNotification::RemoteControlStatusChanged(status));
         }

@@ -120,7 +120,7 @@ fn is_of(known: &MarketplaceFile, wanted: &PublishedRepository) -> bool {
 }
 
 /// The repository of a configured marketplace, if it has one.
-fn repository_of(known: &MarketplaceFile) -> Option<PublishedRepository> {
+pub(super) fn repository_of(known: &MarketplaceFile) -> Option<PublishedRepository> {
     (known.source_type == GIT).then(|| PublishedRepository {
         url: known.source.clone(),
         reference: known.reference.clone(),
@@ -212,7 +212,7 @@ pub(super) async fn upgrade(
 }
 
 /// Replaces a copy if something newer is published. Returns its folder then.
-async fn upgrade_one(
+pub(super) async fn upgrade_one(
     host: &Arc<dyn Host>,
     name: &str,
     wanted: PublishedRepository,

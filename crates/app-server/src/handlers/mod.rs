@@ -24,6 +24,7 @@ mod guardian;
 mod handshake;
 mod hooks;
 mod marketplace_copies;
+mod marketplace_updates;
 mod marketplaces;
 mod mcp_direct;
 mod mcp_servers;

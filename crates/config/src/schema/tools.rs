@@ -108,6 +108,9 @@ pub struct MarketplaceFile {
     /// The only folders that are copied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sparse_paths: Option<Vec<String>>,
+    /// Whether a copy of a repository is brought up to date by itself.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub auto_upgrade: bool,
     /// Written by newer releases.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_updated: Option<String>,
