@@ -129,7 +129,7 @@ impl NotifyObserver {
             _ => path,
         };
         let folder = ObservedFolder {
-            real: dunce::canonicalize(&named)?,
+            real: dunce::canonicalize(named)?,
             named: named.to_path_buf(),
         };
         let is_observed = self.folders.values().any(|other| other.real == folder.real);
