@@ -462,7 +462,22 @@ impl Script {
         }
     }
 
-    /// Inputs of agents that their parent's tools give are made again by these tools.
+    /// Tools give agents their inputs again. Only when an interrupt comes is not left to their speed.
+    fn leave_out_inputs_of_tools(&mut self) {
+        let root = self.thread_ids.first().cloned().unwrap_or_default();
+        let is_of_tool =
+            |input: &ScriptedInput| input.thread != root && is_input_of_tool(&input.input);
+        let (of_tools, own) = self.inputs.drain(..).partition(is_of_tool);
+        self.inputs = own;
+        let interrupts: VecDeque<ScriptedInput> = of_tools;
+        for input in interrupts.iter().filter(|input| is_interrupt(&input.input)) {
+            let thread = self.thread(&input.thread);
+            let last = thread.last_before_stop(input.at.seq);
+            let after = last.map_or(input.at.seq, |last| last + 1);
+            thread.interrupts.push_back(after);
+        }
+    }
+
     fn find_limits(&mut self) {
         match &self.settings {
             None if self.thread_ids.is_empty() => {
@@ -480,9 +495,7 @@ impl Script {
             }
             Some(_) => {}
         }
-        let root = self.thread_ids.first().cloned().unwrap_or_default();
-        self.inputs
-            .retain(|input| input.thread == root || !is_input_of_tool(&input.input));
+        self.leave_out_inputs_of_tools();
         let mut limits = Vec::new();
         for input in &self.inputs {
             self.needs_file |= matches!(

@@ -359,6 +359,13 @@ impl ReplayState {
         }
     }
 
+    pub(crate) async fn before_interrupt(&self, thread: &str) {
+        let after = self.with_thread(thread, |script| script.interrupts.pop_front());
+        if let Some(after) = after {
+            self.timeline.wait_before(after).await;
+        }
+    }
+
     pub(crate) fn has_hooks(&self, event: HookEventName) -> bool {
         self.hook_events.contains(&event)
     }

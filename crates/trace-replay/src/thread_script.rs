@@ -19,6 +19,8 @@ pub(crate) struct ThreadScript {
     pub(crate) calls: HashSet<String>,
     pub(crate) tool_ends: HashMap<String, VecDeque<RecordedToolEnd>>,
     pub(crate) turns: BTreeMap<String, RecordedTurn>,
+    /// The interrupts that tools of the parent sent: each comes after all events with lower numbers than this.
+    pub(crate) interrupts: VecDeque<u64>,
     /// The inputs that the thread took, in order.
     pub(crate) takings: VecDeque<Taking>,
     /// The hooks that ran, by what they were about.

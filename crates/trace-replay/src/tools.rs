@@ -113,6 +113,11 @@ impl ReplaySource for RecordedTools {
         Box::pin(async move { state.before_turn_end(thread.as_str()).await })
     }
 
+    fn before_interrupt(&self, thread: &ThreadId) -> BoxFuture<'static, ()> {
+        let (state, thread) = (Arc::clone(&self.state), thread.clone());
+        Box::pin(async move { state.before_interrupt(thread.as_str()).await })
+    }
+
     fn has_hooks(&self, event: HookEventName) -> bool {
         self.state.has_hooks(event)
     }

@@ -69,6 +69,9 @@ pub trait ReplaySource: Debug + Send + Sync {
     /// Returns when the turn of a thread may end.
     fn before_turn_end(&self, thread: &ThreadId) -> BoxFuture<'static, ()>;
 
+    /// Returns when an agent may take the interrupt that a tool of its parent sent.
+    fn before_interrupt(&self, thread: &ThreadId) -> BoxFuture<'static, ()>;
+
     /// Whether hooks of an event ran.
     fn has_hooks(&self, event: HookEventName) -> bool;
 

@@ -57,13 +57,7 @@ impl SessionActor {
             Op::UserTurn(turn) => self.user_turn(id, *turn).await,
             Op::OverrideTurnContext(change) => drop(self.override_settings(&id, *change)),
             Op::ConfigureSession(configure) => self.reconfigure(id, *configure).await,
-            Op::Interrupt => {
-                self.queued_turns.clear();
-                if self.running().is_none() {
-                    self.base.tool_services.mcp.cancel_starts();
-                }
-                self.abort(TurnAbortReason::Interrupted).await;
-            }
+            Op::Interrupt => self.interrupt().await,
             Op::ExecApproval {
                 id: approval,
                 decision,
@@ -326,6 +320,17 @@ impl SessionActor {
         if abort {
             self.abort(TurnAbortReason::Interrupted).await;
         }
+    }
+
+    async fn interrupt(&mut self) {
+        if let Some(replay) = &self.context.config.replay {
+            replay.before_interrupt(self.context.emitter.thread()).await;
+        }
+        self.queued_turns.clear();
+        if self.running().is_none() {
+            self.base.tool_services.mcp.cancel_starts();
+        }
+        self.abort(TurnAbortReason::Interrupted).await;
     }
 
     /// The older operation for settings. It aborts the running task.
