@@ -14,6 +14,7 @@ mod chain;
 mod claim;
 mod find;
 mod folders;
+mod last_images;
 mod line;
 mod load;
 mod lock;
@@ -33,12 +34,13 @@ pub use find::find;
 pub use folders::{
     ARCHIVED, MoveError, archive, day_folders, delete, find_archived, id_of, unarchive,
 };
+pub use last_images::MessageImages;
 pub use line::LineKind;
 pub use load::{LoadedRollout, RolloutLoadError, head, load};
 pub use lock::{HeldLock, LockError, LockHolder, ThreadLock, ThreadLocks};
 pub use log::{RolloutLog, RolloutWriteError};
 pub use message_history::{MessageHistoryState, add_message, message_at, message_history};
-pub use message_images::{MessageImages, name_images};
+pub use message_images::name_images;
 pub use names::{name_of, set_name};
 pub use path::{RolloutPath, SESSIONS, folder_name, folder_path, parse_file_name};
 pub use persist::{PersistedDetail, is_persisted, reduced};

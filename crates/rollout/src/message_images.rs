@@ -3,8 +3,6 @@
 
 use codex_protocol::{ContentItem, EventMsg, ResponseItem, RolloutItem, UserMessageEvent};
 
-use crate::scan::ScannedLine;
-
 /// The name of an image in an event: this, and the number of the image in the message.
 const NAME: &str = "message-image:";
 
@@ -34,36 +32,6 @@ pub fn name_images(event: &UserMessageEvent, message: &ResponseItem) -> Option<U
     })
 }
 
-/// The last message with images, which events get theirs from.
-#[derive(Debug, Default)]
-pub struct MessageImages {
-    message: Option<ResponseItem>,
-}
-
-impl MessageImages {
-    /// Notes a line. Every line must be noted, in order.
-    pub fn see(&mut self, line: ScannedLine<'_>) {
-        let kind = line.start().map(|start| (start.kind, start.payload_type));
-        if !matches!(kind, Some(("response_item", Some("message"))))
-            || memchr::memmem::find(line.bytes(), b"\"input_image\"").is_none()
-        {
-            return;
-        }
-        if let Some(RolloutItem::ResponseItem(message)) = line.read().map(|line| line.item)
-            && has_images(&message)
-        {
-            self.message = Some(message);
-        }
-    }
-
-    /// Gives an event the images that it names.
-    pub fn restore(&self, item: &mut RolloutItem) {
-        if let (Some(event), Some(message)) = (naming(item), &self.message) {
-            restore_from(event, message);
-        }
-    }
-}
-
 /// Gives the events among all items of a thread the images that they name.
 pub(crate) fn restore_all(items: &mut [RolloutItem]) {
     for at in 0..items.len() {
@@ -82,7 +50,7 @@ pub(crate) fn restore_all(items: &mut [RolloutItem]) {
 }
 
 /// The event, if it names images.
-fn naming(item: &mut RolloutItem) -> Option<&mut UserMessageEvent> {
+pub(crate) fn naming(item: &mut RolloutItem) -> Option<&mut UserMessageEvent> {
     let RolloutItem::EventMsg(EventMsg::UserMessage(event)) = item else {
         return None;
     };
@@ -92,7 +60,7 @@ fn naming(item: &mut RolloutItem) -> Option<&mut UserMessageEvent> {
         .then_some(event)
 }
 
-fn restore_from(event: &mut UserMessageEvent, message: &ResponseItem) {
+pub(crate) fn restore_from(event: &mut UserMessageEvent, message: &ResponseItem) {
     for image in event.images.iter_mut().flatten() {
         let own = place_of(image).and_then(|place| images_of(message).nth(place));
         if let Some(own) = own {
@@ -105,7 +73,7 @@ fn place_of(image: &str) -> Option<usize> {
     image.strip_prefix(NAME)?.parse().ok()
 }
 
-fn has_images(message: &ResponseItem) -> bool {
+pub(crate) fn has_images(message: &ResponseItem) -> bool {
     images_of(message).next().is_some()
 }
 

@@ -89,6 +89,7 @@ impl SessionActor {
                 timeout_ms,
             } => {
                 let typed = TypedCommand::new(command, timeout_ms);
+                self.settle().await;
                 self.user_shell(id, typed).await;
             }
             Op::Compact => {

@@ -1,7 +1,5 @@
 //! Commands of the user: beside the running turn, or as a task of their own.
 
-use std::sync::Arc;
-
 use tokio_util::sync::CancellationToken;
 
 use super::actor::SessionActor;
@@ -9,7 +7,7 @@ use super::state::TurnOverrides;
 use crate::git;
 use crate::history::Conversation;
 use crate::input::Input;
-use crate::thread::TaskKind;
+use crate::thread::{TaskKind, ThreadRequest};
 use crate::tools::{ToolCall, ToolContext, ToolPayload, TypedCommand, run_user_shell};
 use crate::turn::{CompletedTurn, TurnError, TurnGuard, TurnScope, finish};
 
@@ -20,12 +18,18 @@ impl SessionActor {
                 // The recorded turn took the record.
                 return;
             }
-            // The turn continues meanwhile, and its next request contains the result.
-            let input_queue = Arc::clone(&scope.input_queue);
+            // The turn continues meanwhile, and its next request contains the result; or that of the next turn.
+            let own_requests = self.own_requests.clone();
             tokio::spawn(async move {
                 let context = context(&scope);
                 let record = run_user_shell(&context, &command, &scope.stop).await;
-                let _ = input_queue.put(Input::Note(Box::new(record)));
+                if let Err(Input::Note(record)) =
+                    scope.input_queue.put(Input::Note(Box::new(record)))
+                    && let Some(requests) = own_requests.upgrade()
+                {
+                    let late = ThreadRequest::Inject(vec![*record]);
+                    let _ = requests.send(Box::new(late)).await;
+                }
             });
             return;
         }

@@ -476,6 +476,43 @@ async fn what_a_person_types_is_run_and_told() {
     driver.assert_ends();
 }
 
+#[tokio::test]
+async fn a_command_of_a_person_that_ends_after_the_turn_is_told_later() {
+    let mut driver = Driver::new().await;
+    let (feed, reply) = fed();
+    driver.model.push(reply);
+    driver.say("go").await;
+    driver
+        .until(|msg| matches!(msg, EventMsg::TurnStarted(_)))
+        .await;
+    let command = Op::RunUserShellCommand {
+        command: "held".to_owned(),
+        timeout_ms: None,
+    };
+    driver.submit(command).await;
+    driver
+        .until(|msg| matches!(msg, EventMsg::ExecCommandBegin(_)))
+        .await;
+    for event in says("done", &[]) {
+        feed.send(event).unwrap();
+    }
+    drop(feed);
+    driver.turn_over().await;
+    driver.processes.release();
+    driver
+        .until(|msg| matches!(msg, EventMsg::ExecCommandEnd(_)))
+        .await;
+    // The record may come while the next turn runs, but not after that.
+    for text in ["next", "last"] {
+        driver.model.push(ModelReply::Events(says("done", &[])));
+        driver.say(text).await;
+        driver.turn_over().await;
+    }
+    let context = texts(&driver.model.inputs().pop().unwrap(), "user");
+    let is_record = |text: &&String| text.contains("<command>\nheld\n</command>");
+    assert_eq!(context.iter().filter(is_record).count(), 1, "{context:?}");
+}
+
 /// A thread whose commands run in a sandbox, and without it after an approval.
 async fn on_failure() -> Driver {
     Driver::with(|config| {

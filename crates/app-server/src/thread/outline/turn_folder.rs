@@ -94,7 +94,7 @@ impl TurnFolder {
             return Ok(());
         };
         let length: usize = json.iter().map(Bytes::len).sum();
-        if length > MAX_JSON || !is_shorter(length, outline.version.length) {
+        if length > MAX_JSON {
             return Ok(());
         }
         let file = codex_regular_file::open(&outline.file)?;
@@ -201,11 +201,6 @@ fn program() -> Option<FileVersion> {
         let file = File::open(std::env::current_exe().ok()?).ok()?;
         FileVersion::of(&file).ok()
     })
-}
-
-/// Whether the turns are so much shorter than their file that they are read faster. Those with images are not.
-fn is_shorter(json: usize, file: u64) -> bool {
-    json as u64 <= file / 4 * 3
 }
 
 fn hash_of_ranges(outline: &Outline, turns: usize) -> io::Result<u64> {
