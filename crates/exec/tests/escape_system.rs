@@ -108,6 +108,9 @@ mod raw {
 /// Of Landlock: it keeps abstract sockets out of reach.
 const FIRST_LANDLOCK_WITH_SCOPES: u32 = 6;
 
+/// The libc crate does not name it for every architecture.
+const FCHMODAT2: libc::c_long = 452;
+
 /// An attack: what it is called, and what it does. It succeeds if it returns `Ok`.
 type Attack = (&'static str, fn(&Target) -> io::Result<()>);
 
@@ -288,7 +291,7 @@ const LENDING_FILES: &[Attack] = &[
     }),
     ("chmodat2", |_| {
         std::fs::write("made", "")?;
-        raw::at_path(libc::SYS_fchmodat2, c"made", [0o4755, 0, 0]).ok();
+        raw::at_path(FCHMODAT2, c"made", [0o4755, 0, 0]).ok();
         lends("made")
     }),
     ("open-with-mode", |_| {

@@ -36,7 +36,8 @@ const FIRST_OF_SECOND_NUMBERING: Option<u32> = None;
 /// so programs and libraries fall back to older calls.
 const AS_IF_MISSING: &[libc::c_long] = &[libc::SYS_clone3, libc::SYS_openat2];
 
-// Calls that the libc crate does not name yet. Their numbers are the same on all architectures.
+// Calls that the libc crate does not name, or not for every architecture. Their numbers are the same on all architectures.
+const SYS_FCHMODAT2: libc::c_long = 452;
 const SYS_SETXATTRAT: libc::c_long = 463;
 const SYS_REMOVEXATTRAT: libc::c_long = 466;
 const SYS_OPEN_TREE_ATTR: libc::c_long = 467;
@@ -112,7 +113,7 @@ const WITHOUT_NETWORK: &[libc::c_long] = &[
 const METADATA: &[libc::c_long] = &[
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
-    libc::SYS_fchmodat2,
+    SYS_FCHMODAT2,
     libc::SYS_fchown,
     libc::SYS_fchownat,
     libc::SYS_utimensat,
@@ -345,7 +346,7 @@ mod tests {
         ] {
             assert_eq!(filter.verdict(libc::SYS_fchmod, &[3, mode]), expected);
             assert_eq!(filter.verdict(libc::SYS_fchmodat, &[3, 0, mode]), expected);
-            assert_eq!(filter.verdict(libc::SYS_fchmodat2, &[3, 0, mode]), expected);
+            assert_eq!(filter.verdict(SYS_FCHMODAT2, &[3, 0, mode]), expected);
             for flags in creating {
                 assert_eq!(
                     filter.verdict(libc::SYS_openat, &[3, 0, flags, mode]),

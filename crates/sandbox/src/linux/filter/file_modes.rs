@@ -25,7 +25,7 @@ pub(super) fn check(program: &mut FilterProgram) {
         &[libc::SYS_openat],
         &lending(3).if_any_bit(2, CREATING_FLAGS),
     );
-    program.check(&[libc::SYS_fchmodat, libc::SYS_fchmodat2], &lending(2));
+    program.check(&[libc::SYS_fchmodat, super::SYS_FCHMODAT2], &lending(2));
     program.check(&[libc::SYS_mknodat], &node(2));
     program.check(&[libc::SYS_fchmod], &lending(1));
     #[cfg(target_arch = "x86_64")]
