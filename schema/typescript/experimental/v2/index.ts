@@ -484,7 +484,7 @@ export type { PluginShareUpdateTargetsParams } from "./PluginShareUpdateTargetsP
 export type { PluginShareUpdateTargetsResponse } from "./PluginShareUpdateTargetsResponse";
 export type { PluginSkillReadParams } from "./PluginSkillReadParams";
 export type { PluginSkillReadResponse } from "./PluginSkillReadResponse";
-export type { LocalPluginSource, GitPluginSource, GitPluginSource, NpmPluginSource, RemotePluginSource, PluginSource } from "./PluginSource";
+export type { LocalPluginSource, GitPluginSource, NpmPluginSource, RemotePluginSource, PluginSource } from "./PluginSource";
 export type { PluginSummary } from "./PluginSummary";
 export type { PluginUninstallParams } from "./PluginUninstallParams";
 export type { PluginUninstallResponse } from "./PluginUninstallResponse";

@@ -24,20 +24,6 @@ export type GitPluginSource = {
 };
 
 /** Of release 0.169; not used here. */
-export type GitPluginSource = {
-  /** Of release 0.169; not used here. */
-  path?: string | null;
-  /** Of release 0.169; not used here. */
-  refName?: string | null;
-  /** Of release 0.169; not used here. */
-  sha?: string | null;
-  /** Of release 0.169; not used here. */
-  type: "git";
-  /** Of release 0.169; not used here. */
-  url: string;
-};
-
-/** Of release 0.169; not used here. */
 export type NpmPluginSource = {
   /** Of release 0.169; not used here. */
   package: string;
@@ -58,7 +44,6 @@ export type RemotePluginSource = {
 /** Where a plugin is installed from. */
 export type PluginSource =
   | LocalPluginSource
-  | GitPluginSource
   | GitPluginSource
   | NpmPluginSource
   | RemotePluginSource;
