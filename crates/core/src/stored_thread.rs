@@ -6,8 +6,6 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
-use std::sync::mpsc::{channel, sync_channel};
-use std::{iter::Map, thread, vec::IntoIter};
 
 use codex_protocol::{LineStart, RolloutItem, RolloutLine, SessionMeta};
 use codex_rollout::{
@@ -135,12 +133,6 @@ impl IntoIterator for StoredLines {
 /// A chunk takes no more lines from this size on.
 const CHUNK_BYTES: usize = 256 * 1024;
 
-/// From so many chunks on, the start of a thread that parses them costs nothing that shows.
-const CHUNKS_FOR_A_THREAD: usize = 4;
-
-/// How many parsed chunks may wait.
-const CHUNKS_AHEAD: usize = 2;
-
 /// Lines as bytes, in chunks. They are parsed when the history is rebuilt, so they are never all in memory in
 /// both forms.
 #[derive(Debug, Default)]
@@ -196,7 +188,7 @@ impl RawLines {
         } else {
             (None, settings)
         };
-        let lines = parsed(self.chunks);
+        let lines = self.chunks.into_iter().flat_map(ChunkLines::new);
         let lines = lines.enumerate().flat_map(move |(index, line)| {
             let before = if index == at { early.take() } else { None };
             before.into_iter().chain(line)
@@ -205,32 +197,7 @@ impl RawLines {
     }
 }
 
-type ChunkedLines = Map<IntoIter<Vec<u8>>, fn(Vec<u8>) -> ChunkLines>;
-
-/// The parsed lines of chunks, in order. Those of many chunks are parsed by another thread, a few chunks ahead.
-fn parsed(chunks: Vec<Vec<u8>>) -> Box<dyn Iterator<Item = Option<RolloutItem>>> {
-    let lines: ChunkedLines = chunks.into_iter().map(ChunkLines::new);
-    if lines.len() < CHUNKS_FOR_A_THREAD {
-        return Box::new(lines.flatten());
-    }
-    let (give, given) = channel::<ChunkedLines>();
-    let (sender, receiver) = sync_channel::<Vec<_>>(CHUNKS_AHEAD);
-    let parse = move || {
-        for chunk in given.into_iter().flatten() {
-            if sender.send(chunk.collect()).is_err() {
-                return;
-            }
-        }
-    };
-    let thread = thread::Builder::new().name("parse lines".to_owned());
-    if thread.spawn(parse).is_err() {
-        return Box::new(lines.flatten());
-    }
-    drop(give.send(lines));
-    Box::new(receiver.into_iter().flatten())
-}
-
-/// The parsed lines of a chunk, one at a time.
+/// The parsed lines of a chunk. Only one is in memory at a time.
 struct ChunkLines {
     chunk: Vec<u8>,
     at: usize,
