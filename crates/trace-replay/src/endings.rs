@@ -31,7 +31,12 @@ fn is_ending(event: &Event) -> bool {
 
 /// The events before the first ones that were lost. What came after them cannot be compared.
 pub(crate) fn before_gap(events: &[LogLine]) -> &[LogLine] {
-    let is_gap = |line: &LogLine| matches!(&line.payload, Event::ProtocolEventObserved { event_type, .. } if event_type == GAP_EVENT);
+    let is_gap = |line: &LogLine| {
+        let Event::ProtocolEventObserved { event_type, .. } = &line.payload else {
+            return false;
+        };
+        event_type == GAP_EVENT
+    };
     let gap = events.iter().position(is_gap);
     &events[..gap.unwrap_or(events.len())]
 }
