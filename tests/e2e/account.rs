@@ -24,6 +24,17 @@ pub(crate) fn token(account: &str) -> String {
     format!("e30.{}.s", base64(claims.to_string().as_bytes()))
 }
 
+/// The text of a stored ChatGPT login with this token.
+pub(crate) fn stored_login(token: &str) -> String {
+    json!({
+        "auth_mode": "chatgpt", "OPENAI_API_KEY": null, "last_refresh": "2100-01-01T00:00:00Z",
+        "tokens": {
+            "id_token": token, "access_token": token, "refresh_token": "r1", "account_id": "w1",
+        },
+    })
+    .to_string()
+}
+
 fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut text = String::new();

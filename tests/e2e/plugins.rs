@@ -651,11 +651,18 @@ async fn a_kill_while_a_plugin_is_installed_leaves_the_old_version_or_the_new_on
             .await
             .unwrap();
         // Kills at different moments: when this many files have been copied.
-        let staged = home.path().join("plugins/.staging/new/files");
+        let staging = home.path().join("plugins/.staging");
         let installed = home.path().join("plugins/cache/team/demo/local/files/0");
         let is_new =
             || fs::read_to_string(&installed).is_ok_and(|text| text == version.to_string());
-        let copied = || fs::read_dir(&staged).map_or(0, Iterator::count);
+        let copied = || {
+            let folders = fs::read_dir(&staging).into_iter().flatten().flatten();
+            let files = folders.map(|folder| fs::read_dir(folder.path().join("plugin/files")));
+            files
+                .map(|files| files.map_or(0, Iterator::count))
+                .max()
+                .unwrap_or(0)
+        };
         while copied() < version * FILES / 8 && !is_new() {
             tokio::task::yield_now().await;
         }
@@ -674,5 +681,7 @@ async fn a_kill_while_a_plugin_is_installed_leaves_the_old_version_or_the_new_on
     let left = fs::read_dir(home.path().join("plugins")).unwrap();
     let mut left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
     left.sort();
-    assert_eq!(left, [".lock", "cache"]);
+    assert_eq!(left, [".lock", ".staging", "cache"]);
+    let staged = fs::read_dir(home.path().join("plugins/.staging")).unwrap();
+    assert_eq!(staged.count(), 0);
 }

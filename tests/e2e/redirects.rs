@@ -7,6 +7,7 @@ use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::account::stored_login;
 use crate::repository;
 use crate::setup::server_in;
 
@@ -128,23 +129,15 @@ async fn reports_stay() {
     server.finish().await.unwrap();
 }
 
-/// A ChatGPT login whose token is `e30.CLAIMS.s`.
-fn login() -> Value {
-    // {"email":"me@here","exp":1,"https://api.openai.com/auth":{"chatgpt_account_id":"w1"}}
-    let claims = "eyJlbWFpbCI6Im1lQGhlcmUiLCJleHAiOjEsImh0dHBzOi8vYXBpLm9wZW5haS5jb20vYXV0aCI6\
-        eyJjaGF0Z3B0X2FjY291bnRfaWQiOiJ3MSJ9fQ";
-    let token = format!("e30.{claims}.s");
-    json!({ "auth_mode": "chatgpt", "OPENAI_API_KEY": null, "last_refresh": "2026-01-01T00:00:00Z",
-        "tokens": { "id_token": token, "access_token": token, "refresh_token": "r1",
-            "account_id": "w1" } })
-}
-
 #[tokio::test]
 async fn logins_and_the_catalogue_stay() {
     let config = "openai_base_url = \"URL\"\nchatgpt_base_url = \"URL\"\n";
     let servers = RedirectServers::new(307, config).await;
     let auth = servers.home.path().join("auth.json");
-    fs::write(auth, login().to_string()).unwrap();
+    // {"email":"me@here","exp":1,"https://api.openai.com/auth":{"chatgpt_account_id":"w1"}}
+    let claims = "eyJlbWFpbCI6Im1lQGhlcmUiLCJleHAiOjEsImh0dHBzOi8vYXBpLm9wZW5haS5jb20vYXV0aCI6\
+        eyJjaGF0Z3B0X2FjY291bnRfaWQiOiJ3MSJ9fQ";
+    fs::write(auth, stored_login(&format!("e30.{claims}.s"))).unwrap();
     let mut server = servers.app_server().await;
     server.call("model/list", json!({})).await.unwrap();
     turn(&mut server).await;

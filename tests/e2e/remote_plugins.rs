@@ -1,8 +1,12 @@
 //! Plugins of a ChatGPT account: synchronised on request, changed there, featured.
 
+use std::fs;
+use std::path::Path;
+
 use serde_json::{Value, json};
 
-use crate::apps::{AppTest, directory};
+use crate::account::{stored_login, token};
+use crate::apps::{AppTest, directory, few_tools};
 use crate::plugin_folders::MarketplaceFolder;
 
 /// A curated marketplace with two plugins.
@@ -139,5 +143,69 @@ async fn the_account_is_changed_before_this_machine() {
         list["remoteSyncError"],
         "chatgpt authentication required to sync remote plugins"
     );
+    test.server.finish().await.unwrap();
+}
+
+/// A home folder as another program leaves it: a login, and a checkout of the catalogue with one plugin installed.
+fn prepare(home: &Path) {
+    fs::write(home.join("auth.json"), stored_login(&token("w1"))).unwrap();
+    let mut curated = MarketplaceFolder::new(&home.join(".tmp/plugins"), "openai-curated");
+    for name in ["demo", "other"] {
+        curated.add(name, &json!({ "name": name }), &json!({}));
+    }
+    fs::write(home.join(".tmp/plugins.sha"), "0a1b\n").unwrap();
+    let manifest = home.join("plugins/cache/openai-curated/other/0a1b/.codex-plugin/plugin.json");
+    fs::create_dir_all(manifest.parent().unwrap()).unwrap();
+    fs::write(manifest, "{\"name\": \"other\"}").unwrap();
+}
+
+#[tokio::test]
+async fn a_new_home_folder_gets_the_plugins_of_the_account_once() {
+    let settings = (
+        "approval_policy = \"never\"\n",
+        "[plugins.\"other@openai-curated\"]\nenabled = true\n",
+    );
+    let mut test =
+        AppTest::with_tools(few_tools(), directory(), Vec::new(), settings, prepare).await;
+    // The service does not know yet, so the next process asks again.
+    while test.asked_about_plugins().await != ["/api/codex/plugins/list"] {
+        tokio::task::yield_now().await;
+    }
+    let marker = test
+        .home
+        .path()
+        .join(".tmp/app-server-remote-plugin-sync-v1");
+    test.set_plugins(json!([
+        { "name": "demo", "enabled": true },
+        { "name": "other", "enabled": false },
+        { "name": "unknown", "enabled": true },
+    ]));
+    assert!(!marker.exists());
+    test.restart().await;
+    while !marker.exists() {
+        tokio::task::yield_now().await;
+    }
+    let list = test.server.result("plugin/list", json!({})).await;
+    let expected = [("demo", true), ("other", true)];
+    assert_eq!(installed(&list), expected, "nothing is removed");
+    let version = test
+        .home
+        .path()
+        .join("plugins/cache/openai-curated/demo/0a1b");
+    assert!(version.is_dir());
+    let config = fs::read_to_string(test.home.path().join("config.toml")).unwrap();
+    assert!(
+        config.contains("[plugins.\"demo@openai-curated\"]\nenabled = true"),
+        "{config}"
+    );
+
+    let removed = json!({ "pluginId": "demo@openai-curated" });
+    test.server.result("plugin/uninstall", removed).await;
+    test.restart().await;
+    let list = test.server.result("plugin/list", json!({})).await;
+    assert_eq!(installed(&list), [("demo", false), ("other", true)]);
+    let asked = test.asked_about_plugins().await;
+    let lists = asked.iter().filter(|path| path.ends_with("/list"));
+    assert_eq!(lists.count(), 2);
     test.server.finish().await.unwrap();
 }

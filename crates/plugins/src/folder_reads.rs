@@ -34,6 +34,19 @@ impl FolderReads {
         folder: &Path,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, NoAnswer> {
+        self.read_within(LIMIT, folder, work).await
+    }
+
+    /// The same with another limit. A result that comes too late is dropped.
+    ///
+    /// # Errors
+    /// It takes too long, or the work that reads the same folder still does.
+    pub async fn read_within<T: Send + 'static>(
+        self: &Arc<Self>,
+        limit: Duration,
+        folder: &Path,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, NoAnswer> {
         let no_answer = || NoAnswer(folder.to_owned());
         if self.stuck.lock().contains(folder) {
             return Err(no_answer());
@@ -45,7 +58,7 @@ impl FolderReads {
                 reads.stuck.lock().remove(&own);
             }
         }));
-        if let Ok(found) = tokio::time::timeout(LIMIT, &mut found).await {
+        if let Ok(found) = tokio::time::timeout(limit, &mut found).await {
             return found.map_err(|_| no_answer());
         }
         // Held until nothing can be sent any more, so that the work removes what is inserted here.

@@ -25,6 +25,7 @@ mod plugin;
 mod plugin_source;
 mod registry;
 mod source;
+mod staging;
 mod store;
 
 pub use contributions::PluginMcpServer;
@@ -44,4 +45,4 @@ pub use plugin::{Plugin, PluginError};
 pub use plugin_source::{PluginRepository, PluginSource};
 pub use registry::PluginRegistry;
 pub use source::{InvalidSource, MarketplaceSource, is_reference};
-pub use store::{PluginStore, StoreError};
+pub use store::{PluginStore, StagedPlugin, StoreError};

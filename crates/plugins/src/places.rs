@@ -2,10 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::id::{PluginId, is_name};
 use crate::marketplace_copies::MarketplaceCopies;
 
+/// The marketplace of the curated catalogue.
+const CURATED_NAME: &str = "openai-curated";
 /// The checkout of the curated catalogue, which other programs keep in the home folder.
 const CURATED: &str = ".tmp/plugins";
+/// The file with the commit of that checkout.
+const CURATED_COMMIT: &str = ".tmp/plugins.sha";
+const COMMIT_LIMIT: u64 = 1024;
 /// The marketplace file of a folder, in the order in which it is looked for: our own, and those of other coding agents.
 const FILES: [&str; 3] = [
     ".agents/plugins/marketplace.json",
@@ -42,6 +48,25 @@ pub fn folders_of_user<'a>(
     });
     let own = user.into_iter().chain([home.join(CURATED)]);
     own.chain(added).collect()
+}
+
+/// The version of a plugin of the curated catalogue: the commit of the catalogue, if it is known.
+pub(crate) fn curated_version(home: &Path, id: &PluginId) -> Option<String> {
+    if id.marketplace() != CURATED_NAME {
+        return None;
+    }
+    let written = codex_regular_file::read_text(&home.join(CURATED_COMMIT), COMMIT_LIMIT).ok();
+    let commit = written.map_or_else(
+        || {
+            Some(
+                MarketplaceCopies::of_home(home)
+                    .origin(CURATED_NAME)?
+                    .revision,
+            )
+        },
+        |text| Some(text.trim().to_owned()),
+    );
+    commit.filter(|commit| is_name(commit))
 }
 
 /// The marketplace files of these folders, sorted by path, each once.

@@ -2,15 +2,17 @@
 //!
 //! A process that ends at any moment leaves the former version or the new one. A plugin is copied to a folder of its own
 //! first. The former version is then renamed to another version, which counts until the copy has taken its name. Processes
-//! that change plugins take turns by a lock.
+//! that change plugins take turns by a lock, which is not held while a plugin is copied: its folder may not answer.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::copy::{CopyError, copy};
 use crate::id::PluginId;
 use crate::manifest::{self, ManifestError};
+use crate::places::curated_version;
+use crate::staging::{Staging, lock, remove};
 
 /// The version of plugins that come from a folder.
 const LOCAL: &str = "local";
@@ -20,7 +22,15 @@ const REPLACED: &str = "replaced";
 /// The installed plugins of a home folder.
 #[derive(Clone, Debug)]
 pub struct PluginStore {
+    home: PathBuf,
     folder: PathBuf,
+}
+
+/// A copy of a plugin that is not installed yet. It is removed unless it is installed.
+#[derive(Debug)]
+pub struct StagedPlugin {
+    id: PluginId,
+    staging: Staging,
 }
 
 /// Why a plugin was not installed or removed.
@@ -63,6 +73,7 @@ impl PluginStore {
     #[must_use]
     pub fn of_home(home: &Path) -> Self {
         Self {
+            home: home.to_owned(),
             folder: home.join("plugins"),
         }
     }
@@ -88,11 +99,11 @@ impl PluginStore {
         Some(newest.path())
     }
 
-    /// Copies the plugin in `source`, in place of all versions of it.
+    /// Copies the plugin in `source`, which is not installed by that.
     ///
     /// # Errors
-    /// The folder is not this plugin, it is too large, or files cannot be written. The former version is kept.
-    pub fn install(&self, source: &Path, id: &PluginId) -> Result<PathBuf, StoreError> {
+    /// The folder is not this plugin, it is too large, or files cannot be written.
+    pub fn stage(&self, source: &Path, id: &PluginId) -> Result<StagedPlugin, StoreError> {
         if !source.is_dir() {
             return Err(StoreError::NoFolder(source.to_path_buf()));
         }
@@ -103,16 +114,29 @@ impl PluginStore {
                 expected: id.plugin().to_owned(),
             });
         }
-        let staging = self.begin_change()?;
-        let new = staging.folder.join("new");
-        copy(source, &new).map_err(|error| match error {
+        let staging = Staging::new(&self.folder)?;
+        copy(source, &staging.path()).map_err(|error| match error {
             CopyError::TooLarge(reason) => StoreError::TooLarge(reason),
             CopyError::Io(error) => StoreError::Io(error),
         })?;
-        let versions = self.versions(id);
+        Ok(StagedPlugin {
+            id: id.clone(),
+            staging,
+        })
+    }
+
+    /// Installs a copy, in place of all versions of the plugin. Returns its folder then.
+    ///
+    /// # Errors
+    /// Files cannot be written. The former version is kept.
+    pub fn publish(&self, plugin: StagedPlugin) -> Result<PathBuf, StoreError> {
+        let versions = self.versions(&plugin.id);
+        let version = curated_version(&self.home, &plugin.id);
+        let version = version.as_deref().unwrap_or(LOCAL);
+        let _alone = lock(&self.folder)?;
         codex_private_files::create_dir_all(&versions)?;
-        let active = replace(&new, &versions)?;
-        remove_others(&versions);
+        let active = replace(&plugin.staging.path(), &versions, version)?;
+        remove_others(&versions, version);
         Ok(active)
     }
 
@@ -125,83 +149,41 @@ impl PluginStore {
         if versions.symlink_metadata().is_err() {
             return Ok(());
         }
-        let staging = self.begin_change()?;
+        let staging = Staging::new(&self.folder)?;
+        let _alone = lock(&self.folder)?;
         // Renamed first, so that half a plugin is never installed.
-        match fs::rename(&versions, staging.folder.join("old")) {
+        match fs::rename(&versions, staging.path()) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.into()),
             _ => Ok(()),
         }
     }
-
-    /// Waits until no other process changes plugins, and removes what such processes have left behind.
-    fn begin_change(&self) -> io::Result<Staging> {
-        codex_private_files::create_dir_all(&self.folder)?;
-        let mut options = OpenOptions::new();
-        options.create(true).truncate(false).write(true);
-        let lock = codex_private_files::open(&self.folder.join(".lock"), &mut options)?;
-        lock.lock()?;
-        let folder = self.folder.join(".staging");
-        remove(&folder)?;
-        codex_private_files::create_dir_all(&folder)?;
-        Ok(Staging {
-            folder,
-            _lock: lock,
-        })
-    }
 }
 
-/// A folder for half-finished work. It is removed in the end, before the lock is released.
-#[derive(Debug)]
-struct Staging {
-    folder: PathBuf,
-    _lock: File,
-}
-
-impl Drop for Staging {
-    fn drop(&mut self) {
-        if let Err(error) = remove(&self.folder) {
-            tracing::warn!("{} is left: {error}", self.folder.display());
-        }
-    }
-}
-
-/// Moves a folder to the local version. There is a usable version at every moment.
-fn replace(new: &Path, versions: &Path) -> io::Result<PathBuf> {
-    let (local, replaced) = (versions.join(LOCAL), versions.join(REPLACED));
-    let has_local = local.symlink_metadata().is_ok();
-    if has_local {
+/// Moves a folder to a version. There is a usable version at every moment.
+fn replace(new: &Path, versions: &Path, version: &str) -> io::Result<PathBuf> {
+    let (target, replaced) = (versions.join(version), versions.join(REPLACED));
+    let is_there = target.symlink_metadata().is_ok();
+    if is_there {
         remove(&replaced)?;
-        fs::rename(&local, &replaced)?;
+        fs::rename(&target, &replaced)?;
     }
-    if let Err(error) = fs::rename(new, &local) {
-        if has_local {
-            fs::rename(&replaced, &local)?;
+    if let Err(error) = fs::rename(new, &target) {
+        if is_there {
+            fs::rename(&replaced, &target)?;
         }
         return Err(error);
     }
-    Ok(local)
+    Ok(target)
 }
 
-/// Removes all other versions. One that is left does no harm, because the local one counts.
-fn remove_others(versions: &Path) {
+/// Removes all other versions.
+fn remove_others(versions: &Path, version: &str) {
     for entry in fs::read_dir(versions).into_iter().flatten().flatten() {
-        if entry.file_name() != LOCAL
+        if entry.file_name() != version
             && let Err(error) = remove(&entry.path())
         {
             tracing::warn!("{} is left: {error}", entry.path().display());
         }
-    }
-}
-
-fn remove(path: &Path) -> io::Result<()> {
-    let removed = match path.symlink_metadata() {
-        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
-        Ok(_) => fs::remove_file(path),
-        Err(error) => Err(error),
-    };
-    match removed {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
     }
 }
 
@@ -238,8 +220,16 @@ mod tests {
         }
 
         fn install(&self) -> Result<PathBuf, StoreError> {
-            let source = self.source(r#"{"name": "demo"}"#);
-            self.store.install(&source, &self.id)
+            self.install_from(&self.source(r#"{"name": "demo"}"#))
+        }
+
+        fn install_from(&self, source: &Path) -> Result<PathBuf, StoreError> {
+            self.store.publish(self.store.stage(source, &self.id)?)
+        }
+
+        fn staged(&self) -> usize {
+            let staging = self.folder.path().join("home/plugins/.staging");
+            fs::read_dir(staging).unwrap().count()
         }
 
         fn text(&self) -> String {
@@ -273,13 +263,46 @@ mod tests {
         let machine = Machine::new();
         machine.write("source/text", "new");
         machine.write("home/plugins/.staging/new/half", "x");
+        machine.write("home/plugins/.staging/file", "x");
+        machine.write("home/plugins/.staging/ended/.owner", "");
         machine.write("home/plugins/cache/team/demo/replaced/text", "old");
         assert_eq!(machine.text(), "old");
         machine.install().unwrap();
         assert_eq!(machine.text(), "new");
         machine.write("home/plugins/cache/team/demo/replaced/text", "old");
         assert_eq!(machine.text(), "new");
-        assert!(!machine.folder.path().join("home/plugins/.staging").exists());
+        assert_eq!(machine.staged(), 0);
+    }
+
+    #[test]
+    fn a_copy_that_is_not_finished_delays_nobody() {
+        let machine = Machine::new();
+        machine.write("source/text", "slow");
+        let source = machine.source(r#"{"name": "demo"}"#);
+        let slow = machine.store.stage(&source, &machine.id).unwrap();
+        machine.write("source/text", "fast");
+        machine.install().unwrap();
+        assert_eq!((machine.text().as_str(), machine.staged()), ("fast", 1));
+        machine.store.uninstall(&machine.id).unwrap();
+        assert_eq!(machine.staged(), 1);
+        machine.store.publish(slow).unwrap();
+        assert_eq!((machine.text().as_str(), machine.staged()), ("slow", 0));
+    }
+
+    #[test]
+    fn curated_plugins_have_the_version_of_their_catalogue() {
+        let mut machine = Machine::new();
+        machine.id = PluginId::parse("demo@openai-curated").unwrap();
+        machine.write("source/text", "local");
+        assert!(machine.install().unwrap().ends_with(LOCAL));
+        for (version, written) in [("0b", "0b\n"), ("0a", "0a"), ("local", "../x")] {
+            machine.write("home/.tmp/plugins.sha", written);
+            machine.write("source/text", version);
+            let active = machine.install().unwrap();
+            assert!(active.ends_with(version), "{version}");
+            assert_eq!(machine.text(), version);
+            assert_eq!(fs::read_dir(active.parent().unwrap()).unwrap().count(), 1);
+        }
     }
 
     #[test]
@@ -300,7 +323,7 @@ mod tests {
         machine.install().unwrap();
         let error = |manifest: &str| {
             let source = machine.source(manifest);
-            let error = machine.store.install(&source, &machine.id).unwrap_err();
+            let error = machine.install_from(&source).unwrap_err();
             assert!(error.is_about_plugin());
             error.to_string()
         };
@@ -310,14 +333,14 @@ mod tests {
         );
         assert!(error("{").starts_with("missing or invalid plugin manifest: "));
         let none = machine.folder.path().join("none");
-        let missing = machine.store.install(&none, &machine.id).unwrap_err();
+        let missing = machine.install_from(&none).unwrap_err();
         assert!(
             missing
                 .to_string()
                 .starts_with("plugin source path is not a directory: ")
         );
         fs::create_dir(&none).unwrap();
-        let empty = machine.store.install(&none, &machine.id).unwrap_err();
+        let empty = machine.install_from(&none).unwrap_err();
         assert!(empty.to_string().starts_with("missing plugin manifest: "));
         machine.source(r#"{"name": "demo"}"#);
         fs::create_dir_all(machine.folder.path().join("source").join("d/".repeat(40))).unwrap();

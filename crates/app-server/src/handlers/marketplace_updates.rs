@@ -1,5 +1,6 @@
-//! Brings marketplaces that are copies of repositories up to date by itself, where the settings say so, with the plugins
-//! that were installed from them. It happens once in a process, in the background: nothing waits for it.
+//! What happens to plugins by itself, where the settings say so: marketplaces that are copies of repositories are brought up
+//! to date, with the plugins that were installed from them, and a new home folder gets the plugins of the account. It
+//! happens once in a process, in the background: nothing waits for it.
 
 use std::sync::Arc;
 
@@ -10,9 +11,9 @@ use codex_plugins::{Marketplace, PluginId, marketplace_of};
 use super::blocking;
 use super::marketplace_copies::{repository_of, upgrade_one};
 use super::plugin_folder::ChosenPlugin;
+use super::plugin_sync;
 use super::plugin_view::PluginView;
 use crate::failure::Failure;
-use crate::host::Host;
 use crate::server::AppServer;
 
 /// Starts to bring marketplaces up to date, if that has not been started yet.
@@ -24,21 +25,28 @@ pub(super) fn start(server: &Arc<AppServer>) {
         .map(|(name, known)| (name.clone(), known.clone()))
         .collect();
     let is_on = config.features.enabled(Feature::Plugins);
-    if wanted.is_empty() || !is_on || !server.begin_marketplace_updates() {
+    let syncs = plugin_sync::is_due(server);
+    let is_nothing = wanted.is_empty() && !syncs;
+    if is_nothing || !is_on || !server.begin_marketplace_updates() {
         return;
     }
-    let host = Arc::clone(server.host());
+    let server = Arc::clone(server);
     tokio::spawn(async move {
         for (name, known) in wanted {
-            if let Err(error) = update(&host, &name, &known).await {
+            if let Err(error) = update(&server, &name, &known).await {
                 let problem = error.message();
                 tracing::warn!("marketplace `{name}` is not brought up to date: {problem}");
             }
         }
+        if syncs && let Err(error) = plugin_sync::sync_once(&server).await {
+            let problem = error.message();
+            tracing::warn!("the plugins of the account are not installed: {problem}");
+        }
     });
 }
 
-async fn update(host: &Arc<dyn Host>, name: &str, known: &MarketplaceFile) -> Result<(), Failure> {
+async fn update(server: &AppServer, name: &str, known: &MarketplaceFile) -> Result<(), Failure> {
+    let host = server.host();
     let Some(wanted) = repository_of(known) else {
         return Err(Failure::invalid("it is not behind Git"));
     };
@@ -61,7 +69,7 @@ async fn update(host: &Arc<dyn Host>, name: &str, known: &MarketplaceFile) -> Re
         Ok(marketplace.plugins.iter().filter_map(chosen).collect())
     });
     for plugin in installed.await?.into_iter().map(Arc::new) {
-        if let Err(error) = plugin.install(host).await {
+        if let Err(error) = plugin.install(server).await {
             let (id, problem) = (&plugin.id, error.message());
             tracing::warn!("plugin `{id}` is not brought up to date: {problem}");
         }

@@ -3,17 +3,22 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use codex_git::PublishedRepository;
 use codex_plugins::{
     Marketplace, MarketplacePlugin, PluginError, PluginId, PluginRepository, PluginSource,
-    PluginStore, StagedCopy,
+    PluginStore, StagedCopy, StagedPlugin,
 };
 
 use super::blocking;
 use super::marketplace_copies::copied;
 use crate::failure::Failure;
 use crate::host::Host;
+use crate::server::AppServer;
+
+/// How long the copy of a plugin may take. Its folder may be on a file system that does not answer.
+const COPY_LIMIT: Duration = Duration::from_secs(120);
 
 /// A plugin of a marketplace.
 pub(super) struct ChosenPlugin {
@@ -32,41 +37,49 @@ impl ChosenPlugin {
     }
 
     /// Installs the plugin. Returns its folder then.
-    pub(super) async fn install(
-        self: &Arc<Self>,
-        host: &Arc<dyn Host>,
-    ) -> Result<PathBuf, Failure> {
+    pub(super) async fn install(self: &Arc<Self>, server: &AppServer) -> Result<PathBuf, Failure> {
         let copy = match &self.listed.source {
             PluginSource::Folder(_) => None,
-            PluginSource::Repository(repository) => Some(copy_of(host, repository).await?),
+            PluginSource::Repository(repository) => Some(copy_of(server.host(), repository).await?),
         };
-        let (own, host) = (Arc::clone(self), Arc::clone(host));
-        blocking(move || own.install_from(&*host, copy.as_ref())).await
-    }
-
-    fn install_from(&self, host: &dyn Host, copy: Option<&StagedCopy>) -> Result<PathBuf, Failure> {
-        let folder = match (&self.listed.source, copy) {
-            (PluginSource::Folder(folder), _) => folder.clone(),
-            (PluginSource::Repository(repository), Some(copy)) => {
-                folder_in(copy.path(), repository)?
-            }
+        let store = PluginStore::of_home(&server.host().configuration().startup().home);
+        let source = match (&self.listed.source, &copy) {
+            (PluginSource::Folder(folder), _) => folder,
+            (PluginSource::Repository(_), Some(copy)) => copy.path(),
             (PluginSource::Repository(_), None) => {
                 return Err(Failure::internal("the repository was not copied"));
             }
+        };
+        let (own, from) = (Arc::clone(self), store.clone());
+        let (reads, path) = (server.folder_reads(), source.to_owned());
+        let copying = move || own.stage(&from, &path);
+        let staged = reads.read_within(COPY_LIMIT, source, copying).await;
+        let staged = staged.map_err(|error| not_installed(&error))??;
+        blocking(move || store.publish(staged).map_err(|error| not_installed(&error))).await
+    }
+
+    /// Copies the plugin, which is in a folder of its marketplace or in the copy of a repository.
+    fn stage(&self, store: &PluginStore, source: &Path) -> Result<StagedPlugin, Failure> {
+        let folder = match &self.listed.source {
+            PluginSource::Folder(folder) => folder.clone(),
+            PluginSource::Repository(repository) => folder_in(source, repository)?,
         };
         // The folder is read before it is copied, because a link may lead out of the marketplace.
         if let Err(error @ PluginError::Elsewhere) = self.listed.read(&self.marketplace) {
             return Err(Failure::invalid(error.to_string()));
         }
-        let store = PluginStore::of_home(&host.configuration().startup().home);
-        store.install(&folder, &self.id).map_err(|error| {
+        store.stage(&folder, &self.id).map_err(|error| {
             if error.is_about_plugin() {
                 Failure::invalid(error.to_string())
             } else {
-                Failure::internal(format!("failed to install plugin: {error}"))
+                not_installed(&error)
             }
         })
     }
+}
+
+fn not_installed(error: &dyn std::fmt::Display) -> Failure {
+    Failure::internal(format!("failed to install plugin: {error}"))
 }
 
 /// Copies the repository of a plugin.
@@ -90,7 +103,7 @@ async fn copy_of(
 fn folder_in(copy: &Path, repository: &PluginRepository) -> Result<PathBuf, Failure> {
     let Some(path) = &repository.path else {
         let removed = std::fs::remove_dir_all(copy.join(".git"));
-        let failed = |error| Failure::internal(format!("failed to install plugin: {error}"));
+        let failed = |error| not_installed(&error);
         return removed.map(|()| copy.to_owned()).map_err(failed);
     };
     let folder = copy.join(path);

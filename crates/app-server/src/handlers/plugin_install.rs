@@ -48,7 +48,7 @@ pub(super) async fn install(
             Failure::internal(format!("failed to enable remote plugin: {error}"))
         })?;
     }
-    let folder = chosen.install(&host).await?;
+    let folder = chosen.install(&server).await?;
     let id = chosen.id.clone();
     let logins = blocking(move || enable(&*host, &id, &folder)).await?;
     if !logins.servers.is_empty() {

@@ -24,6 +24,8 @@ pub struct AccountSettings {
     pub forced_workspace: Option<String>,
     /// The address of the backend.
     pub chatgpt_base_url: String,
+    /// Whether the settings name that address.
+    pub is_base_url_set: bool,
 }
 
 pub(super) fn account(file: &ConfigFile) -> AccountSettings {
@@ -35,6 +37,7 @@ pub(super) fn account(file: &ConfigFile) -> AccountSettings {
         forced_login_method: file.forced_login_method,
         forced_workspace: workspace.map(str::to_owned),
         chatgpt_base_url: url.to_owned(),
+        is_base_url_set: file.chatgpt_base_url.is_some(),
     }
 }
 
