@@ -193,6 +193,7 @@ mod trace_view;
 mod transcript;
 #[cfg(target_os = "linux")]
 mod trust;
+mod turn_settings;
 mod typescript;
 #[cfg(target_os = "linux")]
 mod undo;

@@ -398,5 +398,6 @@ fn features(set: FeatureSet) -> Features {
         default_mode_questions: on(Feature::DefaultModeRequestUserInput),
         image_generation: on(Feature::ImageGeneration),
         tool_search: on(Feature::ToolSearch),
+        step_model_switching: on(Feature::StepModelSwitching),
     }
 }

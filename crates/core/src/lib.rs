@@ -61,6 +61,6 @@ pub use stored_thread::{NeededLines, StoredThread};
 pub use thread::{
     BackgroundTerminal, McpServerUnavailable, NewTurn, Sample, SampleError, SettingsError,
     SpawnedAgent, StartError, StartTurnError, StartedThread, SteerError, TaskKind, Thread,
-    ThreadClosed, unreadable_submission,
+    ThreadClosed, TurnSettingsError, TurnSettingsPatch, unreadable_submission,
 };
 pub use timeout_pauses::TimeoutPauses;

@@ -1,4 +1,4 @@
-//! The settings of one turn. They are fixed when the turn starts.
+//! The settings of one turn. They are fixed when the turn starts, but for what clients change from the next request on.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -61,7 +61,7 @@ fn realtime_section(text: &str) -> String {
 }
 
 /// The settings of one turn.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct TurnSettings {
     pub(crate) id: Arc<str>,
     pub(crate) root_turn_id: Option<String>,
@@ -92,11 +92,13 @@ pub(crate) struct TurnSettings {
     /// The name of the time zone.
     pub(crate) timezone: String,
     pub(crate) shell: PathBuf,
+    /// Whether the model may run commands and work on files.
+    pub(crate) has_environment: bool,
     pub(crate) instructions: Instructions,
     /// The routing state of the provider for the requests of this turn.
     pub(crate) turn_state: TurnState,
     /// The reviews of its approvals, if a model decides about them.
-    pub(crate) reviews: Option<TurnReviews>,
+    pub(crate) reviews: Option<Arc<TurnReviews>>,
     /// The skills at the begin of the turn, once they are known.
     pub(crate) skills: OnceLock<Arc<SkillSet>>,
     /// The summary of memories.

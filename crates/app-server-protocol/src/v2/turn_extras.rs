@@ -1,13 +1,12 @@
 //! Settings of a running turn, and further notifications about turns.
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
-use codex_protocol::ReasoningEffort;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::v2::{ApprovalsReviewer, FileUpdateChange};
-use codex_protocol::ReasoningSummary;
+use codex_protocol::{ReasoningEffort, ReasoningSummary, ServiceTier};
 
 /// Payload of `item/fileChange/patchUpdated`: a patch that the model is writing went on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -38,31 +37,31 @@ pub struct TurnModerationMetadataNotification {
 /// Params of `turn/settings/update`: changes the settings of the running turn alone.
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TurnSettingsUpdateParams {
     /// Thread that it concerns.
     pub thread_id: String,
+    /// Turn that it concerns.
+    pub turn_id: String,
     /// Who answers approval requests; absent or null keeps the reviewer.
     pub approvals_reviewer: Option<ApprovalsReviewer>,
-    /// Effort that the model should spend; absent or null keeps the current one.
-    pub effort: Option<ReasoningEffort>,
-    /// Machines to work on; absent or null keeps them.
+    /// Machines to work on; absent or null keeps them, and an empty list takes the tools for commands and files away.
     pub environments: Option<Vec<TurnEnvironmentParams>>,
     /// Slug of the model.
     pub model: Option<String>,
-    /// Processing tier; absent or null keeps it.
-    pub service_tier: Option<String>,
-    /// Figures in sum, or a short text.
+    /// Effort that the model should spend; absent or null keeps the current one.
+    pub effort: Option<ReasoningEffort>,
+    /// How the model summarises its reasoning; absent or null keeps that.
     pub summary: Option<ReasoningSummary>,
-    /// Turn that it concerns.
-    pub turn_id: String,
+    /// Processing tier; absent or null keeps it.
+    pub service_tier: Option<ServiceTier>,
 }
 
 /// Reply to `turn/settings/update`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnSettingsUpdateResponse {
-    /// State that it is in.
+    /// Whether the turn takes the settings from its next request to the model on.
     pub status: TurnSettingsUpdateStatus,
 }
 
@@ -70,9 +69,9 @@ pub struct TurnSettingsUpdateResponse {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TurnSettingsUpdateStatus {
-    /// Applied.
+    /// It takes them.
     Applied,
-    /// Target unavailable.
+    /// It does not run.
     TargetUnavailable,
 }
 

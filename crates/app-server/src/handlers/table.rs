@@ -199,7 +199,7 @@ handlers! {
     TurnStart: thread early => turns::start;
     TurnContinue: thread early => turns::continue_turn;
     TurnSteer: thread early => turns::steer;
-    TurnSettingsUpdate: concurrent unsupported => turns::update_settings;
+    TurnSettingsUpdate: thread => turns::update_settings;
     TurnInterrupt: thread early => turns::interrupt;
     ReviewStart: thread early => review::start;
     ThreadRealtimeStart: realtime => realtime::start;

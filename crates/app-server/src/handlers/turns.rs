@@ -2,15 +2,17 @@
 
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
-    TurnContinueParams, TurnInterruptParams, TurnSettingsUpdateParams, TurnStartParams,
-    TurnSteerParams, TurnToolOutput, UserInput,
+    TurnContinueParams, TurnInterruptParams, TurnSettingsUpdateParams, TurnSettingsUpdateResponse,
+    TurnSettingsUpdateStatus, TurnStartParams, TurnSteerParams, TurnToolOutput, UserInput,
 };
+use codex_core::TurnSettingsPatch;
 use codex_protocol::{FunctionCallOutputBody, FunctionCallOutputContentItem};
 use serde_json::json;
 
 use super::call::{EarlyReply, RequestContext};
-use super::{input_thread, loaded_thread};
+use super::{check_environments, engine, input_thread, loaded_thread};
 use crate::failure::Failure;
+use crate::projection::engine_reviewer;
 
 /// The longest input text, in characters.
 const TEXT_LIMIT: usize = 1 << 20;
@@ -70,9 +72,34 @@ pub(super) async fn interrupt(
     }))
 }
 
-/// Refused as by other releases without that feature, which is not there: a turn keeps its settings.
-pub(super) async fn update_settings(_: RequestContext, _: TurnSettingsUpdateParams) -> Failure {
-    Failure::invalid("turn settings updates require the step_model_switching feature")
+pub(super) async fn update_settings(
+    RequestContext { server, .. }: RequestContext,
+    params: TurnSettingsUpdateParams,
+) -> Result<TurnSettingsUpdateResponse, Failure> {
+    let thread = engine(&server, &params.thread_id).await?;
+    let environments = params.environments;
+    check_environments(environments.as_deref().unwrap_or_default())?;
+    let configuration = server.host().configuration();
+    let patch = TurnSettingsPatch {
+        turn: params.turn_id,
+        model: params.model,
+        effort: params.effort,
+        summary: params.summary,
+        service_tier: params.service_tier,
+        approvals_reviewer: params.approvals_reviewer.map(engine_reviewer),
+        environment: environments.map(|all| {
+            let local = all.first();
+            local.map(|environment| configuration.folder(&environment.cwd))
+        }),
+    };
+    let applies = thread.change_turn(patch).await;
+    let applies = applies.map_err(|error| Failure::invalid(error.to_string()))?;
+    let status = if applies {
+        TurnSettingsUpdateStatus::Applied
+    } else {
+        TurnSettingsUpdateStatus::TargetUnavailable
+    };
+    Ok(TurnSettingsUpdateResponse { status })
 }
 
 fn check_tool_output(output: &TurnToolOutput, input: &[UserInput]) -> Result<(), Failure> {

@@ -113,6 +113,7 @@ features! {
     ResponsesWebsocketsV2 "responses_websockets_v2" Removed false
     Hooks "hooks" Stable true
     Goals "goals" Stable true
+    StepModelSwitching "step_model_switching" UnderDevelopment false
 }
 
 /// Keys from earlier releases in `[features]`.

@@ -338,6 +338,8 @@ pub struct Features {
     pub image_generation: bool,
     /// A search for tools of apps in place of all of them, where there are many.
     pub tool_search: bool,
+    /// Other settings for a running turn.
+    pub step_model_switching: bool,
 }
 
 impl Default for Features {
@@ -351,6 +353,7 @@ impl Default for Features {
             default_mode_questions: false,
             image_generation: false,
             tool_search: false,
+            step_model_switching: false,
         }
     }
 }

@@ -172,6 +172,9 @@ impl SessionActor {
             ThreadRequest::UpdateSettings(patch, reply) => {
                 let _ = reply.send(self.change_settings(*patch));
             }
+            ThreadRequest::ChangeTurn(patch, reply) => {
+                let _ = reply.send(self.change_turn(*patch));
+            }
             ThreadRequest::McpServers(servers) => self.other_servers = Some(servers),
             ThreadRequest::Inject(items) => {
                 items.into_iter().for_each(|item| self.add_notice(item))

@@ -27,6 +27,7 @@ mod sample;
 mod settings;
 mod skills;
 mod state;
+mod step_settings;
 mod task;
 mod team;
 mod tool_requests;

@@ -21,6 +21,7 @@ pub(super) fn observed_input(request: &ThreadRequest) -> Option<SessionInput> {
         },
         ThreadRequest::Submission(_)
         | ThreadRequest::McpServers(_)
+        | ThreadRequest::ChangeTurn(..)
         | ThreadRequest::AgentMail
         | ThreadRequest::Terminals(_)
         | ThreadRequest::StopTerminal(..)

@@ -16,8 +16,7 @@ use crate::input::StopSignal;
 use crate::ports::Model;
 use crate::session_context::SessionContext;
 use crate::tools::{McpTools, ToolServices, ToolSet, TurnCheckpoint, TurnDiffTracker, TurnTools};
-use crate::turn::TurnScope;
-use crate::turn_reviews::TurnReviews;
+use crate::turn::{NextStep, TurnScope};
 use crate::turn_settings::{Instructions, TurnSettings};
 
 /// What the turns of a session share.
@@ -60,6 +59,7 @@ impl TurnBase {
             tool_services: Arc::clone(&self.tool_services),
             tools: Arc::new(TurnTools::new(tools)),
             input_queue: Arc::default(),
+            next_step: NextStep::default(),
             stop: StopSignal::default(),
         }
     }
@@ -101,9 +101,10 @@ impl TurnBase {
             date: now.strftime("%Y-%m-%d").to_string(),
             timezone: zone.iana_name().unwrap_or("Etc/UTC").to_owned(),
             shell: config.shell.clone(),
+            has_environment: config.has_environment,
             instructions: self.instructions.clone(),
             turn_state: TurnState::default(),
-            reviews: reviews.then(TurnReviews::default),
+            reviews: reviews.then(Arc::default),
             skills: OnceLock::new(),
             memory_summary: config.memory_summary.clone(),
             realtime: overrides.realtime,
@@ -189,7 +190,7 @@ impl ToolCache {
 }
 
 /// The facts about a model, with the overrides of the configuration.
-fn with_overrides(model: ResolvedModel, config: &SessionConfig) -> ResolvedModel {
+pub(super) fn with_overrides(model: ResolvedModel, config: &SessionConfig) -> ResolvedModel {
     let has_overrides = config.reasoning_summaries
         || config.context_window.is_some()
         || config.auto_compact_limit.is_some()

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::requests::{
     BackgroundTerminal, McpServerUnavailable, NewTurn, Sample, SampleError, SampleRequest,
     SettingsError, StartTurnError, SteerError, SteerRequest, ThreadClosed, ThreadRequest,
-    TurnContinuation,
+    TurnContinuation, TurnSettingsError, TurnSettingsPatch,
 };
 use crate::config::{McpServer, RealtimeStart};
 use crate::events::Emitter;
@@ -270,6 +270,18 @@ impl Thread {
         let sent = self.send(request).await;
         sent.map_err(|_| SettingsError::Closed)?;
         answer.await.map_err(|_| SettingsError::Closed)?
+    }
+
+    /// Changes settings of a running turn from its next request to the model on. Returns whether that turn runs.
+    ///
+    /// # Errors
+    /// Nothing is changed.
+    pub async fn change_turn(&self, patch: TurnSettingsPatch) -> Result<bool, TurnSettingsError> {
+        let (reply, answer) = oneshot::channel();
+        let request = ThreadRequest::ChangeTurn(Box::new(patch), reply);
+        let sent = self.send(request).await;
+        sent.map_err(|_| TurnSettingsError::Closed)?;
+        answer.await.map_err(|_| TurnSettingsError::Closed)?
     }
 
     /// Starts a turn, or gives its input to the running one. Returns the id of the turn that got the input.

@@ -7,7 +7,7 @@ mod started;
 pub use handle::{Thread, unreadable_submission};
 pub use requests::{
     BackgroundTerminal, McpServerUnavailable, NewTurn, Sample, SampleError, SettingsError,
-    StartTurnError, SteerError, TaskKind, ThreadClosed,
+    StartTurnError, SteerError, TaskKind, ThreadClosed, TurnSettingsError, TurnSettingsPatch,
 };
 pub(crate) use requests::{
     SampleRequest, SteerRequest, ThreadRequest, TurnContinuation, TurnReply,

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use codex_model_client::ModelError;
 use codex_protocol::{
-    GuardianAssessmentEvent, ReasoningEffort, ResponseItem, ServiceTier, Submission,
-    ThreadSettings, ThreadSettingsPatch, TokenUsage, UsageLimits,
+    ApprovalsReviewer, GuardianAssessmentEvent, ReasoningEffort, ReasoningSummary, ResponseItem,
+    ServiceTier, Submission, ThreadSettings, ThreadSettingsPatch, TokenUsage, UsageLimits,
 };
 use codex_realtime::ConversationInputs;
 use serde_json::Value;
@@ -31,6 +31,11 @@ pub(crate) enum ThreadRequest {
     UpdateSettings(
         Box<ThreadSettingsPatch>,
         oneshot::Sender<Result<Arc<ThreadSettings>, SettingsError>>,
+    ),
+    /// Changes settings of a running turn. Replies whether it runs.
+    ChangeTurn(
+        Box<TurnSettingsPatch>,
+        oneshot::Sender<Result<bool, TurnSettingsError>>,
     ),
     /// Replaces the MCP servers when the next turn starts.
     McpServers(Vec<McpServer>),
@@ -155,6 +160,39 @@ pub enum SampleError {
     /// The request failed.
     #[error(transparent)]
     Model(ModelError),
+    /// The thread is closed.
+    #[error("internal error; agent loop died unexpectedly")]
+    Closed,
+}
+
+/// Settings of a running turn that change from its next request to the model on. What is absent stays as it is.
+#[derive(Clone, Debug, Default)]
+pub struct TurnSettingsPatch {
+    /// The turn.
+    pub turn: String,
+    /// The model.
+    pub model: Option<String>,
+    /// The effort of the model.
+    pub effort: Option<ReasoningEffort>,
+    /// The summaries of its reasoning.
+    pub summary: Option<ReasoningSummary>,
+    /// The class of service.
+    pub service_tier: Option<ServiceTier>,
+    /// Who decides about approvals.
+    pub approvals_reviewer: Option<ApprovalsReviewer>,
+    /// The folder, or none if the model may not run commands and work on files.
+    pub environment: Option<Option<PathBuf>>,
+}
+
+/// Why a turn keeps its settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TurnSettingsError {
+    /// The feature is off.
+    #[error("turn settings updates require the step_model_switching feature")]
+    Disabled,
+    /// The facts about the model are assumed.
+    #[error("the {0} model has only fallback metadata")]
+    UnknownModel(&'static str),
     /// The thread is closed.
     #[error("internal error; agent loop died unexpectedly")]
     Closed,

@@ -19,6 +19,12 @@ pub(crate) struct RunningTurn<'a> {
 impl RunningTurn<'_> {
     /// Records the context that the model does not have yet.
     pub(crate) fn record_context(&mut self) {
+        self.record_news();
+        self.record_settings();
+    }
+
+    /// The same, but the settings of the thread in its file stay as they are.
+    pub(super) fn record_news(&mut self) {
         let settings = &self.scope.settings;
         let previous = self.conversation.previous_model.take();
         let items = match &self.conversation.reference {
@@ -28,25 +34,25 @@ impl RunningTurn<'_> {
         for item in items {
             self.record(item);
         }
-        self.record_settings();
+        self.conversation.reference = Some(self.reference());
         self.conversation.previous_model = Some(self.scope.settings.model.slug.clone());
     }
 
-    /// Records the settings of the turn, with the apps that the user has mentioned so far.
+    /// Records the settings of the turn.
     fn record_settings(&mut self) {
-        let TurnScope {
-            session,
-            settings,
-            tool_services,
-            ..
-        } = self.scope;
-        let mentioned = tool_services.selected_apps.lock();
-        let reference = TurnContext {
-            mentioned_apps: mentioned.iter().cloned().collect(),
-            ..context::turn_context(settings)
-        };
-        session.emitter.log(LineKind::TurnContext, &reference);
+        let reference = self.reference();
+        let emitter = &self.scope.session.emitter;
+        emitter.log(LineKind::TurnContext, &reference);
         self.conversation.reference = Some(reference);
+    }
+
+    /// The settings of the turn, with the apps that the user has mentioned so far.
+    fn reference(&self) -> TurnContext {
+        let mentioned = self.scope.tool_services.selected_apps.lock();
+        TurnContext {
+            mentioned_apps: mentioned.iter().cloned().collect(),
+            ..context::turn_context(&self.scope.settings)
+        }
     }
 
     /// `contexts` of hooks are recorded after the message of the user.

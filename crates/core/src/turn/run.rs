@@ -1,5 +1,6 @@
 //! Running a regular turn.
 
+use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use super::hooks::{HookVerdict, TurnEndVerdict};
 use super::outcome::{CompletedTurn, TurnError, panicked};
 use super::recording::RunningTurn;
 use super::scope::TurnScope;
-use crate::config::EndedTurn;
+use crate::config::{EndedTurn, SessionConfig};
 use crate::git;
 use crate::history::{Conversation, summary};
 use crate::input::{Input, TurnInput};
@@ -125,26 +126,58 @@ impl RunningTurn<'_> {
     }
 
     /// Asks the model until it makes no more calls and no input waits.
-    pub(super) async fn sample_until_done(mut self) -> Result<CompletedTurn, TurnError> {
+    pub(super) async fn sample_until_done(self) -> Result<CompletedTurn, TurnError> {
         let mut continuations = 0;
+        let mut changed = None;
         loop {
-            let verdict = self.take_waiting().await?;
-            if verdict == HookVerdict::Refused && self.scope.refuse_input_if_none_waits() {
-                return Ok(CompletedTurn::stopped_by_hook());
+            let change = self.scope.next_step.take();
+            let change = change.map(|change| {
+                let scope = changed.as_ref().unwrap_or(self.scope);
+                let other_model = change.model.is_some();
+                changed = Some(scope.with(change));
+                other_model
+            });
+            let mut step = RunningTurn {
+                scope: changed.as_ref().unwrap_or(self.scope),
+                emitter: self.emitter,
+                conversation: &mut *self.conversation,
+            };
+            if let Some(other_model) = change {
+                step.adopt_change(other_model).await?;
             }
-            let sampled = self.sample().await?;
-            if sampled.follow_up {
-                self.compact_if_full(CompactionPhase::MidTurn).await?;
-                continue;
-            }
-            let verdict = self.may_end(&sampled.completed, &mut continuations).await?;
-            if verdict != TurnEndVerdict::GoOn && self.scope.refuse_input_if_none_waits() {
-                return Ok(CompletedTurn {
-                    stopped_by_hook: verdict == TurnEndVerdict::Stop,
-                    ..sampled.completed
-                });
+            if let Some(completed) = step.step(&mut continuations).await? {
+                return Ok(completed);
             }
         }
+    }
+
+    /// Asks the model once and makes its calls. Returns the end of the turn, if this is it.
+    async fn step(&mut self, continuations: &mut u32) -> Result<Option<CompletedTurn>, TurnError> {
+        let verdict = self.take_waiting().await?;
+        if verdict == HookVerdict::Refused && self.scope.refuse_input_if_none_waits() {
+            return Ok(Some(CompletedTurn::stopped_by_hook()));
+        }
+        let sampled = self.sample().await?;
+        if sampled.follow_up {
+            self.compact_if_full(CompactionPhase::MidTurn).await?;
+            return Ok(None);
+        }
+        let verdict = self.may_end(&sampled.completed, continuations).await?;
+        let ends = verdict != TurnEndVerdict::GoOn && self.scope.refuse_input_if_none_waits();
+        Ok(ends.then(|| CompletedTurn {
+            stopped_by_hook: verdict == TurnEndVerdict::Stop,
+            ..sampled.completed
+        }))
+    }
+
+    /// Tells the model what a client has changed, and offers it the tools that follow from that.
+    async fn adopt_change(&mut self, other_model: bool) -> Result<(), TurnError> {
+        if other_model {
+            self.compact_if_full(CompactionPhase::MidTurn).await?;
+        }
+        self.record_news();
+        self.complete_tools(&McpTools::default());
+        self.wait_for_servers().await
     }
 
     /// Takes the input that waits. Apps that it mentions offer their tools from the next request on.
@@ -204,8 +237,16 @@ impl RunningTurn<'_> {
             settings,
             ..
         } = self.scope;
+        let config = if settings.has_environment {
+            Cow::Borrowed(&session.config)
+        } else {
+            Cow::Owned(SessionConfig {
+                has_environment: false,
+                ..session.config.clone()
+            })
+        };
         let all = ToolSet::new(
-            &session.config,
+            &config,
             tool_services,
             mcp,
             &settings.model,

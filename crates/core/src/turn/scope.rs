@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
+use super::next_step::{NextStep, StepChange};
 use super::outcome::TurnError;
 use crate::budget::TurnBudget;
 use crate::events::TurnEmitter;
@@ -26,6 +27,7 @@ pub(crate) struct TurnScope {
     pub(crate) tool_services: Arc<ToolServices>,
     pub(crate) tools: Arc<TurnTools>,
     pub(crate) input_queue: Arc<InputQueue>,
+    pub(crate) next_step: NextStep,
     pub(crate) stop: StopSignal,
     pub(crate) diff: TurnDiffTracker,
     pub(crate) checkpoint: TurnCheckpoint,
@@ -35,6 +37,15 @@ pub(crate) struct TurnScope {
 impl TurnScope {
     pub(crate) fn emitter(&self) -> TurnEmitter {
         TurnEmitter::new(self.session.emitter.clone(), Arc::clone(&self.settings.id))
+    }
+
+    /// The same turn with other settings.
+    pub(super) fn with(&self, change: StepChange) -> Self {
+        let verbosity = self.session.config.verbosity;
+        Self {
+            settings: Arc::new(change.apply(&self.settings, verbosity)),
+            ..self.clone()
+        }
     }
 
     /// Runs the work of the turn within its limits on time.

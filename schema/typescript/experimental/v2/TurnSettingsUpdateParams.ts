@@ -2,24 +2,25 @@
 import type { ApprovalsReviewer } from "./ApprovalsReviewer";
 import type { ReasoningEffort } from "../ReasoningEffort";
 import type { ReasoningSummary } from "../ReasoningSummary";
+import type { ServiceTier } from "../ServiceTier";
 import type { TurnEnvironmentParams } from "./TurnEnvironmentParams";
 
 /** Params of `turn/settings/update`: changes the settings of the running turn alone. */
 export type TurnSettingsUpdateParams = {
   /** Thread that it concerns. */
   threadId: string;
+  /** Turn that it concerns. */
+  turnId: string;
   /** Who answers approval requests; absent or null keeps the reviewer. */
   approvalsReviewer?: ApprovalsReviewer | null;
-  /** Effort that the model should spend; absent or null keeps the current one. */
-  effort?: ReasoningEffort | null;
-  /** Machines to work on; absent or null keeps them. */
+  /** Machines to work on; absent or null keeps them, and an empty list takes the tools for commands and files away. */
   environments?: Array<TurnEnvironmentParams> | null;
   /** Slug of the model. */
   model?: string | null;
-  /** Processing tier; absent or null keeps it. */
-  serviceTier?: string | null;
-  /** Figures in sum, or a short text. */
+  /** Effort that the model should spend; absent or null keeps the current one. */
+  effort?: ReasoningEffort | null;
+  /** How the model summarises its reasoning; absent or null keeps that. */
   summary?: ReasoningSummary | null;
-  /** Turn that it concerns. */
-  turnId: string;
+  /** Processing tier; absent or null keeps it. */
+  serviceTier?: ServiceTier | null;
 };

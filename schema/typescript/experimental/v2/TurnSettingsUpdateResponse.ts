@@ -3,6 +3,6 @@ import type { TurnSettingsUpdateStatus } from "./TurnSettingsUpdateStatus";
 
 /** Reply to `turn/settings/update`. */
 export type TurnSettingsUpdateResponse = {
-  /** State that it is in. */
+  /** Whether the turn takes the settings from its next request to the model on. */
   status: TurnSettingsUpdateStatus;
 };

@@ -2,7 +2,7 @@
 
 /** Whether the settings of the turn changed. */
 export type TurnSettingsUpdateStatus =
-  /** Applied. */
+  /** It takes them. */
   | "applied"
-  /** Target unavailable. */
+  /** It does not run. */
   | "targetUnavailable";
