@@ -5,7 +5,7 @@ use codex_app_server_protocol::v2::{ReviewDelivery, ReviewStartParams, ReviewTar
 use codex_protocol as v1;
 
 use super::call::{EarlyReply, RequestContext};
-use super::{input_thread, thread_open};
+use super::{input_thread, thread_fork};
 use crate::failure::Failure;
 
 pub(super) async fn start(
@@ -17,7 +17,7 @@ pub(super) async fn start(
     let thread = match params.delivery.unwrap_or(ReviewDelivery::Inline) {
         ReviewDelivery::Inline => parent,
         ReviewDelivery::Detached => {
-            thread_open::copy_for_review(&server, &params.thread_id, &connection).await?
+            thread_fork::copy_for_review(&server, &params.thread_id, &connection).await?
         }
     };
     Ok(EarlyReply::by(|reply| async move {

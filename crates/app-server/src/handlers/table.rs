@@ -18,9 +18,9 @@ use super::{
     marketplaces, mcp_direct, mcp_servers, memories, model_providers, models, permissions,
     plugin_install, plugin_share, plugins, processes, projects, realtime, remote_control, review,
     server_facts, skills, thread_archive, thread_attachments, thread_checkpoints, thread_control,
-    thread_goals, thread_items, thread_list, thread_metadata, thread_open, thread_queue,
-    thread_read, thread_read_state, thread_revert, thread_sample, thread_search, thread_sections,
-    thread_timeline, thread_turns, turns, windows,
+    thread_fork, thread_goals, thread_items, thread_list, thread_metadata, thread_queue,
+    thread_read, thread_read_state, thread_resume, thread_revert, thread_sample, thread_search,
+    thread_sections, thread_start, thread_timeline, thread_turns, turns, windows,
 };
 use crate::connection::Responder;
 
@@ -125,9 +125,9 @@ handlers! {
     Initialize: at_once early => handshake::initialize;
 
     // Threads: opening and reading.
-    ThreadStart: concurrent early => thread_open::start;
-    ThreadResume: thread early => thread_open::resume;
-    ThreadFork: thread early => thread_open::fork;
+    ThreadStart: concurrent early => thread_start::start;
+    ThreadResume: thread early => thread_resume::resume;
+    ThreadFork: thread early => thread_fork::fork;
     ThreadList: concurrent => thread_list::list;
     ThreadLoadedList: concurrent => thread_read::loaded_list;
     ThreadRead: thread early => thread_read::read;

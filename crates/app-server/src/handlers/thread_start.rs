@@ -1,0 +1,114 @@
+//! `thread/start`.
+
+use std::sync::Arc;
+
+use codex_app_server_protocol::v2::{
+    ApprovalsReviewer, DynamicToolSpec, ThreadStartParams, ThreadStartedNotification, ThreadStatus,
+};
+use codex_app_server_protocol::{ServerNotification, client_method as method};
+use codex_core::SessionConfig;
+
+use super::call::{EarlyReply, RequestContext};
+use super::thread_metadata::set_daybreak;
+use super::thread_open::{failed, goal_tools, opened, prepare, workspace_roots};
+use super::{blocking, dynamic_tools, projects, settings, thread_id};
+use crate::failure::Failure;
+use crate::host::RequestedSettings;
+use crate::server::AppServer;
+use crate::thread::{Actor, ThreadFacts};
+
+pub(super) async fn start(
+    RequestContext { server, connection }: RequestContext,
+    params: ThreadStartParams,
+) -> Result<EarlyReply<method::ThreadStart>, Failure> {
+    if params
+        .dynamic_tools
+        .iter()
+        .flatten()
+        .any(DynamicToolSpec::is_tagged)
+    {
+        connection.note_newer();
+    }
+    if params.approvals_reviewer == Some(ApprovalsReviewer::AutoReview) {
+        connection.note_newer();
+    }
+    let settings = settings::of_start(&params, &connection)?;
+    let project = params.project_id.clone();
+    let daybreak_enabled = params.daybreak_enabled;
+    if daybreak_enabled.is_some() && params.ephemeral == Some(true) {
+        let message = "daybreakEnabled is not supported for ephemeral threads";
+        return Err(Failure::invalid(message));
+    }
+    let roots = workspace_roots(
+        params.runtime_workspace_roots.as_ref(),
+        params.environments.as_ref(),
+    )?;
+    let without_environment = params.environments.as_ref().is_some_and(Vec::is_empty);
+    if let Some(project) = &project {
+        projects::check(&server, project).await?;
+    }
+    let (mut actor, mut facts) =
+        open_new(&server, params, settings, connection.knows_newer()).await?;
+    facts.roots = roots;
+    facts.without_environment = without_environment;
+    actor.facts = facts.clone();
+    let mut thread = facts.thread(ThreadStatus::Idle);
+    thread.daybreak_enabled = daybreak_enabled;
+    if let Some(is_enabled) = daybreak_enabled {
+        set_daybreak(&server, &thread_id(&thread.id)?, is_enabled).await?;
+    }
+    if let Some(project) = project {
+        projects::assign(&server, &thread.id, Some(project.clone())).await?;
+        thread.project_id = Some(project);
+    }
+    let mut response = facts.started(thread.clone());
+    response.approvals_reviewer = connection.reviewer_name(response.approvals_reviewer);
+    Ok(EarlyReply::then(response, move || {
+        let started = ThreadStartedNotification { thread };
+        server.broadcast(&ServerNotification::ThreadStarted(started));
+        actor.launch(&connection);
+    }))
+}
+
+async fn open_new(
+    server: &Arc<AppServer>,
+    params: ThreadStartParams,
+    settings: RequestedSettings,
+    newer: bool,
+) -> Result<(Actor, ThreadFacts), Failure> {
+    let without_environment = params.environments.as_ref().is_some_and(Vec::is_empty);
+    let tools = params.dynamic_tools.unwrap_or_default();
+    dynamic_tools::check(&tools, newer)?;
+    let mut prepared = prepare(server, settings).await?;
+    let config = &mut prepared.config;
+    config.ephemeral = params.ephemeral.unwrap_or_default();
+    config.raw_items = params.experimental_raw_events;
+    config.dynamic_tools = tools;
+    config.host_tools = goal_tools(server, newer).filter(|_| !config.ephemeral);
+    config.has_environment = !without_environment;
+    config.thread_source = params.thread_source;
+    let sources = instruction_sources(config).await?;
+    let started = prepared.manager.start(prepared.config.clone());
+    let started = started.map_err(|error| failed("creating", &error))?;
+    let (actor, mut facts) = opened(server, prepared, started, String::new()).await?;
+    facts.instruction_sources = sources;
+    Ok((actor, facts))
+}
+
+/// The instruction files of a thread. Without an environment those of the project do not apply.
+async fn instruction_sources(config: &mut SessionConfig) -> Result<Vec<String>, Failure> {
+    let mut own = config.clone();
+    let read = move || {
+        let cwd = own.has_environment.then_some(&*own.settings.cwd);
+        let files = own.instruction_files.as_ref();
+        let sources = files.map(|files| files.sources(cwd)).unwrap_or_default();
+        if !own.has_environment {
+            own.read_instructions();
+        }
+        Ok((sources, own.user_instructions))
+    };
+    let (sources, instructions) = blocking(read).await?;
+    config.user_instructions = instructions;
+    let shown = sources.iter().map(|path| path.display().to_string());
+    Ok(shown.collect())
+}
