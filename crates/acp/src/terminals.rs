@@ -14,6 +14,7 @@ use agent_client_protocol_schema::v1::{
 };
 use codex_app_server_protocol::v2::DynamicToolCallParams;
 use codex_json_rpc::Error;
+use codex_system::facts::SHELL;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -31,13 +32,6 @@ const OUTPUT_LIMIT: u64 = 64 * 1024;
 
 /// How long a command may run if the model does not say.
 const TIME_LIMIT: Duration = Duration::from_mins(10);
-
-/// The shell of the machine, and its flag for a script.
-const SHELL: [&str; 2] = if cfg!(windows) {
-    ["cmd", "/C"]
-} else {
-    ["sh", "-c"]
-};
 
 #[derive(Deserialize)]
 struct TerminalArguments {

@@ -269,14 +269,6 @@ fn free_name(location: &FileLocation) -> io::Result<FileLocation> {
 
 /// Copies mode and, if permitted, owner of the old file to a staging file.
 fn take_after(file: &File, model: &fs::Metadata) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{MetadataExt, fchown};
-        let own = file.metadata()?;
-        if (own.uid(), own.gid()) != (model.uid(), model.gid()) {
-            // Only root may change the owner. The content matters more.
-            let _ = fchown(file, Some(model.uid()), Some(model.gid()));
-        }
-    }
+    codex_system::file::take_owner(file, model);
     file.set_permissions(model.permissions())
 }

@@ -70,7 +70,7 @@ impl FileAccess for DiskFiles {
 /// The error, unless it means that a folder is at the place of a file: Windows only says that access is denied then.
 pub(crate) fn naming_folder(error: io::Error, path: &Path) -> io::Error {
     if error.kind() == io::ErrorKind::PermissionDenied && path.is_dir() {
-        codex_regular_file::is_a_directory()
+        codex_system::file::is_a_directory()
     } else {
         error
     }

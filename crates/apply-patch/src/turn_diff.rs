@@ -191,5 +191,5 @@ impl FileMode {
 }
 
 fn is_executable(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|metadata| codex_regular_file::is_executable(&metadata))
+    std::fs::metadata(path).is_ok_and(|metadata| codex_system::file::is_executable(&metadata))
 }

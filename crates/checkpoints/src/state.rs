@@ -1,6 +1,5 @@
 //! What is at a path, as it is compared and stored.
 
-use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -219,20 +218,10 @@ pub(crate) mod stored_path {
         match text.strip_prefix(BYTES) {
             Some(hex) => {
                 let bytes = from_hex(hex).ok_or_else(|| de::Error::custom("not a path"))?;
-                Ok(os_string(bytes).into())
+                Ok(codex_system::name::os_string(bytes).into())
             }
             None => Ok(text.into()),
         }
-    }
-
-    #[cfg(unix)]
-    fn os_string(bytes: Vec<u8>) -> OsString {
-        std::os::unix::ffi::OsStringExt::from_vec(bytes)
-    }
-
-    #[cfg(not(unix))]
-    fn os_string(bytes: Vec<u8>) -> OsString {
-        String::from_utf8_lossy(&bytes).into_owned().into()
     }
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: AcpArguments, before: SettingsFlags) -> anyhow::Res
     };
     in_process::run(&settings, arguments.scenario.as_deref(), async |client| {
         let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
-        let stop = crate::signals::end();
+        let stop = codex_system::signals::first();
         Ok(codex_acp::serve(client, program, input, output, stop).await?)
     })
 }

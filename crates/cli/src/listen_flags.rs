@@ -9,7 +9,6 @@ use clap::{Args, ValueEnum};
 use codex_app_server::{Auth, Listen, MESSAGE_LIMIT, Secret, SignedTokens};
 
 /// The default socket, relative to the home folder. Clients rely on this path.
-#[cfg(unix)]
 const HOME_SOCKET: &str = "app-server-control/app-server-control.sock";
 
 #[derive(Debug, Args)]
@@ -33,7 +32,6 @@ enum ListenUrl {
     Stdio,
     Listener(Listen),
     /// The default socket.
-    #[cfg(unix)]
     HomeSocket,
 }
 
@@ -89,7 +87,6 @@ fn listen_url(url: &str) -> Result<ListenUrl, String> {
             .map(|address| ListenUrl::Listener(Listen::Tcp(address)))
             .map_err(invalid);
     }
-    #[cfg(unix)]
     if let Some(path) = url.strip_prefix("unix://") {
         return Ok(match path {
             "" => ListenUrl::HomeSocket,
@@ -102,16 +99,10 @@ fn listen_url(url: &str) -> Result<ListenUrl, String> {
 }
 
 /// The path of the default socket. Creates its folder, accessible for the owner only.
-#[cfg(unix)]
 fn home_socket() -> anyhow::Result<PathBuf> {
-    use std::os::unix::fs::DirBuilderExt;
-
     let path = crate::environment::home()?.join(HOME_SOCKET);
     if let Some(folder) = path.parent() {
-        std::fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)
+        codex_private_files::create_dir_all(folder)
             .with_context(|| format!("cannot make {}", folder.display()))?;
     }
     Ok(path)
@@ -134,7 +125,6 @@ impl ListenFlags {
         let transport = match self.listen {
             ListenUrl::Stdio => ListenTransport::Stdio,
             ListenUrl::Listener(listen) => ListenTransport::Listener(listen),
-            #[cfg(unix)]
             ListenUrl::HomeSocket => ListenTransport::Listener(Listen::Unix(home_socket()?)),
         };
         Ok((transport, auth))

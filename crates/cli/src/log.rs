@@ -38,9 +38,7 @@ fn open(path: &Path) -> io::Result<File> {
     }
     let mut options = OpenOptions::new();
     options.create(true).append(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    codex_system::file::private(&mut options).open(path)
 }
 
 /// Writes to all log outputs.

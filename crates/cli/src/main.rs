@@ -2,6 +2,8 @@
 
 mod acp;
 mod agent_roles;
+#[cfg(target_env = "musl")]
+mod allocator;
 mod app_server;
 mod app_sources;
 mod checkpoint;
@@ -45,7 +47,6 @@ mod scripted_model;
 mod server_process;
 mod session_settings;
 mod settings_flags;
-mod signals;
 mod skills;
 mod suggestions;
 mod system_folder;

@@ -32,7 +32,7 @@ pub(crate) fn run(
     in_process::run(&settings, arguments.scenario.as_deref(), async |client| {
         let version = env!("CARGO_PKG_VERSION");
         let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
-        let stop = crate::signals::end();
+        let stop = codex_system::signals::first();
         Ok(codex_mcp_server::serve(client, version, input, output, stop).await?)
     })
 }

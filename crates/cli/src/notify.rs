@@ -3,6 +3,7 @@
 use std::process::Stdio;
 
 use codex_core::{EndedTurn, TurnEnded};
+use codex_system::process::leave_terminal;
 use serde_json::json;
 
 /// The program and its first arguments. It is configured by the user, so it runs without a sandbox, and nothing waits for
@@ -33,9 +34,7 @@ impl TurnEnded for NotifyProgram {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        #[cfg(unix)]
-        command.process_group(0);
-        if let Err(error) = command.spawn() {
+        if let Err(error) = leave_terminal(&mut command).spawn() {
             tracing::warn!(%error, program, "the program of `notify` does not start");
         }
     }

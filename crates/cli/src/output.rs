@@ -27,7 +27,5 @@ pub(crate) fn write_output(
 fn private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    codex_system::file::private(&mut options).open(path)
 }

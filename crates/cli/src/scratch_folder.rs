@@ -57,7 +57,7 @@ fn copy_folder(from: &Path, to: &Path, room: &mut Room) -> io::Result<()> {
         if kind.is_dir() {
             copy_folder(&path, &target, room)?;
         } else if kind.is_symlink() {
-            copy_link(&path, &target)?;
+            codex_system::link::copy(&path, &target)?;
         } else if kind.is_file() {
             let bytes = entry.metadata()?.len();
             room.bytes = room.bytes.checked_sub(bytes).ok_or_else(too_large)?;
@@ -65,16 +65,6 @@ fn copy_folder(from: &Path, to: &Path, room: &mut Room) -> io::Result<()> {
         }
     }
     fs::set_permissions(to, from.metadata()?.permissions())
-}
-
-#[cfg(unix)]
-fn copy_link(link: &Path, target: &Path) -> io::Result<()> {
-    std::os::unix::fs::symlink(fs::read_link(link)?, target)
-}
-
-#[cfg(not(unix))]
-fn copy_link(_link: &Path, _target: &Path) -> io::Result<()> {
-    Ok(())
 }
 
 fn too_large() -> io::Error {

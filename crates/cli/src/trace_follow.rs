@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use codex_http::{CallbackReply, CallbackSite, PkceSecrets, StatusCode, listen, parameters, serve};
-use codex_rollout_trace::{BundleFollower, Reduction, give_way, write_state};
+use codex_rollout_trace::{BundleFollower, Reduction, write_state};
+use codex_system::process::lower_priority;
 use codex_trace_folder::bundles_in;
 use codex_trace_view::{LiveView, Prices};
 use parking_lot::Mutex;
@@ -69,7 +70,7 @@ async fn follow(
 
 /// Writes the state of a bundle whenever it changes, until its session ends.
 pub(crate) fn watch_state(path: &Path, output: Option<PathBuf>) -> anyhow::Result<ExitCode> {
-    give_way();
+    lower_priority();
     crate::runtime::here()?.block_on(async {
         let bundle = bundle_at(path).await?;
         let output = output.unwrap_or_else(|| bundle.join("state.json"));
@@ -80,7 +81,7 @@ pub(crate) fn watch_state(path: &Path, output: Option<PathBuf>) -> anyhow::Resul
         });
         let reduction = tokio::select! {
             reduction = following => reduction?,
-            () = crate::signals::end() => return Ok(ExitCode::SUCCESS),
+            () = codex_system::signals::first() => return Ok(ExitCode::SUCCESS),
         };
         write_state(&reduction.trace, &output)
             .with_context(|| format!("cannot write {}", output.display()))?;
@@ -93,7 +94,7 @@ pub(crate) fn watch_state(path: &Path, output: Option<PathBuf>) -> anyhow::Resul
 
 /// Serves the page of a bundle while its session runs. Ends once a browser has the end of the session.
 pub(crate) fn serve_page(path: &Path, prices: Prices) -> anyhow::Result<ExitCode> {
-    give_way();
+    lower_priority();
     crate::runtime::beside_output()?.block_on(async {
         let bundle = bundle_at(path).await?;
         let mut follower = BundleFollower::open(&bundle)?;
@@ -121,7 +122,7 @@ pub(crate) fn serve_page(path: &Path, prices: Prices) -> anyhow::Result<ExitCode
         });
         let reduction = tokio::select! {
             reduction = following => reduction?,
-            () = crate::signals::end() => return Ok(ExitCode::SUCCESS),
+            () = codex_system::signals::first() => return Ok(ExitCode::SUCCESS),
         };
         {
             let mut view = site.view.lock();
@@ -132,7 +133,7 @@ pub(crate) fn serve_page(path: &Path, prices: Prices) -> anyhow::Result<ExitCode
         report_damage(&reduction.problems, None);
         tokio::select! {
             _ = is_seen.recv() => {}
-            () = crate::signals::end() => {}
+            () = codex_system::signals::first() => {}
         }
         served.abort();
         let is_damaged = reduction.problems.is_damaged();

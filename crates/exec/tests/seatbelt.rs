@@ -83,7 +83,14 @@ async fn writing_is_limited_to_the_project_without_its_repository() {
     let project = project();
     assert_eq!(code("echo x > file", &project).await, 0);
     assert_ne!(code("echo x > .git/config", &project).await, 0);
-    assert_ne!(code("mkdir .codex", &project).await, 0);
+    for created in [".codex", ".CODEX", ".Agents", ".agent\u{17f}"] {
+        assert_ne!(
+            code(&format!("mkdir {created}"), &project).await,
+            0,
+            "{created}"
+        );
+    }
+    assert_eq!(code("mkdir agents", &project).await, 0);
     let outside = project.outside.join("file");
     assert_ne!(
         code(&format!("echo x > '{}'", outside.display()), &project).await,

@@ -3,12 +3,14 @@
 //! A link is copied as a link. Holes of sparse files stay holes. Inside a folder, anything that is not a file, folder or
 //! link is skipped.
 
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use codex_system::link::{self, are_same_files, are_same_links};
+use codex_system::{copying, file};
+
 use crate::error::FileError;
-use crate::same_file::{are_same_files, are_same_links};
 
 /// Copies `source` to the exact path `destination`: a file is replaced, a folder is merged. Folders need `recursive`.
 ///
@@ -74,16 +76,8 @@ fn is_within(path: &Path, folder: &Path) -> io::Result<bool> {
 
 /// Creates a folder with the mode of the original, but writable for the owner.
 fn make_folder(like: &Metadata, path: &Path) -> io::Result<()> {
-    #[cfg_attr(not(unix), expect(unused_mut))]
     let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
-        builder.mode(like.permissions().mode() & 0o777 | 0o700);
-    }
-    #[cfg(not(unix))]
-    let _ = like;
-    match builder.create(path) {
+    match file::folder_like(&mut builder, like).create(path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
         done => done,
     }
@@ -102,24 +96,16 @@ fn copy_leaf(found: &Metadata, source: &Path, destination: &Path) -> Result<bool
 }
 
 fn copy_link(found: &Metadata, source: &Path, destination: &Path) -> Result<(), FileError> {
-    let target = fs::read_link(source)?;
     if let Ok(existing) = fs::symlink_metadata(destination) {
         if existing.is_dir() {
-            return Err(codex_regular_file::is_a_directory().into());
+            return Err(file::is_a_directory().into());
         }
         if are_same_links((source, found), (destination, &existing)) {
             return Err(FileError::SameFile);
         }
         fs::remove_file(destination)?;
     }
-    #[cfg(unix)]
-    std::os::unix::fs::symlink(target, destination)?;
-    #[cfg(windows)]
-    if fs::metadata(source).is_ok_and(|at| at.is_dir()) {
-        std::os::windows::fs::symlink_dir(target, destination)?;
-    } else {
-        std::os::windows::fs::symlink_file(target, destination)?;
-    }
+    link::copy(source, destination)?;
     Ok(())
 }
 
@@ -133,55 +119,10 @@ fn copy_file(source: &Path, destination: &Path) -> Result<(), FileError> {
     }
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-        // The copy must never be readable for users who may not read the original.
-        options.mode(found.permissions().mode() & 0o777 | 0o200);
-    }
-    let mut to = codex_regular_file::open_with(&mut options, destination)?;
-    copy_content(&mut from, &mut to, found.len())?;
+    let mut to = codex_regular_file::open_with(file::like(&mut options, &found), destination)?;
+    copying::copy_content(&mut from, &mut to, found.len())?;
     to.set_permissions(found.permissions())?;
     Ok(())
-}
-
-/// Copies the data and skips the holes.
-#[cfg(target_os = "linux")]
-fn copy_content(from: &mut File, to: &mut File, length: u64) -> io::Result<()> {
-    use std::io::{Read as _, Seek as _, SeekFrom};
-
-    use rustix::fs::{SeekFrom as Place, seek};
-    use rustix::io::Errno;
-
-    let mut at = 0;
-    loop {
-        let data = match seek(&*from, Place::Data(at)) {
-            Ok(data) => data,
-            // Only holes follow.
-            Err(Errno::NXIO) => break,
-            // The file system does not report holes.
-            Err(_) => {
-                from.seek(SeekFrom::Start(0))?;
-                to.seek(SeekFrom::Start(0))?;
-                io::copy(from, to)?;
-                return Ok(());
-            }
-        };
-        let hole = seek(&*from, Place::Hole(data))?;
-        from.seek(SeekFrom::Start(data))?;
-        to.seek(SeekFrom::Start(data))?;
-        io::copy(&mut from.by_ref().take(hole - data), to)?;
-        at = hole;
-    }
-    if at < length {
-        to.set_len(length)?;
-    }
-    Ok(())
-}
-
-#[cfg(not(target_os = "linux"))]
-fn copy_content(from: &mut File, to: &mut File, _length: u64) -> io::Result<()> {
-    io::copy(from, to).map(drop)
 }
 
 #[cfg(test)]

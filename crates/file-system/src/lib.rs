@@ -12,7 +12,6 @@ mod list;
 mod path;
 mod read;
 mod remove;
-mod same_file;
 mod write;
 
 pub use copy::copy;

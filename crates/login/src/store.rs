@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use std::{fs, io};
 
 use codex_private_files::secret_file;
-use codex_regular_file::file_number;
+use codex_system::file::file_number;
 use parking_lot::Mutex;
 
 use crate::auth_file::AuthFile;

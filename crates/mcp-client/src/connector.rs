@@ -8,6 +8,7 @@ use std::sync::Arc;
 use codex_exec::Launcher;
 use codex_http::{Environment, HttpPool};
 use codex_protocol::Tool;
+use codex_system::facts::BASIC_VARIABLES;
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -23,42 +24,6 @@ use crate::oauth::{
 };
 use crate::stdio::{ServerProgram, StdioTransport};
 use crate::transport::Transport;
-
-/// The environment variables that every program inherits.
-#[cfg(unix)]
-const PASSED_ON: &[&str] = &[
-    "HOME",
-    "LOGNAME",
-    "PATH",
-    "SHELL",
-    "USER",
-    "__CF_USER_TEXT_ENCODING",
-    "LANG",
-    "LC_ALL",
-    "TERM",
-    "TMPDIR",
-    "TZ",
-];
-
-/// The environment variables that every program inherits.
-#[cfg(windows)]
-const PASSED_ON: &[&str] = &[
-    "APPDATA",
-    "COMSPEC",
-    "HOMEDRIVE",
-    "HOMEPATH",
-    "LOCALAPPDATA",
-    "PATH",
-    "PATHEXT",
-    "PROCESSOR_ARCHITECTURE",
-    "PROGRAMFILES",
-    "SYSTEMDRIVE",
-    "SYSTEMROOT",
-    "TEMP",
-    "TMP",
-    "USERNAME",
-    "USERPROFILE",
-];
 
 /// The capacity of the queue of replies and notifications to a server.
 const REPLIES: usize = 128;
@@ -246,7 +211,7 @@ impl McpConnector {
                 cwd: self.cwd.clone(),
             };
         };
-        let inherited = PASSED_ON
+        let inherited = BASIC_VARIABLES
             .iter()
             .copied()
             .chain(inherited_variables.iter().map(String::as_str));

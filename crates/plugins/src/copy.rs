@@ -4,6 +4,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
+use codex_system::file;
+
 /// The limit on the files and folders of a plugin.
 const MAX_ENTRIES: usize = 20_000;
 /// The limit on the size of all files of a plugin.
@@ -79,15 +81,7 @@ impl Copied {
 fn new_file(source: &File, to: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-        let mode = source.metadata()?.permissions().mode();
-        options.mode(if mode & 0o111 == 0 { 0o644 } else { 0o755 });
-    }
-    #[cfg(not(unix))]
-    let _ = source;
-    options.open(to)
+    file::program_like(&mut options, &source.metadata()?).open(to)
 }
 
 #[cfg(all(test, unix))]

@@ -91,7 +91,7 @@ fn content_hash(root: &Path) -> io::Result<String> {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }
-        hash.update([u8::from(codex_regular_file::is_executable(&metadata))]);
+        hash.update([u8::from(codex_system::file::is_executable(&metadata))]);
     }
     let hash = hash.finalize();
     let digits = hash.iter().map(|byte| format!("{byte:02x}"));

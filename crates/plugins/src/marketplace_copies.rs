@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use codex_system::copying;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
@@ -103,7 +104,7 @@ impl MarketplaceCopies {
     ) -> io::Result<PathBuf> {
         codex_private_files::write(&staged.path().join(ORIGIN), &serde_json::to_vec(origin)?)?;
         let root = self.root(name);
-        match exchange(staged.path(), &root) {
+        match copying::exchange(staged.path(), &root) {
             // The former copy is now the staged one, and is removed with it.
             Ok(()) => drop(staged),
             Err(_) => self.replace(&staged, &root)?,
@@ -140,18 +141,6 @@ impl MarketplaceCopies {
         fs::rename(&root, staged.path().join("removed"))?;
         Ok(Some(root))
     }
-}
-
-/// Exchanges two folders.
-#[cfg(target_os = "linux")]
-fn exchange(one: &Path, other: &Path) -> io::Result<()> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    Ok(renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn exchange(_: &Path, _: &Path) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
 }
 
 #[cfg(test)]

@@ -10,6 +10,8 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
+use codex_system::file;
+
 /// The entries of a home folder. Older releases created them with the usual modes.
 const KEPT: [&str; 19] = [
     ".credentials.json",
@@ -38,19 +40,14 @@ const KEPT: [&str; 19] = [
 /// # Errors
 pub fn create_dir_all(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
+    file::private_folder(builder.recursive(true)).create(path)
 }
 
 /// Opens a file with these options. A new file is private, and an existing one of this user becomes private.
 ///
 /// # Errors
 pub fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    let file = codex_regular_file::open_with(options, path)?;
+    let file = codex_regular_file::open_with(file::private(options), path)?;
     tighten(path);
     Ok(file)
 }
@@ -91,23 +88,11 @@ pub fn tighten_home(home: &Path) {
 }
 
 /// Makes a file or folder private. Links and entries of other users are left unchanged.
-#[cfg(unix)]
 fn tighten(path: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-    let Ok(metadata) = path.symlink_metadata() else {
-        return;
-    };
-    let mode = metadata.permissions().mode();
-    if (metadata.is_file() || metadata.is_dir()) && mode & 0o077 != 0 {
-        let private = std::fs::Permissions::from_mode(mode & 0o700);
-        if let Err(error) = std::fs::set_permissions(path, private) {
-            tracing::debug!(path = %path.display(), %error, "the mode of a file stays");
-        }
+    if let Err(error) = file::make_private(path) {
+        tracing::debug!(path = %path.display(), %error, "the mode of a file stays");
     }
 }
-
-#[cfg(not(unix))]
-fn tighten(_: &Path) {}
 
 #[cfg(all(test, unix))]
 #[allow(clippy::unwrap_used)]

@@ -4,13 +4,11 @@
 //! file names is therefore opened here, which takes regular files only, and read up to a limit. The null device counts
 //! as an empty file, because links to it are a usual way to switch a file off.
 
-mod facts;
-
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::Path;
 
-pub use facts::{device_number, file_number, is_executable};
+use codex_system::file;
 
 /// Opens a regular file for reading. Follows links.
 ///
@@ -29,13 +27,7 @@ pub fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     if let Ok(found) = std::fs::metadata(path) {
         check(&found)?;
     }
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
-        options.custom_flags(flags.bits().cast_signed());
-    }
-    let file = options.open(path)?;
+    let file = file::without_waiting(options).open(path)?;
     // Checked again, because the path may have been replaced.
     check(&file.metadata()?)?;
     Ok(file)
@@ -78,34 +70,13 @@ pub fn read_start(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 
 fn check(found: &Metadata) -> io::Result<()> {
     if found.is_dir() {
-        return Err(is_a_directory());
+        return Err(file::is_a_directory());
     }
-    if found.is_file() || is_null_device(found) {
+    if found.is_file() || file::is_null_device(found) {
         return Ok(());
     }
     let message = "not a regular file";
     Err(io::Error::new(io::ErrorKind::InvalidInput, message))
-}
-
-#[cfg(unix)]
-fn is_null_device(found: &Metadata) -> bool {
-    use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
-    found.file_type().is_char_device()
-        && std::fs::metadata("/dev/null").is_ok_and(|null| null.rdev() == found.rdev())
-}
-
-#[cfg(not(unix))]
-fn is_null_device(_: &Metadata) -> bool {
-    false
-}
-
-/// The error of the system for a folder in place of a file.
-#[must_use]
-pub fn is_a_directory() -> io::Error {
-    #[cfg(unix)]
-    return rustix::io::Errno::ISDIR.into();
-    #[cfg(not(unix))]
-    io::ErrorKind::IsADirectory.into()
 }
 
 #[cfg(all(test, unix))]
@@ -132,7 +103,7 @@ mod tests {
         }
         assert_eq!(
             read(folder.path(), 10).unwrap_err().raw_os_error(),
-            is_a_directory().raw_os_error()
+            file::is_a_directory().raw_os_error()
         );
         assert_eq!(read(Path::new("/dev/null"), 10).unwrap(), b"");
     }

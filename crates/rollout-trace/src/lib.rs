@@ -14,7 +14,6 @@ mod json;
 mod log_lines;
 pub mod model;
 mod payload_files;
-mod priority;
 mod recording;
 mod reduce;
 mod state_file;
@@ -22,7 +21,6 @@ mod write;
 
 pub use convert::{Conversion, ConvertError, convert_bundle};
 pub use follow::BundleFollower;
-pub use priority::give_way;
 pub use recording::Recording;
 pub use reduce::{
     Changes, Fault, Problem, Problems, ProtocolEvent, Reduction, ReplayError, Severity, Strictness,

@@ -141,7 +141,7 @@ pub fn message_at(home: &Path, log_id: u64, offset: usize) -> Option<HistoryEntr
 
 fn identity(file: &File) -> u64 {
     let metadata = file.metadata();
-    metadata.map_or(0, |metadata| codex_regular_file::file_number(&metadata))
+    metadata.map_or(0, |metadata| codex_system::file::file_number(&metadata))
 }
 
 #[cfg(test)]

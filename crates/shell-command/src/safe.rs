@@ -5,6 +5,8 @@
 //! or produced by a glob counts as present. git is excluded, because a repository's configuration can make any git command
 //! run a program.
 
+use codex_system::facts::HAS_GNU_PROGRAMS;
+
 use crate::bash::{SimpleCommand, plain_commands};
 use crate::call::{ShellCall, base_name};
 use crate::segments::{SegmentKind, segments};
@@ -122,7 +124,7 @@ const BUILTINS: [&str; 5] = ["cd", "echo", "false", "pwd", "true"];
 
 /// Safe with any arguments.
 fn is_harmless(name: &str) -> bool {
-    HARMLESS.contains(&name) || cfg!(target_os = "linux") && matches!(name, "numfmt" | "tac")
+    HARMLESS.contains(&name) || HAS_GNU_PROGRAMS && matches!(name, "numfmt" | "tac")
 }
 
 const HARMLESS: [&str; 23] = [
@@ -306,7 +308,7 @@ mod tests {
             let hidden_by_glob = script == "rg -n foo *";
             assert_eq!(safe(script), !hidden_by_glob, "{script}");
         }
-        assert_eq!(safe("tac x && numfmt 1"), cfg!(target_os = "linux"));
+        assert_eq!(safe("tac x && numfmt 1"), HAS_GNU_PROGRAMS);
     }
 
     #[test]

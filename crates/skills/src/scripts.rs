@@ -55,7 +55,7 @@ fn could_run(entry: &DirEntry) -> bool {
 fn is_executable(entry: &DirEntry) -> bool {
     let metadata = entry.metadata();
     metadata.map_or(true, |metadata| {
-        codex_regular_file::is_executable(&metadata)
+        codex_system::file::is_executable(&metadata)
     })
 }
 

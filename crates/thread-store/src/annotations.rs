@@ -105,7 +105,7 @@ fn opened(path: &Path, before: FileProgress) -> Option<(File, i64, i64)> {
     let state = |metadata: &std::fs::Metadata| {
         let size = i64::try_from(metadata.len()).unwrap_or(i64::MAX);
         (
-            codex_regular_file::file_number(metadata).cast_signed(),
+            codex_system::file::file_number(metadata).cast_signed(),
             size,
         )
     };

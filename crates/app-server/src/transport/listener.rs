@@ -6,11 +6,11 @@
 use std::fmt;
 use std::io::{self, Cursor};
 use std::net::SocketAddr;
-#[cfg(unix)]
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use codex_system::signals::Signals;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, BufReader};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -18,8 +18,6 @@ use tokio::task::JoinSet;
 use super::admission::Admission;
 use super::auth::Auth;
 use super::peer::Peer;
-use super::signals::Signals;
-#[cfg(unix)]
 use super::unix_socket::SocketFile;
 use super::websocket::{self, ControlQueue, WebSocketReader};
 use super::{ConnectedClient, LAST_WORDS, MessageHandler, Service, end_work, http};
@@ -40,7 +38,6 @@ pub enum Listen {
     /// A TCP port.
     Tcp(SocketAddr),
     /// A unix socket.
-    #[cfg(unix)]
     Unix(PathBuf),
 }
 
@@ -48,7 +45,6 @@ impl fmt::Display for Listen {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tcp(address) => write!(formatter, "ws://{address}"),
-            #[cfg(unix)]
             Self::Unix(path) => write!(formatter, "unix://{}", path.display()),
         }
     }
@@ -66,7 +62,6 @@ pub struct Listener {
 #[derive(Debug)]
 enum Socket {
     Tcp(TcpListener),
-    #[cfg(unix)]
     Unix(SocketFile),
 }
 
@@ -85,7 +80,6 @@ impl Listener {
             signals: Signals::new()?,
             socket: match listen {
                 Listen::Tcp(address) => Socket::Tcp(TcpListener::bind(address).await?),
-                #[cfg(unix)]
                 Listen::Unix(path) => Socket::Unix(SocketFile::bind(path).await?),
             },
             auth,
@@ -98,7 +92,6 @@ impl Listener {
     pub fn tcp_address(&self) -> Option<SocketAddr> {
         match &self.socket {
             Socket::Tcp(listener) => listener.local_addr().ok(),
-            #[cfg(unix)]
             Socket::Unix(_) => None,
         }
     }
@@ -147,12 +140,9 @@ impl Socket {
                 stream.set_nodelay(true)?;
                 Ok((Box::new(stream), Peer::Tcp { client, server }))
             }
-            #[cfg(unix)]
             Self::Unix(socket) => {
-                let stream = socket.accept().await?;
-                let credentials = stream.peer_cred()?;
-                let (process, user) = (credentials.pid(), credentials.uid());
-                Ok((Box::new(stream), Peer::Unix { process, user }))
+                let (stream, peer) = socket.accept().await?;
+                Ok((Box::new(stream), peer))
             }
         }
     }

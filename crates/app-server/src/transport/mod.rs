@@ -12,10 +12,9 @@ mod in_memory;
 mod lines;
 mod listener;
 mod peer;
-mod signals;
 mod stdio;
 mod stdout;
-#[cfg(unix)]
+#[cfg_attr(not(unix), path = "no_unix_socket.rs")]
 mod unix_socket;
 mod websocket;
 

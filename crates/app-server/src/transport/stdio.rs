@@ -6,11 +6,11 @@
 use std::io::{self, BufReader, Read, Write as _};
 use std::sync::Arc;
 
+use codex_system::signals::Signals;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::lines::Lines;
-use super::signals::Signals;
 use super::{ConnectedClient, LAST_WORDS, MessageHandler, Service, end_work, stdout};
 use crate::outbox::{Limits, Outbox};
 

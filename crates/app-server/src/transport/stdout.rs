@@ -4,10 +4,11 @@
 //! Large messages, and messages without room, are written by a thread that may block.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Write as _};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use bytes::Bytes;
+use codex_system::output::{make_room, unbuffered, write_now};
 use tokio::sync::oneshot;
 
 use crate::outbox::{Batch, Outbox};
@@ -67,7 +68,6 @@ impl WriterThread {
 
 fn start() -> io::Result<Sender<Job>> {
     let (jobs, given) = channel();
-    // Not through `Stdout`, which would search everything for the last line break.
     let output = unbuffered()?;
     std::thread::Builder::new()
         .name("stdout".to_owned())
@@ -81,47 +81,4 @@ fn work(jobs: Receiver<Job>, mut output: File) {
         // The receiver is gone if the process is about to end.
         let _ = done.send(written);
     }
-}
-
-#[cfg(unix)]
-fn unbuffered() -> io::Result<File> {
-    use std::os::fd::AsFd as _;
-    Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?))
-}
-
-#[cfg(windows)]
-fn unbuffered() -> io::Result<File> {
-    use std::os::windows::io::AsHandle as _;
-    Ok(File::from(io::stdout().as_handle().try_clone_to_owned()?))
-}
-
-/// Increases the capacity of the pipe, so that large messages need fewer switches between the processes. Optional.
-#[cfg(target_os = "linux")]
-fn make_room() {
-    /// The limit for unprivileged users.
-    const ROOM: usize = 1024 * 1024;
-    let _ = rustix::pipe::fcntl_setpipe_size(io::stdout(), ROOM);
-}
-
-#[cfg(not(target_os = "linux"))]
-fn make_room() {}
-
-/// Writes as much as there is room for; nothing if that is not known.
-#[cfg(target_os = "linux")]
-fn write_now(bytes: &[u8]) -> io::Result<usize> {
-    use rustix::io::{Errno, ReadWriteFlags, pwritev2};
-    /// The offset for streams.
-    const HERE: u64 = u64::MAX;
-    let bytes = [io::IoSlice::new(bytes)];
-    match pwritev2(io::stdout(), &bytes, HERE, ReadWriteFlags::NOWAIT) {
-        Ok(written) => Ok(written),
-        // No room, or not supported by the file or the kernel.
-        Err(Errno::AGAIN | Errno::INTR | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(0),
-        Err(error) => Err(error.into()),
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn write_now(_bytes: &[u8]) -> io::Result<usize> {
-    Ok(0)
 }

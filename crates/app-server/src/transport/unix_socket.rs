@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use tokio::net::{UnixListener, UnixSocket, UnixStream};
 
+use super::peer::Peer;
+
 /// The length of the accept queue.
 const BACKLOG: u32 = 128;
 
@@ -41,8 +43,11 @@ impl SocketFile {
         })
     }
 
-    pub(super) async fn accept(&self) -> io::Result<UnixStream> {
-        Ok(self.listener.accept().await?.0)
+    pub(super) async fn accept(&self) -> io::Result<(UnixStream, Peer)> {
+        let (stream, _) = self.listener.accept().await?;
+        let credentials = stream.peer_cred()?;
+        let (process, user) = (credentials.pid(), credentials.uid());
+        Ok((stream, Peer::Unix { process, user }))
     }
 }
 

@@ -18,6 +18,7 @@ use codex_client::{
     APP_SERVER_SCHEMA, ClientMistake, LineSource, MessageSchema, MistakeKind, RecordedLine,
     check_conversation,
 };
+use codex_system::facts::HAS_BATCH_FILES;
 use serde::Serialize;
 use tokio::process::Command;
 
@@ -201,7 +202,11 @@ impl CheckFolder {
     }
 
     fn server(&self) -> PathBuf {
-        let name = if cfg!(windows) { "codex.cmd" } else { "codex" };
+        let name = if HAS_BATCH_FILES {
+            "codex.cmd"
+        } else {
+            "codex"
+        };
         self.root.join("bin").join(name)
     }
 
@@ -213,7 +218,7 @@ impl CheckFolder {
         let (records, scenario) = (records.display(), self.root.join("scenario.toml"));
         let (scenario, home) = (scenario.display(), self.root.join("home"));
         let home = home.display();
-        let script = if cfg!(windows) {
+        let script = if HAS_BATCH_FILES {
             format!(
                 "@echo off\r\nset \"CODEX_HOME={home}\"\r\n\"{program}\" debug record-server --records \"{records}\" \
                  --scenario \"{scenario}\" -- %*\r\n"
@@ -226,11 +231,7 @@ impl CheckFolder {
         };
         let path = self.server();
         fs::write(&path, script)?;
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
-        }
+        codex_system::file::make_executable(&path)?;
         Ok(())
     }
 

@@ -8,6 +8,7 @@ use codex_app_server_protocol::v2::{ThreadItem, TokenUsageBreakdown, TurnStatus}
 use codex_client::{
     ClientError, ExecEvents, ServerQuestion, Transcript, TurnObserver, TurnOutcome, UserDecision,
 };
+use codex_system::signals::Signals;
 
 use super::arguments::ExecOptions;
 use super::{INTERRUPTED, print_line};
@@ -25,7 +26,7 @@ pub(super) struct TurnPrinter {
     view: TurnView,
     last_message: Option<String>,
     usage: Option<TokenUsageBreakdown>,
-    interrupts: Interrupts,
+    interrupts: Signals,
     hides_reasoning: bool,
 }
 
@@ -56,7 +57,7 @@ impl TurnPrinter {
             view,
             last_message: None,
             usage: None,
-            interrupts: Interrupts::new()?,
+            interrupts: Signals::interrupts()?,
             hides_reasoning,
         })
     }
@@ -129,7 +130,7 @@ impl TurnObserver for TurnPrinter {
     /// The first interrupt ends the turn cleanly, a second one ends the process.
     async fn interrupted(&mut self) {
         self.interrupts.next().await;
-        if let Ok(mut again) = Interrupts::new() {
+        if let Ok(mut again) = Signals::interrupts() {
             tokio::spawn(async move {
                 again.next().await;
                 std::process::exit(INTERRUPTED.into());
@@ -147,34 +148,5 @@ fn is_reasoning(notification: &ServerNotification) -> bool {
         N::ItemStarted(it) => matches!(it.item.item, ThreadItem::Reasoning { .. }),
         N::ItemCompleted(it) => matches!(it.item.item, ThreadItem::Reasoning { .. }),
         _ => false,
-    }
-}
-
-/// A stream of interrupt signals. Creating it disables their default action.
-#[cfg(unix)]
-struct Interrupts(tokio::signal::unix::Signal);
-
-#[cfg(unix)]
-impl Interrupts {
-    fn new() -> io::Result<Self> {
-        tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt()).map(Self)
-    }
-
-    async fn next(&mut self) {
-        self.0.recv().await;
-    }
-}
-
-#[cfg(not(unix))]
-struct Interrupts;
-
-#[cfg(not(unix))]
-impl Interrupts {
-    fn new() -> io::Result<Self> {
-        Ok(Self)
-    }
-
-    async fn next(&mut self) {
-        let _ = tokio::signal::ctrl_c().await;
     }
 }

@@ -1,6 +1,12 @@
 //! What the system refuses cells. The kernel already runs in the sandbox for commands that only read; this is for cells alone.
 
+#[cfg_attr(target_os = "linux", path = "confine/linux.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "confine/elsewhere.rs")]
+mod filter;
+
 use rustix::process::{Resource, Rlimit};
+
+pub(super) use filter::CellFilter;
 
 /// The address space of the kernel and of each cell in bytes. The heap of the JavaScript engine has a lower limit of its own.
 const ADDRESS_SPACE: u64 = 1 << 30;
@@ -11,87 +17,6 @@ pub(super) fn limit_resources() {
     limit(Resource::Core, 0);
     limit(Resource::Fsize, 0);
 }
-
-/// What cells enter, made before the first of them.
-#[cfg(target_os = "linux")]
-pub(super) struct CellFilter(seccompiler::BpfProgram);
-
-#[cfg(target_os = "linux")]
-impl CellFilter {
-    /// None if the system has no filters for calls.
-    pub(super) fn new() -> Option<Self> {
-        filter().map(Self)
-    }
-
-    /// Leaves a cell its memory and what it has open. False if that fails.
-    #[allow(unsafe_code)]
-    pub(super) fn enter(&self) -> bool {
-        // SAFETY: the call has numbers as arguments.
-        let dies_with_kernel = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } == 0;
-        dies_with_kernel && seccompiler::apply_filter(&self.0).is_ok()
-    }
-}
-
-/// Other systems have the sandbox of the kernel only.
-#[cfg(not(target_os = "linux"))]
-pub(super) struct CellFilter;
-
-#[cfg(not(target_os = "linux"))]
-impl CellFilter {
-    pub(super) fn new() -> Option<Self> {
-        Some(Self)
-    }
-
-    pub(super) fn enter(&self) -> bool {
-        limit(Resource::Nproc, 0);
-        true
-    }
-}
-
-#[cfg(target_os = "linux")]
-fn filter() -> Option<seccompiler::BpfProgram> {
-    use seccompiler::{SeccompAction, SeccompFilter};
-
-    let allowed = ALLOWED.iter().map(|call| (*call, Vec::new())).collect();
-    let filter = SeccompFilter::new(
-        allowed,
-        SeccompAction::Errno(libc::EPERM as u32),
-        SeccompAction::Allow,
-        std::env::consts::ARCH.try_into().ok()?,
-    );
-    filter.ok()?.try_into().ok()
-}
-
-/// Memory, time, the socket of the cell, and its end.
-#[cfg(target_os = "linux")]
-const ALLOWED: &[libc::c_long] = &[
-    libc::SYS_read,
-    libc::SYS_write,
-    libc::SYS_ppoll,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_poll,
-    libc::SYS_close,
-    libc::SYS_brk,
-    libc::SYS_mmap,
-    libc::SYS_munmap,
-    libc::SYS_mremap,
-    libc::SYS_mprotect,
-    libc::SYS_madvise,
-    libc::SYS_futex,
-    libc::SYS_getrandom,
-    libc::SYS_clock_gettime,
-    libc::SYS_gettimeofday,
-    libc::SYS_restart_syscall,
-    libc::SYS_rt_sigaction,
-    libc::SYS_rt_sigprocmask,
-    libc::SYS_rt_sigreturn,
-    libc::SYS_sigaltstack,
-    libc::SYS_getpid,
-    libc::SYS_gettid,
-    libc::SYS_tgkill,
-    libc::SYS_exit,
-    libc::SYS_exit_group,
-];
 
 fn limit(resource: Resource, most: u64) {
     let limit = Rlimit {

@@ -7,6 +7,7 @@ use codex_protocol::{
     ActivePermissions, ApprovalsReviewer, AskForApproval, ReadOnlyAccess, SandboxPolicy,
     WebSearchMode, WebSearchToolConfig,
 };
+use codex_system::facts::CONFINES_BY_DEFAULT;
 
 use crate::config::LoadRequest;
 use crate::config::permissions::{
@@ -95,7 +96,7 @@ pub(super) fn resolve(
         None => params.sandbox_mode.or(file.sandbox_mode).map(of_mode),
     };
     let windows_sandbox = file.windows.and_then(|windows| windows.sandbox);
-    let confines = !cfg!(windows) || windows_sandbox == Some(WindowsSandbox::Unelevated);
+    let confines = CONFINES_BY_DEFAULT || windows_sandbox == Some(WindowsSandbox::Unelevated);
     let sandbox = ExplicitChoice::new(sandbox, || of_mode(default_mode(stack.trust(), confines)));
     let sandbox_checked = limits.check_sandbox_policy(&sandbox.value);
     // Permissions that are not allowed are not in force.

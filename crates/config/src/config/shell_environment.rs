@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use codex_system::facts::IGNORES_CASE_OF_VARIABLES;
+
 use crate::schema::{EnvironmentInherit, ShellEnvironmentFile};
 
 /// Variables that most programs need.
@@ -58,7 +60,7 @@ impl ShellEnvironmentPolicy {
         let base = match self.inherit {
             EnvironmentInherit::All => true,
             EnvironmentInherit::None => false,
-            EnvironmentInherit::Core if cfg!(windows) => {
+            EnvironmentInherit::Core if IGNORES_CASE_OF_VARIABLES => {
                 CORE.iter().any(|core| core.eq_ignore_ascii_case(name))
             }
             EnvironmentInherit::Core => CORE.contains(&name),

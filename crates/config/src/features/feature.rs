@@ -1,5 +1,7 @@
 //! The features with their keys, stages, defaults and texts.
 
+use codex_system::facts::HAS_FULL_TERMINALS;
+
 /// The maturity of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeatureStage {
@@ -48,8 +50,7 @@ macro_rules! features {
             /// Whether the feature is enabled by default.
             pub fn default_enabled(self) -> bool {
                 match self {
-                    // Windows has no pseudo console that this feature needs.
-                    Self::UnifiedExec if cfg!(windows) => false,
+                    Self::UnifiedExec if !HAS_FULL_TERMINALS => false,
                     $(Self::$variant => $default),*
                 }
             }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use codex_code_mode::{KERNEL_COMMAND, KernelLine, MAX_LINE, read_line};
 use codex_exec::{Launch, OutputStream, StreamSetup};
 use codex_sandbox::{ConfinementPolicy, LaunchPlan, NetworkMode, PolicyContext, ReadAccess};
+use codex_system::facts::FILTERS_SYSTEM_CALLS;
 use futures::StreamExt;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -86,7 +87,7 @@ fn plan(processes: &dyn Processes) -> Result<LaunchPlan, String> {
     };
     match codex_sandbox::plan(&policy, &PolicyContext::of("/"), processes.levels()) {
         Ok(plan) => Ok(plan),
-        Err(_) if cfg!(target_os = "linux") => Ok(LaunchPlan::Unconfined),
+        Err(_) if FILTERS_SYSTEM_CALLS => Ok(LaunchPlan::Unconfined),
         Err(refusal) => Err(refusal.to_string()),
     }
 }

@@ -2,6 +2,7 @@
 
 use codex_exec_policy::{Decision as RuleDecision, RuleMatch, RuleRestriction, RuleSet};
 use codex_shell_command::{ReachableCommand, base_name, quote_command, reachable_commands};
+use codex_system::facts::IGNORES_CASE_OF_FILES;
 
 use super::effect::CommandEffect;
 use super::programs::CommandPrograms;
@@ -86,7 +87,7 @@ fn restrictions(
     let base = base_name(program);
     let mut names = vec![program.clone(), base.to_owned()];
     names.extend(programs.resolved_name(program));
-    if cfg!(any(target_os = "macos", windows)) {
+    if IGNORES_CASE_OF_FILES {
         names.push(base.to_ascii_lowercase());
     }
     names.dedup();

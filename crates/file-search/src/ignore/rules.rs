@@ -1,8 +1,8 @@
 //! The rules of one ignore file.
 
-use std::borrow::Cow;
 use std::path::Path;
 
+use codex_system::name::path_of;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
@@ -48,21 +48,6 @@ impl IgnorePatterns {
             Match::Ignore(_) => Some(IgnoreDecision::Exclude),
             Match::Whitelist(_) => Some(IgnoreDecision::Include),
         }
-    }
-}
-
-#[cfg(unix)]
-fn path_of(bytes: &[u8]) -> Cow<'_, Path> {
-    use std::os::unix::ffi::OsStrExt as _;
-    Cow::Borrowed(Path::new(std::ffi::OsStr::from_bytes(bytes)))
-}
-
-/// Names that are not Unicode match no rule that names them.
-#[cfg(not(unix))]
-fn path_of(bytes: &[u8]) -> Cow<'_, Path> {
-    match String::from_utf8_lossy(bytes) {
-        Cow::Borrowed(text) => Cow::Borrowed(Path::new(text)),
-        Cow::Owned(text) => Cow::Owned(text.into()),
     }
 }
 

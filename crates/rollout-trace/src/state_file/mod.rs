@@ -11,6 +11,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use codex_system::file;
+
 use crate::format::STATE_FILE;
 use crate::model::RolloutTrace;
 
@@ -46,22 +48,8 @@ fn write_to(trace: &RolloutTrace, file: File) -> io::Result<()> {
     background::write(file, |out| document::write(trace, out))
 }
 
-#[cfg(unix)]
 fn private_file(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(path)
-}
-
-#[cfg(not(unix))]
-fn private_file(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .open(path)
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    file::private(&mut options).open(path)
 }

@@ -4,6 +4,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use codex_system::file;
 use thiserror::Error;
 
 use crate::format::{LOG_FILE, MANIFEST_FILE, Manifest, PAYLOADS_DIR};
@@ -94,16 +95,11 @@ impl BundleFiles {
 
 fn make_folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
+    file::private_folder(builder.recursive(true)).create(path)
 }
 
 fn new_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    file::private(&mut options).open(path)
 }

@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use crate::convert::AddedEvent;
 use crate::format::{Event, GAP_EVENT, LogLine, PayloadKind, Schema, seal_line};
-use crate::give_way;
 
 use super::bundle::{AppendError, BundleFiles};
 use super::payload::{PayloadWriter, Payloads};
@@ -97,7 +96,7 @@ impl Worker {
         thread::Builder::new()
             .name("rollout-trace".into())
             .spawn(move || {
-                give_way();
+                codex_system::process::lower_priority();
                 while let Some(mut events) = worker.state.queue.take() {
                     while !events.is_empty() {
                         let rest = events.split_off(events.len().min(TOGETHER));

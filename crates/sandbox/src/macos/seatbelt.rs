@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::enforcement::Enforcement;
-use crate::file_rules::{FileRules, ReadScope};
+use crate::file_rules::{FileRules, ReadScope, WhenAbsent};
 use crate::policy::NetworkMode;
 
 /// The full path, because a program found in `PATH` could be any program.
@@ -112,8 +112,23 @@ impl SeatbeltProfile {
         let refused = (rules.protected.iter().map(|entry| entry.path.as_path()))
             .chain(rules.invisible())
             .filter(|path| path.starts_with(root));
-        let exceptions = self.exceptions("PROTECTED", refused);
+        let mut exceptions = self.exceptions("PROTECTED", refused);
+        for path in kept_absent(rules).filter(|path| path.starts_with(root)) {
+            exceptions.push_str(&self.in_any_case(path));
+        }
         self.allow("file-write*", &format!("(subpath {filter})"), &exceptions);
+    }
+
+    /// Excludes a path that may not exist, whatever the case of its name. Paths that exist are compared as they are stored.
+    fn in_any_case(&mut self, path: &Path) -> String {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let (Some(folder), Some(pattern)) = (path.parent(), name.and_then(case_pattern)) else {
+            return String::new();
+        };
+        let folder = self.parameter("FOLDER", folder);
+        format!(
+            " (require-not (regex (string-append \"^\" (regex-quote {folder}) #\"/{pattern}(/|$)\")))"
+        )
     }
 
     /// Refuses to move the folders between a writable root and what is protected or hidden in it: elsewhere the rules about
@@ -172,10 +187,38 @@ impl SeatbeltProfile {
     }
 }
 
+/// What must not be created.
+fn kept_absent(rules: &FileRules) -> impl Iterator<Item = &Path> {
+    let protected = rules.protected.iter();
+    protected
+        .filter(|entry| entry.when_absent == WhenAbsent::KeepAbsent)
+        .map(|entry| entry.path.as_path())
+}
+
+/// A pattern for a name of ASCII letters, digits, dots, dashes and underscores. None for other names, which could end the
+/// text of the pattern.
+fn case_pattern(name: &str) -> Option<String> {
+    name.chars()
+        .map(|character| match character {
+            // Two letters beyond ASCII have small ones of ASCII.
+            's' | 'S' => Some("(s|S|\u{17f})".to_owned()),
+            'k' | 'K' => Some("(k|K|\u{212a})".to_owned()),
+            letter if letter.is_ascii_alphabetic() => Some(format!(
+                "[{}{}]",
+                letter.to_ascii_lowercase(),
+                letter.to_ascii_uppercase()
+            )),
+            '.' => Some(r"\.".to_owned()),
+            '0'..='9' | '-' | '_' => Some(character.into()),
+            _ => None,
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file_rules::{ProtectedPath, WhenAbsent};
+    use crate::file_rules::ProtectedPath;
 
     fn rules() -> FileRules {
         FileRules {
@@ -207,10 +250,26 @@ mod tests {
             [
                 "(allow file-write* (require-all (subpath (param \"WRITABLE_0\")) \
                  (require-not (literal (param \"PROTECTED_1\"))) \
-                 (require-not (subpath (param \"PROTECTED_1\")))))"
+                 (require-not (subpath (param \"PROTECTED_1\"))) \
+                 (require-not (regex (string-append \"^\" (regex-quote (param \"FOLDER_2\")) \
+                 #\"/\\.[gG][iI][tT](/|$)\")))))"
             ]
         );
         assert!(!profile.text.contains("network"));
+    }
+
+    #[test]
+    fn what_is_kept_absent_is_refused_in_any_case() {
+        for (name, same, other) in [
+            (".git", [".GIT", ".gIt", ".git"], ".gitx"),
+            (".agents", [".agent\u{17f}", ".Agents", ".AGENTS"], "agents"),
+        ] {
+            let pattern = regex::Regex::new(&format!("^{}$", case_pattern(name).unwrap()));
+            let pattern = pattern.unwrap();
+            assert!(same.iter().all(|name| pattern.is_match(name)), "{name}");
+            assert!(!pattern.is_match(other), "{name}");
+        }
+        assert_eq!(case_pattern("a\"b"), None);
     }
 
     #[test]

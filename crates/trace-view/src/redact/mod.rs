@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use codex_rollout_trace::{ReplayError, read_manifest};
+use codex_system::file;
 use regex::Regex;
 use thiserror::Error;
 
@@ -269,11 +270,8 @@ fn make_folder(path: &Path) -> Result<(), RedactError> {
             Some(_) => Err(RedactError::Occupied(path.to_owned())),
         };
     }
-    #[cfg_attr(not(unix), expect(unused_mut))]
-    let mut builder = DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).map_err(|source| RedactError::File {
+    let made = file::private_folder(&mut DirBuilder::new()).create(path);
+    made.map_err(|source| RedactError::File {
         path: path.to_owned(),
         source,
     })
@@ -282,7 +280,5 @@ fn make_folder(path: &Path) -> Result<(), RedactError> {
 fn private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    file::private(&mut options).open(path)
 }

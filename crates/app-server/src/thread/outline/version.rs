@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
-use codex_regular_file::{device_number, file_number};
+use codex_system::file::{device_number, file_number};
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 

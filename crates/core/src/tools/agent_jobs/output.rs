@@ -42,7 +42,7 @@ pub(super) fn plan(path: &Path, content: String) -> Result<PatchPlan, String> {
     let failed =
         |reason: String| format!("failed to export output csv {}: {reason}", path.display());
     if path.is_dir() {
-        return Err(failed(codex_regular_file::is_a_directory().to_string()));
+        return Err(failed(codex_system::file::is_a_directory().to_string()));
     }
     let patch = Patch::new_file(&path.display().to_string(), content);
     let folder = path.parent().unwrap_or(path);
