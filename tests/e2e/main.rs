@@ -131,6 +131,7 @@ mod packages;
 mod patches;
 #[cfg(target_os = "linux")]
 mod pipes;
+mod platform_code;
 mod plugin_commands;
 mod plugin_folders;
 mod plugin_repositories;

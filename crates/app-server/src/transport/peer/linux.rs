@@ -45,12 +45,12 @@ fn of_process(process: Option<i32>) -> PeerVerdict {
 }
 
 /// The client and the server end of a connection.
-type Connection = (SocketAddr, SocketAddr);
+type SocketPair = (SocketAddr, SocketAddr);
 
 /// Finds the processes at the other ends of TCP connections.
 struct ConnectionSearch {
     /// The positions of the verdicts of connections.
-    wanted: HashMap<Connection, Vec<usize>>,
+    wanted: HashMap<SocketPair, Vec<usize>>,
     /// The same of sockets of this user.
     sockets: HashMap<u64, Vec<usize>>,
 }
