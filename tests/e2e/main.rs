@@ -80,6 +80,7 @@ mod late_readers;
 #[cfg(target_os = "linux")]
 mod later_threads;
 mod layers;
+mod legacy_threads;
 #[cfg(target_os = "linux")]
 mod limits;
 mod listeners;

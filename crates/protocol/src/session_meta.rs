@@ -18,6 +18,9 @@ pub struct SessionMeta {
     /// Whether it is a side thread: it belongs to the thread that it was forked from.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub attached_thread: bool,
+    /// How its history is kept: `legacy` or `paginated`; absent in older records, and where it was not chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history_mode: Option<String>,
     /// When it was created, by RFC 3339 with milliseconds, in UTC.
     pub timestamp: String,
     /// Its working directory.
@@ -63,7 +66,16 @@ pub struct SessionMeta {
     pub git: Option<GitInfo>,
 }
 
+/// The history mode of threads whose items have no ids and times of their own.
+pub const LEGACY_HISTORY: &str = "legacy";
+
 impl SessionMeta {
+    /// Whether its client chose that items have no ids and times of their own.
+    #[must_use]
+    pub fn is_legacy(&self) -> bool {
+        self.history_mode.as_deref() == Some(LEGACY_HISTORY)
+    }
+
     /// The thread that this one is a side thread of.
     #[must_use]
     pub fn attached_to(&self) -> Option<&ThreadId> {

@@ -45,6 +45,7 @@ CREATE TABLE IF NOT EXISTS threads (
   parent TEXT,
   forked_from TEXT,
   attached_to TEXT,
+  legacy INTEGER NOT NULL,
   model TEXT,
   effort TEXT,
   git TEXT,
@@ -61,16 +62,16 @@ CREATE TABLE IF NOT EXISTS progress (name TEXT PRIMARY KEY, inode INTEGER, offse
 ";
 
 const COLUMNS: &str = "t.id, t.folder, t.file, t.size, t.modified, t.scanned, t.problem, \
-     t.created_at, t.cwd, t.cli_version, t.originator, t.source, t.nickname, t.role, t.forked_from, t.attached_to, t.provider, \
+     t.created_at, t.cwd, t.cli_version, t.originator, t.source, t.nickname, t.role, t.forked_from, t.attached_to, t.legacy, t.provider, \
      t.model, t.effort, t.git, t.logged_name, t.title, t.preview, s.name AS annotated_name, \
      s.git AS annotated_git";
 
 const INSERT: &str = "INSERT OR REPLACE INTO threads (id, folder, file, archived, created_at, \
      updated_at, size, modified, scanned, kind, provider, workplace, problem, cwd, cli_version, \
-     originator, source, nickname, role, parent, forked_from, attached_to, model, effort, git, logged_name, title, preview) \
+     originator, source, nickname, role, parent, forked_from, attached_to, legacy, model, effort, git, logged_name, title, preview) \
      VALUES (:id, :folder, :file, :archived, :created_at, :updated_at, :size, :modified, \
      :scanned, :kind, :provider, :workplace, :problem, :cwd, :cli_version, :originator, \
-     :source, :nickname, :role, :parent, :forked_from, :attached_to, :model, :effort, :git, :logged_name, :title, :preview)";
+     :source, :nickname, :role, :parent, :forked_from, :attached_to, :legacy, :model, :effort, :git, :logged_name, :title, :preview)";
 
 /// The name of the progress row that records a complete first pass.
 const COMPLETE: &str = "complete";
@@ -265,6 +266,7 @@ impl Database {
             ":parent": facts.parent().map(ThreadId::as_str),
             ":forked_from": facts.forked_from.as_ref().map(ThreadId::as_str),
             ":attached_to": facts.attached_to().map(ThreadId::as_str),
+            ":legacy": facts.has_legacy_history,
             ":model": facts.model,
             ":effort": facts.effort,
             ":git": facts.git.as_ref().map(to_json),
@@ -541,6 +543,7 @@ fn named_row(row: &SqlRow<'_>) -> rusqlite::Result<NamedRow> {
         role: row.get("role")?,
         forked_from: forked_from.map(ThreadId),
         is_side_thread: attached_to.is_some(),
+        has_legacy_history: row.get("legacy")?,
         provider: row.get("provider")?,
         model: row.get("model")?,
         effort: row.get("effort")?,

@@ -4,7 +4,9 @@
 
 use std::borrow::Cow;
 
-use codex_protocol::{GitInfo, LineStart, RawRolloutLine, SessionSource, ThreadId, TurnItem};
+use codex_protocol::{
+    GitInfo, LEGACY_HISTORY, LineStart, RawRolloutLine, SessionSource, ThreadId, TurnItem,
+};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -78,6 +80,7 @@ impl FactsBuilder<'_> {
         facts.nickname = meta.agent_nickname;
         facts.role = meta.agent_role;
         facts.is_side_thread = meta.attached_thread;
+        facts.has_legacy_history = meta.history_mode.as_deref() == Some(LEGACY_HISTORY);
         facts.forked_from = meta.forked_from_id;
         facts.provider = meta.model_provider;
         facts.git = meta.git;
@@ -170,6 +173,7 @@ struct MetaPayload {
     forked_from_id: Option<ThreadId>,
     #[serde(default)]
     attached_thread: bool,
+    history_mode: Option<String>,
     model_provider: Option<String>,
     git: Option<GitInfo>,
 }

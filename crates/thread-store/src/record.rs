@@ -40,6 +40,8 @@ pub struct ThreadFacts {
     pub forked_from: Option<ThreadId>,
     /// Whether it belongs to the thread that it was forked from.
     pub is_side_thread: bool,
+    /// Whether its items have no ids and times of their own.
+    pub has_legacy_history: bool,
     /// The model provider; not stored in older files.
     pub provider: Option<String>,
     /// The model of the latest turn.

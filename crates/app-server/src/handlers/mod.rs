@@ -87,7 +87,7 @@ use codex_thread_state::StateError;
 use crate::failure::Failure;
 use crate::projection::ItemIds;
 use crate::server::AppServer;
-use crate::thread::{StoredHistory, ThreadHandle, read_history};
+use crate::thread::{StoredHistory, ThreadHandle, ids_in, read_history};
 
 pub(crate) use call::{Order, RequestContext, RequestQueue};
 pub(crate) use environments::check_environments;
@@ -152,6 +152,7 @@ pub(crate) async fn load(
 ) -> Result<(PathBuf, StoredHistory), Failure> {
     let server = Arc::clone(server);
     blocking(move || {
+        let ids = ids_in(&path, ids);
         let history = read_history(&path, ids, running.as_deref(), server.outlines());
         let history = history.map_err(|error| unreadable(&path, &error))?;
         Ok((path, history))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use codex_app_server_protocol::v2::{GitInfo, Thread, ThreadHistoryMode, ThreadStatus};
+use codex_app_server_protocol::v2::{GitInfo, Thread, ThreadStatus};
 use codex_protocol::ThreadId;
 use codex_thread_store::ThreadRecord;
 use serde_json::Value;
@@ -13,7 +13,7 @@ use super::{blocking, state_failed};
 use crate::failure::Failure;
 use crate::projection::{wire_section, wire_source};
 use crate::server::AppServer;
-use crate::thread::Snapshot;
+use crate::thread::{Snapshot, history_mode};
 
 /// A stored thread, without turns.
 pub(super) fn thread(record: ThreadRecord, status: ThreadStatus, provider: &str) -> Thread {
@@ -34,7 +34,7 @@ pub(super) fn thread(record: ThreadRecord, status: ThreadStatus, provider: &str)
         daybreak_enabled: None,
         parent_thread_id: parent,
         thread_source: None,
-        history_mode: Some(ThreadHistoryMode::Paginated),
+        history_mode: Some(history_mode(facts.has_legacy_history)),
         reasoning_effort: effort.and_then(|effort| serde_json::from_value(effort).ok()),
         environments: None,
         can_accept_direct_input: None,

@@ -9,13 +9,14 @@ use codex_app_server_protocol::v2::Turn;
 use crate::failure::Failure;
 use crate::projection::ItemIds;
 use crate::server::AppServer;
-use crate::thread::Outline;
+use crate::thread::{Outline, ids_in};
 
 /// The turns of a thread, oldest first. Only the lines of turns that are asked for are read.
 pub(super) struct StoredTurns {
     path: PathBuf,
     outline: Arc<Outline>,
     running: Option<Turn>,
+    item_ids: ItemIds,
 }
 
 impl StoredTurns {
@@ -28,6 +29,7 @@ impl StoredTurns {
         let outline = server.outlines().get(&path);
         let outline = outline.map_err(|error| unreadable(&path, &error))?;
         Ok(Self {
+            item_ids: ids_in(&path, ItemIds::Streamed),
             path,
             outline,
             running,
@@ -58,7 +60,7 @@ impl StoredTurns {
             wanted.contains(&at.unwrap_or(stored))
         });
         let in_file = wanted.start.min(stored)..wanted.end.min(stored);
-        let turns = self.outline.turns(in_file, ItemIds::Streamed);
+        let turns = self.outline.turns(in_file, self.item_ids);
         let turns = turns.map_err(|error| unreadable(&self.path, &error))?;
         Ok(turns.with_running(running).into_vec())
     }

@@ -14,7 +14,7 @@ use super::thread_metadata::{copy_name, set_daybreak};
 use super::thread_open::{
     LoadSource, failed, goal_tools, opened, prepare, show_usage, source, workspace_roots,
 };
-use super::{blocking, projects, settings, state_failed, thread_id};
+use super::{blocking, projects, settings, state_failed, stored, thread_id};
 use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::host::RequestedSettings;
@@ -28,10 +28,8 @@ pub(super) async fn fork(
 ) -> Result<EarlyReply<method::ThreadFork>, Failure> {
     check_fork(&params)?;
     let settings = settings::of_fork(&params, &connection)?;
-    if params.ephemeral && !params.exclude_turns && connection.excludes_turns_of_side_threads() {
-        let message = "ephemeral paginated thread/fork requires `excludeTurns: true`";
-        return Err(Failure::invalid(message));
-    }
+    let excludes_turns = connection.excludes_turns_of_side_threads();
+    check_history(&server, &params, excludes_turns).await?;
     let goal_of =
         (params.defer_goal_continuation && !params.ephemeral).then(|| params.thread_id.clone());
     let roots = workspace_roots(params.runtime_workspace_roots.as_ref(), None)?;
@@ -112,6 +110,28 @@ fn check_fork(params: &ThreadForkParams) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Refuses what the history of the source does not allow.
+async fn check_history(
+    server: &AppServer,
+    params: &ThreadForkParams,
+    excludes_turns: bool,
+) -> Result<(), Failure> {
+    let must_exclude = params.ephemeral && !params.exclude_turns && excludes_turns;
+    if !must_exclude && !params.attach_to_source {
+        return Ok(());
+    }
+    let record = match thread_id(&params.thread_id) {
+        Ok(id) => stored::record(server, &id).await?,
+        Err(_) => None,
+    };
+    let is_legacy = record.is_some_and(|record| record.facts.has_legacy_history);
+    Err(Failure::invalid(match is_legacy {
+        true if params.attach_to_source => "attachToSource requires a paginated parent",
+        false if must_exclude => "ephemeral paginated thread/fork requires `excludeTurns: true`",
+        _ => return Ok(()),
+    }))
+}
+
 async fn fork_stored(
     server: &Arc<AppServer>,
     params: ThreadForkParams,
@@ -147,6 +167,7 @@ async fn fork_stored(
     let mut prepared = prepare(server, settings).await?;
     prepared.config.ephemeral = params.ephemeral;
     prepared.config.is_side_thread = params.attach_to_source;
+    prepared.config.has_legacy_history = history.meta.is_legacy();
     prepared.config.thread_source = params.thread_source;
     let offers_goals = ids == ItemIds::Streamed;
     prepared.config.host_tools = goal_tools(server, offers_goals).filter(|_| !params.ephemeral);

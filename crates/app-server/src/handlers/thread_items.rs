@@ -36,7 +36,7 @@ pub(super) async fn list(
     RequestContext { server, .. }: RequestContext,
     params: ThreadItemsListParams,
 ) -> Result<ThreadItemsListResponse, Failure> {
-    let source = source_of_turns(&server, &params.thread_id).await?;
+    let source = source_of_turns(&server, &params.thread_id, "thread/items/list").await?;
     let server = Arc::clone(&server);
     blocking(move || match source {
         Some((path, running)) => page_of_file(&server, path, running, &params),
@@ -254,7 +254,7 @@ pub(super) async fn read(
     if params.item_ids.is_empty() || params.item_ids.len() > MOST as usize {
         return Err(Failure::invalid("itemIds must contain 1 to 100 IDs"));
     }
-    let source = source_of_turns(&server, &params.thread_id).await?;
+    let source = source_of_turns(&server, &params.thread_id, "thread/items/read").await?;
     let server = Arc::clone(&server);
     blocking(move || {
         let Some((path, running)) = source else {

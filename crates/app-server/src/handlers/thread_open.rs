@@ -20,7 +20,9 @@ use crate::goal_tools::GoalTools;
 use crate::host::{PreparedThread, RequestedSettings};
 use crate::projection::{ItemIds, wire_deprecation, wire_usage, wire_warning};
 use crate::server::AppServer;
-use crate::thread::{Actor, ContinuableTurn, StoredHistory, ThreadFacts, TurnsShown, read_to_load};
+use crate::thread::{
+    Actor, ContinuableTurn, StoredHistory, ThreadFacts, TurnsShown, ids_in, read_to_load,
+};
 
 pub(super) async fn prepare(
     server: &Arc<AppServer>,
@@ -201,6 +203,7 @@ pub(super) async fn source(
             let missing = || Failure::invalid(format!("no rollout found for thread id {id}"));
             codex_rollout::find(&home, &id).ok_or_else(missing)
         })?;
+        let ids = ids_in(&path, ids);
         let end = match cut {
             Some(cut) => cut.place(&path, server.outlines())?,
             None => None,

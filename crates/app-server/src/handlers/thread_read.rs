@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
-    Thread, ThreadLoadedListParams, ThreadLoadedListResponse, ThreadReadParams, ThreadReadResponse,
-    ThreadStatus, Turn,
+    Thread, ThreadHistoryMode, ThreadLoadedListParams, ThreadLoadedListResponse, ThreadReadParams,
+    ThreadReadResponse, ThreadStatus, Turn,
 };
 use codex_protocol::ThreadId;
 
@@ -56,24 +56,32 @@ pub(super) async fn turns_of(
     let (record, live) = stored_or_live(server, &id).await?;
     match record {
         Some(record) => Ok((record.path, completed_so_far(live))),
-        None => Err(has_no_turns(&id, live.as_ref())),
+        None => Err(has_no_turns(&id, live.as_ref(), "thread/turns/list")),
     }
 }
 
-/// Like `turns_of`; none for a loaded thread without a file, which has no turns.
+/// Like `turns_of`, for methods that know paginated threads alone; none for a loaded thread without a file, which has no
+/// turns.
 pub(super) async fn source_of_turns(
     server: &Arc<AppServer>,
     id: &str,
+    method: &str,
 ) -> Result<Option<(PathBuf, Option<Turn>)>, Failure> {
     let id = thread_id(id)?;
+    let missing = || Failure::not_implemented(format!("{method} is not supported yet"));
     match stored_or_live(server, &id).await? {
+        (Some(record), _) if record.facts.has_legacy_history => Err(missing()),
+        (None, Some(live)) if live.thread.history_mode == Some(ThreadHistoryMode::Legacy) => {
+            Err(missing())
+        }
         (Some(record), live) => Ok(Some((record.path, completed_so_far(live)))),
         (None, Some(live)) if live.thread.ephemeral => {
             let message = "ephemeral threads are not stored, so there are no pages of them";
             Err(Failure::not_implemented(message))
         }
         (None, Some(_)) => Ok(None),
-        (None, None) => Err(has_no_turns(&id, None)),
+        // As in 0.169.
+        (None, None) => Err(missing()),
     }
 }
 
@@ -84,15 +92,15 @@ fn completed_so_far(live: Option<Snapshot>) -> Option<Turn> {
     Some(running)
 }
 
-/// The error for a thread without a file, which has no turns.
-fn has_no_turns(id: &ThreadId, live: Option<&Snapshot>) -> Failure {
+/// The error for a thread without a file, which has no turns. `asked` is what asks for them.
+fn has_no_turns(id: &ThreadId, live: Option<&Snapshot>, asked: &str) -> Failure {
     Failure::invalid(match live {
         None => format!("thread not loaded: {id}"),
         Some(live) if live.thread.ephemeral => {
-            "ephemeral threads do not support includeTurns".to_owned()
+            format!("ephemeral threads do not support {asked}")
         }
         Some(_) => format!(
-            "thread {id} is not materialized yet; includeTurns is unavailable before first user message"
+            "thread {id} is not materialized yet; {asked} is unavailable before first user message"
         ),
     })
 }
@@ -135,7 +143,7 @@ async fn thread(
             stored::add_metadata(server, &mut thread).await;
             Ok((thread, None))
         }
-        (None, live) => Err(has_no_turns(&id, live.as_ref())),
+        (None, live) => Err(has_no_turns(&id, live.as_ref(), "includeTurns")),
     }
 }
 

@@ -7,12 +7,13 @@ use codex_app_server_protocol::v2::{
     ThreadReadStateUpdateResponse,
 };
 use codex_app_server_protocol::{ServerNotification, client_method as method};
+use codex_protocol::{InvalidThreadId, ThreadId};
 use codex_thread_state::{ReadStateError, UnreadStart};
 use serde_json::json;
 
 use super::call::{EarlyReply, RequestContext};
 use super::stored::stored_or_live;
-use super::{blocking, state_failed, thread_id};
+use super::{blocking, state_failed};
 use crate::background_notifier::NotificationSink;
 use crate::failure::Failure;
 use crate::projection::wire_read_state;
@@ -21,7 +22,8 @@ pub(super) async fn update(
     RequestContext { server, .. }: RequestContext,
     params: ThreadReadStateUpdateParams,
 ) -> Result<EarlyReply<method::ThreadReadStateUpdate>, Failure> {
-    let id = thread_id(&params.thread_id)?;
+    let invalid = |error: InvalidThreadId| Failure::over_limit(error.to_string());
+    let id = ThreadId::parse(&params.thread_id).map_err(invalid)?;
     let is_written = match stored_or_live(&server, &id).await? {
         (None, None) => return Err(Failure::invalid(format!("thread not loaded: {id}"))),
         (record, _) => record.is_some_and(|record| record.facts.preview.is_some()),

@@ -193,6 +193,7 @@ async fn open_stored(
         .config
         .thread_source
         .clone_from(&history.meta.thread_source);
+    prepared.config.has_legacy_history = history.meta.is_legacy();
     let (engine, own) = (Arc::clone(&prepared.manager), prepared.config.clone());
     let started = blocking(move || {
         engine

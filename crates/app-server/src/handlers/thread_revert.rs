@@ -7,9 +7,11 @@ use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::ThreadRevertParams;
 
 use super::call::{EarlyReply, RequestContext};
-use super::{loaded_thread, thread_items, thread_turns};
+use super::{blocking, loaded_thread, thread_items, thread_turns};
 use crate::failure::Failure;
+use crate::projection::ItemIds;
 use crate::server::AppServer;
+use crate::thread::ids_in;
 
 pub(super) async fn revert(
     RequestContext { server, .. }: RequestContext,
@@ -26,6 +28,11 @@ pub(crate) async fn newest_cursors(
     server: &Arc<AppServer>,
     path: PathBuf,
 ) -> Result<(Option<String>, Option<String>), Failure> {
+    let of_file = path.clone();
+    let ids = blocking(move || Ok(ids_in(&of_file, ItemIds::Streamed))).await?;
+    if ids == ItemIds::Untimed {
+        return Ok((None, None));
+    }
     let turns = thread_turns::newest_cursor(server, path.clone()).await?;
     let items = thread_items::newest_cursor(server, path).await?;
     Ok((turns, items))

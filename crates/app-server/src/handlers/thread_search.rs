@@ -155,7 +155,7 @@ pub(super) async fn occurrences(
         Some(cursor) => Some(serde_json::from_str(cursor).map_err(|_| invalid(cursor))?),
     };
     let limit = params.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE) as usize;
-    let source = source_of_turns(&server, &params.thread_id).await?;
+    let source = source_of_turns(&server, &params.thread_id, "thread/searchOccurrences").await?;
     let Some((path, running)) = source else {
         return Ok(page(Vec::new(), limit));
     };

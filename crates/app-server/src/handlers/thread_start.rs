@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{
-    ApprovalsReviewer, DynamicToolSpec, ThreadStartParams, ThreadStartedNotification, ThreadStatus,
+    ApprovalsReviewer, DynamicToolSpec, ThreadHistoryMode, ThreadStartParams,
+    ThreadStartedNotification, ThreadStatus,
 };
 use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_core::SessionConfig;
@@ -87,6 +88,7 @@ async fn open_new(
     config.host_tools = goal_tools(server, newer).filter(|_| !config.ephemeral);
     config.has_environment = !without_environment;
     config.thread_source = params.thread_source;
+    config.has_legacy_history = params.history_mode == Some(ThreadHistoryMode::Legacy);
     let sources = instruction_sources(config).await?;
     let started = prepared.manager.start(prepared.config.clone());
     let started = started.map_err(|error| failed("creating", &error))?;

@@ -36,7 +36,7 @@ pub(super) async fn list(
     let before = cursor.map(|cursor| serde_json::from_str(cursor).map_err(invalid));
     let before = before.transpose()?;
     let limit = params.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE) as usize;
-    let source = source_of_turns(&server, &params.thread_id).await?;
+    let source = source_of_turns(&server, &params.thread_id, "thread/timeline/list").await?;
     let Some((path, running)) = source else {
         return Ok(response(Vec::new(), None));
     };

@@ -62,6 +62,7 @@ impl Fold<Notifications> {
         let context = EventContext {
             submission: Some(id),
             now: Some(now),
+            item_time: Some(now),
         };
         self.take(context, event);
         self.turns
@@ -76,6 +77,7 @@ impl<C: Consumer> Fold<C> {
         let context = EventContext {
             submission: None,
             now,
+            item_time: now.filter(|_| self.ids != ItemIds::Untimed),
         };
         match line {
             RolloutItem::EventMsg(event) => self.take(context, event),
@@ -397,7 +399,7 @@ impl<C: Consumer> Fold<C> {
         if id.starts_with("item-") {
             return false;
         }
-        if ids == ItemIds::Numbered {
+        if ids != ItemIds::Streamed {
             number.clone_into(id);
         }
         true
@@ -464,7 +466,7 @@ impl<C: Consumer> Fold<C> {
             .partition(|item| item::outlives_turn(item));
         turn.running = outliving;
         for left in left.into_iter().filter(|item| concessions::needs_end(item)) {
-            let completed_at_ms = context.now;
+            let completed_at_ms = context.item_time;
             let turn = &mut self.turns[position];
             let item = if turn.concessions.waits_for_people(&left) {
                 item::declined(left.item)

@@ -40,6 +40,7 @@ pub(crate) struct ThreadFacts {
     pub(crate) instruction_sources: Vec<String>,
     /// Whether it belongs to the thread that it was forked from.
     is_side_thread: bool,
+    pub(super) has_legacy_history: bool,
 }
 
 /// A reply with a thread and its settings.
@@ -87,6 +88,7 @@ impl ThreadFacts {
             without_environment: false,
             instruction_sources: Vec::new(),
             is_side_thread: config.is_side_thread,
+            has_legacy_history: config.has_legacy_history,
         }
     }
 
@@ -155,7 +157,7 @@ impl ThreadFacts {
             daybreak_enabled: None,
             parent_thread_id: parent_of(&self.source),
             thread_source: None,
-            history_mode: Some(ThreadHistoryMode::Paginated),
+            history_mode: Some(history_mode(self.has_legacy_history)),
             reasoning_effort: None,
             environments: None,
             can_accept_direct_input: None,
@@ -232,6 +234,7 @@ pub(crate) fn stored_thread(
     status: ThreadStatus,
 ) -> (Thread, Turns) {
     let meta = history.meta;
+    let history_mode = history_mode(meta.is_legacy());
     let attached_to = meta.attached_to().map(ToString::to_string);
     let created: Option<Timestamp> = meta.timestamp.parse().ok();
     let created_at = created.map_or(0, Timestamp::as_second);
@@ -255,7 +258,7 @@ pub(crate) fn stored_thread(
         daybreak_enabled: None,
         parent_thread_id: parent_of(&meta.source),
         thread_source: meta.thread_source,
-        history_mode: Some(ThreadHistoryMode::Paginated),
+        history_mode: Some(history_mode),
         reasoning_effort: history.effort,
         environments: None,
         can_accept_direct_input: None,
@@ -277,6 +280,14 @@ pub(crate) fn stored_thread(
         turns: Vec::new(),
     };
     (thread, history.turns)
+}
+
+pub(crate) fn history_mode(is_legacy: bool) -> ThreadHistoryMode {
+    if is_legacy {
+        ThreadHistoryMode::Legacy
+    } else {
+        ThreadHistoryMode::Paginated
+    }
 }
 
 /// The parent of a thread with this source.

@@ -58,6 +58,15 @@ impl TurnsShown {
     }
 }
 
+/// How items of a file are identified for a client that expects this: in a legacy history by numbers.
+pub(crate) fn ids_in(path: &Path, expected: ItemIds) -> ItemIds {
+    let head = || codex_rollout::head(path, &codex_rollout::id_of(path)?).ok()?;
+    match expected {
+        ItemIds::Streamed if head().is_some_and(|meta| meta.is_legacy()) => ItemIds::Untimed,
+        expected => expected,
+    }
+}
+
 /// Reads the file of a thread. `running` is the id of the turn that runs.
 ///
 /// # Errors

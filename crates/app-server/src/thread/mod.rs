@@ -42,8 +42,8 @@ use crate::connection::{Connection, ConnectionId, Responder};
 
 pub(crate) use actor::Actor;
 pub(crate) use continued::ContinuableTurn;
-pub(crate) use facts::{ThreadFacts, stored_thread};
-pub(crate) use history::{StoredHistory, TurnsShown, read_history, read_to_load};
+pub(crate) use facts::{ThreadFacts, history_mode, stored_thread};
+pub(crate) use history::{StoredHistory, TurnsShown, ids_in, read_history, read_to_load};
 pub(crate) use outline::Outline;
 pub(crate) use outline::kept::Outlines;
 

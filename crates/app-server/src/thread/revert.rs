@@ -24,6 +24,10 @@ use crate::projection::wire_read_state;
 impl Actor {
     /// Removes a turn and all later ones from the history. Changed files are kept. A running turn is interrupted first.
     pub(super) async fn revert(&mut self, before: &str, reply: Responder<method::ThreadRevert>) {
+        if self.facts.has_legacy_history {
+            let message = "thread/revert only supports paginated threads";
+            return reply.refuse(Failure::invalid(message));
+        }
         if self.revert.is_some() || self.revert_after_turn.is_some() {
             let message = "the thread is being reverted already";
             return reply.refuse(Failure::invalid(message));

@@ -123,6 +123,8 @@ pub struct SessionConfig {
     pub ephemeral: bool,
     /// Whether the thread belongs to the one that it is forked from.
     pub is_side_thread: bool,
+    /// Whether the items of its history have no ids and times of their own, as its client chose.
+    pub has_legacy_history: bool,
     /// What the client says about the origin of the thread; stored with it.
     pub thread_source: Option<String>,
     /// The settings for agents; none if the model may start none.
@@ -215,6 +217,7 @@ impl SessionConfig {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             ephemeral: false,
             is_side_thread: false,
+            has_legacy_history: false,
             thread_source: None,
             agents: None,
             agent_jobs: None,

@@ -1,8 +1,8 @@
 //! The beginning of a thread: what it takes over from a stored one, and the first lines of its file.
 
 use codex_protocol::{
-    BaseInstructions, DynamicToolSpec, EventMsg, RolloutItem, SessionMeta, SessionSource,
-    SubAgentSource, ThreadId,
+    BaseInstructions, DynamicToolSpec, EventMsg, LEGACY_HISTORY, RolloutItem, SessionMeta,
+    SessionSource, SubAgentSource, ThreadId,
 };
 use codex_rollout::{LineKind, is_persisted};
 
@@ -59,6 +59,7 @@ pub(crate) fn write_start(
         id: emitter.thread().clone(),
         forked_from_id: forked_from.cloned(),
         attached_thread: config.is_side_thread,
+        history_mode: (config.has_legacy_history).then(|| LEGACY_HISTORY.to_owned()),
         timestamp: format!("{:.3}", session.clock.now()),
         cwd: config.settings.cwd.display().to_string(),
         originator: config.originator.clone(),

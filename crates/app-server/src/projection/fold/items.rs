@@ -12,7 +12,7 @@ impl EventContext<'_> {
     fn begun(&self, item: ThreadItem) -> TimedItem {
         TimedItem {
             item,
-            started_at_ms: self.now,
+            started_at_ms: self.item_time,
             completed_at_ms: None,
         }
     }
@@ -20,7 +20,7 @@ impl EventContext<'_> {
     /// An item that starts and ends now.
     pub(super) fn at_once(&self, item: ThreadItem) -> TimedItem {
         TimedItem {
-            completed_at_ms: self.now,
+            completed_at_ms: self.item_time,
             ..self.begun(item)
         }
     }
@@ -33,8 +33,8 @@ impl EventContext<'_> {
         let began = |end: i64| Some(end.saturating_sub(item::duration_of(&item)?));
         TimedItem {
             // A message is stored at its end; its start is not stored.
-            started_at_ms: self.now.and_then(began).or(self.now),
-            completed_at_ms: self.now,
+            started_at_ms: self.item_time.and_then(began).or(self.item_time),
+            completed_at_ms: self.item_time,
             item,
         }
     }
@@ -79,7 +79,7 @@ impl<C: Consumer> Fold<C> {
             let begun = turn.running.remove(running);
             TimedItem {
                 item,
-                completed_at_ms: context.now,
+                completed_at_ms: context.item_time,
                 ..begun
             }
         } else if turn.ids.insert(item::id_of(&item).to_owned()) {

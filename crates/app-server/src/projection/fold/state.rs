@@ -41,6 +41,8 @@ pub(crate) enum ItemIds {
     Numbered,
     /// By their streamed ids, if they are stored.
     Streamed,
+    /// By numbers and without times, as in a legacy history of 0.169.
+    Untimed,
 }
 
 /// Counters since the first line of a thread.
@@ -61,6 +63,8 @@ pub(super) struct EventContext<'a> {
     pub(super) submission: Option<&'a str>,
     /// The time of the event in Unix milliseconds.
     pub(super) now: Option<i64>,
+    /// The same, if items have times.
+    pub(super) item_time: Option<i64>,
 }
 
 impl EventContext<'_> {

@@ -59,7 +59,7 @@ impl Fold<PackTurns> {
     pub(crate) fn into_turns_and_ranges(mut self) -> (Turns, Option<TurnRanges>) {
         self.close_open_turn();
         let consumer = std::mem::take(&mut self.consumer);
-        let is_same = self.ids == ItemIds::Numbered || !consumer.is_cut;
+        let is_same = self.ids != ItemIds::Streamed || !consumer.is_cut;
         let ranges = is_same.then(|| consumer.ranges.finish()).flatten();
         (Turns::new(self.turns), ranges)
     }
