@@ -14,7 +14,7 @@ write-app-server-schema:
 
 # Write schema/scenario.json again after a change of the scenario format.
 write-scenario-schema:
-    cargo run --quiet -p codex-scenario --example write_schema
+    cargo run --quiet -p codex-scenario --example write_scenario_schema
 
 # The time to read and to write the largest and the most frequent message.
 bench-messages:

@@ -24,6 +24,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import long_threads  # noqa: E402
 import thread_lists  # noqa: E402
 from scaling.model import ModelProcess  # noqa: E402
+from scaling.rows import add_only  # noqa: E402
 from scaling.server import Server, write_config  # noqa: E402
 
 # A difference below this share never counts.
@@ -203,7 +204,7 @@ def release():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--base", help="the binary to compare with")
-    parser.add_argument("--only", default=",".join(MEASUREMENTS), help=", ".join(MEASUREMENTS))
+    add_only(parser, MEASUREMENTS)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("binary")
     options = parser.parse_args()
@@ -211,7 +212,7 @@ def main():
     binaries = [base, base, os.path.abspath(options.binary)]
     model = ModelProcess()
     try:
-        worse = table(measure(options.only.split(","), binaries, model.port, options.rounds))
+        worse = table(measure(options.only, binaries, model.port, options.rounds))
         if worse:
             print("\nAgain, what looks worse:\n")
             again = [name for name in MEASUREMENTS if name in worse.values()]

@@ -22,6 +22,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from scaling import clients, rollouts, use  # noqa: E402
 from scaling.model import ModelProcess  # noqa: E402
+from scaling.rows import add_only  # noqa: E402
 from scaling.server import write_config  # noqa: E402
 
 # Name, function, full size.
@@ -68,7 +69,7 @@ def measure(context, function, size):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--small", action="store_true")
-    parser.add_argument("--only", default=",".join(MEASUREMENTS), help=", ".join(MEASUREMENTS))
+    add_only(parser, MEASUREMENTS)
     parser.add_argument("--folder")
     parser.add_argument("binary")
     options = parser.parse_args()
@@ -80,7 +81,7 @@ def main():
     model = ModelProcess()
     try:
         context = Context(options.binary, model.port, folder)
-        for name in options.only.split(","):
+        for name in options.only:
             function, size = MEASUREMENTS[name]
             size = max(10, size // 100) if options.small else size
             began = time.perf_counter()

@@ -29,7 +29,7 @@ fn the_schema_is_fresh() {
     let schema: Value = serde_json::from_str(&schema).unwrap();
     assert!(
         schema == codex_scenario::schema(),
-        "write it again: cargo run -p codex-scenario --example write_schema"
+        "write it again: cargo run -p codex-scenario --example write_scenario_schema"
     );
 }
 

@@ -1,7 +1,6 @@
 //! Stored threads: resuming, forking, rolling back.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, mpsc};
 
 use codex_core::{EndedTurn, ForkAt, TurnEnded};
 use codex_protocol::*;
@@ -71,21 +70,22 @@ async fn turns_that_were_taken_back_stay_so() {
     assert_eq!(texts(&input, "user")[1..], ["say one", "more?"]);
 }
 
-/// A listener that takes its time, as the start of a program does.
+/// A listener that takes its time, as the start of a program does: it waits for the test.
 #[derive(Debug)]
-struct SlowListener;
+struct SlowListener(Mutex<mpsc::Receiver<()>>);
 
 impl TurnEnded for SlowListener {
     fn ended(&self, _turn: EndedTurn) {
-        std::thread::sleep(Duration::from_millis(20));
+        // The test has ended if the other end is gone.
+        let _ = self.0.lock().unwrap().recv();
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_turn_that_was_seen_complete_can_be_taken_back_at_once() {
-    let listen = |config: &mut codex_core::SessionConfig| {
-        config.turn_ended = Some(Arc::new(SlowListener));
-    };
+    let (release, released) = mpsc::channel();
+    let listener = Arc::new(SlowListener(Mutex::new(released)));
+    let listen = |config: &mut codex_core::SessionConfig| config.turn_ended = Some(listener);
     let mut driver = Driver::with(listen).await;
     driver.model.push(ModelReply::Events(says("one", &[])));
     driver.say("say one").await;
@@ -95,6 +95,7 @@ async fn a_turn_that_was_seen_complete_can_be_taken_back_at_once() {
         token_usage: None,
     };
     driver.submit(taken_back).await;
+    release.send(()).unwrap();
     let is_answer = |msg: &EventMsg| matches!(name(msg).as_str(), "error" | "thread_rolled_back");
     let answer = driver.until(is_answer).await;
     assert_eq!(name(&answer.msg), "thread_rolled_back");
