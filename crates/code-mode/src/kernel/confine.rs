@@ -8,12 +8,16 @@ use rustix::process::{Resource, Rlimit};
 
 pub(super) use filter::CellFilter;
 
-/// The address space of the kernel and of each cell in bytes. The heap of the JavaScript engine has a lower limit of its own.
+/// The address space that the kernel and each cell may still use, in bytes. The heap of the JavaScript engine has a lower limit
+/// of its own.
 const ADDRESS_SPACE: u64 = 1 << 30;
 
 /// Sets the limits that cells inherit.
 pub(super) fn limit_resources() {
-    limit(Resource::As, ADDRESS_SPACE);
+    limit(
+        Resource::As,
+        filter::mapped_space().saturating_add(ADDRESS_SPACE),
+    );
     limit(Resource::Core, 0);
     limit(Resource::Fsize, 0);
 }

@@ -60,3 +60,11 @@ const ALLOWED: &[libc::c_long] = &[
     libc::SYS_exit,
     libc::SYS_exit_group,
 ];
+
+/// What is mapped already, in bytes: the allocator of static builds reserves space that it does not use.
+pub(super) fn mapped_space() -> u64 {
+    let sizes = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = sizes.split(' ').next().and_then(|size| size.parse().ok());
+    let page = rustix::param::page_size() as u64;
+    page.saturating_mul(pages.unwrap_or(0))
+}
