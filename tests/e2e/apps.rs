@@ -77,6 +77,9 @@ impl AppService {
     fn plugins(&self, path: &str) -> ResponseTemplate {
         let (_, path) = path.split_once("/plugins/").unwrap();
         let answer = match path.split_once('/') {
+            Some((id, skill)) if skill.starts_with("skills/") => json!({
+                "plugin_id": id, "name": "a/b", "skill_md_contents": format!("text of {skill}"),
+            }),
             Some((id, change)) => json!({ "id": id, "enabled": change == "enable" }),
             None if path == "featured" => json!(["demo@openai-curated"]),
             None => self.0.plugins.lock().clone(),

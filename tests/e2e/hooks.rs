@@ -181,7 +181,7 @@ async fn hooks_are_told_of_a_turn_in_order() {
         &json!(format!("session-start:4:{}", path.display()))
     );
     assert!(
-        ids.contains(&&json!(format!("pre-tool-use:2:{}:c1", path.display()))),
+        ids.contains(&&json!(format!("pre-tool-use:2:{}", path.display()))),
         "{ids:?}"
     );
     let home = hooked.home.path().to_owned();
@@ -225,6 +225,7 @@ async fn hooks_are_told_of_a_turn_in_order() {
     assert_eq!(inputs[1]["prompt"], "hello");
     assert_eq!(inputs[1]["permission_mode"], "default");
     assert!(inputs[3]["token_usage"]["total_tokens"].is_i64());
+    assert_eq!(inputs[3]["token_usage"]["cache_write_input_tokens"], 0);
     assert_eq!(inputs[4]["tool_name"], "Bash");
     assert_eq!(inputs[4]["tool_input"], json!({ "command": "echo hi" }));
     assert_eq!(inputs[4]["tool_use_id"], "c1");
@@ -334,6 +335,29 @@ async fn a_command_can_be_refused() {
     assert!(hooked.sent(1).contains(expected), "{}", hooked.sent(1));
     assert!(!hooked.home.path().join("made").exists());
     hooked.finish().await;
+}
+
+#[tokio::test]
+async fn hooks_after_a_command_are_for_those_that_succeed() {
+    let log = hook("cat >> input; echo >> input");
+    for (arguments, expected) in [
+        (
+            json!({ "command": "exit 3" }),
+            &["preToolUse completed"][..],
+        ),
+        (json!({ "command": 3 }), &[]),
+    ] {
+        let hooks = json!({ "PreToolUse": log, "PostToolUse": log });
+        let replies = [calls("shell_command", &arguments), answer_with("done")];
+        let model = ModelServer::start(replies).await.unwrap();
+        let home = home_with(&model, &hooks);
+        let file = home.path().join("config.toml");
+        let config = fs::read_to_string(&file).unwrap();
+        fs::write(&file, config.replace("untrusted", "never")).unwrap();
+        let mut hooked = Hooked::start(model, home).await;
+        assert_eq!(hooked.turn("hello").await.runs(), expected, "{arguments}");
+        hooked.finish().await;
+    }
 }
 
 #[tokio::test]
@@ -447,6 +471,38 @@ async fn a_turn_goes_on_when_a_hook_objects_to_its_end() {
         .find(|item| item["type"] == "hookPrompt");
     let fragments = json!([{ "text": "go <on>", "hookRunId": run }]);
     assert_eq!(prompt.unwrap()["fragments"], fragments);
+    hooked.finish().await;
+}
+
+#[tokio::test]
+async fn the_program_of_notify_hears_of_turns_that_no_hook_has_ended() {
+    let stop = prints(&json!({ "continue": false }));
+    let once = format!("if [ -e later ]; then exit 0; fi; touch later; {stop}");
+    let model = ModelServer::start([answer_with("one"), answer_with("two")])
+        .await
+        .unwrap();
+    let home = home_with(&model, &json!({ "Stop": hook(&once) }));
+    let notice = home.path().join("notice");
+    let program = format!("printf '%s\\n' \"$1\" >> {}", notice.display());
+    let file = home.path().join("config.toml");
+    let config = fs::read_to_string(&file).unwrap();
+    let notify = format!("notify = ['/bin/sh', '-c', '''{program}''', 'sh']\n");
+    fs::write(&file, notify + &config).unwrap();
+    let mut hooked = Hooked::start(model, home).await;
+    assert_eq!(hooked.turn("first").await.runs(), ["stop stopped"]);
+    assert_eq!(hooked.turn("second").await.runs(), ["stop completed"]);
+    let told = loop {
+        let told = hooked.file("notice");
+        if told.ends_with('\n') {
+            break told;
+        }
+        tokio::task::yield_now().await;
+    };
+    let told: Vec<Value> = (told.lines())
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(told[0]["last-assistant-message"], "two");
     hooked.finish().await;
 }
 

@@ -188,6 +188,41 @@ async fn notes_of_an_idle_thread_become_the_summary_of_later_ones() {
 }
 
 #[tokio::test]
+async fn memories_keep_to_their_limits_and_models() {
+    let model = ModelServer::start([says("one"), says("two"), says("three")])
+        .await
+        .unwrap();
+    let home = scripted_home(&model, "");
+    let mut server = experimental_server(&home).await;
+    for said in ["the first question", "the second question"] {
+        idle_thread(&mut server, said).await;
+    }
+    server.finish().await.unwrap();
+    add_settings(
+        &home,
+        "[features]\nmemories = true\n[memories]\nmax_rollouts_per_startup = 1\n\
+         extract_model = \"notes\"\nconsolidation_model = \"files\"\n",
+    );
+    let mut server = experimental_server(&home).await;
+    // A thread that is not kept makes no memories.
+    let ephemeral = json!({ "ephemeral": true });
+    let ephemeral = server.start_thread_with(ephemeral).await;
+    server.run_turn(&ephemeral, "meanwhile").await;
+    assert_eq!(model.requests().len(), 3);
+    model.push_for_agent(note("a fact"));
+    model.push_for_agent(says("nothing to do"));
+    server.start_thread().await;
+    until_consolidated(&mut server).await;
+    let requests = model.requests();
+    let models: Vec<Value> = requests[3..]
+        .iter()
+        .map(|one| one.json()["model"].clone())
+        .collect();
+    assert_eq!(models, ["notes", "files"], "one note and its consolidation");
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
 async fn no_notes_are_taken_of_threads_that_are_excluded() {
     let model = ModelServer::start([says("one"), says("two"), says("three")])
         .await

@@ -50,8 +50,16 @@ impl MarketplaceFolder {
 
     /// Lists a plugin whose folder is there already.
     pub(crate) fn add_entry(&mut self, name: &str) {
-        let path = format!("./plugins/{name}");
-        self.entries.push(json!({ "name": name, "source": path }));
+        self.add_entry_with(name, &json!({}));
+    }
+
+    /// The same, with these members of a manifest in the entry.
+    pub(crate) fn add_entry_with(&mut self, name: &str, manifest: &Value) {
+        let mut entry = json!({ "name": name, "source": format!("./plugins/{name}") });
+        for (key, value) in manifest.as_object().unwrap() {
+            entry[key] = value.clone();
+        }
+        self.entries.push(entry);
         self.write_entries();
     }
 

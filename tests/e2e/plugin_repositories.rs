@@ -350,6 +350,12 @@ async fn plugins_may_be_in_repositories_of_their_own() {
     let list = serving.result("plugin/list", newer).await;
     let ids = ["near", "whole", "part", "lost", "gone", "other"].map(|name| format!("{name}@team"));
     assert_eq!(plugins_in(&list), ids);
+    let told = list["marketplaceLoadErrors"][0]["message"]
+        .as_str()
+        .unwrap();
+    for problem in ["its source has no `path`", "`npm` are not supported"] {
+        assert!(told.contains(problem), "{told}");
+    }
     let source = |list: &Value, at: usize| list["marketplaces"][0]["plugins"][at]["source"].clone();
     let url = format!(
         "file://{}",
@@ -389,7 +395,7 @@ async fn plugins_may_be_in_repositories_of_their_own() {
         (
             "bad",
             -32600,
-            "plugin `bad` was not found in marketplace `team`",
+            "plugin `bad` of marketplace `team` cannot be used: its path must stay within",
         ),
     ] {
         serving

@@ -436,6 +436,46 @@ async fn a_pipe_in_place_of_a_file_delays_nobody() {
 }
 
 #[tokio::test]
+async fn an_entry_stands_in_for_a_manifest() {
+    let mut serving = Serving::start().await;
+    let mut team = team(&serving);
+    team.skill("bare", "hi", "says hi");
+    team.add_entry_with(
+        "bare",
+        &json!({ "description": "bare one", "version": "3", "strict": false }),
+    );
+    team.add_source("packed", &json!({ "source": "npm", "package": "packed" }));
+    let list = listed(&mut serving, &team).await;
+    let reason = "cannot be used: sources of the kind `npm` are not supported";
+    assert_eq!(
+        list["marketplaceLoadErrors"][0]["message"],
+        format!("plugin `packed` {reason}")
+    );
+    for method in ["plugin/read", "plugin/install"] {
+        let refusal = serving.server.refusal(method, team.params("packed")).await;
+        let expected = format!("plugin `packed` of marketplace `team` {reason}");
+        assert_eq!(refusal, (-32600, expected));
+    }
+    let read = serving.result("plugin/read", team.params("bare")).await;
+    assert_eq!(read["plugin"]["description"], "bare one");
+    assert_eq!(read["plugin"]["skills"][0]["name"], "bare:hi");
+    serving.result("plugin/install", team.params("bare")).await;
+    let names = skills(&mut serving).await;
+    assert!(
+        names.iter().any(|skill| skill["name"] == "bare:hi"),
+        "{names:?}"
+    );
+    let manifest = "plugins/cache/team/bare/local/.codex-plugin/plugin.json";
+    let manifest = fs::read(serving.home.path().join(manifest)).unwrap();
+    let manifest: Value = serde_json::from_slice(&manifest).unwrap();
+    assert_eq!(
+        manifest,
+        json!({ "name": "bare", "description": "bare one", "version": "3", "strict": false })
+    );
+    serving.finish().await;
+}
+
+#[tokio::test]
 async fn without_the_feature_there_are_no_plugins() {
     let mut serving = Serving::with_config("[features]\nplugins = false\n").await;
     let mut team = team(&serving);

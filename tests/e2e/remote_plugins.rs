@@ -91,14 +91,11 @@ async fn the_remote_catalogue_is_refused_for_the_reason_that_holds() {
         "plugin/list",
         json!({ "marketplaceKinds": ["shared-with-me"] }),
     );
-    let skill = json!({
-        "remoteMarketplaceName": "m", "remotePluginId": "p", "skillName": "s",
-    });
     for reason in [
         "this server does not use the remote plugin catalog",
         "chatgpt authentication required for remote plugin catalog",
     ] {
-        for (method, params) in [list.clone(), ("plugin/skill/read", skill.clone())] {
+        for (method, params) in [list.clone(), ("plugin/share/list", json!({}))] {
             let (code, message) = test.server.refusal(method, params).await;
             assert_eq!(code, -32600);
             assert!(message.ends_with(reason), "{method}: {message}");
@@ -106,6 +103,57 @@ async fn the_remote_catalogue_is_refused_for_the_reason_that_holds() {
         test.server.result("account/logout", Value::Null).await;
     }
     assert!(test.asked_about_plugins().await.is_empty());
+    test.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn skills_of_the_remote_catalogue_are_read() {
+    let mut test = AppTest::new(directory(), Vec::new(), "").await;
+    let skill = |marketplace: &str, plugin: &str, name: &str| {
+        json!({
+            "remoteMarketplaceName": marketplace, "remotePluginId": plugin, "skillName": name,
+        })
+    };
+    let remote = "openai-curated-remote";
+    let read = skill(remote, "p~1", "a/b");
+    let found = test.server.result("plugin/skill/read", read.clone()).await;
+    assert_eq!(found["contents"], "text of skills/a%2Fb");
+    assert_eq!(
+        test.asked_about_plugins().await,
+        ["/api/codex/ps/plugins/p~1/skills/a%2Fb"]
+    );
+    for (params, code, expected) in [
+        (
+            skill("team", "p", "a/b"),
+            -32600,
+            "read remote plugin skill details: remote marketplace `team` is not supported",
+        ),
+        (
+            skill(remote, "../p", "a/b"),
+            -32600,
+            "invalid remote plugin id: only ASCII letters, digits, `_`, `-`, and `~` are allowed",
+        ),
+        (
+            skill(remote, "p", ""),
+            -32600,
+            "invalid remote plugin skill name: cannot be empty",
+        ),
+        (
+            skill(remote, "p", "c"),
+            -32603,
+            "read remote plugin skill details: remote plugin skill response returned unexpected \
+             skill name: expected `c`, got `a/b`",
+        ),
+    ] {
+        let refusal = test.server.refusal("plugin/skill/read", params).await;
+        assert_eq!(refusal, (code, expected.to_owned()));
+    }
+    test.server.result("account/logout", Value::Null).await;
+    let (_, message) = test.server.refusal("plugin/skill/read", read).await;
+    assert_eq!(
+        message,
+        "read remote plugin skill details: chatgpt authentication required for remote plugin catalog"
+    );
     test.server.finish().await.unwrap();
 }
 

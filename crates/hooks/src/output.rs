@@ -134,11 +134,43 @@ impl OutcomeBuilder {
     fn read(&mut self, result: &RunResult) -> Result<(), String> {
         match &result.end {
             RunEnd::NotRun(problem) => Err(problem.clone()),
-            RunEnd::Signalled => Err("hook exited without a status code".to_owned()),
+            RunEnd::Signalled => Err(self.signalled().to_owned()),
             RunEnd::TimedOut(seconds) => Err(format!("hook timed out after {seconds}s")),
             RunEnd::TooMuchOutput => Err(format!("hook wrote more than {OUTPUT_LIMIT} bytes")),
+            RunEnd::Exited(code) if self.is_about_model() => {
+                self.read_observer(*code, result.stderr.trim())
+            }
             RunEnd::Exited(0) => self.read_output(result.stdout.trim()),
             RunEnd::Exited(code) => self.read_exit(*code, result.stderr.trim()),
+        }
+    }
+
+    /// Whether the event is a request to the model. Nothing is decided about those.
+    fn is_about_model(&self) -> bool {
+        matches!(
+            self.event,
+            HookEventName::PreModelRequest | HookEventName::PostModelRequest
+        )
+    }
+
+    /// Of a run that decides nothing, only the error output is told.
+    fn read_observer(&mut self, code: i32, stderr: &str) -> Result<(), String> {
+        if code != 0 {
+            return Err(stderr.to_owned());
+        }
+        if !stderr.is_empty() {
+            self.entry(HookOutputEntryKind::Error, stderr.to_owned());
+        }
+        Ok(())
+    }
+
+    fn signalled(&self) -> &'static str {
+        match self.event {
+            HookEventName::PreModelRequest | HookEventName::PostModelRequest => "",
+            HookEventName::PreCompact | HookEventName::PostCompact => {
+                "hook process terminated without an exit code"
+            }
+            _ => "hook exited without a status code",
         }
     }
 
@@ -146,15 +178,9 @@ impl OutcomeBuilder {
         let without = match self.event {
             HookEventName::PostToolUse => "feedback",
             HookEventName::Stop | HookEventName::SubagentStop => "a continuation prompt",
-            HookEventName::PreToolUse
-            | HookEventName::UserPromptSubmit
-            | HookEventName::PermissionRequest => "a blocking reason",
-            HookEventName::PreModelRequest
-            | HookEventName::PostModelRequest
-            | HookEventName::PreCompact
-            | HookEventName::PostCompact
-                if !stderr.is_empty() =>
-            {
+            HookEventName::PreToolUse | HookEventName::UserPromptSubmit => "a blocking reason",
+            HookEventName::PermissionRequest => "a denial reason",
+            HookEventName::PreCompact | HookEventName::PostCompact if !stderr.is_empty() => {
                 return Err(stderr.to_owned());
             }
             _ => return Err(format!("hook exited with code {code}")),
@@ -185,10 +211,7 @@ impl OutcomeBuilder {
         );
         let is_ignored = matches!(
             self.event,
-            HookEventName::PreModelRequest
-                | HookEventName::PostModelRequest
-                | HookEventName::SessionEnd
-                | HookEventName::Interrupt
+            HookEventName::SessionEnd | HookEventName::Interrupt
         );
         if stdout.is_empty() || is_ignored {
             return Ok(());
@@ -222,6 +245,11 @@ impl OutcomeBuilder {
         let wants_allow = specific.permission_decision == Some(OutputDecision::Allow);
         if specific.updated_input.is_some() && !wants_allow {
             return Err(self.text("updatedInput without permissionDecision:allow"));
+        }
+        let has_stray_reason =
+            specific.permission_decision.is_none() && specific.permission_decision_reason.is_some();
+        if has_stray_reason {
+            return Err(self.text("permissionDecisionReason without permissionDecision"));
         }
         let denies = specific.permission_decision == Some(OutputDecision::Deny);
         let reason = match specific.permission_decision {
@@ -289,13 +317,12 @@ impl OutcomeBuilder {
         }
         if !output.common.goes_on {
             let default = || "PostToolUse hook stopped execution".to_owned();
-            let stop = non_blank(output.common.stop_reason);
-            let stop = stop.unwrap_or_else(default);
+            let stop = output.common.stop_reason.unwrap_or_else(default);
             if let Some(context) = output.specific.additional_context {
                 self.add_context(context);
             }
-            let replacement = non_blank(output.reason);
-            self.effects.objection = Some(replacement.unwrap_or_else(|| stop.clone()));
+            let replacement = output.reason.unwrap_or_else(|| stop.clone());
+            self.effects.objection = Some(replacement);
             self.entry(HookOutputEntryKind::Stop, stop);
             self.status = HookRunStatus::Stopped;
             return Ok(());
@@ -373,7 +400,14 @@ impl OutcomeBuilder {
 
     fn stop(&mut self, reason: Option<String>) {
         self.status = HookRunStatus::Stopped;
-        if let Some(reason) = reason {
+        let default = match self.event {
+            HookEventName::PreCompact | HookEventName::PostCompact => {
+                let event = self.event.pascal_case();
+                Some(format!("{event} hook stopped execution"))
+            }
+            _ => None,
+        };
+        if let Some(reason) = reason.or(default) {
             self.entry(HookOutputEntryKind::Stop, reason);
         }
         self.effects.stops = true;
@@ -406,7 +440,9 @@ impl OutcomeBuilder {
                 | HookEventName::Interrupt => {}
             }
         }
-        self.entry(HookOutputEntryKind::Error, problem);
+        if !problem.is_empty() {
+            self.entry(HookOutputEntryKind::Error, problem);
+        }
     }
 
     fn reason(&self, reason: Option<String>) -> Result<String, String> {

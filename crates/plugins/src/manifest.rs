@@ -137,6 +137,34 @@ pub(crate) fn read(root: &Path) -> Result<PluginManifest, ManifestError> {
     Err(ManifestError::Missing(root.join(FILES[0])))
 }
 
+/// Reads the manifest of the plugin in `root`. Where it has none, `entry` is one, if it is there.
+pub(crate) fn read_or(root: &Path, entry: Option<&str>) -> Result<PluginManifest, ManifestError> {
+    match (read(root), entry) {
+        (Err(ManifestError::Missing(file)), Some(entry)) => serde_json::from_str(entry)
+            .map(|form: ManifestForm| form.resolve(root))
+            .map_err(|_| ManifestError::Invalid(file)),
+        (read, _) => read,
+    }
+}
+
+/// The manifest in the entry of a marketplace, if the entry says more of the plugin than where it is.
+pub(crate) fn of_entry(entry: &str) -> Option<String> {
+    let mut entry: Map<String, Value> = serde_json::from_str(entry).ok()?;
+    for own in ["source", "policy", "category"] {
+        entry.remove(own);
+    }
+    (entry.len() > 1).then(|| Value::Object(entry).to_string())
+}
+
+/// Writes a manifest into the folder of a plugin that has none.
+pub(crate) fn write(root: &Path, manifest: &str) -> io::Result<()> {
+    let file = root.join(FILES[0]);
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::write(file, manifest)
+}
+
 /// The name of the plugin in a folder, if the folder is one.
 #[must_use]
 pub fn plugin_name(folder: &Path) -> Option<String> {

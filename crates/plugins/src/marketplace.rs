@@ -2,12 +2,13 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Deserialize;
 
 use crate::contained;
 use crate::id::{InvalidPluginId, PluginId};
-use crate::marketplace_file::{EntryForm, MarketplaceForm, Product, SourceForm};
+use crate::marketplace_file::{EntryForm, EntryTexts, MarketplaceForm, Product, SourceForm};
 use crate::places::root_of;
 use crate::plugin_source::{PluginRepository, PluginSource};
 
@@ -15,6 +16,8 @@ use crate::plugin_source::{PluginRepository, PluginSource};
 const FILE_LIMIT: u64 = 16 * 1024 * 1024;
 /// The limit on the plugins of a marketplace.
 const MAX_PLUGINS: usize = 10_000;
+/// The limit on the plugins that people are told of, because they cannot be used.
+const MAX_REASONS: usize = 10;
 
 /// Whether users may install a plugin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -57,6 +60,8 @@ pub struct Marketplace {
     pub plugins: Vec<MarketplacePlugin>,
     /// The names of plugins for other products.
     hidden: Vec<String>,
+    /// The names of plugins that cannot be used, and why.
+    unusable: Vec<(String, String)>,
 }
 
 /// A plugin of a marketplace.
@@ -72,6 +77,8 @@ pub struct MarketplacePlugin {
     pub auth_policy: AuthPolicy,
     /// The category, in place of that of the manifest.
     pub category: Option<String>,
+    /// The entry of the file, as text. It has the members of a manifest where the plugin has none.
+    pub(crate) entry: Arc<str>,
 }
 
 /// Why a marketplace or a plugin of it cannot be used.
@@ -99,6 +106,14 @@ pub enum MarketplaceError {
     #[error("plugin `{plugin}` is not available for install in marketplace `{marketplace}`")]
     #[allow(missing_docs)]
     NotAvailable { plugin: String, marketplace: String },
+    /// The plugin cannot be used.
+    #[error("plugin `{plugin}` of marketplace `{marketplace}` cannot be used: {reason}")]
+    #[allow(missing_docs)]
+    Unusable {
+        plugin: String,
+        marketplace: String,
+        reason: String,
+    },
     /// A name cannot be part of an id.
     #[error(transparent)]
     Id(#[from] InvalidPluginId),
@@ -146,26 +161,28 @@ impl Marketplace {
             display_name: form.interface.and_then(|interface| interface.display_name),
             plugins: Vec::new(),
             hidden: Vec::new(),
+            unusable: Vec::new(),
         };
-        for entry in form.plugins {
-            marketplace.add(entry)?;
+        let texts: EntryTexts<'_> =
+            serde_json::from_str(&text).map_err(|error| invalid(path, error.to_string()))?;
+        for (entry, text) in form.plugins.into_iter().zip(texts.plugins) {
+            marketplace.add(entry, text.get())?;
         }
         Ok(marketplace)
     }
 
-    fn add(&mut self, entry: EntryForm) -> Result<(), MarketplaceError> {
+    fn add(&mut self, entry: EntryForm, text: &str) -> Result<(), MarketplaceError> {
         let source = match entry.source {
-            SourceForm::Local(path) => PluginSource::Folder(self.folder(&entry.name, &path)?),
-            SourceForm::Repository(form) => match PluginRepository::resolve(form, &self.root) {
-                Ok(repository) => PluginSource::Repository(repository),
-                Err(error) => {
-                    tracing::warn!("plugin `{}` is left out: {error}", entry.name);
-                    return Ok(());
-                }
-            },
-            SourceForm::Elsewhere => {
-                let name = &entry.name;
-                tracing::warn!("plugin `{name}` is left out: its source is not supported");
+            SourceForm::Local(path) => Ok(PluginSource::Folder(self.folder(&entry.name, &path)?)),
+            SourceForm::Repository(form) => PluginRepository::resolve(form, &self.root)
+                .map(PluginSource::Repository)
+                .map_err(|error| error.to_string()),
+            SourceForm::Elsewhere(reason) => Err(reason),
+        };
+        let source = match source {
+            Ok(source) => source,
+            Err(reason) => {
+                self.unusable.push((entry.name, reason));
                 return Ok(());
             }
         };
@@ -180,8 +197,22 @@ impl Marketplace {
             install_policy: entry.policy.installation,
             auth_policy: entry.policy.authentication,
             category: entry.category,
+            entry: Arc::from(text),
         });
         Ok(())
+    }
+
+    /// Which plugins cannot be used, and why, as a text for people.
+    #[must_use]
+    pub fn unusable(&self) -> Option<String> {
+        let reasons = self.unusable.iter().take(MAX_REASONS);
+        let mut reasons: Vec<_> = reasons
+            .map(|(name, reason)| format!("plugin `{name}` cannot be used: {reason}"))
+            .collect();
+        if self.unusable.len() > MAX_REASONS {
+            reasons.push(format!("and {} more", self.unusable.len() - MAX_REASONS));
+        }
+        (!reasons.is_empty()).then(|| reasons.join("; "))
     }
 
     /// The folder of a plugin in the marketplace.
@@ -203,11 +234,24 @@ impl Marketplace {
     /// There is none, or a name cannot be part of an id.
     pub fn plugin(&self, name: &str) -> Result<(&MarketplacePlugin, PluginId), MarketplaceError> {
         let found = self.plugins.iter().find(|plugin| plugin.name == name);
-        let found = found.ok_or_else(|| MarketplaceError::NotFound {
-            plugin: name.to_owned(),
-            marketplace: self.name.clone(),
-        })?;
+        let found = found.ok_or_else(|| self.missing(name))?;
         Ok((found, PluginId::new(&found.name, &self.name)?))
+    }
+
+    fn missing(&self, name: &str) -> MarketplaceError {
+        let (plugin, marketplace) = (name.to_owned(), self.name.clone());
+        let mut unusable = self.unusable.iter();
+        match unusable.find(|(unusable, _)| unusable == name) {
+            Some((_, reason)) => MarketplaceError::Unusable {
+                plugin,
+                marketplace,
+                reason: reason.clone(),
+            },
+            None => MarketplaceError::NotFound {
+                plugin,
+                marketplace,
+            },
+        }
     }
 
     /// The plugin with this name, if it may be installed.
@@ -308,6 +352,13 @@ mod tests {
             assert_eq!(error(name), expected);
         }
         assert_eq!(error("z"), "plugin `z` was not found in marketplace `team`");
+        let npm = "cannot be used: sources of the kind `npm` are not supported";
+        assert_eq!(
+            error("e"),
+            format!("plugin `e` of marketplace `team` {npm}")
+        );
+        let told = marketplace.unusable().unwrap();
+        assert!(told.starts_with(&format!("plugin `e` {npm}; plugin `g` cannot be used: ")));
     }
 
     #[test]

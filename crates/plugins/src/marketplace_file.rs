@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::marketplace::{AuthPolicy, InstallPolicy};
 use crate::plugin_source::RepositoryForm;
@@ -13,6 +14,13 @@ pub(crate) struct MarketplaceForm {
     #[serde(default)]
     pub(crate) interface: Option<InterfaceForm>,
     pub(crate) plugins: Vec<EntryForm>,
+}
+
+/// The texts of the entries of a file.
+#[derive(Debug, Deserialize)]
+pub(crate) struct EntryTexts<'a> {
+    #[serde(borrow)]
+    pub(crate) plugins: Vec<&'a RawValue>,
 }
 
 /// How a marketplace is presented.
@@ -42,8 +50,8 @@ pub(crate) enum SourceForm {
     Local(String),
     /// In a repository.
     Repository(RepositoryForm),
-    /// Somewhere else. Such plugins are left out.
-    Elsewhere,
+    /// Somewhere else, for this reason. Such plugins are left out.
+    Elsewhere(String),
 }
 
 /// The member `policy` of a plugin.
@@ -81,12 +89,19 @@ fn source<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SourceForm, D::E
             Some(path) => Ok(SourceForm::Local(path.to_owned())),
             None => Err(D::Error::missing_field("path")),
         },
-        Some("git-subdir") if !table.contains_key("path") => Ok(SourceForm::Elsewhere),
+        Some("git-subdir") if !table.contains_key("path") => {
+            Ok(SourceForm::Elsewhere("its source has no `path`".to_owned()))
+        }
         Some("url" | "git-subdir" | "github") => {
             let form = serde_json::from_value(Value::Object(table));
-            Ok(form.map_or(SourceForm::Elsewhere, SourceForm::Repository))
+            Ok(form.map_or_else(
+                |error| SourceForm::Elsewhere(format!("its source is invalid: {error}")),
+                SourceForm::Repository,
+            ))
         }
-        Some(_) => Ok(SourceForm::Elsewhere),
+        Some(kind) => Ok(SourceForm::Elsewhere(format!(
+            "sources of the kind `{kind}` are not supported"
+        ))),
         None => Err(D::Error::missing_field("source")),
     }
 }

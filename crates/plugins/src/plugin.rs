@@ -39,10 +39,14 @@ impl Plugin {
     /// # Errors
     /// The folder is no plugin.
     pub fn read(root: &Path) -> Result<Self, PluginError> {
+        Self::read_or(root, None)
+    }
+
+    fn read_or(root: &Path, entry: Option<&str>) -> Result<Self, PluginError> {
         if !root.is_dir() {
             return Err(PluginError::NoFolder);
         }
-        match manifest::read(root) {
+        match manifest::read_or(root, entry) {
             Ok(manifest) => Ok(Self {
                 root: root.to_path_buf(),
                 manifest,
@@ -67,6 +71,12 @@ impl MarketplacePlugin {
         if contained::check(&marketplace.root, folder).is_err() {
             return Err(PluginError::Elsewhere);
         }
-        Plugin::read(folder)
+        Plugin::read_or(folder, self.manifest().as_deref())
+    }
+
+    /// The manifest in the entry of the marketplace, if there is one. It counts where the plugin itself has none.
+    #[must_use]
+    pub fn manifest(&self) -> Option<String> {
+        manifest::of_entry(&self.entry)
     }
 }

@@ -99,15 +99,20 @@ impl PluginStore {
         Some(newest.path())
     }
 
-    /// Copies the plugin in `source`, which is not installed by that.
+    /// Copies the plugin in `source`, which is not installed by that. Where it has no manifest, it gets that of the `entry`.
     ///
     /// # Errors
     /// The folder is not this plugin, it is too large, or files cannot be written.
-    pub fn stage(&self, source: &Path, id: &PluginId) -> Result<StagedPlugin, StoreError> {
+    pub fn stage(
+        &self,
+        source: &Path,
+        id: &PluginId,
+        entry: Option<&str>,
+    ) -> Result<StagedPlugin, StoreError> {
         if !source.is_dir() {
             return Err(StoreError::NoFolder(source.to_path_buf()));
         }
-        let manifest = manifest::read(source)?;
+        let manifest = manifest::read_or(source, entry)?;
         if manifest.name != id.plugin() {
             return Err(StoreError::OtherName {
                 found: manifest.name,
@@ -119,6 +124,11 @@ impl PluginStore {
             CopyError::TooLarge(reason) => StoreError::TooLarge(reason),
             CopyError::Io(error) => StoreError::Io(error),
         })?;
+        if let Some(entry) = entry
+            && manifest::file_of(source).is_none()
+        {
+            manifest::write(&staging.path(), entry)?;
+        }
         Ok(StagedPlugin {
             id: id.clone(),
             staging,
@@ -224,7 +234,8 @@ mod tests {
         }
 
         fn install_from(&self, source: &Path) -> Result<PathBuf, StoreError> {
-            self.store.publish(self.store.stage(source, &self.id)?)
+            self.store
+                .publish(self.store.stage(source, &self.id, None)?)
         }
 
         fn staged(&self) -> usize {
@@ -279,7 +290,7 @@ mod tests {
         let machine = Machine::new();
         machine.write("source/text", "slow");
         let source = machine.source(r#"{"name": "demo"}"#);
-        let slow = machine.store.stage(&source, &machine.id).unwrap();
+        let slow = machine.store.stage(&source, &machine.id, None).unwrap();
         machine.write("source/text", "fast");
         machine.install().unwrap();
         assert_eq!((machine.text().as_str(), machine.staged()), ("fast", 1));

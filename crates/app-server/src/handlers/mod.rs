@@ -38,6 +38,7 @@ mod plugin_folder;
 mod plugin_install;
 mod plugin_settings;
 mod plugin_share;
+mod plugin_skill;
 mod plugin_sync;
 mod plugin_view;
 mod plugins;

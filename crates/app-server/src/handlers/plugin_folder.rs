@@ -68,7 +68,9 @@ impl ChosenPlugin {
         if let Err(error @ PluginError::Elsewhere) = self.listed.read(&self.marketplace) {
             return Err(Failure::invalid(error.to_string()));
         }
-        store.stage(&folder, &self.id).map_err(|error| {
+        let entry = self.listed.manifest();
+        let staged = store.stage(&folder, &self.id, entry.as_deref());
+        staged.map_err(|error| {
             if error.is_about_plugin() {
                 Failure::invalid(error.to_string())
             } else {

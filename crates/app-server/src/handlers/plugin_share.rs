@@ -1,4 +1,4 @@
-//! `plugin/share/*` and `plugin/skill/read`: refused, since they need the vendor's catalogue of plugins.
+//! `plugin/share/*`: refused, since they need the vendor's catalogue of plugins.
 
 use codex_app_server_protocol::v2;
 
@@ -41,8 +41,4 @@ pub(super) async fn update_targets(
     _: v2::PluginShareUpdateTargetsParams,
 ) -> Failure {
     needs_catalog(&call.server, "update remote plugin share").await
-}
-
-pub(super) async fn read_skill(call: RequestContext, _: v2::PluginSkillReadParams) -> Failure {
-    needs_catalog(&call.server, "read remote plugin skill").await
 }

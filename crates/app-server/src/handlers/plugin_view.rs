@@ -148,6 +148,12 @@ impl PluginView {
                     continue;
                 }
             };
+            if let Some(message) = marketplace.unusable() {
+                list.errors.push(v2::MarketplaceLoadErrorInfo {
+                    marketplace_path: wire_path(&found.file),
+                    message,
+                });
+            }
             plugins.retain(|plugin| seen.insert(plugin.id.clone()));
             if !plugins.is_empty() {
                 list.marketplaces

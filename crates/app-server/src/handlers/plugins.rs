@@ -209,7 +209,16 @@ fn skills_of(host: &dyn Host, plugin: &Plugin) -> Vec<v2::SkillSummary> {
     });
     let roots: Vec<_> = roots.collect();
     let skills = host.skills().skills_of_roots(host.working_folder(), &roots);
-    skills.all.iter().map(wire_skill_summary).collect()
+    let prefix = format!("{}:", plugin.manifest.name);
+    let named = |mut skill: v2::SkillSummary| {
+        // The plugin has no manifest yet: it is installed with that of its entry.
+        if !skill.name.starts_with(&prefix) {
+            skill.name.insert_str(0, &prefix);
+        }
+        skill
+    };
+    let skills = skills.all.iter().map(wire_skill_summary);
+    skills.map(named).collect()
 }
 
 /// The hooks of a plugin, by the keys that they have once it is installed.

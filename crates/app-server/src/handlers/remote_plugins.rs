@@ -7,6 +7,7 @@ use std::time::Duration;
 use codex_apps::service_address;
 use codex_http::BoundedReply;
 use codex_plugins::PluginId;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 
 use crate::host::AppsAccess;
@@ -16,6 +17,8 @@ pub(super) const CURATED: &str = "openai-curated";
 /// The time limit of a request.
 const TIME: Duration = Duration::from_secs(30);
 const FEATURED_TIME: Duration = Duration::from_secs(10);
+/// What paths of the remote catalogue begin with.
+const CATALOGUE: &str = "ps/";
 /// The limit on plugins of an account.
 const MAX_PLUGINS: usize = 10_000;
 
@@ -34,6 +37,14 @@ pub(super) enum RemoteError {
         "remote plugin mutation returned unexpected {what}: expected `{expected}`, got `{found}`"
     )]
     Unexpected {
+        what: &'static str,
+        expected: String,
+        found: String,
+    },
+    #[error(
+        "remote plugin skill response returned unexpected {what}: expected `{expected}`, got `{found}`"
+    )]
+    OtherSkill {
         what: &'static str,
         expected: String,
         found: String,
@@ -110,6 +121,38 @@ pub(super) async fn change(
     Ok(())
 }
 
+/// The text of a skill of a plugin in the remote catalogue, if the service has it.
+pub(super) async fn skill(
+    access: &AppsAccess,
+    plugin: &str,
+    name: &str,
+) -> Result<Option<String>, RemoteError> {
+    #[derive(Deserialize)]
+    struct Skill {
+        plugin_id: String,
+        name: String,
+        #[serde(default)]
+        skill_md_contents: Option<String>,
+    }
+    let encoded = utf8_percent_encode(name, NON_ALPHANUMERIC);
+    let path = format!("ps/plugins/{plugin}/skills/{encoded}");
+    let found: Skill = read(&request(access, &path, false, TIME).await?)?;
+    for (what, expected, found) in [
+        ("plugin id", plugin, found.plugin_id),
+        ("skill name", name, found.name),
+    ] {
+        if found != expected {
+            let expected = expected.to_owned();
+            return Err(RemoteError::OtherSkill {
+                what,
+                expected,
+                found,
+            });
+        }
+    }
+    Ok(found.skill_md_contents)
+}
+
 /// The ids of featured plugins. Kept for some hours; none if the service does not answer.
 pub(super) async fn featured(access: Option<&AppsAccess>) -> Vec<String> {
     let Some(access) = access else {
@@ -146,10 +189,15 @@ async fn request(
     let client = access.http.client(&url);
     let client = client.map_err(|error| RemoteError::Failed(error.to_string()))?;
     let request = || {
-        if is_change {
+        let request = if is_change {
             client.post(&url)
         } else {
             client.get(&url)
+        };
+        if path.starts_with(CATALOGUE) {
+            request.header("OAI-Product-Sku", "codex")
+        } else {
+            request
         }
     };
     let reply = access.directory.login.fetch(request, time).await;

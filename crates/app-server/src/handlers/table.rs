@@ -16,11 +16,12 @@ use super::{
     account, account_extras, apps, command_exec, config, extensions, external_agent, features,
     feedback, fs, fs_watch, fuzzy_search, git, guardian, handshake, hooks, marketplace_copies,
     marketplaces, mcp_direct, mcp_servers, memories, model_providers, models, permissions,
-    plugin_install, plugin_share, plugins, processes, projects, realtime, remote_control, review,
-    server_facts, skills, thread_archive, thread_attachments, thread_checkpoints, thread_control,
-    thread_fork, thread_goals, thread_items, thread_list, thread_metadata, thread_queue,
-    thread_read, thread_read_state, thread_resume, thread_revert, thread_sample, thread_search,
-    thread_sections, thread_start, thread_timeline, thread_turns, turns, windows,
+    plugin_install, plugin_share, plugin_skill, plugins, processes, projects, realtime,
+    remote_control, review, server_facts, skills, thread_archive, thread_attachments,
+    thread_checkpoints, thread_control, thread_fork, thread_goals, thread_items, thread_list,
+    thread_metadata, thread_queue, thread_read, thread_read_state, thread_resume, thread_revert,
+    thread_sample, thread_search, thread_sections, thread_start, thread_timeline, thread_turns,
+    turns, windows,
 };
 use crate::connection::Responder;
 
@@ -255,7 +256,7 @@ handlers! {
     PluginShareCheckout: concurrent unsupported => plugin_share::check_out;
     PluginShareDelete: concurrent unsupported => plugin_share::delete;
     PluginShareUpdateTargets: concurrent unsupported => plugin_share::update_targets;
-    PluginSkillRead: concurrent unsupported => plugin_share::read_skill;
+    PluginSkillRead: concurrent => plugin_skill::read;
     McpServerEventStreamStart: thread unsupported => extensions::start_mcp_events;
     McpServerEventStreamStop: concurrent => extensions::stop_mcp_events;
     PluginList: concurrent => plugins::list;

@@ -57,8 +57,28 @@ pub(crate) fn older_notification(notification: &ServerNotification) -> Option<Se
             ended.turn.error.iter_mut().for_each(older_error);
             Some(ServerNotification::TurnCompleted(ended))
         }
+        ServerNotification::HookStarted(_) | ServerNotification::HookCompleted(_) => {
+            let mut older = notification.clone();
+            let run = match &mut older {
+                ServerNotification::HookStarted(started) => &mut started.run,
+                ServerNotification::HookCompleted(completed) => &mut completed.run,
+                _ => return None,
+            };
+            leave_out_call(run).then_some(older)
+        }
         _ => None,
     }
+}
+
+/// Takes the call of a tool out of the id of a run, where 0.117 does not have it. Returns whether it was there.
+fn leave_out_call(run: &mut v2::HookRunSummary) -> bool {
+    let end = format!(":{}:{}", run.display_order, run.source_path);
+    let length = run.id.find(&end).map(|at| at + end.len());
+    let has_call = length.is_some_and(|length| length < run.id.len());
+    if let (true, Some(length)) = (has_call, length) {
+        run.id.truncate(length);
+    }
+    has_call
 }
 
 fn wire_error_info(info: &CodexErrorInfo) -> v2::CodexErrorInfo {

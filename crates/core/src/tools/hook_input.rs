@@ -23,6 +23,14 @@ fn command_member(call: &ToolCall) -> Option<&'static str> {
     }
 }
 
+/// Whether a call of a tool for commands has no command. It fails without asking hooks.
+pub(crate) fn lacks_command(call: &ToolCall) -> bool {
+    command_member(call).is_some_and(|member| {
+        let arguments = arguments_of(call);
+        !matches!(arguments[member], Value::String(_) | Value::Array(_))
+    })
+}
+
 /// Describes a call for hooks.
 pub(crate) fn tool_use(call: &ToolCall) -> ToolUse {
     let arguments = arguments_of(call);

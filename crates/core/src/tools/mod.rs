@@ -41,7 +41,7 @@ pub(crate) use agents::manages_agents;
 pub(crate) use call::{ToolCall, ToolPayload};
 pub(crate) use cells::NestedTool;
 pub(crate) use command::parsed_command;
-pub(crate) use hook_input::{COMMAND_TOOL, tool_use, with_updated_input};
+pub(crate) use hook_input::{COMMAND_TOOL, lacks_command, tool_use, with_updated_input};
 pub(crate) use js_repl::is_console;
 pub(crate) use mcp_tools::McpTools;
 pub(crate) use registry::ToolSet;

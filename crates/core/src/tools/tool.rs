@@ -70,7 +70,7 @@ pub(crate) struct ToolContext {
     pub(crate) checkpoint: TurnCheckpoint,
     /// Cancelled when the response that the call is part of has ended.
     pub(crate) response_ended: CancellationToken,
-    /// Takes the output of a command that has ended, if hooks want it.
+    /// Takes the output of a command that has ended well, if hooks want it.
     pub(crate) command_output: Option<Arc<OnceLock<String>>>,
 }
 
@@ -88,7 +88,7 @@ impl ToolContext {
         }
     }
 
-    /// Hands the output of a command that has ended to the hooks that want it.
+    /// Hands the output of a command that has ended well to the hooks that want it.
     pub(crate) fn command_ended(&self, output: impl FnOnce() -> String) {
         if let Some(wanted) = &self.command_output {
             wanted.get_or_init(output);

@@ -10,7 +10,8 @@ use tokio_util::sync::CancellationToken;
 use super::scope::TurnScope;
 use crate::hooks::HookResults;
 use crate::tools::{
-    COMMAND_TOOL, Tool, ToolCall, ToolFailure, ToolResult, text, tool_use, with_updated_input,
+    COMMAND_TOOL, Tool, ToolCall, ToolFailure, ToolResult, lacks_command, text, tool_use,
+    with_updated_input,
 };
 
 /// Carries a call out between its hooks. What they add to the context is put into `contexts`.
@@ -26,7 +27,7 @@ pub(super) async fn run_with_hooks(
         has_hooks(HookEventName::PreToolUse),
         has_hooks(HookEventName::PostToolUse),
     );
-    if !before && !after {
+    if (!before && !after) || lacks_command(call) {
         return tool
             .call(scope.tool_context(call.clone(), response_ended))
             .await;

@@ -253,7 +253,12 @@ impl RunningTurn<'_> {
         let used = self.conversation.usage.last().filter(|_| error.is_none());
         let end = ModelRequestEnd {
             error,
-            token_usage: used.map_or(json!(null), |used| json!(used)),
+            token_usage: used.map_or(json!(null), |used| {
+                let mut usage = json!(used);
+                // Left out of files where it is zero.
+                usage["cache_write_input_tokens"] = json!(used.cache_write_input_tokens);
+                usage
+            }),
         };
         self.run_hooks(&EventInput::PostModelRequest(end)).await?;
         Ok(())

@@ -68,6 +68,11 @@ fn before_a_tool_is_used() {
              permissionDecisionReason",
         ),
         (
+            s(json!({ "permissionDecisionReason": "no!" })),
+            "failed error:PreToolUse hook returned permissionDecisionReason without \
+             permissionDecision",
+        ),
+        (
             s(json!({ "permissionDecision": "allow" })),
             "failed error:PreToolUse hook returned unsupported permissionDecision:allow",
         ),
@@ -221,6 +226,11 @@ fn after_a_tool_was_used() {
             "stopped stop:sr",
             "rr",
         ),
+        (
+            r#"{"continue":false,"stopReason":" ","reason":" "}"#,
+            "stopped stop: ",
+            " ",
+        ),
     ] {
         check(E, stdout, 0, "", expected);
         let effects = outcome(E, stdout, 0, "").effects;
@@ -363,6 +373,9 @@ fn when_a_permission_is_asked_for() {
         check(E, &stdout, 0, "", &expected);
     }
     check(E, "", 2, "bad", "blocked feedback:bad");
+    let silent = "failed error:PermissionRequest hook exited with code 2 but did not write a \
+                  denial reason to stderr";
+    check(E, "", 2, "", silent);
     let verdict = |stdout: &str| outcome(E, stdout, 0, "").effects.permission;
     let allow = decision(json!({ "behavior": "allow" }));
     assert_eq!(verdict(&allow), Some(PermissionVerdict::Allow));
@@ -381,6 +394,8 @@ fn around_requests_and_compactions() {
         check(event, r#"{"continue":false}"#, 0, "", "completed");
         check(event, "{bad", 0, "", "completed");
         check(event, "", 2, "e\n", "failed error:e");
+        check(event, "", 3, "", "failed");
+        check(event, "", 0, "noted", "completed error:noted");
     }
     for event in [PreCompact, PostCompact] {
         let name = event.pascal_case();
@@ -401,6 +416,9 @@ fn around_requests_and_compactions() {
             &invalid,
         );
         check(event, "", 2, "e", "failed error:e");
+        check(event, "", 2, "", "failed error:hook exited with code 2");
+        let stopped = format!("stopped stop:{name} hook stopped execution");
+        check(event, r#"{"continue":false}"#, 0, "", &stopped);
     }
 }
 
@@ -416,6 +434,16 @@ fn a_run_that_ends_badly_has_failed() {
         let outcome = interpret(E, OnError::Ignore, &ran(end, "{}", ""));
         assert_eq!(shown(&outcome), format!("failed error:{expected}"));
         assert_eq!(outcome.effects, HookEffects::default());
+    }
+    for (event, expected) in [
+        (HookEventName::PreModelRequest, "failed"),
+        (
+            HookEventName::PreCompact,
+            "failed error:hook process terminated without an exit code",
+        ),
+    ] {
+        let outcome = interpret(event, OnError::Ignore, &ran(RunEnd::Signalled, "", ""));
+        assert_eq!(shown(&outcome), expected);
     }
 }
 

@@ -94,6 +94,10 @@ impl CommandOutcome {
         }
     }
 
+    pub(crate) fn is_success(&self) -> bool {
+        self.exit_code == 0 && !self.timed_out
+    }
+
     /// Both streams, one after the other, as clients see them.
     pub(crate) fn output(&self) -> String {
         [self.stdout.as_str(), self.stderr.as_str()].concat()

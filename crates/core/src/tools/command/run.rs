@@ -88,7 +88,9 @@ pub(crate) async fn run_command(context: &ToolContext, request: CommandRequest) 
         Err(stopped) => return Err(decline(item, stopped)),
     };
     let policy = context.settings.model.truncation();
-    context.command_ended(|| outcome.output());
+    if outcome.is_success() {
+        context.command_ended(|| outcome.output());
+    }
     item.end(outcome.end(policy));
     text(outcome.for_model(request.layout, policy))
 }
