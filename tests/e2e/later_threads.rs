@@ -8,6 +8,7 @@ use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::escapes::wait_until;
 use crate::setup::{scripted_config, server};
 
 struct ProjectTest {
@@ -107,7 +108,10 @@ async fn a_placeholder_changes_no_thread_and_a_repository_of_peoples_stays() {
     assert_eq!(policies(&mut server, &sub).await, before);
     server.finish().await.unwrap();
     assert!(sub.join(".git/HEAD").is_file());
-    assert!(!sub.join(".codex").exists() && !sub.join(".agents").exists());
+    // What is left of commands is removed by processes that end after the server.
+    wait_until("placeholders are removed", || {
+        !sub.join(".codex").exists() && !sub.join(".agents").exists()
+    });
 }
 
 #[tokio::test]
