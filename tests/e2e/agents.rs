@@ -108,6 +108,8 @@ async fn an_agent_is_a_thread_that_is_told_asks_and_reads_back() {
     let stored = read(&mut server, &parent).await;
     assert_eq!(shape(&stored["turns"][0]), shape(turn));
     let stored = read(&mut server, &agent).await;
+    // While it is loaded, it is part of the session of its root.
+    assert_eq!(stored["sessionId"], *parent);
     assert_eq!(shape(&stored["turns"][0]), shape(&end_of(false)["turn"]));
     assert_eq!(stored["agentRole"], "worker");
     assert!(stored["agentNickname"].is_string());

@@ -173,8 +173,109 @@ async fn a_thread_that_waits_to_be_unloaded_takes_other_settings() {
     let resumed = scripted.call("thread/resume", other).await;
     assert_eq!(resumed["result"]["model"], "other", "{resumed}");
     assert_eq!(resumed["result"]["thread"]["cwd"], "/", "{resumed}");
+    // So it is stored, and shown to whom joins.
+    let listed = scripted.server.result("thread/list", json!({})).await;
+    assert_eq!(listed["data"][0]["model"], "other", "{listed}");
+    let joined = scripted.call("thread/resume", json!({})).await;
+    assert_eq!(joined["result"]["thread"]["cwd"], "/", "{joined}");
     scripted.turn(json!({})).await;
     assert_eq!(scripted.model.request(1).await.json()["model"], "other");
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_image_may_be_a_file_of_the_provider() {
+    let mut scripted = ScriptedThread::start([message(0, "seen")], json!({})).await;
+    scripted.call("thread/goal/get", json!({})).await;
+    let image = json!({ "type": "image", "fileId": "file_1", "detail": "low" });
+    for nowhere in [
+        json!({ "type": "image" }),
+        json!({ "type": "image", "fileId": "" }),
+    ] {
+        let refused = scripted
+            .call("turn/start", json!({ "input": [nowhere] }))
+            .await;
+        assert_eq!(refused["error"]["code"], -32600, "{refused}");
+    }
+    scripted
+        .call("turn/start", json!({ "input": [image] }))
+        .await;
+    scripted.server.wait_for("turn/completed").await.unwrap();
+    let request = scripted.model.request(0).await.json();
+    let input = request["input"].as_array().unwrap().last().unwrap();
+    let sent = json!({ "type": "input_image", "file_id": "file_1", "detail": "low" });
+    assert!(
+        input["content"].as_array().unwrap().contains(&sent),
+        "{input}"
+    );
+    let items = scripted.call("thread/items/list", json!({})).await;
+    let said = &items["result"]["data"][0]["item"];
+    assert_eq!(said["content"], json!([image]), "{items}");
+    let listed = scripted.server.result("thread/list", json!({})).await;
+    assert_eq!(listed["data"].as_array().unwrap().len(), 1);
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_thread_may_lose_its_environment_and_get_it_back() {
+    let replies = [message(0, "one"), message(1, "two"), message(2, "three")];
+    let mut scripted = ScriptedThread::start(replies, json!({})).await;
+    let cwd = scripted.thread["cwd"].clone();
+    let local = json!([{ "environmentId": "local", "cwd": cwd }]);
+    for (number, environments, count) in [(0, json!([]), 0), (1, local, 1)] {
+        let params = json!({ "environments": environments });
+        scripted.call("thread/settings/update", params).await;
+        let updated = scripted
+            .server
+            .wait_for("thread/settings/updated")
+            .await
+            .unwrap();
+        let shown = &updated["params"]["threadSettings"]["environments"];
+        assert_eq!(shown.as_array().unwrap().len(), count, "{updated}");
+        scripted.turn(json!({})).await;
+        let request = scripted.model.request(number).await.json();
+        let offers = request["tools"].to_string().contains("view_image");
+        assert_eq!(offers, count == 1);
+    }
+    scripted.turn(json!({ "environments": [] })).await;
+    let request = scripted.model.request(2).await.json();
+    assert!(!request["tools"].to_string().contains("view_image"));
+    let read = scripted.call("thread/read", json!({})).await;
+    assert_eq!(read["result"]["thread"]["environments"], json!([]));
+    let home = scripted.into_home().await;
+
+    let mut server = newer_server(&home).await;
+    let listed = server.result("thread/list", json!({})).await;
+    let params = json!({ "threadId": listed["data"][0]["id"] });
+    let resumed = server.result("thread/resume", params).await;
+    assert_eq!(resumed["thread"]["environments"], json!([]));
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_has_a_name_has_a_read_state_unless_it_is_ephemeral() {
+    let mut scripted = ScriptedThread::start([], json!({})).await;
+    scripted
+        .call("thread/name/set", json!({ "name": "early" }))
+        .await;
+    let read = scripted.call("thread/read", json!({})).await;
+    assert_eq!(read["result"]["readState"]["firstUnread"], Value::Null);
+    assert!(
+        read["result"]["readState"]["revision"].is_string(),
+        "{read}"
+    );
+    let other = scripted
+        .server
+        .start_thread_with(json!({ "ephemeral": true }))
+        .await;
+    let params = json!({ "threadId": other, "mode": "disabled" });
+    let refused = scripted
+        .server
+        .call("thread/memoryMode/set", params)
+        .await
+        .unwrap();
+    let message = format!("ephemeral thread does not support metadata updates: {other}");
+    assert_eq!(refused["error"]["message"], message);
     scripted.server.finish().await.unwrap();
 }
 

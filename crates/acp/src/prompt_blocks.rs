@@ -40,7 +40,11 @@ pub(crate) fn inputs(
                         return Err(refused("an embedded file that is neither text nor image"));
                     }
                     let url = format!("data:{mime};base64,{}", resource.blob);
-                    inputs.push(UserInput::Image { url, detail: None });
+                    inputs.push(UserInput::Image {
+                        url,
+                        file_id: None,
+                        detail: None,
+                    });
                 }
                 _ => return Err(refused("an embedded resource of this kind")),
             },
@@ -72,7 +76,11 @@ fn image_input(image: &ImageContent) -> UserInput {
         Some(uri) if image.data.is_empty() => uri.to_owned(),
         _ => format!("data:{};base64,{}", image.mime_type, image.data),
     };
-    UserInput::Image { url, detail: None }
+    UserInput::Image {
+        url,
+        file_id: None,
+        detail: None,
+    }
 }
 
 fn mark(name: &str, uri: &str) -> String {
@@ -180,7 +188,11 @@ mod tests {
         assert_eq!(inputs_of(json!([image])).unwrap(), expected);
         let url = "data:image/png;base64,AAAA".to_owned();
         assert_eq!(
-            json!(block_of(&UserInput::Image { url, detail: None })),
+            json!(block_of(&UserInput::Image {
+                url,
+                file_id: None,
+                detail: None
+            })),
             image
         );
     }

@@ -113,7 +113,7 @@ impl MemoryRun {
             },
         );
         // It reads text and has nothing to work on.
-        config.has_environment = false;
+        config.settings.without_environment = true;
         let Note {
             thread, path, cwd, ..
         } = note;

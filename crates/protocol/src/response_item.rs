@@ -8,9 +8,9 @@
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol_macros::Tagged;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::function_output::FunctionCallOutputBody;
 use crate::tagged;
@@ -19,6 +19,7 @@ use crate::tagged::OtherSchema;
 /// A part of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[schemars(transform = require_image_url)]
 pub enum ContentItem {
     /// Text for the model.
     InputText {
@@ -27,8 +28,12 @@ pub enum ContentItem {
     },
     /// An image for the model.
     InputImage {
-        /// Where the image is: a URL, often a `data:` one.
+        /// Where the image is: a URL, often a `data:` one; empty if there is an id.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
         image_url: String,
+        /// The id of the image, if it is a file that the provider keeps.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file_id: Option<String>,
         /// In which detail the model should look at it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<ImageDetail>,
@@ -38,6 +43,22 @@ pub enum ContentItem {
         /// The text.
         text: String,
     },
+}
+
+fn require_image_url(schema: &mut Schema) {
+    require_member(schema, "image_url");
+}
+
+/// Makes a member required wherever a variant of the type has it: it is only absent where newer clients leave it out.
+pub fn require_member(schema: &mut Schema, member: &str) {
+    let variants = schema.get_mut("oneOf").and_then(Value::as_array_mut);
+    for variant in variants.into_iter().flatten() {
+        let has_it = variant["properties"].get(member).is_some();
+        let required = variant.get_mut("required").and_then(Value::as_array_mut);
+        if let Some(names) = required.filter(|names| has_it && !names.contains(&json!(member))) {
+            names.push(json!(member));
+        }
+    }
 }
 
 /// The state of a working tree, captured as a commit that no branch knows of.

@@ -58,6 +58,9 @@ pub struct ThreadSettings {
     /// The ids of the plugins that are switched off.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disabled_plugins: Vec<String>,
+    /// Whether the model may not run commands and work on files.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_environment: bool,
 }
 
 /// Changes to the settings of a thread. Absent fields do not change.
@@ -101,6 +104,9 @@ pub struct ThreadSettingsPatch {
     /// Replaces the plugins that are switched off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disabled_plugins: Option<Vec<String>>,
+    /// Whether the model may not run commands and work on files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub without_environment: Option<bool>,
 }
 
 impl ThreadSettings {
@@ -126,6 +132,7 @@ impl ThreadSettings {
             permission_profile: None,
             limits: ThreadLimits::default(),
             disabled_plugins: Vec::new(),
+            without_environment: false,
         }
     }
 
@@ -146,6 +153,7 @@ impl ThreadSettings {
             permission_profile,
             limits,
             disabled_plugins,
+            without_environment,
         } = patch;
         let mut new = self.clone();
         if let Some(cwd) = cwd {
@@ -174,6 +182,7 @@ impl ThreadSettings {
         }
         new.limits = limits.unwrap_or(new.limits);
         new.disabled_plugins = disabled_plugins.unwrap_or(new.disabled_plugins);
+        new.without_environment = without_environment.unwrap_or(new.without_environment);
         new
     }
 
@@ -207,6 +216,7 @@ impl From<OverrideTurnContext> for ThreadSettingsPatch {
             permission_profile: None,
             limits: None,
             disabled_plugins: None,
+            without_environment: None,
         }
     }
 }
@@ -236,6 +246,7 @@ impl From<&UserTurn> for ThreadSettingsPatch {
             permission_profile: None,
             limits: None,
             disabled_plugins: None,
+            without_environment: None,
         }
     }
 }

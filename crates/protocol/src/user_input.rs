@@ -18,10 +18,14 @@ pub enum UserInput {
         #[serde(default)]
         text_elements: Vec<TextElement>,
     },
-    /// An image by URL.
+    /// An image by URL or by id.
     Image {
-        /// The URL, often a `data:` one.
+        /// The URL, often a `data:` one; empty if there is an id.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
         image_url: String,
+        /// The id of the image, if it is a file that the provider keeps.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file_id: Option<String>,
         /// In which detail the model should look at it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<ImageDetail>,

@@ -98,7 +98,8 @@ impl FactsBuilder<'_> {
     }
 
     fn user_message(&mut self, message: UserMessagePayload<'_>) {
-        let images = message.images.as_ref().map_or(0, Vec::len) + message.local_images.len();
+        let by_url = message.images.as_ref().map_or(0, Vec::len);
+        let images = by_url + message.local_images.len() + message.image_files.len();
         self.add_message(&message.message, images);
     }
 
@@ -202,6 +203,8 @@ struct UserMessagePayload<'a> {
     images: Option<Vec<IgnoredAny>>,
     #[serde(default)]
     local_images: Vec<IgnoredAny>,
+    #[serde(default)]
+    image_files: Vec<IgnoredAny>,
 }
 
 #[derive(Deserialize)]

@@ -14,8 +14,10 @@ export type InputTextContentItem = {
 export type InputImageContentItem = {
   /** Tells which variant this is. */
   type: "input_image";
-  /** Where the image is: a URL, often a `data:` one. */
+  /** Where the image is: a URL, often a `data:` one; empty if there is an id. */
   image_url: string;
+  /** The id of the image, if it is a file that the provider keeps. */
+  file_id?: string | null;
   /** In which detail the model should look at it. */
   detail?: ImageDetail | null;
 };

@@ -12,7 +12,7 @@ export type InputTextContentItem = {
 export type InputImageContentItem = {
   /** Tells which variant this is. */
   type: "input_image";
-  /** Where the image is: a URL, often a `data:` one. */
+  /** Where the image is: a URL, often a `data:` one; empty if there is an id. */
   image_url: string;
 };
 

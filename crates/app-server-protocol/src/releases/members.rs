@@ -35,7 +35,10 @@ pub(super) const MEMBERS: &[(&str, &[&str])] = &[
         "ConfigRequirementsReadResponse",
         &["supportsIndependentSpeedModes"],
     ),
-    ("ContentItem", &["input_image.detail"]),
+    (
+        "ContentItem",
+        &["input_image.detail", "input_image.file_id"],
+    ),
     ("DynamicToolCallParams", &["namespace"]),
     ("DynamicToolFunction", &["type"]),
     ("DynamicToolSpec", &["=DynamicToolNamespace"]),
@@ -341,6 +344,12 @@ pub(super) const MEMBERS: &[(&str, &[&str])] = &[
     ),
     (
         "UserInput",
-        &["=audio", "=localAudio", "image.detail", "localImage.detail"],
+        &[
+            "=audio",
+            "=localAudio",
+            "image.detail",
+            "image.fileId",
+            "localImage.detail",
+        ],
     ),
 ];

@@ -1,13 +1,19 @@
 //! What a user can put into a turn: the parts of an input, and the marks inside its text.
 
 use codex_app_server_protocol_macros::Tagged;
-use codex_protocol::ImageDetail;
-use schemars::JsonSchema;
+use codex_protocol::{ImageDetail, require_member};
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
+
+/// Clients of 0.117 always have a URL, and get one.
+fn require_url(schema: &mut Schema) {
+    require_member(schema, "url");
+}
 
 /// One part of a user's input.
 #[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
+#[schemars(transform = require_url)]
 pub enum UserInput {
     /// Text written by the user.
     Text {
@@ -19,8 +25,12 @@ pub enum UserInput {
     },
     /// An image that the model provider can fetch or decode.
     Image {
-        /// Web address or data URL of the image.
+        /// Web address or data URL of the image; absent or empty if there is a `fileId`.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
         url: String,
+        /// Id of the image, if it is a file that the model provider keeps. Newer than 0.117.
+        #[serde(rename = "fileId", default, skip_serializing_if = "Option::is_none")]
+        file_id: Option<String>,
         /// In which detail the model should look at it; absent leaves that to the model. Newer than 0.117.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<ImageDetail>,

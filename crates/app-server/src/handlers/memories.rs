@@ -49,7 +49,13 @@ pub(super) async fn set_mode(
     RequestContext { server, .. }: RequestContext,
     params: v2::ThreadMemoryModeSetParams,
 ) -> Result<v2::ThreadMemoryModeSetResponse, Failure> {
-    loaded_thread(&server, &params.thread_id)?;
+    let thread = loaded_thread(&server, &params.thread_id)?;
+    let live = thread.describe().await;
+    if live.is_some_and(|live| live.thread.ephemeral) {
+        let id = params.thread_id;
+        let message = format!("ephemeral thread does not support metadata updates: {id}");
+        return Err(Failure::invalid(message));
+    }
     let mode = match params.mode {
         v2::ThreadMemoryMode::Enabled => MemoryMode::Enabled,
         v2::ThreadMemoryMode::Disabled => MemoryMode::Disabled,

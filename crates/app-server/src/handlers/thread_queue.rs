@@ -171,7 +171,7 @@ fn check_input(input: &[UserInput]) -> Result<(), Failure> {
         let message = "only user input can be added to the user-message queue";
         return Err(Failure::invalid(message));
     }
-    super::turns::check_size(input)
+    super::turns::check_input(input)
 }
 
 /// Notifies the subscribers of a thread that its queue changed.

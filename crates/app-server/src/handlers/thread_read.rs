@@ -11,7 +11,7 @@ use codex_app_server_protocol::v2::{
 use codex_protocol::ThreadId;
 
 use super::call::{EarlyReply, RequestContext};
-use super::stored::{self, stored_or_live};
+use super::stored::{self, live, stored_or_live};
 use super::{blocking, load, state_failed, thread_id};
 use crate::failure::Failure;
 use crate::projection::{ItemIds, Turns, wire_read_state};
@@ -29,7 +29,8 @@ pub(super) async fn read(
     let state = Arc::clone(server.state());
     let (thread, read_state) = blocking(move || {
         stored::add_state(&state, &mut thread).map_err(state_failed)?;
-        let is_written = !thread.preview.is_empty() && !thread.ephemeral;
+        let is_written = !thread.preview.is_empty() || thread.name.is_some();
+        let is_written = is_written && !thread.ephemeral;
         let source = thread.thread_source.as_deref();
         let is_for_user = source.is_none_or(|source| source == "user");
         let has_one = is_written && is_for_user && thread.parent_thread_id.is_none();
@@ -122,6 +123,9 @@ async fn thread(
             if let Some(live) = &live {
                 stored::add_live(&mut thread, &live.thread);
                 thread.can_accept_direct_input = live.thread.can_accept_direct_input;
+                if let Some(parent) = &live.thread.parent_thread_id {
+                    thread.session_id = Some(root_of(server, parent.clone()).await);
+                }
                 if thread.attached_to_thread_id.is_some() {
                     thread.preview.clone_from(&live.thread.preview);
                 }
@@ -145,6 +149,18 @@ async fn thread(
         }
         (None, live) => Err(has_no_turns(&id, live.as_ref(), "includeTurns")),
     }
+}
+
+/// The root of the agents among which a loaded thread is, seen from one of its parents.
+async fn root_of(server: &AppServer, mut thread: String) -> String {
+    let parent_of = |live: Snapshot| live.thread.parent_thread_id;
+    while let Some(parent) = live(server, &ThreadId(thread.clone()))
+        .await
+        .and_then(parent_of)
+    {
+        thread = parent;
+    }
+    thread
 }
 
 pub(super) async fn loaded_list(

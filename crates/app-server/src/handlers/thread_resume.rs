@@ -69,6 +69,10 @@ pub(super) async fn resume(
     if let Some(changed) = changed {
         actor.restore_settings(changed, &params).await;
     }
+    let is_other_model = params.model.is_some() && params.model != loaded.model;
+    if connection.knows_newer() && is_other_model {
+        actor.store_settings(&facts.settings()).await;
+    }
     let (mut thread, turns) = stored_thread(&path, loaded, ThreadStatus::Idle);
     add_metadata(&server, &mut thread).await;
     add_stored_state(&server, &mut thread).await?;
@@ -146,6 +150,7 @@ async fn resume_history(
     let thread = facts.thread(ThreadStatus::Idle);
     broadcast_idle(&server, &thread.id);
     Ok(EarlyReply::then(facts.resumed(thread), move || {
+        actor.show_goal(&connection);
         actor.launch(&connection);
     }))
 }

@@ -44,14 +44,12 @@ pub(super) async fn start(
         params.runtime_workspace_roots.as_ref(),
         params.environments.as_ref(),
     )?;
-    let without_environment = params.environments.as_ref().is_some_and(Vec::is_empty);
     if let Some(project) = &project {
         projects::check(&server, project).await?;
     }
     let (mut actor, mut facts) =
         open_new(&server, params, settings, connection.knows_newer()).await?;
     facts.roots = roots;
-    facts.without_environment = without_environment;
     actor.facts = facts.clone();
     let mut thread = facts.thread(ThreadStatus::Idle);
     thread.daybreak_enabled = daybreak_enabled;
@@ -86,7 +84,7 @@ async fn open_new(
     config.raw_items = params.experimental_raw_events;
     config.dynamic_tools = tools;
     config.host_tools = goal_tools(server, newer).filter(|_| !config.ephemeral);
-    config.has_environment = !without_environment;
+    config.settings.without_environment = without_environment;
     config.thread_source = params.thread_source;
     config.has_legacy_history = params.history_mode == Some(ThreadHistoryMode::Legacy);
     let sources = instruction_sources(config).await?;
@@ -101,10 +99,10 @@ async fn open_new(
 async fn instruction_sources(config: &mut SessionConfig) -> Result<Vec<String>, Failure> {
     let mut own = config.clone();
     let read = move || {
-        let cwd = own.has_environment.then_some(&*own.settings.cwd);
+        let cwd = (!own.settings.without_environment).then_some(&*own.settings.cwd);
         let files = own.instruction_files.as_ref();
         let sources = files.map(|files| files.sources(cwd)).unwrap_or_default();
-        if !own.has_environment {
+        if own.settings.without_environment {
             own.read_instructions();
         }
         Ok((sources, own.user_instructions))

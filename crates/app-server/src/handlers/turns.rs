@@ -21,7 +21,7 @@ pub(super) async fn start(
     RequestContext { server, connection }: RequestContext,
     params: TurnStartParams,
 ) -> Result<EarlyReply<method::TurnStart>, Failure> {
-    check_size(&params.input)?;
+    check_input(&params.input)?;
     let thread = input_thread(&server, &params.thread_id)?;
     match &params.tool_output {
         Some(output) => check_tool_output(output, &params.input)?,
@@ -52,7 +52,7 @@ pub(super) async fn steer(
     if params.expected_turn_id.is_empty() {
         return Err(Failure::invalid("expectedTurnId must not be empty"));
     }
-    check_size(&params.input)?;
+    check_input(&params.input)?;
     check_not_empty(&params.input)?;
     Ok(EarlyReply::by(|reply| async move {
         thread.steer(params, reply).await;
@@ -131,7 +131,18 @@ fn check_not_empty(input: &[UserInput]) -> Result<(), Failure> {
     }
 }
 
-pub(super) fn check_size(input: &[UserInput]) -> Result<(), Failure> {
+/// Refuses images without a place, and what is too long.
+pub(super) fn check_input(input: &[UserInput]) -> Result<(), Failure> {
+    let is_nowhere = |part: &UserInput| match part {
+        UserInput::Image { url, file_id, .. } => {
+            url.is_empty() && file_id.as_ref().is_none_or(String::is_empty)
+        }
+        _ => false,
+    };
+    if let Some(at) = input.iter().position(is_nowhere) {
+        let message = format!("Invalid request: input[{at}]: an image needs a `url` or a `fileId`");
+        return Err(Failure::invalid(message));
+    }
     let texts = input.iter().map(|part| match part {
         UserInput::Text { text, .. } => text.chars().count(),
         _ => 0,

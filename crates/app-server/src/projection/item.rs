@@ -22,7 +22,12 @@ pub(crate) fn engine_input(input: UserInput) -> v1::UserInput {
             text,
             text_elements: text_elements.into_iter().map(engine_element).collect(),
         },
-        UserInput::Image { url, detail } => v1::UserInput::Image {
+        UserInput::Image {
+            url,
+            file_id,
+            detail,
+        } => v1::UserInput::Image {
+            file_id: file_id.filter(|_| url.is_empty()),
             image_url: url,
             detail,
         },
@@ -64,8 +69,13 @@ pub(super) fn wire_input(input: &v1::UserInput) -> Option<UserInput> {
             text,
             text_elements: text_elements.iter().map(wire_element).collect(),
         },
-        v1::UserInput::Image { image_url, detail } => UserInput::Image {
+        v1::UserInput::Image {
+            image_url,
+            file_id,
+            detail,
+        } => UserInput::Image {
             url: image_url,
+            file_id,
             detail,
         },
         v1::UserInput::LocalImage { path, detail } => UserInput::LocalImage { path, detail },
@@ -91,6 +101,7 @@ pub(super) fn message_input(event: &v1::UserMessageEvent) -> Vec<UserInput> {
     for url in event.images.iter().flatten() {
         content.push(UserInput::Image {
             url: url.clone(),
+            file_id: None,
             detail: detail(),
         });
     }
@@ -100,13 +111,21 @@ pub(super) fn message_input(event: &v1::UserMessageEvent) -> Vec<UserInput> {
             detail: detail(),
         });
     }
+    for id in &event.image_files {
+        content.push(UserInput::Image {
+            url: String::new(),
+            file_id: Some(id.clone()),
+            detail: detail(),
+        });
+    }
     content.extend(event.audio.iter().filter_map(wire_input));
     content
 }
 
 /// The preview of a message, if it has anything to show.
 pub(crate) fn preview_of_message(message: &v1::UserMessageEvent) -> Option<&str> {
-    let images = message.images.as_ref().map_or(0, Vec::len) + message.local_images.len();
+    let by_url = message.images.as_ref().map_or(0, Vec::len);
+    let images = by_url + message.local_images.len() + message.image_files.len();
     codex_thread_store::preview_of(&message.message, images)
 }
 

@@ -169,6 +169,7 @@ impl Actor {
                 .filter(|_| params.approvals_reviewer.is_none()),
             sandbox_policy: Some(stored.sandbox_policy).filter(|_| !is_sandbox_given),
             permission_profile: stored.permission_profile.filter(|_| !is_sandbox_given),
+            without_environment: Some(stored.without_environment),
             ..ThreadSettingsPatch::default()
         };
         if let Err(error) = self.thread.update_settings(patch).await {
@@ -256,7 +257,7 @@ impl Actor {
     }
 
     /// Adds a change without a turn to the file of the thread, in the form of 0.169.
-    pub(super) async fn store_settings(&self, settings: &ThreadSettings) {
+    pub(crate) async fn store_settings(&self, settings: &ThreadSettings) {
         let Some(path) = self.facts.path.clone() else {
             return;
         };
@@ -348,6 +349,7 @@ impl Actor {
             permission_profile,
             limits: None,
             disabled_plugins,
+            without_environment: params.environments.as_ref().map(Vec::is_empty),
         })
     }
 
@@ -464,6 +466,9 @@ impl Actor {
                 let mut resumed = self.facts.resumed(thread);
                 resumed.approvals_reviewer = connection.reviewer_name(resumed.approvals_reviewer);
                 resumed.interrupted_turn = self.interrupted_turn(params, &connection);
+                if connection.knows_newer() {
+                    resumed.thread.cwd.clone_from(&resumed.cwd);
+                }
                 let interrupted = resumed.interrupted_turn.as_ref();
                 let is_continued = interrupted.is_some_and(|turn| turn.is_continued);
                 match newest_cursors(&self.server, path.clone()).await {

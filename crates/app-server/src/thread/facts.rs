@@ -34,8 +34,6 @@ pub(crate) struct ThreadFacts {
     originator: String,
     /// Its workspace folders, if they differ from its working folder.
     pub(crate) roots: Option<Vec<String>>,
-    /// Whether it was started without an environment.
-    pub(crate) without_environment: bool,
     /// The instruction files for the model.
     pub(crate) instruction_sources: Vec<String>,
     /// Whether it belongs to the thread that it was forked from.
@@ -85,7 +83,6 @@ impl ThreadFacts {
             thread_source: config.thread_source.clone(),
             originator: config.originator.clone(),
             roots: None,
-            without_environment: false,
             instruction_sources: Vec::new(),
             is_side_thread: config.is_side_thread,
             has_legacy_history: config.has_legacy_history,
@@ -108,7 +105,7 @@ impl ThreadFacts {
     /// The workspace folders.
     pub(crate) fn workspace_roots(&self) -> Vec<String> {
         let own = || vec![self.settings().cwd.display().to_string()];
-        if self.without_environment {
+        if self.settings().without_environment {
             Vec::new()
         } else {
             self.roots.clone().unwrap_or_else(own)
@@ -116,7 +113,7 @@ impl ThreadFacts {
     }
 
     pub(super) fn environments(&self) -> Vec<ThreadEnvironment> {
-        if self.without_environment {
+        if self.settings().without_environment {
             return Vec::new();
         }
         vec![ThreadEnvironment {

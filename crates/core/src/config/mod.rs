@@ -107,8 +107,6 @@ pub struct SessionConfig {
     pub environment: Arc<BTreeMap<OsString, OsString>>,
     /// The user's shell.
     pub shell: PathBuf,
-    /// Whether the model may run commands and work on files, and the instructions of the project apply.
-    pub has_environment: bool,
     /// Whether the model may ask for a login shell.
     pub allow_login_shell: bool,
     /// The maximum number of repeats of a request whose stream failed.
@@ -167,7 +165,7 @@ impl SessionConfig {
     /// Reads the instruction files for the working folder. Blocks on the file system.
     pub fn read_instructions(&mut self) {
         let files = self.instruction_files.as_ref();
-        let cwd = self.has_environment.then_some(&*self.settings.cwd);
+        let cwd = (!self.settings.without_environment).then_some(&*self.settings.cwd);
         let text = files.and_then(|files| files.read(cwd));
         self.user_instructions = text.map(Arc::from);
     }
@@ -209,7 +207,6 @@ impl SessionConfig {
             auto_compact_limit: None,
             environment: Arc::default(),
             shell: PathBuf::from("/bin/bash"),
-            has_environment: true,
             allow_login_shell: true,
             stream_max_retries: 5,
             source: SessionSource::default(),

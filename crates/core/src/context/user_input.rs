@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use codex_protocol::{ContentItem, ImageDetail, ResponseItem, UserInput};
+use codex_protocol::{ContentItem, ResponseItem, UserInput};
 
 use super::image_file::{ImageProblem, data_url};
 
@@ -16,16 +16,30 @@ pub(crate) async fn message_of(items: &[UserInput]) -> ResponseItem {
     for item in items {
         match item {
             UserInput::Text { text, .. } => content.push(input_text(text.clone())),
-            UserInput::Image { image_url, detail } => {
+            UserInput::Image {
+                image_url,
+                file_id,
+                detail,
+            } => {
                 images += 1;
-                content.extend(wrapped("<image>".to_owned(), image_url.clone(), *detail));
+                let image = ContentItem::InputImage {
+                    image_url: image_url.clone(),
+                    file_id: file_id.clone(),
+                    detail: *detail,
+                };
+                content.extend(wrapped("<image>".to_owned(), image));
             }
             UserInput::LocalImage { path, detail } => {
                 images += 1;
                 match data_url(Path::new(path)).await {
                     Ok(url) => {
                         let open = format!("<image name=[Image #{images}]>");
-                        content.extend(wrapped(open, url, *detail));
+                        let image = ContentItem::InputImage {
+                            image_url: url,
+                            file_id: None,
+                            detail: *detail,
+                        };
+                        content.extend(wrapped(open, image));
                     }
                     Err(problem) => content.push(input_text(image_error(path, problem))),
                 }
@@ -52,12 +66,8 @@ fn input_text(text: String) -> ContentItem {
     ContentItem::InputText { text }
 }
 
-fn wrapped(open: String, image_url: String, detail: Option<ImageDetail>) -> [ContentItem; 3] {
-    [
-        input_text(open),
-        ContentItem::InputImage { image_url, detail },
-        input_text("</image>".to_owned()),
-    ]
+fn wrapped(open: String, image: ContentItem) -> [ContentItem; 3] {
+    [input_text(open), image, input_text("</image>".to_owned())]
 }
 
 /// The text in place of an image that cannot be used.

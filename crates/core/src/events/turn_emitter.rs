@@ -154,7 +154,7 @@ fn user_message(item: &UserMessageItem) -> UserMessageEvent {
         images: Some(Vec::new()),
         ..UserMessageEvent::default()
     };
-    let (mut details, mut local_details) = (Vec::new(), Vec::new());
+    let (mut details, mut local_details, mut file_details) = (Vec::new(), Vec::new(), Vec::new());
     for item in &item.content {
         match item {
             UserInput::Text {
@@ -171,7 +171,17 @@ fn user_message(item: &UserMessageItem) -> UserMessageEvent {
                         element
                     }));
             }
-            UserInput::Image { image_url, detail } => {
+            UserInput::Image {
+                file_id: Some(id),
+                detail,
+                ..
+            } => {
+                event.image_files.push(id.clone());
+                file_details.push(*detail);
+            }
+            UserInput::Image {
+                image_url, detail, ..
+            } => {
                 event.images.get_or_insert_default().push(image_url.clone());
                 details.push(*detail);
             }
@@ -186,6 +196,7 @@ fn user_message(item: &UserMessageItem) -> UserMessageEvent {
         }
     }
     details.extend(local_details);
+    details.extend(file_details);
     if details.iter().any(Option::is_some) {
         event.image_details = details;
     }

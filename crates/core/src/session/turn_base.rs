@@ -37,7 +37,7 @@ impl TurnBase {
         overrides: TurnOverrides,
         cache: &mut ToolCache,
     ) -> TurnScope {
-        let (model, tools) = cache.get(&settings.model, &settings.sandbox_policy, self);
+        let (model, tools) = cache.get(settings, self);
         TurnScope {
             diff: TurnDiffTracker::new(&settings.cwd),
             checkpoint: TurnCheckpoint::new(
@@ -101,7 +101,7 @@ impl TurnBase {
             date: now.strftime("%Y-%m-%d").to_string(),
             timezone: zone.iana_name().unwrap_or("Etc/UTC").to_owned(),
             shell: config.shell.clone(),
-            has_environment: config.has_environment,
+            has_environment: !settings.without_environment,
             instructions: self.instructions.clone(),
             turn_state: TurnState::default(),
             reviews: reviews.then(Arc::default),
@@ -151,38 +151,38 @@ pub(super) struct ToolCache(Option<CachedTools>);
 struct CachedTools {
     model: ResolvedModel,
     policy: SandboxPolicy,
+    without_environment: bool,
     tools: Arc<ToolSet>,
 }
 
 impl ToolCache {
-    fn get(
-        &mut self,
-        model: &str,
-        policy: &SandboxPolicy,
-        base: &TurnBase,
-    ) -> (ResolvedModel, Arc<ToolSet>) {
+    fn get(&mut self, settings: &ThreadSettings, base: &TurnBase) -> (ResolvedModel, Arc<ToolSet>) {
         if let Some(CachedTools {
             model: known,
-            policy: made_for,
+            policy,
+            without_environment,
             tools,
         }) = &self.0
-            && known.info.slug == model
-            && made_for == policy
+            && known.info.slug == settings.model
+            && *policy == settings.sandbox_policy
+            && *without_environment == settings.without_environment
         {
             return (known.clone(), Arc::clone(tools));
         }
-        let model = with_overrides(base.model.resolve(model), &base.session.config);
+        let model = with_overrides(base.model.resolve(&settings.model), &base.session.config);
         let tools = ToolSet::new(
             &base.session.config,
             &base.tool_services,
             &McpTools::default(),
             &model.info,
-            policy,
+            &settings.sandbox_policy,
+            !settings.without_environment,
         );
         let tools = Arc::new(tools);
         self.0 = Some(CachedTools {
             model: model.clone(),
-            policy: policy.clone(),
+            policy: settings.sandbox_policy.clone(),
+            without_environment: settings.without_environment,
             tools: Arc::clone(&tools),
         });
         (model, tools)

@@ -62,9 +62,12 @@ impl ToolSet {
         mcp: &McpTools,
         model: &ModelInfo,
         policy: &SandboxPolicy,
+        has_environment: bool,
     ) -> Self {
         let mut builder = ToolSetBuilder::default();
-        builder.shell(config, model);
+        if has_environment {
+            builder.shell(config, model);
+        }
         if mcp.has_servers {
             for tool in [
                 McpResources::List,
@@ -93,7 +96,7 @@ impl ToolSet {
             builder.offer(ToolSuggestTool::new(mcp.suggestions.clone()));
         }
         match model.apply_patch_tool_type {
-            _ if !config.has_environment => {}
+            _ if !has_environment => {}
             Some(ApplyPatchToolType::Function) => builder.offer(ApplyPatchTool::Function),
             Some(ApplyPatchToolType::Freeform) => builder.offer(ApplyPatchTool::Freeform),
             None if config.features.apply_patch_freeform => {
@@ -108,7 +111,7 @@ impl ToolSet {
                 output_format: "png".to_owned(),
             });
         }
-        if config.has_environment {
+        if has_environment {
             builder.offer(ViewImageTool);
         }
         if let Some(agents) = &config.agents
@@ -209,7 +212,7 @@ struct ToolSetBuilder {
 impl ToolSetBuilder {
     /// Offers the shell tool of the model, and accepts calls of all others.
     fn shell(&mut self, config: &SessionConfig, model: &ModelInfo) {
-        if !config.features.shell_tool || !config.has_environment {
+        if !config.features.shell_tool {
             return;
         }
         let inline_permissions = config.features.exec_permissions;

@@ -1,6 +1,5 @@
 //! Running a regular turn.
 
-use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
@@ -15,7 +14,7 @@ use super::hooks::{HookVerdict, TurnEndVerdict};
 use super::outcome::{CompletedTurn, TurnError, panicked};
 use super::recording::RunningTurn;
 use super::scope::TurnScope;
-use crate::config::{EndedTurn, SessionConfig};
+use crate::config::EndedTurn;
 use crate::git;
 use crate::history::{Conversation, summary};
 use crate::input::{Input, TurnInput};
@@ -237,20 +236,13 @@ impl RunningTurn<'_> {
             settings,
             ..
         } = self.scope;
-        let config = if settings.has_environment {
-            Cow::Borrowed(&session.config)
-        } else {
-            Cow::Owned(SessionConfig {
-                has_environment: false,
-                ..session.config.clone()
-            })
-        };
         let all = ToolSet::new(
-            &config,
+            &session.config,
             tool_services,
             mcp,
             &settings.model,
             &settings.sandbox_policy,
+            settings.has_environment,
         );
         self.scope.tools.replace(Arc::new(all));
     }

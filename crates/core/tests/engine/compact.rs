@@ -191,6 +191,7 @@ async fn images_are_not_stored_again() {
     driver.model.push(ModelReply::Events(says("two", &[])));
     let image_url = format!("data:image/png;base64,{}", "A".repeat(1_000));
     let image = UserInput::Image {
+        file_id: None,
         image_url,
         detail: None,
     };

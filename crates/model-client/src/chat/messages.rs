@@ -309,11 +309,20 @@ fn message_content(role: ChatRole, content: &[ContentItem]) -> Option<ChatConten
     (!texts.is_empty()).then(|| ChatContent::Text(texts.join("\n")))
 }
 
+/// The text in place of an image that only the Responses API can name.
+const IMAGE_IS_A_FILE: &str =
+    "The user attached an image, which is left out because this provider cannot fetch it.";
+
 fn part(item: &ContentItem) -> ContentPart<'_> {
     match item {
         ContentItem::InputText { text } | ContentItem::OutputText { text } => {
             ContentPart::Text { text }
         }
+        ContentItem::InputImage {
+            file_id: Some(_), ..
+        } => ContentPart::Text {
+            text: IMAGE_IS_A_FILE,
+        },
         ContentItem::InputImage { image_url, .. } => image(image_url),
     }
 }

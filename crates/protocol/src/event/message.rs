@@ -24,7 +24,10 @@ pub struct UserMessageEvent {
     /// Images by path.
     #[serde(default)]
     pub local_images: Vec<String>,
-    /// The details of the images by URL and then of those by path, if any was given.
+    /// Images by the ids of files that the provider keeps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub image_files: Vec<String>,
+    /// The details of the images by URL, then of those by path and by id, if any was given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub image_details: Vec<Option<ImageDetail>>,
     /// Sound, by URL and by path.

@@ -15,7 +15,7 @@ export type TextUserInput = {
 export type ImageUserInput = {
   /** Tells which variant this is. */
   type: "image";
-  /** Web address or data URL of the image. */
+  /** Web address or data URL of the image; absent or empty if there is a `fileId`. */
   url: string;
 };
 

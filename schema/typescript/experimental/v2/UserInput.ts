@@ -16,8 +16,10 @@ export type TextUserInput = {
 export type ImageUserInput = {
   /** Tells which variant this is. */
   type: "image";
-  /** Web address or data URL of the image. */
+  /** Web address or data URL of the image; absent or empty if there is a `fileId`. */
   url: string;
+  /** Id of the image, if it is a file that the model provider keeps. Newer than 0.117. */
+  fileId?: string | null;
   /** In which detail the model should look at it; absent leaves that to the model. Newer than 0.117. */
   detail?: ImageDetail | null;
 };

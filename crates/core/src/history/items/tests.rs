@@ -51,6 +51,7 @@ fn image() -> ResponseItem {
     ResponseItem::Message {
         role: "user".to_owned(),
         content: vec![ContentItem::InputImage {
+            file_id: None,
             image_url: "data:x".to_owned(),
             detail: None,
         }],
