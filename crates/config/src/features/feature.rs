@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn every_key_leads_back_to_its_feature() {
-        assert_eq!(Feature::ALL.len(), 55);
+        assert_eq!(Feature::ALL.len(), 56);
         for feature in Feature::ALL {
             assert_eq!(Feature::from_key(feature.key()), Some(*feature));
             let beta = feature.stage() == FeatureStage::Beta;
