@@ -234,7 +234,9 @@ impl HookInput<'_> {
         put("transcript_path", json!(self.transcript_path));
         put("cwd", json!(self.cwd));
         put("hook_event_name", json!(event.event().pascal_case()));
-        put("model", json!(self.model));
+        if event.event() != HookEventName::SessionEnd {
+            put("model", json!(self.model));
+        }
         if event.has_permission_mode() {
             put("permission_mode", json!(self.permission_mode));
         }
@@ -308,6 +310,8 @@ mod tests {
             error: None,
             token_usage: json!({ "total_tokens": 3 }),
         };
+        let ended = COMMON.json(&EventInput::SessionEnd { reason: "other" });
+        assert_eq!(ended.get("model"), None);
         let input = COMMON.json(&EventInput::PostModelRequest(end));
         assert_eq!(input.get("permission_mode"), None);
         assert_eq!(input["status"], "completed");

@@ -167,7 +167,7 @@ impl OutcomeBuilder {
     fn signalled(&self) -> &'static str {
         match self.event {
             HookEventName::PreModelRequest | HookEventName::PostModelRequest => "",
-            HookEventName::PreCompact | HookEventName::PostCompact => {
+            HookEventName::PreCompact | HookEventName::PostCompact | HookEventName::SessionEnd => {
                 "hook process terminated without an exit code"
             }
             _ => "hook exited without a status code",
@@ -180,7 +180,9 @@ impl OutcomeBuilder {
             HookEventName::Stop | HookEventName::SubagentStop => "a continuation prompt",
             HookEventName::PreToolUse | HookEventName::UserPromptSubmit => "a blocking reason",
             HookEventName::PermissionRequest => "a denial reason",
-            HookEventName::PreCompact | HookEventName::PostCompact if !stderr.is_empty() => {
+            HookEventName::PreCompact | HookEventName::PostCompact | HookEventName::SessionEnd
+                if !stderr.is_empty() =>
+            {
                 return Err(stderr.to_owned());
             }
             _ => return Err(format!("hook exited with code {code}")),
@@ -209,14 +211,14 @@ impl OutcomeBuilder {
             self.event,
             HookEventName::Stop | HookEventName::SubagentStop
         );
-        let is_ignored = matches!(
-            self.event,
-            HookEventName::SessionEnd | HookEventName::Interrupt
-        );
-        if stdout.is_empty() || is_ignored {
+        if stdout.is_empty() || self.event == HookEventName::SessionEnd {
             return Ok(());
         }
-        if stdout.starts_with(['{', '[']) || must_be_json {
+        let is_json = stdout.starts_with(['{', '[']);
+        if self.event == HookEventName::Interrupt && !is_json {
+            return Err(self.text("non-JSON stdout"));
+        }
+        if is_json || must_be_json {
             let parsed = form::parse(self.event, stdout);
             return self.apply(parsed.ok_or_else(|| self.invalid())?);
         }
@@ -470,6 +472,7 @@ impl OutcomeBuilder {
             HookEventName::SubagentStop => "subagent stop hook",
             HookEventName::PreCompact => "PreCompact hook",
             HookEventName::PostCompact => "PostCompact hook",
+            HookEventName::Interrupt => "interrupt hook",
             other => other.kebab_case(),
         };
         format!("hook returned invalid {event} JSON output")

@@ -78,7 +78,28 @@ pub(super) fn parse(event: HookEventName, text: &str) -> Option<ParsedOutput> {
         HookEventName::Stop | HookEventName::SubagentStop => {
             read::<Stop>(text).map(ParsedOutput::from)
         }
+        HookEventName::Interrupt => read::<Notice>(text).map(ParsedOutput::from),
         _ => read::<Plain>(text).map(ParsedOutput::from),
+    }
+}
+
+/// What is said when nothing can be decided any more.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Notice {
+    #[serde(default, rename = "systemMessage")]
+    system_message: Option<String>,
+}
+
+impl From<Notice> for ParsedOutput {
+    fn from(notice: Notice) -> Self {
+        Self {
+            common: CommonOutput {
+                system_message: notice.system_message,
+                ..CommonOutput::default()
+            },
+            ..Self::default()
+        }
     }
 }
 

@@ -423,6 +423,34 @@ fn around_requests_and_compactions() {
 }
 
 #[test]
+fn when_nothing_can_be_decided_any_more() {
+    use HookEventName::{Interrupt, SessionEnd};
+    let invalid = "failed error:hook returned invalid interrupt hook JSON output";
+    for (stdout, expected) in [
+        ("{}", "completed"),
+        (r#"{"systemMessage":"m"}"#, "completed warning:m"),
+        (r#"{"continue":false}"#, invalid),
+        ("{x", invalid),
+        ("[1]", invalid),
+        (
+            "text",
+            "failed error:Interrupt hook returned non-JSON stdout",
+        ),
+    ] {
+        check(Interrupt, stdout, 0, "", expected);
+    }
+    check(SessionEnd, "{x", 0, "", "completed");
+    check(SessionEnd, "", 2, "e", "failed error:e");
+    check(
+        SessionEnd,
+        "",
+        3,
+        "",
+        "failed error:hook exited with code 3",
+    );
+}
+
+#[test]
 fn a_run_that_ends_badly_has_failed() {
     use HookEventName::PreToolUse as E;
     for (end, expected) in [
@@ -437,6 +465,10 @@ fn a_run_that_ends_badly_has_failed() {
     }
     for (event, expected) in [
         (HookEventName::PreModelRequest, "failed"),
+        (
+            HookEventName::SessionEnd,
+            "failed error:hook process terminated without an exit code",
+        ),
         (
             HookEventName::PreCompact,
             "failed error:hook process terminated without an exit code",
