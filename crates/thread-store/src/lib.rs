@@ -17,6 +17,7 @@ mod file;
 mod folder;
 mod index;
 mod inspect;
+mod line_filter;
 mod line_reader;
 mod list;
 mod messages;
@@ -33,6 +34,7 @@ pub use facts_builder::{GOAL_CALL, preview_of};
 pub use file::{RecordError, read_record};
 pub use index::FILE_NAME;
 pub use inspect::{IndexState, Inspection, inspect};
+pub use line_filter::LineFilter;
 pub use query::{
     AncestorFilter, FoundThread, InvalidCursor, ListCursor, SearchPage, SideThreads, SortKey,
     ThreadPage, ThreadQuery,

@@ -35,6 +35,11 @@ impl SearchTerm {
         (!form.is_empty()).then_some(Self(form))
     }
 
+    /// The term in the form in which it is compared.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
     /// The form in which texts are compared.
     pub(crate) fn form(text: &str) -> String {
         let mut form = String::with_capacity(text.len());

@@ -48,6 +48,7 @@ mod realtime;
 mod remote_control;
 mod remote_plugins;
 mod review;
+mod search_occurrences;
 mod server_facts;
 mod settings;
 mod skills;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2::Turn;
+use codex_rollout::ScannedLine;
 
 use crate::failure::Failure;
 use crate::projection::ItemIds;
@@ -50,6 +51,24 @@ impl StoredTurns {
 
     fn is_stored(&self, turn: &str) -> bool {
         self.outline.ids().any(|id| id == turn)
+    }
+
+    /// The positions of the turns in a range with a line that is wanted. The running turn always counts.
+    pub(super) fn with(
+        &self,
+        range: Range<usize>,
+        is_wanted: impl FnMut(&ScannedLine<'_>) -> bool,
+    ) -> Result<Vec<usize>, Failure> {
+        let found = self.outline.turns_with(range.clone(), is_wanted);
+        let mut found = found.map_err(|error| unreadable(&self.path, &error))?;
+        if let Some(running) = &self.running {
+            let at = self.outline.ids().position(|id| id == running.id);
+            let at = at.unwrap_or_else(|| self.outline.ids().len());
+            if range.contains(&at) && !found.contains(&at) {
+                found.push(at);
+            }
+        }
+        Ok(found)
     }
 
     /// The turns at these positions, with all their items.

@@ -17,7 +17,7 @@ use super::{
     feedback, fs, fs_watch, fuzzy_search, git, guardian, handshake, hooks, marketplace_copies,
     marketplaces, mcp_direct, mcp_servers, memories, model_providers, models, permissions,
     plugin_install, plugin_share, plugin_skill, plugins, processes, projects, realtime,
-    remote_control, review, server_facts, skills, thread_archive, thread_attachments,
+    remote_control, review, search_occurrences, server_facts, skills, thread_archive, thread_attachments,
     thread_checkpoints, thread_control, thread_fork, thread_goals, thread_items, thread_list,
     thread_metadata, thread_queue, thread_read, thread_read_state, thread_resume, thread_revert,
     thread_sample, thread_search, thread_sections, thread_start, thread_timeline, thread_turns,
@@ -137,7 +137,7 @@ handlers! {
     ThreadItemsRead: thread => thread_items::read;
     ThreadTimelineList: thread => thread_timeline::list;
     ThreadSearch: concurrent => thread_search::search;
-    ThreadSearchOccurrences: thread => thread_search::occurrences;
+    ThreadSearchOccurrences: thread => search_occurrences::occurrences;
     ThreadGoalGet: thread => thread_goals::get;
     ThreadGoalSet: thread early => thread_goals::set;
     ThreadGoalClear: thread early => thread_goals::clear;

@@ -1,32 +1,25 @@
-//! `thread/search`: the threads whose messages contain a text; and `thread/searchOccurrences`: every match in one thread.
+//! `thread/search`: the threads whose messages contain a text.
 
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{
-    SortDirection, ThreadItem, ThreadSearchOccurrence, ThreadSearchOccurrencesParams,
-    ThreadSearchOccurrencesResponse, ThreadSearchParams, ThreadSearchResponse, ThreadSearchResult,
-    ThreadSearchSortKey, ThreadSearchTextRange, ThreadStatus, Turn, UserInput,
+    SortDirection, ThreadItem, ThreadSearchParams, ThreadSearchResponse, ThreadSearchResult,
+    ThreadSearchSortKey, ThreadStatus, UserInput,
 };
 use codex_thread_store::{FoundThread, ListCursor, SearchTerm, SideThreads, SortKey, ThreadQuery};
-use serde::{Deserialize, Serialize};
 
 use super::call::RequestContext;
 use super::stored::{self, default_provider};
 use super::stored_turns::StoredTurns;
 use super::thread_list::kinds;
-use super::thread_read::source_of_turns;
-use super::thread_turns::turn_cursor;
 use super::{blocking, state_failed};
 use crate::failure::Failure;
-use crate::projection::id_of;
 use crate::server::AppServer;
 
 /// The default page size.
-const PAGE: u32 = 25;
+pub(super) const PAGE: u32 = 25;
 /// The largest page size.
-const LARGEST_PAGE: u32 = 100;
-/// How many turns are read at once.
-const CHUNK: usize = 32;
+pub(super) const LARGEST_PAGE: u32 = 100;
 
 pub(super) async fn search(
     RequestContext { server, .. }: RequestContext,
@@ -70,7 +63,7 @@ pub(super) async fn search(
     .await
 }
 
-fn term(text: &str, method: &str) -> Result<SearchTerm, Failure> {
+pub(super) fn term(text: &str, method: &str) -> Result<SearchTerm, Failure> {
     let missing = || Failure::invalid(format!("{method} requires a non-empty searchTerm"));
     SearchTerm::of(text).ok_or_else(missing)
 }
@@ -122,7 +115,7 @@ async fn current_snippet(
 }
 
 /// The text of a message.
-fn message_of(item: &ThreadItem) -> Option<String> {
+pub(super) fn message_of(item: &ThreadItem) -> Option<String> {
     match item {
         ThreadItem::AgentMessage { text, .. } => Some(text.as_str().into_owned()),
         ThreadItem::UserMessage { content, .. } => {
@@ -133,103 +126,5 @@ fn message_of(item: &ThreadItem) -> Option<String> {
             Some(content.iter().filter_map(text).collect())
         }
         _ => None,
-    }
-}
-
-/// The position of a match: in its item, of its item in its turn, and of its turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-struct MatchPosition {
-    turn: usize,
-    item: usize,
-    found: usize,
-}
-
-pub(super) async fn occurrences(
-    RequestContext { server, .. }: RequestContext,
-    params: ThreadSearchOccurrencesParams,
-) -> Result<ThreadSearchOccurrencesResponse, Failure> {
-    let term = term(&params.search_term, "thread/searchOccurrences")?;
-    let invalid = |cursor: &str| Failure::invalid(format!("invalid cursor: {cursor}"));
-    let start = match params.cursor.as_deref() {
-        None => None,
-        Some(cursor) => Some(serde_json::from_str(cursor).map_err(|_| invalid(cursor))?),
-    };
-    let limit = params.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE) as usize;
-    let source = source_of_turns(&server, &params.thread_id, "thread/searchOccurrences").await?;
-    let Some((path, running)) = source else {
-        return Ok(page(Vec::new(), limit));
-    };
-    let server = Arc::clone(&server);
-    blocking(move || {
-        let turns = StoredTurns::open(&server, path, running)?;
-        Ok(page(matches(&turns, &term, start, limit)?, limit))
-    })
-    .await
-}
-
-/// The matches of a page, and one more if there is a next page.
-fn matches(
-    turns: &StoredTurns,
-    term: &SearchTerm,
-    start: Option<MatchPosition>,
-    limit: usize,
-) -> Result<Vec<(MatchPosition, ThreadSearchOccurrence)>, Failure> {
-    let ids = turns.ids();
-    let mut found = Vec::new();
-    let mut at = start.map_or(0, |start| start.turn);
-    while at < ids.len() && found.len() <= limit {
-        let end = (at + CHUNK).min(ids.len());
-        for (offset, turn) in turns.read(at..end)?.into_iter().enumerate() {
-            let cursor = turn_cursor(&ids, at + offset);
-            let in_turn = matches_of_turn(&turn, at + offset, term, &cursor);
-            found.extend(in_turn.filter(|(position, _)| Some(*position) >= start));
-        }
-        at = end;
-    }
-    found.truncate(limit + 1);
-    Ok(found)
-}
-
-fn matches_of_turn<'a>(
-    turn: &'a Turn,
-    at: usize,
-    term: &'a SearchTerm,
-    cursor: &'a str,
-) -> impl Iterator<Item = (MatchPosition, ThreadSearchOccurrence)> + 'a {
-    let items = turn.items.iter().enumerate();
-    items.flat_map(move |(number, item)| {
-        let matches = message_of(item).map(|text| term.matches(&text));
-        let matches = matches.unwrap_or_default().into_iter().enumerate();
-        matches.map(move |(index, found)| {
-            let position = MatchPosition {
-                turn: at,
-                item: number,
-                found: index,
-            };
-            let occurrence = ThreadSearchOccurrence {
-                item_id: id_of(item).to_owned(),
-                snippet: found.snippet,
-                snippet_match_range: ThreadSearchTextRange {
-                    end: found.range.end,
-                    start: found.range.start,
-                },
-                turn_cursor: cursor.to_owned(),
-                turn_id: turn.id.clone(),
-            };
-            (position, occurrence)
-        })
-    })
-}
-
-fn page(
-    found: Vec<(MatchPosition, ThreadSearchOccurrence)>,
-    limit: usize,
-) -> ThreadSearchOccurrencesResponse {
-    let next = found.get(limit);
-    let next_cursor = next.and_then(|(position, _)| serde_json::to_string(position).ok());
-    let data = found.into_iter().take(limit);
-    ThreadSearchOccurrencesResponse {
-        data: data.map(|(_, occurrence)| occurrence).collect(),
-        next_cursor,
     }
 }

@@ -5,6 +5,7 @@
 //! the file parses little JSON. When lines were added to the file, only the last turns are read again. The outlines of
 //! recently used threads are kept in memory, and those of large files in the home folder ([`OutlineFolder`]).
 
+use std::collections::BTreeSet;
 use std::io;
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
@@ -144,6 +145,54 @@ impl Outline {
     /// The lines with what is shown of the thread besides its turns.
     pub(crate) fn lines_of_facts(&self) -> LineSelection {
         self.needed.facts(self.last_line, self.preview)
+    }
+
+    /// The positions of the turns in a range that have a line which is wanted, in their order. Lines between turns
+    /// count with the turn before.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(crate) fn turns_with(
+        &self,
+        wanted: Range<usize>,
+        mut is_wanted: impl FnMut(&ScannedLine<'_>) -> bool,
+    ) -> io::Result<Vec<usize>> {
+        let Some(begin) = self.ranges.beginning_of(wanted.start) else {
+            return Ok(Vec::new());
+        };
+        let end = self.ranges.beginning_of(wanted.end).unwrap_or(self.length);
+        let chain = RolloutChain::open(&self.file)?;
+        let (mut position, mut found) = (wanted.start, BTreeSet::new());
+        let is_before = |next: usize, offset: u64| {
+            let begin = self.ranges.beginning_of(next);
+            begin.is_some_and(|begin| begin <= offset)
+        };
+        let late = self.ranges.stored_late();
+        scan_segment(&chain, begin..end, |line| {
+            while is_before(position + 1, line.offset()) {
+                position += 1;
+            }
+            if is_wanted(&line) {
+                let own = late.iter().find(|(_, offset)| *offset == line.offset());
+                found.insert(own.map_or(position, |(turn, _)| *turn));
+            }
+            ControlFlow::Continue(())
+        })?;
+        // Lines of these turns that stand elsewhere in the file.
+        for (turn, offset) in late {
+            if wanted.contains(&turn) && !(begin..end).contains(&offset) {
+                scan_segment(&chain, offset..self.length, |line| {
+                    if is_wanted(&line) {
+                        found.insert(turn);
+                    }
+                    ControlFlow::Break(())
+                })?;
+            }
+        }
+        Ok(found
+            .into_iter()
+            .filter(|turn| wanted.contains(turn))
+            .collect())
     }
 
     /// A range of turns. Only their lines are read.
