@@ -46,6 +46,8 @@ mod demo;
 mod disabled_plugins;
 mod documents;
 #[cfg(target_os = "linux")]
+mod environments;
+#[cfg(target_os = "linux")]
 mod escapes;
 #[cfg(target_os = "linux")]
 mod exec;

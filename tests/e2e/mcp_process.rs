@@ -167,6 +167,17 @@ impl ScriptedMcpServer {
                     "params": params }),
                 );
             }
+            "ask_form" => {
+                self.asked = Some(id.clone());
+                let meta = json!({ "own": 1, "codex_approval_kind": "mcp_tool_call" });
+                let schema = json!({ "any": [1] });
+                let params =
+                    json!({ "message": "Which?", "requestedSchema": schema, "_meta": meta });
+                send(
+                    &json!({ "jsonrpc": "2.0", "id": "form", "method": "openai/form",
+                    "params": params }),
+                );
+            }
             // Anything else is never answered.
             _ => {}
         }
@@ -185,7 +196,7 @@ fn tools(cursor: &Value) -> Value {
             json!({ "tools": tools, "nextCursor": "more" })
         }
         Some(_) => {
-            let tools = ["ask", "hang", "variables"].map(tool);
+            let tools = ["ask", "ask_form", "hang", "variables"].map(tool);
             json!({ "tools": tools })
         }
     }

@@ -12,7 +12,7 @@ use tokio::net::unix::pipe;
 
 use crate::app_server::shape;
 use crate::mcp_process::configured;
-use crate::setup::{server, untrusted_home};
+use crate::setup::{PROGRAM, server, untrusted_home};
 use crate::trace_record::Traced;
 
 const QUESTION: &str = "mcpServer/elicitation/request";
@@ -134,6 +134,7 @@ async fn tools_of_a_server_are_offered_and_called() {
     let names: Vec<_> = names.filter(|name| name.contains("mcp")).collect();
     let own = [
         "ask",
+        "ask_form",
         "die",
         "echo",
         "fail",
@@ -366,6 +367,62 @@ async fn a_server_can_ask_the_user() {
         let told: Value = serde_json::from_str(told.as_str().unwrap()).unwrap();
         let log: Value = serde_json::from_str(told[0]["text"].as_str().unwrap()).unwrap();
         assert_eq!(log, expected, "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_asks_for_a_form_of_its_own_only_where_the_client_shows_it() {
+    for shows in [true, false] {
+        let model = ModelServer::start([]).await.unwrap();
+        let home = untrusted_home(&model);
+        let log = home.path().join("log");
+        add(&home, &configured("scripted", &json!({ "log": log }), ""));
+        let mut server = AppServer::start(PROGRAM, home.path()).unwrap();
+        let extensions = if shows {
+            json!({ "openai/form": {} })
+        } else {
+            json!({})
+        };
+        let params = json!({
+            "clientInfo": { "name": "tests", "version": "1" },
+            "capabilities": { "experimentalApi": true, "extensions": extensions },
+        });
+        server.result("initialize", params).await;
+        let params = json!({ "approvalPolicy": "on-request" });
+        let thread = server.start_thread_with(params).await;
+        let params = json!({ "threadId": thread, "server": "scripted", "tool": "ask_form" });
+        let called = server.begin("mcpServer/tool/call", params).await.unwrap();
+        if shows {
+            let question = server.wait_for(QUESTION).await.unwrap();
+            let asked = &question["params"];
+            assert_eq!(
+                [&asked["mode"], &asked["message"]],
+                ["openai/form", "Which?"]
+            );
+            assert_eq!(asked["requestedSchema"], json!({ "any": [1] }));
+            assert_eq!(
+                asked["_meta"],
+                json!({ "own": 1 }),
+                "what clients trust is left out"
+            );
+            let answer = json!({ "action": "accept", "content": { "a": 1 }, "_meta": { "b": 2 } });
+            let reply = json!({ "id": question["id"], "result": answer });
+            server.send(&reply).await.unwrap();
+        }
+        let reply = server.reply_to(called).await.unwrap();
+        let heard = reply["result"]["content"][0]["text"].as_str().unwrap();
+        let heard: Value = serde_json::from_str(heard).unwrap();
+        let expected = if shows {
+            json!({ "action": "accept", "content": { "a": 1 }, "_meta": { "b": 2 } })
+        } else {
+            Value::Null
+        };
+        assert_eq!(heard, expected);
+        server.finish().await.unwrap();
+        let log = fs::read_to_string(log).unwrap();
+        let first: Value = serde_json::from_str(log.lines().next().unwrap()).unwrap();
+        let announced = &first["params"]["capabilities"]["extensions"]["openai/form"];
+        assert_eq!(announced.is_object(), shows, "{first}");
     }
 }
 

@@ -317,6 +317,32 @@ async fn the_trace_of_a_websocket_has_incremental_requests_and_reduces() {
     assert_eq!(state["status"], "completed", "{state}");
 }
 
+/// Accepts a websocket on a connection. Returns the head of the request.
+pub(crate) async fn upgrade(stream: &mut tokio::net::TcpStream) -> String {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(tokio::io::AsyncReadExt::read_u8(stream).await.unwrap());
+    }
+    let head = String::from_utf8_lossy(&head).into_owned();
+    if let Some(headers) = codex_http::accept_handshake(|name| header(&head, name)) {
+        let mut reply = "HTTP/1.1 101 Switching Protocols\r\n".to_owned();
+        for (name, value) in headers {
+            reply.push_str(&format!("{name}: {value}\r\n"));
+        }
+        reply.push_str("\r\n");
+        stream.write_all(reply.as_bytes()).await.unwrap();
+    }
+    head
+}
+
+/// The value of a header in the head of a request.
+pub(crate) fn header(head: &str, name: &str) -> Option<String> {
+    head.lines().find_map(|line| {
+        let (known, value) = line.split_once(": ")?;
+        known.eq_ignore_ascii_case(name).then(|| value.to_owned())
+    })
+}
+
 /// A server that accepts websockets and reads nothing.
 async fn deaf_server() -> (String, tokio::task::JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -325,25 +351,7 @@ async fn deaf_server() -> (String, tokio::task::JoinHandle<()>) {
         let mut open = Vec::new();
         loop {
             let (mut stream, _) = listener.accept().await.unwrap();
-            let mut head = Vec::new();
-            while !head.ends_with(b"\r\n\r\n") {
-                head.push(tokio::io::AsyncReadExt::read_u8(&mut stream).await.unwrap());
-            }
-            let head = String::from_utf8_lossy(&head).into_owned();
-            let header = |name: &str| {
-                head.lines().find_map(|line| {
-                    let (known, value) = line.split_once(": ")?;
-                    known.eq_ignore_ascii_case(name).then(|| value.to_owned())
-                })
-            };
-            if let Some(headers) = codex_http::accept_handshake(header) {
-                let mut reply = "HTTP/1.1 101 Switching Protocols\r\n".to_owned();
-                for (name, value) in headers {
-                    reply.push_str(&format!("{name}: {value}\r\n"));
-                }
-                reply.push_str("\r\n");
-                stream.write_all(reply.as_bytes()).await.unwrap();
-            }
+            upgrade(&mut stream).await;
             open.push(stream);
         }
     });

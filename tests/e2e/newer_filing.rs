@@ -16,6 +16,20 @@ async fn refused(scripted: &mut ScriptedThread, method: &str, params: Value) -> 
 }
 
 #[tokio::test]
+async fn a_loaded_thread_that_is_joined_has_its_section() {
+    let mut scripted = ScriptedThread::start([message(0, "one")], json!({})).await;
+    scripted.turn(json!({})).await;
+    let named = json!({ "name": "Work" });
+    let made = replied(&mut scripted, "threadSection/create", named).await;
+    let section = made["result"]["section"].clone();
+    let params = json!({ "sectionId": section["id"] });
+    scripted.call("thread/section/move", params).await;
+    let joined = scripted.call("thread/resume", json!({})).await;
+    assert_eq!(joined["result"]["thread"]["section"], section);
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
 async fn sections_have_an_order_that_can_be_turned_round() {
     let mut scripted =
         ScriptedThread::start([message(0, "one"), message(1, "two")], json!({})).await;

@@ -349,3 +349,59 @@ async fn through_a_shell_command() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_patch_is_told_about_while_it_is_written() {
+    let body = "*** Begin Patch\n*** Add File: b.txt\n+x\n*** Update File: a.txt\n@@\n-one\n+1\n*** End Patch\n";
+    let mut call = sse::custom_call("call-1", "apply_patch", "");
+    let mut events = vec![sse::created("r"), sse::added(&call)];
+    for piece in body.split_inclusive('\n') {
+        events.push(json!({ "type": "response.custom_tool_call_input.delta", "item_id": "i", "delta": piece }));
+    }
+    call["input"] = body.into();
+    events.extend([sse::done(&call), sse::completed("r")]);
+    let replies = || {
+        [
+            HttpReply::stream(&events),
+            HttpReply::stream(&sse::text("done")),
+        ]
+    };
+    for is_on in [true, false] {
+        let model = ModelServer::start(replies()).await.unwrap();
+        let settings = format!(
+            "[features]\napply_patch_freeform = true\napply_patch_streaming_events = {is_on}\n"
+        );
+        let home = scripted_home(&model, &settings);
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.txt"), BEFORE).unwrap();
+        let mut server = server(&home).await;
+        let thread = server
+            .start_thread_with(json!({ "cwd": folder.path() }))
+            .await;
+        server.start_turn(&thread, "go").await;
+        let mut updates = Vec::new();
+        loop {
+            let message = server.receive().await.unwrap();
+            if message["method"] == "item/fileChange/patchUpdated" {
+                assert_eq!(message["params"]["itemId"], "call-1");
+                updates.push(message["params"]["changes"].clone());
+            }
+            if message["method"] == "turn/completed" {
+                break;
+            }
+        }
+        let update = json!({ "type": "update", "move_path": null });
+        let whole = json!([
+            { "path": "a.txt", "kind": update, "diff": "@@\n-one\n+1\n" },
+            { "path": "b.txt", "kind": { "type": "add" }, "diff": "x\n" },
+        ]);
+        assert_eq!(updates.last(), is_on.then_some(&whole), "{updates:?}");
+        if is_on {
+            assert_eq!(
+                updates[0][0]["path"], "b.txt",
+                "the file is told as soon as it is named"
+            );
+        }
+        server.finish().await.unwrap();
+    }
+}

@@ -133,14 +133,13 @@ pub(crate) fn read_result<T: DeserializeOwned>(
     Ok(from_json(text)?)
 }
 
-/// Reads params. Only a method that takes none may leave them out, and a list is none.
+/// Reads params. They may be left out if none is required; a list is none.
 pub(crate) fn read_params<P: DeserializeOwned + 'static>(
     raw: Option<&RawValue>,
 ) -> Result<P, MessageReadError> {
     let takes_none = TypeId::of::<P>() == TypeId::of::<NoParams>();
     match raw.map(RawValue::get) {
-        None if takes_none => read_result(None),
-        None => Err(MessageReadError::NoParams),
+        None => read_result(None).map_err(|_| MessageReadError::NoParams),
         Some(text) if text.starts_with('[') && !takes_none => Err(MessageReadError::ParamsList),
         Some(text) => Ok(from_json(text)?),
     }

@@ -45,6 +45,8 @@ pub(crate) struct InitializedClient {
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) experimental: bool,
+    /// Whether it shows forms of MCP servers that are more than flat fields.
+    pub(crate) takes_openai_forms: bool,
     unwanted: HashSet<String>,
 }
 
@@ -119,11 +121,13 @@ impl Connection {
         let experimental = capabilities
             .as_ref()
             .is_some_and(|all| all.experimental_api);
+        let takes_openai_forms = capabilities.as_ref().is_some_and(takes_openai_forms);
         let unwanted = capabilities.and_then(|all| all.opt_out_notification_methods);
         let client = InitializedClient {
             name: params.client_info.name,
             version: params.client_info.version,
             experimental,
+            takes_openai_forms,
             unwanted: unwanted.unwrap_or_default().into_iter().collect(),
         };
         self.client.set(client).is_ok()
@@ -247,6 +251,12 @@ pub(crate) fn encode_notification(notification: &ServerNotification) -> Bytes {
     line.extend_from_slice(format!(",\"emittedAtMs\":{now}}}\n").as_bytes());
     line.shrink_to_fit();
     line.into()
+}
+
+fn takes_openai_forms(capabilities: &InitializeCapabilities) -> bool {
+    let extensions = capabilities.extensions.as_ref();
+    capabilities.mcp_server_openai_form_elicitation
+        || extensions.is_some_and(|all| all.contains_key("openai/form"))
 }
 
 fn uses_newer(capabilities: &InitializeCapabilities) -> bool {

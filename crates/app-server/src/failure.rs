@@ -53,8 +53,10 @@ impl Failure {
     }
 
     /// An error of an MCP server, with its code.
-    pub(crate) fn of_server(code: i64, message: impl Into<String>) -> Self {
-        Self::new(code, message)
+    pub(crate) fn of_server(code: i64, message: impl Into<String>, data: Option<Value>) -> Self {
+        let mut failure = Self::new(code, message);
+        failure.0.data = data;
+        failure
     }
 
     /// The method is unknown.

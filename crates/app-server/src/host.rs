@@ -12,6 +12,7 @@ use codex_config::{
     RequirementViolation,
 };
 use codex_core::{McpServer, SessionConfig, StandaloneCommands, ThreadManager};
+use codex_environments::Environments;
 use codex_external_agent::HomeFolders;
 use codex_hooks::HookCatalog;
 use codex_http::{HttpPool, PostError};
@@ -62,6 +63,8 @@ pub struct RequestedSettings {
     pub stored_limits: ThreadLimits,
     /// The ids of the plugins that the thread had switched off.
     pub disabled_plugins: Vec<String>,
+    /// Whether the client shows forms of MCP servers that are more than flat fields.
+    pub takes_openai_forms: bool,
     pub client: ClientName,
 }
 
@@ -156,6 +159,9 @@ pub trait Host: Debug + Send + Sync + 'static {
 
     /// What was taken from threads for later ones.
     fn memories(&self) -> &Arc<MemoryStore>;
+
+    /// The machines that clients have registered.
+    fn environments(&self) -> &Arc<Environments>;
 
     /// The login.
     fn accounts(&self) -> &Arc<Accounts>;

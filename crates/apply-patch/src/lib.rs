@@ -2,7 +2,7 @@
 //!
 //! [`Patch::parse`] reads the text. [`Patch::verify`] compares it with the files and returns a [`PatchPlan`]: the changes and
 //! the real paths they touch, with links followed. [`apply`] applies the plan, all steps or none. [`TurnDiff`] collects
-//! what the patches of a turn changed. [`run_program`] is the `apply_patch` command line for the same steps.
+//! what the patches of a turn changed. [`written_changes`] reads a patch that is not complete. [`run_program`] is the `apply_patch` command line for the same steps.
 //!
 //! This crate asks for no permission: the caller passes the gate between verifying and applying.
 
@@ -21,6 +21,7 @@ mod resolve;
 mod seek;
 mod turn_diff;
 mod verify;
+mod written;
 
 pub use apply::apply;
 pub use error::{ApplyError, FileProblem, HunkProblem, ParseError, PatchCaller, VerifyError};
@@ -30,3 +31,4 @@ pub use patch::Patch;
 pub use plan::{ChangeKind, PatchChange, PatchPlan};
 pub use program::{ProgramOutput, run_program};
 pub use turn_diff::TurnDiff;
+pub use written::{WrittenChange, written_changes};

@@ -7,13 +7,13 @@
 use crate::error::{HunkProblem, ParseError};
 use crate::patch::{Chunk, ChunkLine, Hunk, Patch};
 
-const BEGIN: &str = "*** Begin Patch";
-const END: &str = "*** End Patch";
-const ADD_FILE: &str = "*** Add File: ";
-const DELETE_FILE: &str = "*** Delete File: ";
-const UPDATE_FILE: &str = "*** Update File: ";
-const MOVE_TO: &str = "*** Move to: ";
-const END_OF_FILE: &str = "*** End of File";
+pub(crate) const BEGIN: &str = "*** Begin Patch";
+pub(crate) const END: &str = "*** End Patch";
+pub(crate) const ADD_FILE: &str = "*** Add File: ";
+pub(crate) const DELETE_FILE: &str = "*** Delete File: ";
+pub(crate) const UPDATE_FILE: &str = "*** Update File: ";
+pub(crate) const MOVE_TO: &str = "*** Move to: ";
+pub(crate) const END_OF_FILE: &str = "*** End of File";
 const HEREDOC_TAGS: [&str; 3] = ["<<EOF", "<<'EOF'", "<<\"EOF\""];
 
 /// Whether the whole text is a patch, as in a shell call that omits the name of the program.

@@ -17,6 +17,7 @@ use codex_config::{Config, ConfigWarning, Feature, Overrides, RequestParams};
 use codex_core::{
     ProviderModel, RealtimeService, StandaloneCommands, ThreadManager, ToolSuggestions,
 };
+use codex_environments::Environments;
 use codex_exec::Launcher;
 use codex_external_agent::HomeFolders;
 use codex_hooks::HookCatalog;
@@ -333,6 +334,10 @@ impl Host for EngineHost {
 
     fn warnings(&self) -> &[ConfigWarning] {
         &self.warnings
+    }
+
+    fn environments(&self) -> &Arc<Environments> {
+        self.resources.environments()
     }
 
     fn accounts(&self) -> &Arc<Accounts> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use codex_config::Config;
 use codex_core::{Ports, ProviderModel, RandomIds, SystemClock, SystemProcesses};
+use codex_environments::Environments;
 use codex_exec::Launcher;
 use codex_http::{HttpPool, HttpSettings, ProxySettings};
 use codex_login::{Accounts, LoginSettings};
@@ -26,6 +27,7 @@ use crate::wiring::{ORIGINATOR, identity, login_settings, non_blank, provider};
 pub(crate) struct EngineResources {
     http: Arc<HttpPool>,
     accounts: Arc<Accounts>,
+    environments: Arc<Environments>,
     mcp_logins: McpLogins,
 }
 
@@ -51,6 +53,7 @@ impl EngineResources {
         let clock = Arc::new(ModelClock);
         let accounts = Accounts::new(settings, Arc::clone(&http), identity, clock);
         Self {
+            environments: Arc::new(Environments::new(Arc::clone(&http))),
             http,
             accounts: Arc::new(accounts),
             mcp_logins,
@@ -60,6 +63,11 @@ impl EngineResources {
     /// The login.
     pub(crate) fn accounts(&self) -> &Arc<Accounts> {
         &self.accounts
+    }
+
+    /// The machines that clients have registered.
+    pub(crate) fn environments(&self) -> &Arc<Environments> {
+        &self.environments
     }
 
     /// The HTTP connections.

@@ -397,6 +397,7 @@ fn features(set: FeatureSet) -> Features {
         exec_permissions: on(Feature::ExecPermissionApprovals),
         default_mode_questions: on(Feature::DefaultModeRequestUserInput),
         image_generation: on(Feature::ImageGeneration),
+        patch_events: on(Feature::ApplyPatchStreamingEvents),
         tool_search: on(Feature::ToolSearch),
         step_model_switching: on(Feature::StepModelSwitching),
     }

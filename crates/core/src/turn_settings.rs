@@ -66,6 +66,8 @@ pub(crate) struct TurnSettings {
     pub(crate) id: Arc<str>,
     pub(crate) root_turn_id: Option<String>,
     pub(crate) cwd: PathBuf,
+    /// Whether the model may run commands and work on files.
+    pub(crate) has_environment: bool,
     pub(crate) approval_policy: AskForApproval,
     pub(crate) sandbox_policy: SandboxPolicy,
     pub(crate) permission_profile: Option<ActivePermissions>,
@@ -92,8 +94,6 @@ pub(crate) struct TurnSettings {
     /// The name of the time zone.
     pub(crate) timezone: String,
     pub(crate) shell: PathBuf,
-    /// Whether the model may run commands and work on files.
-    pub(crate) has_environment: bool,
     pub(crate) instructions: Instructions,
     /// The routing state of the provider for the requests of this turn.
     pub(crate) turn_state: TurnState,

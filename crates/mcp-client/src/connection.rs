@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use crate::dispatcher::MessageDispatcher;
+use crate::dispatcher::{MessageDispatcher, OPENAI_FORM};
 use crate::error::McpError;
 use crate::message;
 use crate::transport::Transport;
@@ -114,13 +114,16 @@ impl McpConnection {
     }
 
     async fn initialize(&self, limit: Duration) -> Result<(), McpError> {
-        let params = json!({
+        let mut params = json!({
             "protocolVersion": PROTOCOL_VERSION,
-            "capabilities": { "elicitation": {} },
+            "capabilities": { "elicitation": { "form": {}, "url": {} } },
             "clientInfo": {
                 "name": "codex-mcp-client", "title": "Codex", "version": self.0.version,
             },
         });
+        if self.0.dispatcher.takes_openai_forms() {
+            params["capabilities"]["extensions"] = json!({ OPENAI_FORM: {} });
+        }
         let answer = self.once("initialize", params, limit).await?;
         let wants = !answer["capabilities"]["experimental"][SANDBOX_STATE_CAPABILITY].is_null();
         self.0.wants_sandbox_states.store(wants, Ordering::Relaxed);
@@ -140,6 +143,12 @@ impl McpConnection {
                 method: "initialize",
                 limit,
             }))
+    }
+
+    /// Whether the server has ended.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.0.dispatcher.is_lost()
     }
 
     /// What the server said about itself in the handshake.

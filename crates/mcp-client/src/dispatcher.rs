@@ -20,6 +20,9 @@ use crate::message::{self, IncomingMessage};
 /// The maximum number of open elicitations; further ones are not answered.
 const MAX_ELICITATIONS: usize = 64;
 
+/// The extension, and its request, by which servers ask for forms that are more than flat fields.
+pub(crate) const OPENAI_FORM: &str = "openai/form";
+
 const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
 
@@ -31,6 +34,11 @@ pub trait ElicitationHandler: Debug + Send + Sync {
         id: RequestId,
         request: ElicitationRequest,
     ) -> BoxFuture<'static, ElicitationReply>;
+
+    /// Whether the user can be shown forms that are more than flat fields.
+    fn takes_openai_forms(&self) -> bool {
+        false
+    }
 }
 
 /// The user's answer to an elicitation.
@@ -39,6 +47,8 @@ pub struct ElicitationReply {
     pub action: ElicitationAction,
     /// The values of the form, if the user accepted.
     pub content: Option<Value>,
+    /// What the client says besides.
+    pub meta: Option<Value>,
 }
 
 impl ElicitationReply {
@@ -48,17 +58,19 @@ impl ElicitationReply {
         Self {
             action: ElicitationAction::Cancel,
             content: None,
+            meta: None,
         }
     }
 
     fn to_result(&self) -> Value {
-        match (self.action, &self.content) {
-            (ElicitationAction::Accept, content) => {
-                let nothing = json!({});
-                json!({ "action": "accept", "content": content.as_ref().unwrap_or(&nothing) })
-            }
-            (action, _) => json!({ "action": action }),
+        let mut result = json!({ "action": self.action });
+        if self.action == ElicitationAction::Accept {
+            result["content"] = self.content.clone().unwrap_or_else(|| json!({}));
         }
+        if let Some(meta) = &self.meta {
+            result["_meta"] = meta.clone();
+        }
+        result
     }
 }
 
@@ -183,9 +195,23 @@ impl MessageDispatcher {
                 Ok(request) => return self.ask(id, request),
                 Err(problem) => message::error(&id, INVALID_PARAMS, &problem),
             },
+            OPENAI_FORM if self.takes_openai_forms() => match openai_form(params) {
+                Ok(request) => return self.ask(id, request),
+                Err(problem) => message::error(&id, INVALID_PARAMS, &problem),
+            },
             other => message::error(&id, METHOD_NOT_FOUND, other),
         };
         self.send(reply);
+    }
+
+    /// Whether the connection has ended.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.state.lock().lost.is_some()
+    }
+
+    /// Whether the server may send requests of the extension [`OPENAI_FORM`].
+    pub(crate) fn takes_openai_forms(&self) -> bool {
+        self.questions.takes_openai_forms()
     }
 
     /// Queues a message without waiting. It is lost if the server does not read its input and the queue is full.
@@ -258,30 +284,50 @@ impl Drop for OpenElicitation<'_> {
     }
 }
 
-/// Reads the params of `elicitation/create`. The server's `_meta` is left out, because clients trust some of its
-/// members as if they came from the engine.
+/// Reads the params of `elicitation/create`.
 fn elicitation(mut params: Value) -> Result<ElicitationRequest, String> {
-    let mut take = |name: &str| params.get_mut(name).map(Value::take);
-    let mut text = |name: &'static str| match take(name) {
-        Some(Value::String(text)) => Ok(text),
-        _ => Err(format!("`{name}` is not a string")),
-    };
-    let message = text("message")?;
-    if let Ok(url) = text("url") {
-        let elicitation_id = text("elicitationId")?;
+    let meta = server_meta(&mut params);
+    let message = text(&mut params, "message")?;
+    if let Ok(url) = text(&mut params, "url") {
+        let elicitation_id = text(&mut params, "elicitationId")?;
         return Ok(ElicitationRequest::Url {
-            meta: None,
+            meta,
             message,
             url,
             elicitation_id,
         });
     }
-    let requested_schema = take("requestedSchema").unwrap_or_default();
     Ok(ElicitationRequest::Form {
-        meta: None,
+        meta,
         message,
-        requested_schema,
+        requested_schema: params["requestedSchema"].take(),
     })
+}
+
+/// Reads the params of the extension [`OPENAI_FORM`].
+fn openai_form(mut params: Value) -> Result<ElicitationRequest, String> {
+    let meta = server_meta(&mut params);
+    Ok(ElicitationRequest::OpenaiForm {
+        meta,
+        message: text(&mut params, "message")?,
+        requested_schema: params["requestedSchema"].take(),
+    })
+}
+
+fn text(params: &mut Value, name: &'static str) -> Result<String, String> {
+    match params.get_mut(name).map(Value::take) {
+        Some(Value::String(text)) => Ok(text),
+        _ => Err(format!("`{name}` is not a string")),
+    }
+}
+
+/// The `_meta` of a question, without what clients would trust as if it came from the engine.
+fn server_meta(params: &mut Value) -> Option<Value> {
+    let Some(Value::Object(mut meta)) = params.get_mut("_meta").map(Value::take) else {
+        return None;
+    };
+    meta.retain(|name, _| !name.starts_with("codex") && name != "persist");
+    (!meta.is_empty()).then_some(Value::Object(meta))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use codex_exec::SpawnError;
+use serde_json::Value;
 
 /// Why a server cannot be used, or a request failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,7 +35,12 @@ pub enum McpError {
     },
     /// The server replied with an error.
     #[error("Mcp error: {code}: {message}")]
-    Remote { code: i64, message: String },
+    Remote {
+        code: i64,
+        message: String,
+        /// What the server says besides.
+        data: Option<Value>,
+    },
     /// The reply does not have the expected form.
     #[error("unexpected answer to {method}: {problem}")]
     Unreadable {

@@ -43,6 +43,7 @@ struct RemoteError {
     code: i64,
     #[serde(default)]
     message: String,
+    data: Option<Value>,
 }
 
 /// Reads a message. `None` if it is a reply to no request of this client.
@@ -56,7 +57,15 @@ pub(crate) fn read(text: &[u8]) -> Result<Option<IncomingMessage>, serde_json::E
             (None, _) => id.as_u64().map(|id| IncomingMessage::Reply {
                 id,
                 outcome: match envelope.error {
-                    Some(RemoteError { code, message }) => Err(McpError::Remote { code, message }),
+                    Some(RemoteError {
+                        code,
+                        message,
+                        data,
+                    }) => Err(McpError::Remote {
+                        code,
+                        message,
+                        data,
+                    }),
                     None => Ok(envelope.result),
                 },
             }),

@@ -21,6 +21,8 @@ pub enum ModelEvent {
     ItemDone(ResponseItem),
     /// More text of the current message.
     TextDelta(String),
+    /// More input of the current custom tool call.
+    InputDelta(String),
     /// A new part of the reasoning summary begins.
     ReasoningSummaryPart {
         /// The index of the part.

@@ -155,6 +155,8 @@ pub enum EventMsg {
     TerminalInteraction(TerminalInteractionEvent),
     /// A command ended.
     ExecCommandEnd(Box<ExecCommandEndEvent>),
+    /// The model has written more of a patch.
+    PatchApplyUpdated(PatchApplyUpdatedEvent),
     /// The application of a patch started.
     PatchApplyBegin(PatchApplyBeginEvent),
     /// The application of a patch ended.

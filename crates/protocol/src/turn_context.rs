@@ -61,6 +61,9 @@ pub struct TurnContext {
     /// The ids of the apps that the user has mentioned in the thread. Only this program writes them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mentioned_apps: Vec<String>,
+    /// Whether the model could neither run commands nor work on files. Only this program writes it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_environment: bool,
 }
 
 /// The domains that managed requirements name.

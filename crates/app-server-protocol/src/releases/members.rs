@@ -42,6 +42,7 @@ pub(super) const MEMBERS: &[(&str, &[&str])] = &[
     ("DynamicToolCallParams", &["namespace"]),
     ("DynamicToolFunction", &["type"]),
     ("DynamicToolSpec", &["=DynamicToolNamespace"]),
+    ("ExperimentalFeatureListParams", &["threadId"]),
     ("ExternalAgentConfigImportResponse", &["importId"]),
     ("FeedbackUploadParams", &["tags"]),
     ("FileChangeRequestApprovalParams", &["startedAtMs"]),
@@ -82,6 +83,7 @@ pub(super) const MEMBERS: &[(&str, &[&str])] = &[
     ),
     ("LoginAccountParams", &["=chatgptDeviceCode"]),
     ("LoginAccountResponse", &["=chatgptDeviceCode"]),
+    ("McpServerElicitationRequestParams", &["=openai/form"]),
     (
         "McpServerOauthLoginCompletedNotification",
         &["loginId", "threadId"],

@@ -353,6 +353,17 @@ pub enum McpServerElicitationRequest {
         /// The fields to fill in.
         requested_schema: McpElicitationSchema,
     },
+    /// The user fills in a form that is more than flat fields; only clients that say so are asked.
+    #[serde(rename = "openai/form")]
+    OpenaiForm {
+        /// Extra data of the MCP server, passed on as it is; null means none.
+        #[serde(rename = "_meta", default)]
+        meta: Value,
+        /// Text to show above the form.
+        message: String,
+        /// What the form asks for.
+        requested_schema: Value,
+    },
     /// The user does something on a web page.
     Url {
         /// Extra data of the MCP server, passed on as it is; null means none.
@@ -388,7 +399,7 @@ pub struct McpServerElicitationRequestResponse {
     /// Values by field name with `accept`; null stands for no fields and is usual otherwise.
     #[serde(default)]
     pub content: Value,
-    /// Not passed on; for tool approvals `persist` (`session`, `always`) has the answer remembered.
+    /// Passed on to the MCP server; for tool approvals `persist` (`session`, `always`) has the answer remembered.
     #[serde(rename = "_meta", default)]
     pub meta: Value,
 }

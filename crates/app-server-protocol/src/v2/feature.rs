@@ -16,6 +16,8 @@ pub struct ExperimentalFeatureListParams {
     pub cursor: Option<String>,
     /// Most flags in the page; null means all, 0 counts as 1.
     pub limit: Option<u32>,
+    /// A loaded thread; the flags are those of the server in any case.
+    pub thread_id: Option<String>,
 }
 
 /// Switches features for this process; an explicit configuration beats it.

@@ -34,7 +34,10 @@ const DEFAULT_OUTPUT_CAP: u64 = 1024 * 1024;
 const LINGER: Duration = Duration::from_secs(2);
 
 const TIMED_OUT: i32 = 124;
+/// The exit code of a command that the client ended: on a terminal; otherwise for clients of 0.117 and newer ones.
+const HUNG_UP: i32 = 1;
 const TERMINATED: i32 = -1;
+const KILLED: i32 = 137;
 
 /// Runs a command. Its id is registered before the first wait, so that later requests find it.
 pub(super) async fn start(
@@ -217,6 +220,11 @@ impl CommandExecRequest {
         let mut spawned = commands.start(self.command).await.map_err(not_started)?;
         let input = spawned.input.take();
         let terminal = spawned.process.terminal();
+        let stopped = match &terminal {
+            Some(_) => HUNG_UP,
+            None if connection.knows_newer() => KILLED,
+            None => TERMINATED,
+        };
         let input = if self.takes_input { input } else { None };
         self.reservation.started(input, terminal).await;
         let reservation = &self.reservation;
@@ -238,7 +246,7 @@ impl CommandExecRequest {
                 codex_exec::run(spawned, limits, stop, ()).await
             }
         };
-        Ok(response(finished))
+        Ok(response(finished, stopped))
     }
 }
 
@@ -250,12 +258,13 @@ fn limits(timeout: Option<Duration>, kept: usize) -> RunLimits {
     }
 }
 
-fn response(finished: RunOutcome) -> CommandExecResponse {
+/// `stopped` is the exit code of a command that the client ended.
+fn response(finished: RunOutcome, stopped: i32) -> CommandExecResponse {
     CommandExecResponse {
         exit_code: match finished.ending {
             RunEnd::Exited(status) => status.code(),
             RunEnd::TimedOut => TIMED_OUT,
-            RunEnd::Stopped => TERMINATED,
+            RunEnd::Stopped => stopped,
         },
         stdout: text(finished.stdout),
         stderr: text(finished.stderr),

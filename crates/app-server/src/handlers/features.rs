@@ -8,9 +8,9 @@ use codex_config::{
 };
 use codex_protocol::{ModeKind, ReasoningEffort};
 
-use super::blocking;
 use super::call::RequestContext;
 use super::paging::page;
+use super::{blocking, loaded_thread};
 use crate::failure::Failure;
 use crate::server::AppServer;
 
@@ -19,6 +19,9 @@ pub(super) async fn list(
     RequestContext { server, connection }: RequestContext,
     params: v2::ExperimentalFeatureListParams,
 ) -> Result<v2::ExperimentalFeatureListResponse, Failure> {
+    if let Some(id) = &params.thread_id {
+        loaded_thread(&server, id)?;
+    }
     let list = move || {
         let features = reloaded(&server)?.features;
         let all = if connection.knows_newer() {

@@ -39,14 +39,14 @@ const LARGE_READS_KIB: u32 = 96 * 1024;
 static LARGE_READS: Semaphore = Semaphore::const_new(LARGE_READS_KIB as usize);
 
 pub(super) async fn read_file(
-    _: RequestContext,
+    RequestContext { connection, .. }: RequestContext,
     params: FsReadFileParams,
 ) -> Result<EarlyReply<method::FsReadFile>, Failure> {
     Ok(EarlyReply::by(|reply| async move {
         let draft = reply.draft(&FsReadFileResponse {
             data_base64: String::new(),
         });
-        match read_line(params, draft).await {
+        match read_line(params, draft, connection.knows_newer()).await {
             Ok(line) => reply.accept_line(line),
             Err(failure) => reply.refuse(failure),
         }
@@ -54,12 +54,22 @@ pub(super) async fn read_file(
 }
 
 /// The encoded reply with the content of the file.
-async fn read_line(params: FsReadFileParams, draft: Bytes) -> Result<Bytes, Failure> {
+async fn read_line(
+    params: FsReadFileParams,
+    draft: Bytes,
+    knows_newer: bool,
+) -> Result<Bytes, Failure> {
     let opened = blocking(move || {
         let path = absolute(&params.path)?;
         let template = Template::new(&draft, Gap::Text("dataBase64"));
         let template = template.ok_or_else(|| Failure::internal("the reply has no member"))?;
-        let file = files::open(&path, READ_LIMIT).map_err(failure)?;
+        let file = files::open(&path, READ_LIMIT).map_err(|error| match error {
+            // Releases name the reason differently.
+            _ if knows_newer && path.is_dir() => {
+                Failure::invalid(format!("path `{}` is not a file", path.display()))
+            }
+            error => failure(error),
+        })?;
         let small = match file.length() {
             0 => match files::open(&path, SMALL_FILE).and_then(|file| fill(&template, file)) {
                 // A virtual file, or one that grows.

@@ -21,6 +21,14 @@ pub(super) async fn call(
     let thread = engine(&server, &params.thread_id).await?;
     let found = thread.mcp_server(&params.server).await;
     let (mcp_server, connection) = found.map_err(|error| Failure::internal(error.0))?;
+    if let Some(arguments) = &params.arguments
+        && !arguments.is_object()
+    {
+        let (server, tool) = (&params.server, &params.tool);
+        return Err(Failure::internal(format!(
+            "tool call failed for `{server}/{tool}`: the arguments must be a JSON object, not {arguments}"
+        )));
+    }
     let mut meta = params.meta.unwrap_or_else(|| json!({}));
     if let Some(meta) = meta.as_object_mut() {
         meta.insert("threadId".to_owned(), params.thread_id.into());
@@ -82,7 +90,11 @@ pub(super) async fn read(
 /// Errors of the MCP server keep their code.
 fn refused(error: McpError) -> Failure {
     match error {
-        McpError::Remote { code, message } => Failure::of_server(code, message),
+        McpError::Remote {
+            code,
+            message,
+            data,
+        } => Failure::of_server(code, message, data),
         other => Failure::internal(format!("failed to get client: {other}")),
     }
 }

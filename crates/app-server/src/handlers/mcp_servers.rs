@@ -1,13 +1,14 @@
 //! MCP servers: lists their tools and resources, reloads their configuration, and logs in to them.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use codex_app_server_protocol::{NoParams, ServerNotification, client_method as method, v2};
+use codex_core::Thread;
 use codex_mcp_client::{
-    CancelElicitations, McpAuthorization, McpConnector, McpLoginError, McpLoginOptions,
+    CancelElicitations, McpAuthorization, McpConnector, McpError, McpLoginError, McpLoginOptions,
     McpServerConfig, RunningMcpServer, StartedMcpLogin,
 };
 use codex_protocol::McpStartupStatus;
@@ -15,7 +16,7 @@ use futures::future::join_all;
 
 use super::call::{EarlyReply, RequestContext};
 use super::paging::page;
-use super::{blocking, loaded_thread};
+use super::{blocking, engine, loaded_thread};
 use crate::failure::Failure;
 use crate::host::McpSettings;
 use crate::server::AppServer;
@@ -37,7 +38,9 @@ pub(super) async fn list(
         Some(id) => {
             let thread = snapshot(&server, id).await?;
             let settings = configured_in(&server, thread.thread.cwd.into()).await?;
-            (settings, Some(thread.mcp_servers))
+            let mut connections = thread.mcp_servers;
+            note_ended(&engine(&server, id).await?, &mut connections).await;
+            (settings, Some(connections))
         }
     };
     let switched_off = settings.disabled.iter().map(|server| server.name.clone());
@@ -138,6 +141,21 @@ async fn status(
         status.tools = tools.collect();
     }
     status
+}
+
+/// Servers that have started and ended since then have failed.
+async fn note_ended(thread: &Thread, statuses: &mut HashMap<String, McpStartupStatus>) {
+    for (name, status) in statuses {
+        if *status != McpStartupStatus::Ready {
+            continue;
+        }
+        let found = thread.mcp_server(name).await;
+        if found.is_ok_and(|(_, connection)| connection.is_closed()) {
+            *status = McpStartupStatus::Failed {
+                error: McpError::Closed.to_string(),
+            };
+        }
+    }
 }
 
 fn connection_status(

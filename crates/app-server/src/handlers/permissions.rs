@@ -56,8 +56,13 @@ fn configured_sandbox(
     let configured = config.policy.configured_permissions.into_iter();
     let found = configured.into_iter().find(|one| one.id == name);
     let found = found.ok_or_else(|| {
+        let kind = if name.starts_with(':') {
+            "built-in "
+        } else {
+            ""
+        };
         Failure::invalid(format!(
-            "failed to load configuration: there are no permissions named `{name}`"
+            "failed to load configuration: default_permissions refers to unknown {kind}profile `{name}`"
         ))
     })?;
     let active = ActivePermissions {
@@ -110,7 +115,7 @@ pub(super) async fn list(
         });
         let all = built_in.chain(configured).collect();
         let cursor = params.cursor.as_deref();
-        let (data, next_cursor) = page(all, cursor, params.limit, "permissions")?;
+        let (data, next_cursor) = page(all, cursor, params.limit, "permission profiles")?;
         Ok(PermissionProfileListResponse { data, next_cursor })
     };
     blocking(list).await

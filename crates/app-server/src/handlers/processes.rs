@@ -58,7 +58,9 @@ pub(super) async fn spawn(
     let cap = match params.output_bytes_cap {
         Update::Leave => Some(OUTPUT_CAP),
         Update::Clear => None,
-        Update::Set(cap) => Some(usize::try_from(cap).unwrap_or_default()),
+        Update::Set(cap) => Some(usize::try_from(cap).map_err(|_| {
+            Failure::invalid("Invalid request: outputBytesCap must not be negative")
+        })?),
     };
     let command = StandaloneCommand {
         command: params.command,

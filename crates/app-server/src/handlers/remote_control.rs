@@ -87,7 +87,12 @@ pub(super) async fn start_pairing(
 
 pub(super) async fn pairing_status(
     _: RequestContext,
-    _: v2::RemoteControlPairingStatusParams,
+    params: v2::RemoteControlPairingStatusParams,
 ) -> Failure {
+    if params.pairing_code.is_none() && params.manual_pairing_code.is_none() {
+        return Failure::invalid(
+            "remoteControl/pairing/status requires pairingCode or manualPairingCode",
+        );
+    }
     Failure::invalid("remote control pairing requires remote control to be enabled")
 }

@@ -132,6 +132,7 @@ fn settings(
         limits: ThreadLimits::default(),
         stored_limits: ThreadLimits::default(),
         disabled_plugins: Vec::new(),
+        takes_openai_forms: client.is_some_and(|client| client.takes_openai_forms),
         overrides: config.clone().into_iter().flatten().collect::<Map<_, _>>(),
         client: ClientName {
             name: name(|client| &client.name),

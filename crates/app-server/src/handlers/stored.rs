@@ -113,7 +113,7 @@ pub(crate) async fn add_metadata(server: &AppServer, thread: &mut Thread) {
 }
 
 /// Adds section, project and marks; and the objective as the preview of a thread that only a goal has started.
-pub(super) async fn add_stored_state(
+pub(crate) async fn add_stored_state(
     server: &Arc<AppServer>,
     thread: &mut Thread,
 ) -> Result<(), Failure> {

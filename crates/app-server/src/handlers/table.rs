@@ -13,15 +13,15 @@ use futures::future::BoxFuture;
 
 use super::call::{Order, RequestContext, RequestQueue};
 use super::{
-    account, account_extras, apps, command_exec, config, extensions, external_agent, features,
-    feedback, fs, fs_watch, fuzzy_search, git, guardian, handshake, hooks, marketplace_copies,
-    marketplaces, mcp_direct, mcp_servers, memories, model_providers, models, permissions,
-    plugin_install, plugin_share, plugin_skill, plugins, processes, projects, realtime,
-    remote_control, review, search_occurrences, server_facts, skills, thread_archive, thread_attachments,
-    thread_checkpoints, thread_control, thread_fork, thread_goals, thread_items, thread_list,
-    thread_metadata, thread_queue, thread_read, thread_read_state, thread_resume, thread_revert,
-    thread_sample, thread_search, thread_sections, thread_start, thread_timeline, thread_turns,
-    turns, windows,
+    account, account_extras, apps, command_exec, config, environments, extensions, external_agent,
+    features, feedback, fs, fs_watch, fuzzy_search, git, guardian, handshake, hooks,
+    marketplace_copies, marketplaces, mcp_direct, mcp_servers, memories, model_providers, models,
+    permissions, plugin_install, plugin_share, plugin_skill, plugins, processes, projects,
+    realtime, remote_control, review, search_occurrences, server_facts, skills, thread_archive,
+    thread_attachments, thread_checkpoints, thread_control, thread_fork, thread_goals,
+    thread_items, thread_list, thread_metadata, thread_queue, thread_read, thread_read_state,
+    thread_resume, thread_revert, thread_sample, thread_search, thread_sections, thread_start,
+    thread_timeline, thread_turns, turns, windows,
 };
 use crate::connection::Responder;
 
@@ -327,9 +327,9 @@ handlers! {
     // Information about the server and its environment.
     ServerDiagnostics: concurrent => server_facts::diagnostics;
     RolloutCompress: concurrent => server_facts::compress;
-    EnvironmentInfo: concurrent => server_facts::environment_info;
-    EnvironmentStatus: concurrent => server_facts::environment_status;
-    EnvironmentAdd: concurrent unsupported => server_facts::add_environment;
+    EnvironmentInfo: concurrent => environments::info;
+    EnvironmentStatus: concurrent => environments::status;
+    EnvironmentAdd: at_once => environments::add;
     MemoryStatus: concurrent => memories::status;
     MemoryReset: concurrent => memories::reset;
     ThreadMemoryRead: thread => memories::read;

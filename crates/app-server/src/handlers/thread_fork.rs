@@ -11,16 +11,14 @@ use codex_protocol::TokenUsageInfo;
 use super::call::{EarlyReply, RequestContext};
 use super::fork_cut::ForkEnd;
 use super::thread_metadata::{copy_name, set_daybreak};
-use super::thread_open::{
-    LoadSource, failed, goal_tools, opened, prepare, show_usage, source, workspace_roots,
-};
+use super::thread_open::{LoadSource, failed, goal_tools, opened, prepare, show_usage, source};
 use super::{blocking, projects, settings, state_failed, stored, thread_id};
 use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::host::RequestedSettings;
 use crate::projection::{ItemIds, Turns};
 use crate::server::AppServer;
-use crate::thread::{Actor, ThreadFacts, ThreadHandle, TurnsShown, stored_thread};
+use crate::thread::{Actor, RequestedPlace, ThreadFacts, ThreadHandle, TurnsShown, stored_thread};
 
 pub(super) async fn fork(
     RequestContext { server, connection }: RequestContext,
@@ -32,11 +30,15 @@ pub(super) async fn fork(
     check_history(&server, &params, excludes_turns).await?;
     let goal_of =
         (params.defer_goal_continuation && !params.ephemeral).then(|| params.thread_id.clone());
-    let roots = workspace_roots(params.runtime_workspace_roots.as_ref(), None)?;
+    let place = RequestedPlace {
+        roots: params.runtime_workspace_roots.clone(),
+        ..RequestedPlace::default()
+    };
+    place.check(&server)?;
     let (mut actor, mut facts, mut thread, turns, usage) =
         fork_stored(&server, params, settings, connection.item_ids()).await?;
     let source_id = thread.id.clone();
-    facts.roots = roots;
+    facts.place = Some(place.named(&facts.settings().cwd));
     actor.facts = facts.clone();
     let own = facts.thread(ThreadStatus::Idle);
     (thread.id, thread.path) = (own.id, own.path);

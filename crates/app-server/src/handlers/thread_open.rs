@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use codex_app_server_protocol::ServerNotification;
-use codex_app_server_protocol::v2::{ThreadTokenUsageUpdatedNotification, TurnEnvironmentParams};
+use codex_app_server_protocol::v2::ThreadTokenUsageUpdatedNotification;
 use codex_core::{HostTools, StartError, StartedThread, StoredThread};
 use codex_memories::MemoryRun;
 use codex_protocol::{EventMsg, SessionSource, ThreadId, TokenUsageInfo};
@@ -12,7 +12,7 @@ use codex_rollout::PersistedDetail;
 use tokio::sync::oneshot;
 
 use super::fork_cut::ForkEnd;
-use super::{account_requirements, blocking, fs, thread_id, unreadable};
+use super::{account_requirements, blocking, thread_id, unreadable};
 use crate::background_notifier::NotificationSink;
 use crate::connection::Connection;
 use crate::failure::Failure;
@@ -42,6 +42,7 @@ pub(super) async fn prepare(
         *limits = settings.limits.or(*limits).or(settings.stored_limits);
         prepared.config.settings.disabled_plugins = settings.disabled_plugins;
         prepared.config.client_hooks = Some(client_hooks);
+        prepared.config.takes_openai_forms = settings.takes_openai_forms;
         Ok(prepared)
     })
     .await?;
@@ -136,25 +137,6 @@ pub(super) fn failed(doing: &str, error: &StartError) -> Failure {
 pub(super) fn goal_tools(server: &Arc<AppServer>, newer: bool) -> Option<Arc<dyn HostTools>> {
     let is_on = server.host().has_goals();
     is_on.then(|| Arc::new(GoalTools::new(server, newer)) as Arc<dyn HostTools>)
-}
-
-/// The workspace folders of the request, which must be absolute.
-pub(super) fn workspace_roots(
-    roots: Option<&Vec<String>>,
-    environments: Option<&Vec<TurnEnvironmentParams>>,
-) -> Result<Option<Vec<String>>, Failure> {
-    let environments = environments.map(Vec::as_slice).unwrap_or_default();
-    super::check_environments(environments)?;
-    let of_environment = environments
-        .first()
-        .and_then(|one| one.runtime_workspace_roots.as_ref());
-    let Some(roots) = roots.or(of_environment) else {
-        return Ok(None);
-    };
-    for root in roots {
-        fs::absolute(root)?;
-    }
-    Ok(Some(roots.clone()))
 }
 
 /// Sends the token usage of the last turn to newer clients.

@@ -11,12 +11,12 @@ use codex_core::SessionConfig;
 
 use super::call::{EarlyReply, RequestContext};
 use super::thread_metadata::set_daybreak;
-use super::thread_open::{failed, goal_tools, opened, prepare, workspace_roots};
+use super::thread_open::{failed, goal_tools, opened, prepare};
 use super::{blocking, dynamic_tools, projects, settings, thread_id};
 use crate::failure::Failure;
 use crate::host::RequestedSettings;
 use crate::server::AppServer;
-use crate::thread::{Actor, ThreadFacts};
+use crate::thread::{Actor, RequestedPlace, ThreadFacts};
 
 pub(super) async fn start(
     RequestContext { server, connection }: RequestContext,
@@ -40,16 +40,18 @@ pub(super) async fn start(
         let message = "daybreakEnabled is not supported for ephemeral threads";
         return Err(Failure::invalid(message));
     }
-    let roots = workspace_roots(
-        params.runtime_workspace_roots.as_ref(),
-        params.environments.as_ref(),
-    )?;
+    let place = RequestedPlace {
+        cwd: params.cwd.clone(),
+        roots: params.runtime_workspace_roots.clone(),
+        environments: params.environments.clone(),
+    };
+    place.check(&server)?;
     if let Some(project) = &project {
         projects::check(&server, project).await?;
     }
     let (mut actor, mut facts) =
-        open_new(&server, params, settings, connection.knows_newer()).await?;
-    facts.roots = roots;
+        open_new(&server, params, settings, &place, connection.knows_newer()).await?;
+    facts.place = Some(place.named(&facts.settings().cwd));
     actor.facts = facts.clone();
     let mut thread = facts.thread(ThreadStatus::Idle);
     thread.daybreak_enabled = daybreak_enabled;
@@ -73,9 +75,9 @@ async fn open_new(
     server: &Arc<AppServer>,
     params: ThreadStartParams,
     settings: RequestedSettings,
+    place: &RequestedPlace,
     newer: bool,
 ) -> Result<(Actor, ThreadFacts), Failure> {
-    let without_environment = params.environments.as_ref().is_some_and(Vec::is_empty);
     let tools = params.dynamic_tools.unwrap_or_default();
     dynamic_tools::check(&tools, newer)?;
     let mut prepared = prepare(server, settings).await?;
@@ -84,10 +86,13 @@ async fn open_new(
     config.raw_items = params.experimental_raw_events;
     config.dynamic_tools = tools;
     config.host_tools = goal_tools(server, newer).filter(|_| !config.ephemeral);
-    config.settings.without_environment = without_environment;
+    if let Some(folder) = place.environment_folder() {
+        config.settings.cwd = server.host().configuration().folder(folder);
+    }
+    config.settings.without_environment = place.has_environment() == Some(false);
     config.thread_source = params.thread_source;
     config.has_legacy_history = params.history_mode == Some(ThreadHistoryMode::Legacy);
-    let sources = instruction_sources(config).await?;
+    let sources = instruction_sources(config, place.environments.is_some()).await?;
     let started = prepared.manager.start(prepared.config.clone());
     let started = started.map_err(|error| failed("creating", &error))?;
     let (actor, mut facts) = opened(server, prepared, started, String::new()).await?;
@@ -96,13 +101,16 @@ async fn open_new(
 }
 
 /// The instruction files of a thread. Without an environment those of the project do not apply.
-async fn instruction_sources(config: &mut SessionConfig) -> Result<Vec<String>, Failure> {
+async fn instruction_sources(
+    config: &mut SessionConfig,
+    is_moved: bool,
+) -> Result<Vec<String>, Failure> {
     let mut own = config.clone();
     let read = move || {
         let cwd = (!own.settings.without_environment).then_some(&*own.settings.cwd);
         let files = own.instruction_files.as_ref();
         let sources = files.map(|files| files.sources(cwd)).unwrap_or_default();
-        if own.settings.without_environment {
+        if is_moved {
             own.read_instructions();
         }
         Ok((sources, own.user_instructions))

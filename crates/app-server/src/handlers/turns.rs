@@ -78,7 +78,10 @@ pub(super) async fn update_settings(
 ) -> Result<TurnSettingsUpdateResponse, Failure> {
     let thread = engine(&server, &params.thread_id).await?;
     let environments = params.environments;
-    check_environments(environments.as_deref().unwrap_or_default())?;
+    check_environments(
+        server.host().environments(),
+        environments.as_deref().unwrap_or_default(),
+    )?;
     let configuration = server.host().configuration();
     let patch = TurnSettingsPatch {
         turn: params.turn_id,

@@ -288,11 +288,8 @@ pub(super) fn milliseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-pub(super) fn patch(
-    id: &str,
-    changes: &BTreeMap<String, v1::FileChange>,
-    status: PatchApplyStatus,
-) -> ThreadItem {
+/// Changes of files, in the order of their paths.
+pub(super) fn file_changes(changes: &BTreeMap<String, v1::FileChange>) -> Vec<FileUpdateChange> {
     let change = |(path, change): (&String, &v1::FileChange)| {
         let (kind, diff) = match change.clone() {
             v1::FileChange::Add { content } => (PatchChangeKind::Add, content),
@@ -310,9 +307,17 @@ pub(super) fn patch(
         let path = path.clone();
         FileUpdateChange { path, kind, diff }
     };
+    changes.iter().map(change).collect()
+}
+
+pub(super) fn patch(
+    id: &str,
+    changes: &BTreeMap<String, v1::FileChange>,
+    status: PatchApplyStatus,
+) -> ThreadItem {
     ThreadItem::FileChange {
         id: id.to_owned(),
-        changes: changes.iter().map(change).collect(),
+        changes: file_changes(changes),
         status,
     }
 }

@@ -331,6 +331,15 @@ fn form(request: &v1::ElicitationRequest) -> Option<McpServerElicitationRequest>
             message,
             requested_schema: serde_json::from_value(requested_schema).ok()?,
         },
+        v1::ElicitationRequest::OpenaiForm {
+            meta,
+            message,
+            requested_schema,
+        } => McpServerElicitationRequest::OpenaiForm {
+            meta: meta.unwrap_or_default(),
+            message,
+            requested_schema,
+        },
         v1::ElicitationRequest::Url {
             meta,
             message,

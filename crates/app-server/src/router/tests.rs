@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use codex_checkpoints::CheckpointStore;
 use codex_config::{ConfigWarning, Environment, Overrides};
+use codex_environments::Environments;
 use codex_http::{HttpPool, HttpSettings};
 use codex_login::{Accounts, LoginSettings, StoreKind};
 use codex_memories::MemoryStore;
@@ -48,6 +49,7 @@ struct NoEngine {
     memories: Arc<MemoryStore>,
     checkpoints: Arc<CheckpointStore>,
     models: ModelStore,
+    environments: Arc<Environments>,
 }
 
 /// An ephemeral login.
@@ -80,6 +82,9 @@ impl NoEngine {
             skills: SkillLibrary::new(|_| Ok(Default::default())),
             configuration: configuration.unwrap(),
             accounts: nobody(),
+            environments: Arc::new(Environments::new(Arc::new(HttpPool::new(
+                HttpSettings::default(),
+            )))),
             checkpoints: Arc::new(CheckpointStore::new(
                 Path::new("/nowhere"),
                 Default::default(),
@@ -112,6 +117,10 @@ impl Host for NoEngine {
 
     fn memories(&self) -> &Arc<MemoryStore> {
         &self.memories
+    }
+
+    fn environments(&self) -> &Arc<Environments> {
+        &self.environments
     }
 
     fn accounts(&self) -> &Arc<Accounts> {

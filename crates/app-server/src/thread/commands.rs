@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{
-    ApprovalsReviewer, ThreadResumeParams, ThreadRollbackResponse, ThreadSettingsUpdateParams,
-    ThreadSettingsUpdateResponse, ThreadSettingsUpdatedNotification, TurnInterruptParams,
-    TurnInterruptResponse, TurnStartParams, TurnStartResponse, TurnSteerParams, TurnSteerResponse,
+    self, ApprovalsReviewer, ThreadResumeParams, ThreadRollbackResponse,
+    ThreadSettingsUpdateParams, ThreadSettingsUpdateResponse, ThreadSettingsUpdatedNotification,
+    TurnInterruptParams, TurnInterruptResponse, TurnStartParams, TurnStartResponse,
+    TurnSteerParams, TurnSteerResponse,
 };
 use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_core::{NewTurn, SettingsError, SteerError, TaskKind, ToolOutput, TurnInput};
@@ -20,13 +21,12 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::history::SETTINGS_APPLIED;
-use super::{Actor, Snapshot, StoredHistory, ThreadCommand, stored_thread};
+use super::{Actor, RequestedPlace, Snapshot, StoredHistory, ThreadCommand, stored_thread};
 use crate::connection::Responder;
 use crate::failure::Failure;
-use crate::handlers::stored::add_metadata;
+use crate::handlers::stored::{add_metadata, add_stored_state};
 use crate::handlers::{
-    amend, blocking, check_environments, first_page, named_sandbox, newest_cursors,
-    requested_sandbox,
+    amend, blocking, first_page, named_sandbox, newest_cursors, requested_sandbox,
 };
 use crate::projection::{
     ItemIds, engine_approval, engine_input, engine_limits, engine_reviewer, engine_thread_limits,
@@ -112,6 +112,7 @@ impl Actor {
 
     async fn start_turn(&mut self, params: TurnStartParams, reply: Responder<method::TurnStart>) {
         let before = self.thread.settings();
+        let shown_before = self.shown_settings();
         let root = params.root_turn_id.clone();
         let is_newer = reply.connection().knows_newer();
         match self.begin_turn(params).await {
@@ -127,13 +128,14 @@ impl Actor {
                     mode_instructions: before.mode_instructions.clone(),
                     ..(*after).clone()
                 };
+                let shown = self.shown_settings();
                 let is_changed = if is_newer {
-                    after != before
+                    shown != shown_before
                 } else {
                     in_old_mode != *before
                 };
                 if is_changed {
-                    self.notify_settings(&after);
+                    self.notify_settings(shown);
                 }
                 if is_newer && after != before {
                     self.store_settings(&after).await;
@@ -182,12 +184,11 @@ impl Actor {
         &mut self,
         mut params: TurnStartParams,
     ) -> Result<String, Failure> {
+        let place = RequestedPlace::of_turn(&params);
+        place.check(&self.server)?;
         let settings = self.patch_of(&mut params)?;
         let limits = params.limits.as_ref().map(engine_limits);
         let limits = limits.transpose().map_err(Failure::of_limits)?;
-        if let Some(environments) = &params.environments {
-            check_environments(environments)?;
-        }
         let besides = params.additional_context.unwrap_or_default();
         let turn = NewTurn {
             id: uuid::Uuid::now_v7().to_string(),
@@ -216,6 +217,7 @@ impl Actor {
         let started = self.thread.start_turn(turn).await;
         let id = started.map_err(Failure::of_start)?;
         self.turn.get_or_insert_with(|| id.clone());
+        self.take_place(place);
         Ok(id)
     }
 
@@ -225,14 +227,13 @@ impl Actor {
         reply: Responder<method::ThreadSettingsUpdate>,
     ) {
         let before = self.thread.settings();
-        if let Some(environments) = &params.environments
-            && let Err(failure) = check_environments(environments)
-        {
-            return reply.refuse(failure);
-        }
+        let shown_before = self.shown_settings();
         let limits = params.limits.as_ref().map(engine_thread_limits).transpose();
+        let mut params: TurnStartParams = params.into();
+        let place = RequestedPlace::of_turn(&params);
         let patch = limits.map_err(Failure::of_limits).and_then(|limits| {
-            let mut patch = self.patch_of(&mut params.into())?;
+            place.check(&self.server)?;
+            let mut patch = self.patch_of(&mut params)?;
             if patch.service_tier == Update::Clear {
                 patch.service_tier = Update::Set(ServiceTier::Default);
             }
@@ -244,12 +245,14 @@ impl Actor {
         };
         match updated {
             Ok(after) => {
+                self.take_place(place);
                 if after != before {
                     self.store_settings(&after).await;
                 }
                 reply.accept(&ThreadSettingsUpdateResponse {});
-                if after != before {
-                    self.notify_settings(&after);
+                let shown = self.shown_settings();
+                if shown != shown_before {
+                    self.notify_settings(shown);
                 }
             }
             Err(failure) => reply.refuse(failure),
@@ -291,14 +294,28 @@ impl Actor {
         drop(written.await);
     }
 
-    fn notify_settings(&self, settings: &ThreadSettings) {
-        let mut thread_settings = wire_settings(settings);
+    /// Remembers what clients call the place of commands.
+    fn take_place(&mut self, place: RequestedPlace) {
+        if place.is_given() {
+            let cwd = self.thread.settings().cwd.clone();
+            self.facts.place = Some(place.named(&cwd));
+        }
+    }
+
+    /// The settings as clients see them.
+    fn shown_settings(&self) -> v2::ThreadSettings {
+        v2::ThreadSettings {
+            cwd: self.facts.cwd(),
+            environments: self.facts.environments(),
+            ..wire_settings(&self.thread.settings())
+        }
+    }
+
+    fn notify_settings(&self, mut thread_settings: v2::ThreadSettings) {
         // Only newer clients know this notification.
         if thread_settings.approvals_reviewer == ApprovalsReviewer::GuardianSubagent {
             thread_settings.approvals_reviewer = ApprovalsReviewer::AutoReview;
         }
-        let environment = self.facts.environments();
-        thread_settings.environments = environment;
         let updated = ThreadSettingsUpdatedNotification {
             thread_id: self.thread.id().to_string(),
             thread_settings,
@@ -331,12 +348,9 @@ impl Actor {
             return Err(Failure::invalid(message));
         }
         let configuration = self.server.host().configuration();
-        // The folder of the only environment is that of the thread.
-        let environment = params.environments.as_ref().and_then(|all| all.first());
-        let of_environment = environment.map(|environment| environment.cwd.clone());
-        let cwd = params.cwd.take().or(of_environment);
+        let place = RequestedPlace::of_turn(params);
         Ok(ThreadSettingsPatch {
-            cwd: cwd.map(|cwd| configuration.folder(&cwd)),
+            cwd: place.folder().map(|cwd| configuration.folder(cwd)),
             model: params.model.take(),
             effort: params.effort.take().map_or(Update::Leave, Update::Set),
             summary: params.summary.take(),
@@ -349,7 +363,7 @@ impl Actor {
             permission_profile,
             limits: None,
             disabled_plugins,
-            without_environment: params.environments.as_ref().map(Vec::is_empty),
+            without_environment: place.has_environment().map(|has| !has),
         })
     }
 
@@ -461,6 +475,9 @@ impl Actor {
             Ok((path, loaded)) => {
                 let (mut thread, turns) = stored_thread(&path, loaded, self.status());
                 add_metadata(&self.server, &mut thread).await;
+                if let Err(failure) = add_stored_state(&self.server, &mut thread).await {
+                    return reply.refuse(failure);
+                }
                 let connection = Arc::clone(reply.connection());
                 let running = self.fold.running_turn();
                 let mut resumed = self.facts.resumed(thread);

@@ -16,6 +16,7 @@ use codex_protocol::{
 use jiff::Timestamp;
 
 use super::StoredHistory;
+use super::workplace::NamedPlace;
 use crate::projection::{Turns, environment, wire_settings, wire_source};
 
 /// The facts about a loaded thread.
@@ -32,8 +33,8 @@ pub(crate) struct ThreadFacts {
     pub(crate) thread_source: Option<String>,
     /// The client that created it.
     originator: String,
-    /// Its workspace folders, if they differ from its working folder.
-    pub(crate) roots: Option<Vec<String>>,
+    /// Where its commands run, as clients have named it.
+    pub(crate) place: Option<NamedPlace>,
     /// The instruction files for the model.
     pub(crate) instruction_sources: Vec<String>,
     /// Whether it belongs to the thread that it was forked from.
@@ -50,7 +51,7 @@ macro_rules! opened {
             model: settings.model,
             model_provider: settings.model_provider,
             service_tier: settings.service_tier,
-            cwd: settings.cwd,
+            cwd: $facts.cwd(),
             approval_policy: settings.approval_policy,
             approvals_reviewer: settings.approvals_reviewer,
             sandbox: settings.sandbox_policy,
@@ -82,7 +83,7 @@ impl ThreadFacts {
             source: config.source.clone(),
             thread_source: config.thread_source.clone(),
             originator: config.originator.clone(),
-            roots: None,
+            place: None,
             instruction_sources: Vec::new(),
             is_side_thread: config.is_side_thread,
             has_legacy_history: config.has_legacy_history,
@@ -102,23 +103,32 @@ impl ThreadFacts {
         source.map(ToString::to_string)
     }
 
+    /// The working folder. Commands run in that of the environment.
+    pub(super) fn cwd(&self) -> String {
+        let cwd = &self.settings().cwd;
+        let named = self.place.as_ref().and_then(|place| place.cwd(cwd));
+        named.map_or_else(|| cwd.display().to_string(), str::to_owned)
+    }
+
     /// The workspace folders.
     pub(crate) fn workspace_roots(&self) -> Vec<String> {
-        let own = || vec![self.settings().cwd.display().to_string()];
-        if self.settings().without_environment {
-            Vec::new()
-        } else {
-            self.roots.clone().unwrap_or_else(own)
+        let settings = self.settings();
+        if settings.without_environment {
+            return Vec::new();
         }
+        let cwd = &settings.cwd;
+        let named = self.place.as_ref().and_then(|place| place.roots(cwd));
+        named.map_or_else(|| vec![cwd.display().to_string()], Clone::clone)
     }
 
     pub(super) fn environments(&self) -> Vec<ThreadEnvironment> {
-        if self.settings().without_environment {
+        let settings = self.settings();
+        if settings.without_environment {
             return Vec::new();
         }
         vec![ThreadEnvironment {
             runtime_workspace_roots: self.workspace_roots(),
-            ..environment(&self.settings())
+            ..environment(&settings)
         }]
     }
 
@@ -166,7 +176,7 @@ impl ThreadFacts {
             updated_at,
             status,
             path: path.map(|path| path.display().to_string()),
-            cwd: settings.cwd.display().to_string(),
+            cwd: self.cwd(),
             cli_version: self.cli_version.clone(),
             source: wire_source(self.source.clone()),
             agent_nickname,

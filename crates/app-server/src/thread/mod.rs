@@ -24,6 +24,7 @@ mod stored_lines;
 mod turn_end;
 mod unload;
 mod unload_time;
+mod workplace;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -46,6 +47,7 @@ pub(crate) use facts::{ThreadFacts, history_mode, stored_thread};
 pub(crate) use history::{StoredHistory, TurnsShown, ids_in, read_history, read_to_load};
 pub(crate) use outline::Outline;
 pub(crate) use outline::kept::Outlines;
+pub(crate) use workplace::RequestedPlace;
 
 /// The limit of queued requests per thread.
 const MAILBOX: usize = 128;

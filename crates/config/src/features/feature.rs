@@ -115,6 +115,7 @@ features! {
     Hooks "hooks" Stable true
     Goals "goals" Stable true
     StepModelSwitching "step_model_switching" UnderDevelopment false
+    ApplyPatchStreamingEvents "apply_patch_streaming_events" UnderDevelopment false
 }
 
 /// Keys from earlier releases in `[features]`.
@@ -182,7 +183,7 @@ mod tests {
 
     #[test]
     fn every_key_leads_back_to_its_feature() {
-        assert_eq!(Feature::ALL.len(), 56);
+        assert_eq!(Feature::ALL.len(), 57);
         for feature in Feature::ALL {
             assert_eq!(Feature::from_key(feature.key()), Some(*feature));
             let beta = feature.stage() == FeatureStage::Beta;

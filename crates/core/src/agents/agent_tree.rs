@@ -94,6 +94,7 @@ pub(crate) fn config_of_agent(
     settings.personality = turn.personality;
     settings.limits = turn.limits;
     settings.disabled_plugins.clone_from(&turn.disabled_plugins);
+    settings.without_environment = !turn.has_environment;
     config.base_instructions = Some(turn.instructions.base.to_string());
     config.developer_instructions = turn.instructions.developer.as_deref().map(str::to_owned);
     config.dynamic_tools = Vec::new();

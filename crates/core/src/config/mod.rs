@@ -107,6 +107,8 @@ pub struct SessionConfig {
     pub environment: Arc<BTreeMap<OsString, OsString>>,
     /// The user's shell.
     pub shell: PathBuf,
+    /// Whether MCP servers may ask for forms that are more than flat fields.
+    pub takes_openai_forms: bool,
     /// Whether the model may ask for a login shell.
     pub allow_login_shell: bool,
     /// The maximum number of repeats of a request whose stream failed.
@@ -207,6 +209,7 @@ impl SessionConfig {
             auto_compact_limit: None,
             environment: Arc::default(),
             shell: PathBuf::from("/bin/bash"),
+            takes_openai_forms: false,
             allow_login_shell: true,
             stream_max_retries: 5,
             source: SessionSource::default(),
@@ -336,6 +339,8 @@ pub struct Features {
     pub default_mode_questions: bool,
     /// Images that the provider makes.
     pub image_generation: bool,
+    /// Events about a patch while the model writes it.
+    pub patch_events: bool,
     /// A search for tools of apps in place of all of them, where there are many.
     pub tool_search: bool,
     /// Other settings for a running turn.
@@ -352,6 +357,7 @@ impl Default for Features {
             exec_permissions: false,
             default_mode_questions: false,
             image_generation: false,
+            patch_events: false,
             tool_search: false,
             step_model_switching: false,
         }

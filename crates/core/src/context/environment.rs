@@ -6,6 +6,9 @@ use codex_protocol::TurnContext;
 
 use crate::turn_settings::TurnSettings;
 
+/// What stands in place of folder and shell where commands cannot run.
+const UNAVAILABLE: &str = r#"<environment id="local" status="unavailable" />"#;
+
 /// All of it.
 pub(crate) fn full(turn: &TurnSettings) -> String {
     block(turn, true)
@@ -13,7 +16,8 @@ pub(crate) fn full(turn: &TurnSettings) -> String {
 
 /// The environment again, if it has changed.
 pub(crate) fn changed(turn: &TurnSettings, reference: &TurnContext) -> Option<String> {
-    let cwd_changed = reference.cwd != turn.cwd.display().to_string();
+    let cwd_changed = reference.cwd != turn.cwd.display().to_string()
+        || reference.without_environment == turn.has_environment;
     let changed = cwd_changed
         || reference.current_date.as_deref() != Some(&turn.date)
         || reference.timezone.as_deref() != Some(&turn.timezone);
@@ -25,11 +29,15 @@ fn block(turn: &TurnSettings, with_cwd: bool) -> String {
     let mut line = |name: &str, value: &str| {
         let _ = writeln!(text, "  <{name}>{value}</{name}>");
     };
-    if with_cwd {
+    if with_cwd && turn.has_environment {
         line("cwd", &turn.cwd.display().to_string());
     }
-    let shell = turn.shell.file_stem().map(|stem| stem.to_string_lossy());
-    line("shell", shell.as_deref().unwrap_or("sh"));
+    if turn.has_environment {
+        let shell = turn.shell.file_stem().map(|stem| stem.to_string_lossy());
+        line("shell", shell.as_deref().unwrap_or("sh"));
+    } else {
+        line("environments", UNAVAILABLE);
+    }
     line("current_date", &turn.date);
     line("timezone", &turn.timezone);
     text.push_str("</environment_context>");

@@ -147,6 +147,7 @@ pub(crate) fn turn_context(turn: &TurnSettings) -> TurnContext {
         turn_limits: Some(turn.turn_limits).filter(|limits| !limits.is_empty()),
         disabled_plugin_ids: turn.disabled_plugins.clone(),
         mentioned_apps: Vec::new(),
+        without_environment: !turn.has_environment,
     }
 }
 

@@ -212,6 +212,7 @@ impl Threads {
         emitter: &Emitter,
         dynamic_tools: Vec<DynamicToolSpec>,
         agent_tree: &AgentTree,
+        takes_openai_forms: bool,
         recorder: Option<ThreadRecorder>,
         requests: mpsc::Sender<Box<ToolRequest>>,
     ) -> ToolServices {
@@ -220,7 +221,12 @@ impl Threads {
             model: Arc::clone(&self.ports.model),
             terminals: TerminalRegistry::default(),
             timeout_pauses: TimeoutPauses::default(),
-            mcp: McpServers::new(self.ports.mcp.clone(), emitter.clone(), elicitations),
+            mcp: McpServers::new(
+                self.ports.mcp.clone(),
+                emitter.clone(),
+                elicitations,
+                takes_openai_forms,
+            ),
             requests: ToolRequests {
                 gate: Requests::new(requests.clone()),
                 questions: Requests::new(requests.clone()),
@@ -264,6 +270,7 @@ impl Threads {
             &context.emitter,
             parts.dynamic_tools,
             &parts.agent_tree,
+            context.config.takes_openai_forms,
             recorder(&context.config, &id),
             tool_requests,
         );

@@ -37,6 +37,7 @@ struct McpServersState {
     connector: Option<McpConnector>,
     emitter: Emitter,
     elicitations: Requests<Elicitation>,
+    takes_openai_forms: bool,
     servers: Mutex<Arc<McpServerSet>>,
 }
 
@@ -46,11 +47,13 @@ impl McpServers {
         connector: Option<McpConnector>,
         emitter: Emitter,
         elicitations: Requests<Elicitation>,
+        takes_openai_forms: bool,
     ) -> Self {
         Self(Arc::new(McpServersState {
             connector,
             emitter,
             elicitations,
+            takes_openai_forms,
             servers: Mutex::default(),
         }))
     }
@@ -60,7 +63,8 @@ impl McpServers {
         let started = match &self.0.connector {
             Some(connector) => {
                 let (emitter, elicitations) = (&self.0.emitter, &self.0.elicitations);
-                startup::start(connector, emitter, elicitations, servers, sandbox)
+                let forms = self.0.takes_openai_forms;
+                startup::start(connector, emitter, elicitations, forms, servers, sandbox)
             }
             None => McpServerSet::default(),
         };

@@ -27,6 +27,7 @@ pub(super) fn start(
     connector: &McpConnector,
     emitter: &Emitter,
     elicitations: &Requests<Elicitation>,
+    takes_openai_forms: bool,
     servers: Vec<McpServer>,
     sandbox: &SandboxState,
 ) -> McpServerSet {
@@ -45,6 +46,7 @@ pub(super) fn start(
             configured: configured.clone(),
             emitter: emitter.clone(),
             elicitations: elicitations.clone(),
+            takes_openai_forms,
             cancelled: cancelled.clone(),
             progress: sender,
         };
@@ -97,6 +99,7 @@ struct ServerStart {
     configured: McpServer,
     emitter: Emitter,
     elicitations: Requests<Elicitation>,
+    takes_openai_forms: bool,
     cancelled: CancellationToken,
     progress: watch::Sender<ServerProgress>,
 }
@@ -107,6 +110,7 @@ impl ServerStart {
         let questions = Arc::new(ThreadQuestions {
             server: server.name.clone(),
             elicitations: self.elicitations.clone(),
+            takes_openai_forms: self.takes_openai_forms,
         });
         let progress = tokio::select! {
             biased;
@@ -180,9 +184,14 @@ pub(crate) struct Elicitation {
 struct ThreadQuestions {
     server: String,
     elicitations: Requests<Elicitation>,
+    takes_openai_forms: bool,
 }
 
 impl ElicitationHandler for ThreadQuestions {
+    fn takes_openai_forms(&self) -> bool {
+        self.takes_openai_forms
+    }
+
     fn elicit(
         &self,
         id: RequestId,

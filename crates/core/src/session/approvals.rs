@@ -126,12 +126,10 @@ impl SessionActor {
         let _ = pending.reply.send(verdict);
     }
 
-    /// Adopts a rule, if it is the proposed one or a narrower one. If the approved run was confined, the rule
-    /// keeps the sandbox.
+    /// Adopts the rule of a person, which may differ from the proposed one. If the approved run was confined, the
+    /// rule keeps the sandbox.
     fn amend(&mut self, request: &ApprovalRequest, amendment: &[String]) {
-        let proposed = request.amendment.as_ref();
-        let narrow_enough = proposed.is_some_and(|proposed| amendment.starts_with(proposed));
-        if !narrow_enough {
+        if amendment.is_empty() {
             return;
         }
         let justification = (!request.lifts_sandbox).then_some(KEEPS_SANDBOX);

@@ -78,6 +78,7 @@ fn with_context(settings: &ThreadSettings, context: TurnContext) -> ThreadSettin
         approval_policy: Some(context.approval_policy),
         sandbox_policy: Some(context.sandbox_policy),
         disabled_plugins: Some(context.disabled_plugin_ids),
+        without_environment: Some(context.without_environment),
         ..ThreadSettingsPatch::default()
     };
     settings.apply(patch, &settings.cwd)

@@ -36,6 +36,7 @@ impl SessionActor {
             let declined = ElicitationReply {
                 action: ElicitationAction::Decline,
                 content: None,
+                meta: None,
             };
             let _ = reply.send(QuestionAnswer::Elicitation(declined));
             return;
@@ -70,6 +71,7 @@ impl SessionActor {
             let reply = ElicitationReply {
                 action: decision,
                 content,
+                meta,
             };
             return self.answer(&key, QuestionAnswer::Elicitation(reply));
         };
@@ -144,6 +146,7 @@ fn approval_id(call_id: &str) -> RequestId {
 fn about(call: &McpEffect) -> Value {
     let mut about = Map::new();
     about.insert("codex_approval_kind".to_owned(), "mcp_tool_call".into());
+    about.insert("tool_name".to_owned(), call.tool.as_str().into());
     if call.approval == ToolApproval::Auto {
         about.insert("persist".to_owned(), json!(["session", "always"]));
     }

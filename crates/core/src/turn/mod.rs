@@ -18,6 +18,7 @@ mod items;
 mod message;
 mod next_step;
 mod outcome;
+mod patch_stream;
 mod plan_text;
 mod plugins;
 mod recording;

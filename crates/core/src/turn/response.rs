@@ -10,6 +10,7 @@ use codex_protocol::{
 use super::calls::RunningCalls;
 use super::items::{ActiveItem, ItemOptions, assistant_text};
 use super::outcome::CompletedTurn;
+use super::patch_stream::PatchStream;
 use super::plan_text::split;
 use super::recording::RunningTurn;
 use super::text_filter::visible;
@@ -20,6 +21,7 @@ use crate::tools::ToolCall;
 #[derive(Debug, Default)]
 pub(crate) struct ActiveResponse {
     active: Option<ActiveItem>,
+    patch: Option<PatchStream>,
     /// The visible text of its last message.
     last_message: Option<String>,
     /// Whether it has a message that is more than commentary.
@@ -30,7 +32,7 @@ pub(crate) struct ActiveResponse {
 impl ActiveResponse {
     /// Ends the response. An incomplete item is completed with what it has so far.
     pub(crate) fn end(&mut self) {
-        self.active = None;
+        (self.active, self.patch) = (None, None);
     }
 
     pub(crate) fn has_answered(&self) -> bool {
@@ -60,6 +62,11 @@ impl RunningTurn<'_> {
     ) -> Option<CompletedTurn> {
         match event {
             ModelEvent::TextDelta(delta) => self.text_delta(response, delta),
+            ModelEvent::InputDelta(delta) => {
+                if let Some(patch) = &mut response.patch {
+                    patch.push(self, &delta);
+                }
+            }
             ModelEvent::ReasoningSummaryDelta {
                 delta,
                 summary_index,
@@ -76,6 +83,7 @@ impl RunningTurn<'_> {
                 self.section_break(response, summary_index);
             }
             ModelEvent::ItemAdded(item) => {
+                response.patch = PatchStream::begin(self, &item);
                 let started = self.start_item(&item);
                 response.active = started.or(response.active.take());
             }
@@ -191,6 +199,9 @@ impl RunningTurn<'_> {
         item: ResponseItem,
     ) {
         if let Some(call) = ToolCall::of(&item) {
+            if let Some(patch) = response.patch.take() {
+                patch.end(self);
+            }
             response.end();
             self.record(item.clone());
             calls.start(self.scope, call, item);

@@ -189,6 +189,22 @@ async fn a_rule_lets_through_what_begins_with_its_words() {
     assert!(context.contains(&"Approved command prefix saved:\n- [\"print\", \"x\"]".to_owned()));
 }
 
+#[tokio::test]
+async fn a_person_may_choose_a_rule_that_was_not_proposed() {
+    let mut driver = asking().await;
+    asked_about(&mut driver, "print x").await;
+    driver
+        .model
+        .push(ModelReply::Events(calls(vec![script("print other", "c2")])));
+    driver.model.push(ModelReply::Events(says("done", &[])));
+    let rule = ReviewDecision::ApprovedExecpolicyAmendment {
+        proposed_execpolicy_amendment: ExecPolicyAmendment(vec!["print".to_owned()]),
+    };
+    decide(&driver, rule).await;
+    driver.turn_over().await;
+    assert_eq!(ends(&driver).len(), 2);
+}
+
 /// A model that has sent a call but not the end of the response.
 async fn half_heard(driver: &mut Driver) -> Feed {
     let (feed, reply) = fed();

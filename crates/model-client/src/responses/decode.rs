@@ -179,6 +179,7 @@ fn progress(envelope: &EventEnvelope<'_>) -> Option<ModelEvent> {
     let delta = || serde_json::from_str(envelope.delta?.get()).ok();
     Some(match &*envelope.kind {
         "response.output_text.delta" => ModelEvent::TextDelta(delta()?),
+        "response.custom_tool_call_input.delta" => ModelEvent::InputDelta(delta()?),
         "response.reasoning_summary_text.delta" => ModelEvent::ReasoningSummaryDelta {
             delta: delta()?,
             summary_index: envelope.summary_index?,

@@ -162,6 +162,17 @@ pub enum ElicitationRequest {
         /// The fields of the form, as a JSON Schema.
         requested_schema: Value,
     },
+    /// The user fills in a form of which only the client knows how it is shown.
+    #[serde(rename = "openai/form")]
+    OpenaiForm {
+        /// The `_meta` object of the server.
+        #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+        meta: Option<Value>,
+        /// The message to the user.
+        message: String,
+        /// What the form asks for.
+        requested_schema: Value,
+    },
     /// The user visits a page.
     Url {
         /// The `_meta` object of the server.

@@ -6,6 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::approval::FileChange;
 
+/// The model has written more of a patch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PatchApplyUpdatedEvent {
+    pub call_id: String,
+    #[serde(default)]
+    pub turn_id: String,
+    /// The changes so far, by file path. Diffs are what the patch says.
+    pub changes: BTreeMap<String, FileChange>,
+}
+
 /// The application of a patch started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PatchApplyBeginEvent {

@@ -18,6 +18,17 @@ export type McpServerElicitationRequestParams = (
     /** The fields to fill in. */
     requestedSchema: McpElicitationSchema;
   }
+  /** The user fills in a form that is more than flat fields; only clients that say so are asked. */
+  | {
+    /** Tells which variant this is. */
+    mode: "openai/form";
+    /** Extra data of the MCP server, passed on as it is; null means none. */
+    _meta: JsonValue;
+    /** Text to show above the form. */
+    message: string;
+    /** What the form asks for. */
+    requestedSchema: JsonValue;
+  }
   /** The user does something on a web page. */
   | {
     /** Tells which variant this is. */
@@ -43,23 +54,6 @@ export type McpServerElicitationRequestParams = (
     mode: "openai/userVerification";
     /** Of release 0.169; not used here. */
     title: string;
-    /** Of release 0.169; not used here. */
-    serverName: string;
-    /** Of release 0.169; not used here. */
-    threadId: string;
-    /** Of release 0.169; not used here. */
-    turnId?: string | null;
-  }
-  /** Of release 0.169; not used here. */
-  | {
-    /** Of release 0.169; not used here. */
-    _meta?: JsonValue;
-    /** Of release 0.169; not used here. */
-    message: string;
-    /** Of release 0.169; not used here. */
-    mode: "openai/form";
-    /** Of release 0.169; not used here. */
-    requestedSchema: JsonValue;
     /** Of release 0.169; not used here. */
     serverName: string;
     /** Of release 0.169; not used here. */

@@ -8,6 +8,6 @@ export type McpServerElicitationRequestResponse = {
   action: McpServerElicitationAction;
   /** Values by field name with `accept`; null stands for no fields and is usual otherwise. */
   content?: JsonValue;
-  /** Not passed on; for tool approvals `persist` (`session`, `always`) has the answer remembered. */
+  /** Passed on to the MCP server; for tool approvals `persist` (`session`, `always`) has the answer remembered. */
   _meta?: JsonValue;
 };

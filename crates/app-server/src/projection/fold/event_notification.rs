@@ -6,6 +6,7 @@ use codex_protocol as v1;
 use codex_protocol::EventMsg;
 
 use crate::projection::hook::hook_run;
+use crate::projection::item;
 
 /// The notification for an event. `id` is the turn for events without a turn id.
 pub(super) fn notification_of(
@@ -89,6 +90,14 @@ fn delta(thread: &str, id: &str, event: &EventMsg) -> Option<ServerNotification>
                 item_id: delta.item_id.clone(),
                 delta: delta.delta.clone(),
                 content_index: delta.content_index,
+            })
+        }
+        EventMsg::PatchApplyUpdated(patch) => {
+            ServerNotification::ItemFileChangePatchUpdated(FileChangePatchUpdatedNotification {
+                thread_id: thread_id(),
+                turn_id: patch.turn_id.clone(),
+                item_id: patch.call_id.clone(),
+                changes: item::file_changes(&patch.changes),
             })
         }
         EventMsg::AgentReasoningSectionBreak(section) => {
