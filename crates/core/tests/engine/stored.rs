@@ -1,9 +1,10 @@
 //! Stored threads: resuming, forking, rolling back.
 
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, mpsc};
 
 use codex_core::{EndedTurn, ForkAt, TurnEnded};
 use codex_protocol::*;
+use parking_lot::Mutex;
 
 use crate::support::*;
 
@@ -77,7 +78,7 @@ struct SlowListener(Mutex<mpsc::Receiver<()>>);
 impl TurnEnded for SlowListener {
     fn ended(&self, _turn: EndedTurn) {
         // The test has ended if the other end is gone.
-        let _ = self.0.lock().unwrap().recv();
+        let _ = self.0.lock().recv();
     }
 }
 
