@@ -1,4 +1,5 @@
-//! What newer clients see of loaded threads: who may load them, what their pages hold, when they are unread.
+//! What newer clients see of loaded threads: who may load them, what their pages hold, when they are unread, what they
+//! have used.
 
 use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
@@ -94,10 +95,12 @@ async fn pages_have_what_is_complete() {
 }
 
 #[tokio::test]
-async fn an_ephemeral_thread_has_no_pages() {
+async fn an_ephemeral_thread_has_no_pages_and_no_preview() {
     let params = json!({ "ephemeral": true });
     let mut scripted = ScriptedThread::start([message(0, "one")], params).await;
     scripted.turn(json!({})).await;
+    let read = scripted.call("thread/read", json!({})).await;
+    assert_eq!(read["result"]["thread"]["preview"], "");
     for method in ["thread/items/list", "thread/timeline/list"] {
         let refused = scripted.call(method, json!({})).await;
         assert_eq!(refused["error"]["code"], -32601, "{refused}");
@@ -307,4 +310,48 @@ async fn a_declined_patch_ends_once() {
     }
     assert_eq!(ends, 1);
     server.finish().await.unwrap();
+}
+
+/// The totals of used tokens that are told before a message with this member and value.
+async fn totals_until(server: &mut AppServer, member: &str, value: &Value) -> Vec<i64> {
+    let mut totals = Vec::new();
+    loop {
+        let told = server.receive().await.unwrap();
+        if told["method"] == "thread/tokenUsage/updated" {
+            let total = &told["params"]["tokenUsage"]["total"]["totalTokens"];
+            totals.push(total.as_i64().unwrap());
+        }
+        if told[member] == *value {
+            return totals;
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_response_used_is_told_once_also_in_a_fork() {
+    let replies = (0..3).map(|number| message(number, "done"));
+    let newer = json!({ "threadSource": "user" });
+    let mut scripted = ScriptedThread::start(replies, newer).await;
+    let first = scripted.thread["thread"]["id"].as_str().unwrap().to_owned();
+    let server = &mut scripted.server;
+    let end = json!("turn/completed");
+    for total in [15, 30] {
+        server.start_turn(&first, "go").await;
+        assert_eq!(totals_until(server, "method", &end).await, [total]);
+    }
+    let fork = json!({ "threadId": first });
+    let fork = server.result("thread/fork", fork).await;
+    let fork = fork["thread"]["id"].as_str().unwrap().to_owned();
+    let started = json!("thread/started");
+    assert_eq!(totals_until(server, "method", &started).await, [30]);
+    server.start_turn(&fork, "go").await;
+    assert_eq!(totals_until(server, "method", &end).await, [45]);
+    for (is_excluded, totals) in [(true, vec![]), (false, vec![45])] {
+        let params = json!({ "threadId": fork, "excludeTurns": is_excluded });
+        server.result("thread/resume", params).await;
+        let next = server.begin("thread/loaded/list", json!({})).await.unwrap();
+        let told = totals_until(server, "id", &json!(next)).await;
+        assert_eq!(told, totals, "{is_excluded}");
+    }
+    scripted.server.finish().await.unwrap();
 }

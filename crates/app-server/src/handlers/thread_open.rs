@@ -140,7 +140,7 @@ pub(super) fn goal_tools(server: &Arc<AppServer>, newer: bool) -> Option<Arc<dyn
 }
 
 /// Sends the token usage of the last turn to newer clients.
-pub(super) fn show_usage(
+pub(crate) fn show_usage(
     connection: &Connection,
     thread: &str,
     turn: Option<&str>,

@@ -145,6 +145,10 @@ async fn thread(
         (None, Some(live)) if !params.include_turns => {
             let mut thread = live.thread;
             stored::add_metadata(server, &mut thread).await;
+            if thread.ephemeral {
+                // Previews are of what is stored.
+                thread.preview.clear();
+            }
             Ok((thread, None))
         }
         (None, live) => Err(has_no_turns(&id, live.as_ref(), "includeTurns")),

@@ -11,7 +11,7 @@ use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{ThreadItem, TimedItem, Turn, TurnStatus};
 use codex_protocol::{
     AgentReasoningEvent, EventMsg, ExecCommandEndEvent, ExecCommandStatus, ItemEvent,
-    ReasoningItemContent, ResponseItem, RolloutItem, TurnStartedEvent,
+    ReasoningItemContent, ResponseItem, RolloutItem, TokenUsageInfo, TurnStartedEvent,
 };
 
 use super::turn_error::{older_error, turn_error};
@@ -50,6 +50,11 @@ impl Fold<Notifications> {
     /// What newer clients are to be told before this event is applied: what a response used, after its calls.
     pub(crate) fn tokens_before(&mut self, event: &EventMsg) -> Option<ServerNotification> {
         self.consumer.tokens_before(event)
+    }
+
+    /// The thread had used this much when it was loaded.
+    pub(crate) fn count_from(&mut self, used: Option<&TokenUsageInfo>) {
+        self.consumer.count_from(used);
     }
 
     /// Applies a live event, and returns the notifications for clients.

@@ -26,7 +26,7 @@ use crate::connection::Responder;
 use crate::failure::Failure;
 use crate::handlers::stored::{add_metadata, add_stored_state};
 use crate::handlers::{
-    amend, blocking, first_page, named_sandbox, newest_cursors, requested_sandbox,
+    amend, blocking, first_page, named_sandbox, newest_cursors, requested_sandbox, show_usage,
 };
 use crate::projection::{
     ItemIds, engine_approval, engine_input, engine_limits, engine_reviewer, engine_thread_limits,
@@ -473,6 +473,7 @@ impl Actor {
         }
         match self.read_file(reply.connection().item_ids()).await {
             Ok((path, loaded)) => {
+                let usage = loaded.usage;
                 let (mut thread, turns) = stored_thread(&path, loaded, self.status());
                 add_metadata(&self.server, &mut thread).await;
                 if let Err(failure) = add_stored_state(&self.server, &mut thread).await {
@@ -501,9 +502,11 @@ impl Actor {
                     Err(failure) => return reply.refuse(failure),
                 }
                 if params.exclude_turns {
-                    reply.accept(&resumed)
+                    reply.accept(&resumed);
                 } else {
-                    reply.accept_with(&resumed, &turns.with_running(running))
+                    let turns = turns.with_running(running);
+                    reply.accept_with(&resumed, &turns);
+                    show_usage(&connection, &resumed.thread.id, turns.newest(), usage);
                 }
                 self.subscribe(&connection);
                 self.show_goal(&connection);

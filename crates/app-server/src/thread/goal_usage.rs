@@ -14,8 +14,9 @@ use crate::projection::{goal_updated, wire_goal};
 const IDLE_TURNS: u32 = 5;
 
 impl Actor {
-    /// What the thread had used when it was loaded, which no goal is charged for.
+    /// What the thread had used when it was loaded, which no goal is charged for and clients know.
     pub(crate) fn count_from(&mut self, used: Option<&TokenUsageInfo>) {
+        self.fold.count_from(used);
         self.follow_up.counted = used.map(|used| used.total_token_usage);
     }
 

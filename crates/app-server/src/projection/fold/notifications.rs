@@ -38,6 +38,8 @@ pub(crate) struct Notifications {
     usage: Option<TurnUsage>,
     /// What the last response used, which newer clients are told after the calls of that response.
     held_tokens: Option<ServerNotification>,
+    /// What the thread has used, as far as newer clients know. New limits of the account bring the same figures again.
+    counted: Option<v1::TokenUsageInfo>,
     /// The realtime conversation, from the first one on.
     realtime: Option<Box<RealtimeProjection>>,
 }
@@ -51,6 +53,7 @@ impl Notifications {
             checkpoint: None,
             usage: None,
             held_tokens: None,
+            counted: None,
             realtime: None,
         }
     }
@@ -318,6 +321,11 @@ impl Notifications {
         ));
     }
 
+    /// What newer clients know of the use of a thread when it is loaded.
+    pub(super) fn count_from(&mut self, used: Option<&v1::TokenUsageInfo>) {
+        self.counted = used.copied();
+    }
+
     /// What newer clients are to be told before this event about the last response.
     pub(super) fn tokens_before(&mut self, event: &EventMsg) -> Option<ServerNotification> {
         self.held_tokens.take_if(|_| !is_of_call(event))
@@ -331,8 +339,11 @@ impl Notifications {
                     turn_id: turn_id.to_owned(),
                     token_usage: usage(info),
                 });
+            let is_new = self.counted.replace(*info) != Some(*info);
             if turns.iter().any(|turn| turn.is_open) {
-                self.held_tokens = Some(updated.clone());
+                if is_new {
+                    self.held_tokens = Some(updated.clone());
+                }
                 self.pending.push((Audience::Older, updated));
             } else {
                 self.push(updated);
