@@ -1,7 +1,7 @@
 //! The connection to one exec server, and its task.
 //!
-//! The task matches replies with requests. A lost connection is opened again once; after that the environment is
-//! disconnected until somebody asks for its facts. Requests that were sent over a lost connection fail.
+//! The task matches replies with requests. Each time a connection is lost, it is opened again with one
+//! attempt; if that fails the environment is disconnected until somebody asks for its facts. Requests that were sent over a lost connection fail.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! What is true of the system as a whole.
 
-/// Whether names of programs and of environment variables are the same in upper and lower case.
+/// Whether names of environment variables are the same in upper and lower case.
 pub const IGNORES_CASE_OF_VARIABLES: bool = cfg!(windows);
 
 /// Whether file systems usually ignore the case of names.
@@ -9,8 +9,8 @@ pub const IGNORES_CASE_OF_FILES: bool = cfg!(any(target_os = "macos", windows));
 /// Whether commands are confined without a setting that says so. Windows changes access lists for it.
 pub const CONFINES_BY_DEFAULT: bool = cfg!(not(windows));
 
-/// Whether a sandbox could be prepared by an administrator, and this program does not do it.
-pub const HAS_ELEVATED_SANDBOX: bool = cfg!(windows);
+/// Whether the system has a sandbox that only an administrator can prepare, which this program does not do.
+pub const LACKS_ELEVATED_SANDBOX: bool = cfg!(windows);
 
 /// Whether terminals of programs behave as on Unix.
 pub const HAS_FULL_TERMINALS: bool = cfg!(not(windows));

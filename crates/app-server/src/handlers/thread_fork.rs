@@ -11,7 +11,7 @@ use codex_protocol::TokenUsageInfo;
 use super::call::{EarlyReply, RequestContext};
 use super::fork_cut::ForkEnd;
 use super::thread_metadata::{copy_name, set_daybreak};
-use super::thread_open::{LoadSource, failed, goal_tools, opened, prepare, show_usage, source};
+use super::thread_open::{LoadSource, failed, goal_tools, opened, show_usage, source};
 use super::{blocking, projects, settings, state_failed, stored, thread_id};
 use crate::connection::Connection;
 use crate::failure::Failure;
@@ -137,7 +137,7 @@ async fn check_history(
 async fn fork_stored(
     server: &Arc<AppServer>,
     params: ThreadForkParams,
-    mut settings: RequestedSettings,
+    settings: RequestedSettings,
     ids: ItemIds,
 ) -> Result<(Actor, ThreadFacts, Thread, Turns, Option<TokenUsageInfo>), Failure> {
     let cut = ForkEnd::of(&params)?;
@@ -156,20 +156,14 @@ async fn fork_stored(
         cut,
     )
     .await?;
+    let mut prepared = source.prepare(server, settings).await?;
     let LoadSource {
         path,
         history,
         stored,
     } = source;
-    let stored_cwd = || history.meta.cwd.clone();
-    settings.cwd.get_or_insert_with(stored_cwd);
-    settings
-        .disabled_plugins
-        .clone_from(&history.disabled_plugins);
-    let mut prepared = prepare(server, settings).await?;
     prepared.config.ephemeral = params.ephemeral;
     prepared.config.is_side_thread = params.attach_to_source;
-    prepared.config.has_legacy_history = history.meta.is_legacy();
     prepared.config.thread_source = params.thread_source;
     let offers_goals = ids == ItemIds::Streamed;
     prepared.config.host_tools = goal_tools(server, offers_goals).filter(|_| !params.ephemeral);

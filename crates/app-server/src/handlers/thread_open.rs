@@ -165,6 +165,24 @@ pub(super) struct LoadSource {
     pub(super) stored: StoredThread,
 }
 
+impl LoadSource {
+    /// Prepares to load it: what the request does not choose is as it was.
+    pub(super) async fn prepare(
+        &self,
+        server: &Arc<AppServer>,
+        mut settings: RequestedSettings,
+    ) -> Result<PreparedThread, Failure> {
+        let stored_cwd = || self.history.meta.cwd.clone();
+        settings.cwd.get_or_insert_with(stored_cwd);
+        settings
+            .disabled_plugins
+            .clone_from(&self.history.disabled_plugins);
+        let mut prepared = prepare(server, settings).await?;
+        prepared.config.has_legacy_history = self.history.meta.is_legacy();
+        Ok(prepared)
+    }
+}
+
 /// Reads the thread of a request, given by the path of its file, or by its id or the beginning of it.
 pub(super) async fn source(
     server: &Arc<AppServer>,

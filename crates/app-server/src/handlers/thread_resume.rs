@@ -178,27 +178,21 @@ fn broadcast_idle(server: &AppServer, thread: &str) {
 
 async fn open_stored(
     server: &Arc<AppServer>,
-    mut settings: RequestedSettings,
+    settings: RequestedSettings,
     source: LoadSource,
     newer: bool,
 ) -> Result<(Actor, ThreadFacts, PathBuf, StoredHistory), Failure> {
+    let mut prepared = source.prepare(server, settings).await?;
     let LoadSource {
         path,
         history,
         stored,
     } = source;
-    let stored_cwd = || history.meta.cwd.clone();
-    settings.cwd.get_or_insert_with(stored_cwd);
-    settings
-        .disabled_plugins
-        .clone_from(&history.disabled_plugins);
-    let mut prepared = prepare(server, settings).await?;
     prepared.config.host_tools = goal_tools(server, newer);
     prepared
         .config
         .thread_source
         .clone_from(&history.meta.thread_source);
-    prepared.config.has_legacy_history = history.meta.is_legacy();
     let (engine, own) = (Arc::clone(&prepared.manager), prepared.config.clone());
     let started = blocking(move || {
         engine

@@ -11,7 +11,7 @@ use codex_app_server_protocol::v2::{
 use codex_app_server_protocol::{NoParams, ServerNotification, client_method as method};
 use codex_config::schema::WindowsSandbox;
 use codex_config::{Config, RequestParams};
-use codex_system::facts::HAS_ELEVATED_SANDBOX;
+use codex_system::facts::LACKS_ELEVATED_SANDBOX;
 use serde_json::Map;
 
 use super::blocking;
@@ -54,7 +54,7 @@ fn set_up(
         WindowsSandboxSetupMode::Elevated => "elevated",
         WindowsSandboxSetupMode::Unelevated => "legacy",
     };
-    if mode == WindowsSandboxSetupMode::Elevated && HAS_ELEVATED_SANDBOX {
+    if mode == WindowsSandboxSetupMode::Elevated && LACKS_ELEVATED_SANDBOX {
         let why = "is not possible: it needs accounts that an administrator makes; use the unelevated one";
         return Err(Failure::internal(format!(
             "{kind} Windows sandbox setup {why}"
