@@ -155,6 +155,7 @@ mod remote_plugins;
 #[cfg(target_os = "linux")]
 mod repeated_secrets;
 #[cfg(target_os = "linux")]
+mod reverts;
 mod reviews;
 #[cfg(target_os = "linux")]
 mod samples;

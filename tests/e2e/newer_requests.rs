@@ -37,6 +37,12 @@ impl ScriptedThread {
         self.home
     }
 
+    /// Ends the server, and keeps its model and its home folder.
+    pub(crate) async fn into_parts(self) -> (ModelServer, TempDir) {
+        self.server.finish().await.unwrap();
+        (self.model, self.home)
+    }
+
     fn id(&self) -> Value {
         self.thread["thread"]["id"].clone()
     }

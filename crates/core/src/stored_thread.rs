@@ -16,8 +16,11 @@ use memchr::memmem::Finder;
 use crate::history::UnfinishedLines;
 
 mod needed_lines;
+mod reverted;
 
 pub use needed_lines::NeededLines;
+pub(crate) use reverted::beginning_of;
+use reverted::{RemovedLines, Revert, without_reverted};
 
 /// A stored thread, read as far as the engine needs it.
 #[derive(Debug)]
@@ -63,6 +66,9 @@ impl StoredThread {
             Some(selection) => scan_selection(path, selection, take)?,
             None => scan(path, take)?,
         };
+        if !reader.reverts.is_empty() {
+            reader.lines = Self::read_reverted(path, end, &reader.reverts)?;
+        }
         let meta = reader.meta.ok_or(RolloutLoadError::NoMeta)?;
         let unfinished = reader.unfinished;
         Ok(Self {
@@ -76,7 +82,28 @@ impl StoredThread {
         })
     }
 
-    /// Reads all lines of the file of a thread.
+    /// Reads the lines up to `end` that are left after these reverts. They may go back behind a compaction, so this
+    /// cannot be done while the file is read for the first time.
+    fn read_reverted(
+        path: &Path,
+        end: u64,
+        reverts: &[Revert],
+    ) -> Result<RawLines, RolloutLoadError> {
+        let removed = RemovedLines::find(path, reverts)?;
+        let mut reader = StoredThreadReader::default();
+        scan(path, |line| {
+            if line.offset() >= end {
+                return ControlFlow::Break(());
+            }
+            if !removed.contains(line) {
+                reader.take(line);
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(reader.lines)
+    }
+
+    /// Reads all lines of the file of a thread, but for those of reverted turns.
     pub(crate) fn read_all(path: &Path) -> Result<Self, RolloutLoadError> {
         let size = path.metadata().map_or(0, |metadata| metadata.len());
         let LoadedRollout { meta, items, .. } = codex_rollout::load(path)?;
@@ -88,7 +115,7 @@ impl StoredThread {
             path: path.to_owned(),
             meta,
             instructions: metas.find_map(instructions),
-            lines: StoredLines::Read(items),
+            lines: StoredLines::Read(without_reverted(items)),
             unfinished: None,
             length: size,
             size,
@@ -234,6 +261,7 @@ struct StoredThreadReader {
     instructions: Option<String>,
     lines: RawLines,
     unfinished: Option<UnfinishedLines>,
+    reverts: Vec<Revert>,
 }
 
 impl StoredThreadReader {
@@ -260,8 +288,11 @@ impl StoredThreadReader {
                     lines.tokens.set(bytes, at);
                 }
             }
-            ("event_msg", Some(kind))
-                if kind != "thread_rolled_back" && kind != "undo_completed" => {}
+            ("event_msg", Some("thread_rolled_back")) => {
+                self.reverts.extend(Revert::of(line));
+                lines.push(bytes);
+            }
+            ("event_msg", Some(kind)) if kind != "undo_completed" => {}
             ("compacted", _) => {
                 if replaces_history(line) {
                     lines.clear();

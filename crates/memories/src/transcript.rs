@@ -1,5 +1,6 @@
 //! What happened in a thread, as text for the model: messages, calls and their outputs, without secrets.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -7,7 +8,7 @@ use codex_config::MemorySettings;
 use codex_core::is_context_text;
 use codex_protocol::{
     ContentItem, EventMsg, FunctionCallOutputBody, FunctionCallOutputContentItem, LocalShellAction,
-    ResponseItem, RolloutItem,
+    ResponseItem, RolloutItem, ThreadRolledBackEvent,
 };
 use codex_rollout::RolloutLoadError;
 use codex_trace_view::TextCleaner;
@@ -41,8 +42,11 @@ pub(crate) fn read(
         let Some((kind, payload)) = &kind else {
             return ControlFlow::Continue(());
         };
-        let is_rollback = payload.as_deref() == Some("thread_rolled_back");
-        if (matches!(&**kind, "response_item" | "session_meta") || is_rollback)
+        let is_turn = matches!(
+            payload.as_deref(),
+            Some("task_started" | "turn_started" | "thread_rolled_back")
+        );
+        if (matches!(&**kind, "response_item" | "session_meta") || is_turn)
             && let Some(line) = line.read()
         {
             parts.take(line.item);
@@ -66,8 +70,10 @@ pub(crate) fn read(
 #[derive(Default)]
 struct Parts {
     texts: Vec<String>,
-    /// Where turns begin in `texts`.
+    /// Where messages of the user begin in `texts`.
     turns: Vec<usize>,
+    /// Where turns begin in `texts`, by their ids.
+    begins: HashMap<String, usize>,
     bytes: usize,
     mode: MemoryMode,
     has_meta: bool,
@@ -84,15 +90,25 @@ impl Parts {
                 self.mode = mode.map_or(MemoryMode::Enabled, MemoryMode::named);
             }
             RolloutItem::ResponseItem(item) => self.take_item(item),
-            RolloutItem::EventMsg(EventMsg::ThreadRolledBack(event)) => {
-                let count = usize::try_from(event.num_turns).unwrap_or(usize::MAX);
-                let kept = self.turns.len().saturating_sub(count);
-                if let Some(begin) = self.turns.get(kept) {
-                    self.texts.truncate(*begin);
-                    self.turns.truncate(kept);
-                }
+            RolloutItem::EventMsg(EventMsg::TurnStarted(turn)) => {
+                self.begins.insert(turn.turn_id, self.texts.len());
             }
+            RolloutItem::EventMsg(EventMsg::ThreadRolledBack(turns)) => self.roll_back(&turns),
             _ => {}
+        }
+    }
+
+    fn roll_back(&mut self, turns: &ThreadRolledBackEvent) {
+        let named = turns.first_turn_id.as_ref();
+        let named = named.and_then(|turn| self.begins.get(turn));
+        let counted = || {
+            let count = usize::try_from(turns.num_turns).unwrap_or(usize::MAX);
+            let kept = self.turns.len().saturating_sub(count);
+            self.turns.get(kept)
+        };
+        if let Some(begin) = named.or_else(counted).copied() {
+            self.texts.truncate(begin);
+            self.turns.retain(|turn| *turn < begin);
         }
     }
 

@@ -63,6 +63,9 @@ pub enum Op {
     ThreadRollback {
         /// How many, from the end.
         num_turns: u32,
+        /// The first of them. If it is absent, the last messages of the user are counted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        first_turn_id: Option<String>,
         /// What was used up to there; absent if it is to be estimated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         token_usage: Option<Box<TokenUsageInfo>>,

@@ -11,7 +11,8 @@ use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{ThreadItem, TimedItem, Turn, TurnStatus};
 use codex_protocol::{
     AgentReasoningEvent, EventMsg, ExecCommandEndEvent, ExecCommandStatus, ItemEvent,
-    ReasoningItemContent, ResponseItem, RolloutItem, TokenUsageInfo, TurnStartedEvent,
+    ReasoningItemContent, ResponseItem, RolloutItem, ThreadRolledBackEvent, TokenUsageInfo,
+    TurnStartedEvent,
 };
 
 use super::turn_error::{older_error, turn_error};
@@ -158,7 +159,7 @@ impl<C: Consumer> Fold<C> {
                     .checkpoint_created(&created.turn_id, &created.checkpoint_id);
             }
             EventMsg::Error(error) => self.fail(context, id, error),
-            EventMsg::ThreadRolledBack(back) => self.roll_back(back.num_turns),
+            EventMsg::ThreadRolledBack(turns) => self.roll_back(turns),
             EventMsg::EnteredReviewMode(request) => self.enter_review(context, request),
             EventMsg::ExitedReviewMode(exited) => self.exit_review(context, exited),
             EventMsg::ItemStarted(started) if self.is_of_reviewer(&started.item) => {
@@ -516,12 +517,16 @@ impl<C: Consumer> Fold<C> {
         self.consumer.error(id.unwrap_or_default(), &error);
     }
 
-    fn roll_back(&mut self, turns: u32) {
+    fn roll_back(&mut self, turns: &ThreadRolledBackEvent) {
         self.close_open_turn();
         self.leave_turn();
         self.entered = None;
-        let dropped = usize::try_from(turns).unwrap_or(usize::MAX);
-        let is_known = dropped <= self.turns.len() || self.earlier.count == 0;
+        let named = turns.first_turn_id.as_deref();
+        let first = named.and_then(|id| self.turns.iter().position(|turn| turn.id == id));
+        let counted = usize::try_from(turns.num_turns).unwrap_or(usize::MAX);
+        let dropped = first.map_or(counted, |first| self.turns.len() - first);
+        let is_among = dropped <= self.turns.len() && named.is_some() == first.is_some();
+        let is_known = is_among || self.earlier.count == 0;
         let Some(numbered) = self.earlier.numbered.filter(|_| is_known) else {
             return self.consumer.earlier_turns_cut();
         };

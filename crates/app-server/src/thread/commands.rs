@@ -412,17 +412,32 @@ impl Actor {
             let message = "rollback already in progress for this thread";
             return reply.refuse(Failure::invalid(message));
         }
-        match self
-            .thread
-            .submit(Op::ThreadRollback {
-                num_turns,
-                token_usage: None,
-            })
-            .await
-        {
+        let op = Op::ThreadRollback {
+            num_turns,
+            first_turn_id: self.last_turn(num_turns).await,
+            token_usage: None,
+        };
+        match self.thread.submit(op).await {
             Ok(id) => self.rollback = Some((id, reply)),
             Err(error) => reply.refuse(closed(error)),
         }
+    }
+
+    /// The id of the n-th turn from the end, or of the first one. None if there is no turn.
+    async fn last_turn(&self, n: u32) -> Option<String> {
+        let _ = self.thread.flush().await;
+        let path = self.facts.path.clone().filter(|path| path.exists())?;
+        let server = Arc::clone(&self.server);
+        let found = crate::handlers::blocking(move || {
+            let outline = server.outlines().get(&path).ok();
+            let turns = outline.map(|outline| {
+                let from_end = usize::try_from(n).unwrap_or(usize::MAX);
+                let at = outline.ids().len().saturating_sub(from_end);
+                outline.ids().nth(at).map(str::to_owned)
+            });
+            Ok(turns.flatten())
+        });
+        found.await.ok().flatten()
     }
 
     /// The engine refused the rollback with this error.

@@ -69,6 +69,7 @@ impl Actor {
         let num_turns = u32::try_from(removed.len()).unwrap_or(u32::MAX);
         let op = Op::ThreadRollback {
             num_turns,
+            first_turn_id: Some(before.to_owned()),
             token_usage,
         };
         match self.thread.submit(op).await {

@@ -73,6 +73,20 @@ impl Conversation {
         self.usage.estimate(tokens, window);
     }
 
+    /// Becomes an earlier state of itself, but for the token usage.
+    pub(crate) fn return_to_earlier(&mut self, earlier: Self) {
+        let usage = std::mem::take(&mut self.usage);
+        *self = Self { usage, ..earlier };
+    }
+
+    /// Drops the last messages of the user and what follows them.
+    pub(crate) fn drop_user_turns(&mut self, turns: u32) {
+        let turns = usize::try_from(turns).unwrap_or(usize::MAX);
+        if self.history.roll_back(turns).lost_context {
+            self.reference = None;
+        }
+    }
+
     /// Remembers the end of a response.
     pub(crate) fn mark_response(&mut self, response_id: &str) {
         if self.response_marks.len() == MAX_RESPONSE_MARKS {

@@ -23,6 +23,7 @@ mod realtime_state;
 mod realtime_task;
 mod review;
 mod review_state;
+mod rollback;
 mod sample;
 mod settings;
 mod skills;

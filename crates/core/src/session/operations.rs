@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use codex_protocol::{
     CodexErrorInfo, ConfigureSession, EventMsg, Op, ReviewDecision, Submission,
-    ThreadNameUpdatedEvent, ThreadRolledBackEvent, ThreadSettingsPatch, TokenUsageInfo,
-    TurnAbortReason, UserInputOp, UserTurn,
+    ThreadNameUpdatedEvent, ThreadRolledBackEvent, ThreadSettingsPatch, TurnAbortReason,
+    UserInputOp, UserTurn,
 };
 use codex_rollout::LineKind;
 
@@ -108,10 +108,15 @@ impl SessionActor {
             }
             Op::ThreadRollback {
                 num_turns,
+                first_turn_id,
                 token_usage,
             } => {
                 self.settle().await;
-                self.roll_back(&id, num_turns, token_usage);
+                let turns = ThreadRolledBackEvent {
+                    num_turns,
+                    first_turn_id,
+                };
+                Box::pin(self.roll_back(&id, turns, token_usage)).await;
                 Box::pin(self.start_for_mail()).await;
             }
             Op::RealtimeConversationStart { prompt, session_id } => self.start_realtime(
@@ -353,45 +358,6 @@ impl SessionActor {
         changed.map(drop).inspect_err(|error| {
             self.error(id, error.to_string(), CodexErrorInfo::BadRequest);
         })
-    }
-
-    fn roll_back(&mut self, id: &str, num_turns: u32, known: Option<Box<TokenUsageInfo>>) {
-        let refuse = |session: &Self, message: &str| {
-            session.error(id, message, CodexErrorInfo::ThreadRollbackFailed);
-        };
-        if num_turns == 0 {
-            return refuse(self, "num_turns must be >= 1");
-        }
-        if self.context.emitter.log_path().is_none() {
-            return refuse(self, "thread rollback requires a persisted rollout path");
-        }
-        if !self.context.emitter.has_file() {
-            return refuse(self, "nothing was said in this thread yet");
-        }
-        let instructions = Arc::clone(&self.base.instructions.base);
-        let Some(conversation) = self.idle() else {
-            return refuse(self, "Cannot rollback while a turn is in progress.");
-        };
-        let turns = usize::try_from(num_turns).unwrap_or(usize::MAX);
-        if conversation.history.roll_back(turns).lost_context {
-            conversation.reference = None;
-        }
-        let window = conversation
-            .usage
-            .info
-            .and_then(|info| info.model_context_window);
-        match known {
-            Some(known) => conversation.usage.info = Some(*known),
-            None => conversation.estimate(&instructions, window),
-        }
-        let usage = conversation.usage.event();
-        self.unfinished = None;
-        let emitter = &self.context.emitter;
-        emitter.emit(id, usage);
-        emitter.emit(
-            id,
-            EventMsg::ThreadRolledBack(ThreadRolledBackEvent { num_turns }),
-        );
     }
 
     fn set_name(&self, id: &str, name: &str) {

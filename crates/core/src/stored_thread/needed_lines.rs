@@ -3,7 +3,7 @@
 use codex_rollout::{LineSelection, ScannedLine};
 use serde::{Deserialize, Serialize};
 
-use super::{has_no_usage, replaces_history};
+use super::{Revert, has_no_usage, replaces_history};
 
 /// A thread whose lines of metadata are more is read as a whole.
 const MAX_METAS: usize = 64;
@@ -23,6 +23,8 @@ pub struct NeededLines {
     /// The start of the last turn, and the latest interrupt.
     turn: Option<u64>,
     interrupt: Option<u64>,
+    /// Whether turns were taken out since that compaction. They may begin before it.
+    is_reverted: bool,
 }
 
 impl NeededLines {
@@ -49,7 +51,13 @@ impl NeededLines {
             ("event_msg", Some("thread_settings_applied")) => self.changed_settings = here,
             ("event_msg", Some("task_started" | "turn_started")) => self.turn = here,
             ("event_msg", Some("turn_aborted")) => self.interrupt = here,
-            ("compacted", _) if replaces_history(line) => self.compaction = here,
+            ("event_msg", Some("thread_rolled_back")) => {
+                self.is_reverted |= Revert::of(line).is_some();
+            }
+            ("compacted", _) if replaces_history(line) => {
+                self.compaction = here;
+                self.is_reverted = false;
+            }
             _ => {}
         }
     }
@@ -57,7 +65,7 @@ impl NeededLines {
     /// What to read, with these lines too. None if it is the whole file.
     #[must_use]
     pub fn selection(&self, more: impl IntoIterator<Item = u64>) -> Option<LineSelection> {
-        if self.metas.is_empty() || self.metas.len() > MAX_METAS {
+        if self.is_reverted || self.metas.is_empty() || self.metas.len() > MAX_METAS {
             return None;
         }
         let rest = self.compaction?.min(self.turn.unwrap_or(u64::MAX));

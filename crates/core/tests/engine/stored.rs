@@ -49,6 +49,7 @@ async fn turns_that_were_taken_back_stay_so() {
     driver
         .submit(Op::ThreadRollback {
             num_turns: 0,
+            first_turn_id: None,
             token_usage: None,
         })
         .await;
@@ -56,6 +57,7 @@ async fn turns_that_were_taken_back_stay_so() {
     driver
         .submit(Op::ThreadRollback {
             num_turns: 2,
+            first_turn_id: None,
             token_usage: None,
         })
         .await;
@@ -93,6 +95,7 @@ async fn a_turn_that_was_seen_complete_can_be_taken_back_at_once() {
     driver.turn_over().await;
     let taken_back = Op::ThreadRollback {
         num_turns: 1,
+        first_turn_id: None,
         token_usage: None,
     };
     driver.submit(taken_back).await;

@@ -142,10 +142,13 @@ pub struct TokenCountEvent {
 }
 
 /// Turns were removed from the end of the thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadRolledBackEvent {
     /// The number of turns.
     pub num_turns: u32,
+    /// The first of them. Absent if they were only counted, as other programs do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_turn_id: Option<String>,
 }
 
 /// An undo started.

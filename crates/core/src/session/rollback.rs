@@ -1,0 +1,84 @@
+//! Takes turns out of the history. Files stay as they are.
+
+use std::io;
+use std::sync::Arc;
+
+use codex_protocol::{CodexErrorInfo, EventMsg, ThreadRolledBackEvent, TokenUsageInfo};
+
+use super::actor::SessionActor;
+use crate::history::Conversation;
+use crate::stored_thread::{StoredThread, beginning_of};
+
+impl SessionActor {
+    pub(super) async fn roll_back(
+        &mut self,
+        id: &str,
+        turns: ThreadRolledBackEvent,
+        known: Option<Box<TokenUsageInfo>>,
+    ) {
+        let refuse = |session: &Self, message: &str| {
+            session.error(id, message, CodexErrorInfo::ThreadRollbackFailed);
+        };
+        if turns.num_turns == 0 {
+            return refuse(self, "num_turns must be >= 1");
+        }
+        if self.context.emitter.log_path().is_none() {
+            return refuse(self, "thread rollback requires a persisted rollout path");
+        }
+        if !self.context.emitter.has_file() {
+            return refuse(self, "nothing was said in this thread yet");
+        }
+        if self.idle().is_none() {
+            return refuse(self, "Cannot rollback while a turn is in progress.");
+        }
+        let before = match &turns.first_turn_id {
+            Some(first) => self.before_turn(first.clone()).await,
+            None => Ok(None),
+        };
+        let before = match before {
+            Ok(before) => before,
+            Err(error) => return refuse(self, &format!("cannot read the thread: {error}")),
+        };
+        let instructions = Arc::clone(&self.base.instructions.base);
+        let Some(conversation) = self.idle() else {
+            return;
+        };
+        match before {
+            Some(before) => conversation.return_to_earlier(before),
+            None => conversation.drop_user_turns(turns.num_turns),
+        }
+        let window = conversation
+            .usage
+            .info
+            .and_then(|info| info.model_context_window);
+        match known {
+            Some(known) => conversation.usage.info = Some(*known),
+            None => conversation.estimate(&instructions, window),
+        }
+        let usage = conversation.usage.event();
+        self.unfinished = None;
+        let emitter = &self.context.emitter;
+        emitter.emit(id, usage);
+        emitter.emit(id, EventMsg::ThreadRolledBack(turns));
+    }
+
+    /// The conversation as it was before a turn, from the file. None if the turn is not in it.
+    async fn before_turn(&self, turn: String) -> io::Result<Option<Conversation>> {
+        let emitter = &self.context.emitter;
+        emitter.flush().await.map_err(io::Error::other)?;
+        let Some(path) = emitter.log_path() else {
+            return Ok(None);
+        };
+        let model = self.base.model.resolve(&self.settings().model).info;
+        let policy = model.truncation();
+        let reading = tokio::task::spawn_blocking(move || {
+            let Some(begin) = beginning_of(&path, &turn)? else {
+                return Ok(None);
+            };
+            StoredThread::read(&path, Some(begin), None, |_| {})
+                .map(|stored| Some(Conversation::rebuilt(stored.lines, policy)))
+        });
+        let read = reading.await.map_err(io::Error::other)?;
+        read.map_err(io::Error::other)
+    }
+}
