@@ -379,6 +379,24 @@ async fn steered_turns_replay() {
     bundle.replay();
 }
 
+/// The history goes back to what it was before the compaction.
+#[tokio::test]
+async fn a_revert_behind_a_compaction_replays() {
+    let replies = ["one", "two", "SHORT", "three"].map(|text| response(&[says(text)]));
+    let (mut traced, thread) = traced(&replies).await;
+    traced.turn(&thread).await;
+    let reverted = traced.begin(&thread).await;
+    traced.server.wait_for("turn/completed").await.unwrap();
+    let compact = json!({ "threadId": thread });
+    traced.server.result("thread/compact/start", compact).await;
+    traced.server.wait_for("turn/completed").await.unwrap();
+    let params = json!({ "threadId": thread, "beforeTurnId": reverted });
+    traced.server.result("thread/revert", params).await;
+    traced.turn(&thread).await;
+    let (bundle, _home) = bundle_of(traced, &thread).await;
+    bundle.replay();
+}
+
 /// What hooks add, refuse and change is in the bundle.
 #[tokio::test]
 async fn a_session_with_hooks_replays_without_them() {
