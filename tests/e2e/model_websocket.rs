@@ -154,6 +154,25 @@ async fn a_server_without_websockets_gets_http_at_once() {
     test.finish().await;
 }
 
+/// Gateways that know no websockets refuse the handshake in one of these ways.
+#[tokio::test]
+async fn a_handshake_that_is_refused_is_a_server_without_websockets() {
+    for status in [400, 403, 404, 405] {
+        let mut test = SocketTest::start("stream_max_retries = 0").await;
+        // To prepare, and for the first turn, if that did not wait.
+        for _ in 0..2 {
+            let refusal = HttpReply::status(status).body("no");
+            test.model.push_handshake(Some(refusal));
+        }
+        test.model.push(reply(&text("one")));
+        let thread = test.server.start_thread().await;
+        let turn = test.turn(&thread).await;
+        assert_eq!(turn["status"], "completed", "{status}: {turn}");
+        assert_eq!(test.methods(), ["POST"]);
+        test.finish().await;
+    }
+}
+
 #[tokio::test]
 async fn after_the_last_retry_the_thread_goes_on_over_http() {
     let mut test = SocketTest::start("stream_max_retries = 2").await;

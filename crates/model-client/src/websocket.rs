@@ -39,8 +39,18 @@ use crate::request::ModelRequest;
 use crate::stream::ModelStream;
 use crate::thread_connection::ThreadConnection;
 
-/// With this status a server says that it has no websocket.
-const NO_WEBSOCKET: u16 = 426;
+/// Whether a handshake was refused because the server has no websocket. 426 says so, but servers that only know `POST`
+/// refuse the handshake in ways of their own. Whatever else may be wrong, the request over HTTP tells it.
+fn has_no_websocket(refusal: &ModelError) -> bool {
+    match refusal.http_status() {
+        Some(401 | 429) => false,
+        Some(status) => (400..500).contains(&status),
+        None => matches!(
+            refusal,
+            ModelError::InvalidRequest(_) | ModelError::UnknownModel(_)
+        ),
+    }
+}
 
 impl HttpModelClient {
     /// The websocket for a request; none if it has to be sent over HTTP.
@@ -74,7 +84,7 @@ impl HttpModelClient {
         }
         let opened = match self.open_socket(request, authorization).await {
             Ok(opened) => opened,
-            Err(error) if error.http_status() == Some(NO_WEBSOCKET) => {
+            Err(error) if has_no_websocket(&error) => {
                 thread.fall_back();
                 return Ok(None);
             }
@@ -216,7 +226,7 @@ impl HttpModelClient {
         let connection = match self.open_socket(request, authorization).await {
             Ok(connection) => connection,
             Err(error) => {
-                if error.http_status() == Some(NO_WEBSOCKET) {
+                if has_no_websocket(&error) {
                     thread.fall_back();
                 }
                 return Err(error);
