@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::pipe;
@@ -78,6 +78,54 @@ async fn a_signal_ends_what_runs() {
         assert!(Command::new("kill").arg(id).status().unwrap().success());
     })
     .await;
+}
+
+/// A client that ends sends its last requests and closes the input at once.
+#[tokio::test]
+async fn requests_before_the_end_of_the_input_find_their_thread() {
+    const HOLDS: usize = 50;
+    let model = ModelServer::start([HttpReply::stream(&sse::text("hi"))]);
+    let model = model.await.unwrap();
+    let home = scripted_home(&model, "approval_policy = \"never\"");
+    let mut server = serving::bare(home.path());
+    let mut input = server.stdin.take().unwrap();
+    let mut output = BufReader::new(server.stdout.take().unwrap()).lines();
+    let client = json!({
+        "clientInfo": { "name": "tests", "version": "1" }, "capabilities": { "experimentalApi": true },
+    });
+    let first = [
+        json!({ "id": "client", "method": "initialize", "params": client }),
+        json!({ "id": "thread", "method": "thread/start", "params": {} }),
+    ];
+    let first = first.map(|request| format!("{request}\n")).concat();
+    input.write_all(first.as_bytes()).await.unwrap();
+    let thread = loop {
+        let line = output.next_line().await.unwrap().unwrap();
+        let message: Value = serde_json::from_str(&line).unwrap();
+        if message["id"] == "thread" {
+            break message["result"]["thread"]["id"].clone();
+        }
+    };
+    let turn = json!({ "threadId": thread, "input": [{ "type": "text", "text": "go" }] });
+    let hold = json!({ "threadId": thread });
+    let mut last = String::new();
+    for id in 0..HOLDS {
+        let method = "thread/increment_elicitation";
+        let request = json!({ "id": id, "method": method, "params": hold });
+        last.push_str(&format!("{request}\n"));
+    }
+    let request = json!({ "id": HOLDS, "method": "turn/start", "params": turn });
+    last.push_str(&format!("{request}\n"));
+    input.write_all(last.as_bytes()).await.unwrap();
+    drop(input);
+    let mut results = 0;
+    while let Some(line) = output.next_line().await.unwrap() {
+        let message: Value = serde_json::from_str(&line).unwrap();
+        assert!(message.get("error").is_none(), "{message}");
+        results += usize::from(message["id"].is_u64() && message.get("result").is_some());
+    }
+    assert_eq!(results, HOLDS + 1);
+    assert!(server.wait().await.unwrap().success());
 }
 
 /// A client that does not read gives the server a reason to wait for a moment.

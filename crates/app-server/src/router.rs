@@ -76,6 +76,11 @@ impl Router {
         }
     }
 
+    /// The input has ended: what the client has asked of its threads is still done.
+    pub(crate) async fn finish(&mut self) {
+        self.queues.complete().await;
+    }
+
     /// Refuses an invalid message, with its id if that is readable.
     fn refuse_unreadable(&self, line: &[u8], error: &serde_json::Error) {
         let json = serde_json::from_slice::<serde_json::Value>(line);
@@ -216,6 +221,13 @@ struct QueueSlot {
 }
 
 impl Queues {
+    /// Waits until the queued requests are complete.
+    async fn complete(&mut self) {
+        for (_, last) in self.0.drain() {
+            let _ = last.await;
+        }
+    }
+
     fn enter(&mut self, queue: RequestQueue) -> QueueSlot {
         self.0
             .retain(|_, last| matches!(last.try_recv(), Err(oneshot::error::TryRecvError::Empty)));

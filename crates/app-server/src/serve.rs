@@ -68,4 +68,8 @@ impl MessageHandler for Router {
     async fn take(&mut self, message: InputLine) {
         self.take(message).await;
     }
+
+    async fn finish(&mut self) {
+        self.finish().await;
+    }
 }

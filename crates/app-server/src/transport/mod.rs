@@ -38,7 +38,10 @@ pub(crate) use lines::Lines;
 pub const MESSAGE_LIMIT: usize = 64 * 1024 * 1024;
 
 /// The time limit for threads to end.
-const GRACE: Duration = Duration::from_millis(1500);
+const GRACE: Duration = Duration::from_millis(1300);
+
+/// The time limit for requests that came before the end of the input.
+const LAST_REQUESTS: Duration = Duration::from_millis(250);
 
 /// The time limit for a client to read the last messages. Together the limits stay below two seconds.
 const LAST_WORDS: Duration = Duration::from_millis(400);
@@ -77,6 +80,9 @@ pub(crate) struct ConnectedClient<S> {
 #[async_trait]
 pub(crate) trait MessageHandler: Send + 'static {
     async fn take(&mut self, message: InputLine);
+
+    /// Completes what was begun in order, after the last message.
+    async fn finish(&mut self);
 }
 
 /// Ends all work within the time limit.

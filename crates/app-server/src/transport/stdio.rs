@@ -11,7 +11,9 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::lines::Lines;
-use super::{ConnectedClient, LAST_WORDS, MessageHandler, Service, end_work, stdout};
+use super::{
+    ConnectedClient, LAST_REQUESTS, LAST_WORDS, MessageHandler, Service, end_work, stdout,
+};
 use crate::outbox::{Limits, Outbox};
 
 /// Serves standard input and output until the client disconnects or a signal arrives.
@@ -55,6 +57,9 @@ fn read_input(
     while let Some(line) = lines.next()? {
         runtime.block_on(session.take(line));
     }
+    // A request that came just before the end finds its thread.
+    let finish = async { tokio::time::timeout(LAST_REQUESTS, session.finish()).await };
+    let _ = runtime.block_on(finish);
     Ok(())
 }
 
