@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use crate::newer_requests::ScriptedThread;
 use crate::serving::Serving;
-use crate::setup::{experimental_server, scripted_home, server};
+use crate::setup::{PROGRAM, experimental_server, scripted_home, server};
 use crate::soak::message;
 
 /// A thread of three turns.
@@ -305,4 +305,54 @@ async fn a_thread_stays_loaded_for_a_while_after_a_newer_client_has_left() {
     assert!(resumed["result"].is_object(), "{resumed}");
     scripted.turn(json!({})).await;
     scripted.server.finish().await.unwrap();
+}
+
+/// What of the handshake tells the release of a client. Newer ones hear of remote control right after it.
+#[tokio::test]
+async fn the_handshake_tells_newer_clients_from_older_ones() {
+    let cases = [
+        (
+            json!({ "name": "tests", "version": "9" }),
+            json!({ "experimentalApi": true }),
+            false,
+        ),
+        // Named, although the client does not have it.
+        (
+            json!({ "name": "zed", "version": "1" }),
+            json!({ "requestAttestation": false }),
+            true,
+        ),
+        (
+            json!({ "name": "zed", "version": "1" }),
+            json!({ "extensions": null }),
+            false,
+        ),
+        (
+            json!({ "name": "codex-tui", "version": "0.169.0" }),
+            Value::Null,
+            true,
+        ),
+        (
+            json!({ "name": "ai-sdk-provider-codex-cli", "version": "0.0.0" }),
+            Value::Null,
+            true,
+        ),
+    ];
+    for (client, capabilities, is_newer) in cases {
+        let home = tempfile::tempdir().unwrap();
+        let mut server = AppServer::start(PROGRAM, home.path()).unwrap();
+        let params = json!({ "clientInfo": client, "capabilities": capabilities });
+        server.call("initialize", params).await.unwrap();
+        let id = server.begin("thread/loaded/list", json!({})).await.unwrap();
+        let mut is_told = false;
+        loop {
+            let message = server.receive().await.unwrap();
+            is_told |= message["method"] == "remoteControl/status/changed";
+            if message["id"] == id {
+                break;
+            }
+        }
+        assert_eq!(is_told, is_newer, "{client} {capabilities}");
+        server.finish().await.unwrap();
+    }
 }

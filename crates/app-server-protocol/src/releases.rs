@@ -12,9 +12,19 @@ use methods::METHODS;
 /// The minor version of the last release with the older vocabulary.
 const OLDER: u32 = 117;
 
-/// Whether `clientInfo` is that of an official client of a release after 0.117.
+/// Names of clients that others wrote, need a later release, and begin with requests that 0.117 has too. Their versions
+/// say nothing about releases.
+const NEWER_CLIENTS: [&str; 1] = ["ai-sdk-provider-codex-cli"];
+
+/// Whether `clientInfo` is that of a client that needs a release after 0.117.
 pub fn is_newer_client(name: &str, version: &str) -> bool {
-    official_release(name, version).is_some_and(|release| release > OLDER)
+    NEWER_CLIENTS.contains(&name)
+        || official_release(name, version).is_some_and(|release| release > OLDER)
+}
+
+/// The capabilities of `initialize` that are newer than 0.117.
+pub fn newer_capabilities() -> &'static [&'static str] {
+    newer_members("InitializeCapabilities")
 }
 
 /// The minor version of the release of an official client, whose version it is; none for others.
@@ -208,6 +218,7 @@ mod tests {
         assert!(!is_newer_client("codex-tui", "0.117.0"));
         assert!(!is_newer_client("codex-acp", "2.6.0"));
         assert!(!is_newer_client("another", "0.169.0"));
+        assert!(is_newer_client("ai-sdk-provider-codex-cli", "0.0.0"));
         assert!(!is_newer_client("codex", "0.x"));
     }
 
@@ -220,6 +231,7 @@ mod tests {
         assert!(!is_newer_method("thread/start"));
         assert_eq!(release_of("thread/goal/set"), Some("0.140"));
         assert_eq!(release_of("hook/run"), Some(OWN));
+        assert!(newer_capabilities().contains(&"extensions"));
         assert!(newer_params("thread/resume").contains(&"excludeTurns"));
     }
 }

@@ -115,7 +115,7 @@ impl Connection {
     pub(crate) fn initialize(&self, params: InitializeParams) -> bool {
         let capabilities = params.capabilities;
         let (name, version) = (&params.client_info.name, &params.client_info.version);
-        if capabilities.as_ref().is_some_and(uses_newer) || is_newer_client(name, version) {
+        if is_newer_client(name, version) {
             self.note_newer();
         }
         let experimental = capabilities
@@ -257,14 +257,6 @@ fn takes_openai_forms(capabilities: &InitializeCapabilities) -> bool {
     let extensions = capabilities.extensions.as_ref();
     capabilities.mcp_server_openai_form_elicitation
         || extensions.is_some_and(|all| all.contains_key("openai/form"))
-}
-
-fn uses_newer(capabilities: &InitializeCapabilities) -> bool {
-    capabilities.request_attestation
-        || capabilities.mcp_server_openai_form_elicitation
-        || capabilities.required_human_approval
-        || capabilities.explicit_gateway_oauth
-        || capabilities.extensions.is_some()
 }
 
 /// Replies to one request, exactly once. Dropped without a reply, for example by a panic, it sends an error.

@@ -12,6 +12,7 @@ use codex_app_server_protocol::rpc::{self, Message, RequestId};
 use codex_app_server_protocol::{ClientRequest, MessageReadError, releases};
 use codex_protocol::Experimental;
 use futures::FutureExt;
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tracing::Instrument;
@@ -147,10 +148,10 @@ impl Router {
         if self.connection.knows_newer() {
             return;
         }
-        let is_newer = releases::is_newer_method(method) || {
-            let newer = releases::newer_params(method);
-            !newer.is_empty() && has_member(params, newer)
-        };
+        let newer = releases::newer_params(method);
+        let is_newer = releases::is_newer_method(method)
+            || (!newer.is_empty() && has_member(params, newer))
+            || (method == "initialize" && names_newer_capability(params));
         if is_newer {
             self.connection.note_newer();
         }
@@ -185,6 +186,20 @@ impl Router {
             let _ = handling.await;
         });
     }
+}
+
+/// Whether a client knows a capability that is newer than release 0.117, whether or not it has it.
+fn names_newer_capability(params: Option<&RawValue>) -> bool {
+    let params =
+        params.and_then(|params| serde_json::from_str::<HandshakeParams<'_>>(params.get()).ok());
+    params.is_some_and(|params| has_member(params.capabilities, releases::newer_capabilities()))
+}
+
+/// What of the handshake shows how new a client is.
+#[derive(Deserialize)]
+struct HandshakeParams<'a> {
+    #[serde(borrow)]
+    capabilities: Option<&'a RawValue>,
 }
 
 /// Whether the params have one of these members with a value other than null.
