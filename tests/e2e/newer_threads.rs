@@ -46,6 +46,48 @@ async fn a_thread_of_a_newer_client_belongs_to_its_process_until_it_is_unloaded(
     second.finish().await.unwrap();
 }
 
+/// What is said of a new thread is kept with it, so it gets its file; clients resume it before they start a turn.
+#[tokio::test]
+async fn a_thread_that_was_changed_before_its_first_turn_can_be_resumed() {
+    let message = json!({
+        "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "x" }],
+    });
+    let changes = [
+        (
+            "thread/metadata/update",
+            json!({ "gitInfo": { "branch": "b" } }),
+        ),
+        ("thread/name/set", json!({ "name": "Named" })),
+        (
+            "thread/goal/set",
+            json!({ "objective": "x", "status": "paused" }),
+        ),
+        ("thread/memoryMode/set", json!({ "mode": "disabled" })),
+        ("thread/inject_items", json!({ "items": [message] })),
+    ];
+    let home = tempfile::tempdir().unwrap();
+    for (method, mut params) in changes {
+        let mut server = AppServer::start_with(PROGRAM, home.path(), &["--newer-clients"]).unwrap();
+        server.initialize_experimental().await;
+        let thread = server.start_thread().await;
+        let resume = json!({ "threadId": thread });
+        let (_, refused) = server.refusal("thread/resume", resume.clone()).await;
+        assert!(refused.starts_with("no rollout found"), "{refused}");
+        params["threadId"] = json!(thread);
+        server.result(method, params).await;
+        let resumed = server.result("thread/resume", resume.clone()).await;
+        assert_eq!(resumed["thread"]["id"], thread, "{method}");
+        let turns = server.result("thread/turns/list", resume.clone()).await;
+        assert_eq!(turns["data"], json!([]), "{method}");
+        server.finish().await.unwrap();
+
+        let mut server = AppServer::start_with(PROGRAM, home.path(), &["--newer-clients"]).unwrap();
+        server.initialize_experimental().await;
+        server.result("thread/resume", resume).await;
+        server.finish().await.unwrap();
+    }
+}
+
 #[tokio::test]
 async fn a_thread_without_a_turn_can_be_archived() {
     let model = ModelServer::start([]).await.unwrap();

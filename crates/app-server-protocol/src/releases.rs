@@ -14,7 +14,7 @@ const OLDER: u32 = 117;
 
 /// Names of clients that others wrote, need a later release, and begin with requests that 0.117 has too. Their versions
 /// say nothing about releases.
-const NEWER_CLIENTS: [&str; 1] = ["ai-sdk-provider-codex-cli"];
+const NEWER_CLIENTS: [&str; 2] = ["ai-sdk-provider-codex-cli", "hapi"];
 
 /// Whether `clientInfo` is that of a client that needs a release after 0.117.
 pub fn is_newer_client(name: &str, version: &str) -> bool {

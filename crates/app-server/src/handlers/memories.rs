@@ -6,7 +6,7 @@ use codex_app_server_protocol::{NoParams, v2};
 use codex_memories::{MemoryMode, MemoryStore, MemoryStoreError};
 
 use super::call::RequestContext;
-use super::{blocking, loaded_thread};
+use super::{blocking, loaded_thread, store_loaded};
 use crate::failure::Failure;
 use crate::server::AppServer;
 
@@ -46,7 +46,7 @@ pub(super) async fn read(
 }
 
 pub(super) async fn set_mode(
-    RequestContext { server, .. }: RequestContext,
+    RequestContext { server, connection }: RequestContext,
     params: v2::ThreadMemoryModeSetParams,
 ) -> Result<v2::ThreadMemoryModeSetResponse, Failure> {
     let thread = loaded_thread(&server, &params.thread_id)?;
@@ -56,6 +56,7 @@ pub(super) async fn set_mode(
         let message = format!("ephemeral thread does not support metadata updates: {id}");
         return Err(Failure::invalid(message));
     }
+    store_loaded(&server, &connection, &params.thread_id).await?;
     let mode = match params.mode {
         v2::ThreadMemoryMode::Enabled => MemoryMode::Enabled,
         v2::ThreadMemoryMode::Disabled => MemoryMode::Disabled,

@@ -86,6 +86,7 @@ use codex_protocol::ThreadId;
 use codex_rollout::RolloutLoadError;
 use codex_thread_state::StateError;
 
+use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::projection::ItemIds;
 use crate::server::AppServer;
@@ -131,6 +132,27 @@ async fn engine(server: &AppServer, id: &str) -> Result<codex_core::Thread, Fail
         .engine()
         .await
         .ok_or_else(missing)
+}
+
+/// Creates the file of a loaded thread that has none yet, so that it can be moved or resumed. For clients of 0.117, only a
+/// turn does that.
+async fn store_loaded(
+    server: &AppServer,
+    connection: &Connection,
+    id: &str,
+) -> Result<(), Failure> {
+    if !connection.knows_newer() {
+        return Ok(());
+    }
+    let Ok(thread) = engine(server, id).await else {
+        return Ok(());
+    };
+    let stored = thread.store().await;
+    stored.map_err(|error| Failure::internal(format!("failed to store thread: {error}")))?;
+    if let Some(path) = thread.rollout_path() {
+        server.host().store().touched(path);
+    }
+    Ok(())
 }
 
 /// The state of threads could not be read or written.

@@ -17,7 +17,7 @@ use codex_thread_store::ThreadRecord;
 use super::call::{EarlyReply, RequestContext};
 use super::stored::{self, record, status_of};
 use super::thread_list::side_threads;
-use super::{blocking, engine, state_failed, thread_id};
+use super::{blocking, state_failed, store_loaded, thread_id};
 use crate::failure::Failure;
 use crate::server::AppServer;
 
@@ -25,9 +25,7 @@ pub(super) async fn archive(
     RequestContext { server, connection }: RequestContext,
     params: ThreadArchiveParams,
 ) -> Result<EarlyReply<method::ThreadArchive>, Failure> {
-    if connection.knows_newer() {
-        store_loaded(&server, &params.thread_id).await?;
-    }
+    store_loaded(&server, &connection, &params.thread_id).await?;
     let id = try_archive(&server, &params.thread_id).await?;
     Ok(EarlyReply::then(ThreadArchiveResponse {}, move || {
         let thread_id = id.to_string();
@@ -51,19 +49,6 @@ async fn try_archive(server: &Arc<AppServer>, id: &str) -> Result<ThreadId, Fail
     let new = moved.await?;
     touched(server, [old, new]);
     Ok(id)
-}
-
-/// Creates the file of a loaded thread that has none yet, so that it can be moved.
-async fn store_loaded(server: &AppServer, id: &str) -> Result<(), Failure> {
-    let Ok(thread) = engine(server, id).await else {
-        return Ok(());
-    };
-    let stored = thread.store().await;
-    stored.map_err(|error| Failure::internal(format!("failed to archive thread: {error}")))?;
-    if let Some(path) = thread.rollout_path() {
-        server.host().store().touched(path);
-    }
-    Ok(())
 }
 
 pub(super) async fn unarchive(

@@ -12,7 +12,7 @@ use codex_thread_state::{GoalChange, GoalError, GoalStatus};
 
 use super::call::{EarlyReply, RequestContext};
 use super::stored::stored_or_live;
-use super::{blocking, state_failed, thread_id};
+use super::{blocking, state_failed, store_loaded, thread_id};
 use crate::failure::Failure;
 use crate::projection::{goal_cleared, goal_updated, wire_goal};
 use crate::server::AppServer;
@@ -33,10 +33,11 @@ pub(super) async fn get(
 }
 
 pub(super) async fn set(
-    RequestContext { server, .. }: RequestContext,
+    RequestContext { server, connection }: RequestContext,
     params: ThreadGoalSetParams,
 ) -> Result<EarlyReply<method::ThreadGoalSet>, Failure> {
     let id = with_goals(&server, &params.thread_id).await?;
+    store_loaded(&server, &connection, &params.thread_id).await?;
     let change = GoalChange {
         objective: params.objective,
         status: params.status.map(engine_status),

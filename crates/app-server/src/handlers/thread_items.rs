@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::call::RequestContext;
 use super::stored_turns::StoredTurns;
 use super::thread_read::source_of_turns;
-use super::{blocking, engine, input_thread};
+use super::{blocking, engine, input_thread, store_loaded};
 use crate::failure::Failure;
 use crate::projection::id_of;
 use crate::server::AppServer;
@@ -274,7 +274,7 @@ pub(super) async fn read(
 }
 
 pub(super) async fn inject(
-    RequestContext { server, .. }: RequestContext,
+    RequestContext { server, connection }: RequestContext,
     params: ThreadInjectItemsParams,
 ) -> Result<ThreadInjectItemsResponse, Failure> {
     input_thread(&server, &params.thread_id)?;
@@ -291,5 +291,6 @@ pub(super) async fn inject(
     claimed.map_err(|error| Failure::invalid(error.to_string()))?;
     let taken = engine.inject(items).await;
     taken.map_err(|error| Failure::internal(error.to_string()))?;
+    store_loaded(&server, &connection, &params.thread_id).await?;
     Ok(ThreadInjectItemsResponse {})
 }

@@ -20,15 +20,16 @@ use jiff::Timestamp;
 
 use super::call::{EarlyReply, RequestContext};
 use super::stored::{self, default_provider, record};
-use super::{blocking, projects, state_failed, thread_id};
+use super::{blocking, projects, state_failed, store_loaded, thread_id};
+use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::server::AppServer;
 
 pub(super) async fn set_name(
-    RequestContext { server, .. }: RequestContext,
+    RequestContext { server, connection }: RequestContext,
     params: ThreadSetNameParams,
 ) -> Result<EarlyReply<method::ThreadSetName>, Failure> {
-    let updated = try_set_name(&server, &params).await?;
+    let updated = try_set_name(&server, &connection, &params).await?;
     Ok(EarlyReply::then(ThreadSetNameResponse {}, move || {
         server.broadcast(&ServerNotification::ThreadNameUpdated(updated));
     }))
@@ -36,6 +37,7 @@ pub(super) async fn set_name(
 
 async fn try_set_name(
     server: &Arc<AppServer>,
+    connection: &Connection,
     params: &ThreadSetNameParams,
 ) -> Result<ThreadNameUpdatedNotification, Failure> {
     let id = thread_id(&params.thread_id)?;
@@ -43,6 +45,7 @@ async fn try_set_name(
     if name.is_empty() {
         return Err(Failure::invalid("thread name must not be empty"));
     }
+    store_loaded(server, connection, &params.thread_id).await?;
     let subject = MetadataTarget::find(server, &id).await?;
     let path = match &subject {
         MetadataTarget::Unwritten(live) if live.ephemeral => {
@@ -102,9 +105,15 @@ pub(super) async fn copy_name(
 }
 
 pub(super) async fn update(
-    RequestContext { server, .. }: RequestContext,
+    RequestContext { server, connection }: RequestContext,
     params: ThreadMetadataUpdateParams,
 ) -> Result<ThreadMetadataUpdateResponse, Failure> {
+    let is_empty = params.git_info.is_none()
+        && params.project_id.is_none()
+        && params.daybreak_enabled.is_none();
+    if !is_empty {
+        store_loaded(&server, &connection, &params.thread_id).await?;
+    }
     let outcome = try_update(&server, params).await;
     outcome.map(|thread| ThreadMetadataUpdateResponse { thread })
 }
