@@ -238,6 +238,9 @@ pub enum EventMsg {
     /// A realtime conversation ended.
     RealtimeConversationClosed(RealtimeConversationClosedEvent),
 
+    /// What a side thread or an agent took over ends here. It is for the model and not part of the thread's turns.
+    InheritedHistoryEnds,
+
     /// An event of an unknown type.
     #[tagged(unknown)]
     #[serde(untagged)]

@@ -133,6 +133,9 @@ pub struct AgentMessageItem {
     /// The memories that the message cites.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_citation: Option<MemoryCitation>,
+    /// Whether the model was interrupted in it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_cut: bool,
 }
 
 /// A part of a message of the model.

@@ -54,6 +54,8 @@ impl<'a> RawRolloutLine<'a> {
 pub struct LineStart<'a> {
     /// The time of writing.
     pub timestamp: &'a str,
+    /// The line number that newer engines write.
+    pub ordinal: Option<u64>,
     /// The type of the line.
     pub kind: &'a str,
     /// The `type` inside the payload, if it is the first field.
@@ -66,12 +68,13 @@ impl<'a> LineStart<'a> {
     /// Parses the first bytes of a line; none if they do not have the usual form.
     pub fn of(line: &'a [u8]) -> Option<Self> {
         let (timestamp, rest) = short_text(line.strip_prefix(b"{\"timestamp\":\"")?)?;
-        let rest = after_ordinal(rest);
+        let (ordinal, rest) = ordinal(rest);
         let (kind, rest) = short_text(rest.strip_prefix(b",\"type\":\"")?)?;
         let rest = rest.strip_prefix(b",\"payload\":")?;
         let inner = rest.strip_prefix(b"{\"type\":\"").and_then(short_text);
         Some(Self {
             timestamp,
+            ordinal,
             kind,
             payload_type: inner.map(|(kind, _)| kind),
             rest,
@@ -88,12 +91,15 @@ impl<'a> LineStart<'a> {
     }
 }
 
-fn after_ordinal(rest: &[u8]) -> &[u8] {
+/// The line number, if there is one, and what follows it.
+fn ordinal(rest: &[u8]) -> (Option<u64>, &[u8]) {
     let Some(number) = rest.strip_prefix(b",\"ordinal\":") else {
-        return rest;
+        return (None, rest);
     };
     let digits = number.iter().take_while(|byte| byte.is_ascii_digit());
-    &number[digits.count()..]
+    let (digits, rest) = number.split_at(digits.count());
+    let digits = std::str::from_utf8(digits).ok();
+    (digits.and_then(|digits| digits.parse().ok()), rest)
 }
 
 /// A short text without escapes, up to its closing quote.

@@ -152,7 +152,7 @@ fn is_amendment(line: &str) -> bool {
         "session_meta" => true,
         "event_msg" => matches!(
             line.payload_type().as_deref(),
-            Some("thread_name_updated" | "thread_settings_applied")
+            Some("thread_name_updated" | "thread_settings_applied" | "thread_goal_updated")
         ),
         _ => false,
     })

@@ -25,6 +25,7 @@ pub fn is_persisted(event: &EventMsg, detail: PersistedDetail) -> bool {
         | EventMsg::AgentReasoningRawContent(_)
         | EventMsg::TokenCount(_)
         | EventMsg::ContextCompacted
+        | EventMsg::InheritedHistoryEnds
         | EventMsg::EnteredReviewMode(_)
         | EventMsg::ExitedReviewMode(_)
         | EventMsg::ThreadRolledBack(_)

@@ -21,6 +21,8 @@ const IMAGE: &str = "[Image]";
 /// How the ids of calls begin whose output is the objective of a goal. It is the preview of a thread that
 /// nobody has written to.
 pub const GOAL_CALL: &str = "goal_objective_";
+/// The type of the line about a change of the goal, as 0.169 writes it.
+pub const GOAL_UPDATED: &str = "thread_goal_updated";
 
 /// Reads lines and updates `facts`.
 pub(crate) struct FactsBuilder<'a> {
@@ -47,7 +49,13 @@ impl FactsBuilder<'_> {
                 self.with(line, Self::call_output);
             }
             LineType::Name => self.with(line, Self::name),
-            LineType::UserMessage | LineType::Item | LineType::CallOutput | LineType::Other => {}
+            LineType::InheritedEnds => self.inherited_ends(),
+            LineType::Goal if self.facts.preview.is_none() => self.with(line, Self::goal),
+            LineType::UserMessage
+            | LineType::Item
+            | LineType::CallOutput
+            | LineType::Goal
+            | LineType::Other => {}
         }
     }
 
@@ -116,6 +124,19 @@ impl FactsBuilder<'_> {
             && let Some(objective) = output.output.as_str()
         {
             self.add_message(objective, 0);
+        }
+    }
+
+    /// The goal changed. Of a thread that nobody has written to, the objective is the preview.
+    fn goal(&mut self, updated: GoalPayload) {
+        self.add_message(&updated.goal.objective, 0);
+    }
+
+    /// What an agent took over is not its own. Its messages come from other agents and have no preview.
+    fn inherited_ends(&mut self) {
+        if matches!(self.facts.source, SessionSource::SubAgent(_)) {
+            self.facts.preview = Some(String::new());
+            self.facts.title = None;
         }
     }
 
@@ -220,6 +241,16 @@ struct CallOutputPayload<'a> {
 }
 
 #[derive(Deserialize)]
+struct GoalPayload {
+    goal: GoalObjective,
+}
+
+#[derive(Deserialize)]
+struct GoalObjective {
+    objective: String,
+}
+
+#[derive(Deserialize)]
 struct NamePayload {
     thread_id: ThreadId,
     thread_name: Option<String>,
@@ -234,6 +265,8 @@ enum LineType {
     Item,
     CallOutput,
     Name,
+    Goal,
+    InheritedEnds,
     Other,
 }
 
@@ -247,6 +280,8 @@ impl LineType {
             ("event_msg", "item_completed") => Self::Item,
             ("response_item", "function_call_output") => Self::CallOutput,
             ("event_msg", "thread_name_updated") => Self::Name,
+            ("event_msg", GOAL_UPDATED) => Self::Goal,
+            ("event_msg", "inherited_history_ends") => Self::InheritedEnds,
             _ => Self::Other,
         }
     }

@@ -30,7 +30,7 @@ mod search_term;
 mod source_kinds;
 mod store;
 
-pub use facts_builder::{GOAL_CALL, preview_of};
+pub use facts_builder::{GOAL_CALL, GOAL_UPDATED, preview_of};
 pub use file::{RecordError, read_record};
 pub use index::FILE_NAME;
 pub use inspect::{IndexState, Inspection, inspect};

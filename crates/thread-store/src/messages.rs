@@ -19,7 +19,7 @@ pub(crate) fn message_of(line: &ScannedLine<'_>) -> Option<String> {
     };
     let text = match event {
         EventMsg::UserMessage(message) => message.message,
-        EventMsg::AgentMessage(message) => message.message.as_str().into_owned(),
+        EventMsg::AgentMessage(message) if !message.is_cut => message.message.as_str().into_owned(),
         EventMsg::ItemCompleted(completed) => match completed.item {
             TurnItem::UserMessage(message) => message.text_and_image_count().0,
             TurnItem::AgentMessage(message) => {
@@ -38,6 +38,8 @@ pub(crate) fn message_of(line: &ScannedLine<'_>) -> Option<String> {
 /// Whether the line takes turns out of the history that are stored before it.
 pub(crate) fn takes_turns_back(line: &ScannedLine<'_>) -> bool {
     line.kind().is_some_and(|(kind, payload)| {
-        kind == "event_msg" && payload.as_deref() == Some("thread_rolled_back")
+        let payload = payload.as_deref();
+        let takes_back = |event| matches!(event, "thread_rolled_back" | "inherited_history_ends");
+        kind == "event_msg" && payload.is_some_and(takes_back)
     })
 }

@@ -10,7 +10,7 @@ use codex_rollout::ScannedLine;
 use crate::failure::Failure;
 use crate::projection::ItemIds;
 use crate::server::AppServer;
-use crate::thread::{Outline, ids_in};
+use crate::thread::{Outline, TurnOrdinals, ids_in};
 
 /// The turns of a thread, oldest first. Only the lines of turns that are asked for are read.
 pub(super) struct StoredTurns {
@@ -69,6 +69,12 @@ impl StoredTurns {
             }
         }
         Ok(found)
+    }
+
+    /// The ordinals of the turns at these positions.
+    pub(super) fn ordinals(&self, wanted: Range<usize>) -> Result<TurnOrdinals, Failure> {
+        let ordinals = self.outline.ordinals(wanted, self.item_ids);
+        ordinals.map_err(|error| unreadable(&self.path, &error))
     }
 
     /// The turns at these positions, with all their items.

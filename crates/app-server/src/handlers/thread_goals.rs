@@ -4,14 +4,19 @@ use std::sync::Arc;
 
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
-    ThreadGoalClearParams, ThreadGoalClearResponse, ThreadGoalGetParams, ThreadGoalGetResponse,
-    ThreadGoalSetParams, ThreadGoalSetResponse, ThreadGoalStatus,
+    ThreadGoal, ThreadGoalClearParams, ThreadGoalClearResponse, ThreadGoalGetParams,
+    ThreadGoalGetResponse, ThreadGoalSetParams, ThreadGoalSetResponse, ThreadGoalStatus,
 };
 use codex_protocol::{ThreadId, Update};
+use codex_rollout::LineKind;
 use codex_thread_state::{GoalChange, GoalError, GoalStatus};
+use codex_thread_store::{GOAL_UPDATED, ThreadRecord};
+use jiff::Timestamp;
+use serde_json::json;
 
 use super::call::{EarlyReply, RequestContext};
-use super::stored::stored_or_live;
+use super::stored::{record, stored_or_live};
+use super::thread_metadata::amend;
 use super::{blocking, state_failed, store_loaded, thread_id};
 use crate::failure::Failure;
 use crate::projection::{goal_cleared, goal_updated, wire_goal};
@@ -53,6 +58,7 @@ pub(super) async fn set(
     let (state, thread) = (Arc::clone(server.state()), id.to_string());
     let changed = blocking(move || state.change_goal(&thread, change).map_err(refused));
     let goal = wire_goal(id.as_str(), changed.await?);
+    store_as_preview(&server, &id, &goal).await?;
     let response = ThreadGoalSetResponse { goal: goal.clone() };
     Ok(EarlyReply::by(move |reply| async move {
         reply.accept(&response);
@@ -78,6 +84,34 @@ pub(super) async fn clear(
             }
         },
     ))
+}
+
+/// Adds the goal to the file of a thread that has no preview, in the form of 0.169. The objective is its preview.
+async fn store_as_preview(
+    server: &Arc<AppServer>,
+    id: &ThreadId,
+    goal: &ThreadGoal,
+) -> Result<(), Failure> {
+    let has_none = |found: &ThreadRecord| found.facts.preview.is_none();
+    let found = record(server, id).await?.filter(has_none);
+    let Some(ThreadRecord { path, .. }) = found else {
+        return Ok(());
+    };
+    let line = json!({ "type": GOAL_UPDATED, "threadId": id, "goal": goal });
+    let (home, thread, file) = (
+        server.host().store().home().to_owned(),
+        id.clone(),
+        path.clone(),
+    );
+    let written = blocking(move || {
+        amend(&home, &thread, Some(file), |file| {
+            codex_rollout::amend(file, Timestamp::now(), LineKind::EventMsg, &line)
+        });
+        Ok(())
+    });
+    written.await?;
+    server.host().store().touched(&path);
+    Ok(())
 }
 
 /// The id of a thread that can have a goal.

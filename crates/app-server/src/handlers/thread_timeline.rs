@@ -12,13 +12,12 @@ use super::call::RequestContext;
 use super::stored_turns::StoredTurns;
 use super::thread_read::source_of_turns;
 use crate::failure::Failure;
+use crate::projection::id_of;
 
 /// The default page size.
 const PAGE: u32 = 25;
 /// The largest page size.
 const LARGEST_PAGE: u32 = 100;
-/// The positions that a turn has. They grow with the order of the entries; most are not used.
-const POSITIONS: u64 = 1_000_000;
 
 /// The entry before which the next page ends.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -55,7 +54,7 @@ fn page(
     while at > 0 {
         at -= 1;
         for turn in turns.read(at..at + 1)? {
-            let entries = entries(turn, at).into_iter().enumerate();
+            let entries = entries(turn).into_iter().enumerate();
             let mut entries: Vec<_> = entries.collect();
             if let Some(cursor) = before.filter(|cursor| cursor.turn == at) {
                 entries.truncate(cursor.entry);
@@ -66,13 +65,43 @@ fn page(
                         turn: at,
                         entry: number + 1,
                     };
-                    return Ok(response(newest_first, Some(next)));
+                    return Ok(response(placed(newest_first, turns, at)?, Some(next)));
                 }
                 newest_first.push(entry);
             }
         }
     }
-    Ok(response(newest_first, None))
+    Ok(response(placed(newest_first, turns, 0)?, None))
+}
+
+/// Sets the positions of entries of these turns, from the one at `first` on.
+fn placed(
+    mut newest_first: Vec<ThreadTimelineEntry>,
+    turns: &StoredTurns,
+    first: usize,
+) -> Result<Vec<ThreadTimelineEntry>, Failure> {
+    let ordinals = turns.ordinals(first..turns.ids().len())?;
+    let mut last = 0;
+    for entry in newest_first.iter_mut().rev() {
+        let (place, found) = match entry {
+            ThreadTimelineEntry::TurnStarted {
+                position, turn_id, ..
+            } => (position, ordinals.started(turn_id)),
+            ThreadTimelineEntry::Item {
+                position,
+                turn_id,
+                item,
+            } => (position, ordinals.item(turn_id, id_of(item))),
+            ThreadTimelineEntry::TurnCompleted {
+                position, turn_id, ..
+            } => (position, ordinals.completed(turn_id)),
+            _ => continue,
+        };
+        // What is not in the file yet comes after the rest.
+        *place = found.unwrap_or(last + 1);
+        last = *place;
+    }
+    Ok(newest_first)
 }
 
 fn response(
@@ -87,26 +116,28 @@ fn response(
     }
 }
 
-/// The start of a turn, its items, and its end.
-fn entries(turn: Turn, at: usize) -> Vec<ThreadTimelineEntry> {
-    let first = at as u64 * POSITIONS;
+/// The start of a turn, its items, and its end, without positions.
+fn entries(turn: Turn) -> Vec<ThreadTimelineEntry> {
     let mut entries = vec![ThreadTimelineEntry::TurnStarted {
-        position: first,
+        position: 0,
         started_at: turn.started_at,
         turn_id: turn.id.clone(),
     }];
-    let items = (first + 1..).zip(turn.items);
-    entries.extend(items.map(|(position, item)| ThreadTimelineEntry::Item {
-        item: Box::new(item),
-        position,
-        turn_id: turn.id.clone(),
-    }));
+    entries.extend(
+        turn.items
+            .into_iter()
+            .map(|item| ThreadTimelineEntry::Item {
+                item: Box::new(item),
+                position: 0,
+                turn_id: turn.id.clone(),
+            }),
+    );
     if turn.status != TurnStatus::InProgress {
         entries.push(ThreadTimelineEntry::TurnCompleted {
             completed_at: turn.completed_at,
             duration_ms: turn.duration_ms,
             error: turn.error,
-            position: first + entries.len() as u64,
+            position: 0,
             started_at: turn.started_at,
             status: turn.status,
             turn_id: turn.id,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{
     SortDirection, ThreadItem, ThreadResumeInitialTurnsPageParams, ThreadTurnsListParams,
-    ThreadTurnsListResponse, TimedItem, Turn, TurnItemsView, TurnStatus,
+    ThreadTurnsListResponse, TimedItem, Turn, TurnItemsView,
 };
 use serde::{Deserialize, Serialize};
 
@@ -184,24 +184,19 @@ fn viewed(mut turn: Turn, view: TurnItemsView) -> Turn {
     match view {
         TurnItemsView::Full => {}
         TurnItemsView::NotLoaded => turn.items.clear(),
-        TurnItemsView::Summary => {
-            let is_cut = turn.status == TurnStatus::Interrupted;
-            turn.items = summary(turn.items, is_cut);
-        }
+        TurnItemsView::Summary => turn.items = summary(turn.items),
     }
     turn
 }
 
-/// The first message of the user and the last one of the agent. The message in which a turn was interrupted is not
-/// complete, so it is left out.
-fn summary(items: Vec<TimedItem>, is_cut: bool) -> Vec<TimedItem> {
+/// The first message of the user and the last one of the agent.
+fn summary(items: Vec<TimedItem>) -> Vec<TimedItem> {
     let said = |item: &TimedItem| matches!(item.item, ThreadItem::UserMessage { .. });
     let answered = |item: &TimedItem| matches!(item.item, ThreadItem::AgentMessage { .. });
     let (first, last) = (
         items.iter().position(said),
         items.iter().rposition(answered),
     );
-    let last = last.filter(|last| !is_cut || last + 1 < items.len());
     let is_kept = |at: usize| Some(at) == first || Some(at) == last;
     let items = items.into_iter().enumerate();
     items

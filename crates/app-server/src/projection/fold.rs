@@ -34,7 +34,7 @@ mod turn_end;
 mod turns;
 
 pub(crate) use byte_ranges::{ByteRanges, FilePart, StoredRange, TurnRanges};
-use consumer::Consumer;
+pub(crate) use consumer::Consumer;
 pub(crate) use notifications::{Audience, Notifications, usage as wire_usage};
 use state::{Counters, EventContext};
 pub(crate) use state::{Fold, ItemIds};
@@ -160,6 +160,10 @@ impl<C: Consumer> Fold<C> {
             }
             EventMsg::Error(error) => self.fail(context, id, error),
             EventMsg::ThreadRolledBack(turns) => self.roll_back(turns),
+            EventMsg::InheritedHistoryEnds => self.roll_back(&ThreadRolledBackEvent {
+                num_turns: u32::MAX,
+                first_turn_id: None,
+            }),
             EventMsg::EnteredReviewMode(request) => self.enter_review(context, request),
             EventMsg::ExitedReviewMode(exited) => self.exit_review(context, exited),
             EventMsg::ItemStarted(started) if self.is_of_reviewer(&started.item) => {
@@ -276,12 +280,19 @@ impl<C: Consumer> Fold<C> {
                 let said = ThreadItem::UserMessage {
                     id: self.id_of_message(message.item_id.as_ref()),
                     client_id: message.client_id.clone(),
-                    content: item::message_input(message),
+                    content: match self.ids {
+                        ItemIds::Streamed => item::message_input(message),
+                        ItemIds::Numbered | ItemIds::Untimed => item::message_parts(message),
+                    },
                 };
                 self.complete(context, None, said);
             }
             EventMsg::AgentMessage(message) if !message.message.is_empty() => {
                 let id = self.id_of_message(message.item_id.as_ref());
+                if message.is_cut && self.ids == ItemIds::Streamed {
+                    // 0.169 does not keep it.
+                    return;
+                }
                 self.complete(
                     context,
                     None,

@@ -87,8 +87,30 @@ pub(super) fn wire_input(input: &v1::UserInput) -> Option<UserInput> {
     })
 }
 
-/// The input of the user in the older event of stored threads.
+/// The input of the user in the older event of stored threads, in its order.
 pub(super) fn message_input(event: &v1::UserMessageEvent) -> Vec<UserInput> {
+    if event.content.is_empty() {
+        return message_parts(event);
+    }
+    let mut images = event.images.iter().flatten();
+    let wire = event.content.iter().filter_map(wire_input);
+    let with_url = |part| match part {
+        UserInput::Image {
+            url,
+            file_id: None,
+            detail,
+        } if url.is_empty() => UserInput::Image {
+            url: images.next().cloned().unwrap_or_default(),
+            file_id: None,
+            detail,
+        },
+        other => other,
+    };
+    wire.map(with_url).collect()
+}
+
+/// The same as 0.117 shows it: one text, then the images.
+pub(super) fn message_parts(event: &v1::UserMessageEvent) -> Vec<UserInput> {
     let mut content = Vec::new();
     if !event.message.trim().is_empty() {
         content.push(UserInput::Text {

@@ -24,7 +24,7 @@ mod usage_limits;
 mod warning;
 
 pub(crate) use fold::{
-    Audience, ByteRanges, FilePart, Fold, ItemIds, Notifications, PackTurns, StoredRange,
+    Audience, ByteRanges, Consumer, FilePart, Fold, ItemIds, Notifications, PackTurns, StoredRange,
     TurnRanges, Turns, wire_usage,
 };
 pub(crate) use hook::{engine_hook_event, hook_metadata, wire_hook_event};

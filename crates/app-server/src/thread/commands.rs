@@ -50,7 +50,10 @@ impl Actor {
             ThreadCommand::Revert(before, reply) => self.revert(&before, reply).await,
             ThreadCommand::Restore(params, reply) => self.restore(*params, reply).await,
             ThreadCommand::StartQueued(id, reply) => self.start_queued(id, reply).await,
-            ThreadCommand::StartNext => self.start_next_turn().await,
+            ThreadCommand::StartNext => {
+                self.show_objective();
+                self.start_next_turn().await;
+            }
             ThreadCommand::ChargeGoal(turn, done) => {
                 self.charge_goal_now(turn);
                 let _ = done.send(());

@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use super::outline::builder::OutlineBuilder;
 use super::outline::kept::{Outlines, ShownTurns};
-use super::stored_lines::{makes_turns, milliseconds, preview};
+use super::stored_lines::{makes_turns, milliseconds, objective, preview};
 use crate::projection::{Fold, ItemIds, PackTurns, Turns};
 
 /// A stored thread.
@@ -215,6 +215,10 @@ impl HistoryReader {
             return;
         }
         let offset = line.offset();
+        if self.preview.is_none() {
+            self.preview = objective(&line);
+            self.keep_preview(offset);
+        }
         let Some(line) = line.read() else {
             return;
         };
@@ -223,9 +227,7 @@ impl HistoryReader {
             mut item => {
                 if self.preview.is_none() {
                     self.preview = preview(&item);
-                    if let (Some(outline), Some(_)) = (&mut self.outline, &self.preview) {
-                        outline.set_preview(offset);
-                    }
+                    self.keep_preview(offset);
                 }
                 if self.shown == TurnsShown::WithTurns {
                     self.images.restore(&mut item);
@@ -233,6 +235,12 @@ impl HistoryReader {
                     self.fold.apply_stored_at(offset, now, &item);
                 }
             }
+        }
+    }
+
+    fn keep_preview(&mut self, offset: u64) {
+        if let (Some(outline), Some(_)) = (&mut self.outline, &self.preview) {
+            outline.set_preview(offset);
         }
     }
 

@@ -14,7 +14,8 @@ use codex_core::NeededLines;
 use codex_protocol::{AgentMessageEvent, EventMsg, RolloutItem, UserMessageEvent};
 use codex_rollout::{LineSelection, MessageImages, RolloutChain, ScannedLine, scan_segment};
 
-use super::stored_lines::{makes_turns, milliseconds, preview};
+use super::ordinals::{LineOrdinals, TurnOrdinals};
+use super::stored_lines::{makes_turns, milliseconds, objective, preview};
 use crate::projection::{ByteRanges, FilePart, Fold, ItemIds, TurnRanges, Turns};
 
 pub(super) mod builder;
@@ -111,6 +112,9 @@ impl Outline {
                 self.needed.take(line);
             }
             self.last_line = line.offset();
+            if self.preview.is_none() && objective(&line).is_some() {
+                self.preview = Some(line.offset());
+            }
             if !is_plain_end(&fold, line)
                 && let Some((now, item)) = read(line)
             {
@@ -193,6 +197,43 @@ impl Outline {
             .into_iter()
             .filter(|turn| wanted.contains(turn))
             .collect())
+    }
+
+    /// The ordinals of a range of turns. The lines before them are counted, and not parsed.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(crate) fn ordinals(&self, wanted: Range<usize>, ids: ItemIds) -> io::Result<TurnOrdinals> {
+        let Some((begin, counters)) = self.ranges.start_of(wanted.start) else {
+            return Ok(TurnOrdinals::default());
+        };
+        let end = self.ranges.beginning_of(wanted.end).unwrap_or(self.length);
+        let starts: Vec<(u64, &str)> = self.ranges.starts().collect();
+        let chain = RolloutChain::open(&self.file)?;
+        let mut ordinals = LineOrdinals::default();
+        let mut fold = Fold::new(TurnOrdinals::default()).with_ids(ids);
+        fold.go_to(counters);
+        scan_segment(&chain, 0..end, |line| {
+            let ordinal = ordinals.take(&line);
+            if line.offset() < begin {
+                return ControlFlow::Continue(());
+            }
+            fold.consumer().go_to(ordinal);
+            let at = starts.binary_search_by_key(&line.offset(), |(offset, _)| *offset);
+            if let Ok(at) = at {
+                fold.consumer().begin(starts[at].1);
+            }
+            if ends_turn(&line)
+                && let Some(turn) = turn_of(line)
+            {
+                fold.consumer().end(turn);
+            }
+            if let Some((now, item)) = read(line) {
+                fold.apply_stored(now, &item);
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(fold.into_consumer())
     }
 
     /// A range of turns. Only their lines are read.
@@ -283,6 +324,14 @@ fn is_plain_end(fold: &Fold<ByteRanges>, line: ScannedLine<'_>) -> bool {
     let kind = line.start().and_then(|start| start.payload_type);
     let is_end = matches!(kind, Some("exec_command_end" | "patch_apply_end"));
     is_end && turn_of(line).is_some_and(|turn| fold.can_pass_over_item_of(turn))
+}
+
+fn ends_turn(line: &ScannedLine<'_>) -> bool {
+    let kind = line.start().and_then(|start| start.payload_type);
+    matches!(
+        kind,
+        Some("task_complete" | "turn_complete" | "turn_aborted")
+    )
 }
 
 /// The turn id in the first bytes of an event. Quotes in strings are escaped, so this can only be the member itself.

@@ -1,7 +1,9 @@
 //! What lines of stored threads mean for their turns.
 
-use codex_protocol::{EventMsg, RolloutItem, TurnItem};
-use codex_thread_store::preview_of;
+use codex_protocol::{EventMsg, RawRolloutLine, RolloutItem, TurnItem};
+use codex_rollout::ScannedLine;
+use codex_thread_store::{GOAL_UPDATED, preview_of};
+use serde::Deserialize;
 
 use crate::projection::preview_of_message;
 
@@ -21,6 +23,27 @@ pub(super) fn preview(item: &RolloutItem) -> Option<String> {
         },
         _ => None,
     }
+}
+
+/// The objective, if the line is about a change of the goal.
+pub(super) fn objective(line: &ScannedLine<'_>) -> Option<String> {
+    let (kind, payload) = line.kind()?;
+    if kind != "event_msg" || payload.as_deref() != Some(GOAL_UPDATED) {
+        return None;
+    }
+    let line = RawRolloutLine::read(std::str::from_utf8(line.bytes()).ok()?).ok()?;
+    let updated: GoalUpdated = serde_json::from_str(line.payload.get()).ok()?;
+    preview_of(&updated.goal.objective, 0).map(str::to_owned)
+}
+
+#[derive(Deserialize)]
+struct GoalUpdated {
+    goal: Goal,
+}
+
+#[derive(Deserialize)]
+struct Goal {
+    objective: String,
 }
 
 /// The time at which a line was written, in Unix milliseconds.

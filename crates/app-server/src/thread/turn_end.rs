@@ -68,6 +68,17 @@ impl Actor {
         is_active && self.server.host().has_goals() && self.thread.settings().mode != ModeKind::Plan
     }
 
+    /// The objective is the preview of a thread that nobody has written to.
+    pub(super) fn show_objective(&mut self) {
+        if !self.facts.preview.is_empty() {
+            return;
+        }
+        let thread = self.thread.id().to_string();
+        if let Some(goal) = self.logged(self.state().goal(&thread)).flatten() {
+            self.facts.preview = goal.objective;
+        }
+    }
+
     /// Starts the next turn of an idle thread: from the queue if there is a message, otherwise for the goal.
     pub(super) async fn start_next_turn(&mut self) {
         let has_clients = !self.subscribers.is_empty();
@@ -100,9 +111,6 @@ impl Actor {
         match self.thread.start_turn(turn).await {
             Ok(id) => {
                 self.follow_up.is_for_goal = true;
-                if self.facts.preview.is_empty() {
-                    self.facts.preview.clone_from(&goal.objective);
-                }
                 self.turn.get_or_insert(id);
             }
             Err(error) => tracing::warn!(%error, "the goal of a thread cannot go on"),

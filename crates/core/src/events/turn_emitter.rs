@@ -108,6 +108,7 @@ fn older_events(item: &TurnItem, raw_reasoning: bool) -> Vec<EventMsg> {
                     message: text.clone().into(),
                     phase: item.phase,
                     memory_citation: item.memory_citation.clone(),
+                    is_cut: item.is_cut,
                     item_id: Some(item.id.clone()),
                 })
             };
@@ -200,5 +201,41 @@ fn user_message(item: &UserMessageItem) -> UserMessageEvent {
     if details.iter().any(Option::is_some) {
         event.image_details = details;
     }
+    if !has_order_of_event(&item.content) {
+        event.content = item.content.iter().map(without_url).collect();
+    }
     event
+}
+
+/// Whether the members of the event tell the input and its order.
+fn has_order_of_event(input: &[UserInput]) -> bool {
+    const TEXT: u8 = 0;
+    let place = |part: &UserInput| match part {
+        UserInput::Text { .. } => Some(TEXT),
+        UserInput::Image { file_id: None, .. } => Some(1),
+        UserInput::LocalImage { .. } => Some(2),
+        UserInput::Image { .. } => Some(3),
+        UserInput::Audio { .. } | UserInput::LocalAudio { .. } => Some(4),
+        _ => None,
+    };
+    let places: Option<Vec<u8>> = input.iter().map(place).collect();
+    places.is_some_and(|places| {
+        places.is_sorted_by(|one, next| one < next || (one == next && *one != TEXT))
+    })
+}
+
+/// An image by URL without its URL.
+fn without_url(part: &UserInput) -> UserInput {
+    match part {
+        UserInput::Image {
+            file_id: None,
+            detail,
+            ..
+        } => UserInput::Image {
+            image_url: String::new(),
+            file_id: None,
+            detail: *detail,
+        },
+        other => other.clone(),
+    }
 }

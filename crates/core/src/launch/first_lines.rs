@@ -85,6 +85,10 @@ pub(crate) fn write_start(
         }
         RolloutFile::New | RolloutFile::Existing { .. } => write_lines(emitter, lines),
     }
+    let is_from_another = forked_from.is_some() || !lines.is_empty();
+    if is_from_another && (config.is_side_thread || meta.agent_path.is_some()) {
+        emitter.log(LineKind::EventMsg, &EventMsg::InheritedHistoryEnds);
+    }
     if forked_from.is_some() {
         git::materialise(session);
     }

@@ -138,6 +138,7 @@ fn record_result(scope: &TurnScope, conversation: &mut Conversation, output: Opt
         }],
         phase: None,
         memory_citation: None,
+        is_cut: false,
     });
     emitter.item_started(item.clone());
     emitter.item_completed(item, false);

@@ -28,6 +28,7 @@ pub(crate) struct MessageWriter {
     /// The plan, if there is one.
     plan: Option<String>,
     ended: bool,
+    is_cut: bool,
 }
 
 impl MessageWriter {
@@ -49,6 +50,7 @@ impl MessageWriter {
             started: false,
             plan: None,
             ended: false,
+            is_cut: false,
         };
         if !plan_mode {
             writer.start_agent_item();
@@ -173,6 +175,7 @@ impl MessageWriter {
             }],
             phase: self.phase,
             memory_citation: self.citation.clone(),
+            is_cut: self.is_cut,
         })
     }
 
@@ -194,6 +197,7 @@ impl MessageWriter {
 impl Drop for MessageWriter {
     fn drop(&mut self) {
         if !self.ended {
+            self.is_cut = true;
             self.end();
         }
     }

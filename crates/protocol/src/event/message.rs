@@ -36,6 +36,9 @@ pub struct UserMessageEvent {
     /// Spans of the text that the client displays in its own way.
     #[serde(default)]
     pub text_elements: Vec<TextElement>,
+    /// The input in its order, if the other members do not tell it. Images by URL are left empty: they are `images`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub content: Vec<UserInput>,
     /// The item with the same content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item_id: Option<String>,
@@ -51,6 +54,9 @@ pub struct AgentMessageEvent {
     /// The memories that the message cites.
     #[serde(default)]
     pub memory_citation: Option<MemoryCitation>,
+    /// Whether the model was interrupted in it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_cut: bool,
     /// The item with the same content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item_id: Option<String>,

@@ -73,6 +73,18 @@ impl TurnRanges {
         self.turns.get(position).map(|range| range.begin.offset)
     }
 
+    /// The first line of a turn, and the counts of the fold there.
+    pub(crate) fn start_of(&self, position: usize) -> Option<(u64, Counters)> {
+        let range = self.turns.get(position)?;
+        Some((range.begin.offset, range.begin.counters))
+    }
+
+    /// The first line and the id of each turn, in order.
+    pub(crate) fn starts(&self) -> impl Iterator<Item = (u64, &str)> {
+        let turns = self.turns.iter();
+        turns.map(|range| (range.begin.offset, &*range.turn))
+    }
+
     /// The ranges, to be stored.
     pub(crate) fn stored(&self) -> impl ExactSizeIterator<Item = StoredRange<'_>> {
         self.turns.iter().map(|range| StoredRange {

@@ -158,6 +158,7 @@ mod tests {
             content: Vec::new(),
             phase: None,
             memory_citation: None,
+            is_cut: false,
         });
         ItemEvent {
             thread_id: ThreadId("thread".to_owned()),

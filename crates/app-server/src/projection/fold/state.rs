@@ -90,6 +90,14 @@ impl<C: Consumer> Fold<C> {
         }
     }
 
+    pub(crate) fn consumer(&mut self) -> &mut C {
+        &mut self.consumer
+    }
+
+    pub(crate) fn into_consumer(self) -> C {
+        self.consumer
+    }
+
     pub(super) fn number(&mut self) -> String {
         self.counters.items += 1;
         format!("item-{}", self.counters.items)

@@ -188,6 +188,7 @@ impl RecordedConversation {
                         content,
                         phase: None,
                         memory_citation: None,
+                        is_cut: false,
                     })
                 };
                 let twin = json!({ "type": "agent_message", "message": text });
