@@ -162,6 +162,28 @@ async fn a_denied_action_does_not_run_and_the_model_is_told_why() {
 }
 
 #[tokio::test]
+async fn newer_clients_see_a_denied_command_end_as_it_began() {
+    let mut test = ReviewTest::with(&["--newer-clients"]).await;
+    test.push_call();
+    test.push_verdict(90);
+    test.push_text("denied");
+    test.begin().await;
+    let mut actions = Vec::new();
+    for method in ["item/started", "item/completed"] {
+        loop {
+            let item = test.server.wait_for(method).await.unwrap()["params"]["item"].clone();
+            if item["type"] == "commandExecution" {
+                actions.push(item["commandActions"].clone());
+                break;
+            }
+        }
+    }
+    assert_eq!(actions[0], actions[1]);
+    test.server.completed_turn().await;
+    test.server.finish().await.unwrap();
+}
+
+#[tokio::test]
 async fn whatever_is_no_verdict_denies() {
     let mut test = ReviewTest::new().await;
     let refused = HttpReply::json(400, &json!({"error": {"message": "no"}}));

@@ -121,6 +121,14 @@ impl Hooked {
         self.until("turn/completed").await
     }
 
+    /// A whole compaction on request.
+    async fn compact(&mut self) -> TurnMessages {
+        let params = json!({ "threadId": self.thread });
+        let asked = self.server.begin("thread/compact/start", params).await;
+        asked.unwrap();
+        self.until("turn/completed").await
+    }
+
     pub(crate) async fn until(&mut self, method: &str) -> TurnMessages {
         let mut turn = TurnMessages::default();
         loop {
@@ -559,13 +567,7 @@ async fn a_compaction_can_be_stopped() {
     }] });
     let mut hooked = Hooked::with(hooks, [answer_with("done")]).await;
     hooked.turn("hello").await;
-    let params = json!({ "threadId": hooked.thread });
-    hooked
-        .server
-        .begin("thread/compact/start", params)
-        .await
-        .unwrap();
-    let turn = hooked.until("turn/completed").await;
+    let turn = hooked.compact().await;
     assert_eq!(turn.runs(), ["preCompact stopped stop:keep it"]);
     assert_eq!(
         turn.params("turn/completed").next().unwrap()["turn"]["status"],
@@ -573,6 +575,22 @@ async fn a_compaction_can_be_stopped() {
     );
     assert_eq!(hooked.model.requests().len(), 1);
     assert!(hooked.file("input").contains("\"trigger\":\"manual\""));
+    hooked.finish().await;
+}
+
+#[tokio::test]
+async fn a_session_starts_again_after_a_compaction() {
+    let hooks = json!({ "SessionStart": [{
+        "matcher": "compact", "hooks": [{ "type": "command", "command": "echo AFTER-COMPACTION" }],
+    }] });
+    let replies = ["one", "summary", "two"].map(answer_with);
+    let mut hooked = Hooked::with(hooks, replies).await;
+    assert!(hooked.turn("hello").await.runs().is_empty());
+    hooked.compact().await;
+    let turn = hooked.turn("go on").await;
+    let run = "sessionStart completed context:AFTER-COMPACTION";
+    assert_eq!(turn.runs(), [run]);
+    assert!(hooked.sent(2).contains("AFTER-COMPACTION"));
     hooked.finish().await;
 }
 

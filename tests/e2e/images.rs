@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::command_exec::decode;
+use crate::newer_requests::ScriptedThread;
 use crate::setup::{experimental_server, scripted_home, server};
 
 fn image(width: u32, height: u32, format: ImageFormat) -> Vec<u8> {
@@ -226,4 +227,30 @@ async fn an_image_of_the_user_is_stored_once_and_shown_everywhere() {
         assert_eq!(*first_message(&shown["thread"]["turns"]), input, "{method}");
     }
     server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_queued_message_keeps_its_image() {
+    let begun = HttpReply::stream(&[sse::created("r")]).stall();
+    let mut scripted = ScriptedThread::start([begun], json!({})).await;
+    let input = json!([{ "type": "text", "text": "hi" }]);
+    scripted.call("turn/start", json!({ "input": input })).await;
+    scripted.server.wait_for("turn/started").await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (path, other) = (folder.path().join("a.png"), folder.path().join("b.png"));
+    fs::write(&path, image(1, 1, ImageFormat::Png)).unwrap();
+    fs::write(&other, "no image").unwrap();
+    let part = |path: &std::path::Path| json!({ "type": "localImage", "path": path });
+    let input = json!([part(&path), part(&other)]);
+    let message = json!({ "input": input, "clientUserMessageId": "c" });
+    let queued = scripted.call("thread/queue/add", message).await;
+    let kept = &queued["result"]["queuedSubmission"]["input"];
+    let url = kept[0]["url"].as_str().unwrap();
+    assert!(url.starts_with("data:image/png;base64,"), "{kept}");
+    assert_eq!(kept[1]["type"], "localImage");
+    scripted
+        .call("turn/interrupt", json!({ "turnId": "" }))
+        .await;
+    scripted.server.completed_turn().await;
+    scripted.server.finish().await.unwrap();
 }

@@ -113,6 +113,7 @@ mod module_layers;
 mod newer_clients;
 #[cfg(target_os = "linux")]
 mod newer_filing;
+mod newer_history;
 mod newer_homes;
 mod newer_methods;
 mod newer_requests;

@@ -110,7 +110,8 @@ async fn resume(server: &mut AppServer, thread: &str) {
 async fn until_consolidated(server: &mut AppServer) {
     let ready = |status: Value| status["v2Ready"] == true;
     let began = Instant::now();
-    while !ready(server.result("memory/status", json!({})).await) {
+    let least = json!({ "minConsolidatedThreads": 1 });
+    while !ready(server.result("memory/status", least.clone()).await) {
         assert!(
             began.elapsed() < Duration::from_secs(30),
             "no memories were made"
@@ -372,7 +373,8 @@ async fn a_kill_during_a_consolidation_leaves_the_former_files() {
     let mut server = experimental_server(&home).await;
     server.start_thread().await;
     assert_eq!(summary_of(&mut server, &thread).await, "asked for the port");
-    let status = server.result("memory/status", json!({})).await;
+    let least = json!({ "minConsolidatedThreads": 1 });
+    let status = server.result("memory/status", least).await;
     assert_eq!(status["v2Ready"], false);
     assert_eq!(fs::read_to_string(&summary).unwrap(), "the former summary");
     assert_eq!(model.requests().len(), 4);

@@ -10,7 +10,7 @@ use crate::setup::{PROGRAM, experimental_server, home_with, scripted_config, scr
 use crate::soak::message;
 
 /// A server all of whose clients are newer.
-async fn newer_server(home: &TempDir) -> AppServer {
+pub(crate) async fn newer_server(home: &TempDir) -> AppServer {
     let mut server = AppServer::start_with(PROGRAM, home.path(), &["--newer-clients"]).unwrap();
     server.initialize_experimental().await;
     server

@@ -128,11 +128,11 @@ async fn settings_of_another_agent_are_offered_and_taken_over() {
     let result = serving
         .result("externalAgentConfig/detect", params.clone())
         .await;
-    assert_eq!(result, json!({ "items": [] }));
+    assert_eq!(result, json!({ "items": [], "connectors": [] }));
     let result = serving
         .result("externalAgentConfig/detect", json!({}))
         .await;
-    assert_eq!(result, json!({ "items": [] }));
+    assert_eq!(result, json!({ "items": [], "connectors": [] }));
     fs::write(serving.path("repo/.claude/settings.json"), "[]").unwrap();
     let no_table = "external agent settings root must be an object";
     serving

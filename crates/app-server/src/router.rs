@@ -177,8 +177,10 @@ impl Router {
             Order::AtOnce | Order::Concurrent => None,
             Order::Queued(queue) => Some(self.queues.enter(queue)),
         };
+        let running = self.server.count_request();
         tokio::spawn(async move {
             let _permit = permit;
+            let _running = running;
             let _slot = match slot {
                 Some(slot) => Some(slot.await_turn().await),
                 None => None,

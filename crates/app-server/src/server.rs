@@ -39,6 +39,8 @@ pub struct AppServer {
     folder_reads: Arc<FolderReads>,
     updates_marketplaces: AtomicBool,
     is_ending: AtomicBool,
+    /// Held by each running request.
+    running_requests: Arc<()>,
     state: Arc<ThreadState>,
     /// Whether all clients count as newer than release 0.117.
     assumes_newer: AtomicBool,
@@ -65,6 +67,7 @@ impl AppServer {
             watcher: Mutex::default(),
             broadcasts: Notify::new(),
             is_ending: AtomicBool::new(false),
+            running_requests: Arc::default(),
         });
         let weak = Arc::downgrade(&server);
         server.host.skills().on_change(move || {
@@ -87,6 +90,16 @@ impl AppServer {
     /// Treats all clients as newer than release 0.117 from the start.
     pub fn assume_newer_clients(&self) {
         self.assumes_newer.store(true, Ordering::Relaxed);
+    }
+
+    /// Counts a request for as long as the value is kept.
+    pub(crate) fn count_request(&self) -> Arc<()> {
+        Arc::clone(&self.running_requests)
+    }
+
+    /// The number of running requests.
+    pub(crate) fn running_requests(&self) -> usize {
+        Arc::strong_count(&self.running_requests) - 1
     }
 
     /// Data that users and clients attach to threads.

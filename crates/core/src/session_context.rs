@@ -54,6 +54,8 @@ pub(crate) enum SessionBeginning {
     Startup,
     Resume,
     Fork,
+    /// The history was compacted.
+    Compaction,
 }
 
 impl SessionContext {

@@ -84,6 +84,23 @@ impl ThreadState {
         })
     }
 
+    /// Gives a fork the attachments of its source.
+    ///
+    /// # Errors
+    /// The database cannot be written.
+    pub fn copy_attachments(&self, source: &str, fork: &str) -> Result<(), StateError> {
+        for attachment in self.attachments(source)? {
+            let Attachment {
+                kind,
+                identity,
+                payload,
+                ..
+            } = attachment;
+            self.add_attachment(fork, &kind, &identity, &payload)?;
+        }
+        Ok(())
+    }
+
     /// The attachments of a thread, oldest first.
     ///
     /// # Errors

@@ -37,6 +37,7 @@ CREATE TABLE IF NOT EXISTS threads (
   workplace TEXT NOT NULL,
   problem TEXT,
   cwd TEXT NOT NULL,
+  changed_cwd TEXT,
   cli_version TEXT NOT NULL,
   originator TEXT,
   source TEXT NOT NULL,
@@ -62,15 +63,15 @@ CREATE TABLE IF NOT EXISTS progress (name TEXT PRIMARY KEY, inode INTEGER, offse
 ";
 
 const COLUMNS: &str = "t.id, t.folder, t.file, t.size, t.modified, t.scanned, t.problem, \
-     t.created_at, t.cwd, t.cli_version, t.originator, t.source, t.nickname, t.role, t.forked_from, t.attached_to, t.legacy, t.provider, \
+     t.created_at, t.cwd, t.changed_cwd, t.cli_version, t.originator, t.source, t.nickname, t.role, t.forked_from, t.attached_to, t.legacy, t.provider, \
      t.model, t.effort, t.git, t.logged_name, t.title, t.preview, s.name AS annotated_name, \
      s.git AS annotated_git";
 
 const INSERT: &str = "INSERT OR REPLACE INTO threads (id, folder, file, archived, created_at, \
-     updated_at, size, modified, scanned, kind, provider, workplace, problem, cwd, cli_version, \
+     updated_at, size, modified, scanned, kind, provider, workplace, problem, cwd, changed_cwd, cli_version, \
      originator, source, nickname, role, parent, forked_from, attached_to, legacy, model, effort, git, logged_name, title, preview) \
      VALUES (:id, :folder, :file, :archived, :created_at, :updated_at, :size, :modified, \
-     :scanned, :kind, :provider, :workplace, :problem, :cwd, :cli_version, :originator, \
+     :scanned, :kind, :provider, :workplace, :problem, :cwd, :changed_cwd, :cli_version, :originator, \
      :source, :nickname, :role, :parent, :forked_from, :attached_to, :legacy, :model, :effort, :git, :logged_name, :title, :preview)";
 
 /// The name of the progress row that records a complete first pass.
@@ -258,6 +259,7 @@ impl Database {
             ":workplace": workplace(&facts.cwd),
             ":problem": row.problem,
             ":cwd": facts.cwd,
+            ":changed_cwd": facts.changed_cwd,
             ":cli_version": facts.cli_version,
             ":originator": facts.originator,
             ":source": to_json(&facts.source),
@@ -536,6 +538,7 @@ fn named_row(row: &SqlRow<'_>) -> rusqlite::Result<NamedRow> {
     let facts = ThreadFacts {
         created_at: row.get("created_at")?,
         cwd: row.get("cwd")?,
+        changed_cwd: row.get("changed_cwd")?,
         cli_version: row.get("cli_version")?,
         originator: row.get("originator")?,
         source: serde_json::from_str(&source).unwrap_or_default(),

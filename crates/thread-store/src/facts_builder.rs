@@ -103,6 +103,7 @@ impl FactsBuilder<'_> {
     fn settings(&mut self, applied: SettingsPayload) {
         self.facts.model = Some(applied.thread_settings.model);
         self.facts.effort = applied.thread_settings.reasoning_effort;
+        self.facts.changed_cwd = applied.thread_settings.cwd;
     }
 
     fn user_message(&mut self, message: UserMessagePayload<'_>) {
@@ -215,6 +216,7 @@ struct SettingsPayload {
 struct ChangedSettings {
     model: String,
     reasoning_effort: Option<String>,
+    cwd: Option<String>,
 }
 
 #[derive(Deserialize)]

@@ -79,12 +79,7 @@ impl IndexWorker {
         rows: Vec<NamedRow>,
         next: Option<ListCursor>,
     ) -> ThreadPage {
-        let first = rows.first().map(|row| cursor_of(query, row).time);
-        let back = first.map(if query.is_ascending {
-            ListCursor::ahead
-        } else {
-            ListCursor::behind
-        });
+        let back = rows.first().map(|row| cursor_of(query, row));
         let record = |(row, name): NamedRow| row.into_record(&self.home, name);
         ThreadPage {
             threads: rows.into_iter().map(record).collect(),

@@ -26,6 +26,8 @@ pub struct ThreadFacts {
     pub created_at: i64,
     /// The working folder at creation.
     pub cwd: String,
+    /// The working folder, where a newer client has changed it.
+    pub changed_cwd: Option<String>,
     /// The version of the engine that created the thread.
     pub cli_version: String,
     /// The client that created the thread; not stored in older files.

@@ -70,7 +70,7 @@ impl SearchTerm {
         if !Self::form(text).contains(&self.0) {
             return None;
         }
-        let shown = ShownText::of(text);
+        let shown = ShownText::in_one_line(text);
         let found = shown.matches(&self.0).next()?;
         let (window, is_begun, goes_on) = shown.around(&found);
         let window: String = window.iter().collect();
@@ -85,13 +85,24 @@ impl SearchTerm {
         if !Self::form(text).contains(&self.0) {
             return Vec::new();
         }
+        self.matches_as_written(&in_one_line(text))
+    }
+
+    /// The same with the white space of the text, which counts.
+    #[must_use]
+    pub fn matches_as_written(&self, text: &str) -> Vec<TextMatch> {
         let shown = ShownText::of(text);
         let found = shown.matches(&self.0);
         found.map(|range| shown.match_at(&range)).collect()
     }
 }
 
-/// A text as it is shown: with its case, and single blanks.
+/// A text with single blanks.
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A text as it is shown: with its case.
 struct ShownText {
     chars: Vec<char>,
     form: String,
@@ -100,9 +111,12 @@ struct ShownText {
 }
 
 impl ShownText {
+    fn in_one_line(text: &str) -> Self {
+        Self::of(&in_one_line(text))
+    }
+
     fn of(text: &str) -> Self {
-        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let chars: Vec<char> = words.chars().collect();
+        let chars: Vec<char> = text.chars().collect();
         let (mut form, mut starts) = (String::new(), Vec::with_capacity(chars.len()));
         for letter in &chars {
             starts.push(form.len());
@@ -174,6 +188,12 @@ mod tests {
         );
         assert_eq!(term("short  Änswer").matches(text)[0].range, 0..12);
         assert_eq!(term("nothing").snippet(text), None);
+        let written = term("änswer").matches_as_written(text);
+        assert_eq!(
+            (&*written[0].snippet, written[0].range.clone()),
+            (text, 8..14)
+        );
+        assert_eq!(term("short änswer").matches_as_written(text), []);
     }
 
     #[test]

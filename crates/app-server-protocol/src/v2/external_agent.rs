@@ -4,6 +4,7 @@
 use codex_app_server_protocol_macros::{Experimental, sparse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Looks for settings to take over; changes nothing.
 #[sparse]
@@ -57,6 +58,9 @@ pub struct ExternalAgentConfigImportParams {
 pub struct ExternalAgentConfigDetectResponse {
     /// Home first, then a repository after the other; empty when there is nothing to gain.
     pub items: Vec<ExternalAgentConfigMigrationItem>,
+    /// Apps that could be connected; always empty.
+    #[serde(default)]
+    pub connectors: Vec<Value>,
 }
 
 /// All items are taken over, or there was nothing left to do.

@@ -158,8 +158,8 @@ fn no_verification() -> Failure {
 pub(super) async fn delete_verification(
     _: RequestContext,
     _: v2::UserVerificationDeleteParams,
-) -> Result<v2::UserVerificationDeleteResponse, Failure> {
-    Ok(v2::UserVerificationDeleteResponse {})
+) -> Failure {
+    no_verification()
 }
 
 pub(super) async fn cancel_verification(

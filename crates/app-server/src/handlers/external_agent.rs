@@ -31,6 +31,7 @@ pub(super) async fn detect(
         let items = items.map_err(failure)?.into_iter().map(wire_item);
         Ok(ExternalAgentConfigDetectResponse {
             items: items.collect(),
+            connectors: Vec::new(),
         })
     });
     detected.await

@@ -49,11 +49,13 @@ pub(super) async fn switch(
 ) -> Result<v2::ExperimentalFeatureEnablementSetResponse, Failure> {
     let switch = move || {
         let mut enablement = params.enablement;
-        if connection.knows_newer() {
-            enablement.retain(|key, _| Feature::for_host(key).is_ok());
-        }
+        let is_newer = connection.knows_newer();
         let mut features = BTreeMap::new();
-        for (key, enabled) in &enablement {
+        enablement.retain(|key, enabled| match Feature::for_newer_host(key) {
+            Some(feature) if is_newer => features.insert(feature, *enabled).is_none(),
+            _ => !is_newer,
+        });
+        for (key, enabled) in enablement.iter().filter(|_| !is_newer) {
             let feature = Feature::for_host(key);
             let feature = feature.map_err(|error| Failure::invalid(error.to_string()))?;
             features.insert(feature, *enabled);

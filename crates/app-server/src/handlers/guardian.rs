@@ -17,10 +17,11 @@ pub(super) async fn approve_denied(
 ) -> Result<ThreadApproveGuardianDeniedActionResponse, Failure> {
     let event: GuardianAssessmentEvent = serde_json::from_value(params.event)
         .map_err(|error| Failure::invalid(format!("invalid Guardian denial event: {error}")))?;
-    if event.status != GuardianAssessmentStatus::Denied {
-        return Err(Failure::invalid("the event is not a denial"));
-    }
     let engine = engine(&server, &params.thread_id).await?;
+    if event.status != GuardianAssessmentStatus::Denied {
+        // There is nothing to allow.
+        return Ok(ThreadApproveGuardianDeniedActionResponse {});
+    }
     let claimed = engine.claim();
     claimed.map_err(|error| Failure::invalid(error.to_string()))?;
     let allowed = engine.allow_denied(event).await;

@@ -25,6 +25,11 @@ use crate::thread::Snapshot;
 /// The time limit for a server's lists. The reply leaves out servers that exceed it.
 const LISTING: Duration = Duration::from_secs(5);
 
+/// How often, and how long each time, a list waits for the servers of its thread, which it has started a second time by
+/// then.
+const STARTUP_LOOKS: u32 = 40;
+const STARTUP_PAUSE: Duration = Duration::from_millis(25);
+
 /// The time limit of a login.
 pub(super) const LOGIN_SECONDS: i64 = 300;
 
@@ -33,14 +38,11 @@ pub(super) async fn list(
     RequestContext { server, .. }: RequestContext,
     params: v2::ListMcpServerStatusParams,
 ) -> Result<v2::ListMcpServerStatusResponse, Failure> {
-    let (settings, connections) = match &params.thread_id {
-        None => (configured(&server).await?, None),
+    let settings = match &params.thread_id {
+        None => configured(&server).await?,
         Some(id) => {
             let thread = snapshot(&server, id).await?;
-            let settings = configured_in(&server, thread.thread.cwd.into()).await?;
-            let mut connections = thread.mcp_servers;
-            note_ended(&engine(&server, id).await?, &mut connections).await;
-            (settings, Some(connections))
+            configured_in(&server, thread.thread.cwd.into()).await?
         }
     };
     let switched_off = settings.disabled.iter().map(|server| server.name.clone());
@@ -66,7 +68,9 @@ pub(super) async fn list(
     for server in &mut data {
         server.plugin_id = of_plugins.get(&server.name).cloned();
     }
-    if let Some(connections) = connections {
+    if let Some(id) = &params.thread_id {
+        let mut connections = started(&server, id).await?;
+        note_ended(&engine(&server, id).await?, &mut connections).await;
         for server in &mut data {
             let is_off = switched_off.contains(&server.name);
             let status =
@@ -259,6 +263,22 @@ async fn snapshot(server: &Arc<AppServer>, id: &str) -> Result<Snapshot, Failure
     let thread = loaded_thread(server, id)?;
     let missing = || Failure::invalid(format!("thread not found: {id}"));
     thread.describe().await.ok_or_else(missing)
+}
+
+/// The connections of a thread. Waits briefly for those that are just being started.
+async fn started(
+    server: &Arc<AppServer>,
+    id: &str,
+) -> Result<HashMap<String, McpStartupStatus>, Failure> {
+    let is_starting = |status: &McpStartupStatus| matches!(status, McpStartupStatus::Starting);
+    for _ in 0..STARTUP_LOOKS {
+        let connections = snapshot(server, id).await?.mcp_servers;
+        if !connections.values().any(is_starting) {
+            return Ok(connections);
+        }
+        tokio::time::sleep(STARTUP_PAUSE).await;
+    }
+    Ok(snapshot(server, id).await?.mcp_servers)
 }
 
 /// The servers for the working folder of the app-server.

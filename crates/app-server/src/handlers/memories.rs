@@ -14,15 +14,15 @@ pub(super) async fn status(
     RequestContext { server, .. }: RequestContext,
     params: v2::MemoryStatusParams,
 ) -> Result<v2::MemoryStatusResponse, Failure> {
-    let least = params.min_consolidated_threads.unwrap_or(1);
-    if !(1..=4096).contains(&least) {
+    let least = params.min_consolidated_threads;
+    if least.is_some_and(|least| !(1..=4096).contains(&least)) {
         let message = "minConsolidatedThreads must be between 1 and 4096";
         return Err(Failure::over_limit(message));
     }
     let threads = with_store(&server, |store| store.consolidated_threads()).await?;
     Ok(v2::MemoryStatusResponse {
         v2_consolidated_threads: i64::from(threads),
-        v2_ready: threads >= least,
+        v2_ready: least.is_none_or(|least| threads >= least),
     })
 }
 

@@ -69,7 +69,8 @@ fn configured_sandbox(
         id: found.id,
         extends: found.extends,
     };
-    Ok((found.sandbox_policy, active))
+    let unusable = |reason| Failure::invalid(format!("failed to load configuration: {reason}"));
+    Ok((found.sandbox_policy.map_err(unusable)?, active))
 }
 
 /// The sandbox policy that a request names. A relative path would mean one thing here and another to whoever wrote it.
@@ -107,9 +108,9 @@ pub(super) async fn list(
         let configured = loaded.map(|(config, _)| config.policy.configured_permissions);
         let configured = configured.unwrap_or_default().into_iter();
         let configured = configured.map(|one| PermissionProfileSummary {
-            allowed: requirements
-                .check_sandbox_policy(&one.sandbox_policy)
-                .is_ok(),
+            allowed: one
+                .sandbox_policy
+                .is_ok_and(|policy| requirements.check_sandbox_policy(&policy).is_ok()),
             id: one.id,
             description: one.description,
         });

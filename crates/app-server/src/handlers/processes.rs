@@ -127,7 +127,7 @@ impl ClientProcess {
         } else {
             codex_exec::run(spawned, limits, stop, ()).await
         };
-        let ended = exited(&self.handle, finished, kept, self.is_streamed);
+        let ended = exited(&self.handle, finished, self.cap);
         // The handle is free before the client learns of the end.
         drop(self.reservation);
         self.connection
@@ -135,13 +135,8 @@ impl ClientProcess {
     }
 }
 
-fn exited(
-    handle: &str,
-    finished: RunOutcome,
-    kept: usize,
-    is_streamed: bool,
-) -> ProcessExitedNotification {
-    let is_cut = |captured: &CapturedOutput| !is_streamed && captured.total > kept as u64;
+fn exited(handle: &str, finished: RunOutcome, cap: Option<usize>) -> ProcessExitedNotification {
+    let is_cut = |captured: &CapturedOutput| cap.is_some_and(|cap| captured.total > cap as u64);
     let (stdout_cap_reached, stderr_cap_reached) =
         (is_cut(&finished.stdout), is_cut(&finished.stderr));
     ProcessExitedNotification {

@@ -115,6 +115,7 @@ pub(super) async fn update(
         roots: params.roots.map(paths).transpose()?,
         metadata: params.metadata,
     };
+    let is_changed = change.name.is_some() || change.roots.is_some() || change.metadata.is_some();
     let (state, id) = (Arc::clone(server.state()), params.project_id);
     let project = blocking(move || state.update_project(&id, change).map_err(refused)).await?;
     let project = wire(&server, project).await?;
@@ -122,7 +123,9 @@ pub(super) async fn update(
     Ok(EarlyReply::then(
         ProjectUpdateResponse { project },
         move || {
-            changed(&server, id, ProjectChangeType::Updated);
+            if is_changed {
+                changed(&server, id, ProjectChangeType::Updated);
+            }
         },
     ))
 }

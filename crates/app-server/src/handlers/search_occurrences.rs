@@ -6,11 +6,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{
-    ThreadSearchOccurrence, ThreadSearchOccurrencesParams, ThreadSearchOccurrencesResponse,
-    ThreadSearchTextRange, Turn,
+    ThreadItem, ThreadSearchOccurrence, ThreadSearchOccurrencesParams,
+    ThreadSearchOccurrencesResponse, ThreadSearchTextRange, Turn,
 };
+use codex_protocol::MessagePhase;
 use codex_rollout::ScannedLine;
-use codex_thread_store::{LineFilter, SearchTerm};
+use codex_thread_store::{LineFilter, SearchTerm, TextMatch};
 use serde::{Deserialize, Serialize};
 
 use super::blocking;
@@ -118,6 +119,22 @@ fn can_have_message(line: &ScannedLine<'_>) -> bool {
     !kind.is_some_and(|kind| WITHOUT_MESSAGE.contains(&kind))
 }
 
+/// The matches in a message. What the agent says on the way to its answer does not count, as in 0.169.
+fn occurrences_in(item: &ThreadItem, term: &SearchTerm) -> Option<Vec<TextMatch>> {
+    let is_commentary = matches!(
+        item,
+        ThreadItem::AgentMessage {
+            phase: Some(MessagePhase::Commentary),
+            ..
+        }
+    );
+    let text = message_of(item).filter(|_| !is_commentary)?;
+    Some(match item {
+        ThreadItem::UserMessage { .. } => term.matches_as_written(text.trim()),
+        _ => term.matches(&text),
+    })
+}
+
 fn matches_of_turn<'a>(
     turn: &'a Turn,
     at: usize,
@@ -126,7 +143,7 @@ fn matches_of_turn<'a>(
 ) -> impl Iterator<Item = (MatchPosition, ThreadSearchOccurrence)> + 'a {
     let items = turn.items.iter().enumerate();
     items.flat_map(move |(number, item)| {
-        let matches = message_of(item).map(|text| term.matches(&text));
+        let matches = occurrences_in(item, term);
         let matches = matches.unwrap_or_default().into_iter().enumerate();
         matches.map(move |(index, found)| {
             let position = MatchPosition {

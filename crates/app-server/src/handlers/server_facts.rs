@@ -10,7 +10,8 @@ pub(super) async fn diagnostics(
     RequestContext { server, .. }: RequestContext,
     _: v2::ServerDiagnosticsParams,
 ) -> Result<v2::ServerDiagnosticsResponse, Failure> {
-    let loaded = i64::try_from(server.thread_ids().len()).unwrap_or(i64::MAX);
+    let loaded = server.thread_ids().len();
+    let running = server.running_requests();
     blocking(move || {
         Ok(v2::ServerDiagnosticsResponse {
             process: v2::ServerDiagnosticsProcess {
@@ -18,13 +19,20 @@ pub(super) async fn diagnostics(
                 resident_memory_bytes: resident_bytes(),
                 physical_footprint_bytes: None,
             },
-            gauges: vec![v2::ServerDiagnosticsGauge {
-                name: "app.threads.loaded".to_owned(),
-                value: loaded,
-            }],
+            gauges: vec![
+                gauge("app.requests.in_flight", running),
+                gauge("core.threads.live", loaded),
+            ],
         })
     })
     .await
+}
+
+fn gauge(name: &str, value: usize) -> v2::ServerDiagnosticsGauge {
+    v2::ServerDiagnosticsGauge {
+        name: name.to_owned(),
+        value: i64::try_from(value).unwrap_or(i64::MAX),
+    }
 }
 
 /// None if the system does not report it; Linux does.

@@ -27,7 +27,7 @@ macro_rules! settings_of {
             approvals_reviewer: params.approvals_reviewer.map(engine_reviewer),
             sandbox_mode: params.sandbox.map(sandbox_mode),
             permissions: params.permissions.clone(),
-            service_tier: tier(&params.service_tier),
+            service_tier: tier(&params.service_tier, $connection),
             personality: $personality,
             base_instructions: params.base_instructions.clone(),
             developer_instructions: params.developer_instructions.clone(),
@@ -141,9 +141,10 @@ fn settings(
     }
 }
 
-fn tier(tier: &Update<ServiceTier>) -> Option<ServiceTier> {
+fn tier(tier: &Update<ServiceTier>, connection: &Connection) -> Option<ServiceTier> {
     match tier {
         Update::Set(tier) => Some(tier.clone()),
+        Update::Clear if connection.knows_newer() => Some(ServiceTier::Default),
         Update::Leave | Update::Clear => None,
     }
 }

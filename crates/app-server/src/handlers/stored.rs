@@ -58,12 +58,15 @@ pub(super) fn thread(record: ThreadRecord, status: ThreadStatus, provider: &str)
     }
 }
 
-/// Like `thread`, and adds the default provider if the record has none.
+/// Like `thread`, with the current working folder, and the default provider if the record has none.
 pub(super) async fn shown(
     server: &Arc<AppServer>,
-    record: ThreadRecord,
+    mut record: ThreadRecord,
     status: ThreadStatus,
 ) -> Result<Thread, Failure> {
+    if let Some(changed) = record.facts.changed_cwd.take() {
+        record.facts.cwd = changed;
+    }
     let provider = match record.facts.provider {
         Some(_) => String::new(),
         None => default_provider(server),

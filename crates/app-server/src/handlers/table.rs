@@ -314,7 +314,7 @@ handlers! {
     UserVerificationStatus: concurrent => account_extras::verification_status;
     UserVerificationEnroll: concurrent unsupported => account_extras::enroll_verification;
     UserVerificationVerify: concurrent unsupported => account_extras::verify;
-    UserVerificationDelete: concurrent => account_extras::delete_verification;
+    UserVerificationDelete: concurrent unsupported => account_extras::delete_verification;
     UserVerificationCancel: concurrent => account_extras::cancel_verification;
     RemoteControlStatusRead: concurrent => remote_control::status;
     RemoteControlEnable: concurrent unsupported => remote_control::enable;

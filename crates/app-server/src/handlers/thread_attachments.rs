@@ -15,7 +15,7 @@ use codex_thread_state::{AddedAttachment, Attachment};
 
 use super::call::{EarlyReply, RequestContext};
 use super::paging::page;
-use super::stored::stored_or_live;
+use super::stored::record;
 use super::{blocking, state_failed, stored, thread_id};
 use crate::failure::Failure;
 use crate::server::AppServer;
@@ -80,6 +80,7 @@ pub(super) async fn remove(
     params: ThreadAttachmentRemoveParams,
 ) -> Result<EarlyReply<method::ThreadAttachmentRemove>, Failure> {
     let id = existing(&server, &params.thread_id).await?;
+    check(&params.attachment_type, &params.identity_key)?;
     let (state, thread) = (Arc::clone(server.state()), id.to_string());
     let removed = blocking(move || {
         let removed =
@@ -127,11 +128,9 @@ pub(super) async fn owners(
 
 async fn existing(server: &Arc<AppServer>, id: &str) -> Result<ThreadId, Failure> {
     let id = thread_id(id)?;
-    match stored_or_live(server, &id).await? {
-        (None, live) if live.as_ref().is_none_or(|live| live.thread.ephemeral) => {
-            Err(Failure::over_limit(format!("thread not found: {id}")))
-        }
-        _ => Ok(id),
+    match record(server, &id).await? {
+        None => Err(Failure::over_limit(format!("thread not found: {id}"))),
+        Some(_) => Ok(id),
     }
 }
 

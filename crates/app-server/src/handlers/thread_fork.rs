@@ -6,7 +6,7 @@ use codex_app_server_protocol::v2::{
     Thread, ThreadForkParams, ThreadStartedNotification, ThreadStatus,
 };
 use codex_app_server_protocol::{ServerNotification, client_method as method};
-use codex_protocol::TokenUsageInfo;
+use codex_protocol::{ThreadSettings, TokenUsageInfo};
 
 use super::call::{EarlyReply, RequestContext};
 use super::fork_cut::ForkEnd;
@@ -18,7 +18,9 @@ use crate::failure::Failure;
 use crate::host::RequestedSettings;
 use crate::projection::{ItemIds, Turns};
 use crate::server::AppServer;
-use crate::thread::{Actor, RequestedPlace, ThreadFacts, ThreadHandle, TurnsShown, stored_thread};
+use crate::thread::{
+    Actor, GivenPolicy, RequestedPlace, ThreadFacts, ThreadHandle, TurnsShown, stored_thread,
+};
 
 pub(super) async fn fork(
     RequestContext { server, connection }: RequestContext,
@@ -36,7 +38,7 @@ pub(super) async fn fork(
     };
     place.check(&server)?;
     let (mut actor, mut facts, mut thread, turns, usage) =
-        fork_stored(&server, params, settings, connection.item_ids()).await?;
+        fork_stored(&server, params, settings, &connection).await?;
     let source_id = thread.id.clone();
     facts.place = Some(place.named(&facts.settings().cwd));
     actor.facts = facts.clone();
@@ -57,6 +59,7 @@ pub(super) async fn fork(
         thread.name = copy_name(&server, &source_id, &thread).await;
         copy_daybreak(&server, &source_id, &mut thread).await?;
         thread.project_id = projects::copy(&server, &source_id, &thread.id).await?;
+        copy_attachments(&server, &source_id, &thread.id).await?;
     }
     if let Some(source) = &goal_of {
         let (state, source, fork) = (
@@ -82,6 +85,19 @@ pub(super) async fn fork(
         }
         actor.launch(&connection);
     }))
+}
+
+async fn copy_attachments(
+    server: &Arc<AppServer>,
+    source: &str,
+    fork: &str,
+) -> Result<(), Failure> {
+    let (state, source, fork) = (
+        Arc::clone(server.state()),
+        source.to_owned(),
+        fork.to_owned(),
+    );
+    blocking(move || state.copy_attachments(&source, &fork).map_err(state_failed)).await
 }
 
 async fn copy_daybreak(
@@ -137,13 +153,17 @@ async fn check_history(
 async fn fork_stored(
     server: &Arc<AppServer>,
     params: ThreadForkParams,
-    settings: RequestedSettings,
-    ids: ItemIds,
+    mut settings: RequestedSettings,
+    connection: &Connection,
 ) -> Result<(Actor, ThreadFacts, Thread, Turns, Option<TokenUsageInfo>), Failure> {
     let cut = ForkEnd::of(&params)?;
+    let ids = connection.item_ids();
+    let mut inherited = None;
     if let Some(running) = server.thread(&params.thread_id) {
         // Waits until the rollout is complete.
         running.describe().await;
+        let engine = running.engine().await;
+        inherited = engine.map(|engine| ThreadSettings::clone(&engine.settings()));
     }
     let path = params.path.as_deref();
     let shown = TurnsShown::of(params.exclude_turns || params.attach_to_source);
@@ -156,6 +176,13 @@ async fn fork_stored(
         cut,
     )
     .await?;
+    let inherited = inherited
+        .or_else(|| source.history.changed_settings.clone())
+        .filter(|_| connection.knows_newer() && params.config.is_none());
+    if let Some(inherited) = inherited.as_ref().filter(|_| settings.cwd.is_none()) {
+        let cwd = Some(&inherited.cwd).filter(|cwd| cwd.is_dir());
+        settings.cwd = cwd.map(|cwd| cwd.display().to_string());
+    }
     let mut prepared = source.prepare(server, settings).await?;
     let LoadSource {
         path,
@@ -164,7 +191,10 @@ async fn fork_stored(
     } = source;
     prepared.config.ephemeral = params.ephemeral;
     prepared.config.is_side_thread = params.attach_to_source;
-    prepared.config.thread_source = params.thread_source;
+    prepared
+        .config
+        .thread_source
+        .clone_from(&params.thread_source);
     let offers_goals = ids == ItemIds::Streamed;
     prepared.config.host_tools = goal_tools(server, offers_goals).filter(|_| !params.ephemeral);
     let (engine, own) = (Arc::clone(&prepared.manager), prepared.config.clone());
@@ -178,6 +208,10 @@ async fn fork_stored(
     flushed.map_err(|error| Failure::internal(format!("error forking thread: {error}")))?;
     let preview = history.preview.clone();
     let (mut actor, facts) = opened(server, prepared, started, preview).await?;
+    if let Some(inherited) = inherited {
+        let given = GivenPolicy::of_fork(&params);
+        actor.inherit_settings(inherited, &given).await;
+    }
     let usage = history.usage;
     actor.count_from(usage.as_ref());
     let (thread, turns) = stored_thread(&path, history, ThreadStatus::Idle);
@@ -196,7 +230,7 @@ pub(super) async fn copy_for_review(
         ..ThreadForkParams::default()
     };
     let settings = settings::of_fork(&params, connection)?;
-    let (actor, facts, ..) = fork_stored(server, params, settings, connection.item_ids())
+    let (actor, facts, ..) = fork_stored(server, params, settings, connection)
         .await
         .map_err(|failure| {
             let reason = failure.into_object().message;

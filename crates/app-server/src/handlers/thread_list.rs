@@ -119,7 +119,10 @@ async fn response(
         // Lists have neither source, as in 0.169.
         thread.forked_from_id = None;
         if let Some(live) = live {
+            // The folder is the one in which the thread began, by which lists are filtered.
+            let cwd = std::mem::take(&mut thread.cwd);
             stored::add_live(&mut thread, &live.thread);
+            thread.cwd = cwd;
             thread.thread_source = None;
             if thread.parent_thread_id.is_some() {
                 thread.can_accept_direct_input = live.thread.can_accept_direct_input;

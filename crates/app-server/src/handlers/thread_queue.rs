@@ -1,6 +1,7 @@
 //! `thread/queue/*`: messages that wait for the end of the running turn.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{
@@ -39,7 +40,7 @@ pub(super) async fn add(
     let id = with_queue(&server, &params.thread_id).await?;
     check_input(&params.input)?;
     let message = QueuedMessage {
-        input: params.input,
+        input: with_images(params.input).await,
         client_user_message_id: params.client_user_message_id,
         responsesapi_client_metadata: params.responsesapi_client_metadata,
     };
@@ -57,6 +58,28 @@ pub(super) async fn add(
             thread.queue_grew().await;
         }
     }))
+}
+
+/// The input with the content of its image files, which may be gone when its turn comes. A file that is no image stays a
+/// path, so that the turn says what is wrong with it.
+async fn with_images(input: Vec<UserInput>) -> Vec<UserInput> {
+    let mut kept = Vec::with_capacity(input.len());
+    for part in input {
+        kept.push(match part {
+            UserInput::LocalImage { path, detail } => {
+                match codex_core::image_data_url(Path::new(&path)).await {
+                    Some(url) => UserInput::Image {
+                        url,
+                        file_id: None,
+                        detail,
+                    },
+                    None => UserInput::LocalImage { path, detail },
+                }
+            }
+            other => other,
+        });
+    }
+    kept
 }
 
 pub(super) async fn list(
@@ -82,11 +105,12 @@ pub(super) async fn update(
 ) -> Result<EarlyReply<method::ThreadQueueUpdate>, Failure> {
     let id = with_queue(&server, &params.thread_id).await?;
     check_input(&params.input)?;
+    let input = with_images(params.input).await;
     let (state, thread) = (Arc::clone(server.state()), id.to_string());
     let queued_submission = blocking(move || {
         let queued = state.change_queued(&thread, &params.queued_submission_id, |before| {
             let mut message: QueuedMessage = serde_json::from_str(before)?;
-            message.input = params.input;
+            message.input = input;
             if params.responsesapi_client_metadata.is_some() {
                 message.responsesapi_client_metadata = params.responsesapi_client_metadata;
             }

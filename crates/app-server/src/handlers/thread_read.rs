@@ -136,7 +136,10 @@ async fn thread(
             if !params.include_turns {
                 return Ok((thread, None));
             }
-            let running = live.and_then(|live| live.running);
+            let running = match ids {
+                ItemIds::Streamed => completed_so_far(live),
+                ItemIds::Numbered | ItemIds::Untimed => live.and_then(|live| live.running),
+            };
             let id = running.as_ref().map(|running| running.id.clone());
             let (_, history) = load(server, path, ids, id).await?;
             thread.model = history.model.or(thread.model);
@@ -146,8 +149,9 @@ async fn thread(
             let mut thread = live.thread;
             stored::add_metadata(server, &mut thread).await;
             if thread.ephemeral {
-                // Previews are of what is stored.
+                // Previews and sources are of what is stored.
                 thread.preview.clear();
+                thread.forked_from_id = None;
             }
             Ok((thread, None))
         }

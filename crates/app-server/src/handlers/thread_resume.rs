@@ -69,8 +69,8 @@ pub(super) async fn resume(
     if let Some(changed) = changed {
         actor.restore_settings(changed, &params).await;
     }
-    let is_other_model = params.model.is_some() && params.model != loaded.model;
-    if connection.knows_newer() && is_other_model {
+    let is_other = is_newer && settings::are_changed(&params);
+    if is_other && actor.stored_settings.as_ref() != Some(&facts.settings()) {
         actor.store_settings(&facts.settings()).await;
     }
     let (mut thread, turns) = stored_thread(&path, loaded, ThreadStatus::Idle);

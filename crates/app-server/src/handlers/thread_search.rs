@@ -41,6 +41,8 @@ pub(super) async fn search(
             let status = live.as_ref().map(|live| live.thread.status.clone());
             let status = status.unwrap_or(ThreadStatus::NotLoaded);
             let mut thread = stored::thread(one.thread, status, &provider);
+            // As in lists.
+            thread.forked_from_id = None;
             if let Some(live) = live {
                 stored::add_live(&mut thread, &live.thread);
                 // Searches do not have it, as in 0.169.
@@ -55,7 +57,10 @@ pub(super) async fn search(
             stored::add_state(&state, &mut found.thread).map_err(state_failed)?;
         }
         Ok(ThreadSearchResponse {
-            backwards_cursor: page.back.map(|cursor| cursor.to_string()),
+            backwards_cursor: page
+                .back
+                .filter(|_| !data.is_empty())
+                .map(|cursor| cursor.to_string()),
             data,
             next_cursor: page.next.map(|cursor| cursor.to_string()),
         })

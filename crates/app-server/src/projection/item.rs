@@ -13,6 +13,8 @@ use codex_app_server_protocol::v2::{
 use codex_protocol as v1;
 use serde_json::Value;
 
+use super::command_action::actions;
+
 pub(crate) fn engine_input(input: UserInput) -> v1::UserInput {
     match input {
         UserInput::Text {
@@ -196,26 +198,6 @@ pub(super) fn web_search(id: &str, query: &str, action: &v1::WebSearchAction) ->
     }
 }
 
-pub(super) fn actions(parsed: &[v1::ParsedCommand]) -> Vec<CommandAction> {
-    let action = |command: &v1::ParsedCommand| match command.clone() {
-        v1::ParsedCommand::Read { cmd, name, path } => CommandAction::Read {
-            command: cmd,
-            name,
-            path,
-        },
-        v1::ParsedCommand::ListFiles { cmd, path } => {
-            CommandAction::ListFiles { command: cmd, path }
-        }
-        v1::ParsedCommand::Search { cmd, query, path } => CommandAction::Search {
-            command: cmd,
-            query,
-            path,
-        },
-        v1::ParsedCommand::Unknown { cmd } => CommandAction::Unknown { command: cmd },
-    };
-    parsed.iter().map(action).collect()
-}
-
 pub(super) fn source(source: v1::ExecCommandSource) -> CommandExecutionSource {
     match source {
         v1::ExecCommandSource::Agent => CommandExecutionSource::Agent,
@@ -239,7 +221,7 @@ pub(super) fn command_begun(begin: &v1::ExecCommandBeginEvent) -> ThreadItem {
         process_id: begin.process_id.clone(),
         source: source(begin.source),
         status: CommandExecutionStatus::InProgress,
-        command_actions: actions(&begin.parsed_cmd),
+        command_actions: actions(&begin.parsed_cmd, &begin.cwd),
         aggregated_output: None,
         exit_code: None,
         duration_ms: None,
@@ -255,7 +237,7 @@ pub(super) fn command_asked(request: &v1::ExecApprovalRequestEvent) -> ThreadIte
         process_id: None,
         source: CommandExecutionSource::Agent,
         status: CommandExecutionStatus::InProgress,
-        command_actions: actions(&request.parsed_cmd),
+        command_actions: actions(&request.parsed_cmd, &request.cwd),
         aggregated_output: None,
         exit_code: None,
         duration_ms: None,
@@ -299,7 +281,7 @@ pub(super) fn command_ended(end: &v1::ExecCommandEndEvent) -> ThreadItem {
         process_id: end.process_id.clone(),
         source: source(end.source),
         status,
-        command_actions: actions(&end.parsed_cmd),
+        command_actions: actions(&end.parsed_cmd, &end.cwd),
         aggregated_output: (has_run && !output.is_empty()).then(|| output.clone()),
         exit_code: has_run.then_some(end.exit_code),
         duration_ms: has_run.then(|| milliseconds(end.duration)),

@@ -5,6 +5,7 @@
 
 mod approval_review;
 mod collab;
+mod command_action;
 mod fold;
 mod hook;
 mod item;

@@ -8,6 +8,7 @@ use codex_protocol as v1;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::command_action::actions;
 use super::item;
 
 #[derive(Deserialize)]
@@ -92,11 +93,11 @@ pub(super) fn newer_item(stored: &Value) -> Option<ThreadItem> {
         } => ThreadItem::CommandExecution {
             id,
             command: item::command_line(&command),
+            command_actions: actions(&parsed_cmd, &local_path(cwd.clone())),
             cwd: local_path(cwd),
             process_id,
             source: item::source(source),
             status: item::command_status(status),
-            command_actions: item::actions(&parsed_cmd),
             aggregated_output: aggregated_output
                 .filter(|output| !output.is_empty())
                 .map(Into::into),

@@ -11,6 +11,7 @@ use codex_protocol::{EventMsg, Op};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::command_action::actions;
 use super::{LOCAL_ENVIRONMENT, item};
 
 /// A question, with the ids that the engine needs together with the answer.
@@ -473,7 +474,7 @@ fn command_params(
         }),
         command: is_command.then(|| item::command_line(&event.command)),
         cwd: is_command.then(|| event.cwd.clone()),
-        command_actions: is_command.then(|| item::actions(&event.parsed_cmd)),
+        command_actions: is_command.then(|| actions(&event.parsed_cmd, &event.cwd)),
         additional_permissions: event.additional_permissions.as_ref().map(permissions),
         skill_metadata: event.skill_metadata.as_ref().map(|skill| {
             CommandExecutionRequestApprovalSkillMetadata {

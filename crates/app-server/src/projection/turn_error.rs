@@ -3,6 +3,8 @@
 use codex_app_server_protocol::{ServerNotification, v2};
 use codex_protocol::{CodexErrorInfo, NonSteerableTurnKind};
 
+use super::command_action::shorten_paths;
+
 pub(crate) fn turn_error(
     message: &str,
     info: Option<&CodexErrorInfo>,
@@ -56,6 +58,16 @@ pub(crate) fn older_notification(notification: &ServerNotification) -> Option<Se
             let mut ended = ended.clone();
             ended.turn.error.iter_mut().for_each(older_error);
             Some(ServerNotification::TurnCompleted(ended))
+        }
+        ServerNotification::ItemStarted(started) => {
+            let mut started = started.clone();
+            let is_other = shorten_paths(&mut started.item.item);
+            is_other.then_some(ServerNotification::ItemStarted(started))
+        }
+        ServerNotification::ItemCompleted(completed) => {
+            let mut completed = completed.clone();
+            let is_other = shorten_paths(&mut completed.item.item);
+            is_other.then_some(ServerNotification::ItemCompleted(completed))
         }
         ServerNotification::HookStarted(_) | ServerNotification::HookCompleted(_) => {
             let mut older = notification.clone();

@@ -9,7 +9,7 @@ use codex_app_server_protocol::v2::{
 };
 use codex_app_server_protocol::{ServerNotification, ServerRequest, client_method as method};
 use codex_core::{EventReceiver, SpawnedAgent, ThreadManager};
-use codex_protocol::{Event, EventMsg};
+use codex_protocol::{Event, EventMsg, ThreadSettings};
 use jiff::Timestamp;
 use tokio::sync::mpsc;
 
@@ -70,6 +70,8 @@ pub(crate) struct Actor {
     /// A revert that waits for the end of the running turn: the first turn to remove, and the reply.
     pub(super) revert_after_turn: Option<(String, Responder<method::ThreadRevert>)>,
     pub(super) follow_up: FollowUp,
+    /// The settings as they stand in its file, if they do.
+    pub(crate) stored_settings: Option<ThreadSettings>,
     /// The running or accepted turn.
     pub(super) turn: Option<String>,
     /// Its last turn, if that had not ended when its server did and no other has started since.
@@ -119,6 +121,7 @@ impl Actor {
             revert: None,
             revert_after_turn: None,
             follow_up: FollowUp::default(),
+            stored_settings: None,
             turn: None,
             unfinished: None,
             is_closing: false,
@@ -247,11 +250,13 @@ impl Actor {
                 self.stay_loaded();
             }
             EventMsg::TurnComplete(complete) => {
+                Box::pin(self.store_settings_of(&complete.turn_id)).await;
                 self.settle_turn(now, &complete.turn_id, false);
                 self.turn_ended();
             }
             EventMsg::TurnAborted(aborted) => {
                 let turn = aborted.turn_id.clone().unwrap_or_default();
+                Box::pin(self.store_settings_of(&turn)).await;
                 self.settle_turn(now, &turn, true);
                 self.turn_ended();
             }

@@ -16,18 +16,14 @@ use codex_protocol::{
     CodexErrorInfo, NonSteerableTurnKind, Op, ServiceTier, ThreadSettings, ThreadSettingsPatch,
     Update,
 };
-use codex_rollout::LineKind;
-use jiff::Timestamp;
+
 use serde_json::json;
 
-use super::history::SETTINGS_APPLIED;
 use super::{Actor, RequestedPlace, Snapshot, StoredHistory, ThreadCommand, stored_thread};
 use crate::connection::Responder;
 use crate::failure::Failure;
 use crate::handlers::stored::{add_metadata, add_stored_state};
-use crate::handlers::{
-    amend, blocking, first_page, named_sandbox, newest_cursors, requested_sandbox, show_usage,
-};
+use crate::handlers::{first_page, named_sandbox, newest_cursors, requested_sandbox, show_usage};
 use crate::projection::{
     ItemIds, engine_approval, engine_input, engine_limits, engine_reviewer, engine_thread_limits,
     turn_error, wire_settings,
@@ -148,40 +144,6 @@ impl Actor {
         }
     }
 
-    /// Takes the settings that a newer client has changed before the thread was loaded, but for those that it gives now.
-    pub(crate) async fn restore_settings(
-        &self,
-        stored: ThreadSettings,
-        params: &ThreadResumeParams,
-    ) {
-        let is_sandbox_given = params.sandbox.is_some() || params.permissions.is_some();
-        let now = self.thread.settings();
-        let mut mode = stored.collaboration_mode();
-        mode.settings.model.clone_from(&now.model);
-        mode.settings.reasoning_effort.clone_from(&now.effort);
-        let patch = ThreadSettingsPatch {
-            cwd: Some(stored.cwd).filter(|cwd| params.cwd.is_none() && cwd.is_dir()),
-            summary: stored.summary,
-            service_tier: match (&params.service_tier, stored.service_tier) {
-                (Update::Leave, Some(tier)) => Update::Set(tier),
-                _ => Update::Leave,
-            },
-            personality: stored.personality.filter(|_| params.personality.is_none()),
-            collaboration_mode: Some(mode),
-            approval_policy: Some(stored.approval_policy)
-                .filter(|_| params.approval_policy.is_none()),
-            approvals_reviewer: Some(stored.approvals_reviewer)
-                .filter(|_| params.approvals_reviewer.is_none()),
-            sandbox_policy: Some(stored.sandbox_policy).filter(|_| !is_sandbox_given),
-            permission_profile: stored.permission_profile.filter(|_| !is_sandbox_given),
-            without_environment: Some(stored.without_environment),
-            ..ThreadSettingsPatch::default()
-        };
-        if let Err(error) = self.thread.update_settings(patch).await {
-            tracing::warn!(%error, "the settings of a thread are not allowed any more");
-        }
-    }
-
     /// Starts a turn, or adds the input to the running one. Returns the id of that turn.
     pub(super) async fn begin_turn(
         &mut self,
@@ -260,41 +222,6 @@ impl Actor {
             }
             Err(failure) => reply.refuse(failure),
         }
-    }
-
-    /// Adds a change without a turn to the file of the thread, in the form of 0.169.
-    pub(crate) async fn store_settings(&self, settings: &ThreadSettings) {
-        let Some(path) = self.facts.path.clone() else {
-            return;
-        };
-        let (thread, home) = (
-            self.thread.id().clone(),
-            self.server.host().store().home().to_owned(),
-        );
-        let applied = json!({
-            "type": SETTINGS_APPLIED,
-            "thread_id": thread,
-            "thread_settings": {
-                "model": settings.model,
-                "model_provider_id": settings.provider,
-                "reasoning_effort": settings.effort,
-                "approval_policy": settings.approval_policy,
-                "approvals_reviewer": settings.approvals_reviewer,
-                "cwd": settings.cwd,
-                "collaboration_mode": settings.collaboration_mode(),
-                "disabled_plugin_ids": settings.disabled_plugins,
-            },
-            "settings": settings,
-        });
-        let written = blocking(move || {
-            // A thread without a message has no file; its first turn stores the settings.
-            let path = Some(path).filter(|path| path.exists());
-            amend(&home, &thread, path, |path| {
-                codex_rollout::amend(path, Timestamp::now(), LineKind::EventMsg, &applied)
-            });
-            Ok(())
-        });
-        drop(written.await);
     }
 
     /// Remembers what clients call the place of commands.

@@ -22,6 +22,7 @@ mod revert;
 mod review;
 mod status;
 mod stored_lines;
+mod stored_settings;
 mod turn_end;
 mod unload;
 mod unload_time;
@@ -49,6 +50,7 @@ pub(crate) use history::{StoredHistory, TurnsShown, ids_in, read_history, read_t
 pub(crate) use ordinals::TurnOrdinals;
 pub(crate) use outline::Outline;
 pub(crate) use outline::kept::Outlines;
+pub(crate) use stored_settings::GivenPolicy;
 pub(crate) use workplace::RequestedPlace;
 
 /// The limit of queued requests per thread.

@@ -110,6 +110,8 @@ impl LineOrdinals {
             "token_count" => self.token_count(last),
             // The tokens of the request that was interrupted.
             "turn_aborted" => Lines(u64::from(self.is_uncounted), 1, 0),
+            // 0.169 writes settings of a turn in it.
+            "thread_settings_applied" if is_of_turn(line) => Lines::NONE,
             // A side thread has its own first line and its settings.
             "inherited_history_ends" => Lines(0, 1, 1),
             "error" | "context_compacted" | "thread_rolled_back" | "thread_name_updated" => {
@@ -142,6 +144,10 @@ impl LineOrdinals {
 
 fn is_cut(line: &ScannedLine<'_>) -> bool {
     memchr::memmem::find(line.bytes(), b"\"is_cut\":true").is_some()
+}
+
+fn is_of_turn(line: &ScannedLine<'_>) -> bool {
+    memchr::memmem::find(line.bytes(), b"\"turn_id\":\"").is_some()
 }
 
 /// The ordinals of some turns and of their items.

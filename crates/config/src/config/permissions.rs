@@ -51,27 +51,29 @@ pub struct ConfiguredPermissions {
     pub description: Option<String>,
     /// The name of the permissions that these add to.
     pub extends: Option<String>,
-    /// The closest sandbox policy that allows no more.
-    pub sandbox_policy: SandboxPolicy,
+    /// The closest sandbox policy that allows no more, or why they cannot be used.
+    pub sandbox_policy: Result<SandboxPolicy, String>,
 }
 
-/// All permissions of the configuration that can be used.
+/// All permissions of the configuration.
 pub(super) fn configured_permissions(
     file: &ConfigFile,
     env: &Environment,
 ) -> Vec<ConfiguredPermissions> {
     let all = file.permissions.iter().flatten();
-    let usable = all.filter_map(|(name, own)| {
-        // What is wrong with them is reported when they are chosen.
-        let resolved = named_permissions(file, name, env, &mut Vec::new()).ok()?;
-        Some(ConfiguredPermissions {
+    let configured = all.map(|(name, own)| {
+        let resolved = named_permissions(file, name, env, &mut Vec::new());
+        ConfiguredPermissions {
             id: name.clone(),
             description: own.description.clone(),
             extends: own.extends.clone(),
-            sandbox_policy: resolved.as_sandbox_policy(),
-        })
+            sandbox_policy: match resolved {
+                Ok(resolved) => Ok(resolved.as_sandbox_policy()),
+                Err(error) => Err(error.to_string()),
+            },
+        }
     });
-    usable.collect()
+    configured.collect()
 }
 
 /// Resolves the named permissions, and those that they add to.

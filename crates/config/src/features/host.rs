@@ -11,6 +11,9 @@ pub const HOST_FEATURES: &[Feature] = &[
     Feature::ToolCallMcpElicitation,
 ];
 
+/// Those that newer clients may switch too.
+const NEWER_HOST_FEATURES: &[Feature] = &[Feature::Memories];
+
 /// Why a key does not name a feature that a host application may switch.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HostFeatureError {
@@ -46,6 +49,14 @@ impl Feature {
             (None, None) => Err(HostFeatureError::Unknown(key.to_owned())),
         }
     }
+
+    /// The feature with this key, if a newer client may switch it.
+    #[must_use]
+    pub fn for_newer_host(key: &str) -> Option<Self> {
+        let is_newer = |feature: &Self| NEWER_HOST_FEATURES.contains(feature);
+        let newer = Self::from_key(key).filter(is_newer);
+        newer.or_else(|| Self::for_host(key).ok())
+    }
 }
 
 #[cfg(test)]
@@ -66,5 +77,7 @@ mod tests {
             "invalid feature enablement `collab`: use canonical feature key `multi_agent`",
         );
         assert_eq!(error("nope"), "invalid feature enablement `nope`");
+        let newer = ["memories", "apps", "undo"].map(Feature::for_newer_host);
+        assert_eq!(newer, [Some(Feature::Memories), Some(Feature::Apps), None]);
     }
 }

@@ -115,6 +115,13 @@ impl Mailbox {
         std::mem::take(&mut waiting)
     }
 
+    /// What clients are told about agents whose turns have ended. They are told once.
+    pub(crate) fn take_ended(&self) -> Vec<SubAgentActivityEvent> {
+        let mut waiting = self.waiting.lock();
+        let ended = waiting.iter_mut().filter_map(|mail| mail.ended.take());
+        ended.map(|ended| *ended).collect()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.waiting.lock().is_empty()
     }

@@ -36,6 +36,11 @@ pub(crate) enum ImageProblem {
     Invalid(String),
 }
 
+/// Reads an image file as a data URL; none if it cannot be used.
+pub async fn image_data_url(path: &Path) -> Option<String> {
+    data_url(path).await.ok()
+}
+
 /// Reads an image file as a data URL.
 pub(crate) async fn data_url(path: &Path) -> Result<String, ImageProblem> {
     let file = path.to_owned();

@@ -17,6 +17,7 @@ use codex_protocol::{CollaborationMode, ModeKind, ResponseItem, TurnContext};
 use crate::history::{developer_message, user_message};
 use crate::turn_settings::TurnSettings;
 
+pub use image_file::image_data_url;
 pub(crate) use image_file::{ImageProblem, data_url};
 pub(crate) use user_input::message_of;
 

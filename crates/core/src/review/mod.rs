@@ -132,7 +132,7 @@ fn record_result(scope: &TurnScope, conversation: &mut Conversation, output: Opt
     let recorder = scope.recorder();
     conversation.record(action(&results), &recorder);
     let item = TurnItem::AgentMessage(AgentMessageItem {
-        id: RESULT_ID.to_owned(),
+        id: scope.session.ids.item(),
         content: vec![AgentMessageContent::Text {
             text: message.clone(),
         }],

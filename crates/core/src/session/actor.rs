@@ -25,7 +25,7 @@ use crate::gate::ApprovalStore;
 use crate::history::{Conversation, UnfinishedTurn};
 use crate::hooks::HookOccasion;
 use crate::mcp::SandboxState;
-use crate::session_context::SessionContext;
+use crate::session_context::{SessionBeginning, SessionContext};
 use crate::thread::{SampleRequest, ThreadRequest};
 use crate::thread_origin::ThreadLauncher;
 
@@ -249,7 +249,9 @@ impl SessionActor {
 
     /// Runs the hooks for the end of the session, if those for its beginning were run.
     async fn run_end_hooks(&self) {
-        if is_agent(&self.context.config) || self.context.beginning.lock().is_some() {
+        let beginning = *self.context.beginning.lock();
+        let has_begun = beginning.is_none_or(|one| one == SessionBeginning::Compaction);
+        if is_agent(&self.context.config) || !has_begun {
             return;
         }
         let settings = self.settings();

@@ -91,8 +91,10 @@ impl RunningTurn<'_> {
                     SessionBeginning::Startup => "startup",
                     SessionBeginning::Resume => "resume",
                     SessionBeginning::Fork => "fork",
+                    SessionBeginning::Compaction => "compact",
                 },
             },
+            _ if beginning == SessionBeginning::Compaction => return Ok(HookVerdict::Accepted),
             TurnOwner::Agent { role } => EventInput::SubagentStart {
                 agent: session.emitter.thread().as_str(),
                 role,

@@ -4,7 +4,8 @@ use codex_app_server_protocol::v2::{ThreadItem, TimedItem};
 use codex_protocol::EventMsg;
 
 use super::consumer::Consumer;
-use super::state::{EventContext, Fold};
+use super::state::{EventContext, Fold, ItemIds};
+use crate::projection::command_action::shorten_paths;
 use crate::projection::{collab, item};
 
 impl EventContext<'_> {
@@ -61,8 +62,11 @@ impl<C: Consumer> Fold<C> {
         &mut self,
         context: EventContext<'_>,
         turn_id: Option<&str>,
-        item: ThreadItem,
+        mut item: ThreadItem,
     ) {
+        if !context.is_live() && self.ids == ItemIds::Numbered {
+            shorten_paths(&mut item);
+        }
         let position = match turn_id.filter(|id| !id.is_empty()) {
             Some(id) => self.turns.iter().rposition(|turn| turn.id == id),
             None => Some(self.open_position(context)),

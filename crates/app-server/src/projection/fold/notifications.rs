@@ -67,10 +67,10 @@ impl Notifications {
         self.pending.push((Audience::All, notification));
     }
 
-    /// Takes a command off those that wait. Returns whether it waited.
-    fn has_waited(&mut self, id: &str) -> bool {
+    /// Takes a command off those that wait, if it is one of them.
+    fn take_waiting(&mut self, id: &str) -> Option<TimedItem> {
         let position = self.waiting.iter().position(|one| id_of(&one.item) == id);
-        position.map(|at| self.waiting.swap_remove(at)).is_some()
+        position.map(|at| self.waiting.swap_remove(at))
     }
 
     /// Ends the commands that nobody decided about.
@@ -108,6 +108,27 @@ impl Notifications {
     }
 }
 
+/// A declined command with the actions that it had when it was asked about; none if it has them.
+fn declined_as_asked(ended: &TimedItem, asked: &TimedItem) -> Option<TimedItem> {
+    let ThreadItem::CommandExecution {
+        command_actions: before,
+        ..
+    } = &asked.item
+    else {
+        return None;
+    };
+    let mut as_asked = ended.clone();
+    match &mut as_asked.item {
+        ThreadItem::CommandExecution {
+            status: CommandExecutionStatus::Declined,
+            command_actions,
+            ..
+        } if command_actions != before => command_actions.clone_from(before),
+        _ => return None,
+    }
+    Some(as_asked)
+}
+
 fn completed(
     thread_id: String,
     turn: &str,
@@ -136,6 +157,13 @@ impl Consumer for Notifications {
 
     fn turn_completed(&mut self, turn: &FoldedTurn) {
         self.end_waiting(&turn.id, turn.completed_at.map(|seconds| seconds * 1000));
+        // As in 0.169, a turn that breaks off tells again what the thread has used.
+        if let Some(counted) = self.counted
+            && turn.status != TurnStatus::Completed
+        {
+            let updated = self.tokens(&turn.id, &counted);
+            self.pending.push((Audience::Newer, updated));
+        }
         let checkpoint_id = self.checkpoint.take();
         let usage = self.usage.take();
         self.push(ServerNotification::TurnCompleted(
@@ -178,7 +206,7 @@ impl Consumer for Notifications {
                 started_at_ms: now,
             })
         };
-        if self.has_waited(id_of(&item.item)) {
+        if self.take_waiting(id_of(&item.item)).is_some() {
             self.pending.push((Audience::Older, started(item)));
         } else {
             self.push_item(turn, item, started);
@@ -203,8 +231,15 @@ impl Consumer for Notifications {
     }
 
     fn item_completed(&mut self, turn: &str, item: &TimedItem, now: Option<i64>) {
-        self.has_waited(id_of(&item.item));
+        let waited = self.take_waiting(id_of(&item.item));
         let thread = self.thread.clone();
+        if let Some(as_asked) = waited.and_then(|waited| declined_as_asked(item, &waited)) {
+            // What a reviewer declined ends as it began.
+            let (newer, older) = (completed(thread.clone(), turn, as_asked, now), item.clone());
+            self.pending.push((Audience::Newer, newer));
+            let older = completed(thread, turn, older, now);
+            return self.pending.push((Audience::Older, older));
+        }
         self.push_item(turn, item.clone(), |item| {
             completed(thread.clone(), turn, item, now)
         });
@@ -331,14 +366,17 @@ impl Notifications {
         self.held_tokens.take_if(|_| !is_of_call(event))
     }
 
+    fn tokens(&self, turn: &str, used: &v1::TokenUsageInfo) -> ServerNotification {
+        ServerNotification::ThreadTokenUsageUpdated(ThreadTokenUsageUpdatedNotification {
+            thread_id: self.thread.clone(),
+            turn_id: turn.to_owned(),
+            token_usage: usage(used),
+        })
+    }
+
     fn push_usage(&mut self, turns: &[FoldedTurn], turn_id: &str, count: &v1::TokenCountEvent) {
         if let Some(info) = &count.info {
-            let updated =
-                ServerNotification::ThreadTokenUsageUpdated(ThreadTokenUsageUpdatedNotification {
-                    thread_id: self.thread.clone(),
-                    turn_id: turn_id.to_owned(),
-                    token_usage: usage(info),
-                });
+            let updated = self.tokens(turn_id, info);
             let is_new = self.counted.replace(*info) != Some(*info);
             if turns.iter().any(|turn| turn.is_open) {
                 if is_new {

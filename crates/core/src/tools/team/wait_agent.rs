@@ -64,7 +64,7 @@ impl Tool for WaitForMailTool {
 
 async fn wait(context: &ToolContext) -> ToolResult {
     let (asked, seat): (WaitAgentArguments, TeamSeat) = begin(context).await?;
-    let timeout = timeout(&seat.team.settings, asked.timeout_ms)?;
+    let (timeout, note) = timeout(&seat.team.settings, asked.timeout_ms)?;
     let sender = context.session.emitter.thread().clone();
     let begin = EventMsg::CollabWaitingBegin(CollabWaitingBeginEvent {
         sender_thread_id: sender.clone(),
@@ -85,22 +85,28 @@ async fn wait(context: &ToolContext) -> ToolResult {
         () = context.input_queue.arrived() => ("Wait ended: the user has said something.", false),
         () = context.session.clock.sleep(timeout) => ("Wait timed out.", true),
     };
+    for ended in seat.mailbox.take_ended() {
+        context.emitter.emit(EventMsg::SubAgentActivity(ended));
+    }
     end_event.end(end);
+    let message = format!("{message}{note}");
     text(json!({ "message": message, "timed_out": timed_out }).to_string())
 }
 
-fn timeout(team: &TeamSettings, asked: Option<i64>) -> Result<Duration, ToolFailure> {
+/// The time to wait, and what the model is told about it.
+fn timeout(team: &TeamSettings, asked: Option<i64>) -> Result<(Duration, String), ToolFailure> {
     let Some(asked) = asked else {
-        return Ok(team.default_wait);
+        return Ok((team.default_wait, String::new()));
     };
     let asked = Duration::from_millis(u64::try_from(asked).unwrap_or(0));
     if asked < team.min_wait {
         let least = team.min_wait.as_millis();
-        return Err(refused(format!("timeout_ms must be at least {least}")));
+        let note = format!(" The time was {least} ms, the least that is allowed.");
+        return Ok((team.min_wait, note));
     }
     if asked > team.max_wait {
         let most = team.max_wait.as_millis();
         return Err(refused(format!("timeout_ms must be at most {most}")));
     }
-    Ok(asked)
+    Ok((asked, String::new()))
 }

@@ -19,6 +19,7 @@ use codex_rollout::LineKind;
 use crate::context;
 use crate::events::TurnEmitter;
 use crate::history::{Conversation, summary};
+use crate::session_context::SessionBeginning;
 use crate::turn::finish::finish;
 use crate::turn::guard::TurnGuard;
 use crate::turn::outcome::{CompletedTurn, TurnError};
@@ -134,7 +135,14 @@ impl RunningTurn<'_> {
         self.emitter
             .emit(EventMsg::Warning(WarningEvent { message }));
         self.around_compaction(EventInput::PostCompact, trigger)
-            .await
+            .await?;
+        let beginning = SessionBeginning::Compaction;
+        self.scope.session.beginning.lock().get_or_insert(beginning);
+        if trigger == CompactionTrigger::Auto {
+            // One on request is followed by a turn that begins the session.
+            self.begin_session().await?;
+        }
+        Ok(())
     }
 
     /// The request with the whole conversation. Before a turn with a smaller model it goes to the previous
