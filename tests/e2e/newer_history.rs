@@ -298,3 +298,45 @@ async fn what_there_is_not_is_answered_as_0_169_does() {
     assert_eq!(facts["gauges"][0], gauge);
     scripted.server.finish().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_resume_during_a_turn_tells_what_the_ended_one_used() {
+    let stalls = HttpReply::stream(&[sse::created("r")]).stall();
+    let mut scripted = ScriptedThread::start([message(0, "one"), stalls], json!({})).await;
+    scripted.call("thread/goal/get", json!({})).await;
+    let input = json!({ "input": [text("hi")] });
+    let first = scripted.call("turn/start", input.clone()).await;
+    let tokens = "thread/tokenUsage/updated";
+    scripted.server.wait_for(tokens).await.unwrap();
+    scripted.server.completed_turn().await;
+    scripted.call("turn/start", input).await;
+    scripted.server.wait_for("turn/started").await.unwrap();
+    scripted.call("thread/resume", json!({})).await;
+    let told = scripted.server.wait_for(tokens).await.unwrap();
+    let ended = &first["result"]["turn"]["id"];
+    assert_eq!(&told["params"]["turnId"], ended, "{told}");
+    scripted
+        .call("turn/interrupt", json!({ "turnId": "" }))
+        .await;
+    // The interrupted one tells it too.
+    let told = scripted.server.wait_for(tokens).await.unwrap();
+    assert_ne!(&told["params"]["turnId"], ended, "{told}");
+    scripted.server.completed_turn().await;
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn leaving_a_mode_shows_the_instructions_of_the_default_one() {
+    let mut scripted = ScriptedThread::start([], json!({})).await;
+    let settings =
+        json!({ "model": "scripted", "reasoning_effort": null, "developer_instructions": null });
+    for mode in ["plan", "default"] {
+        let mode = json!({ "collaborationMode": { "mode": mode, "settings": settings } });
+        scripted.call("thread/settings/update", mode).await;
+        let updated = "thread/settings/updated";
+        let updated = scripted.server.wait_for(updated).await.unwrap();
+        let shown = &updated["params"]["threadSettings"]["collaborationMode"]["settings"];
+        assert!(shown["developer_instructions"].is_string(), "{updated}");
+    }
+    scripted.server.finish().await.unwrap();
+}

@@ -48,7 +48,7 @@ pub use config::{
     ReplaySource, RoleUnavailable, Roles, SessionConfig, SuggestionKind, TakenInput, TeamSettings,
     ToolApproval, ToolSuggestion, ToolSuggestions, TurnEnded, WebSearch,
 };
-pub use context::{image_data_url, plan_mode_instructions};
+pub use context::{default_mode_instructions, image_data_url, plan_mode_instructions};
 pub use events::{EventReceiver, older_delta};
 pub use history::{UnfinishedCall, UnfinishedTurn, first_user_text, is_context_text};
 pub use input::{ToolOutput, TurnInput};

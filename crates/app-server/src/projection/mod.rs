@@ -42,7 +42,7 @@ pub(crate) use policy::{
 pub(crate) use question::{ClientQuestion, QuestionContext, question, unaskable};
 pub use queued::queued_by_others;
 pub(crate) use requirements::wire_requirements;
-pub(crate) use settings::{LOCAL_ENVIRONMENT, environment, wire_settings};
+pub(crate) use settings::{LOCAL_ENVIRONMENT, environment, wire_settings, with_instructions};
 pub(crate) use thread_state::{
     goal_cleared, goal_updated, wire_goal, wire_read_state, wire_section,
 };

@@ -44,6 +44,19 @@ pub(crate) fn effective_mode(settings: &ThreadSettings) -> CollaborationMode {
     mode
 }
 
+/// Changed settings with the instructions of the default mode, if the thread has left another mode for it.
+pub(crate) fn with_instructions(
+    mut changed: v2::ThreadSettings,
+    before: ModeKind,
+) -> v2::ThreadSettings {
+    let mode = &mut changed.collaboration_mode;
+    if before != ModeKind::Default && mode.mode == ModeKind::Default {
+        let instructions = &mut mode.settings.developer_instructions;
+        instructions.get_or_insert_with(|| codex_core::default_mode_instructions().to_owned());
+    }
+    changed
+}
+
 /// The id of the local environment.
 pub(crate) const LOCAL_ENVIRONMENT: &str = "local";
 

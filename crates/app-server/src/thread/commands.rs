@@ -26,7 +26,7 @@ use crate::handlers::stored::{add_metadata, add_stored_state};
 use crate::handlers::{first_page, named_sandbox, newest_cursors, requested_sandbox, show_usage};
 use crate::projection::{
     ItemIds, engine_approval, engine_input, engine_limits, engine_reviewer, engine_thread_limits,
-    turn_error, wire_settings,
+    turn_error, wire_settings, with_instructions,
 };
 
 /// The limit on plugins that a thread has switched off.
@@ -134,7 +134,7 @@ impl Actor {
                     in_old_mode != *before
                 };
                 if is_changed {
-                    self.notify_settings(shown);
+                    self.notify_settings(with_instructions(shown, before.mode));
                 }
                 if is_newer && after != before {
                     self.store_settings(&after).await;
@@ -217,7 +217,7 @@ impl Actor {
                 reply.accept(&ThreadSettingsUpdateResponse {});
                 let shown = self.shown_settings();
                 if shown != shown_before {
-                    self.notify_settings(shown);
+                    self.notify_settings(with_instructions(shown, before.mode));
                 }
             }
             Err(failure) => reply.refuse(failure),
@@ -449,9 +449,11 @@ impl Actor {
                 if params.exclude_turns {
                     reply.accept(&resumed);
                 } else {
+                    let ended = turns.newest_but(running.as_ref().map(|turn| &*turn.id));
+                    let ended = ended.map(str::to_owned);
                     let turns = turns.with_running(running);
                     reply.accept_with(&resumed, &turns);
-                    show_usage(&connection, &resumed.thread.id, turns.newest(), usage);
+                    show_usage(&connection, &resumed.thread.id, ended.as_deref(), usage);
                 }
                 self.subscribe(&connection);
                 self.show_goal(&connection);

@@ -168,6 +168,12 @@ pub fn plan_mode_instructions() -> &'static str {
     PLAN_INSTRUCTIONS.trim_end()
 }
 
+/// The instructions of the default mode after another one.
+#[must_use]
+pub fn default_mode_instructions() -> &'static str {
+    DEFAULT_INSTRUCTIONS.trim_end()
+}
+
 /// Whether a mode is the default mode without instructions of the client.
 fn is_plain(mode: &CollaborationMode) -> bool {
     mode.mode == ModeKind::Default && mode.settings.developer_instructions.is_none()
@@ -178,7 +184,7 @@ fn collaboration_mode(turn: &TurnSettings) -> Option<String> {
     let text = match (given, turn.mode.mode) {
         (Some(given), _) => given,
         (None, ModeKind::Plan) => plan_mode_instructions(),
-        (None, ModeKind::Default) => DEFAULT_INSTRUCTIONS.trim_end(),
+        (None, ModeKind::Default) => default_mode_instructions(),
     };
     (!text.is_empty()).then(|| format!("<collaboration_mode>{text}</collaboration_mode>"))
 }

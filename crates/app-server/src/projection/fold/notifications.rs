@@ -157,12 +157,8 @@ impl Consumer for Notifications {
 
     fn turn_completed(&mut self, turn: &FoldedTurn) {
         self.end_waiting(&turn.id, turn.completed_at.map(|seconds| seconds * 1000));
-        // As in 0.169, a turn that breaks off tells again what the thread has used.
-        if let Some(counted) = self.counted
-            && turn.status != TurnStatus::Completed
-        {
-            let updated = self.tokens(&turn.id, &counted);
-            self.pending.push((Audience::Newer, updated));
+        if turn.status != TurnStatus::Completed {
+            self.push_counted(&turn.id);
         }
         let checkpoint_id = self.checkpoint.take();
         let usage = self.usage.take();
@@ -206,10 +202,14 @@ impl Consumer for Notifications {
                 started_at_ms: now,
             })
         };
+        let is_compaction = matches!(item.item, ThreadItem::ContextCompaction { .. });
         if self.take_waiting(id_of(&item.item)).is_some() {
             self.pending.push((Audience::Older, started(item)));
         } else {
             self.push_item(turn, item, started);
+        }
+        if is_compaction {
+            self.push_counted(turn);
         }
     }
 
@@ -364,6 +364,14 @@ impl Notifications {
     /// What newer clients are to be told before this event about the last response.
     pub(super) fn tokens_before(&mut self, event: &EventMsg) -> Option<ServerNotification> {
         self.held_tokens.take_if(|_| !is_of_call(event))
+    }
+
+    /// As in 0.169, compactions and turns that break off tell again what the thread has used.
+    fn push_counted(&mut self, turn: &str) {
+        if let Some(counted) = self.counted {
+            let updated = self.tokens(turn, &counted);
+            self.pending.push((Audience::Newer, updated));
+        }
     }
 
     fn tokens(&self, turn: &str, used: &v1::TokenUsageInfo) -> ServerNotification {

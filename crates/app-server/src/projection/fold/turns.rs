@@ -127,6 +127,12 @@ impl Turns {
         self.turns.last().map(|turn| turn.id.as_str())
     }
 
+    /// The id of the newest turn that is not the running one.
+    pub(crate) fn newest_but(&self, running: Option<&str>) -> Option<&str> {
+        let mut ids = self.turns.iter().rev().map(|turn| turn.id.as_str());
+        ids.find(|id| Some(*id) != running)
+    }
+
     pub(crate) fn into_vec(self) -> Vec<Turn> {
         let earlier = [b"[", &*self.earlier, b"]"].concat();
         // This program has written the JSON itself, so reading it does not fail.
