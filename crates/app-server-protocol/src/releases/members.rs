@@ -43,6 +43,7 @@ pub(super) const MEMBERS: &[(&str, &[&str])] = &[
     ("DynamicToolFunction", &["type"]),
     ("DynamicToolSpec", &["=DynamicToolNamespace"]),
     ("ExperimentalFeatureListParams", &["threadId"]),
+    ("ExternalAgentConfigDetectResponse", &["connectors"]),
     ("ExternalAgentConfigImportResponse", &["importId"]),
     ("FeedbackUploadParams", &["tags"]),
     ("FileChangeRequestApprovalParams", &["startedAtMs"]),

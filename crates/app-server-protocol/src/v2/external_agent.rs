@@ -4,7 +4,6 @@
 use codex_app_server_protocol_macros::{Experimental, sparse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// Looks for settings to take over; changes nothing.
 #[sparse]
@@ -58,9 +57,31 @@ pub struct ExternalAgentConfigImportParams {
 pub struct ExternalAgentConfigDetectResponse {
     /// Home first, then a repository after the other; empty when there is nothing to gain.
     pub items: Vec<ExternalAgentConfigMigrationItem>,
-    /// Apps that could be connected; always empty.
+    /// Apps that the other agent uses; none are looked for.
     #[serde(default)]
-    pub connectors: Vec<Value>,
+    pub connectors: Vec<ExternalAgentDetectedConnectorCandidate>,
+}
+
+/// An app that another agent uses.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExternalAgentDetectedConnectorCandidate {
+    /// Its name.
+    pub name: String,
+    /// In how many sessions it was used.
+    pub session_count: i64,
+    /// Where it was found.
+    pub source: ExternalAgentDetectedConnectorSource,
+}
+
+/// Where an app of another agent was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ExternalAgentDetectedConnectorSource {
+    /// In its settings.
+    RemoteMcpServersConfig,
+    /// In its sessions.
+    SessionToolUse,
 }
 
 /// All items are taken over, or there was nothing left to do.

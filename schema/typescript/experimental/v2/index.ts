@@ -203,6 +203,8 @@ export type { ExternalAgentConfigImportResponse } from "./ExternalAgentConfigImp
 export type { ExternalAgentConfigImportTypeResult } from "./ExternalAgentConfigImportTypeResult";
 export type { ExternalAgentConfigMigrationItem } from "./ExternalAgentConfigMigrationItem";
 export type { ExternalAgentConfigMigrationItemType } from "./ExternalAgentConfigMigrationItemType";
+export type { ExternalAgentDetectedConnectorCandidate } from "./ExternalAgentDetectedConnectorCandidate";
+export type { ExternalAgentDetectedConnectorSource } from "./ExternalAgentDetectedConnectorSource";
 export type { FeedbackRequirements } from "./FeedbackRequirements";
 export type { FeedbackSaveParams } from "./FeedbackSaveParams";
 export type { FeedbackSaveResponse } from "./FeedbackSaveResponse";
