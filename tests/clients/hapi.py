@@ -5,6 +5,7 @@ Usage: hapi.py PROGRAM, with the wrapper of `clients.sh` as `codex` on the PATH
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -55,12 +56,21 @@ def converse(token):
     call("POST", f"{session}/archive", {}, token)
 
 
+def end_group(process):
+    try:
+        os.killpg(process.pid, signal.SIGTERM)
+    except ProcessLookupError:
+        pass
+    process.wait(20)
+
+
 def main():
     (hapi,) = sys.argv[1:]
     settings = {"HAPI_HOME": os.path.join(os.environ["HOME"], ".hapi"), "CLI_API_TOKEN": KEY, "HAPI_LISTEN_HOST": "127.0.0.1",
                 "HAPI_LISTEN_PORT": PORT, "HAPI_API_URL": f"http://127.0.0.1:{PORT}"}
     environment = {**os.environ, **settings}
-    quiet = {"env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    # Each in a group of its own, because the program that npm installs starts another one.
+    quiet = {"env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
     started = [subprocess.Popen([hapi, "hub"], **quiet)]
     try:
         token = until(lambda: call("POST", "/api/auth", {"accessToken": KEY}), lambda reply: reply["token"])
@@ -69,8 +79,7 @@ def main():
     finally:
         subprocess.run([hapi, "runner", "stop"], timeout=60, **quiet)
         for process in started:
-            process.terminate()
-            process.wait(20)
+            end_group(process)
     print("ok hapi")
 
 
