@@ -337,7 +337,11 @@ mod tests {
         assert_eq!(start.payload_type, Some("x"));
         assert_eq!(start.read(), None, "nobody knows such an event");
         let numbered = line.replacen(",", ",\"ordinal\":12,", 1);
-        assert_eq!(LineStart::of(numbered.as_bytes()), Some(start));
+        let with_ordinal = LineStart {
+            ordinal: Some(12),
+            ..start
+        };
+        assert_eq!(LineStart::of(numbered.as_bytes()), Some(with_ordinal));
         for unusual in [
             r#"{ "timestamp":"t","type":"event_msg","payload":{}}"#,
             r#"{"type":"event_msg","payload":{},"timestamp":"t"}"#,

@@ -90,6 +90,9 @@ impl LineOrdinals {
         match event {
             "task_started" | "turn_started" => {
                 self.has_context_messages = false;
+                // Calls that an interrupt left without an end are none of the next turn.
+                self.has_calls = false;
+                self.has_outputs = false;
                 self.last = LastLine::TurnStart;
                 Lines::ONE
             }

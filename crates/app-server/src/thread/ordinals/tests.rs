@@ -72,6 +72,29 @@ fn tokens_of_calls_are_counted_before_and_after_them() {
 }
 
 #[test]
+fn calls_of_an_interrupted_turn_do_not_count_for_the_next_one() {
+    let mut lines = FIRST_TURN.to_vec();
+    lines.extend([
+        ("event_msg", "token_count"),
+        ("response_item", "function_call"),
+        ("event_msg", "token_count"),
+        ("event_msg", "turn_aborted"),
+        ("event_msg", "task_started"),
+        ("turn_context", ""),
+        ("response_item", "message"),
+        ("event_msg", "user_message"),
+        ("event_msg", "token_count"),
+        ("event_msg", "agent_message"),
+        ("response_item", "message"),
+        ("event_msg", "token_count"),
+        ("event_msg", "task_complete"),
+    ]);
+    let found = ordinals_of(&lines);
+    let (answer, counted) = (found[17], found[18]);
+    assert_eq!(counted - answer, 2);
+}
+
+#[test]
 fn an_interrupted_request_counts_its_tokens() {
     let mut lines = FIRST_TURN.to_vec();
     lines.extend([
