@@ -185,6 +185,10 @@ async fn the_environment_of_a_thread_can_be_taken_away_and_given_back() {
         told.unwrap()["params"]["threadSettings"]["environments"],
         json!([])
     );
+    let command = json!({ "command": "echo typed" });
+    scripted.call("thread/shellCommand", command).await;
+    let ended = scripted.server.wait_for("turn/completed").await.unwrap();
+    assert_eq!(ended["params"]["turn"]["status"], "failed", "{ended}");
     scripted.turn(json!({})).await;
     let request = scripted.model.request(0).await.json();
     assert!(

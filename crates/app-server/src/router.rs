@@ -178,6 +178,7 @@ impl Router {
             Order::Queued(queue) => Some(self.queues.enter(queue)),
         };
         let running = self.server.count_request();
+        let waiting = self.server.count_waiting_request();
         tokio::spawn(async move {
             let _permit = permit;
             let _running = running;
@@ -185,6 +186,7 @@ impl Router {
                 Some(slot) => Some(slot.await_turn().await),
                 None => None,
             };
+            drop(waiting);
             let _ = handling.await;
         });
     }

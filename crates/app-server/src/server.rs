@@ -39,8 +39,9 @@ pub struct AppServer {
     folder_reads: Arc<FolderReads>,
     updates_marketplaces: AtomicBool,
     is_ending: AtomicBool,
-    /// Held by each running request.
+    /// Held by each running request, and by each that waits for one before it.
     running_requests: Arc<()>,
+    waiting_requests: Arc<()>,
     state: Arc<ThreadState>,
     /// Whether all clients count as newer than release 0.117.
     assumes_newer: AtomicBool,
@@ -68,6 +69,7 @@ impl AppServer {
             broadcasts: Notify::new(),
             is_ending: AtomicBool::new(false),
             running_requests: Arc::default(),
+            waiting_requests: Arc::default(),
         });
         let weak = Arc::downgrade(&server);
         server.host.skills().on_change(move || {
@@ -100,6 +102,16 @@ impl AppServer {
     /// The number of running requests.
     pub(crate) fn running_requests(&self) -> usize {
         Arc::strong_count(&self.running_requests) - 1
+    }
+
+    /// Counts a request that waits for one before it, for as long as the value is kept.
+    pub(crate) fn count_waiting_request(&self) -> Arc<()> {
+        Arc::clone(&self.waiting_requests)
+    }
+
+    /// The number of requests that wait for one before them. They count as running too.
+    pub(crate) fn waiting_requests(&self) -> usize {
+        Arc::strong_count(&self.waiting_requests) - 1
     }
 
     /// Data that users and clients attach to threads.

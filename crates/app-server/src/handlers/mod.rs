@@ -108,6 +108,11 @@ fn thread_id(text: &str) -> Result<ThreadId, Failure> {
     ThreadId::parse(text).map_err(|error| Failure::invalid(error.to_string()))
 }
 
+/// The error for a thread that is archived.
+fn archived(id: &ThreadId) -> Failure {
+    Failure::invalid(format!("thread {id} is archived"))
+}
+
 /// A loaded thread; an error if it is not loaded.
 fn loaded_thread(server: &AppServer, id: &str) -> Result<ThreadHandle, Failure> {
     let id = thread_id(id)?;

@@ -58,10 +58,8 @@ pub(super) async fn occurrences(
         Some(cursor) => Some(serde_json::from_str(cursor).map_err(|_| invalid(cursor))?),
     };
     let limit = params.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE) as usize;
-    let source = source_of_turns(&server, &params.thread_id, "thread/searchOccurrences").await?;
-    let Some((path, running)) = source else {
-        return Ok(page(Vec::new(), limit));
-    };
+    let source = source_of_turns(&server, &params.thread_id, "thread/searchOccurrences");
+    let (path, running) = source.await?;
     let server = Arc::clone(&server);
     blocking(move || {
         let turns = StoredTurns::open(&server, path, running)?;

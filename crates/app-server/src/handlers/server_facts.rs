@@ -1,17 +1,25 @@
 //! `server/diagnostics`, `rollout/compress`: facts about the server and about what it does not have.
 
+use codex_app_server_protocol::v2::ThreadStatus;
 use codex_app_server_protocol::{NoParams, v2};
+use codex_protocol::ThreadId;
+use futures::future::join_all;
 
-use super::blocking;
 use super::call::RequestContext;
+use super::stored::status_of;
+use super::{blocking, thread_id};
 use crate::failure::Failure;
 
 pub(super) async fn diagnostics(
     RequestContext { server, .. }: RequestContext,
     _: v2::ServerDiagnosticsParams,
 ) -> Result<v2::ServerDiagnosticsResponse, Failure> {
-    let loaded = server.thread_ids().len();
-    let running = server.running_requests();
+    let loaded = server.thread_ids();
+    let (running, waiting) = (server.running_requests(), server.waiting_requests());
+    let ids: Vec<ThreadId> = loaded.iter().filter_map(|id| thread_id(id).ok()).collect();
+    let statuses = join_all(ids.iter().map(|id| status_of(&server, id))).await;
+    let is_active = |status: &&ThreadStatus| matches!(status, ThreadStatus::Active { .. });
+    let active = statuses.iter().filter(is_active).count();
     blocking(move || {
         Ok(v2::ServerDiagnosticsResponse {
             process: v2::ServerDiagnosticsProcess {
@@ -21,7 +29,9 @@ pub(super) async fn diagnostics(
             },
             gauges: vec![
                 gauge("app.requests.in_flight", running),
-                gauge("core.threads.live", loaded),
+                gauge("app.requests.queued", waiting),
+                gauge("core.threads.live", loaded.len()),
+                gauge("core.turns.active", active),
             ],
         })
     })

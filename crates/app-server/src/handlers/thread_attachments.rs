@@ -24,8 +24,8 @@ pub(super) async fn add(
     RequestContext { server, .. }: RequestContext,
     params: ThreadAttachmentAddParams,
 ) -> Result<EarlyReply<method::ThreadAttachmentAdd>, Failure> {
-    let id = existing(&server, &params.thread_id).await?;
     check(&params.attachment_type, &params.identity_key)?;
+    let id = existing(&server, &params.thread_id).await?;
     let (state, thread) = (Arc::clone(server.state()), id.to_string());
     let (kind, identity) = (params.attachment_type, params.identity_key);
     let payload = params.payload.to_string();
@@ -56,7 +56,7 @@ pub(super) async fn list(
     RequestContext { server, .. }: RequestContext,
     params: ThreadAttachmentListParams,
 ) -> Result<ThreadAttachmentListResponse, Failure> {
-    let id = thread_id(&params.thread_id)?;
+    let id = owner(&params.thread_id)?;
     let state = Arc::clone(server.state());
     blocking(move || {
         let attachments = state.attachments(id.as_str()).map_err(state_failed)?;
@@ -79,8 +79,8 @@ pub(super) async fn remove(
     RequestContext { server, .. }: RequestContext,
     params: ThreadAttachmentRemoveParams,
 ) -> Result<EarlyReply<method::ThreadAttachmentRemove>, Failure> {
-    let id = existing(&server, &params.thread_id).await?;
     check(&params.attachment_type, &params.identity_key)?;
+    let id = existing(&server, &params.thread_id).await?;
     let (state, thread) = (Arc::clone(server.state()), id.to_string());
     let removed = blocking(move || {
         let removed =
@@ -126,8 +126,13 @@ pub(super) async fn owners(
     Ok(ThreadAttachmentOwnerListResponse { data, next_cursor })
 }
 
+/// A thread id, whose error has the code of 0.169 for attachments.
+fn owner(id: &str) -> Result<ThreadId, Failure> {
+    thread_id(id).map_err(|failure| Failure::over_limit(failure.message()))
+}
+
 async fn existing(server: &Arc<AppServer>, id: &str) -> Result<ThreadId, Failure> {
-    let id = thread_id(id)?;
+    let id = owner(id)?;
     match record(server, &id).await? {
         None => Err(Failure::over_limit(format!("thread not found: {id}"))),
         Some(_) => Ok(id),

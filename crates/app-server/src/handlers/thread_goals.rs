@@ -17,7 +17,7 @@ use serde_json::json;
 use super::call::{EarlyReply, RequestContext};
 use super::stored::{record, stored_or_live};
 use super::thread_metadata::amend;
-use super::{blocking, state_failed, store_loaded, thread_id};
+use super::{archived, blocking, state_failed, store_loaded, thread_id};
 use crate::failure::Failure;
 use crate::projection::{goal_cleared, goal_updated, wire_goal};
 use crate::server::AppServer;
@@ -122,6 +122,7 @@ async fn with_goals(server: &Arc<AppServer>, id: &str) -> Result<ThreadId, Failu
     let id = thread_id(id)?;
     match stored_or_live(server, &id).await? {
         (None, None) => Err(Failure::invalid(format!("thread not found: {id}"))),
+        (Some(record), _) if record.archived => Err(archived(&id)),
         (None, Some(live)) if live.thread.ephemeral => Err(Failure::invalid(format!(
             "ephemeral thread does not support goals: {id}"
         ))),

@@ -36,13 +36,10 @@ pub(super) async fn list(
     RequestContext { server, .. }: RequestContext,
     params: ThreadItemsListParams,
 ) -> Result<ThreadItemsListResponse, Failure> {
-    let source = source_of_turns(&server, &params.thread_id, "thread/items/list").await?;
+    let source = source_of_turns(&server, &params.thread_id, "thread/items/list");
+    let (path, running) = source.await?;
     let server = Arc::clone(&server);
-    blocking(move || match source {
-        Some((path, running)) => page_of_file(&server, path, running, &params),
-        None => Ok(ItemPage::default().response(1)),
-    })
-    .await
+    blocking(move || page_of_file(&server, path, running, &params)).await
 }
 
 fn page_of_file(
@@ -254,12 +251,10 @@ pub(super) async fn read(
     if params.item_ids.is_empty() || params.item_ids.len() > MOST as usize {
         return Err(Failure::invalid("itemIds must contain 1 to 100 IDs"));
     }
-    let source = source_of_turns(&server, &params.thread_id, "thread/items/read").await?;
+    let source = source_of_turns(&server, &params.thread_id, "thread/items/read");
+    let (path, running) = source.await?;
     let server = Arc::clone(&server);
     blocking(move || {
-        let Some((path, running)) = source else {
-            return Ok(ThreadItemsReadResponse { data: Vec::new() });
-        };
         let turns = StoredTurns::open(&server, path, running)?;
         let at = turns.ids().iter().position(|id| *id == params.turn_id);
         let turns = turns.read(at.map_or(0..0, |at| at..at + 1))?;

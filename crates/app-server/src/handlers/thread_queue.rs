@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::call::{EarlyReply, RequestContext};
 use super::paging::page;
 use super::stored::stored_or_live;
-use super::{blocking, state_failed, thread_id};
+use super::{archived, blocking, state_failed, thread_id};
 use crate::failure::Failure;
 use crate::server::AppServer;
 
@@ -182,7 +182,8 @@ pub(super) async fn start(
 async fn with_queue(server: &Arc<AppServer>, id: &str) -> Result<ThreadId, Failure> {
     let id = thread_id(id)?;
     match stored_or_live(server, &id).await? {
-        (None, None) => Err(Failure::invalid(format!("thread not found: {id}"))),
+        (None, None) => Err(Failure::internal(format!("thread not found: {id}"))),
+        (Some(record), _) if record.archived => Err(archived(&id)),
         (None, Some(live)) if live.thread.ephemeral => Err(Failure::invalid(format!(
             "ephemeral thread does not support queued submissions: {id}"
         ))),

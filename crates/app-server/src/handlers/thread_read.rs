@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
-    Thread, ThreadHistoryMode, ThreadLoadedListParams, ThreadLoadedListResponse, ThreadReadParams,
-    ThreadReadResponse, ThreadStatus, Turn,
+    Thread, ThreadLoadedListParams, ThreadLoadedListResponse, ThreadReadParams, ThreadReadResponse,
+    ThreadStatus, Turn,
 };
 use codex_protocol::ThreadId;
 
@@ -61,28 +61,23 @@ pub(super) async fn turns_of(
     }
 }
 
-/// Like `turns_of`, for methods that know paginated threads alone; none for a loaded thread without a file, which has no
-/// turns.
+/// Like `turns_of`, for methods that know paginated threads with a file alone.
 pub(super) async fn source_of_turns(
     server: &Arc<AppServer>,
     id: &str,
     method: &str,
-) -> Result<Option<(PathBuf, Option<Turn>)>, Failure> {
+) -> Result<(PathBuf, Option<Turn>), Failure> {
     let id = thread_id(id)?;
     let missing = || Failure::not_implemented(format!("{method} is not supported yet"));
     match stored_or_live(server, &id).await? {
         (Some(record), _) if record.facts.has_legacy_history => Err(missing()),
-        (None, Some(live)) if live.thread.history_mode == Some(ThreadHistoryMode::Legacy) => {
-            Err(missing())
-        }
-        (Some(record), live) => Ok(Some((record.path, completed_so_far(live)))),
+        (Some(record), live) => Ok((record.path, completed_so_far(live))),
         (None, Some(live)) if live.thread.ephemeral => {
             let message = "ephemeral threads are not stored, so there are no pages of them";
             Err(Failure::not_implemented(message))
         }
-        (None, Some(_)) => Ok(None),
-        // As in 0.169.
-        (None, None) => Err(missing()),
+        // As in 0.169, also before the first turn.
+        (None, _) => Err(missing()),
     }
 }
 

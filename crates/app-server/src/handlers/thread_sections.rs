@@ -93,6 +93,10 @@ pub(super) async fn move_thread(
         }
         _ => {}
     }
+    if params.section_id.is_none() && params.before_thread_id.is_some() {
+        let message = "beforeThreadId requires a non-null sectionId";
+        return Err(Failure::invalid(message));
+    }
     if params.before_thread_id.as_deref() == Some(id.as_str()) {
         let message = format!("thread {id} cannot be moved before itself");
         return Err(Failure::invalid(message));

@@ -7,10 +7,11 @@ use codex_app_server_protocol::v2::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::blocking;
 use super::call::RequestContext;
+use super::stored::record;
 use super::stored_turns::StoredTurns;
 use super::thread_read::source_of_turns;
+use super::{archived, blocking, thread_id};
 use crate::failure::Failure;
 use crate::projection::id_of;
 
@@ -35,10 +36,15 @@ pub(super) async fn list(
     let before = cursor.map(|cursor| serde_json::from_str(cursor).map_err(invalid));
     let before = before.transpose()?;
     let limit = params.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE) as usize;
-    let source = source_of_turns(&server, &params.thread_id, "thread/timeline/list").await?;
-    let Some((path, running)) = source else {
-        return Ok(response(Vec::new(), None));
-    };
+    let source = source_of_turns(&server, &params.thread_id, "thread/timeline/list");
+    let (path, running) = source.await?;
+    let id = thread_id(&params.thread_id)?;
+    if record(&server, &id)
+        .await?
+        .is_some_and(|record| record.archived)
+    {
+        return Err(archived(&id));
+    }
     let server = Arc::clone(&server);
     blocking(move || page(&StoredTurns::open(&server, path, running)?, before, limit)).await
 }

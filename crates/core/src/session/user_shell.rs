@@ -1,5 +1,6 @@
 //! Commands of the user: beside the running turn, or as a task of their own.
 
+use codex_protocol::{CodexErrorInfo, EventMsg, WarningEvent};
 use tokio_util::sync::CancellationToken;
 
 use super::actor::SessionActor;
@@ -11,12 +12,20 @@ use crate::thread::{TaskKind, ThreadRequest};
 use crate::tools::{ToolCall, ToolContext, ToolPayload, TypedCommand, run_user_shell};
 use crate::turn::{CompletedTurn, TurnError, TurnGuard, TurnScope, finish};
 
+/// Why a command of the user does not run in a thread without an environment.
+const NO_SHELL: &str = "this session has no environment, so there is no shell";
+
 impl SessionActor {
     pub(super) async fn user_shell(&mut self, id: String, command: TypedCommand) {
         if let Some(scope) = self.running().map(|running| running.scope.clone()) {
             if self.context.config.replay.is_some() {
                 // The recorded turn took the record.
                 return;
+            }
+            if !scope.settings.has_environment {
+                let message = NO_SHELL.to_owned();
+                let warning = EventMsg::Warning(WarningEvent { message });
+                return scope.emitter().emit(warning);
             }
             // The turn continues meanwhile, and its next request contains the result; or that of the next turn.
             let own_requests = self.own_requests.clone();
@@ -47,6 +56,14 @@ async fn run(
     command: TypedCommand,
 ) -> Conversation {
     let guard = TurnGuard::start(&scope);
+    if !scope.settings.has_environment {
+        let failed = Err(TurnError::Failed {
+            message: NO_SHELL.to_owned(),
+            info: CodexErrorInfo::Other,
+        });
+        finish(&scope, &mut conversation, guard, failed).await;
+        return conversation;
+    }
     let record = match &scope.session.config.replay {
         Some(replay) => replay.user_shell(scope.session.emitter.thread()).await,
         None => run_user_shell(&context(&scope), &command, &scope.stop).await,
