@@ -239,7 +239,10 @@ async fn permissions_by_name_are_those_of_a_sandbox() {
     ];
     for (name, kind) in kinds {
         let scripted = ScriptedThread::start([], json!({ "permissions": name })).await;
-        assert_eq!(scripted.thread["sandbox"]["type"], kind);
+        let sandbox = &scripted.thread["sandbox"];
+        assert_eq!(sandbox["type"], kind);
+        let roots = &sandbox["writableRoots"];
+        assert!(roots.is_null() || *roots == json!([]), "{sandbox}");
         assert_eq!(scripted.thread["activePermissionProfile"]["id"], name);
         scripted.server.finish().await.unwrap();
     }

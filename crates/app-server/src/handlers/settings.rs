@@ -32,6 +32,7 @@ macro_rules! settings_of {
             base_instructions: params.base_instructions.clone(),
             developer_instructions: params.developer_instructions.clone(),
             compact_prompt: None,
+            protects_memories: $connection.knows_newer(),
         };
         if params.sandbox.is_some() && params.permissions.is_some() {
             let message = "`permissions` cannot be combined with `sandbox`";

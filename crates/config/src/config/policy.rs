@@ -85,7 +85,10 @@ pub(super) fn resolve(
     let permissions = chosen_permissions(stack, tables, file, request)?;
     let of_mode = |mode| match mode {
         SandboxMode::ReadOnly => read_only(),
-        SandboxMode::WorkspaceWrite => workspace_write(file, request.env.codex_home.as_path()),
+        SandboxMode::WorkspaceWrite => {
+            let home = request.env.codex_home.as_path();
+            workspace_write(file, Some(home).filter(|_| !params.protects_memories))
+        }
         SandboxMode::DangerFullAccess => SandboxPolicy::DangerFullAccess,
     };
     let sandbox = match &permissions {
@@ -187,12 +190,13 @@ pub(super) fn read_only() -> SandboxPolicy {
     }
 }
 
-fn workspace_write(file: &ConfigFile, home: &Path) -> SandboxPolicy {
+/// With a home folder, the memories in it may be written too.
+fn workspace_write(file: &ConfigFile, home: Option<&Path>) -> SandboxPolicy {
     let default = WorkspaceWriteFile::default();
     let settings = file.sandbox_workspace_write.as_ref().unwrap_or(&default);
     let mut roots: Vec<PathBuf> = settings.writable_roots.clone();
     // Sent to clients whether the feature is enabled or not.
-    roots.push(home.join("memories"));
+    roots.extend(home.map(|home| home.join("memories")));
     SandboxPolicy::WorkspaceWrite {
         writable_roots: roots.iter().filter_map(|path| absolute(path)).collect(),
         read_only_access: ReadOnlyAccess::FullAccess,
