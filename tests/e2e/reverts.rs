@@ -118,6 +118,46 @@ async fn a_typed_command_is_a_turn_without_a_message() {
 }
 
 #[tokio::test]
+async fn the_terminals_of_reverted_turns_are_stopped() {
+    let runs = |id: &str, script: &str| {
+        let arguments = json!({ "cmd": script, "yield_time_ms": 250 });
+        HttpReply::stream(&sse::items(&[sse::function_call(
+            id,
+            "exec_command",
+            &arguments,
+        )]))
+    };
+    let replies = [
+        runs("kept", "sleep 600"),
+        message(0, "one"),
+        runs("reverted", "sleep 601"),
+        message(1, "two"),
+    ];
+    let settings = json!({ "features.unified_exec": true });
+    let params = json!({ "approvalPolicy": "never", "config": settings });
+    let mut scripted = ScriptedThread::start(replies, params).await;
+    say(&mut scripted, "first").await;
+    let second = say(&mut scripted, "second").await;
+    let params = json!({ "beforeTurnId": second });
+    scripted.call("thread/revert", params).await;
+    let ended = scripted.server.wait_for("item/completed").await.unwrap();
+    assert_eq!(ended["params"]["item"]["id"], "reverted", "{ended}");
+    let list = "thread/backgroundTerminals/list";
+    let left = scripted.call(list, json!({})).await["result"]["data"].take();
+    let ids: Vec<&Value> = left
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["itemId"])
+        .collect();
+    assert_eq!(ids, ["kept"]);
+    let clean = "thread/backgroundTerminals/clean";
+    scripted.call(clean, json!({})).await;
+    scripted.server.wait_for("item/completed").await.unwrap();
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
 async fn the_turns_of_a_rollback_are_those_that_clients_see() {
     let mut scripted = thread_with_a_turn([message(1, "two")]).await;
     let command = json!({ "command": "echo typed" });

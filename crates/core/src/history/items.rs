@@ -1,6 +1,7 @@
 //! The items of a history, in order.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use codex_model_client::{Prompt, PromptItem};
 use codex_protocol::{ResponseItem, TruncationPolicy};
@@ -103,6 +104,15 @@ impl History {
         let items = self.items_from(start);
         self.truncate(start);
         items
+    }
+
+    /// The ids of all calls.
+    pub(crate) fn call_ids(&self) -> HashSet<Arc<str>> {
+        let ids = self.entries.iter().filter_map(|entry| match &entry.kind {
+            EntryKind::Call(link) => Some(Arc::clone(&link.id)),
+            _ => None,
+        });
+        ids.collect()
     }
 
     /// The calls that have no output, in order.

@@ -43,9 +43,13 @@ impl SessionActor {
         let Some(conversation) = self.idle() else {
             return;
         };
+        let mut removed_calls = conversation.history.call_ids();
         match before {
             Some(before) => conversation.return_to_earlier(before),
             None => conversation.drop_user_turns(turns.num_turns),
+        }
+        for call in conversation.history.call_ids() {
+            removed_calls.remove(&call);
         }
         let window = conversation
             .usage
@@ -57,6 +61,9 @@ impl SessionActor {
         }
         let usage = conversation.usage.event();
         self.unfinished = None;
+        // The model does not know of their commands any more.
+        let terminals = &self.base.tool_services.terminals;
+        terminals.stop_of_calls(&removed_calls).await;
         let emitter = &self.context.emitter;
         emitter.emit(id, usage);
         emitter.emit(id, EventMsg::ThreadRolledBack(turns));

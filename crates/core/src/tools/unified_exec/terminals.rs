@@ -1,5 +1,6 @@
 //! The terminals of a session, by their ids.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -84,9 +85,21 @@ impl TerminalRegistry {
 
     /// Stops all and waits for their ends.
     pub(crate) async fn stop_all(&self) {
-        let all = std::mem::take(&mut *self.0.lock());
-        all.iter().for_each(|terminal| terminal.stop());
-        for terminal in all {
+        self.stop_those(|_| true).await;
+    }
+
+    /// Stops the terminals of these calls and waits for their ends.
+    pub(crate) async fn stop_of_calls(&self, calls: &HashSet<Arc<str>>) {
+        self.stop_those(|one| calls.contains(&*one.call_id)).await;
+    }
+
+    async fn stop_those(&self, is_meant: impl Fn(&Terminal) -> bool) {
+        let stopped: Vec<_> = {
+            let mut terminals = self.0.lock();
+            terminals.extract_if(.., |one| is_meant(one)).collect()
+        };
+        stopped.iter().for_each(|terminal| terminal.stop());
+        for terminal in stopped {
             terminal.until_reported().await;
         }
     }
