@@ -159,11 +159,14 @@ impl<C: Consumer> Fold<C> {
                     .checkpoint_created(&created.turn_id, &created.checkpoint_id);
             }
             EventMsg::Error(error) => self.fail(context, id, error),
-            EventMsg::ThreadRolledBack(turns) => self.roll_back(turns),
-            EventMsg::InheritedHistoryEnds => self.roll_back(&ThreadRolledBackEvent {
-                num_turns: u32::MAX,
-                first_turn_id: None,
-            }),
+            EventMsg::ThreadRolledBack(turns) => self.roll_back(context, turns),
+            EventMsg::InheritedHistoryEnds => {
+                let all = ThreadRolledBackEvent {
+                    num_turns: u32::MAX,
+                    first_turn_id: None,
+                };
+                self.roll_back(context, &all);
+            }
             EventMsg::EnteredReviewMode(request) => self.enter_review(context, request),
             EventMsg::ExitedReviewMode(exited) => self.exit_review(context, exited),
             EventMsg::ItemStarted(started) if self.is_of_reviewer(&started.item) => {
@@ -528,12 +531,16 @@ impl<C: Consumer> Fold<C> {
         self.consumer.error(id.unwrap_or_default(), &error);
     }
 
-    fn roll_back(&mut self, turns: &ThreadRolledBackEvent) {
+    fn roll_back(&mut self, context: EventContext<'_>, turns: &ThreadRolledBackEvent) {
         self.close_open_turn();
         self.leave_turn();
         self.entered = None;
         let named = turns.first_turn_id.as_deref();
         let first = named.and_then(|id| self.turns.iter().position(|turn| turn.id == id));
+        if context.is_live() && named.is_some() && first.is_none() {
+            // The turns that are left have running commands from before.
+            return;
+        }
         let counted = usize::try_from(turns.num_turns).unwrap_or(usize::MAX);
         let dropped = first.map_or(counted, |first| self.turns.len() - first);
         let is_among = dropped <= self.turns.len() && named.is_some() == first.is_some();
