@@ -63,6 +63,7 @@ async fn a_thread_that_was_changed_before_its_first_turn_can_be_resumed() {
             json!({ "objective": "x", "status": "paused" }),
         ),
         ("thread/memoryMode/set", json!({ "mode": "disabled" })),
+        ("thread/section/move", json!({ "sectionId": null })),
         ("thread/inject_items", json!({ "items": [message] })),
     ];
     let home = tempfile::tempdir().unwrap();

@@ -183,7 +183,8 @@ async fn a_compaction_that_waited_for_the_reverted_turn_is_reverted_too() {
     scripted.call("thread/compact/start", json!({})).await;
     revert(&mut scripted, &started["result"]["turn"]["id"]).await;
     latch.open();
-    only_the_first_turn_is_left(scripted, &["second", "two", "SHORT"]).await;
+    // The compaction may be interrupted before it asks the model, whose reply then answers the next turn.
+    only_the_first_turn_is_left(scripted, &["second", "two"]).await;
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ use codex_protocol::Op;
 
 use super::call::{EarlyReply, RequestContext};
 use super::paging::page;
-use super::{engine, input_thread, loaded_thread, thread_id};
+use super::{engine, input_thread, loaded_thread, store_loaded, thread_id};
 use crate::failure::Failure;
 use crate::server::AppServer;
 
@@ -57,10 +57,11 @@ pub(super) async fn update_settings(
 }
 
 pub(super) async fn compact(
-    RequestContext { server, .. }: RequestContext,
+    RequestContext { server, connection }: RequestContext,
     params: ThreadCompactStartParams,
 ) -> Result<ThreadCompactStartResponse, Failure> {
     input_thread(&server, &params.thread_id)?;
+    store_loaded(&server, &connection, &params.thread_id).await?;
     let outcome = submit(&server, &params.thread_id, Op::Compact).await;
     outcome.map(|()| ThreadCompactStartResponse {})
 }

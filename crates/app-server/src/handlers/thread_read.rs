@@ -150,6 +150,10 @@ async fn thread(
             }
             Ok((thread, None))
         }
+        (None, Some(live)) if ids == ItemIds::Streamed && !live.thread.ephemeral => {
+            let message = "the thread has no turns before its first message";
+            Err(Failure::not_implemented(message))
+        }
         (None, live) => Err(has_no_turns(&id, live.as_ref(), "includeTurns")),
     }
 }

@@ -15,7 +15,7 @@ use codex_thread_state::SectionError;
 use super::call::{EarlyReply, RequestContext};
 use super::paging::page;
 use super::stored::stored_or_live;
-use super::{blocking, state_failed, thread_id};
+use super::{blocking, state_failed, store_loaded, thread_id};
 use crate::failure::Failure;
 use crate::projection::wire_section;
 
@@ -81,7 +81,7 @@ pub(super) async fn delete(
 }
 
 pub(super) async fn move_thread(
-    RequestContext { server, .. }: RequestContext,
+    RequestContext { server, connection }: RequestContext,
     params: ThreadSectionMoveParams,
 ) -> Result<EarlyReply<method::ThreadSectionMove>, Failure> {
     let id = thread_id(&params.thread_id)?;
@@ -101,6 +101,7 @@ pub(super) async fn move_thread(
         let message = format!("thread {id} cannot be moved before itself");
         return Err(Failure::invalid(message));
     }
+    store_loaded(&server, &connection, &params.thread_id).await?;
     let changed = ThreadSectionChangedNotification {
         thread_id: id.to_string(),
         section_id: params.section_id.clone(),

@@ -140,22 +140,20 @@ impl Actor {
             RevertReply::Restore { reply, restored } => reply.accept(&restored),
         }
         let thread_id = self.thread.id().to_string();
-        let reverted = ThreadRevertedNotification {
-            thread_id: thread_id.clone(),
-        };
-        self.server
-            .broadcast(&ServerNotification::ThreadReverted(reverted));
         let state = self.server.state();
         match state.forget_unread_turns(&thread_id, &revert.removed) {
             Ok(None) => {}
             Ok(Some(state)) => self.notify_newer(&ServerNotification::ThreadReadStateChanged(
                 ThreadReadStateChangedNotification {
-                    thread_id,
+                    thread_id: thread_id.clone(),
                     read_state: wire_read_state(state),
                 },
             )),
             Err(error) => tracing::warn!(%error, "the read state of a thread is not kept"),
         }
+        let reverted = ThreadRevertedNotification { thread_id };
+        self.server
+            .broadcast(&ServerNotification::ThreadReverted(reverted));
     }
 
     /// As in 0.169 the settings are stored with a revert, and a tier that was never chosen becomes the default one.
