@@ -1,14 +1,11 @@
 //! Carries out the requests to a loaded thread.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{
-    self, ApprovalsReviewer, ThreadResumeParams, ThreadRollbackResponse,
-    ThreadSettingsUpdateParams, ThreadSettingsUpdateResponse, ThreadSettingsUpdatedNotification,
-    TurnInterruptParams, TurnInterruptResponse, TurnStartParams, TurnStartResponse,
-    TurnSteerParams, TurnSteerResponse,
+    self, ApprovalsReviewer, ThreadSettingsUpdateParams, ThreadSettingsUpdateResponse,
+    ThreadSettingsUpdatedNotification, TurnInterruptParams, TurnInterruptResponse, TurnStartParams,
+    TurnStartResponse, TurnSteerParams, TurnSteerResponse,
 };
 use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_core::{NewTurn, SettingsError, SteerError, TaskKind, ToolOutput, TurnInput};
@@ -16,16 +13,14 @@ use codex_protocol::{
     CodexErrorInfo, NonSteerableTurnKind, Op, ServiceTier, ThreadSettings, ThreadSettingsPatch,
     Update,
 };
-
 use serde_json::json;
 
-use super::{Actor, RequestedPlace, Snapshot, StoredHistory, ThreadCommand, stored_thread};
+use super::{Actor, RequestedPlace, Snapshot, ThreadCommand};
 use crate::connection::Responder;
 use crate::failure::Failure;
-use crate::handlers::stored::{add_metadata, add_stored_state};
-use crate::handlers::{first_page, named_sandbox, newest_cursors, requested_sandbox, show_usage};
+use crate::handlers::{named_sandbox, requested_sandbox};
 use crate::projection::{
-    ItemIds, engine_approval, engine_input, engine_limits, engine_reviewer, engine_thread_limits,
+    engine_approval, engine_input, engine_limits, engine_reviewer, engine_thread_limits,
     turn_error, wire_settings, with_instructions,
 };
 
@@ -336,158 +331,6 @@ impl Actor {
             }
         }
     }
-
-    async fn roll_back(&mut self, num_turns: u32, reply: Responder<method::ThreadRollback>) {
-        if self.rollback.is_some() {
-            let message = "rollback already in progress for this thread";
-            return reply.refuse(Failure::invalid(message));
-        }
-        let op = Op::ThreadRollback {
-            num_turns,
-            first_turn_id: self.last_turn(num_turns).await,
-            token_usage: None,
-        };
-        match self.thread.submit(op).await {
-            Ok(id) => self.rollback = Some((id, reply)),
-            Err(error) => reply.refuse(closed(error)),
-        }
-    }
-
-    /// The id of the n-th turn from the end, or of the first one. None if there is no turn.
-    async fn last_turn(&self, n: u32) -> Option<String> {
-        let _ = self.thread.flush().await;
-        let path = self.facts.path.clone().filter(|path| path.exists())?;
-        let server = Arc::clone(&self.server);
-        let found = crate::handlers::blocking(move || {
-            let outline = server.outlines().get(&path).ok();
-            let turns = outline.map(|outline| {
-                let from_end = usize::try_from(n).unwrap_or(usize::MAX);
-                let at = outline.ids().len().saturating_sub(from_end);
-                outline.ids().nth(at).map(str::to_owned)
-            });
-            Ok(turns.flatten())
-        });
-        found.await.ok().flatten()
-    }
-
-    /// The engine refused the rollback with this error.
-    pub(super) fn rollback_refused(&mut self, id: &str, message: &str) {
-        if let Some((_, reply)) = self.rollback.take_if(|(submission, _)| submission == id) {
-            reply.refuse(Failure::invalid(message));
-        }
-    }
-
-    pub(super) async fn rolled_back(&mut self, id: &str) {
-        let Some((_, reply)) = self.rollback.take_if(|(submission, _)| submission == id) else {
-            return;
-        };
-        match self.read_file(reply.connection().item_ids()).await {
-            Ok((path, loaded)) => {
-                let (mut thread, turns) = stored_thread(&path, loaded, self.status());
-                add_metadata(&self.server, &mut thread).await;
-                reply.accept_with(&ThreadRollbackResponse { thread }, &turns);
-            }
-            Err(failure) => reply.refuse(failure),
-        }
-    }
-
-    /// The complete file of the thread.
-    pub(super) async fn read_file(
-        &self,
-        ids: ItemIds,
-    ) -> Result<(std::path::PathBuf, StoredHistory), Failure> {
-        let id = self.thread.id();
-        let missing = || Failure::invalid(format!("no rollout found for thread id {id}"));
-        let _ = self.thread.flush().await;
-        let path = self.facts.path.clone().filter(|path| path.exists());
-        let path = path.ok_or_else(missing)?;
-        let running = self.fold.running_turn().map(|turn| turn.id);
-        crate::handlers::load(&self.server, path, ids, running).await
-    }
-
-    /// Subscribes a client that resumes the loaded thread.
-    async fn join(&mut self, params: &ThreadResumeParams, reply: Responder<method::ThreadResume>) {
-        let id = self.thread.id();
-        if self.is_closing {
-            let message =
-                format!("thread {id} is closing; retry thread/resume after the thread is closed");
-            return reply.refuse(Failure::invalid(message));
-        }
-        if let Err(failure) = self.fits(params) {
-            return reply.refuse(failure);
-        }
-        match self.read_file(reply.connection().item_ids()).await {
-            Ok((path, loaded)) => {
-                let usage = loaded.usage;
-                let (mut thread, turns) = stored_thread(&path, loaded, self.status());
-                add_metadata(&self.server, &mut thread).await;
-                if let Err(failure) = add_stored_state(&self.server, &mut thread).await {
-                    return reply.refuse(failure);
-                }
-                let connection = Arc::clone(reply.connection());
-                let running = self.fold.running_turn();
-                let mut resumed = self.facts.resumed(thread);
-                resumed.approvals_reviewer = connection.reviewer_name(resumed.approvals_reviewer);
-                resumed.interrupted_turn = self.interrupted_turn(params, &connection);
-                if connection.knows_newer() {
-                    resumed.thread.cwd.clone_from(&resumed.cwd);
-                }
-                let interrupted = resumed.interrupted_turn.as_ref();
-                let is_continued = interrupted.is_some_and(|turn| turn.is_continued);
-                match newest_cursors(&self.server, path.clone()).await {
-                    Ok((turns, items)) => {
-                        resumed.turns_backwards_cursor = turns;
-                        resumed.items_backwards_cursor = items;
-                    }
-                    Err(failure) => return reply.refuse(failure),
-                }
-                let asked = params.initial_turns_page.clone();
-                match first_page(&self.server, path, running.clone(), asked).await {
-                    Ok(page) => resumed.initial_turns_page = page,
-                    Err(failure) => return reply.refuse(failure),
-                }
-                if params.exclude_turns {
-                    reply.accept(&resumed);
-                } else {
-                    let ended = turns.newest_but(running.as_ref().map(|turn| &*turn.id));
-                    let ended = ended.map(str::to_owned);
-                    let turns = turns.with_running(running);
-                    reply.accept_with(&resumed, &turns);
-                    show_usage(&connection, &resumed.thread.id, ended.as_deref(), usage);
-                }
-                self.subscribe(&connection);
-                self.show_goal(&connection);
-                self.ask_again(&connection);
-                self.share_agents(&connection).await;
-                if is_continued {
-                    self.continue_as_resumed().await;
-                }
-                self.start_next_turn().await;
-            }
-            Err(failure) => reply.refuse(failure),
-        }
-    }
-
-    /// Whether a resume request refers to this thread.
-    fn fits(&self, params: &ThreadResumeParams) -> Result<(), Failure> {
-        let id = self.thread.id();
-        if params.history.is_some() {
-            let message =
-                format!("cannot resume thread {id} with history while it is already running");
-            return Err(Failure::invalid(message));
-        }
-        let (Some(asked), Some(own)) = (&params.path, &self.facts.path) else {
-            return Ok(());
-        };
-        let folder = std::env::current_dir().unwrap_or_default();
-        if is_same_file(&folder.join(asked), own) {
-            return Ok(());
-        }
-        let own = own.display();
-        Err(Failure::invalid(format!(
-            "cannot resume running thread {id} with mismatched path: requested `{asked}`, active `{own}`"
-        )))
-    }
 }
 
 /// The metadata of a turn's requests, with changes.
@@ -498,15 +341,6 @@ fn given_metadata(
     let mut metadata = given.unwrap_or_default();
     metadata.extend(patch.unwrap_or_default());
     metadata
-}
-
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    let canonical = |path: &Path| dunce::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    one == other || canonical(one) == canonical(other)
-}
-
-fn closed(error: codex_core::ThreadClosed) -> Failure {
-    Failure::internal(error.to_string())
 }
 
 fn refused(error: SettingsError) -> Failure {
