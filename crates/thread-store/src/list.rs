@@ -79,7 +79,9 @@ impl IndexWorker {
         rows: Vec<NamedRow>,
         next: Option<ListCursor>,
     ) -> ThreadPage {
-        let back = rows.first().map(|row| cursor_of(query, row));
+        let back = rows
+            .first()
+            .map(|row| cursor_of(query, row).ahead_of_thread());
         let record = |(row, name): NamedRow| row.into_record(&self.home, name);
         ThreadPage {
             threads: rows.into_iter().map(record).collect(),

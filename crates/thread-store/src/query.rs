@@ -149,6 +149,21 @@ impl ListCursor {
         Self { time, id }
     }
 
+    /// The position just ahead of this thread in a list that begins with the newest: such a list has the thread, and one
+    /// that begins with the oldest does not.
+    pub(crate) fn ahead_of_thread(self) -> Self {
+        let number = u128::from_str_radix(&self.id.0.replace('-', ""), 16);
+        let next = number.map_or(self.id.0, |number| {
+            let digits = format!("{:032x}", number.saturating_add(1));
+            let groups = [0..8, 8..12, 12..16, 16..20, 20..32].map(|group| &digits[group]);
+            groups.join("-")
+        });
+        Self {
+            time: self.time,
+            id: ThreadId(next),
+        }
+    }
+
     /// Parses a cursor.
     ///
     /// # Errors
