@@ -1,5 +1,6 @@
 //! `thread/timeline/list`: everything that happened in a thread, newest page first. A page is in the order of the thread.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{
@@ -56,6 +57,7 @@ fn page(
 ) -> Result<ThreadTimelineListResponse, Failure> {
     let count = turns.ids().len();
     let mut at = before.map_or(count, |cursor| cursor.turn.saturating_add(1).min(count));
+    let end = at;
     let mut newest_first = Vec::new();
     while at > 0 {
         at -= 1;
@@ -71,22 +73,22 @@ fn page(
                         turn: at,
                         entry: number + 1,
                     };
-                    return Ok(response(placed(newest_first, turns, at)?, Some(next)));
+                    return Ok(response(placed(newest_first, turns, at..end)?, Some(next)));
                 }
                 newest_first.push(entry);
             }
         }
     }
-    Ok(response(placed(newest_first, turns, 0)?, None))
+    Ok(response(placed(newest_first, turns, 0..end)?, None))
 }
 
-/// Sets the positions of entries of these turns, from the one at `first` on.
+/// Sets the positions of entries of these turns.
 fn placed(
     mut newest_first: Vec<ThreadTimelineEntry>,
     turns: &StoredTurns,
-    first: usize,
+    wanted: Range<usize>,
 ) -> Result<Vec<ThreadTimelineEntry>, Failure> {
-    let ordinals = turns.ordinals(first..turns.ids().len())?;
+    let ordinals = turns.ordinals(wanted)?;
     let mut last = 0;
     for entry in newest_first.iter_mut().rev() {
         let (place, found) = match entry {

@@ -37,6 +37,12 @@ fn absolute(path: &str, cwd: &str) -> Option<String> {
     Some(path.display().to_string())
 }
 
+/// Whether an item is a command that reads files.
+pub(super) fn reads_files(item: &ThreadItem) -> bool {
+    let is_read = |action: &CommandAction| matches!(action, CommandAction::Read { .. });
+    matches!(item, ThreadItem::CommandExecution { command_actions, .. } if command_actions.iter().any(is_read))
+}
+
 /// Shows paths as release 0.117 does: as the command has them. Returns whether there were any.
 pub(super) fn shorten_paths(item: &mut ThreadItem) -> bool {
     let ThreadItem::CommandExecution {

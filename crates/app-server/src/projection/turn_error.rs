@@ -3,7 +3,7 @@
 use codex_app_server_protocol::{ServerNotification, v2};
 use codex_protocol::{CodexErrorInfo, NonSteerableTurnKind};
 
-use super::command_action::shorten_paths;
+use super::command_action::{reads_files, shorten_paths};
 
 pub(crate) fn turn_error(
     message: &str,
@@ -59,12 +59,12 @@ pub(crate) fn older_notification(notification: &ServerNotification) -> Option<Se
             ended.turn.error.iter_mut().for_each(older_error);
             Some(ServerNotification::TurnCompleted(ended))
         }
-        ServerNotification::ItemStarted(started) => {
+        ServerNotification::ItemStarted(started) if reads_files(&started.item.item) => {
             let mut started = started.clone();
             let is_other = shorten_paths(&mut started.item.item);
             is_other.then_some(ServerNotification::ItemStarted(started))
         }
-        ServerNotification::ItemCompleted(completed) => {
+        ServerNotification::ItemCompleted(completed) if reads_files(&completed.item.item) => {
             let mut completed = completed.clone();
             let is_other = shorten_paths(&mut completed.item.item);
             is_other.then_some(ServerNotification::ItemCompleted(completed))
