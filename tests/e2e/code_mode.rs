@@ -51,6 +51,15 @@ impl Scripted {
         &mut self,
         calls: impl IntoIterator<Item = HttpReply>,
     ) -> Vec<Vec<String>> {
+        self.outputs_under(json!({}), calls).await
+    }
+
+    /// The same in a turn with these params.
+    pub(crate) async fn outputs_under(
+        &mut self,
+        mut params: Value,
+        calls: impl IntoIterator<Item = HttpReply>,
+    ) -> Vec<Vec<String>> {
         let before = self.model.requests().len();
         let mut count = 0;
         for call in calls {
@@ -59,10 +68,21 @@ impl Scripted {
         }
         let end = numbered(sse::text("done"));
         self.model.push(HttpReply::stream(&end));
-        self.server.run_turn(&self.thread, "go").await;
-        let last = self.model.request(before + count).await.json();
-        let input = last["input"].as_array().unwrap().iter();
-        let outputs: Vec<&Value> = input.filter(|item| item.get("output").is_some()).collect();
+        params["threadId"] = self.thread.as_str().into();
+        params["input"] = json!([{ "type": "text", "text": "go" }]);
+        self.server.result("turn/start", params).await;
+        // Agents have turns of their own.
+        loop {
+            let completed = self.server.wait_for("turn/completed").await.unwrap();
+            if completed["params"]["threadId"] == self.thread.as_str() {
+                break;
+            }
+        }
+        // Agents send requests with fewer outputs in between.
+        let requests = self.model.requests().split_off(before);
+        let requests: Vec<Value> = requests.iter().map(|one| one.json()).collect();
+        let last = requests.iter().map(outputs_of).max_by_key(Vec::len);
+        let outputs = last.unwrap();
         let own = outputs[outputs.len() - count..].iter();
         own.map(|item| texts(&item["output"])).collect()
     }
@@ -73,6 +93,11 @@ impl Scripted {
         self.outputs(calls.map(|(number, source)| script(&format!("c{number}"), source)))
             .await
     }
+}
+
+fn outputs_of(request: &Value) -> Vec<&Value> {
+    let input = request["input"].as_array().unwrap().iter();
+    input.filter(|item| item.get("output").is_some()).collect()
 }
 
 /// The texts of an output. The state is its first line alone.

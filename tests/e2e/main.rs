@@ -161,6 +161,7 @@ mod reviews;
 #[cfg(target_os = "linux")]
 mod samples;
 mod scenarios;
+mod script_rights;
 #[cfg(target_os = "linux")]
 mod serving;
 #[cfg(target_os = "linux")]

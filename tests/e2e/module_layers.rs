@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::repository;
 
 /// The modules of `core`, from the bottom to the top. Each uses only modules that stand before it.
-const ENGINE: [&str; 28] = [
+const ENGINE: [&str; 29] = [
     "config",
     "ports",
     "timeout_pauses",
@@ -20,6 +20,7 @@ const ENGINE: [&str; 28] = [
     "stored_thread",
     "turn_reviews",
     "turn_settings",
+    "turn_rights",
     "context",
     "budget",
     "cells",

@@ -37,6 +37,7 @@ mod timeout_pauses;
 mod tools;
 mod turn;
 mod turn_reviews;
+mod turn_rights;
 mod turn_settings;
 
 pub use config::{

@@ -110,6 +110,10 @@ pub(crate) struct TurnSettings {
     pub(crate) plugins: Option<Arc<Vec<InstalledPlugin>>>,
     /// The ids of the plugins that contribute nothing to the thread.
     pub(crate) disabled_plugins: Vec<String>,
+    /// Whether this is for a call of a script that an earlier turn began. What was granted for the turn is not for it.
+    pub(crate) is_of_earlier_turn: bool,
+    /// Whether that script may do less than the turn.
+    pub(crate) is_narrowed: bool,
 }
 
 impl TurnSettings {

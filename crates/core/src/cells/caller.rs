@@ -8,6 +8,9 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use serde_json::Value;
 
+use crate::turn_rights::TurnRights;
+use crate::turn_settings::TurnSettings;
+
 /// A turn, as cells see it.
 pub(crate) trait ScriptCaller: Debug + Send + Sync {
     /// What scripts can call.
@@ -31,6 +34,24 @@ pub(crate) struct ScriptCall {
     pub(crate) input: Value,
     /// Whether the tool is named as the model names it, and the result is the whole output item: a console calls.
     pub(crate) is_raw: bool,
+    /// What the call may do at most.
+    pub(crate) origin: ScriptOrigin,
+}
+
+/// The turn that began a script. The script has its rights at most, however long it goes on.
+#[derive(Clone, Debug)]
+pub(crate) struct ScriptOrigin {
+    pub(crate) turn: Arc<str>,
+    pub(crate) rights: Arc<TurnRights>,
+}
+
+impl ScriptOrigin {
+    pub(crate) fn of(turn: &TurnSettings) -> Self {
+        Self {
+            turn: Arc::clone(&turn.id),
+            rights: Arc::new(TurnRights::of(turn)),
+        }
+    }
 }
 
 /// Takes the result of a call as a value, where it is more than text.

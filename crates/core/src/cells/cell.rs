@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
+use super::caller::ScriptOrigin;
 use crate::ports::{CellAnswer, CellState, Clock};
 
 /// How much a cell may print between two reports, in bytes.
@@ -20,6 +21,8 @@ pub(crate) struct Cell {
     pub(crate) id: u64,
     /// The call that started it.
     pub(crate) call_id: String,
+    /// The turn of that call, or of the latest script of a console.
+    pub(super) origin: Mutex<ScriptOrigin>,
     /// Whether it runs one script after the other.
     pub(super) is_console: bool,
     state: Mutex<CellProgress>,
@@ -38,6 +41,13 @@ struct CellProgress {
     /// What was printed until the cell yielded to the report that waits.
     yielded: Option<CellReport>,
     end: Option<CellStatus>,
+}
+
+/// The call that starts a cell.
+#[derive(Debug)]
+pub(crate) struct CellBegin<'a> {
+    pub(crate) call_id: &'a str,
+    pub(crate) origin: ScriptOrigin,
 }
 
 /// How a cell stands.
@@ -74,14 +84,15 @@ impl CellReport {
 
 impl Cell {
     /// The call that starts it waits for its first report.
-    pub(super) fn new(id: u64, call_id: &str, is_console: bool) -> Self {
+    pub(super) fn new(id: u64, begin: CellBegin<'_>, is_console: bool) -> Self {
         let state = CellProgress {
             is_reporting: !is_console,
             ..CellProgress::default()
         };
         Self {
             id,
-            call_id: call_id.to_owned(),
+            call_id: begin.call_id.to_owned(),
+            origin: Mutex::new(begin.origin),
             is_console,
             state: Mutex::new(state),
             changed: Notify::new(),

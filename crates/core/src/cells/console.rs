@@ -6,33 +6,69 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codex_code_mode::{CellStart, ConsoleFolders, ConsoleScript, run_line};
+use codex_protocol::FunctionCallOutputContentItem;
 
-use super::cell::{Cell, CellReport, CellStatus};
+use super::caller::ScriptOrigin;
+use super::cell::{Cell, CellBegin, CellReport, CellStatus};
 use super::kernel::Kernel;
 use super::registry::{CellError, Cells};
 use crate::ports::{Clock, Processes};
 
+/// A script for the console.
+#[derive(Debug)]
+pub(crate) struct ConsoleRun<'a> {
+    pub(crate) call_id: &'a str,
+    pub(crate) origin: ScriptOrigin,
+    pub(crate) code: String,
+    pub(crate) timeout: Duration,
+}
+
+fn begun_anew() -> FunctionCallOutputContentItem {
+    FunctionCallOutputContentItem::InputText {
+        text: "The console was started anew, because the permissions of the thread have changed: what \
+               earlier scripts declared is gone."
+            .to_owned(),
+    }
+}
+
 impl Cells {
     /// Runs a script in the console of the thread, which is started if there is none. The console ends if the script
-    /// does not in time, or is not waited for.
+    /// does not in time, or is not waited for. One that was begun with other rights ends first: what its scripts left
+    /// running must not get those of this turn.
     pub(crate) async fn run_in_console(
         self: &Arc<Self>,
         processes: &dyn Processes,
         program: &Path,
         clock: &dyn Clock,
         folders: ConsoleFolders,
-        (call_id, code, timeout): (&str, String, Duration),
+        ConsoleRun {
+            call_id,
+            origin,
+            code,
+            timeout,
+        }: ConsoleRun<'_>,
     ) -> Result<CellReport, CellError> {
         let known = self.state.lock().console.clone();
-        let console = match known.filter(|console| !console.has_ended()) {
-            Some(console) => console,
+        let mut known = known.filter(|console| !console.has_ended());
+        let has_other_rights = |console: &Arc<Cell>| console.origin.lock().rights != origin.rights;
+        let is_begun_anew = known.as_ref().is_some_and(has_other_rights);
+        if is_begun_anew {
+            self.reset_console();
+            known = None;
+        }
+        let console = match known {
+            Some(console) => {
+                *console.origin.lock() = origin;
+                console
+            }
             None => {
+                let begin = CellBegin { call_id, origin };
                 let start = |_| CellStart {
                     source: String::new(),
                     stored: BTreeMap::new(),
                     console: Some(folders),
                 };
-                let started = self.start_with(processes, program, call_id, start, |_| {});
+                let started = self.start_with(processes, program, begin, start, |_| {});
                 let console = started.await?;
                 self.state.lock().console = Some(Arc::clone(&console));
                 console
@@ -47,7 +83,10 @@ impl Cells {
             return Err(CellError::KernelEnded);
         }
         let report = console.report(clock, timeout).await;
-        let report = report.ok_or(CellError::KernelEnded)?;
+        let mut report = report.ok_or(CellError::KernelEnded)?;
+        if is_begun_anew {
+            report.items.insert(0, begun_anew());
+        }
         if report.status != CellStatus::Running && !console.has_ended() {
             running.0 = None;
         }

@@ -50,7 +50,7 @@ impl Cells {
                 cell.print(FunctionCallOutputContentItem::InputImage { image_url, detail })
             }
             CellMessage::Call(call) => {
-                let work = Arc::clone(self).carry_out(cell.id, cell.is_console, call);
+                let work = Arc::clone(self).carry_out(Arc::clone(cell), call);
                 cell.run_call(MOST_CALLS, work)
             }
             CellMessage::Notify { text } => {
@@ -80,8 +80,10 @@ impl Cells {
     }
 
     /// Carries out a call as soon as a turn does that.
-    async fn carry_out(self: Arc<Self>, cell: u64, is_raw: bool, call: CellCall) {
+    async fn carry_out(self: Arc<Self>, cell: Arc<Cell>, call: CellCall) {
         let CellCall { id, name, input } = call;
+        let (origin, is_raw) = (cell.origin.lock().clone(), cell.is_console);
+        let cell = cell.id;
         let caller = {
             let mut callers = self.caller.subscribe();
             let served = callers.wait_for(Option::is_some).await;
@@ -95,6 +97,7 @@ impl Cells {
             name,
             input,
             is_raw,
+            origin,
         };
         let result = caller.call(call).await;
         let mut line = to_cell_line(cell, &CallAnswer { id, result });

@@ -1,7 +1,7 @@
 //! The cells of a thread: scripts of the model that call tools.
 //!
 //! A cell runs in the kernel, a process of the thread that is started with its first cell (crate `codex-code-mode`). Its
-//! calls are carried out by the turn that runs; between turns they wait. Everything that a cell sends is bounded: one that
+//! calls are carried out by the turn that runs, with no more rights than the turn had that began it; between turns they wait. Everything that a cell sends is bounded: one that
 //! sends more is ended.
 
 mod caller;
@@ -11,6 +11,7 @@ mod kernel;
 mod messages;
 mod registry;
 
-pub(crate) use caller::{ScriptCall, ScriptCaller, ScriptValue};
-pub(crate) use cell::{Cell, CellReport, CellStatus};
+pub(crate) use caller::{ScriptCall, ScriptCaller, ScriptOrigin, ScriptValue};
+pub(crate) use cell::{Cell, CellBegin, CellReport, CellStatus};
+pub(crate) use console::ConsoleRun;
 pub(crate) use registry::{CellError, Cells, ServedTurn};

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::caller::ScriptCaller;
-use super::cell::{Cell, CellReport, CellStatus};
+use super::cell::{Cell, CellBegin, CellReport, CellStatus};
 use super::kernel::Kernel;
 use crate::ports::{Clock, Processes};
 
@@ -102,7 +102,7 @@ impl Cells {
         self: &Arc<Self>,
         processes: &dyn Processes,
         program: &Path,
-        call_id: &str,
+        begin: CellBegin<'_>,
         source: String,
         prepare: impl FnOnce(u64),
     ) -> Result<Arc<Cell>, CellError> {
@@ -111,7 +111,7 @@ impl Cells {
             stored,
             console: None,
         };
-        self.start_with(processes, program, call_id, start, prepare)
+        self.start_with(processes, program, begin, start, prepare)
             .await
     }
 
@@ -119,7 +119,7 @@ impl Cells {
         self: &Arc<Self>,
         processes: &dyn Processes,
         program: &Path,
-        call_id: &str,
+        begin: CellBegin<'_>,
         make: impl FnOnce(BTreeMap<String, String>) -> CellStart,
         prepare: impl FnOnce(u64),
     ) -> Result<Arc<Cell>, CellError> {
@@ -144,7 +144,7 @@ impl Cells {
             }
             state.last += 1;
             let script = make(state.stored.clone());
-            let cell = Cell::new(state.last, call_id, script.console.is_some());
+            let cell = Cell::new(state.last, begin, script.console.is_some());
             let cell = Arc::new(cell);
             state.make_room();
             state.cells.insert(cell.id, Arc::clone(&cell));

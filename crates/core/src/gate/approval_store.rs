@@ -34,7 +34,7 @@ pub(crate) enum ApprovalKey {
 }
 
 /// What was approved.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ApprovalStore {
     approved: HashSet<ApprovalKey>,
     session: Grants,
@@ -69,6 +69,14 @@ impl ApprovalStore {
 
     pub(crate) fn end_turn(&mut self) {
         self.turn = Grants::default();
+    }
+
+    /// The same without what was granted for the turn.
+    pub(crate) fn of_earlier_turn(&self) -> Self {
+        Self {
+            turn: Grants::default(),
+            ..self.clone()
+        }
     }
 
     /// All grants so far.

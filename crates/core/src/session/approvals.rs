@@ -82,15 +82,17 @@ impl SessionActor {
 
     fn decide_effect(&self, call: &EffectCall, retry_of: Option<&Permit>) -> GateDecision {
         let policy = TurnPolicy::of(&call.settings, &self.context.config);
+        let limited = (call.settings.is_of_earlier_turn).then(|| self.approvals.of_earlier_turn());
+        let approvals = limited.as_ref().unwrap_or(&self.approvals);
         match (&call.effect, retry_of) {
             (Effect::Command(command), Some(first)) => {
                 let retry = gate::decide_retry(command, &policy, first);
                 retry.unwrap_or_else(|| GateDecision::Refuse(String::new()))
             }
             (effect, _) => {
-                let decision = gate::decide(effect, &policy, &self.approvals);
+                let decision = gate::decide(effect, &policy, approvals);
                 let levels = || self.context.processes.levels();
-                gate::without_sandbox(decision, effect, &policy, &self.approvals, levels)
+                gate::without_sandbox(decision, effect, &policy, approvals, levels)
             }
         }
     }

@@ -111,6 +111,8 @@ impl TurnBase {
             apps: OnceLock::new(),
             plugins: self.plugins(&settings.disabled_plugins),
             disabled_plugins: settings.disabled_plugins.clone(),
+            is_of_earlier_turn: false,
+            is_narrowed: false,
         }
     }
 

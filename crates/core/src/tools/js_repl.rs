@@ -13,7 +13,7 @@ use super::arguments::{function, incompatible};
 use super::call::ToolPayload;
 use super::command::{CommandEnd, CommandItem};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
-use crate::cells::{CellReport, CellStatus};
+use crate::cells::{CellReport, CellStatus, ConsoleRun, ScriptOrigin};
 
 /// How long a script may run.
 const DEFAULT_TIMEOUT_MS: u64 = 30_000;
@@ -88,7 +88,12 @@ async fn run(context: &ToolContext) -> ToolResult {
         &settings.program,
         session.clock.as_ref(),
         folders(context, cwd),
-        (&context.call.id, source.code, timeout),
+        ConsoleRun {
+            call_id: &context.call.id,
+            origin: ScriptOrigin::of(&context.settings),
+            code: source.code,
+            timeout,
+        },
     );
     let outcome = match ran.await {
         Ok(CellReport { status, items }) => match status {

@@ -37,7 +37,7 @@ mod view_image;
 mod web_search;
 
 pub(crate) use agent_jobs::end_interrupted_jobs;
-pub(crate) use agents::manages_agents;
+pub(crate) use agents::{directs_agents, manages_agents};
 pub(crate) use call::{ToolCall, ToolPayload};
 pub(crate) use cells::NestedTool;
 pub(crate) use command::parsed_command;

@@ -13,9 +13,9 @@ use tracing::Instrument;
 use super::call_hooks::run_with_hooks;
 use super::calls::RunningCalls;
 use super::scope::TurnScope;
-use crate::cells::{ScriptCall, ScriptCaller, ScriptValue, ServedTurn};
+use crate::cells::{ScriptCall, ScriptCaller, ScriptOrigin, ScriptValue, ServedTurn};
 use crate::input::Input;
-use crate::tools::{NestedTool, Tool, ToolCall, ToolFailure, ToolPayload};
+use crate::tools::{NestedTool, Tool, ToolCall, ToolFailure, ToolPayload, directs_agents};
 
 impl TurnScope {
     /// Carries out the calls of scripts while the result lives, if the model may write scripts.
@@ -25,7 +25,7 @@ impl TurnScope {
         }
         let caller = TurnScriptCaller {
             scope: self.clone(),
-            exclusive: RwLock::default(),
+            exclusive: Arc::default(),
             response_ended: calls.until_response_ended(),
         };
         Some(self.tool_services.cells().serve(Arc::new(caller)))
@@ -33,12 +33,12 @@ impl TurnScope {
 }
 
 /// Carries out calls of scripts within a turn.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct TurnScriptCaller {
     scope: TurnScope,
     /// Parallel tools take it shared, the others exclusively. The calls of the model have another one: a script runs within
     /// such a call.
-    exclusive: RwLock<()>,
+    exclusive: Arc<RwLock<()>>,
     response_ended: CancellationToken,
 }
 
@@ -52,10 +52,11 @@ impl ScriptCaller for TurnScriptCaller {
     fn call(self: Arc<Self>, call: ScriptCall) -> BoxFuture<'static, Result<Value, String>> {
         let span = tracing::debug_span!("script_call", name = call.name, cell = call.cell);
         let run = async move {
+            let caller = self.limited_to(&call.origin)?;
             if call.is_raw {
-                self.run_raw(call).await
+                caller.run_raw(call).await
             } else {
-                self.run(call).await
+                caller.run(call).await
             }
         };
         Box::pin(run.instrument(span))
@@ -73,6 +74,20 @@ impl ScriptCaller for TurnScriptCaller {
 }
 
 impl TurnScriptCaller {
+    /// The same for a call that may do no more than the turn that began its script.
+    fn limited_to(&self, origin: &ScriptOrigin) -> Result<Self, String> {
+        let settings = self.scope.settings.limited_to(&origin.turn, &origin.rights);
+        let settings = settings.map_err(|error| error.to_string())?;
+        let scope = TurnScope {
+            settings,
+            ..self.scope.clone()
+        };
+        Ok(Self {
+            scope,
+            ..self.clone()
+        })
+    }
+
     async fn run(&self, call: ScriptCall) -> Result<Value, String> {
         let tools = self.scope.tools.current();
         let nested = tools.nested().and_then(|nested| nested.find(&call.name));
@@ -174,6 +189,11 @@ impl TurnScriptCaller {
         tool: &dyn Tool,
         call: &ToolCall,
     ) -> Result<FunctionCallOutputBody, ToolFailure> {
+        if self.scope.settings.is_narrowed && directs_agents(&call.name) {
+            let refusal = "this script was begun with fewer permissions than the turn has, and agents \
+                           may have those: it cannot tell them what to do";
+            return Err(ToolFailure::Model(refusal.to_owned()));
+        }
         let response_ended = self.response_ended.clone();
         let mut contexts = Vec::new();
         let result = run_with_hooks(&self.scope, tool, call, response_ended, &mut contexts).await;

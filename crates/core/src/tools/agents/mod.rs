@@ -41,6 +41,14 @@ pub(crate) fn manages_agents(tool: &str) -> bool {
     )
 }
 
+/// Whether a tool tells an agent what to do, which then does it with its own permissions.
+pub(crate) fn directs_agents(tool: &str) -> bool {
+    matches!(
+        tool.rsplit(':').next().unwrap_or(tool),
+        "send_input" | "send_message" | "followup_task"
+    )
+}
+
 /// The end of a call, emitted exactly once.
 pub(super) struct EndEvent {
     emitter: TurnEmitter,

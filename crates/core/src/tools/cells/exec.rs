@@ -8,7 +8,7 @@ use codex_model_client::{CustomToolFormat, ToolSpec};
 use futures::future::BoxFuture;
 
 use super::output::output;
-use crate::cells::{Cell, CellStatus, Cells};
+use crate::cells::{Cell, CellBegin, CellStatus, Cells, ScriptOrigin};
 use crate::tools::arguments::incompatible;
 use crate::tools::call::ToolPayload;
 use crate::tools::tool::{Tool, ToolContext, ToolFailure, ToolResult};
@@ -65,7 +65,10 @@ async fn exec(context: &ToolContext) -> ToolResult {
     let cell = cells.start(
         session.processes.as_ref(),
         &settings.program,
-        &context.call.id,
+        CellBegin {
+            call_id: &context.call.id,
+            origin: ScriptOrigin::of(&context.settings),
+        },
         source.code,
         |cell| {
             if let Some(observer) = observer {

@@ -28,6 +28,7 @@ use crate::tools::command::{
 };
 use crate::tools::shell_command::login;
 use crate::tools::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
+use crate::turn_rights::TurnRights;
 
 /// The shortest and the longest wait in milliseconds.
 const MIN_WAIT_MS: u64 = 250;
@@ -311,6 +312,7 @@ impl ExecCommandCall<'_> {
         let started = StartedCommand {
             process,
             item,
+            rights: TurnRights::of(&context.settings),
             denied,
             watched,
         };

@@ -16,6 +16,7 @@ use crate::ports::{Clock, RunningProcess};
 use crate::thread::BackgroundTerminal;
 use crate::tools::command::{CommandEnd, CommandItem};
 use crate::tools::turn_checkpoints::WatchedCommand;
+use crate::turn_rights::TurnRights;
 
 /// The bytes that are kept of the output between two calls, and of the whole output.
 const OUTPUT: usize = 1024 * 1024;
@@ -38,6 +39,8 @@ pub(crate) struct Terminal {
     pub(crate) command: Vec<String>,
     cwd: PathBuf,
     pub(crate) tty: bool,
+    /// What the call could do that started it.
+    pub(super) rights: TurnRights,
     /// Where it may write, if that is watched.
     pub(super) roots: Vec<PathBuf>,
     /// The output since the last call.
@@ -67,6 +70,7 @@ impl Terminal {
         let StartedCommand {
             process,
             item,
+            rights,
             denied,
             watched,
         } = started;
@@ -77,6 +81,7 @@ impl Terminal {
             command,
             cwd,
             tty,
+            rights,
             roots: roots.unwrap_or_default(),
             new_output: Mutex::new(OutputCapture::new(CaptureLimits::both_ends(OUTPUT))),
             ended,
@@ -149,6 +154,7 @@ impl Terminal {
 pub(crate) struct StartedCommand {
     pub(crate) process: RunningProcess,
     pub(crate) item: CommandItem,
+    pub(crate) rights: TurnRights,
     /// Receives the command if the sandbox seems to have stopped it.
     pub(crate) denied: Option<oneshot::Sender<DeniedCommand>>,
     /// If what it changes is recorded.

@@ -11,6 +11,7 @@ use serde_json::json;
 use super::output::{read, wait};
 use crate::tools::arguments::{arguments, function};
 use crate::tools::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
+use crate::turn_rights::TurnRights;
 
 /// How long a command has to react to input.
 const INPUT_PAUSE: Duration = Duration::from_millis(100);
@@ -18,6 +19,9 @@ const INPUT_PAUSE: Duration = Duration::from_millis(100);
 const INPUT_WAIT_MS: (u64, u64) = (250, 30_000);
 /// The shortest wait in milliseconds without input.
 const POLL_WAIT_MS: u64 = 5_000;
+
+/// What ends a command in a terminal. Every turn may type it.
+const INTERRUPT: &str = "\u{3}";
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WriteStdinTool;
@@ -64,6 +68,13 @@ async fn write(context: &ToolContext) -> ToolResult {
     let terminal = context.services.terminals.get(id);
     let terminal = terminal.ok_or_else(|| failed(format!("Unknown process id {id}")))?;
     let input = !arguments.chars.is_empty();
+    if !matches!(arguments.chars.as_str(), "" | INTERRUPT)
+        && !TurnRights::of(&context.settings).covers_sandbox_of(&terminal.rights)
+    {
+        let advice = "the command was started with more permissions than this call has; end it with \\u0003 \
+                      and start another with exec_command";
+        return Err(failed(advice.to_owned()));
+    }
     let watched = context.checkpoint.before_writing(terminal.roots.clone());
     let watched = watched.await;
     let before_end = terminal.before_end().await;
