@@ -158,6 +158,7 @@ mod repeated_secrets;
 #[cfg(target_os = "linux")]
 mod reverts;
 mod reviews;
+mod rules_everywhere;
 #[cfg(target_os = "linux")]
 mod samples;
 mod scenarios;

@@ -63,7 +63,7 @@ async fn citations_are_cut_from_the_text_and_told() {
 }
 
 /// A home with a thread that has been idle for some hours, and the ids of its thread.
-async fn home_with_idle_thread(model: &ModelServer, said: &str) -> (TempDir, String) {
+pub(crate) async fn home_with_idle_thread(model: &ModelServer, said: &str) -> (TempDir, String) {
     let home = scripted_home(model, "");
     let mut server = experimental_server(&home).await;
     let thread = idle_thread(&mut server, said).await;
@@ -90,7 +90,7 @@ async fn idle_thread(server: &mut AppServer, said: &str) -> String {
     thread
 }
 
-fn note(raw_memory: &str) -> HttpReply {
+pub(crate) fn note(raw_memory: &str) -> HttpReply {
     let note = json!({ "raw_memory": raw_memory, "rollout_summary": "asked for the port", "rollout_slug": "find-port" });
     says(&note.to_string())
 }
@@ -107,7 +107,7 @@ async fn resume(server: &mut AppServer, thread: &str) {
     server.result("thread/resume", params).await;
 }
 
-async fn until_consolidated(server: &mut AppServer) {
+pub(crate) async fn until_consolidated(server: &mut AppServer) {
     let ready = |status: Value| status["v2Ready"] == true;
     let began = Instant::now();
     let least = json!({ "minConsolidatedThreads": 1 });

@@ -43,11 +43,11 @@ mod turn_settings;
 pub use config::{
     AgentJobs, AgentRole, AgentSettings, ApprovalNotStored, AppsServer, CheckpointSettings,
     ClientHook, ClientHookCall, ClientHookError, ClientHooks, CodeMode, EndedTurn, Features,
-    FinishedHook, HooksRun, HostCall, HostToolError, HostTools, InstructionFiles, JsRepl, Limits,
-    McpApprovals, McpServer, MessageHistory, NotAllowed, PreparedRealtime, RealtimeService,
-    RealtimeStart, RealtimeThread, RealtimeUnavailable, RecordedAnswer, RecordedFailure,
-    ReplaySource, RoleUnavailable, Roles, SessionConfig, SuggestionKind, TakenInput, TeamSettings,
-    ToolApproval, ToolSuggestion, ToolSuggestions, TurnEnded, WebSearch,
+    FinishedHook, HiddenThread, HooksRun, HostCall, HostToolError, HostTools, InstructionFiles,
+    JsRepl, Limits, McpApprovals, McpServer, MessageHistory, NotAllowed, PreparedRealtime,
+    RealtimeService, RealtimeStart, RealtimeThread, RealtimeUnavailable, RecordedAnswer,
+    RecordedFailure, ReplaySource, RoleUnavailable, Roles, SessionConfig, SuggestionKind,
+    TakenInput, TeamSettings, ToolApproval, ToolSuggestion, ToolSuggestions, TurnEnded, WebSearch,
 };
 pub use context::{default_mode_instructions, image_data_url, plan_mode_instructions};
 pub use events::{EventReceiver, older_delta};

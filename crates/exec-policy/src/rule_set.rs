@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 use crate::decision::Decision;
 use crate::error::RuleError;
 use crate::host_executables::HostExecutables;
-use crate::network::NetworkRule;
+use crate::network::{NetworkDecision, NetworkRule};
 use crate::prefix::{KEEPS_SANDBOX, PrefixRule, quote_prefix};
 use crate::rule_calls::RulesFile;
 
@@ -85,6 +85,15 @@ impl RuleSet {
 
     pub fn add_prefix_rule(&mut self, rule: PrefixRule) {
         self.prefix_rules.push(rule);
+    }
+
+    /// The rules that ask or forbid, without those that allow something.
+    #[must_use]
+    pub fn restrictions(&self) -> Self {
+        let mut rules = self.clone();
+        (rules.prefix_rules).retain(|rule| rule.decision() != Decision::Allow);
+        (rules.network_rules).retain(|rule| rule.decision() != NetworkDecision::Allow);
+        rules
     }
 
     pub fn network_rules(&self) -> &[NetworkRule] {

@@ -5,12 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codex_core::{
-    EventReceiver, Features, MessageHistory, NewTurn, SessionConfig, StartError, StartTurnError,
-    StartedThread, ThreadManager, TurnInput,
+    EventReceiver, HiddenThread, NewTurn, SessionConfig, StartError, StartTurnError, StartedThread,
+    ThreadManager, TurnInput,
 };
-use codex_protocol::{
-    AskForApproval, EventMsg, ModeKind, SandboxPolicy, SessionSource, SubAgentSource, UserInput,
-};
+use codex_protocol::{EventMsg, SandboxPolicy, SessionSource, SubAgentSource, UserInput};
 use serde_json::Value;
 use thiserror::Error;
 
@@ -42,29 +40,14 @@ pub(crate) fn hidden_config(
         settings.effort = None;
     }
     cwd.clone_into(&mut settings.cwd);
-    (settings.mode, settings.mode_instructions) = (ModeKind::Default, None);
-    settings.approval_policy = AskForApproval::Never;
-    settings.permission_profile = None;
-    settings.sandbox_policy = sandbox_policy;
     SessionConfig {
-        base_instructions: Some(instructions.to_owned()),
-        environment: Arc::clone(&config.environment),
         engine_files: Arc::new(config.engine_files.for_another_session()),
-        shell: config.shell.clone(),
-        context_window: config.context_window,
-        stream_max_retries: config.stream_max_retries,
-        originator: config.originator.clone(),
-        version: config.version.clone(),
-        source: SessionSource::SubAgent(SubAgentSource::MemoryConsolidation),
-        web_search: codex_core::WebSearch::default(),
-        features: Features::default(),
-        message_history: MessageHistory {
-            keep: false,
-            max_bytes: None,
-        },
-        ephemeral: true,
-        settings: settings.clone(),
-        ..SessionConfig::new(&config.home, cwd, &settings.model)
+        ..config.for_hidden_thread(HiddenThread {
+            instructions: instructions.to_owned(),
+            source: SessionSource::SubAgent(SubAgentSource::MemoryConsolidation),
+            settings,
+            sandbox_policy,
+        })
     }
 }
 

@@ -15,15 +15,14 @@ use std::time::Duration;
 
 use codex_model_client::ModelInfo;
 use codex_protocol::{
-    AskForApproval, ModeKind, ReadOnlyAccess, ReasoningEffort, SandboxPolicy, SessionSource,
-    SubAgentSource,
+    ReadOnlyAccess, ReasoningEffort, SandboxPolicy, SessionSource, SubAgentSource,
 };
 
 pub(crate) use action::Action;
 pub(crate) use question::question;
 pub(crate) use reviewer::{Reviewer, ReviewerKey, ReviewerSlot};
 
-use crate::config::{Features, MessageHistory, SessionConfig, WebSearch};
+use crate::config::{HiddenThread, SessionConfig};
 use crate::gate::Assessment;
 use crate::ports::Clock;
 use crate::turn_settings::TurnSettings;
@@ -39,37 +38,18 @@ pub(crate) fn config_of_reviewer(config: &SessionConfig, turn: &TurnSettings) ->
     settings.model.clone_from(&turn.model.slug);
     settings.effort = effort(&turn.model);
     settings.cwd.clone_from(&turn.cwd);
-    (settings.mode, settings.mode_instructions) = (ModeKind::Default, None);
-    settings.approval_policy = AskForApproval::Never;
-    settings.permission_profile = None;
-    settings.sandbox_policy = SandboxPolicy::ReadOnly {
-        access: ReadOnlyAccess::FullAccess,
-        network_access: false,
-    };
-    SessionConfig {
-        base_instructions: Some(match &config.reviewer_policy {
+    config.for_hidden_thread(HiddenThread {
+        instructions: match &config.reviewer_policy {
             Some(policy) => policy.to_string(),
             None => POLICY.to_owned(),
-        }),
-        environment: Arc::clone(&config.environment),
-        engine_files: Arc::clone(&config.engine_files),
-        shell: config.shell.clone(),
-        context_window: config.context_window,
-        stream_max_retries: config.stream_max_retries,
-        originator: config.originator.clone(),
-        version: config.version.clone(),
-        verbosity: config.verbosity,
-        source: SessionSource::SubAgent(SubAgentSource::Other(LABEL.to_owned())),
-        web_search: WebSearch::default(),
-        features: Features::default(),
-        message_history: MessageHistory {
-            keep: false,
-            max_bytes: None,
         },
-        ephemeral: true,
+        source: SessionSource::SubAgent(SubAgentSource::Other(LABEL.to_owned())),
         settings,
-        ..SessionConfig::new(&config.home, &turn.cwd, &turn.model.slug)
-    }
+        sandbox_policy: SandboxPolicy::ReadOnly {
+            access: ReadOnlyAccess::FullAccess,
+            network_access: false,
+        },
+    })
 }
 
 /// A low effort, if the model knows one: a review holds the turn up.

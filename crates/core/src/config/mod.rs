@@ -2,6 +2,7 @@
 
 mod agents;
 mod client_hooks;
+mod hidden;
 mod hooks;
 mod mcp;
 mod realtime;
@@ -30,6 +31,7 @@ use serde::{Deserialize, Serialize};
 pub use agents::{AgentJobs, AgentRole, AgentSettings, RoleUnavailable, Roles, TeamSettings};
 pub(crate) use agents::{DEFAULT_ROLE, all_roles, find_role};
 pub use client_hooks::{ClientHook, ClientHookCall, ClientHookError, ClientHooks};
+pub use hidden::HiddenThread;
 pub use hooks::{
     EndedTurn, HostCall, HostToolError, HostTools, InstructionFiles, Limits, NotAllowed, TurnEnded,
 };
