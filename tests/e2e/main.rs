@@ -110,6 +110,8 @@ mod memories;
 mod model_websocket;
 #[cfg(target_os = "linux")]
 mod module_layers;
+#[cfg(target_os = "linux")]
+mod network_by_host;
 mod newer_clients;
 #[cfg(target_os = "linux")]
 mod newer_filing;

@@ -94,3 +94,21 @@ pub(crate) fn write_searching_model(home: &Path) {
     let models = json!({ "models": [model] });
     fs::write(home.join("models.json"), models.to_string()).unwrap();
 }
+
+/// A program that runs ours where an administrator set these limits.
+#[cfg(unix)]
+pub(crate) fn limited(home: &TempDir, requirements: &str) -> std::path::PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let spaces = "unshare --user --map-root-user --mount sh -c";
+    let file = home.path().join("limits.toml");
+    fs::write(&file, requirements).unwrap();
+    let script = home.path().join("limited.sh");
+    let text = format!(
+        "#!/bin/sh\nexec {spaces} 'mount -t tmpfs none /etc && mkdir /etc/codex && \
+         cp {} /etc/codex/requirements.toml && exec {PROGRAM} \"$@\"' sh \"$@\"\n",
+        file.display()
+    );
+    fs::write(&script, text).unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    script
+}

@@ -2,14 +2,14 @@
 //! an administrator forbids.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use codex_test_support::{AppServer, HttpReply, ModelServer, ReceivedRequest, sse};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
-use crate::setup::{experimental_server, home_with, numbered, scripted_config, scripted_home};
+use crate::setup::{
+    experimental_server, home_with, limited, numbered, scripted_config, scripted_home,
+};
 use crate::threads::said;
 
 /// A model that answers a dozen times.
@@ -166,22 +166,6 @@ async fn the_paths_of_a_sandbox_are_absolute() {
     let resumed = resumed(&mut server, &thread).await;
     assert_eq!(resumed["sandbox"]["writableRoots"], json!(["/tmp/y"]));
     server.finish().await.unwrap();
-}
-
-/// A program that runs ours where an administrator set these limits.
-fn limited(home: &TempDir, requirements: &str) -> PathBuf {
-    let spaces = "unshare --user --map-root-user --mount sh -c";
-    let file = home.path().join("limits.toml");
-    fs::write(&file, requirements).unwrap();
-    let script = home.path().join("limited.sh");
-    let (file, program) = (file.display(), env!("CARGO_BIN_EXE_codex"));
-    let text = format!(
-        "#!/bin/sh\nexec {spaces} 'mount -t tmpfs none /etc && mkdir /etc/codex && \
-         cp {file} /etc/codex/requirements.toml && exec {program} \"$@\"' sh \"$@\"\n"
-    );
-    fs::write(&script, text).unwrap();
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
-    script
 }
 
 fn text(path: &Path) -> &str {

@@ -10,6 +10,7 @@ use codex_app_server_protocol::releases::{is_newer_client, official_release};
 use codex_app_server_protocol::rpc::{ErrorResponse, OutgoingRequest, RequestId};
 use codex_app_server_protocol::v2::{ApprovalsReviewer, InitializeCapabilities, InitializeParams};
 use codex_app_server_protocol::{RequestMethod, ServerNotification, ServerRequest};
+use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::background_notifier::NotificationSink;
@@ -37,6 +38,8 @@ pub(crate) struct Connection {
     watches: Watches,
     samples: CancellableRequests,
     knows_newer: AtomicBool,
+    /// The problems that the client was told of.
+    problems: Mutex<HashSet<String>>,
 }
 
 /// The params of `initialize` that are needed later.
@@ -62,6 +65,7 @@ impl Connection {
             watches: Watches::default(),
             samples: CancellableRequests::default(),
             knows_newer: AtomicBool::new(false),
+            problems: Mutex::default(),
         })
     }
 
@@ -163,6 +167,11 @@ impl Connection {
             _ if self.knows_newer() => ApprovalsReviewer::AutoReview,
             _ => ApprovalsReviewer::GuardianSubagent,
         }
+    }
+
+    /// Whether a problem has not been seen before by this client.
+    pub(crate) fn is_new_problem(&self, problem: &str) -> bool {
+        self.problems.lock().insert(problem.to_owned())
     }
 
     /// Marks the client as newer than release 0.117.

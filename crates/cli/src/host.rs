@@ -28,6 +28,7 @@ use codex_model_client::{ModelCatalog, ModelStore};
 use codex_plugins::{InstalledPlugin, PluginRegistry};
 use codex_protocol::{Provider, SandboxPolicy, SessionSource};
 use codex_rollout::RolloutWriter;
+use codex_sandbox::LimitedCommands;
 use codex_skills::{SkillLibrary, SkillToggle};
 use codex_thread_store::ThreadStore;
 use futures::future::BoxFuture;
@@ -40,7 +41,7 @@ use crate::environment::{user_home, variable};
 use crate::mcp_servers::{self, StoredApprovals};
 use crate::realtime::ProviderRealtime;
 use crate::resources::{self, EngineResources};
-use crate::rules::rules;
+use crate::rules::{SessionRules, rules};
 use crate::scripted_model::ScenarioModel;
 use crate::session_settings::{SessionParts, session_parts};
 use crate::suggestions::ConfiguredSuggestions;
@@ -117,13 +118,16 @@ impl EngineHost {
             Some(model) => resources.models(config, &model.in_place_of(hosted))?,
             None => resources.models(config, hosted)?,
         };
-        let warnings = startup_warnings(config, &resources);
+        let rules = rules(config);
+        let network_limits = rules.network_limits.for_people();
+        let warnings = startup_warnings(config, rules, &resources);
         let launcher = Launcher::of_this_program();
         let commands = StandaloneCommands {
             launcher: launcher.clone(),
             cwd: configuration.cwd().to_owned(),
             environment: Arc::new(wiring::command_environment(config)),
             sandbox_policy: config.policy.sandbox_policy.clone(),
+            network_limits: Arc::new(network_limits),
             engine_files: Arc::new(engine_files(config)),
             restricted_token: config.policy.windows_sandbox == Some(WindowsSandbox::Unelevated),
         };
@@ -502,13 +506,21 @@ impl Host for EngineHost {
 }
 
 /// Warnings about the settings at start, in the order in which clients receive them.
-fn startup_warnings(config: &Config, resources: &EngineResources) -> Vec<ConfigWarning> {
+fn startup_warnings(
+    config: &Config,
+    rules: SessionRules,
+    resources: &EngineResources,
+) -> Vec<ConfigWarning> {
     let mut warnings = config.warnings.clone();
     let own = warnings
         .iter()
         .take_while(|warning| warning.replaces_settings());
     let at = own.count();
-    warnings.splice(at..at, rules(config).1);
+    warnings.splice(at..at, rules.warnings);
+    if config.requirements.network_limit.is_some() {
+        let reason = rules.network_limits.explanation(LimitedCommands::All);
+        warnings.extend(reason.map(ConfigWarning::new));
+    }
     let problem = resources.accounts().problem();
     warnings.extend(problem.map(|problem| ConfigWarning {
         details: Some(problem),

@@ -6,19 +6,35 @@ use codex_config::{
     Config, ConfigWarning, PatternToken as Word, RuleDecision, TextPosition, TextRange,
 };
 use codex_exec_policy::{Decision, PatternToken, PrefixRule, RuleError, RuleSet};
+use codex_sandbox::{HostLimit, LimitedCommands, NetworkLimits};
 
-/// The rules of all active folders, and warnings about their files. A file with an error is ignored as a whole; a
-/// project's folders are active only if it is trusted.
-pub(crate) fn rules(config: &Config) -> (RuleSet, Vec<ConfigWarning>) {
+/// The rules at the start of a session.
+#[derive(Debug)]
+pub(crate) struct SessionRules {
+    pub(crate) rules: RuleSet,
+    /// What limits the network of commands to certain hosts: settings and rules.
+    pub(crate) network_limits: NetworkLimits,
+    /// Warnings about the files.
+    pub(crate) warnings: Vec<ConfigWarning>,
+}
+
+/// The rules of all active folders. A file with an error is ignored as a whole; a project's folders are active only if it
+/// is trusted.
+pub(crate) fn rules(config: &Config) -> SessionRules {
     let mut policy = RuleSet::default();
     let mut warnings = Vec::new();
+    let mut unread = Vec::new();
     for folder in &config.rule_folders {
         match policy.add_folder(folder) {
             Ok(mistakes) => warnings.extend(mistakes.into_iter().map(mistake)),
-            Err(error) => warnings.push(ConfigWarning {
-                path: Some(error.path.clone()),
-                ..warning(error.to_string())
-            }),
+            Err(error) => {
+                let path = error.path.display();
+                unread.push(format!("rules that cannot be read in {path}"));
+                warnings.push(ConfigWarning {
+                    path: Some(error.path.clone()),
+                    ..warning(error.to_string())
+                });
+            }
         }
     }
     let required = config.requirements.rules.iter();
@@ -36,7 +52,18 @@ pub(crate) fn rules(config: &Config) -> (RuleSet, Vec<ConfigWarning>) {
             Err(problem) => warnings.push(warning(problem.to_string())),
         }
     }
-    (policy, warnings)
+    let mut network_limits = config.policy.network_limits.clone();
+    for setting in policy.network_limits().into_iter().chain(unread) {
+        network_limits.add(HostLimit {
+            setting,
+            commands: LimitedCommands::OfModel,
+        });
+    }
+    SessionRules {
+        rules: policy,
+        network_limits,
+        warnings,
+    }
 }
 
 fn warning(details: String) -> ConfigWarning {
@@ -102,7 +129,11 @@ mod tests {
         let own = "prefix_rule(pattern=[\"rm\"], decision=\"allow\")\n\
                    prefix_rule(pattern=[\"git\"], decision=\"allow\")\n";
         fs::write(folder.join("default.rules"), own).unwrap();
-        let (policy, warnings) = rules(&config);
+        let SessionRules {
+            rules: policy,
+            warnings,
+            ..
+        } = rules(&config);
         assert!(warnings.is_empty(), "{warnings:?}");
         for (command, expected) in [
             (&["rm", "-r", "x"][..], Decision::Forbidden),

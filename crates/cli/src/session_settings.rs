@@ -28,7 +28,7 @@ use codex_thread_state::ThreadState;
 
 use crate::environment::variable;
 use crate::notify::NotifyProgram;
-use crate::rules::rules;
+use crate::rules::{SessionRules, rules};
 use crate::user_shell::user_shell;
 use crate::wiring::ORIGINATOR;
 use crate::{checkpoints, engine_files, mcp_servers};
@@ -58,7 +58,11 @@ pub(crate) fn session_parts(
     checkpoints: &Arc<CheckpointStore>,
 ) -> SessionParts {
     let checkpoints = checkpoints::settings(&config, checkpoints);
-    let (rules, mut warnings) = rules(&config);
+    let SessionRules {
+        rules,
+        network_limits,
+        mut warnings,
+    } = rules(&config);
     let mcp_servers = mcp_servers::enabled(&config);
     let engine_files = Arc::new(engine_files::of_session(engine_files, &config));
     let Config {
@@ -110,6 +114,7 @@ pub(crate) fn session_parts(
         show_raw_reasoning,
         originator: ORIGINATOR.to_owned(),
         rules,
+        network_limits: Arc::new(network_limits),
         turn_ended: notify.map(|command| Arc::new(NotifyProgram(command)) as _),
         instruction_files: Some(Arc::new(ProjectInstructions {
             home: home.clone(),
@@ -181,6 +186,8 @@ fn apply_policy(session: &mut SessionConfig, policy: PolicySettings, requirement
         approvals_reviewer,
         sandbox_policy,
         permissions,
+        // Part of the limits with those of rules.
+        network_limits: _,
         // Clients choose among them at run time.
         configured_permissions: _,
         allow_login_shell,

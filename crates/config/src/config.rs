@@ -9,6 +9,7 @@ mod decode_file;
 mod instructions;
 mod memories;
 mod model;
+mod network;
 mod permissions;
 mod plugins;
 mod policy;

@@ -12,7 +12,9 @@ mod rules;
 
 pub use check::RequirementViolation;
 pub use error::RequirementsError;
-pub use file::{McpServerIdentity, NetworkRequirements, Residency, SandboxModeRequirement};
+pub use file::{
+    McpServerIdentity, NetworkRequirements, Residency, SandboxModeRequirement, SocketDecision,
+};
 pub use in_force::{RequirementSource, Requirements, Sourced};
 pub(crate) use load::load;
 pub use rules::{PatternToken, PrefixRule, PrefixRuleError, RuleDecision, RulesError};

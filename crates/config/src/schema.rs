@@ -30,7 +30,9 @@ use serde::{Deserialize, Serialize};
 pub use agents::{AgentRoleFile, AgentsFile};
 pub use apps::{AppDefaults, AppFile, AppToolFile, AppsFile, ToolApprovalMode};
 pub use mcp::{McpServer, McpTool, McpTransport};
-pub use permissions::{FileAccessLevel, FileRule, NetworkFile, NetworkMode, PermissionsFile};
+pub use permissions::{
+    FileAccessLevel, FileRule, HostDecision, NetworkFile, NetworkMode, PermissionsFile,
+};
 pub(crate) use profile::PROFILE_KEYS;
 pub use profile::ProfileFile;
 pub use provider::ProviderFile;

@@ -78,9 +78,12 @@ impl LayerStack {
 
     /// Only the layers that need no files: flags.
     pub(crate) fn without_files(env: &Environment, cwd: Option<&Path>, flags: &Overrides) -> Self {
+        let requirements = managed_layers(env)
+            .and_then(|managed| Ok(requirements::load(env, &managed)?))
+            .unwrap_or_else(|_| Requirements::unreadable());
         Self {
             layers: flag_layer(env, cwd, flags).into_iter().collect(),
-            requirements: requirements::load(env, &[]).unwrap_or_default(),
+            requirements,
             project: None,
             trust: None,
             trusted_folders: Vec::new(),

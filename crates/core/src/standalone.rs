@@ -9,8 +9,12 @@ use std::sync::Arc;
 
 use codex_exec::{Launch, Launcher, SpawnError, SpawnedProcess, StreamSetup};
 use codex_protocol::SandboxPolicy;
-use codex_sandbox::{EngineFiles, LaunchPlanError, NetworkMode, PolicyContext, SetUpError};
+use codex_sandbox::{
+    EngineFiles, LaunchPlanError, NetworkLimits, NetworkMode, PolicyContext, SetUpError,
+    effective_network,
+};
 
+use crate::config::closed_network;
 use crate::gate::{policy_of, writing};
 
 /// What the commands of a client run with.
@@ -24,6 +28,8 @@ pub struct StandaloneCommands {
     pub environment: Arc<BTreeMap<OsString, OsString>>,
     /// The sandbox policy of commands that bring none.
     pub sandbox_policy: SandboxPolicy,
+    /// What limits the network to certain hosts.
+    pub network_limits: Arc<NetworkLimits>,
     /// The files that control the engine. Commands cannot change them.
     pub engine_files: Arc<EngineFiles>,
     /// Whether the user chose the sandbox of Windows.
@@ -69,6 +75,13 @@ impl StandaloneCommands {
         Ok(self.launcher.spawn(launch).await?)
     }
 
+    /// Why a command has no network although its policy allows it.
+    #[must_use]
+    pub fn network_problem(&self, command: &StandaloneCommand) -> Option<String> {
+        let policy = command.sandbox_policy.as_ref();
+        closed_network(policy.unwrap_or(&self.sandbox_policy), &self.network_limits)
+    }
+
     /// Prepares the sandbox of Windows for commands in `cwd` that may write there.
     ///
     /// # Errors
@@ -90,7 +103,13 @@ impl StandaloneCommands {
         let policy = command.sandbox_policy.as_ref();
         let policy = policy_of(policy.unwrap_or(&self.sandbox_policy));
         let mut environment = BTreeMap::clone(&self.environment);
-        if policy.network() == NetworkMode::Restricted {
+        let mut policy_context = PolicyContext {
+            // The client chooses the folder of each command.
+            engine: Arc::new(self.engine_files.for_another_session()),
+            network_limits: Arc::clone(&self.network_limits),
+            ..PolicyContext::of(&cwd)
+        };
+        if effective_network(&policy, &policy_context) == NetworkMode::Restricted {
             environment.insert("CODEX_SANDBOX_NETWORK_DISABLED".into(), "1".into());
         }
         for (name, value) in command.environment {
@@ -99,12 +118,7 @@ impl StandaloneCommands {
                 None => environment.remove(OsStr::new(&name)),
             };
         }
-        let policy_context = PolicyContext {
-            tmpdir: codex_sandbox::temporary_folder(&environment),
-            // The client chooses the folder of each command.
-            engine: Arc::new(self.engine_files.for_another_session()),
-            ..PolicyContext::of(&cwd)
-        };
+        policy_context.tmpdir = codex_sandbox::temporary_folder(&environment);
         let levels = codex_sandbox::probe().with_choice(self.restricted_token);
         let plan = codex_sandbox::plan(&policy, &policy_context, levels)?;
         Ok(Launch {
@@ -134,6 +148,7 @@ mod tests {
                 ("GONE".into(), "1".into()),
             ])),
             sandbox_policy: SandboxPolicy::DangerFullAccess,
+            network_limits: Arc::default(),
             engine_files: Arc::default(),
             restricted_token: false,
         }

@@ -10,6 +10,7 @@ use codex_protocol::{
     ActivePermissions, ApprovalsReviewer, AskForApproval, CollaborationMode, Personality,
     ReasoningSummary, SandboxPolicy, ServiceTier, ThreadLimits, UsageLimits, Verbosity,
 };
+use codex_sandbox::NetworkLimits;
 use codex_skills::SkillSet;
 use serde_json::Value;
 
@@ -71,6 +72,8 @@ pub(crate) struct TurnSettings {
     pub(crate) approval_policy: AskForApproval,
     pub(crate) sandbox_policy: SandboxPolicy,
     pub(crate) permission_profile: Option<ActivePermissions>,
+    /// What limits the network of commands to certain hosts.
+    pub(crate) network_limits: Arc<NetworkLimits>,
     /// The limits of the thread.
     pub(crate) limits: ThreadLimits,
     /// Those of this turn alone.

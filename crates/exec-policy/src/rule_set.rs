@@ -13,11 +13,16 @@ use crate::rule_calls::RulesFile;
 const MAX_LISTED_PREFIXES: usize = 100;
 const MAX_LISTED_CHARACTERS: usize = 5000;
 
+/// The function of rules files that decides about hosts.
+const NETWORK_RULE: &str = "network_rule";
+
 /// Rules from any number of files. Their order does not matter: the strictest match applies.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RuleSet {
     prefix_rules: Vec<PrefixRule>,
     network_rules: Vec<NetworkRule>,
+    /// The files whose rules about hosts are not known, because there is an error in them.
+    unread_network_rules: Vec<String>,
     host_executables: HostExecutables,
 }
 
@@ -76,7 +81,11 @@ pub struct Evaluation {
 impl RuleSet {
     /// Adds the rules of a file, all or none. `name` is used in errors.
     pub fn add_file(&mut self, name: &str, text: &str) -> Result<(), RuleError> {
-        let rules = RulesFile::read(name, text)?;
+        let rules = RulesFile::read(name, text).inspect_err(|_| {
+            if text.contains(NETWORK_RULE) {
+                self.unread_network_rules.push(name.to_owned());
+            }
+        })?;
         self.prefix_rules.extend(rules.prefix_rules);
         self.network_rules.extend(rules.network_rules);
         self.host_executables.extend(rules.host_executables);
@@ -98,6 +107,22 @@ impl RuleSet {
 
     pub fn network_rules(&self) -> &[NetworkRule] {
         &self.network_rules
+    }
+
+    /// What limits the network to certain hosts, in words; none if no rule does. Rules that allow a host limit nothing.
+    pub fn network_limits(&self) -> Vec<String> {
+        let restricting = self.network_rules.iter();
+        let mut restricting = restricting.filter(|rule| rule.decision() != NetworkDecision::Allow);
+        let rule = restricting.next().map(|rule| {
+            let others = match restricting.count() {
+                0 => String::new(),
+                count => format!(" and {count} more"),
+            };
+            format!("`{NETWORK_RULE}(host=\"{}\")`{others}", rule.host())
+        });
+        let unread = self.unread_network_rules.iter();
+        let unread = unread.map(|file| format!("a `{NETWORK_RULE}` in {file}, which has an error"));
+        rule.into_iter().chain(unread).collect()
     }
 
     /// Checks one command.

@@ -581,3 +581,26 @@ fn deep_rules_need_no_deep_stack() {
     let ended = thread.spawn(work).map(std::thread::JoinHandle::join);
     assert!(matches!(ended, Ok(Ok(()))));
 }
+
+#[test]
+fn rules_that_keep_from_a_host_limit_the_network_and_others_do_not() {
+    let limits = |text: &str| {
+        let mut rules = RuleSet::default();
+        let _ = rules.add_file("x.rules", text);
+        rules.network_limits()
+    };
+    let rule = |host: &str, decision: &str| {
+        format!("network_rule(host=\"{host}\", protocol=\"http\", decision=\"{decision}\")\n")
+    };
+    assert!(limits("").is_empty());
+    assert!(limits(&rule("a.test", "allow")).is_empty());
+    for decision in ["deny", "forbidden", "prompt"] {
+        let one = limits(&(rule("b.test", "allow") + &rule("a.test", decision)));
+        assert_eq!(one, ["`network_rule(host=\"a.test\")`"], "{decision}");
+    }
+    let both = limits(&(rule("a.test", "deny") + &rule("b.test", "deny")));
+    assert_eq!(both, ["`network_rule(host=\"a.test\")` and 1 more"]);
+    let broken = limits(&(rule("a.test", "deny") + "prefix_rule("));
+    assert_eq!(broken, ["a `network_rule` in x.rules, which has an error"]);
+    assert!(limits("prefix_rule(").is_empty());
+}

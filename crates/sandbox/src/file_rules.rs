@@ -48,6 +48,18 @@ pub struct FileRules {
 }
 
 impl FileRules {
+    /// The rules of a command whose network is limited, and nothing else.
+    pub(crate) fn everything() -> Self {
+        Self {
+            read: ReadScope::Everything,
+            writable: vec![PathBuf::from(std::path::MAIN_SEPARATOR_STR)],
+            protected: Vec::new(),
+            hidden: Vec::new(),
+            masked: Vec::new(),
+            untrusted: Vec::new(),
+        }
+    }
+
     /// Paths that may be neither read nor written, if mounts are available.
     pub(crate) fn invisible(&self) -> impl Iterator<Item = &Path> {
         let paths = self.hidden.iter().chain(&self.masked);

@@ -5,7 +5,7 @@
 //! applies the plan (on Linux in a helper process, see [`Confinement`]; on macOS by a wrapper command; on Windows by a
 //! token, see `Confinement::apply`).
 //!
-//! Code map: `policy` (the policies), `roots` (their paths), `bindings` (resolving roots), `engine_files` and
+//! Code map: `policy` (the policies), `network_limits` (limits of the network to hosts), `roots` (their paths), `bindings` (resolving roots), `engine_files` and
 //! `service_sockets` (further protected paths), `markers` (project markers), `plan` (selects mechanisms), `setup` (what
 //! can be prepared), `linux`, `macos` and
 //! `windows` (enforcement, and facts about files; one of them is the module `platform`), `access` (the part of `windows` that can be
@@ -24,6 +24,7 @@ mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
 mod markers;
+mod network_limits;
 mod plan;
 mod policy;
 mod requested_roots;
@@ -59,11 +60,13 @@ pub use file_rules::{FileRules, ProtectedPath, ReadScope, WhenAbsent};
 #[cfg(target_os = "linux")]
 pub use linux::{ConfineError, ConfineStep, Placeholders, ProcessIdentity};
 pub use markers::{has_entry, has_marker, marked_folder, sweep_placeholders_once};
+pub use network_limits::{HostLimit, LimitedCommands, NetworkLimits};
 pub use plan::{LaunchPlan, LaunchPlanError, limits_processes, plan, probe};
 pub use platform::{Confinement, SANDBOX_NAME, is_shared_folder, temporary_folder};
 pub use policy::{
     ConfinementPolicy, Grants, NetworkMode, PolicyContext, ReadAccess, WorkspaceWrite,
 };
+pub use requested_roots::effective_network;
 pub use service_sockets::known_service_sockets;
 pub use setup::{SetUpError, set_up};
 #[cfg(windows)]

@@ -10,7 +10,7 @@ use crate::enforcement::{Enforcement, EnforcementLevels};
 use crate::file_rules::FileRules;
 use crate::platform::{self, Confinement};
 use crate::policy::{ConfinementPolicy, PolicyContext};
-use crate::requested_roots::effective_network;
+use crate::requested_roots::{effective_network, has_network_limits};
 
 /// How to launch a command under a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,14 +104,18 @@ pub fn plan(
     policy_context: &PolicyContext,
     levels: EnforcementLevels,
 ) -> Result<LaunchPlan, LaunchPlanError> {
-    let Some(rules) = FileRules::of(policy, policy_context) else {
-        return Ok(LaunchPlan::Unconfined);
-    };
     let network = effective_network(policy, policy_context);
-    if rules.untrusted.contains(&policy_context.cwd) {
-        return Err(LaunchPlanError::WorkingFolder);
-    }
-    record_writable(&rules.writable);
+    let rules = match FileRules::of(policy, policy_context) {
+        Some(rules) if rules.untrusted.contains(&policy_context.cwd) => {
+            return Err(LaunchPlanError::WorkingFolder);
+        }
+        Some(rules) => {
+            record_writable(&rules.writable);
+            rules
+        }
+        None if has_network_limits(policy, policy_context) => FileRules::everything(),
+        None => return Ok(LaunchPlan::Unconfined),
+    };
     let confinement = platform::confine(rules, network, levels)?;
     Ok(LaunchPlan::Confined(Box::new(confinement)))
 }
@@ -119,7 +123,10 @@ pub fn plan(
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+
     use crate::enforcement::Namespaces;
+    use crate::network_limits::{HostLimit, LimitedCommands, NetworkLimits};
     use crate::policy::{NetworkMode, ReadAccess, WorkspaceWrite};
 
     const ALL: EnforcementLevels = EnforcementLevels {
@@ -189,6 +196,39 @@ mod tests {
             Err(LaunchPlanError::Reading)
         );
         assert!(outcome(&ConfinementPolicy::DangerFullAccess, no_filter).is_ok());
+    }
+
+    #[test]
+    fn a_limited_network_is_closed_for_commands_without_sandbox_or_they_are_refused() {
+        let no_filter = EnforcementLevels {
+            seccomp: false,
+            ..ALL
+        };
+        let open = ConfinementPolicy::External {
+            network: NetworkMode::Enabled,
+        };
+        for policy in [ConfinementPolicy::DangerFullAccess, open] {
+            for (commands, is_limited) in [
+                (LimitedCommands::All, true),
+                (LimitedCommands::OfModel, true),
+                (LimitedCommands::Confined, false),
+            ] {
+                let mut limits = NetworkLimits::default();
+                limits.add(HostLimit {
+                    setting: "`s`".to_owned(),
+                    commands,
+                });
+                let policy_context = PolicyContext {
+                    network_limits: Arc::new(limits),
+                    ..PolicyContext::of("/usr")
+                };
+                let plan = |levels| plan(&policy, &policy_context, levels);
+                let is_confined = matches!(plan(ALL), Ok(LaunchPlan::Confined(_)));
+                assert_eq!(is_confined, is_limited, "{policy:?} {commands:?}");
+                let refused = plan(no_filter) == Err(LaunchPlanError::Seccomp);
+                assert_eq!(refused, is_limited, "{policy:?} {commands:?}");
+            }
+        }
     }
 
     #[test]

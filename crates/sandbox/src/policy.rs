@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::engine_files::EngineFiles;
+use crate::network_limits::{LimitedCommands, NetworkLimits};
 
 /// Network access of commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -91,6 +92,14 @@ impl ConfinementPolicy {
             Self::WorkspaceWrite(options) => options.network,
         }
     }
+
+    /// Which limits of the network apply to commands with this policy.
+    pub(crate) fn limited_commands(&self) -> LimitedCommands {
+        match self {
+            Self::DangerFullAccess | Self::External { .. } => LimitedCommands::OfModel,
+            Self::ReadOnly { .. } | Self::WorkspaceWrite(_) => LimitedCommands::Confined,
+        }
+    }
 }
 
 /// Additional permissions for a command, a turn or a session. They extend an enforced policy by exactly these paths and
@@ -112,6 +121,8 @@ pub struct PolicyContext {
     pub tmpdir: Option<PathBuf>,
     /// Additional permissions.
     pub grants: Grants,
+    /// What limits the network to certain hosts, whatever else is allowed.
+    pub network_limits: Arc<NetworkLimits>,
     /// Paths that may be neither read nor written, whatever else is allowed.
     pub hidden: Vec<PathBuf>,
     /// The protected files. The same value for all commands of a session.
@@ -126,6 +137,7 @@ impl PolicyContext {
             cwd: cwd.into(),
             tmpdir: None,
             grants: Grants::default(),
+            network_limits: Arc::default(),
             hidden: Vec::new(),
             engine: Arc::default(),
         }

@@ -73,14 +73,26 @@ pub(crate) fn existing_paths(roots: &[RequestedRoot]) -> Vec<PathBuf> {
     paths.filter_map(Result::ok).collect()
 }
 
-/// The network access of a policy with its additional permissions.
-pub(crate) fn effective_network(
+/// The network of a command: that of its policy and its additional permissions, within the limits to hosts.
+#[must_use]
+pub fn effective_network(
     policy: &ConfinementPolicy,
     policy_context: &PolicyContext,
 ) -> NetworkMode {
-    if policy_context.grants.network {
+    let wanted = if policy_context.grants.network {
         NetworkMode::Enabled
     } else {
         policy.network()
-    }
+    };
+    let limits = &policy_context.network_limits;
+    limits.network(wanted, policy.limited_commands())
+}
+
+/// Whether limits to hosts apply to commands with this policy.
+pub(crate) fn has_network_limits(
+    policy: &ConfinementPolicy,
+    policy_context: &PolicyContext,
+) -> bool {
+    let limits = &policy_context.network_limits;
+    limits.explanation(policy.limited_commands()).is_some()
 }

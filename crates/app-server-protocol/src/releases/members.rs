@@ -111,6 +111,15 @@ pub(super) const MEMBERS: &[(&str, &[&str])] = &[
     ),
     ("ModelListParams", &["modelProvider"]),
     (
+        "NetworkRequirements",
+        &[
+            "domains",
+            "managedAllowedDomainsOnly",
+            "reviewDomains",
+            "unixSockets",
+        ],
+    ),
+    (
         "PermissionsRequestApprovalParams",
         &["startedAtMs", "environmentId", "cwd"],
     ),

@@ -386,6 +386,38 @@ pub struct NetworkRequirements {
     pub allow_unix_sockets: Option<Vec<String>>,
     /// Whether addresses on this machine and in private networks may be reached.
     pub allow_local_binding: Option<bool>,
+    /// What is done about hosts, by pattern.
+    #[serde(default)]
+    pub domains: Option<BTreeMap<String, NetworkDomainPermission>>,
+    /// Hosts that a person decides about.
+    #[serde(default)]
+    pub review_domains: Option<Vec<String>>,
+    /// Whether the user's own entries do not count.
+    #[serde(default)]
+    pub managed_allowed_domains_only: Option<bool>,
+    /// What is done about Unix sockets, by path.
+    #[serde(default)]
+    pub unix_sockets: Option<BTreeMap<String, NetworkUnixSocketPermission>>,
+}
+
+/// What is done about a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum NetworkDomainPermission {
+    /// It may be reached.
+    Allow,
+    /// It may not be reached.
+    Deny,
+}
+
+/// What is done about a Unix socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum NetworkUnixSocketPermission {
+    /// Commands may connect to it.
+    Allow,
+    /// Commands may not connect to it.
+    Deny,
 }
 
 /// Region in which requests must be handled.

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     CommandExecParams, CommandExecResizeParams, CommandExecResizeResponse, CommandExecResponse,
     CommandExecTerminalSize, CommandExecTerminateParams, CommandExecTerminateResponse,
     CommandExecWriteParams, CommandExecWriteResponse,
 };
+use codex_app_server_protocol::{ServerNotification, client_method as method};
+use codex_config::ConfigWarning;
 use codex_core::{StandaloneCommand, StandaloneError};
 use codex_exec::{
     CaptureLimits, CapturedOutput, RunEnd, RunLimits, RunOutcome, SpawnError, StreamSetup,
@@ -21,8 +22,10 @@ use codex_protocol::SandboxPolicy;
 
 use super::call::{EarlyReply, RequestContext};
 use super::permissions::{named_sandbox, requested_sandbox};
+use crate::background_notifier::NotificationSink;
 use crate::connection::Connection;
 use crate::failure::Failure;
+use crate::projection::wire_warning;
 use crate::run_output::RunOutput;
 use crate::runs::{Reservation, Run, RunEnded};
 use crate::server::AppServer;
@@ -135,6 +138,7 @@ fn terminal_size(size: &CommandExecTerminalSize) -> Result<TerminalSize, Failure
 fn policy_of(
     server: &AppServer,
     params: &mut CommandExecParams,
+    connection: &Connection,
 ) -> Result<Option<SandboxPolicy>, Failure> {
     match (params.sandbox_policy.take(), &params.permission_profile) {
         (Some(_), Some(_)) => Err(Failure::invalid(
@@ -144,9 +148,20 @@ fn policy_of(
         (None, Some(name)) => {
             let cwd = params.cwd.as_deref().map(Path::new);
             let cwd = cwd.unwrap_or(server.host().working_folder());
-            let (policy, _) = named_sandbox(server, name, cwd)?;
-            Ok(Some(policy))
+            let named = named_sandbox(server, name, cwd)?;
+            if let Some(problem) = named.network_problem {
+                warn_once(connection, problem);
+            }
+            Ok(Some(named.policy))
         }
+    }
+}
+
+/// Tells the client of a problem, the first time that it occurs.
+fn warn_once(connection: &Connection, problem: String) {
+    if connection.is_new_problem(&problem) {
+        let warning = wire_warning(ConfigWarning::new(problem));
+        connection.notify(&ServerNotification::ConfigWarning(warning));
     }
 }
 
@@ -170,7 +185,7 @@ impl CommandExecRequest {
         check(&params)?;
         let timeout = timeout(&params)?;
         let size = params.size.as_ref().map(terminal_size).transpose()?;
-        let policy = policy_of(server, &mut params)?;
+        let policy = policy_of(server, &mut params, connection)?;
         let takes_input = params.tty || params.stream_stdin;
         let is_streamed = params.tty || params.stream_stdout_stderr;
         let reservation = match &params.process_id {
@@ -216,6 +231,9 @@ impl CommandExecRequest {
         if let Some(policy) = &self.command.sandbox_policy {
             let checked = server.host().check_sandbox_policy(policy);
             checked.map_err(|why| Failure::invalid(format!("invalid sandbox policy: {why}")))?;
+        }
+        if let Some(problem) = commands.network_problem(&self.command) {
+            warn_once(&connection, problem);
         }
         let mut spawned = commands.start(self.command).await.map_err(not_started)?;
         let input = spawned.input.take();

@@ -19,13 +19,21 @@ use crate::failure::Failure;
 use crate::projection::engine_sandbox;
 use crate::server::AppServer;
 
+/// The sandbox policy of permissions with a name.
+pub(crate) struct NamedSandbox {
+    pub(crate) policy: codex_protocol::SandboxPolicy,
+    pub(crate) active: ActivePermissions,
+    /// Why the policy has no network although the permissions have one.
+    pub(crate) network_problem: Option<String>,
+}
+
 /// The sandbox policy of permissions that a running thread is given by their name. Built-in ones come without additions
 /// from the configuration.
 pub(crate) fn named_sandbox(
     server: &AppServer,
     name: &str,
     cwd: &Path,
-) -> Result<(codex_protocol::SandboxPolicy, ActivePermissions), Failure> {
+) -> Result<NamedSandbox, Failure> {
     let kind = match SandboxMode::of_permissions(name) {
         Some(SandboxMode::ReadOnly) => "readOnly",
         Some(SandboxMode::WorkspaceWrite) => "workspaceWrite",
@@ -38,15 +46,15 @@ pub(crate) fn named_sandbox(
         id: name.to_owned(),
         extends: None,
     };
-    Ok((engine_sandbox(policy), active))
+    Ok(NamedSandbox {
+        policy: engine_sandbox(policy),
+        active,
+        network_problem: None,
+    })
 }
 
 /// Reads the configuration of the folder again, which may have changed since the thread began.
-fn configured_sandbox(
-    server: &AppServer,
-    name: &str,
-    cwd: &Path,
-) -> Result<(codex_protocol::SandboxPolicy, ActivePermissions), Failure> {
+fn configured_sandbox(server: &AppServer, name: &str, cwd: &Path) -> Result<NamedSandbox, Failure> {
     let params = RequestParams::default();
     let loaded = server
         .host()
@@ -70,7 +78,11 @@ fn configured_sandbox(
         extends: found.extends,
     };
     let unusable = |reason| Failure::invalid(format!("failed to load configuration: {reason}"));
-    Ok((found.sandbox_policy.map_err(unusable)?, active))
+    Ok(NamedSandbox {
+        policy: found.sandbox_policy.map_err(unusable)?,
+        active,
+        network_problem: found.network_problem,
+    })
 }
 
 /// The sandbox policy that a request names. A relative path would mean one thing here and another to whoever wrote it.

@@ -8,6 +8,7 @@ use codex_app_server_protocol::v2::{
     TurnStartResponse, TurnSteerParams, TurnSteerResponse,
 };
 use codex_app_server_protocol::{ServerNotification, client_method as method};
+use codex_config::ConfigWarning;
 use codex_core::{NewTurn, SettingsError, SteerError, TaskKind, ToolOutput, TurnInput};
 use codex_protocol::{
     CodexErrorInfo, NonSteerableTurnKind, Op, ServiceTier, ThreadSettings, ThreadSettingsPatch,
@@ -21,7 +22,7 @@ use crate::failure::Failure;
 use crate::handlers::{named_sandbox, requested_sandbox};
 use crate::projection::{
     engine_approval, engine_input, engine_limits, engine_reviewer, engine_thread_limits,
-    turn_error, wire_settings, with_instructions,
+    turn_error, wire_settings, wire_warning, with_instructions,
 };
 
 /// The limit on plugins that a thread has switched off.
@@ -258,9 +259,14 @@ impl Actor {
             }
             (None, Some(name)) => {
                 let cwd = self.thread.settings().cwd.clone();
-                let (policy, active) = named_sandbox(&self.server, name, &cwd)?;
-                permission_profile = Some(active);
-                Some(policy)
+                let named = named_sandbox(&self.server, name, &cwd)?;
+                if let Some(problem) = named.network_problem {
+                    let warning = wire_warning(ConfigWarning::new(problem));
+                    self.server
+                        .broadcast(&ServerNotification::ConfigWarning(warning));
+                }
+                permission_profile = Some(named.active);
+                Some(named.policy)
             }
             (policy, None) => policy.map(requested_sandbox).transpose()?,
         };

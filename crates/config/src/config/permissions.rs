@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use codex_protocol::{AbsolutePathBuf, ReadOnlyAccess, SandboxPolicy, normalize_path};
+use codex_sandbox::{HostLimit, LimitedCommands, NetworkLimits, NetworkMode};
 
 use crate::environment::Environment;
 use crate::error::ConfigError;
-use crate::schema::{ConfigFile, FileAccessLevel, FileRule, NetworkFile, SandboxMode};
+use crate::schema::{ConfigFile, FileAccessLevel, FileRule, SandboxMode};
 use crate::warning::ConfigWarning;
 
 /// Permissions that have a name. For each path the most specific entry applies.
@@ -14,8 +15,10 @@ use crate::warning::ConfigWarning;
 pub(super) struct NamedPermissions {
     /// File access. Paths without an entry may not be accessed.
     pub files: Vec<FileEntry>,
-    /// Network access.
-    pub network: NetworkFile,
+    /// Whether commands may use the network.
+    pub network: bool,
+    /// The settings that limit the network to certain hosts, also those of the permissions that these add to.
+    pub network_limits: Vec<String>,
 }
 
 /// The access to a path and everything below it.
@@ -53,6 +56,8 @@ pub struct ConfiguredPermissions {
     pub extends: Option<String>,
     /// The closest sandbox policy that allows no more, or why they cannot be used.
     pub sandbox_policy: Result<SandboxPolicy, String>,
+    /// Why that policy has no network although the permissions have one.
+    pub network_problem: Option<String>,
 }
 
 /// All permissions of the configuration.
@@ -67,6 +72,7 @@ pub(super) fn configured_permissions(
             id: name.clone(),
             description: own.description.clone(),
             extends: own.extends.clone(),
+            network_problem: resolved.as_ref().ok().and_then(|own| own.network_problem()),
             sandbox_policy: match resolved {
                 Ok(resolved) => Ok(resolved.as_sandbox_policy()),
                 Err(error) => Err(error.to_string()),
@@ -89,7 +95,8 @@ pub(super) fn named_permissions(
     let mut chain = Vec::new();
     let mut base = NamedPermissions {
         files: Vec::new(),
-        network: NetworkFile::default(),
+        network: false,
+        network_limits: Vec::new(),
     };
     let mut next = Some(name);
     while let Some(name) = next {
@@ -118,7 +125,10 @@ pub(super) fn named_permissions(
             .retain(|entry| own.iter().all(|one| one.target != entry.target));
         base.files.extend(own);
         if let Some(network) = &permissions.network {
-            base.network = network.clone();
+            base.network = network.enabled.unwrap_or(base.network);
+            let limits = network.limiting_keys().into_iter();
+            let limits = limits.map(|key| format!("`permissions.{name}.network.{key}`"));
+            base.network_limits.extend(limits);
         }
     }
     if base.files.is_empty() {
@@ -145,10 +155,8 @@ fn built_in(mode: SandboxMode) -> NamedPermissions {
     };
     NamedPermissions {
         files,
-        network: NetworkFile {
-            enabled: Some(mode == SandboxMode::DangerFullAccess),
-            ..NetworkFile::default()
-        },
+        network: mode == SandboxMode::DangerFullAccess,
+        network_limits: Vec::new(),
     }
 }
 
@@ -222,9 +230,32 @@ fn below_target(target: &FileTarget, path: &str, below: &str) -> Result<FileTarg
 }
 
 impl NamedPermissions {
-    /// Whether commands may use the network.
+    /// Whether commands may use the network. One that is limited to hosts is closed.
     fn network_access(&self) -> bool {
-        self.network.enabled == Some(true)
+        let wanted = if self.network {
+            NetworkMode::Enabled
+        } else {
+            NetworkMode::Restricted
+        };
+        self.limits().network(wanted, LimitedCommands::Confined) == NetworkMode::Enabled
+    }
+
+    fn limits(&self) -> NetworkLimits {
+        let mut limits = NetworkLimits::default();
+        for setting in &self.network_limits {
+            limits.add(HostLimit {
+                setting: setting.clone(),
+                commands: LimitedCommands::Confined,
+            });
+        }
+        limits
+    }
+
+    /// Why commands have no network although the permissions have one.
+    pub(super) fn network_problem(&self) -> Option<String> {
+        let limits = self.limits();
+        let explanation = limits.explanation(LimitedCommands::Confined);
+        explanation.filter(|_| self.network)
     }
 
     /// The closest sandbox policy that allows no more than these permissions.
@@ -428,6 +459,71 @@ mod tests {
                 .unwrap_err()
                 .contains("undefined profile `q`")
         );
+    }
+
+    #[test]
+    fn a_network_that_is_limited_to_hosts_is_closed() {
+        for (network, closed_by) in [
+            ("enabled = true", None),
+            (
+                "enabled = true, domains = { 'a.test' = 'allow' }",
+                Some("domains"),
+            ),
+            (
+                "enabled = true, domains = { '*' = 'allow' }",
+                Some("domains"),
+            ),
+            ("enabled = true, domains = {}", Some("domains")),
+            (
+                "enabled = true, domains = { 'a.test' = 'deny' }",
+                Some("domains"),
+            ),
+            (
+                "enabled = true, allowed_domains = []",
+                Some("allowed_domains"),
+            ),
+            (
+                "enabled = true, denied_domains = ['a']",
+                Some("denied_domains"),
+            ),
+            ("enabled = true, mode = 'limited'", Some("mode")),
+            ("enabled = true, mode = 'full'", None),
+            ("enabled = true, mitm = { hooks = [] }", Some("mitm")),
+        ] {
+            let text = format!("extends = ':read-only'\nnetwork = {{ {network} }}");
+            let (permissions, _) = named(&text).unwrap();
+            let problem = permissions.network_problem();
+            let is_open = policy(&text).contains("\"network_access\":true");
+            assert_eq!(is_open, closed_by.is_none(), "{network}");
+            let setting = closed_by.map(|key| format!("`permissions.p.network.{key}`"));
+            let named = setting.map(|setting| problem.as_deref().unwrap().contains(&setting));
+            assert_eq!(named, closed_by.map(|_| true), "{network}: {problem:?}");
+        }
+        let closed = named("network = { domains = { 'a.test' = 'allow' } }").unwrap();
+        assert_eq!(closed.0.network_problem(), None);
+    }
+
+    #[test]
+    fn limits_of_a_network_are_inherited() {
+        let parent = "[permissions.q]\nextends = ':workspace'\n\
+                      network = { enabled = true, domains = { 'a.test' = 'allow' } }\n";
+        for own in [
+            "",
+            "network = { enabled = true }",
+            "network = { domains = {} }",
+        ] {
+            let text = format!("extends = 'q'\n{own}\n{parent}");
+            let (permissions, _) = named(&text).unwrap();
+            assert!(
+                permissions.network && !permissions.network_access(),
+                "{own}"
+            );
+            let problem = permissions.network_problem().unwrap();
+            assert!(
+                problem.contains("`permissions.q.network.domains`"),
+                "{problem}"
+            );
+        }
     }
 
     #[test]

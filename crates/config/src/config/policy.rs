@@ -7,9 +7,11 @@ use codex_protocol::{
     ActivePermissions, ApprovalsReviewer, AskForApproval, ReadOnlyAccess, SandboxPolicy,
     WebSearchMode, WebSearchToolConfig,
 };
+use codex_sandbox::NetworkLimits;
 use codex_system::facts::CONFINES_BY_DEFAULT;
 
 use crate::config::LoadRequest;
+use crate::config::network::network_limits;
 use crate::config::permissions::{
     ConfiguredPermissions, absolute, configured_permissions, named_permissions,
 };
@@ -34,6 +36,8 @@ pub struct PolicySettings {
     pub sandbox_policy: SandboxPolicy,
     /// The name of the permissions that `sandbox_policy` was made of, if they were chosen by name.
     pub permissions: Option<ActivePermissions>,
+    /// What limits the network of commands to certain hosts, besides permissions and rules.
+    pub network_limits: NetworkLimits,
     /// The permissions that the configuration defines.
     pub configured_permissions: Vec<ConfiguredPermissions>,
     /// Whether tools may run a login shell.
@@ -94,7 +98,11 @@ pub(super) fn resolve(
     let sandbox = match &permissions {
         Some(name) => Some(match SandboxMode::of_permissions(name) {
             Some(mode) => of_mode(mode),
-            None => named_permissions(file, name, request.env, warnings)?.as_sandbox_policy(),
+            None => {
+                let named = named_permissions(file, name, request.env, warnings)?;
+                warnings.extend(named.network_problem().map(ConfigWarning::new));
+                named.as_sandbox_policy()
+            }
         }),
         None => params.sandbox_mode.or(file.sandbox_mode).map(of_mode),
     };
@@ -127,6 +135,7 @@ pub(super) fn resolve(
         windows_sandbox,
         sandbox_policy: enforce(sandbox, sandbox_checked, read_only, warnings),
         permissions,
+        network_limits: network_limits(&tables.merge(), features, limits),
         configured_permissions,
         allow_login_shell: file.allow_login_shell.unwrap_or(true),
         background_terminal_max_timeout: Duration::from_millis(

@@ -116,6 +116,7 @@ features! {
     Goals "goals" Stable true
     StepModelSwitching "step_model_switching" UnderDevelopment false
     ApplyPatchStreamingEvents "apply_patch_streaming_events" UnderDevelopment false
+    NetworkProxy "network_proxy" Beta false
 }
 
 /// Keys from earlier releases in `[features]`.
@@ -172,6 +173,12 @@ impl Feature {
                 description: "Keeps the computer awake for as long as a turn runs.",
                 announcement: "New: the computer can be kept awake during turns. Turn it on among the features.",
             }),
+            Self::NetworkProxy => Some(BetaTexts {
+                display_name: "Network limited to hosts",
+                description: "Commands in the sandbox reach only the hosts that are listed. This is not enforced yet: \
+                              they reach none.",
+                announcement: "New: the network of commands can be limited. Turn it on among the features.",
+            }),
             _ => None,
         }
     }
@@ -183,7 +190,7 @@ mod tests {
 
     #[test]
     fn every_key_leads_back_to_its_feature() {
-        assert_eq!(Feature::ALL.len(), 57);
+        assert_eq!(Feature::ALL.len(), 58);
         for feature in Feature::ALL {
             assert_eq!(Feature::from_key(feature.key()), Some(*feature));
             let beta = feature.stage() == FeatureStage::Beta;

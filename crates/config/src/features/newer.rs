@@ -258,7 +258,8 @@ mod tests {
 
     #[test]
     fn features_of_this_program_have_an_effect() {
-        assert!(is_without_effect("network_proxy"));
+        assert!(is_without_effect("analytics_plan_history"));
+        assert!(!is_without_effect("network_proxy"));
         assert!(!is_without_effect("hooks"));
         assert!(!is_without_effect("nope"));
         assert!(

@@ -6,7 +6,7 @@ use codex_protocol::{AskForApproval, SandboxPolicy, WebSearchMode};
 use serde::{Deserialize, Serialize};
 
 use super::rules::RulesFile;
-use crate::schema::SandboxMode;
+use crate::schema::{HostDecision, SandboxMode};
 
 /// The requirements of one source as written.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -108,20 +108,58 @@ pub enum Residency {
     Us,
 }
 
-/// Requirements on the network proxy. If the table exists, every session has the proxy.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+/// Requirements on the network of commands.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
 pub struct NetworkRequirements {
+    /// Whether the limits are in force. If it says nothing, they are.
     pub enabled: Option<bool>,
     pub http_port: Option<u16>,
     pub socks_port: Option<u16>,
     pub allow_upstream_proxy: Option<bool>,
+    pub transparent_tcp: Option<bool>,
     pub dangerously_allow_non_loopback_proxy: Option<bool>,
     pub dangerously_allow_all_unix_sockets: Option<bool>,
+    /// What to do about hosts, by pattern.
+    pub domains: Option<BTreeMap<String, HostDecision>>,
+    /// Hosts that a person decides about.
+    pub review_domains: Option<Vec<String>>,
+    /// An older form of `domains`.
     pub allowed_domains: Option<Vec<String>>,
     pub managed_allowed_domains_only: Option<bool>,
+    /// An older form of `domains`.
     pub denied_domains: Option<Vec<String>>,
+    pub unix_sockets: Option<BTreeMap<String, SocketDecision>>,
+    /// An older form of `unix_sockets`.
     pub allow_unix_sockets: Option<Vec<String>>,
     pub allow_local_binding: Option<bool>,
+    /// Headers for certain hosts.
+    pub header_injections: Option<toml::Value>,
+}
+
+/// What to do about a local socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SocketDecision {
+    Allow,
+    #[serde(alias = "none")]
+    Deny,
+}
+
+impl NetworkRequirements {
+    /// Whether they limit the network to certain hosts.
+    pub(super) fn limits_hosts(&self) -> bool {
+        match self.enabled {
+            Some(enabled) => enabled,
+            None => {
+                self.domains.is_some()
+                    || self.review_domains.is_some()
+                    || self.allowed_domains.is_some()
+                    || self.denied_domains.is_some()
+                    || self.header_injections.is_some()
+                    || self.managed_allowed_domains_only == Some(true)
+            }
+        }
+    }
 }

@@ -29,6 +29,8 @@ pub enum RequirementSource {
     File(PathBuf),
     /// The older form of managed settings, from device management.
     LegacyPreferences,
+    /// Requirements that exist and cannot be read.
+    Unreadable,
 }
 
 impl fmt::Display for RequirementSource {
@@ -38,6 +40,7 @@ impl fmt::Display for RequirementSource {
             Self::Preferences { domain, key } => write!(f, "MDM {domain}:{key}"),
             Self::File(path) => write!(f, "{}", path.display()),
             Self::LegacyPreferences => f.write_str("MDM managed_config.toml (legacy)"),
+            Self::Unreadable => f.write_str("requirements that cannot be read"),
         }
     }
 }
@@ -61,13 +64,30 @@ pub struct Requirements {
     pub rules: Option<Sourced<Vec<PrefixRule>>>,
     /// Where requests must be processed.
     pub residency: Option<Sourced<Residency>>,
-    /// Requirements on the network proxy.
+    /// Requirements on the network of commands.
     pub network: Option<Sourced<NetworkRequirements>>,
+    /// The first source that limits the network to certain hosts, whether or not `network` is from there: no source lifts the
+    /// limit of another one.
+    pub network_limit: Option<RequirementSource>,
     /// The policy for the guardian model.
     pub guardian_instructions: Option<Sourced<String>>,
 }
 
 impl Requirements {
+    /// In place of requirements that cannot be read: commands that are run without a thread may only read, and have no
+    /// network. Threads are refused.
+    pub(crate) fn unreadable() -> Self {
+        let source = RequirementSource::Unreadable;
+        Self {
+            sandbox_modes: Some(Sourced {
+                value: vec![SandboxModeRequirement::ReadOnly],
+                source: source.clone(),
+            }),
+            network_limit: Some(source),
+            ..Self::default()
+        }
+    }
+
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

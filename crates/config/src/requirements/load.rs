@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use codex_protocol::AskForApproval;
 
 use super::error::RequirementsError;
-use super::file::{RequirementsFile, SandboxModeRequirement};
+use super::file::{NetworkRequirements, RequirementsFile, SandboxModeRequirement};
 use super::in_force::{RequirementSource, Requirements, Sourced};
 use crate::decode::{decode, dotted};
 use crate::environment::Environment;
@@ -93,7 +93,14 @@ fn add(
     });
     fill(&mut all.mcp_servers, servers, &source);
     fill(&mut all.residency, file.enforce_residency, &source);
-    fill(&mut all.network, file.experimental_network, &source);
+    let network = file.experimental_network;
+    if network
+        .as_ref()
+        .is_some_and(NetworkRequirements::limits_hosts)
+    {
+        all.network_limit.get_or_insert_with(|| source.clone());
+    }
+    fill(&mut all.network, network, &source);
     let instructions = file.guardian_developer_instructions;
     let instructions = instructions.filter(|text| !text.trim().is_empty());
     fill(&mut all.guardian_instructions, instructions, &source);
@@ -265,6 +272,19 @@ mod tests {
         assert_eq!(policies.source, RequirementSource::Account);
         assert_eq!(all.residency.unwrap().source, file);
         assert!(all.disabled_apps.contains_key("a"));
+    }
+
+    #[test]
+    fn no_source_lifts_the_limit_of_another_one() {
+        let off = "experimental_network.enabled = false";
+        let on = "experimental_network.domains = { 'a.test' = 'deny' }";
+        for (first, second) in [(off, on), (on, off), ("", on)] {
+            let mut all = Requirements::default();
+            add(&mut all, first, RequirementSource::Account).unwrap();
+            let file = RequirementSource::File(PathBuf::from("/r"));
+            add(&mut all, second, file).unwrap();
+            assert!(all.network_limit.is_some(), "{first} | {second}");
+        }
     }
 
     #[test]

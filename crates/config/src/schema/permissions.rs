@@ -8,7 +8,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// One permission profile.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PermissionsFile {
     /// What they are for.
@@ -43,7 +43,7 @@ pub enum FileRule {
 }
 
 /// Rules for the network.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
 pub struct NetworkFile {
@@ -53,13 +53,45 @@ pub struct NetworkFile {
     pub socks_url: Option<String>,
     pub enable_socks5_udp: Option<bool>,
     pub allow_upstream_proxy: Option<bool>,
+    pub transparent_tcp: Option<bool>,
     pub dangerously_allow_non_loopback_proxy: Option<bool>,
     pub dangerously_allow_all_unix_sockets: Option<bool>,
     pub mode: Option<NetworkMode>,
+    /// What to do about hosts, by pattern.
+    pub domains: Option<BTreeMap<String, HostDecision>>,
+    /// An older form of `domains`.
     pub allowed_domains: Option<Vec<String>>,
+    /// An older form of `domains`.
     pub denied_domains: Option<Vec<String>>,
+    pub unix_sockets: Option<BTreeMap<String, toml::Value>>,
+    /// An older form of `unix_sockets`.
     pub allow_unix_sockets: Option<Vec<String>>,
     pub allow_local_binding: Option<bool>,
+    /// Rules for single requests.
+    pub mitm: Option<toml::Value>,
+}
+
+/// What to do about a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HostDecision {
+    Allow,
+    Deny,
+}
+
+impl NetworkFile {
+    /// The keys that limit the network to certain hosts or requests. An empty list of allowed hosts allows none.
+    pub(crate) fn limiting_keys(&self) -> Vec<&'static str> {
+        let keys = [
+            ("domains", self.domains.is_some()),
+            ("allowed_domains", self.allowed_domains.is_some()),
+            ("denied_domains", self.denied_domains.is_some()),
+            ("mode", self.mode == Some(NetworkMode::Limited)),
+            ("mitm", self.mitm.is_some()),
+        ];
+        let limiting = keys.into_iter().filter(|(_, limits)| *limits);
+        limiting.map(|(key, _)| key).collect()
+    }
 }
 
 /// What the network proxy allows.

@@ -281,3 +281,21 @@ fn files_that_settings_name_have_to_be_there() {
     catalog.write("home/m.json", "{\"models\": [{}]}");
     assert!(catalog.config().model.catalog.is_some());
 }
+
+#[test]
+fn requirements_that_cannot_be_read_close_everything_for_commands_without_thread() {
+    for files in [
+        &[("etc/requirements.toml", "experimental_network.domains = 3")][..],
+        &[("etc/requirements.toml", "a = = 1")],
+        &[("etc/managed_config.toml", "a = = 1")],
+    ] {
+        let mut environment = TestEnvironment::new(files);
+        environment.env.managed_config_file = Some(environment.top.join("etc/managed_config.toml"));
+        assert!(environment.load().is_err(), "{files:?}");
+        let config = codex_config::Config::without_files(environment.request());
+        let requirements = config.unwrap().requirements;
+        assert!(requirements.network_limit.is_some(), "{files:?}");
+        let full = requirements.check_sandbox_policy(&SandboxPolicy::DangerFullAccess);
+        assert!(full.is_err(), "{files:?}");
+    }
+}

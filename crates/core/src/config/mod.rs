@@ -5,6 +5,7 @@ mod client_hooks;
 mod hidden;
 mod hooks;
 mod mcp;
+mod network;
 mod realtime;
 mod replay;
 mod suggestions;
@@ -24,7 +25,7 @@ use codex_protocol::{
     DynamicToolSpec, SessionSource, ThreadSettings, Verbosity, WebSearchMode, WebSearchToolConfig,
 };
 use codex_rollout::PersistedDetail;
-use codex_sandbox::EngineFiles;
+use codex_sandbox::{EngineFiles, NetworkLimits};
 use codex_skills::SkillLibrary;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +37,7 @@ pub use hooks::{
     EndedTurn, HostCall, HostToolError, HostTools, InstructionFiles, Limits, NotAllowed, TurnEnded,
 };
 pub use mcp::{ApprovalNotStored, AppsServer, McpApprovals, McpServer, ToolApproval};
+pub(crate) use network::{closed_network, within_limits};
 pub use realtime::{
     PreparedRealtime, RealtimeService, RealtimeStart, RealtimeThread, RealtimeUnavailable,
 };
@@ -59,6 +61,8 @@ pub struct SessionConfig {
     pub limits: Option<Arc<dyn Limits>>,
     /// Rules about commands.
     pub rules: RuleSet,
+    /// What limits the network of commands to certain hosts.
+    pub network_limits: Arc<NetworkLimits>,
     /// Base instructions in place of the default ones.
     pub base_instructions: Option<String>,
     /// Additional instructions.
@@ -186,6 +190,7 @@ impl SessionConfig {
             verbosity: None,
             limits: None,
             rules: RuleSet::default(),
+            network_limits: Arc::default(),
             base_instructions: None,
             developer_instructions: None,
             compact_prompt: None,

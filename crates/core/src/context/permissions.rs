@@ -4,12 +4,17 @@ use std::fmt::Write;
 
 use codex_protocol::{AskForApproval, GranularApproval, NetworkAccess, SandboxPolicy};
 
+use crate::config::{closed_network, within_limits};
 use crate::turn_settings::TurnSettings;
 
 /// The section on permissions.
 pub(crate) fn text(turn: &TurnSettings) -> String {
     let mut text = "<permissions instructions>\n".to_owned();
-    text.push_str(&sandbox(&turn.sandbox_policy));
+    let policy = within_limits(&turn.sandbox_policy, &turn.network_limits);
+    text.push_str(&sandbox(&policy));
+    if let Some(reason) = closed_network(&turn.sandbox_policy, &turn.network_limits) {
+        let _ = write!(text, " {reason}");
+    }
     text.push('\n');
     text.push_str(&approval(turn.approval_policy));
     let allowed = &turn.instructions.allowed_commands;

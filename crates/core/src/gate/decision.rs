@@ -9,6 +9,8 @@ use super::approval_store::ApprovalKey;
 pub(crate) enum Confinement {
     /// Not confined.
     None,
+    /// Not confined, because a person typed the command.
+    OfPerson,
     /// By the policy of the turn, extended by the grants.
     Policy(codex_sandbox::Grants),
 }

@@ -46,12 +46,17 @@ pub(crate) fn check_arguments(
                 .to_owned(),
         );
     };
+    let wants_network = additional
+        .network
+        .is_some_and(|network| network.enabled == Some(true));
+    if wants_network && let Some(problem) = turn_policy.network_problem() {
+        return Err(format!(
+            "`additional_permissions.network` cannot be given. {problem}"
+        ));
+    }
     let asks = |paths: &Option<Vec<_>>| paths.as_ref().is_some_and(|paths| !paths.is_empty());
     let files = additional.file_system.as_ref();
-    let any = additional
-        .network
-        .is_some_and(|network| network.enabled == Some(true))
-        || files.is_some_and(|files| asks(&files.read) || asks(&files.write));
+    let any = wants_network || files.is_some_and(|files| asks(&files.read) || asks(&files.write));
     if !any {
         return Err(
             "`additional_permissions` must include at least one requested permission in \

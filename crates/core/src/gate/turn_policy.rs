@@ -10,7 +10,8 @@ use codex_protocol::{
 };
 use codex_sandbox::{
     ConfinementPolicy, EnforcementLevels, EngineFiles, FileRules, Grants, LaunchPlan,
-    LaunchPlanError, NetworkMode, PolicyContext, ReadAccess, WorkspaceWrite,
+    LaunchPlanError, LimitedCommands, NetworkLimits, NetworkMode, PolicyContext, ReadAccess,
+    WorkspaceWrite, effective_network,
 };
 
 use super::decision::Confinement;
@@ -32,6 +33,8 @@ pub(crate) struct TurnPolicy {
     pub(crate) inline_permissions: bool,
     /// Whether the user chose the sandbox of Windows.
     pub(crate) restricted_token: bool,
+    /// What limits the network to certain hosts.
+    pub(crate) network_limits: Arc<NetworkLimits>,
     /// The files that control the engine, and what the writable roots resolved to.
     pub(crate) engine: Arc<EngineFiles>,
 }
@@ -47,6 +50,7 @@ impl TurnPolicy {
             shell: settings.shell.clone(),
             inline_permissions: config.features.exec_permissions,
             restricted_token: config.restricted_token,
+            network_limits: Arc::clone(&config.network_limits),
             engine: Arc::clone(&config.engine_files),
         }
     }
@@ -61,7 +65,13 @@ impl TurnPolicy {
 
     /// Whether commands get the variable that says that the network is restricted.
     pub(crate) fn network_is_restricted(&self) -> bool {
-        self.policy.network() == NetworkMode::Restricted
+        let policy_context = self.policy_context(Grants::default());
+        effective_network(&self.policy, &policy_context) == NetworkMode::Restricted
+    }
+
+    /// Why a command in the sandbox cannot be given the network, if it cannot.
+    pub(crate) fn network_problem(&self) -> Option<String> {
+        self.network_limits.explanation(LimitedCommands::Confined)
     }
 
     pub(crate) fn may_ask_about_sandbox(&self) -> bool {
@@ -85,6 +95,7 @@ impl TurnPolicy {
         PolicyContext {
             tmpdir,
             grants,
+            network_limits: Arc::clone(&self.network_limits),
             engine: Arc::clone(&self.engine),
             ..PolicyContext::of(&self.cwd)
         }
@@ -119,11 +130,7 @@ impl TurnPolicy {
 
     /// Whether the system can confine a command at all.
     pub(crate) fn can_confine(&self, grants: &Grants, levels: EnforcementLevels) -> bool {
-        let network = if grants.network {
-            NetworkMode::Enabled
-        } else {
-            self.policy.network()
-        };
+        let network = effective_network(&self.policy, &self.policy_context(grants.clone()));
         let levels = levels.with_choice(self.restricted_token);
         levels.can_confine(network)
     }
@@ -134,14 +141,17 @@ impl TurnPolicy {
         confinement: &Confinement,
         levels: EnforcementLevels,
     ) -> Result<LaunchPlan, LaunchPlanError> {
-        match confinement {
-            Confinement::None => Ok(LaunchPlan::Unconfined),
-            Confinement::Policy(grants) => {
-                let policy_context = self.policy_context(grants.clone());
-                let levels = levels.with_choice(self.restricted_token);
-                codex_sandbox::plan(&self.policy, &policy_context, levels)
-            }
+        let levels = levels.with_choice(self.restricted_token);
+        let unconfined = &ConfinementPolicy::DangerFullAccess;
+        let (policy, grants) = match confinement {
+            Confinement::None | Confinement::OfPerson => (unconfined, Grants::default()),
+            Confinement::Policy(grants) => (&self.policy, grants.clone()),
+        };
+        let mut policy_context = self.policy_context(grants);
+        if *confinement == Confinement::OfPerson {
+            policy_context.network_limits = Arc::new(self.network_limits.for_people());
         }
+        codex_sandbox::plan(policy, &policy_context, levels)
     }
 }
 

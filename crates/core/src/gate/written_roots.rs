@@ -47,7 +47,7 @@ pub(crate) fn written_roots(
             roots
         }
         (Confinement::Policy(grants), ConfinementPolicy::ReadOnly { .. }) => grants.write.clone(),
-        (Confinement::Policy(_) | Confinement::None, _) => {
+        (Confinement::Policy(_) | Confinement::None | Confinement::OfPerson, _) => {
             let project = |folder: &PathBuf| {
                 let top = marked_folder(folder, ".git");
                 top.map_or_else(|| folder.clone(), ToOwned::to_owned)

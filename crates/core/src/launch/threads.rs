@@ -402,6 +402,7 @@ impl ThreadLauncher for Threads {
         );
         session.emit_configured(forked_from, initial, name);
         session.warn_about_hooks();
+        session.warn_about_network();
         session.start_mcp_servers(servers);
         session.prewarm();
         self.spawn(session, id.clone());

@@ -19,7 +19,7 @@ use super::state::{QueuedTurn, SessionState};
 use super::tool_requests::ToolRequest;
 use super::turn_base::{ToolCache, TurnBase};
 use crate::agents::{AgentTree, ChildAgents, ResumedAgent, is_agent};
-use crate::config::McpServer;
+use crate::config::{McpServer, within_limits};
 use crate::events::Emitter;
 use crate::gate::ApprovalStore;
 use crate::history::{Conversation, UnfinishedTurn};
@@ -270,7 +270,9 @@ impl SessionActor {
     /// Starts these MCP servers in place of the current ones.
     pub(crate) fn start_mcp_servers(&self, servers: Vec<McpServer>) {
         let settings = self.settings();
-        let sandbox = SandboxState::of(&settings.sandbox_policy, &settings.cwd);
+        let limits = &self.context.config.network_limits;
+        let policy = within_limits(&settings.sandbox_policy, limits);
+        let sandbox = SandboxState::of(&policy, &settings.cwd);
         self.base.tool_services.mcp.start(servers, &sandbox);
     }
 

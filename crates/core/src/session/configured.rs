@@ -3,6 +3,7 @@
 use codex_protocol::{EventMsg, SessionConfiguredEvent, ThreadId};
 
 use super::actor::SessionActor;
+use crate::config::closed_network;
 
 impl SessionActor {
     /// The first event of a session.
@@ -26,6 +27,14 @@ impl SessionActor {
     pub(crate) fn warn_about_hooks(&self) {
         for warning in &self.context.config.hook_warnings {
             self.warn("", warning.clone());
+        }
+    }
+
+    /// Warns if commands have no network although the policy allows it.
+    pub(crate) fn warn_about_network(&self) {
+        let limits = &self.context.config.network_limits;
+        if let Some(reason) = closed_network(&self.settings().sandbox_policy, limits) {
+            self.warn("", reason);
         }
     }
 

@@ -31,6 +31,9 @@ impl SessionActor {
         }
         let after = Arc::new(after);
         self.settings.send_replace(Arc::clone(&after));
+        if after.sandbox_policy != before.sandbox_policy {
+            self.warn_about_network();
+        }
         Ok(after)
     }
 

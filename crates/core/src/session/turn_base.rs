@@ -82,6 +82,7 @@ impl TurnBase {
             approval_policy: settings.approval_policy,
             sandbox_policy: settings.sandbox_policy.clone(),
             permission_profile: settings.permission_profile.clone(),
+            network_limits: Arc::clone(&config.network_limits),
             limits: settings.limits,
             turn_limits: overrides.limits,
             approvals_reviewer: settings.approvals_reviewer,

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::arguments::{arguments, function};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
-use crate::gate::{Denied, PermissionsRequest};
+use crate::gate::{Denied, PermissionsRequest, TurnPolicy};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestPermissionsTool;
@@ -87,6 +87,13 @@ async fn ask(context: &ToolContext) -> ToolResult {
     if !any {
         let problem = "request_permissions requires at least one permission";
         return Err(ToolFailure::Model(problem.to_owned()));
+    }
+    let policy = TurnPolicy::of(&context.settings, &context.session.config);
+    if permissions.network.is_some()
+        && let Some(problem) = policy.network_problem()
+    {
+        let problem = format!("the network cannot be given. {problem}");
+        return Err(ToolFailure::Model(problem));
     }
     let request = PermissionsRequest {
         permissions,

@@ -59,7 +59,7 @@ pub(crate) async fn run_user_shell(
     .begin();
     item.set_running();
     let permit = Permit {
-        confinement: Confinement::None,
+        confinement: Confinement::OfPerson,
         approved: true,
     };
     let ran = tokio::select! {

@@ -14,7 +14,7 @@ use super::hooks::{HookVerdict, TurnEndVerdict};
 use super::outcome::{CompletedTurn, TurnError, panicked};
 use super::recording::RunningTurn;
 use super::scope::TurnScope;
-use crate::config::EndedTurn;
+use crate::config::{EndedTurn, within_limits};
 use crate::git;
 use crate::history::{Conversation, summary};
 use crate::input::{Input, TurnInput};
@@ -208,7 +208,8 @@ impl RunningTurn<'_> {
         if servers.is_empty() {
             return Ok(());
         }
-        let sandbox = SandboxState::of(&settings.sandbox_policy, &settings.cwd);
+        let policy = within_limits(&settings.sandbox_policy, &settings.network_limits);
+        let sandbox = SandboxState::of(&policy, &settings.cwd);
         let settled = async {
             let tools = servers.offered(settings).await;
             servers.send_sandbox_state(&sandbox).await;

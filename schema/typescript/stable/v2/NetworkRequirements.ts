@@ -24,12 +24,12 @@ export type NetworkRequirements = {
   allowUnixSockets?: Array<string> | null;
   /** Whether addresses on this machine and in private networks may be reached. */
   allowLocalBinding?: boolean | null;
-  /** Of release 0.169; not used here. */
+  /** What is done about hosts, by pattern. */
   domains?: { [key in string]?: NetworkDomainPermission } | null;
-  /** Of release 0.169; not used here. */
-  managedAllowedDomainsOnly?: boolean | null;
-  /** Of release 0.169; not used here. */
+  /** Hosts that a person decides about. */
   reviewDomains?: Array<string> | null;
-  /** Of release 0.169; not used here. */
+  /** Whether the user's own entries do not count. */
+  managedAllowedDomainsOnly?: boolean | null;
+  /** What is done about Unix sockets, by path. */
   unixSockets?: { [key in string]?: NetworkUnixSocketPermission } | null;
 };
