@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::process::{Output, Stdio};
+use std::time::Duration;
 
 use codex_test_support::{HttpReply, ModelServer, sse};
 use serde_json::json;
@@ -21,8 +22,8 @@ async fn run(place: &ExecFolders, arguments: &[&str]) -> Output {
     output.await.unwrap()
 }
 
-/// What the model got of a run whose input has this text, and is closed after it or not.
-async fn asked_with_input(text: &'static str, is_closed: bool) -> String {
+/// What the model got of a run whose input comes in these pieces. Between them the writer pauses.
+async fn asked_with_input(pieces: &'static [&'static str]) -> String {
     let model = ModelServer::start([says("read")]).await.unwrap();
     let place = ExecFolders::with_model(&model);
     let mut command = place.command(&["what is it?"]);
@@ -34,11 +35,15 @@ async fn asked_with_input(text: &'static str, is_closed: bool) -> String {
             .spawn()
             .unwrap();
         let mut input = child.stdin.take().unwrap();
-        input.write_all(text.as_bytes()).unwrap();
-        let open = (!is_closed).then_some(input);
-        let output = child.wait_with_output().unwrap();
-        drop(open);
-        output
+        for (number, piece) in pieces.iter().enumerate() {
+            if number > 0 {
+                // Longer than any program that reads could take for the end.
+                std::thread::sleep(Duration::from_millis(2_500));
+            }
+            input.write_all(piece.as_bytes()).unwrap();
+        }
+        drop(input);
+        child.wait_with_output().unwrap()
     };
     let output = tokio::task::spawn_blocking(run).await.unwrap();
     assert_eq!(stdout_of(&output), "read\n");
@@ -47,15 +52,22 @@ async fn asked_with_input(text: &'static str, is_closed: bool) -> String {
 
 #[tokio::test]
 async fn what_is_piped_in_follows_the_prompt() {
-    let asked = asked_with_input("a line\n", true).await;
+    let asked = asked_with_input(&["a line\n"]).await;
     assert!(
         asked.contains(r"what is it?\n\n<stdin>\na line\n</stdin>"),
         "{asked}"
     );
-    let asked = asked_with_input("", true).await;
+    let asked = asked_with_input(&[""]).await;
     assert!(!asked.contains("stdin"), "{asked}");
-    let asked = asked_with_input("and on\n", false).await;
-    assert!(asked.contains(r"<stdin>\nand on\n</stdin>"), "{asked}");
+}
+
+#[tokio::test]
+async fn input_with_pauses_is_read_to_its_end() {
+    let asked = asked_with_input(&["first\n", "second\n"]).await;
+    assert!(
+        asked.contains(r"<stdin>\nfirst\nsecond\n</stdin>"),
+        "{asked}"
+    );
 }
 
 #[tokio::test]

@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-/// How long to wait for the beginning of what is piped in besides a prompt.
-const BEGINNING: Duration = Duration::from_millis(500);
-/// How long to wait for more of it.
-const PAUSE: Duration = Duration::from_secs(2);
+/// How long to wait for the first byte of what is piped in besides a prompt before a person is told.
+const QUIET_WAIT: Duration = Duration::from_millis(500);
+/// How long to wait for it in all. A program that leaves its pipe open without a word must not hold the run up for ever.
+const FIRST_BYTE_WAIT: Duration = Duration::from_secs(10);
 /// More of it is not read.
 const LIMIT: usize = 8 * 1024 * 1024;
 
 /// The prompt from the arguments, with what is piped in besides it, or else the one on standard input.
 pub(super) fn read(given: Option<String>) -> anyhow::Result<String> {
     match given {
-        Some(prompt) if prompt != "-" => return Ok(with_input(prompt)),
+        Some(prompt) if prompt != "-" => return with_input(prompt),
         None if io::stdin().is_terminal() => {
             bail!("there is no prompt; give one as an argument, or pipe it in")
         }
@@ -33,35 +33,53 @@ pub(super) fn read(given: Option<String>) -> anyhow::Result<String> {
     Ok(prompt)
 }
 
-/// The prompt, and after it what is piped in. An input that begins late or never ends is not waited for.
-fn with_input(prompt: String) -> String {
+/// The prompt, and after it what is piped in.
+fn with_input(prompt: String) -> anyhow::Result<String> {
     if io::stdin().is_terminal() {
-        return prompt;
+        return Ok(prompt);
     }
-    let PipedInput { text, is_complete } = collect(&read_in_background(io::stdin()));
-    if !is_complete {
-        #[allow(clippy::print_stderr)] // For people, beside the progress.
-        {
-            eprintln!(
-                "note: standard input does not end; {} bytes of it were read. `< /dev/null` closes it.",
-                text.len()
-            );
+    let PipedInput { bytes, end } = collect(&read_in_background(io::stdin()), FIRST_BYTE_WAIT);
+    match end {
+        InputEnd::Whole => {}
+        InputEnd::NeverBegan => note(&format!(
+            "nothing came from standard input within {} seconds, so it is not read; `< /dev/null` closes it",
+            FIRST_BYTE_WAIT.as_secs()
+        )),
+        InputEnd::Cut => note(&format!(
+            "standard input is longer than {} MiB; the rest of it is not read",
+            LIMIT >> 20
+        )),
+        InputEnd::Failed(error) => {
+            return Err(error).context("cannot read what is piped in from standard input");
         }
     }
-    let text = String::from_utf8_lossy(&text);
-    match text.trim() {
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(match text.trim() {
         "" => prompt,
         _ => format!("{prompt}\n\n<stdin>\n{}\n</stdin>", text.trim_end()),
-    }
+    })
+}
+
+/// For people, beside the progress.
+#[allow(clippy::print_stderr)]
+fn note(text: &str) {
+    eprintln!("note: {text}.");
 }
 
 /// Sends what it reads until the input ends.
-fn read_in_background(mut input: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+fn read_in_background(mut input: impl Read + Send + 'static) -> Receiver<io::Result<Vec<u8>>> {
     let (sender, pieces) = channel();
     thread::spawn(move || {
         let mut buffer = vec![0; 64 * 1024];
-        while let Ok(size @ 1..) = input.read(&mut buffer) {
-            if sender.send(buffer[..size].to_vec()).is_err() {
+        loop {
+            let piece = match input.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(size) => Ok(buffer[..size].to_vec()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => Err(error),
+            };
+            let has_failed = piece.is_err();
+            if sender.send(piece).is_err() || has_failed {
                 break;
             }
         }
@@ -70,42 +88,99 @@ fn read_in_background(mut input: impl Read + Send + 'static) -> Receiver<Vec<u8>
 }
 
 struct PipedInput {
-    text: Vec<u8>,
-    is_complete: bool,
+    bytes: Vec<u8>,
+    end: InputEnd,
 }
 
-fn collect(pieces: &Receiver<Vec<u8>>) -> PipedInput {
-    let mut text = Vec::new();
-    let is_complete = loop {
-        let patience = if text.is_empty() { BEGINNING } else { PAUSE };
-        match pieces.recv_timeout(patience) {
-            Ok(piece) => text.extend(piece),
-            Err(end) => break end == RecvTimeoutError::Disconnected,
+/// Why no more is read.
+#[derive(Debug)]
+enum InputEnd {
+    Whole,
+    NeverBegan,
+    Cut,
+    Failed(io::Error),
+}
+
+/// Once a byte has come, the input is read to its end, however long its writer pauses.
+fn collect(pieces: &Receiver<io::Result<Vec<u8>>>, first_byte_wait: Duration) -> PipedInput {
+    let mut bytes = Vec::new();
+    let end = loop {
+        let piece = if bytes.is_empty() {
+            first_piece(pieces, first_byte_wait)
+        } else {
+            pieces.recv().map_err(|_| RecvTimeoutError::Disconnected)
+        };
+        match piece {
+            Ok(Ok(piece)) => bytes.extend(piece),
+            Ok(Err(error)) => break InputEnd::Failed(error),
+            Err(RecvTimeoutError::Disconnected) => break InputEnd::Whole,
+            Err(RecvTimeoutError::Timeout) => break InputEnd::NeverBegan,
         }
-        if text.len() > LIMIT {
-            text.truncate(LIMIT);
-            break false;
+        if bytes.len() > LIMIT {
+            bytes.truncate(LIMIT);
+            break InputEnd::Cut;
         }
     };
-    PipedInput { text, is_complete }
+    PipedInput { bytes, end }
+}
+
+fn first_piece(
+    pieces: &Receiver<io::Result<Vec<u8>>>,
+    wait: Duration,
+) -> Result<io::Result<Vec<u8>>, RecvTimeoutError> {
+    let quiet = QUIET_WAIT.min(wait);
+    match pieces.recv_timeout(quiet) {
+        Err(RecvTimeoutError::Timeout) => {
+            note("waiting for what is piped in from standard input");
+            pieces.recv_timeout(wait.saturating_sub(quiet))
+        }
+        received => received,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn an_input_that_ends_is_read_whole() {
-        let input = collect(&read_in_background(&b"all of it"[..]));
-        assert_eq!(
-            (input.text.as_slice(), input.is_complete),
-            (&b"all of it"[..], true)
-        );
+    /// Fails after this text.
+    struct FailingInput(Option<&'static [u8]>);
+
+    impl Read for FailingInput {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let text = self.0.take().ok_or(io::ErrorKind::Other)?;
+            buffer[..text.len()].copy_from_slice(text);
+            Ok(text.len())
+        }
+    }
+
+    fn read_all(input: impl Read + Send + 'static) -> PipedInput {
+        collect(&read_in_background(input), FIRST_BYTE_WAIT)
     }
 
     #[test]
-    fn an_endless_input_is_cut() {
-        let input = collect(&read_in_background(io::repeat(b'y')));
-        assert_eq!((input.text.len(), input.is_complete), (LIMIT, false));
+    fn input_that_ends_is_read_whole() {
+        let input = read_all(&b"all of it"[..]);
+        assert_eq!(input.bytes, b"all of it");
+        assert!(matches!(input.end, InputEnd::Whole));
+    }
+
+    #[test]
+    fn endless_input_is_cut_at_the_limit() {
+        let input = read_all(io::repeat(b'y'));
+        assert_eq!(input.bytes.len(), LIMIT);
+        assert!(matches!(input.end, InputEnd::Cut));
+    }
+
+    #[test]
+    fn input_that_fails_is_no_whole_input() {
+        let input = read_all(FailingInput(Some(b"a part")));
+        assert!(matches!(input.end, InputEnd::Failed(_)));
+    }
+
+    #[test]
+    fn input_without_a_first_byte_is_not_waited_for_for_ever() {
+        let (_open, pieces) = channel();
+        let input = collect(&pieces, Duration::ZERO);
+        assert!(matches!(input.end, InputEnd::NeverBegan));
     }
 }
