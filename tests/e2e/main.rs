@@ -39,6 +39,7 @@ mod command_line;
 #[cfg(target_os = "linux")]
 mod configured;
 #[cfg(target_os = "linux")]
+mod cut_answers;
 mod debug_send;
 #[cfg(target_os = "linux")]
 mod demo;

@@ -7,6 +7,7 @@ use codex_app_server_protocol::rpc::RequestId;
 use codex_app_server_protocol::{ServerNotification, ServerRequest};
 use codex_client::Adapter;
 use codex_json_rpc::Incoming;
+use codex_protocol::AnswerCut;
 use serde_json::{Value, json};
 
 use crate::agent::Agent;
@@ -80,6 +81,11 @@ async fn notified_of_session(
         ServerNotification::TurnStarted(it) => prompt::begin(agent, session, &it.turn.id),
         ServerNotification::TurnCompleted(it) => prompt::complete(agent, session, &it.turn).await,
         ServerNotification::ItemCompleted(it) => buffers::after(agent, session, &it.item),
+        ServerNotification::Warning(it) => {
+            let cut = AnswerCut::known_in_text(&it.message);
+            let mut state = session.state();
+            state.cut = cut.or(state.cut.take());
+        }
         ServerNotification::ThreadTokenUsageUpdated(it) => {
             session.state().tokens = Some(it.token_usage.total.clone());
         }

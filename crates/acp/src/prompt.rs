@@ -5,6 +5,7 @@ use std::sync::Arc;
 use agent_client_protocol_schema::v1::{Error, PromptRequest, PromptResponse, StopReason, Usage};
 use codex_app_server_protocol::v2::{TokenUsageBreakdown, Turn, TurnStatus, UserInput};
 use codex_json_rpc::{JsonRpcId, Responder};
+use codex_protocol::AnswerCut;
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -14,9 +15,6 @@ use crate::prompt_input::{self, PromptInput};
 use crate::run::{PromptAction, PromptRunEnd, SteeringPrompt, WaitingPrompts};
 use crate::session::AcpSession;
 use crate::{errors, input, settings};
-
-/// Stands in the error of a turn before the reason why the model's service cut the response short.
-const INCOMPLETE: &str = "Incomplete response returned, reason: ";
 
 /// Accepts a prompt. A later cancel applies to it.
 pub(crate) fn take(agent: &Arc<Agent>, params: &RawValue, responder: Responder) {
@@ -130,6 +128,7 @@ pub(crate) fn begin(agent: &Arc<Agent>, session: &Arc<AcpSession>, turn: &str) {
     let actions = {
         let mut state = session.state();
         state.tokens_before = state.tokens.clone();
+        state.cut = None;
         state.run.begin(turn)
     };
     if actions.interrupt {
@@ -142,15 +141,16 @@ pub(crate) fn begin(agent: &Arc<Agent>, session: &Arc<AcpSession>, turn: &str) {
 
 /// Replies to the prompts of a turn that ended, after all updates of the turn, and starts the next one.
 pub(crate) async fn complete(agent: &Arc<Agent>, session: &Arc<AcpSession>, turn: &Turn) {
-    let (end, usage, buffers) = {
+    let (end, usage, cut, buffers) = {
         let mut state = session.state();
         let usage = spent(state.tokens.as_ref(), state.tokens_before.as_ref());
-        (state.run.end(), usage, std::mem::take(&mut state.buffers))
+        let buffers = std::mem::take(&mut state.buffers);
+        (state.run.end(), usage, state.cut.take(), buffers)
     };
     let Some(PromptRunEnd { answered, next }) = end else {
         return;
     };
-    let outcome = outcome_of(turn);
+    let outcome = outcome_of(turn, cut.as_ref());
     if buffers.is_empty() {
         answer(answered, outcome, usage).await;
     } else {
@@ -166,21 +166,15 @@ pub(crate) async fn complete(agent: &Arc<Agent>, session: &Arc<AcpSession>, turn
     }
 }
 
-fn outcome_of(turn: &Turn) -> Result<StopReason, Error> {
+fn outcome_of(turn: &Turn, cut: Option<&AnswerCut>) -> Result<StopReason, Error> {
     match turn.status {
         TurnStatus::Interrupted => Ok(StopReason::Cancelled),
-        TurnStatus::Completed | TurnStatus::InProgress => Ok(StopReason::EndTurn),
-        TurnStatus::Failed => {
-            let message = turn
-                .error
-                .as_ref()
-                .map_or("", |error| error.message.as_str());
-            match message.split_once(INCOMPLETE) {
-                Some((_, "max_output_tokens")) => Ok(StopReason::MaxTokens),
-                Some((_, "content_filter")) => Ok(StopReason::Refusal),
-                _ => Err(errors::of_turn(turn.error.as_ref())),
-            }
-        }
+        TurnStatus::Completed | TurnStatus::InProgress => Ok(match cut {
+            Some(AnswerCut::Length) => StopReason::MaxTokens,
+            Some(AnswerCut::ContentFilter) => StopReason::Refusal,
+            Some(AnswerCut::Other(_)) | None => StopReason::EndTurn,
+        }),
+        TurnStatus::Failed => Err(errors::of_turn(turn.error.as_ref())),
     }
 }
 

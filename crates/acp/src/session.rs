@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use agent_client_protocol_schema::v1::{SessionConfigOption, SessionId};
 use codex_app_server_protocol::v2::TokenUsageBreakdown;
+use codex_protocol::AnswerCut;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::task::JoinHandle;
 
@@ -31,6 +32,8 @@ pub(crate) struct SessionState {
     /// Token counts of the thread: now, and at the start of the running prompt.
     pub(crate) tokens: Option<TokenUsageBreakdown>,
     pub(crate) tokens_before: Option<TokenUsageBreakdown>,
+    /// Why the last answer of the running prompt is not whole.
+    pub(crate) cut: Option<AnswerCut>,
     /// Tasks that update the client's buffers. They end before the reply to the prompt.
     pub(crate) buffers: Vec<JoinHandle<()>>,
 }

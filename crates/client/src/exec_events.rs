@@ -51,6 +51,11 @@ impl ExecEvents {
                 vec![]
             }
             N::Error(it) => vec![json!({ "type": "error", "message": it.error.message })],
+            N::Warning(it) => {
+                let number = self.number();
+                let fields = json!({ "type": "error", "message": it.message });
+                vec![event("item.completed", number, fields)]
+            }
             N::TurnCompleted(it) => {
                 let error = it.turn.error.as_ref().map(|error| error.message.as_str());
                 self.end(it.turn.status, error)

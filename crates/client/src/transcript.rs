@@ -133,6 +133,7 @@ impl<W: Write> Transcript<W> {
                 }
             }
             N::ConfigWarning(it) => self.failure("Warning", &it.summary)?,
+            N::Warning(it) => self.failure("Warning", &it.message)?,
             N::TurnCompleted(it) => self.close(it.turn.status)?,
             _ => {}
         }

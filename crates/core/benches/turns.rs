@@ -290,6 +290,7 @@ fn completed() -> ModelEvent {
         response_id: "resp".to_owned(),
         usage,
         end_turn: None,
+        cut: None,
     })
 }
 

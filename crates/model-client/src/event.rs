@@ -1,6 +1,6 @@
 //! The events of a response, independent of the protocol.
 
-use codex_protocol::{RateLimitSnapshot, ResponseItem, TokenUsage};
+use codex_protocol::{AnswerCut, RateLimitSnapshot, ResponseItem, TokenUsage};
 
 /// An event of a response. Facts from headers come first, [`ModelEvent::Completed`] comes last.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,4 +53,6 @@ pub struct Completion {
     pub usage: Option<TokenUsage>,
     /// Whether the model intends to end its turn, if the server reports it.
     pub end_turn: Option<bool>,
+    /// Why the answer is not whole, if the server cut it.
+    pub cut: Option<AnswerCut>,
 }

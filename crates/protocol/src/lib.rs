@@ -10,6 +10,7 @@
 extern crate self as codex_protocol;
 
 mod account;
+mod answer_cut;
 mod approval;
 mod base64_bytes;
 mod configure_session;
@@ -46,6 +47,7 @@ mod usage_limits;
 mod user_input;
 
 pub use account::*;
+pub use answer_cut::AnswerCut;
 pub use approval::*;
 pub use base64_bytes::Base64Bytes;
 pub use configure_session::*;

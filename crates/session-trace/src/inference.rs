@@ -47,6 +47,7 @@ impl InferenceAttempt {
             response_id: None,
             upstream_request_id: request_id,
             token_usage: None,
+            cut: None,
             output_items: self.items,
         };
         (!is_empty).then(|| payloads.add(PayloadKind::InferenceResponse, &response))
@@ -123,11 +124,13 @@ impl AttemptObserver for InferenceTrace {
     fn completed(&self, request_id: Option<&str>, completion: &Completion) {
         let upstream_request_id = request_id.map(str::to_owned);
         let (response_id, token_usage) = (completion.response_id.clone(), completion.usage);
+        let cut = (completion.cut.as_ref()).map(|cut| cut.reason().to_owned());
         self.end(move |id, attempt, payloads| {
             let mut response = InferenceResponse {
                 response_id: Some(response_id),
                 upstream_request_id,
                 token_usage,
+                cut,
                 output_items: attempt.items,
             };
             Event::InferenceCompleted {

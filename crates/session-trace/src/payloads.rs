@@ -71,6 +71,9 @@ pub(crate) struct InferenceResponse {
     pub(crate) response_id: Option<String>,
     pub(crate) upstream_request_id: Option<String>,
     pub(crate) token_usage: Option<TokenUsage>,
+    /// Why the server cut the answer, in its word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cut: Option<String>,
     pub(crate) output_items: Vec<ResponseItem>,
 }
 

@@ -36,6 +36,7 @@ pub fn completed(response_id: &str) -> Step {
             ..TokenUsage::default()
         }),
         end_turn: None,
+        cut: None,
     }))
 }
 

@@ -7,7 +7,7 @@ use codex_model_client::{
     Completion, ModelClient, ModelError, ModelEvent, ModelList, ModelRequest, ModelStream,
     Provider, compact_body, stream_body,
 };
-use codex_protocol::{ResponseItem, TokenUsage};
+use codex_protocol::{AnswerCut, ResponseItem, TokenUsage};
 use codex_rollout_trace::format::PayloadRef;
 use futures::StreamExt;
 use futures::stream;
@@ -30,6 +30,8 @@ struct RecordedResponse {
     output_items: Vec<ResponseItem>,
     #[serde(default)]
     token_usage: Option<TokenUsage>,
+    #[serde(default)]
+    cut: Option<String>,
 }
 
 impl RecordedModel {
@@ -115,6 +117,7 @@ impl ModelClient for RecordedModel {
                     response_id: response_id.clone().unwrap_or_default(),
                     usage: response.token_usage,
                     end_turn: None,
+                    cut: response.cut.as_deref().map(AnswerCut::from_server),
                 };
                 let at = *at;
                 let end = stream::once(async move {

@@ -62,6 +62,11 @@ impl MessageWriter {
         &self.id
     }
 
+    /// The text that was emitted so far.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Adds text and emits what is visible.
     pub(crate) fn push(&mut self, delta: String) {
         let shown = self.filter.push(delta);

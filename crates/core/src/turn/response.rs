@@ -2,8 +2,8 @@
 
 use codex_model_client::ModelEvent;
 use codex_protocol::{
-    AgentReasoningSectionBreakEvent, EventMsg, ItemDeltaEvent, MessagePhase, ModeKind,
-    ModelRerouteEvent, ModelRerouteReason, ReasoningContentDeltaEvent,
+    AgentReasoningSectionBreakEvent, AnswerCut, ContentItem, EventMsg, ItemDeltaEvent,
+    MessagePhase, ModeKind, ModelRerouteEvent, ModelRerouteReason, ReasoningContentDeltaEvent,
     ReasoningRawContentDeltaEvent, ResponseItem, WarningEvent,
 };
 
@@ -96,6 +96,9 @@ impl RunningTurn<'_> {
             ModelEvent::ReasoningIncluded => self.conversation.usage.reasoning_included = true,
             ModelEvent::ModelsEtag(_) | ModelEvent::Created => {}
             ModelEvent::Completed(completion) => {
+                if let Some(cut) = &completion.cut {
+                    self.answer_cut(response, cut);
+                }
                 if let Some(usage) = completion.usage {
                     let model = &self.scope.settings.model;
                     self.scope.budget.charge(usage, model);
@@ -228,6 +231,28 @@ impl RunningTurn<'_> {
             response.last_message = (!text.trim().is_empty()).then_some(text);
         }
         self.record(item);
+    }
+
+    /// The server cut the answer: what came of a message is kept, and people are told why there is no more.
+    fn answer_cut(&mut self, response: &mut ActiveResponse, cut: &AnswerCut) {
+        if let Some(ActiveItem::Message(message)) = &response.active
+            && !message.text().is_empty()
+        {
+            let text = message.text().to_owned();
+            response.last_message = Some(text.clone());
+            self.record(ResponseItem::Message {
+                role: "assistant".to_owned(),
+                content: vec![ContentItem::OutputText { text }],
+                end_turn: None,
+                phase: None,
+                id: None,
+            });
+        }
+        // The item ends before the warning.
+        response.end();
+        let message = cut.to_string();
+        self.emitter
+            .emit(EventMsg::Warning(WarningEvent { message }));
     }
 
     /// The server uses another model than requested.

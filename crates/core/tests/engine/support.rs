@@ -601,6 +601,7 @@ pub(crate) fn completed(id: &str) -> ModelEvent {
         response_id: id.to_owned(),
         usage: Some(usage),
         end_turn: None,
+        cut: None,
     })
 }
 
@@ -640,6 +641,7 @@ pub(crate) fn completed_at(id: &str, total_tokens: i64) -> ModelEvent {
         response_id: id.to_owned(),
         usage: Some(usage),
         end_turn: None,
+        cut: None,
     })
 }
 

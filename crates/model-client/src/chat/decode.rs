@@ -3,7 +3,7 @@
 //! The protocol has no items: text, reasoning and calls arrive as fragments of one answer. They are assembled here into
 //! the events of the Responses API: an item begins, grows and is complete.
 
-use codex_protocol::{ContentItem, ReasoningItemContent, ResponseItem, TokenUsage};
+use codex_protocol::{AnswerCut, ContentItem, ReasoningItemContent, ResponseItem, TokenUsage};
 use serde::Deserialize;
 
 use super::tools::FunctionMappings;
@@ -212,9 +212,13 @@ impl ChatDecoder {
 
     /// Ends the response and completes unfinished items.
     fn complete(&mut self, events: &mut Events) -> Result<(), ModelError> {
-        if let Some(reason @ ("length" | "content_filter")) = self.finish_reason.as_deref() {
-            let text = format!("Incomplete response returned, reason: {reason}");
-            return Err(ModelError::disconnected(text));
+        let cut = match self.finish_reason.as_deref() {
+            Some(reason @ ("length" | "content_filter")) => Some(AnswerCut::from_server(reason)),
+            _ => None,
+        };
+        if cut.is_some() {
+            // The last call is cut as well, and those before it may be meant to be followed by it.
+            self.calls.clear();
         }
         self.begin(None, events);
         let response_id = self.response_id.clone().unwrap_or_default();
@@ -238,6 +242,7 @@ impl ChatDecoder {
             response_id,
             usage: self.usage.take(),
             end_turn: None,
+            cut,
         }));
         Ok(())
     }
@@ -368,6 +373,7 @@ mod tests {
             response_id: "c1".to_owned(),
             usage,
             end_turn: None,
+            cut: None,
         })
     }
 
@@ -484,14 +490,29 @@ mod tests {
             error,
             disconnected("stream closed before the answer was complete")
         );
-        for reason in ["length", "content_filter"] {
-            let (_, error) = decode(&[finish(reason), json!("[DONE]")]);
-            let text = format!("Incomplete response returned, reason: {reason}");
-            assert_eq!(error, disconnected(&text));
-        }
         let nameless = call(Some(0), Some("a"), None, "{}");
         let (_, error) = decode(&[nameless, finish("tool_calls")]);
         assert_eq!(error, disconnected("the model's call names no tool"));
+    }
+
+    #[test]
+    fn answer_that_was_cut_is_kept_without_its_calls() {
+        for reason in ["length", "content_filter"] {
+            let chunks = [
+                delta(json!({"content": "half a sen"})),
+                call(Some(0), Some("a"), Some("f"), "{\"cmd\": \"rm"),
+                finish(reason),
+                json!("[DONE]"),
+            ];
+            let (events, error) = decode(&chunks);
+            assert_eq!(error, None);
+            let text = Some("half a sen".to_owned());
+            let [.., ModelEvent::ItemDone(item), ModelEvent::Completed(end)] = &events[..] else {
+                panic!("{events:?}");
+            };
+            assert_eq!(*item, message_item(text));
+            assert_eq!(end.cut, Some(AnswerCut::from_server(reason)));
+        }
     }
 
     #[test]

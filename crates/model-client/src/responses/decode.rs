@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use codex_protocol::{ResponseItem, TokenUsage};
+use codex_protocol::{AnswerCut, ResponseItem, TokenUsage};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -75,8 +75,10 @@ struct FailedResponse {
     error: Option<ResponseFailure>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct IncompleteResponse {
+    id: Option<String>,
+    usage: Option<ResponsesUsage>,
     incomplete_details: Option<IncompleteDetails>,
 }
 
@@ -155,7 +157,10 @@ impl DecodeEvents for ResponsesDecoder {
                 return Ok(DecodeFlow::Done);
             }
             "response.failed" => return Err(failure(envelope.response)),
-            "response.incomplete" => return Err(incomplete(envelope.response)),
+            "response.incomplete" => {
+                events.push_back(ModelEvent::Completed(incomplete(envelope.response)));
+                return Ok(DecodeFlow::Done);
+            }
             "response.output_item.done" => events.extend(item_done(envelope.item)?),
             kind => {
                 if let Some(frames) = &self.socket {
@@ -227,7 +232,16 @@ fn completion(response: &RawValue) -> Result<Completion, ModelError> {
     let response: CompletedResponse = serde_json::from_str(response.get()).map_err(|error| {
         ModelError::disconnected(format!("failed to parse ResponseCompleted: {error}"))
     })?;
-    let usage = response.usage.map(|usage| TokenUsage {
+    Ok(Completion {
+        response_id: response.id,
+        usage: response.usage.map(token_usage),
+        end_turn: response.end_turn,
+        cut: None,
+    })
+}
+
+fn token_usage(usage: ResponsesUsage) -> TokenUsage {
+    TokenUsage {
         input_tokens: usage.input_tokens,
         cached_input_tokens: usage
             .input_tokens_details
@@ -241,12 +255,7 @@ fn completion(response: &RawValue) -> Result<Completion, ModelError> {
             .output_tokens_details
             .map_or(0, |it| it.reasoning_tokens),
         total_tokens: usage.total_tokens,
-    });
-    Ok(Completion {
-        response_id: response.id,
-        usage,
-        end_turn: response.end_turn,
-    })
+    }
 }
 
 fn failure(response: Option<&RawValue>) -> ModelError {
@@ -262,13 +271,20 @@ fn failure(response: Option<&RawValue>) -> ModelError {
         )
 }
 
-fn incomplete(response: Option<&RawValue>) -> ModelError {
-    let reason = response.and_then(|response| {
-        let response: IncompleteResponse = serde_json::from_str(response.get()).ok()?;
-        response.incomplete_details?.reason
-    });
-    let reason = reason.as_deref().unwrap_or("unknown");
-    ModelError::disconnected(format!("Incomplete response returned, reason: {reason}"))
+/// The end of a response that the server cut. What it lacks is no error: the answer is kept.
+fn incomplete(response: Option<&RawValue>) -> Completion {
+    let response: IncompleteResponse = response
+        .and_then(|response| serde_json::from_str(response.get()).ok())
+        .unwrap_or_default();
+    let reason = response.incomplete_details.and_then(|it| it.reason);
+    Completion {
+        response_id: response.id.unwrap_or_default(),
+        usage: response.usage.map(token_usage),
+        end_turn: None,
+        cut: Some(AnswerCut::from_server(
+            reason.as_deref().unwrap_or("unknown"),
+        )),
+    }
 }
 
 /// The model in headers inside an event. A header is a string or an array of strings.
@@ -381,6 +397,7 @@ mod tests {
                 response_id: "r".to_owned(),
                 usage: Some(expected),
                 end_turn: None,
+                cut: None,
             }),
         );
         let bare = json!({"type": "response.completed", "response": {"id": "r", "usage": null}});
@@ -445,19 +462,26 @@ mod tests {
     }
 
     #[test]
-    fn incomplete_responses_name_the_reason() {
-        let text = |reason| {
-            ModelError::disconnected(format!("Incomplete response returned, reason: {reason}"))
+    fn incomplete_response_ends_with_its_reason() {
+        let cut = |response: Value| {
+            let (events, error) =
+                decode(&[json!({"type": "response.incomplete", "response": response})]);
+            assert_eq!(error, None);
+            let [ModelEvent::Completed(end)] = &events[..] else {
+                panic!("{events:?}");
+            };
+            end.clone()
         };
-        check_error(
-            json!({"type": "response.incomplete",
-                   "response": {"incomplete_details": {"reason": "max_output_tokens"}}}),
-            text("max_output_tokens"),
-        );
-        check_error(
-            json!({"type": "response.incomplete", "response": {}}),
-            text("unknown"),
-        );
+        let end = cut(json!({
+            "id": "r",
+            "incomplete_details": {"reason": "max_output_tokens"},
+            "usage": {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7},
+        }));
+        assert_eq!(end.cut, Some(AnswerCut::Length));
+        assert_eq!(end.response_id, "r");
+        assert_eq!(end.usage.map(|usage| usage.total_tokens), Some(7));
+        let end = cut(json!({}));
+        assert_eq!(end.cut, Some(AnswerCut::Other("unknown".to_owned())));
     }
 
     #[test]
