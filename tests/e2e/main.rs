@@ -159,6 +159,7 @@ mod remote_plugins;
 #[cfg(target_os = "linux")]
 mod repeated_secrets;
 #[cfg(target_os = "linux")]
+mod request_order;
 mod reverts;
 mod reviews;
 mod rules_everywhere;

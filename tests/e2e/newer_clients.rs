@@ -1,6 +1,6 @@
 //! What only clients newer than 0.117 ask for.
 
-use codex_test_support::{AppServer, ModelServer};
+use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -357,4 +357,53 @@ async fn the_handshake_tells_newer_clients_from_older_ones() {
         assert_eq!(is_told, is_newer, "{client} {capabilities}");
         server.finish().await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn lists_are_restricted_to_the_threads_that_are_named() {
+    let model = ModelServer::start([]).await.unwrap();
+    model.always(HttpReply::stream(&sse::text("done")));
+    let home = scripted_home(&model, "");
+    let mut server = server(&home).await;
+    let mut threads = Vec::new();
+    for _ in 0..3 {
+        let thread = server.start_thread().await;
+        server.run_turn(&thread, "hi").await;
+        threads.push(thread);
+    }
+    let absent = "0195f0a0-7b1c-7000-8000-0000000000ab";
+    let named = json!([threads[0], threads[2], absent]);
+    for (params, expected) in [
+        (json!({ "includedThreadIds": named }), 2),
+        (
+            json!({ "includedThreadIds": named, "excludedThreadIds": [threads[0]] }),
+            1,
+        ),
+        (json!({ "includedThreadIds": [] }), 0),
+        (json!({ "includedThreadIds": null, "notKnown": null }), 3),
+    ] {
+        let listed = server.result("thread/list", params.clone()).await;
+        let count = listed["data"].as_array().unwrap().len();
+        assert_eq!(count, expected, "{params}");
+    }
+    let many = vec![absent; 101];
+    for (params, expected) in [
+        (
+            json!({ "includedThreadIds": many }),
+            "includedThreadIds accepts at most 100 entries",
+        ),
+        (
+            json!({ "includedThreadIds": ["x"] }),
+            "invalid included thread id: ",
+        ),
+        (
+            json!({ "onlyMine": true }),
+            "thread/list does not know `onlyMine`",
+        ),
+    ] {
+        let (code, message) = server.refusal("thread/list", params).await;
+        assert_eq!(code, -32602, "{message}");
+        assert!(message.starts_with(expected), "{message}");
+    }
+    server.finish().await.unwrap();
 }

@@ -112,6 +112,7 @@ const NEWER_PARAMS: &[(&str, &[&str])] = &[
             "currentAccountOnly",
             "excludedThreadIds",
             "includeAttachedThreads",
+            "includedThreadIds",
             "originators",
             "parentThreadId",
             "projectId",

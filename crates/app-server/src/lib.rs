@@ -25,6 +25,7 @@ mod handlers;
 mod host;
 mod message;
 mod open_requests;
+mod ordering;
 mod outbox;
 mod projection;
 mod router;

@@ -4,6 +4,8 @@
 //! [`Responder`](crate::connection::Responder) does so when it is dropped. Each request runs in a task of its own, so
 //! a slow one delays no other, in the order that its row of the [table](crate::handlers) names.
 
+mod unknown_filters;
+
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -14,13 +16,14 @@ use codex_protocol::Experimental;
 use futures::FutureExt;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::Instrument;
 
 use crate::connection::Connection;
 use crate::failure::Failure;
-use crate::handlers::{self, Order, RequestContext, RequestQueue};
+use crate::handlers::{self, Order, RequestContext};
 use crate::open_requests::ClientAnswer;
+use crate::ordering::RequestOrder;
 use crate::server::AppServer;
 use crate::transport::InputLine;
 
@@ -33,7 +36,7 @@ pub(crate) struct Router {
     server: Arc<AppServer>,
     connection: Arc<Connection>,
     permits: Arc<Semaphore>,
-    queues: Queues,
+    order: RequestOrder,
 }
 
 impl Router {
@@ -42,7 +45,7 @@ impl Router {
             server,
             connection,
             permits: Arc::new(Semaphore::new(IN_FLIGHT)),
-            queues: Queues::default(),
+            order: RequestOrder::default(),
         }
     }
 
@@ -79,7 +82,7 @@ impl Router {
 
     /// The input has ended: what the client has asked of its threads is still done.
     pub(crate) async fn finish(&mut self) {
-        self.queues.complete().await;
+        self.order.complete().await;
     }
 
     /// Refuses an invalid message, with its id if that is readable.
@@ -137,6 +140,7 @@ impl Router {
             }
             _ => {}
         }
+        unknown_filters::check(method, params)?;
         self.note_release(method, params);
         let permit = Arc::clone(&self.permits).try_acquire_owned();
         let permit = permit.map_err(|_| Failure::overloaded())?;
@@ -174,8 +178,8 @@ impl Router {
         let mut handling = AssertUnwindSafe(handling).catch_unwind();
         let slot = match order {
             Order::AtOnce if futures::poll!(&mut handling).is_ready() => return,
-            Order::AtOnce | Order::Concurrent => None,
-            Order::Queued(queue) => Some(self.queues.enter(queue)),
+            Order::AtOnce => None,
+            Order::After(uses) => self.order.enter(uses),
         };
         let running = self.server.count_request();
         let waiting = self.server.count_waiting_request();
@@ -183,7 +187,7 @@ impl Router {
             let _permit = permit;
             let _running = running;
             let _slot = match slot {
-                Some(slot) => Some(slot.await_turn().await),
+                Some(slot) => Some(slot.wait().await),
                 None => None,
             };
             drop(waiting);
@@ -225,44 +229,6 @@ fn has_member(params: Option<&RawValue>, names: &[&str]) -> bool {
 struct Admitted {
     request: ClientRequest,
     permit: OwnedSemaphorePermit,
-}
-
-/// The queues of one connection, each with the end of its last request.
-#[derive(Debug, Default)]
-struct Queues(HashMap<RequestQueue, oneshot::Receiver<()>>);
-
-/// A slot in a queue.
-#[derive(Debug)]
-struct QueueSlot {
-    before: Option<oneshot::Receiver<()>>,
-    /// Dropped when the request is complete, which starts the next one.
-    done: oneshot::Sender<()>,
-}
-
-impl Queues {
-    /// Waits until the queued requests are complete.
-    async fn complete(&mut self) {
-        for (_, last) in self.0.drain() {
-            let _ = last.await;
-        }
-    }
-
-    fn enter(&mut self, queue: RequestQueue) -> QueueSlot {
-        self.0
-            .retain(|_, last| matches!(last.try_recv(), Err(oneshot::error::TryRecvError::Empty)));
-        let (done, next) = oneshot::channel();
-        let before = self.0.insert(queue, next);
-        QueueSlot { before, done }
-    }
-}
-
-impl QueueSlot {
-    async fn await_turn(self) -> oneshot::Sender<()> {
-        if let Some(before) = self.before {
-            let _ = before.await;
-        }
-        self.done
-    }
 }
 
 #[cfg(test)]

@@ -401,10 +401,7 @@ fn page_sql(
     let mut filter = SqlFilter::default();
     filter.add("t.archived = ", Box::new(query.archived));
     if let Some(threads) = threads {
-        let ids: Vec<&str> = threads.iter().map(ThreadId::as_str).collect();
-        let listed = "t.id IN (SELECT value FROM json_each(";
-        filter.add(listed, Box::new(to_json(&ids)));
-        filter.sql.push_str("))");
+        filter.id_is("IN", threads);
     }
     let (time, index) = match (query.sort, &query.cwds) {
         (SortKey::Created, None) => ("t.created_at", "by_creation"),
@@ -460,8 +457,11 @@ fn page_sql(
         filter.value(Box::new(text.clone()));
         filter.sql.push_str(") > 0)");
     }
-    for id in &query.excluded {
-        filter.add("t.id <> ", Box::new(id.as_str().to_owned()));
+    if let Some(included) = &query.included {
+        filter.id_is("IN", included);
+    }
+    if !query.excluded.is_empty() {
+        filter.id_is("NOT IN", &query.excluded);
     }
     if let Some(after) = &query.after {
         filter.add(&format!("({time}, t.id) {beyond} ("), Box::new(after.time));
@@ -499,6 +499,14 @@ impl SqlFilter {
     fn value(&mut self, value: Box<dyn ToSql>) {
         self.sql.push('?');
         self.values.push(value);
+    }
+
+    /// `is` is `IN` or `NOT IN`. Any number of ids is one parameter.
+    fn id_is(&mut self, is: &str, ids: &[ThreadId]) {
+        let ids: Vec<&str> = ids.iter().map(ThreadId::as_str).collect();
+        let listed = format!("t.id {is} (SELECT value FROM json_each(");
+        self.add(&listed, Box::new(to_json(&ids)));
+        self.sql.push_str("))");
     }
 
     fn one_of(&mut self, column: &str, values: &[String], or: &str) {

@@ -37,6 +37,8 @@ pub struct ThreadQuery {
     pub attached: SideThreads,
     /// Only threads whose title contains this text.
     pub search: Option<String>,
+    /// Only these threads.
+    pub included: Option<Vec<ThreadId>>,
     /// Threads to leave out.
     pub excluded: Vec<ThreadId>,
 }
@@ -58,6 +60,7 @@ impl ThreadQuery {
             ancestor: None,
             attached: SideThreads::Hidden,
             search: None,
+            included: None,
             excluded: vec![without],
         }
     }

@@ -98,6 +98,7 @@ fn query() -> ThreadQuery {
         ancestor: None,
         attached: SideThreads::Hidden,
         search: None,
+        included: None,
         excluded: Vec::new(),
     }
 }

@@ -226,6 +226,7 @@ pub(super) const MEMBERS: &[(&str, &[&str])] = &[
         &[
             "sortDirection",
             "excludedThreadIds",
+            "includedThreadIds",
             "attachedToThreadId",
             "includeAttachedThreads",
             "useStateDbOnly",

@@ -37,6 +37,8 @@ pub struct ThreadListParams {
     pub search_term: Option<String>,
     /// Threads to leave out, by their ids.
     pub excluded_thread_ids: Option<Vec<String>>,
+    /// Keeps only these threads, at most 100; an empty list keeps none.
+    pub included_thread_ids: Option<Vec<String>>,
     /// Keeps side threads of this thread; others are not listed.
     #[experimental("thread/list.attachedToThreadId")]
     pub attached_to_thread_id: Option<String>,

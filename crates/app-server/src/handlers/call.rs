@@ -10,6 +10,7 @@ use codex_app_server_protocol::RequestMethod;
 use futures::future::BoxFuture;
 
 use crate::connection::{Connection, Responder};
+use crate::ordering::Access;
 use crate::server::AppServer;
 
 /// The server and the connection of a request.
@@ -52,25 +53,6 @@ impl<M: RequestMethod + 'static> EarlyReply<M> {
 pub(crate) enum Order {
     /// Before the next message is read, up to the handler's first wait.
     AtOnce,
-    /// Concurrently with all others.
-    Concurrent,
-    /// After the earlier requests of the same queue.
-    Queued(RequestQueue),
-}
-
-/// A queue of requests about the same object.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum RequestQueue {
-    /// A thread id.
-    Thread(String),
-    /// The realtime conversation of a thread, by the thread id.
-    Realtime(String),
-    /// The input of a `command/exec` process, by its process id.
-    Process(String),
-    /// The input of a `process/spawn` process, by its handle.
-    ProcessHandle(String),
-    /// A file search session, by its id.
-    Search(String),
-    /// A file watch, by its id.
-    Watch(String),
+    /// Concurrently with all others, but after earlier ones that use the same.
+    After(Vec<Access>),
 }

@@ -92,7 +92,7 @@ use crate::projection::ItemIds;
 use crate::server::AppServer;
 use crate::thread::{StoredHistory, ThreadHandle, ids_in, read_history};
 
-pub(crate) use call::{Order, RequestContext, RequestQueue};
+pub(crate) use call::{Order, RequestContext};
 pub(crate) use environments::{check_absolute, check_environments};
 pub(crate) use permissions::{named_sandbox, requested_sandbox};
 pub(crate) use table::{handle, order_of};

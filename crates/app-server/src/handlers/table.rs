@@ -1,9 +1,10 @@
 //! The handler and the order of every method.
 //!
-//! A row has the form `method: order [early | unsupported] => handler`. The orders are those of [`Order`]: `at_once`,
-//! `concurrent`, or the name of a queue, whose id is a member of the params. [`call`](super::call) describes what
-//! `early` and `unsupported` mean for the type of the handler. A method of the vocabulary without a row does not
-//! compile.
+//! A row has the form `method: order [uses] (early | unsupported) => handler`. The order is `at_once`, before the next message is
+//! read, or `concurrent`, or the thing that the request is about, whose id is a member of the params: it is carried out after
+//! earlier requests about the same. `[uses]` lists what it reads or writes besides ([`Subject`]); a reader is carried out after
+//! earlier writers, a writer after earlier readers and writers. [`call`](super::call) describes what `early` and `unsupported`
+//! mean for the type of the handler. A method of the vocabulary without a row does not compile.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use codex_app_server_protocol::rpc::RequestId;
 use codex_app_server_protocol::{ClientRequest, client_method as method};
 use futures::future::BoxFuture;
 
-use super::call::{Order, RequestContext, RequestQueue};
+use super::call::{Order, RequestContext};
 use super::{
     account, account_extras, apps, command_exec, config, environments, extensions, external_agent,
     features, feedback, fs, fs_watch, fuzzy_search, git, guardian, handshake, hooks,
@@ -24,14 +25,19 @@ use super::{
     thread_timeline, thread_turns, turns, windows,
 };
 use crate::connection::Responder;
+use crate::ordering::{Access, AccessKind, Subject};
 
 macro_rules! handlers {
-    ($( $method:ident: $order:ident $($reply:ident)? => $handler:path; )*) => {
+    ($(
+        $method:ident: $order:ident $([$($kind:ident $subject:ident),+])? $($reply:ident)? => $handler:path;
+    )*) => {
         /// The order of a request.
         #[allow(unused_variables)] // Most orders need no params.
         pub(crate) fn order_of(request: &ClientRequest) -> Order {
             match request {
-                $( ClientRequest::$method(params) => order!($order, params), )*
+                $( ClientRequest::$method(params) => {
+                    order!($order, params, [$($($kind $subject),+)?])
+                } )*
             }
         }
 
@@ -64,36 +70,61 @@ macro_rules! handlers {
 }
 
 macro_rules! order {
-    (at_once, $params:ident) => {
+    (at_once, $params:ident, []) => {
         Order::AtOnce
     };
+    ($order:ident, $params:ident, [$($kind:ident $subject:ident),*]) => {{
+        let mut uses = about!($order, $params);
+        uses.extend([$( Access { kind: AccessKind::$kind, subject: Subject::$subject } ),*]);
+        Order::After(uses)
+    }};
+}
+
+/// What a request is about.
+macro_rules! about {
     (concurrent, $params:ident) => {
-        Order::Concurrent
+        Vec::new()
     };
     (thread, $params:ident) => {
-        Order::Queued(RequestQueue::Thread($params.thread_id.clone()))
+        vec![Access::write(Subject::Thread($params.thread_id.clone()))]
     };
     (realtime, $params:ident) => {
-        Order::Queued(RequestQueue::Realtime($params.thread_id.clone()))
+        vec![Access::write(Subject::Realtime($params.thread_id.clone()))]
     };
     (process, $params:ident) => {
-        Order::Queued(RequestQueue::Process($params.process_id.clone()))
+        vec![Access::write(Subject::Process($params.process_id.clone()))]
     };
     (handle, $params:ident) => {
-        Order::Queued(RequestQueue::ProcessHandle($params.process_handle.clone()))
+        vec![Access::write(Subject::ProcessHandle(
+            $params.process_handle.clone(),
+        ))]
     };
     (search, $params:ident) => {
-        Order::Queued(RequestQueue::Search($params.session_id.clone()))
+        vec![Access::write(Subject::Search($params.session_id.clone()))]
     };
     (watch, $params:ident) => {
-        Order::Queued(RequestQueue::Watch($params.watch_id.clone()))
+        vec![Access::write(Subject::Watch($params.watch_id.clone()))]
     };
     // A watch without an id gets a new, unique one.
     (named_watch, $params:ident) => {
-        match &$params.watch_id {
-            Some(id) => Order::Queued(RequestQueue::Watch(id.clone())),
-            None => Order::Concurrent,
-        }
+        Vec::from_iter(
+            $params
+                .watch_id
+                .clone()
+                .map(|id| Access::write(Subject::Watch(id))),
+        )
+    };
+    (reads_path, $params:ident) => {
+        vec![Access::read(Subject::path(&$params.path))]
+    };
+    (writes_path, $params:ident) => {
+        vec![Access::write(Subject::path(&$params.path))]
+    };
+    (copies_path, $params:ident) => {
+        vec![
+            Access::read(Subject::path(&$params.source_path)),
+            Access::write(Subject::path(&$params.destination_path)),
+        ]
     };
 }
 
@@ -126,22 +157,22 @@ handlers! {
     Initialize: at_once early => handshake::initialize;
 
     // Threads: opening and reading.
-    ThreadStart: concurrent early => thread_start::start;
-    ThreadResume: thread early => thread_resume::resume;
-    ThreadFork: thread early => thread_fork::fork;
-    ThreadList: concurrent => thread_list::list;
-    ThreadLoadedList: concurrent => thread_read::loaded_list;
-    ThreadRead: thread early => thread_read::read;
+    ThreadStart: concurrent [ReadFirst Settings, Write Threads] early => thread_start::start;
+    ThreadResume: thread [ReadFirst Settings, Write Threads] early => thread_resume::resume;
+    ThreadFork: thread [ReadFirst Settings, Write Threads] early => thread_fork::fork;
+    ThreadList: concurrent [Read Threads, Read Groups] => thread_list::list;
+    ThreadLoadedList: concurrent [Read Threads] => thread_read::loaded_list;
+    ThreadRead: thread [Read Threads, Read Groups] early => thread_read::read;
     ThreadTurnsList: thread => thread_turns::list;
     ThreadItemsList: thread => thread_items::list;
     ThreadItemsRead: thread => thread_items::read;
     ThreadTimelineList: thread => thread_timeline::list;
-    ThreadSearch: concurrent => thread_search::search;
+    ThreadSearch: concurrent [ReadFirst Threads] => thread_search::search;
     ThreadSearchOccurrences: thread => search_occurrences::occurrences;
     ThreadGoalGet: thread => thread_goals::get;
     ThreadGoalSet: thread early => thread_goals::set;
     ThreadGoalClear: thread early => thread_goals::clear;
-    ThreadReadStateUpdate: thread early => thread_read_state::update;
+    ThreadReadStateUpdate: thread [Write Threads] early => thread_read_state::update;
     ThreadCheckpointList: thread => thread_checkpoints::list;
     ThreadCheckpointDiff: thread => thread_checkpoints::diff;
     ThreadCheckpointRestore: thread early => thread_checkpoints::restore;
@@ -152,35 +183,35 @@ handlers! {
     ThreadQueueDelete: thread early => thread_queue::delete;
     ThreadQueueReorder: thread early => thread_queue::reorder;
     ThreadQueueStart: thread early => thread_queue::start;
-    GetConversationSummary: concurrent => thread_metadata::summarise;
+    GetConversationSummary: concurrent [Read Threads] => thread_metadata::summarise;
 
     // Threads: stored data.
-    ThreadArchive: thread early => thread_archive::archive;
-    ThreadUnarchive: thread early => thread_archive::unarchive;
-    ThreadDelete: thread early => thread_archive::delete;
-    ThreadSetName: thread early => thread_metadata::set_name;
-    ThreadMetadataUpdate: thread => thread_metadata::update;
+    ThreadArchive: thread [Write Threads] early => thread_archive::archive;
+    ThreadUnarchive: thread [Write Threads] early => thread_archive::unarchive;
+    ThreadDelete: thread [Write Threads, Write Attachments] early => thread_archive::delete;
+    ThreadSetName: thread [Write Threads] early => thread_metadata::set_name;
+    ThreadMetadataUpdate: thread [Write Threads] => thread_metadata::update;
 
     // Data that users and clients attach to threads.
-    ThreadSectionCreate: concurrent => thread_sections::create;
-    ThreadSectionDelete: concurrent => thread_sections::delete;
-    ThreadSectionList: concurrent => thread_sections::list;
-    ThreadSectionUpdate: concurrent => thread_sections::update;
-    ThreadSectionMove: thread early => thread_sections::move_thread;
-    ProjectCreate: concurrent early => projects::create;
-    ProjectDelete: concurrent early => projects::delete;
-    ProjectImport: concurrent early => projects::import;
-    ProjectList: concurrent => projects::list;
-    ProjectMove: concurrent early => projects::move_project;
-    ProjectRead: concurrent => projects::read;
-    ProjectUpdate: concurrent early => projects::update;
-    ThreadAttachmentAdd: thread early => thread_attachments::add;
+    ThreadSectionCreate: concurrent [Write Groups] => thread_sections::create;
+    ThreadSectionDelete: concurrent [Write Groups] => thread_sections::delete;
+    ThreadSectionList: concurrent [Read Groups] => thread_sections::list;
+    ThreadSectionUpdate: concurrent [Write Groups] => thread_sections::update;
+    ThreadSectionMove: thread [Write Threads, Read Groups] early => thread_sections::move_thread;
+    ProjectCreate: concurrent [Write Groups] early => projects::create;
+    ProjectDelete: concurrent [Write Groups] early => projects::delete;
+    ProjectImport: concurrent [Write Groups] early => projects::import;
+    ProjectList: concurrent [Read Groups] => projects::list;
+    ProjectMove: concurrent [Write Groups] early => projects::move_project;
+    ProjectRead: concurrent [Read Groups] => projects::read;
+    ProjectUpdate: concurrent [Write Groups] early => projects::update;
+    ThreadAttachmentAdd: thread [Write Attachments] early => thread_attachments::add;
     ThreadAttachmentList: thread => thread_attachments::list;
-    ThreadAttachmentRemove: thread early => thread_attachments::remove;
-    ThreadAttachmentOwnerList: concurrent => thread_attachments::owners;
+    ThreadAttachmentRemove: thread [Write Attachments] early => thread_attachments::remove;
+    ThreadAttachmentOwnerList: concurrent [Read Attachments] => thread_attachments::owners;
 
     // Loaded threads and their turns.
-    ThreadUnsubscribe: thread => thread_control::unsubscribe;
+    ThreadUnsubscribe: thread [Write Threads] => thread_control::unsubscribe;
     ThreadRollback: thread early => thread_control::roll_back;
     ThreadCompactStart: thread => thread_control::compact;
     ThreadShellCommand: thread => thread_control::shell_command;
@@ -195,9 +226,9 @@ handlers! {
     ThreadBackgroundTerminalsClean: thread => thread_control::clean_terminals;
     ThreadBackgroundTerminalsList: thread => thread_control::list_terminals;
     ThreadBackgroundTerminalsTerminate: thread => thread_control::stop_terminal;
-    ThreadSettingsUpdate: thread early => thread_control::update_settings;
+    ThreadSettingsUpdate: thread [ReadFirst Settings] early => thread_control::update_settings;
     ThreadInjectItems: thread => thread_items::inject;
-    TurnStart: thread early => turns::start;
+    TurnStart: thread [ReadFirst Settings] early => turns::start;
     TurnContinue: thread early => turns::continue_turn;
     TurnSteer: thread early => turns::steer;
     TurnSettingsUpdate: thread => turns::update_settings;
@@ -210,44 +241,44 @@ handlers! {
     ThreadRealtimeStop: realtime => realtime::stop;
 
     // Accounts.
-    GetAccount: concurrent => account::read;
-    LoginAccount: concurrent early => account::log_in;
-    CancelLoginAccount: concurrent => account::cancel;
-    LogoutAccount: concurrent early => account::log_out;
-    GetAccountRateLimits: concurrent => account::read_rate_limits;
-    GetAuthStatus: concurrent => account::auth_status;
+    GetAccount: concurrent [ReadFirst Account] => account::read;
+    LoginAccount: concurrent [Write Account] early => account::log_in;
+    CancelLoginAccount: concurrent [Write Account] => account::cancel;
+    LogoutAccount: concurrent [Write Account] early => account::log_out;
+    GetAccountRateLimits: concurrent [ReadFirst Account] => account::read_rate_limits;
+    GetAuthStatus: concurrent [ReadFirst Account] => account::auth_status;
 
     // Settings and available choices.
-    ConfigRead: concurrent => config::read;
-    ConfigValueWrite: concurrent => config::write_value;
-    ConfigBatchWrite: concurrent => config::write_batch;
-    ConfigRequirementsRead: concurrent => config::read_requirements;
-    PermissionProfileList: concurrent => permissions::list;
-    ModelList: concurrent => models::list;
-    ExperimentalFeatureList: concurrent => features::list;
-    ExperimentalFeatureEnablementSet: concurrent => features::switch;
-    CollaborationModeList: concurrent => features::collaboration_modes;
-    SkillsList: concurrent => skills::list;
-    SkillsExtraRootsSet: concurrent => skills::set_extra_roots;
-    SkillsConfigWrite: concurrent => skills::config_write;
-    HooksList: concurrent => hooks::list;
+    ConfigRead: concurrent [Read Settings] => config::read;
+    ConfigValueWrite: concurrent [Write Settings] => config::write_value;
+    ConfigBatchWrite: concurrent [Write Settings] => config::write_batch;
+    ConfigRequirementsRead: concurrent [Read Settings] => config::read_requirements;
+    PermissionProfileList: concurrent [Read Settings] => permissions::list;
+    ModelList: concurrent [ReadFirst Settings, ReadFirst Account] => models::list;
+    ExperimentalFeatureList: concurrent [Read Settings] => features::list;
+    ExperimentalFeatureEnablementSet: concurrent [Write Settings] => features::switch;
+    CollaborationModeList: concurrent [Read Settings] => features::collaboration_modes;
+    SkillsList: concurrent [Read Settings] => skills::list;
+    SkillsExtraRootsSet: concurrent [Write Settings] => skills::set_extra_roots;
+    SkillsConfigWrite: concurrent [Write Settings] => skills::config_write;
+    HooksList: concurrent [Read Settings] => hooks::list;
     HooksRegister: at_once => hooks::register;
     HooksUnregister: at_once => hooks::unregister;
 
     // MCP servers, and programs of other vendors.
-    ListMcpServerStatus: concurrent => mcp_servers::list;
-    McpServerRefresh: concurrent => mcp_servers::reload;
+    ListMcpServerStatus: concurrent [ReadFirst Settings, ReadFirst McpServers] => mcp_servers::list;
+    McpServerRefresh: concurrent [ReadFirst Settings, Write McpServers] => mcp_servers::reload;
     McpServerOauthLogin: concurrent early => mcp_servers::log_in;
     McpServerToolCall: concurrent => mcp_direct::call;
     McpServerResourceRead: concurrent => mcp_direct::read;
-    AppsList: concurrent => apps::list;
-    AppInstalled: concurrent => apps::installed;
-    AppRead: concurrent => apps::read;
-    PluginReconcile: concurrent => extensions::reconcile_plugins;
-    PluginSearch: concurrent => plugins::search;
-    MarketplaceUpgrade: concurrent => marketplace_copies::upgrade;
-    MarketplaceAdd: concurrent => marketplace_copies::add;
-    MarketplaceRemove: concurrent => marketplaces::remove;
+    AppsList: concurrent [ReadFirst Settings, ReadFirst Account] => apps::list;
+    AppInstalled: concurrent [ReadFirst Settings, ReadFirst Account] => apps::installed;
+    AppRead: concurrent [ReadFirst Settings, ReadFirst Account] => apps::read;
+    PluginReconcile: concurrent [Write Plugins] => extensions::reconcile_plugins;
+    PluginSearch: concurrent [ReadFirst Settings, ReadFirst Plugins] => plugins::search;
+    MarketplaceUpgrade: concurrent [Write Plugins] => marketplace_copies::upgrade;
+    MarketplaceAdd: concurrent [Write Plugins] => marketplace_copies::add;
+    MarketplaceRemove: concurrent [Write Plugins] => marketplaces::remove;
     ThreadRealtimeListVoices: concurrent => realtime::voices;
     ExternalAgentConfigImportReadHistories: concurrent => extensions::import_histories;
     ExternalAgentConfigImportRecordHistory: concurrent unsupported => extensions::record_import;
@@ -256,25 +287,25 @@ handlers! {
     PluginShareCheckout: concurrent unsupported => plugin_share::check_out;
     PluginShareDelete: concurrent unsupported => plugin_share::delete;
     PluginShareUpdateTargets: concurrent unsupported => plugin_share::update_targets;
-    PluginSkillRead: concurrent => plugin_skill::read;
+    PluginSkillRead: concurrent [ReadFirst Settings, ReadFirst Plugins] => plugin_skill::read;
     McpServerEventStreamStart: thread unsupported => extensions::start_mcp_events;
     McpServerEventStreamStop: concurrent => extensions::stop_mcp_events;
-    PluginList: concurrent => plugins::list;
-    PluginInstalled: concurrent => plugins::installed;
-    PluginRead: concurrent => plugins::read;
-    PluginInstall: concurrent => plugin_install::install;
-    PluginUninstall: concurrent => plugin_install::uninstall;
+    PluginList: concurrent [ReadFirst Settings, ReadFirst Plugins] => plugins::list;
+    PluginInstalled: concurrent [ReadFirst Settings, ReadFirst Plugins] => plugins::installed;
+    PluginRead: concurrent [ReadFirst Settings, ReadFirst Plugins] => plugins::read;
+    PluginInstall: concurrent [ReadFirst Settings, Write Plugins] => plugin_install::install;
+    PluginUninstall: concurrent [ReadFirst Settings, Write Plugins] => plugin_install::uninstall;
     ExternalAgentConfigDetect: concurrent => external_agent::detect;
     ExternalAgentConfigImport: concurrent early => external_agent::import;
 
     // Files and folders.
-    FsReadFile: concurrent early => fs::read_file;
-    FsWriteFile: concurrent => fs::write_file;
-    FsCreateDirectory: concurrent => fs::create_directory;
-    FsGetMetadata: concurrent => fs::get_metadata;
-    FsReadDirectory: concurrent => fs::read_directory;
-    FsRemove: concurrent => fs::remove;
-    FsCopy: concurrent => fs::copy;
+    FsReadFile: reads_path early => fs::read_file;
+    FsWriteFile: writes_path => fs::write_file;
+    FsCreateDirectory: writes_path => fs::create_directory;
+    FsGetMetadata: reads_path => fs::get_metadata;
+    FsReadDirectory: reads_path => fs::read_directory;
+    FsRemove: writes_path => fs::remove;
+    FsCopy: copies_path => fs::copy;
     FsWatch: named_watch early => fs_watch::watch;
     FsUnwatch: watch => fs_watch::unwatch;
     // Requests run in order, because a search cancels an earlier one.
@@ -330,14 +361,14 @@ handlers! {
     EnvironmentInfo: concurrent => environments::info;
     EnvironmentStatus: concurrent => environments::status;
     EnvironmentAdd: at_once => environments::add;
-    MemoryStatus: concurrent => memories::status;
-    MemoryReset: concurrent => memories::reset;
-    ThreadMemoryRead: thread => memories::read;
-    ThreadMemoryModeSet: thread => memories::set_mode;
-    WindowsSandboxReadiness: concurrent => windows::readiness;
-    ModelProviderList: concurrent => model_providers::list;
-    ModelProviderCapabilitiesRead: concurrent => model_providers::capabilities;
-    ModelProviderConfigWrite: concurrent => model_providers::write;
+    MemoryStatus: concurrent [Read Memories] => memories::status;
+    MemoryReset: concurrent [Write Memories] => memories::reset;
+    ThreadMemoryRead: thread [Read Memories] => memories::read;
+    ThreadMemoryModeSet: thread [Write Threads] => memories::set_mode;
+    WindowsSandboxReadiness: concurrent [Read Settings] => windows::readiness;
+    ModelProviderList: concurrent [Read Settings] => model_providers::list;
+    ModelProviderCapabilitiesRead: concurrent [Read Settings] => model_providers::capabilities;
+    ModelProviderConfigWrite: concurrent [Write Settings] => model_providers::write;
 
     FeedbackUpload: concurrent => feedback::upload;
     FeedbackSave: concurrent => feedback::save;

@@ -70,9 +70,14 @@ async fn of_members(
     let direction = params.sort_direction;
     let is_archived = params.archived.unwrap_or_default();
     let excluded = params.excluded_thread_ids.unwrap_or_default();
+    let included = included(params.included_thread_ids.as_deref())?;
     let mut records = Vec::new();
-    for id in members.into_iter().filter(|id| !excluded.contains(id)) {
-        if let Some(record) = stored::record(server, &ThreadId(id)).await? {
+    let is_wanted = |id: &ThreadId| {
+        let is_included = included.as_ref().is_none_or(|ids| ids.contains(id));
+        is_included && !excluded.contains(&id.0)
+    };
+    for id in members.into_iter().map(ThreadId).filter(is_wanted) {
+        if let Some(record) = stored::record(server, &id).await? {
             let preview = record.facts.preview.as_deref().unwrap_or_default();
             let term = params.search_term.as_deref().unwrap_or_default();
             if record.archived == is_archived && !preview.is_empty() && preview.contains(term) {
@@ -266,8 +271,27 @@ pub(super) fn side_threads(thread: &ThreadId, archived: bool) -> ThreadQuery {
         ancestor: None,
         attached: SideThreads::Of(thread.clone()),
         search: None,
+        included: None,
         excluded: Vec::new(),
     }
+}
+
+/// The most threads that a list can be restricted to.
+const MAX_INCLUDED: usize = 100;
+
+fn included(ids: Option<&[String]>) -> Result<Option<Vec<ThreadId>>, Failure> {
+    let Some(ids) = ids else {
+        return Ok(None);
+    };
+    if ids.len() > MAX_INCLUDED {
+        let message = format!("includedThreadIds accepts at most {MAX_INCLUDED} entries");
+        return Err(Failure::over_limit(message));
+    }
+    let parsed = ids.iter().map(|id| {
+        let invalid = |error| Failure::over_limit(format!("invalid included thread id: {error}"));
+        ThreadId::parse(id).map_err(invalid)
+    });
+    parsed.collect::<Result<_, _>>().map(Some)
 }
 
 fn query(params: ThreadListParams, provider: &str) -> Result<ThreadQuery, Failure> {
@@ -285,6 +309,7 @@ fn query(params: ThreadListParams, provider: &str) -> Result<ThreadQuery, Failur
         Some(any) if any.is_empty() => None,
         Some(some) => Some(some),
     };
+    let included = included(params.included_thread_ids.as_deref())?;
     let excluded = params.excluded_thread_ids.map(|ids| {
         let id = |id: String| {
             let invalid =
@@ -311,6 +336,7 @@ fn query(params: ThreadListParams, provider: &str) -> Result<ThreadQuery, Failur
         ancestor,
         attached,
         search: params.search_term,
+        included,
         excluded: excluded.transpose()?.unwrap_or_default(),
     })
 }

@@ -95,6 +95,7 @@ fn query(params: ThreadSearchParams) -> Result<ThreadQuery, Failure> {
             SideThreads::Hidden
         },
         search: None,
+        included: None,
         excluded: Vec::new(),
     })
 }

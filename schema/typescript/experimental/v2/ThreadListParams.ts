@@ -29,6 +29,8 @@ export type ThreadListParams = {
   searchTerm?: string | null;
   /** Threads to leave out, by their ids. */
   excludedThreadIds?: Array<string> | null;
+  /** Keeps only these threads, at most 100; an empty list keeps none. */
+  includedThreadIds?: Array<string> | null;
   /** Keeps side threads of this thread; others are not listed. */
   attachedToThreadId?: string | null;
   /** Whether side threads are listed too; only with a search term. */

@@ -29,6 +29,8 @@ export type ThreadListParams = {
   searchTerm?: string | null;
   /** Threads to leave out, by their ids. */
   excludedThreadIds?: Array<string> | null;
+  /** Keeps only these threads, at most 100; an empty list keeps none. */
+  includedThreadIds?: Array<string> | null;
   /** Accepted; the index is all there is to list from. */
   useStateDbOnly?: boolean;
   /** Accepted; threads are not filed by account. */

@@ -1,0 +1,243 @@
+//! The order of the requests of one connection.
+//!
+//! A request that writes something is carried out after the earlier requests that write or read the same thing, and a request
+//! that reads it after the earlier ones that write it. Requests about different things do not wait for each other. A request
+//! waits for earlier ones only, so no two wait for each other.
+
+use std::path::{Path, PathBuf};
+
+use codex_protocol::AbsolutePathBuf;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// What a request reads or writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// A thread, by its id.
+    Thread(String),
+    /// The realtime conversation of a thread, by the thread id.
+    Realtime(String),
+    /// The input of a `command/exec` process, by its process id.
+    Process(String),
+    /// The input of a `process/spawn` process, by its handle.
+    ProcessHandle(String),
+    /// A file search session, by its id.
+    Search(String),
+    /// A file watch, by its id.
+    Watch(String),
+    /// A file or folder, with what is below it.
+    Path(PathBuf),
+    /// The lists of threads: which there are, and their names, sections and archives. The order of their writers is that of
+    /// the threads.
+    Threads,
+    /// Settings, and what follows from them: features, skills, hooks, MCP servers, providers.
+    Settings,
+    /// The plugins and the marketplaces.
+    Plugins,
+    /// The MCP servers that were started.
+    McpServers,
+    /// Sections and projects.
+    Groups,
+    /// What is attached to threads.
+    Attachments,
+    /// The login.
+    Account,
+    /// Memories.
+    Memories,
+}
+
+/// How a request uses a subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AccessKind {
+    /// It changes it.
+    Write,
+    /// It reads it at some time until its reply.
+    Read,
+    /// It reads it when it begins. Later writers do not wait for its reply, which may need a server elsewhere.
+    ReadFirst,
+}
+
+/// What a request uses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Access {
+    pub(crate) kind: AccessKind,
+    pub(crate) subject: Subject,
+}
+
+/// The requests of a connection that run or wait.
+#[derive(Debug, Default)]
+pub(crate) struct RequestOrder(Vec<OrderedRequest>);
+
+#[derive(Debug)]
+struct OrderedRequest {
+    accesses: Vec<Access>,
+    is_done: CancellationToken,
+}
+
+/// The place of a request in the order. Dropping it lets later requests go on.
+#[derive(Debug)]
+pub(crate) struct OrderSlot {
+    before: Vec<CancellationToken>,
+    done: DropGuard,
+}
+
+impl RequestOrder {
+    /// Adds a request with what it uses. None if it waits for nothing and nothing waits for it.
+    pub(crate) fn enter(&mut self, accesses: Vec<Access>) -> Option<OrderSlot> {
+        if accesses.is_empty() {
+            return None;
+        }
+        self.0.retain(|earlier| !earlier.is_done.is_cancelled());
+        let before = self.0.iter().filter(|earlier| earlier.precedes(&accesses));
+        let before = before.map(|earlier| earlier.is_done.clone()).collect();
+        let is_done = CancellationToken::new();
+        let done = is_done.clone().drop_guard();
+        self.0.push(OrderedRequest { accesses, is_done });
+        Some(OrderSlot { before, done })
+    }
+
+    /// Waits until the requests that change something are complete.
+    pub(crate) async fn complete(&mut self) {
+        for request in self.0.drain(..) {
+            if (request.accesses.iter()).any(|access| access.kind == AccessKind::Write) {
+                request.is_done.cancelled().await;
+            }
+        }
+    }
+}
+
+impl OrderedRequest {
+    fn precedes(&self, later: &[Access]) -> bool {
+        let conflicts = |earlier: &Access| later.iter().any(|later| earlier.precedes(later));
+        self.accesses.iter().any(conflicts)
+    }
+}
+
+impl OrderSlot {
+    /// Waits for the earlier requests. Later ones wait until the result is dropped.
+    pub(crate) async fn wait(self) -> DropGuard {
+        for earlier in self.before {
+            earlier.cancelled().await;
+        }
+        self.done
+    }
+}
+
+impl Access {
+    pub(crate) fn write(subject: Subject) -> Self {
+        let kind = AccessKind::Write;
+        Self { kind, subject }
+    }
+
+    pub(crate) fn read(subject: Subject) -> Self {
+        let kind = AccessKind::Read;
+        Self { kind, subject }
+    }
+
+    /// Whether a later request with such an access must wait for this one.
+    fn precedes(&self, later: &Self) -> bool {
+        use AccessKind::{Read, ReadFirst, Write};
+        let matters = match (self.kind, later.kind) {
+            (Write, Write) => self.subject != Subject::Threads,
+            (Write, Read | ReadFirst) | (Read, Write) => true,
+            (Read | ReadFirst, _) => false,
+        };
+        matters && self.subject.overlaps(&later.subject)
+    }
+}
+
+impl Subject {
+    pub(crate) fn path(path: &AbsolutePathBuf) -> Self {
+        Self::Path(PathBuf::from(&path.0))
+    }
+
+    fn overlaps(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Path(one), Self::Path(other)) => is_within(one, other) || is_within(other, one),
+            (one, other) => one == other,
+        }
+    }
+}
+
+fn is_within(path: &Path, folder: &Path) -> bool {
+    path.starts_with(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+
+    use super::AccessKind::{Read, ReadFirst, Write};
+    use super::*;
+
+    fn access(kind: AccessKind, subject: Subject) -> Vec<Access> {
+        vec![Access { kind, subject }]
+    }
+
+    fn path(path: &str) -> Subject {
+        Subject::Path(path.into())
+    }
+
+    /// Whether a request waits for an earlier one that runs.
+    fn waits(earlier: Vec<Access>, later: Vec<Access>) -> bool {
+        let mut order = RequestOrder::default();
+        let first = order.enter(earlier).unwrap().wait();
+        let first = first.now_or_never().unwrap();
+        let mut second = Box::pin(order.enter(later).unwrap().wait());
+        let is_waiting = (&mut second).now_or_never().is_none();
+        drop(first);
+        if is_waiting {
+            assert!(
+                second.now_or_never().is_some(),
+                "the end lets the next go on"
+            );
+        }
+        is_waiting
+    }
+
+    #[test]
+    fn writers_wait_and_are_waited_for() {
+        let of = |kind| access(kind, Subject::Settings);
+        assert!(waits(of(Write), of(Read)));
+        assert!(waits(of(Write), of(ReadFirst)));
+        assert!(waits(of(Write), of(Write)));
+        assert!(waits(of(Read), of(Write)));
+        assert!(!waits(of(Read), of(Read)));
+        assert!(!waits(of(ReadFirst), of(Write)));
+        assert!(!waits(of(Write), access(Read, Subject::Account)));
+    }
+
+    #[test]
+    fn writers_of_the_lists_of_threads_do_not_wait_for_each_other() {
+        let of = |kind| access(kind, Subject::Threads);
+        assert!(!waits(of(Write), of(Write)));
+        assert!(waits(of(Write), of(Read)));
+    }
+
+    #[test]
+    fn paths_overlap_with_what_is_below_them() {
+        let write = |at| access(Write, path(at));
+        assert!(waits(write("/a/b"), access(Read, path("/a/b"))));
+        assert!(waits(write("/a/b/c"), access(Read, path("/a/b"))));
+        assert!(waits(write("/a"), access(Read, path("/a/b/c"))));
+        assert!(!waits(write("/a/b"), access(Read, path("/a/bc"))));
+    }
+
+    #[test]
+    fn request_waits_for_all_earlier_ones_that_conflict() {
+        let mut order = RequestOrder::default();
+        let mut enter = |kind| order.enter(access(kind, Subject::Settings)).unwrap().wait();
+        let first = enter(Read).now_or_never().unwrap();
+        let second = enter(Read).now_or_never().unwrap();
+        let mut third = Box::pin(enter(Write));
+        assert!((&mut third).now_or_never().is_none());
+        drop(second);
+        assert!((&mut third).now_or_never().is_none());
+        drop(first);
+        assert!(third.now_or_never().is_some());
+    }
+
+    #[test]
+    fn request_that_uses_nothing_has_no_slot() {
+        assert!(RequestOrder::default().enter(Vec::new()).is_none());
+    }
+}

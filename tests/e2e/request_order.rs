@@ -1,0 +1,396 @@
+//! Requests of one connection that write and read the same thing are carried out in the order in which they were sent, also if
+//! the client waits for no reply.
+
+use std::path::Path;
+
+use codex_test_support::{AppServer, ModelServer, sse};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::setup::{experimental_server, scripted_home};
+
+/// How often each pair is played.
+const ROUNDS: usize = 6;
+
+type Write = Box<dyn Fn(usize) -> (&'static str, Value)>;
+type Seen = Box<dyn Fn(&Value) -> Value>;
+
+/// Things that requests write and read.
+struct Case {
+    /// A request that writes the value with this number, 0 or 1.
+    writes: Vec<Write>,
+    /// A request that reads, and the value that its result shows.
+    reads: Vec<(&'static str, Value, Seen)>,
+    /// What a read shows after each write.
+    values: [Value; 2],
+}
+
+impl Case {
+    async fn play(&self, server: &mut AppServer) {
+        for write in &self.writes {
+            for (method, params, seen) in &self.reads {
+                let mut sent = Vec::new();
+                for round in 0..ROUNDS {
+                    let (writer, written) = write(round % 2);
+                    let writing = server.begin(writer, written).await.unwrap();
+                    let reading = server.begin(method, params.clone()).await.unwrap();
+                    sent.push((writer, writing, reading));
+                }
+                for (round, (writer, writing, reading)) in sent.into_iter().enumerate() {
+                    let written = server.reply_to(writing).await.unwrap();
+                    assert!(written["result"].is_object(), "{writer}: {written}");
+                    let read = server.reply_to(reading).await.unwrap();
+                    let value = seen(&read["result"]);
+                    assert_eq!(value, self.values[round % 2], "{writer}, {method}: {read}");
+                }
+            }
+        }
+    }
+}
+
+/// The member of the entry of a list that has this value in another member.
+fn member_of(
+    list: &'static str,
+    key: &'static str,
+    value: impl Into<Value>,
+    member: &'static str,
+) -> Seen {
+    let value = value.into();
+    Box::new(move |result| {
+        let entries = result[list].as_array().unwrap();
+        let found = entries.iter().find(|entry| entry[key] == value);
+        found.map_or(Value::Null, |entry| entry[member].clone())
+    })
+}
+
+fn contains(list: &'static str, value: Value) -> Seen {
+    Box::new(move |result| {
+        let entries = result[list].as_array().unwrap();
+        entries.iter().any(|entry| entry["id"] == value).into()
+    })
+}
+
+fn at(pointer: &'static str) -> Seen {
+    Box::new(move |result| result.pointer(pointer).cloned().unwrap_or_default())
+}
+
+async fn started() -> (ModelServer, TempDir, AppServer) {
+    let model = ModelServer::start([]).await.unwrap();
+    model.always(codex_test_support::HttpReply::stream(&sse::text("done")));
+    let home = scripted_home(&model, "");
+    let server = experimental_server(&home).await;
+    (model, home, server)
+}
+
+fn config_value(key: &'static str, values: [Value; 2]) -> Vec<Write> {
+    let edit = move |values: &[Value; 2], number: usize| json!({ "keyPath": key, "value": values[number], "mergeStrategy": "replace" });
+    let again = values.clone();
+    vec![
+        Box::new(move |number| ("config/value/write", edit(&values, number))),
+        Box::new(move |number| {
+            (
+                "config/batchWrite",
+                json!({ "edits": [edit(&again, number)] }),
+            )
+        }),
+    ]
+}
+
+#[tokio::test]
+async fn settings_are_read_as_they_were_written() {
+    let (_model, home, mut server) = started().await;
+    let models = [json!("one"), json!("two")];
+    Case {
+        writes: config_value("model", models.clone()),
+        reads: vec![
+            ("config/read", json!({}), at("/config/model")),
+            ("thread/start", json!({ "cwd": home.path() }), at("/model")),
+        ],
+        values: models,
+    }
+    .play(&mut server)
+    .await;
+    let switches = [json!(true), json!(false)];
+    let mut writes = config_value("features.apps", switches.clone());
+    let features = || member_of("data", "name", "apps", "enabled");
+    Case {
+        writes: std::mem::take(&mut writes),
+        reads: vec![
+            ("experimentalFeature/list", json!({}), features()),
+            ("config/read", json!({}), at("/config/features/apps")),
+        ],
+        values: switches,
+    }
+    .play(&mut server)
+    .await;
+    let providers = |number: usize| {
+        let names = ["First", "Second"];
+        let settings =
+            json!({ "type": "customGateway", "providerId": "gate", "name": names[number] });
+        (
+            "modelProvider/config/write",
+            json!({ "settings": settings }),
+        )
+    };
+    let made =
+        json!({ "type": "customGateway", "name": "Gate", "baseUrl": "http://127.0.0.1:1/v1" });
+    server
+        .result("modelProvider/config/write", json!({ "settings": made }))
+        .await;
+    Case {
+        writes: vec![Box::new(providers)],
+        reads: vec![(
+            "modelProvider/list",
+            json!({}),
+            member_of("data", "id", "gate", "name"),
+        )],
+        values: [json!("First"), json!("Second")],
+    }
+    .play(&mut server)
+    .await;
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn process_wide_switches_are_read_as_they_were_set() {
+    let (_model, _home, mut server) = started().await;
+    let set = |number: usize| {
+        let params = json!({ "enablement": { "apps": number == 0 } });
+        ("experimentalFeature/enablement/set", params)
+    };
+    Case {
+        writes: vec![Box::new(set)],
+        reads: vec![
+            (
+                "experimentalFeature/list",
+                json!({}),
+                member_of("data", "name", "apps", "enabled"),
+            ),
+            ("config/read", json!({}), at("/config/features/apps")),
+        ],
+        values: [json!(true), json!(false)],
+    }
+    .play(&mut server)
+    .await;
+    server.finish().await.unwrap();
+}
+
+fn skill(folder: &Path, name: &str) -> std::path::PathBuf {
+    let folder = folder.join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("SKILL.md");
+    std::fs::write(&file, format!("---\nname: {name}\ndescription: d\n---\n")).unwrap();
+    file
+}
+
+#[tokio::test]
+async fn skills_are_listed_as_they_were_switched() {
+    let (_model, home, mut server) = started().await;
+    let work = tempfile::tempdir().unwrap();
+    let file = skill(&home.path().join("skills"), "mine");
+    let more = tempfile::tempdir().unwrap();
+    skill(more.path(), "more");
+    let list = json!({ "cwds": [work.path()] });
+    let named = |name: &'static str, member: &'static str| -> Seen {
+        Box::new(move |result| {
+            let skills = result["data"][0]["skills"].as_array().unwrap();
+            let found = skills.iter().find(|skill| skill["name"] == name);
+            found.map_or(Value::Null, |skill| skill[member].clone())
+        })
+    };
+    let switch = move |number: usize| {
+        (
+            "skills/config/write",
+            json!({ "path": file, "enabled": number == 0 }),
+        )
+    };
+    Case {
+        writes: vec![Box::new(switch)],
+        reads: vec![("skills/list", list.clone(), named("mine", "enabled"))],
+        values: [json!(true), json!(false)],
+    }
+    .play(&mut server)
+    .await;
+    let root = more.path().to_owned();
+    let roots = move |number: usize| {
+        let roots = if number == 0 {
+            json!([root])
+        } else {
+            json!([])
+        };
+        ("skills/extraRoots/set", json!({ "extraRoots": roots }))
+    };
+    Case {
+        writes: vec![Box::new(roots)],
+        reads: vec![("skills/list", list, named("more", "name"))],
+        values: [json!("more"), Value::Null],
+    }
+    .play(&mut server)
+    .await;
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn threads_are_listed_as_they_were_named_and_filed() {
+    let (_model, _home, mut server) = started().await;
+    let thread = server.start_thread().await;
+    server.run_turn(&thread, "hi").await;
+    let id = thread.clone();
+    let name = move |number: usize| {
+        (
+            "thread/name/set",
+            json!({ "threadId": id, "name": (["one", "two"][number]) }),
+        )
+    };
+    Case {
+        writes: vec![Box::new(name)],
+        reads: vec![
+            (
+                "thread/list",
+                json!({}),
+                member_of("data", "id", thread.as_str(), "name"),
+            ),
+            (
+                "thread/read",
+                json!({ "threadId": thread }),
+                at("/thread/name"),
+            ),
+        ],
+        values: [json!("one"), json!("two")],
+    }
+    .play(&mut server)
+    .await;
+    let id = thread.clone();
+    let file = move |number: usize| {
+        let method = ["thread/archive", "thread/unarchive"][number];
+        (method, json!({ "threadId": id }))
+    };
+    Case {
+        writes: vec![Box::new(file)],
+        reads: vec![(
+            "thread/list",
+            json!({}),
+            contains("data", thread.as_str().into()),
+        )],
+        values: [json!(false), json!(true)],
+    }
+    .play(&mut server)
+    .await;
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn sections_and_projects_are_listed_as_they_were_changed() {
+    let (_model, _home, mut server) = started().await;
+    let names = || [json!("one"), json!("two")];
+    let made = server
+        .result("threadSection/create", json!({ "name": "S" }))
+        .await;
+    let section = made["section"]["id"].clone();
+    let id = section.clone();
+    let rename = move |number: usize| {
+        (
+            "threadSection/update",
+            json!({ "sectionId": id, "name": (["one", "two"][number]) }),
+        )
+    };
+    Case {
+        writes: vec![Box::new(rename)],
+        reads: vec![(
+            "threadSection/list",
+            json!({}),
+            member_of("data", "id", section, "name"),
+        )],
+        values: names(),
+    }
+    .play(&mut server)
+    .await;
+    let params = json!({ "name": "P", "roots": [], "idempotencyKey": "k" });
+    let made = server.result("project/create", params).await;
+    let project = made["project"]["id"].clone();
+    let id = project.clone();
+    let rename = move |number: usize| {
+        (
+            "project/update",
+            json!({ "projectId": id, "name": (["one", "two"][number]) }),
+        )
+    };
+    Case {
+        writes: vec![Box::new(rename)],
+        reads: vec![
+            (
+                "project/list",
+                json!({}),
+                member_of("data", "id", project.clone(), "name"),
+            ),
+            (
+                "project/read",
+                json!({ "projectId": project }),
+                at("/project/name"),
+            ),
+        ],
+        values: names(),
+    }
+    .play(&mut server)
+    .await;
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn account_is_read_as_it_was_logged_in() {
+    let home = crate::setup::home_with("");
+    let mut server = experimental_server(&home).await;
+    let login = |number: usize| match number {
+        0 => (
+            "account/login/start",
+            json!({ "type": "apiKey", "apiKey": "sk-test" }),
+        ),
+        _ => ("account/logout", json!({})),
+    };
+    Case {
+        writes: vec![Box::new(login)],
+        reads: vec![("account/read", json!({}), at("/account/type"))],
+        values: [json!("apiKey"), Value::Null],
+    }
+    .play(&mut server)
+    .await;
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn files_are_read_as_they_were_written() {
+    let (_model, _home, mut server) = started().await;
+    let work = tempfile::tempdir().unwrap();
+    let file = work.path().join("file");
+    let target = file.clone();
+    let write = move |number: usize| {
+        (
+            "fs/writeFile",
+            json!({ "path": target, "dataBase64": (["b25l", "dHdv"][number]) }),
+        )
+    };
+    Case {
+        writes: vec![Box::new(write)],
+        reads: vec![("fs/readFile", json!({ "path": file }), at("/dataBase64"))],
+        values: [json!("b25l"), json!("dHdv")],
+    }
+    .play(&mut server)
+    .await;
+    let target = file.clone();
+    let change = move |number: usize| match number {
+        0 => (
+            "fs/writeFile",
+            json!({ "path": target, "dataBase64": "b25l" }),
+        ),
+        _ => ("fs/remove", json!({ "path": target })),
+    };
+    let listed: Seen = Box::new(|result| result["entries"].as_array().unwrap().len().into());
+    Case {
+        writes: vec![Box::new(change)],
+        reads: vec![("fs/readDirectory", json!({ "path": work.path() }), listed)],
+        values: [json!(1), json!(0)],
+    }
+    .play(&mut server)
+    .await;
+    server.finish().await.unwrap();
+}
