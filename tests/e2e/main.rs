@@ -150,6 +150,7 @@ mod proto;
 #[cfg(target_os = "linux")]
 mod proto_forms;
 #[cfg(target_os = "linux")]
+mod queue_handover;
 mod readme;
 #[cfg(target_os = "linux")]
 mod realtime;

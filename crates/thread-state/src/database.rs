@@ -17,7 +17,7 @@ const FILE: &str = "thread_state.sqlite";
 /// How long a transaction waits for other processes.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 /// The version of the tables, in `user_version`. A database with a newer version is refused.
-const VERSION: i64 = 3;
+const VERSION: i64 = 4;
 
 const TABLES: &str = "
 CREATE TABLE IF NOT EXISTS goals (
@@ -29,6 +29,10 @@ CREATE TABLE IF NOT EXISTS queue (
   id TEXT PRIMARY KEY, thread TEXT NOT NULL, position INTEGER NOT NULL, message TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS queue_of_thread ON queue (thread, position);
+CREATE TABLE IF NOT EXISTS queue_handovers (
+  id TEXT PRIMARY KEY, thread TEXT NOT NULL, turn TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS queue_handovers_of_thread ON queue_handovers (thread);
 CREATE TABLE IF NOT EXISTS read_states (
   thread TEXT PRIMARY KEY, first_unread TEXT, revision TEXT NOT NULL
 ) WITHOUT ROWID;
@@ -133,6 +137,7 @@ impl ThreadState {
             for table in [
                 "goals",
                 "queue",
+                "queue_handovers",
                 "read_states",
                 "section_threads",
                 "project_threads",

@@ -25,6 +25,6 @@ pub use database::{StateError, ThreadState};
 pub use goals::{Goal, GoalChange, GoalError, GoalStatus};
 pub use import::MessageConverter;
 pub use projects::{NewProject, Project, ProjectChange, ProjectError};
-pub use queue::{QueueEntry, QueueError};
+pub use queue::{QueueEntry, QueueError, QueueHandover};
 pub use read_state::{ReadState, ReadStateError, UnreadStart};
 pub use sections::{PINNED, Section, SectionError};

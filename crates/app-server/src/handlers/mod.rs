@@ -99,7 +99,7 @@ pub(crate) use table::{handle, order_of};
 pub(crate) use thread_checkpoints::{checkpoint_failure, request_of, response_of};
 pub(crate) use thread_metadata::amend;
 pub(crate) use thread_open::show_usage;
-pub(crate) use thread_queue::{queue_changed, take as take_queued};
+pub(crate) use thread_queue::{QueuedMessage, queue_changed, read_queued};
 pub(crate) use thread_revert::newest_cursors;
 pub(crate) use thread_turns::first_page;
 
@@ -161,7 +161,7 @@ async fn store_loaded(
 }
 
 /// The state of threads could not be read or written.
-fn state_failed(error: StateError) -> Failure {
+pub(crate) fn state_failed(error: StateError) -> Failure {
     Failure::internal(error.to_string())
 }
 

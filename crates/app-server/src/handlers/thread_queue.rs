@@ -12,7 +12,7 @@ use codex_app_server_protocol::v2::{
 };
 use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_protocol::ThreadId;
-use codex_thread_state::{QueueEntry, QueueError, ThreadState};
+use codex_thread_state::{QueueEntry, QueueError};
 use serde::{Deserialize, Serialize};
 
 use super::call::{EarlyReply, RequestContext};
@@ -21,6 +21,7 @@ use super::stored::stored_or_live;
 use super::{archived, blocking, state_failed, thread_id};
 use crate::failure::Failure;
 use crate::server::AppServer;
+use crate::thread::end_left_handovers;
 
 /// The default page size.
 const PAGE: u32 = 100;
@@ -178,10 +179,20 @@ pub(super) async fn start(
     }))
 }
 
-/// The id of a thread that can have a queue.
+/// The id of a thread that can have a queue. What a process left on its way from the queue into a turn is in the queue again,
+/// or in its turn.
 async fn with_queue(server: &Arc<AppServer>, id: &str) -> Result<ThreadId, Failure> {
     let id = thread_id(id)?;
-    match stored_or_live(server, &id).await? {
+    let found = stored_or_live(server, &id).await?;
+    let log = (found.0.as_ref()).map(|record| record.path.clone());
+    let (state, store) = (Arc::clone(server.state()), Arc::clone(server));
+    let thread = id.to_string();
+    blocking(move || {
+        let home = store.host().store().home();
+        end_left_handovers(&state, home, &thread, log.as_deref()).map_err(state_failed)
+    })
+    .await?;
+    match found {
         (None, None) => Err(Failure::internal(format!("thread not found: {id}"))),
         (Some(record), _) if record.archived => Err(archived(&id)),
         (None, Some(live)) if live.thread.ephemeral => Err(Failure::invalid(format!(
@@ -212,20 +223,13 @@ pub(crate) fn queue_changed(id: &ThreadId) -> ServerNotification {
     ServerNotification::ThreadQueueChanged(ThreadQueueChangedNotification { thread_id })
 }
 
-/// Removes a message from the queue, the first one unless an id is given.
-pub(crate) fn take(
-    state: &ThreadState,
-    thread: &str,
-    id: Option<&str>,
-) -> Result<Option<QueuedMessage>, Failure> {
-    let queued = state.dequeue(thread, id).map_err(state_failed)?;
-    let message = queued.map(|queued| serde_json::from_str(&queued.message));
-    message.transpose().map_err(unreadable)
+/// Reads a stored message.
+pub(crate) fn read_queued(message: &str) -> Result<QueuedMessage, Failure> {
+    serde_json::from_str(message).map_err(unreadable)
 }
 
 fn read(queued: QueueEntry) -> Result<QueuedSubmission, Failure> {
-    let message = serde_json::from_str(&queued.message).map_err(unreadable)?;
-    Ok(wire(queued.id, message))
+    Ok(wire(queued.id, read_queued(&queued.message)?))
 }
 
 fn wire(id: String, message: QueuedMessage) -> QueuedSubmission {

@@ -251,12 +251,14 @@ impl Actor {
             }
             EventMsg::TurnComplete(complete) => {
                 Box::pin(self.store_settings_of(&complete.turn_id)).await;
+                Box::pin(self.end_handover(&complete.turn_id)).await;
                 self.settle_turn(now, &complete.turn_id, false);
                 self.turn_ended();
             }
             EventMsg::TurnAborted(aborted) => {
                 let turn = aborted.turn_id.clone().unwrap_or_default();
                 Box::pin(self.store_settings_of(&turn)).await;
+                Box::pin(self.end_handover(&turn)).await;
                 self.settle_turn(now, &turn, true);
                 self.turn_ended();
             }

@@ -110,7 +110,8 @@ impl Actor {
         let shown_before = self.shown_settings();
         let root = params.root_turn_id.clone();
         let is_newer = reply.connection().knows_newer();
-        match self.begin_turn(params).await {
+        let id = uuid::Uuid::now_v7().to_string();
+        match self.begin_turn(id, params).await {
             Ok(id) => {
                 self.started_by_client();
                 reply.accept(&TurnStartResponse {
@@ -143,6 +144,7 @@ impl Actor {
     /// Starts a turn, or adds the input to the running one. Returns the id of that turn.
     pub(super) async fn begin_turn(
         &mut self,
+        id: String,
         mut params: TurnStartParams,
     ) -> Result<String, Failure> {
         let place = RequestedPlace::of_turn(&params);
@@ -152,7 +154,7 @@ impl Actor {
         let limits = limits.transpose().map_err(Failure::of_limits)?;
         let besides = params.additional_context.unwrap_or_default();
         let turn = NewTurn {
-            id: uuid::Uuid::now_v7().to_string(),
+            id,
             root_turn_id: params.root_turn_id,
             settings,
             context: self.additional_context.take(besides),

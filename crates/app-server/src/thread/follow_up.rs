@@ -3,6 +3,8 @@
 use codex_protocol::{CodexErrorInfo, ErrorEvent, EventMsg, LimitScope, TokenUsage};
 use codex_thread_state::GoalStatus;
 
+use super::queue_handover::HandedOver;
+
 /// The state for turns that start without a request.
 #[derive(Debug, Default)]
 pub(super) struct FollowUp {
@@ -32,6 +34,8 @@ pub(super) struct FollowUp {
     pub(super) is_held: bool,
     /// Whether queued messages wait: the last turn was interrupted before the thread was loaded.
     pub(super) is_queue_held: bool,
+    /// The message of the queue that the running turn has.
+    pub(super) handed_over: Option<HandedOver>,
 }
 
 impl FollowUp {

@@ -18,6 +18,7 @@ mod notify;
 mod ordinals;
 mod outline;
 mod questions;
+mod queue_handover;
 mod restore;
 mod revert;
 mod review;
@@ -52,6 +53,7 @@ pub(crate) use history::{StoredHistory, TurnsShown, ids_in, read_history, read_t
 pub(crate) use ordinals::TurnOrdinals;
 pub(crate) use outline::Outline;
 pub(crate) use outline::kept::Outlines;
+pub(crate) use queue_handover::end_left_handovers;
 pub(crate) use stored_settings::GivenPolicy;
 pub(crate) use workplace::RequestedPlace;
 

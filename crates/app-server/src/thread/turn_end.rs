@@ -1,6 +1,7 @@
 //! What happens after the end of a turn: updates the read state, and starts the next turn from the queue
 //! or for the goal.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{
@@ -13,10 +14,11 @@ use codex_thread_state::{Goal, GoalStatus, ThreadState};
 
 use super::actor::Actor;
 use super::goal_prompt;
+use super::queue_handover::end_left_handovers;
 use crate::background_notifier::NotificationSink;
 use crate::connection::{Connection, Responder};
 use crate::failure::Failure;
-use crate::handlers::{queue_changed, take_queued};
+use crate::handlers::queue_changed;
 use crate::projection::{goal_cleared, goal_updated, wire_goal, wire_read_state};
 
 impl Actor {
@@ -120,7 +122,9 @@ impl Actor {
     /// Starts a queued message, the first one unless an id is given. Returns the id of its turn.
     async fn start_from_queue(&mut self, id: Option<&str>) -> Result<Option<String>, Failure> {
         let thread = self.thread.id().clone();
-        let Some(message) = take_queued(self.state(), thread.as_str(), id)? else {
+        self.end_left_handovers().await;
+        let turn = uuid::Uuid::now_v7().to_string();
+        let Some((handed_over, message)) = self.hand_over(id, &turn)? else {
             return Ok(None);
         };
         self.notify(&queue_changed(&thread));
@@ -131,7 +135,31 @@ impl Actor {
             responsesapi_client_metadata: message.responsesapi_client_metadata,
             ..TurnStartParams::default()
         };
-        self.begin_turn(params).await.map(Some)
+        match self.begin_turn(turn, params).await {
+            Ok(turn) => {
+                self.handover_begun(handed_over, &turn);
+                Ok(Some(turn))
+            }
+            Err(failure) => {
+                self.handover_failed(&handed_over);
+                drop(handed_over);
+                self.notify(&queue_changed(&thread));
+                Err(failure)
+            }
+        }
+    }
+
+    /// Gives back what a process left on its way into a turn.
+    async fn end_left_handovers(&self) {
+        let (state, log) = (Arc::clone(self.state()), self.facts.path.clone());
+        let home = self.server.host().store().home().to_owned();
+        let thread = self.thread.id().to_string();
+        let ended = tokio::task::spawn_blocking(move || {
+            end_left_handovers(&state, &home, &thread, log.as_deref().map(Path::new))
+        });
+        if let Ok(ended) = ended.await {
+            self.logged(ended);
+        }
     }
 
     /// Starts a queued message for a client.
