@@ -530,3 +530,49 @@ fn the_command_line_logs_in_and_out_with_a_key() {
     let local = ["-c", "model_provider=\"ollama\"", "login", "status"];
     assert_eq!(run(&local, "").0, 0);
 }
+
+#[tokio::test]
+async fn a_list_of_workspaces_restricts_logins_to_any_of_them() {
+    for (setting, is_allowed) in [
+        ("['w0', 'w1']", true),
+        ("['w1']", true),
+        ("'w1'", true),
+        ("[]", true),
+        ("['w0', 'w2']", false),
+        ("'w2'", false),
+        // The rest of the settings is invalid.
+        ("['w0', 'w1']\nmodel = 3", true),
+        ("['w0', 'w2']\nmodel = 3", false),
+    ] {
+        let settings = format!("forced_chatgpt_workspace_id = {setting}\n");
+        let test = AccountTest::new(&settings).await;
+        fs::write(
+            test.home.path().join("auth.json"),
+            stored_login(&token("w1")),
+        )
+        .unwrap();
+        let mut server = test.server().await;
+        let account = server.result("account/read", json!({})).await;
+        assert_eq!(
+            account["account"].is_object(),
+            is_allowed,
+            "{setting}: {account}"
+        );
+        let login = json!({ "type": "chatgpt" });
+        let started = server.result("account/login/start", login).await;
+        let url = started["authUrl"].as_str().unwrap();
+        let (_, allowed) = url.split_once("allowed_workspace_id=").unwrap_or_default();
+        let listed = setting.lines().next().unwrap();
+        let listed = listed
+            .replace(['[', ']', '\'', ' '], "")
+            .replace(',', "%2C");
+        assert_eq!(allowed.split('&').next().unwrap(), listed, "{url}");
+        if !setting.contains("model") {
+            let read = server.result("config/read", json!({})).await;
+            let shown = &read["config"]["forced_chatgpt_workspace_id"];
+            // This client counts as one of 0.117, which knows one workspace.
+            assert_eq!(*shown, listed.replace("%2C", ","), "{setting}");
+        }
+        server.finish().await.unwrap();
+    }
+}

@@ -137,6 +137,8 @@ mod packages;
 #[cfg(target_os = "linux")]
 mod patches;
 #[cfg(target_os = "linux")]
+mod permission_profiles;
+#[cfg(target_os = "linux")]
 mod pipes;
 mod platform_code;
 mod plugin_commands;

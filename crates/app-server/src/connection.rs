@@ -8,7 +8,9 @@ use std::time::Instant;
 use bytes::Bytes;
 use codex_app_server_protocol::releases::{is_newer_client, official_release};
 use codex_app_server_protocol::rpc::{ErrorResponse, OutgoingRequest, RequestId};
-use codex_app_server_protocol::v2::{ApprovalsReviewer, InitializeCapabilities, InitializeParams};
+use codex_app_server_protocol::v2::{
+    ApprovalsReviewer, InitializeCapabilities, InitializeParams, SandboxPolicy,
+};
 use codex_app_server_protocol::{RequestMethod, ServerNotification, ServerRequest};
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -18,7 +20,7 @@ use crate::cancellable::CancellableRequests;
 use crate::failure::Failure;
 use crate::message::EncodedMessage;
 use crate::outbox::{Limits, Outbox, OutboxFull};
-use crate::projection::{ItemIds, Turns};
+use crate::projection::{ItemIds, Turns, without_read_limits};
 use crate::runs::Runs;
 use crate::searches::Searches;
 use crate::watches::Watches;
@@ -172,6 +174,14 @@ impl Connection {
     /// Whether a problem has not been seen before by this client.
     pub(crate) fn is_new_problem(&self, problem: &str) -> bool {
         self.problems.lock().insert(problem.to_owned())
+    }
+
+    /// The sandbox policy in a form that this client accepts.
+    pub(crate) fn shown_sandbox(&self, policy: SandboxPolicy) -> SandboxPolicy {
+        if self.knows_newer() {
+            return without_read_limits(policy);
+        }
+        policy
     }
 
     /// Marks the client as newer than release 0.117.

@@ -67,7 +67,7 @@ pub(crate) fn login_settings(config: &Config) -> LoginSettings {
         CredentialsStore::Ephemeral => StoreKind::Ephemeral,
     };
     settings.forced_method = config.account.forced_login_method;
-    settings.forced_workspace = config.account.forced_workspace.clone();
+    settings.forced_workspaces = config.account.forced_workspaces.clone();
     settings.backend_url = config.account.chatgpt_base_url.clone();
     settings.refresh_url = non_blank("CODEX_REFRESH_TOKEN_URL_OVERRIDE");
     settings.revoke_url = non_blank("CODEX_REVOKE_TOKEN_URL_OVERRIDE");

@@ -10,6 +10,7 @@ mod instructions;
 mod memories;
 mod model;
 mod network;
+mod permission_policy;
 mod permissions;
 mod plugins;
 mod policy;

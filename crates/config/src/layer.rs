@@ -35,7 +35,11 @@ pub struct Layer {
 impl Layer {
     /// Creates a layer from a table without a text.
     pub(crate) fn new(source: LayerSource, mut table: Table, base: PathBase<'_>) -> Self {
-        resolve_paths(&mut table, base);
+        let workspace = match &source {
+            LayerSource::Project { folder } => folder.parent(),
+            _ => None,
+        };
+        resolve_paths(&mut table, base, workspace);
         Self {
             version: version_of(&table),
             scope: match source {

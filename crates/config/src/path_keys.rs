@@ -3,11 +3,13 @@
 //! This happens before merging, because a relative path starts at the folder of its layer. Values of another type are
 //! left for the decoder to reject.
 
+use std::path::Path;
+
 use toml::{Table, Value};
 
 use crate::paths::PathBase;
 
-/// Key patterns: `*` is any key, `[]` the elements of an array.
+/// Key patterns: `*` is any key, `[]` the elements of an array, `{}` the keys of a table.
 const PATH_KEYS: &[&[&str]] = &[
     &["model_catalog_json"],
     &["model_instructions_file"],
@@ -33,16 +35,31 @@ const PATH_KEYS: &[&[&str]] = &[
     &["profiles", "*", "js_repl_node_module_dirs", "[]"],
 ];
 
-/// Makes all paths in the settings of a layer absolute.
-pub(crate) fn resolve_paths(table: &mut Table, base: PathBase<'_>) {
+/// The folders of named permissions. Those of a project start at the folder of the project.
+const WORKSPACE_ROOTS: &[&str] = &["permissions", "*", "workspace_roots", "{}"];
+
+/// Makes all paths in the settings of a layer absolute. `workspace` is the folder of the project, for the layer of one.
+pub(crate) fn resolve_paths(table: &mut Table, base: PathBase<'_>, workspace: Option<&Path>) {
     for pattern in PATH_KEYS {
         resolve_in_table(table, pattern, base);
     }
+    let folder = workspace.unwrap_or(base.folder);
+    resolve_in_table(table, WORKSPACE_ROOTS, PathBase { folder, ..base });
 }
 
 fn resolve_in_table(table: &mut Table, pattern: &[&str], base: PathBase<'_>) {
     match pattern {
         [] => {}
+        ["{}"] => {
+            let entries = std::mem::take(table).into_iter();
+            let absolute = |key: String| {
+                base.absolute(&key)
+                    .into_os_string()
+                    .into_string()
+                    .unwrap_or(key)
+            };
+            table.extend(entries.map(|(key, value)| (absolute(key), value)));
+        }
         ["*", rest @ ..] => {
             for (_, value) in table.iter_mut() {
                 resolve_in_value(value, rest, base);
@@ -75,8 +92,6 @@ fn resolve_in_value(value: &mut Value, pattern: &[&str], base: PathBase<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
 
     #[test]
@@ -90,6 +105,9 @@ mod tests {
             [agents.r]
             config_file = "agents/r.toml"
             description = "d"
+            [permissions.p.workspace_roots]
+            "../x" = true
+            "~/y" = false
             [profiles.p]
             zsh_path = "../z"
             [[skills.config]]
@@ -101,7 +119,7 @@ mod tests {
             folder: Path::new("/c"),
             user_home: Some(Path::new("/h")),
         };
-        resolve_paths(&mut table, base);
+        resolve_paths(&mut table, base, None);
         let expected: Table = r#"
             model = "x"
             log_dir = "/c/log"
@@ -111,6 +129,9 @@ mod tests {
             [agents.r]
             config_file = "/c/agents/r.toml"
             description = "d"
+            [permissions.p.workspace_roots]
+            "/x" = true
+            "/h/y" = false
             [profiles.p]
             zsh_path = "/z"
             [[skills.config]]
@@ -119,5 +140,20 @@ mod tests {
         .parse()
         .unwrap();
         assert_eq!(table, expected);
+    }
+
+    #[test]
+    fn workspace_roots_of_a_project_start_at_its_folder() {
+        let text = "sandbox_workspace_write.writable_roots = ['a']\n\
+                    permissions.p.workspace_roots = { b = true, '../c' = true }";
+        let mut table: Table = text.parse().unwrap();
+        let base = PathBase {
+            folder: Path::new("/p/.codex"),
+            user_home: None,
+        };
+        resolve_paths(&mut table, base, Some(Path::new("/p")));
+        let expected = "sandbox_workspace_write.writable_roots = ['/p/.codex/a']\n\
+                        permissions.p.workspace_roots = { '/p/b' = true, '/c' = true }";
+        assert_eq!(table, expected.parse().unwrap());
     }
 }

@@ -16,6 +16,7 @@ mod storage;
 mod telemetry;
 mod tools;
 mod ui;
+mod workspace_ids;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU16;
@@ -50,6 +51,7 @@ pub use tools::{
     SkillsFile, ToolSuggestFile, ToolsFile,
 };
 pub use ui::{FileOpener, NoticeFile, TuiFile};
+pub use workspace_ids::WorkspaceIds;
 
 pub(crate) use features::switch;
 
@@ -143,7 +145,7 @@ pub struct ConfigFile {
     // Account, storage, telemetry.
     pub cli_auth_credentials_store: Option<CredentialsStore>,
     pub forced_login_method: Option<ForcedLoginMethod>,
-    pub forced_chatgpt_workspace_id: Option<String>,
+    pub forced_chatgpt_workspace_id: Option<WorkspaceIds>,
     pub history: Option<HistoryFile>,
     pub sqlite_home: Option<PathBuf>,
     pub log_dir: Option<PathBuf>,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
 
+use crate::decode::decode;
 use crate::environment::Environment;
 use crate::error::ConfigError;
 use crate::layer::Layer;
@@ -15,7 +16,7 @@ use crate::project_layers::project_layers;
 use crate::read::read_bounded;
 use crate::requirements;
 use crate::requirements::Requirements;
-use crate::schema::PROFILE_KEYS;
+use crate::schema::{ConfigFile, PROFILE_KEYS};
 use crate::source::{CONFIG_FILE, LayerSource};
 use crate::trust::{TrustLevel, TrustRules};
 
@@ -76,13 +77,15 @@ impl LayerStack {
         })
     }
 
-    /// Only the layers that need no files: flags.
+    /// Only the layers that need no files, which are flags, and what files say about who may log in.
     pub(crate) fn without_files(env: &Environment, cwd: Option<&Path>, flags: &Overrides) -> Self {
         let requirements = managed_layers(env)
             .and_then(|managed| Ok(requirements::load(env, &managed)?))
             .unwrap_or_else(|_| Requirements::unreadable());
+        let mut layers = restrictions(env);
+        layers.extend(flag_layer(env, cwd, flags));
         Self {
-            layers: flag_layer(env, cwd, flags).into_iter().collect(),
+            layers,
             requirements,
             project: None,
             trust: None,
@@ -200,6 +203,22 @@ fn merged<'a>(layers: impl Iterator<Item = &'a Layer>) -> Table {
         merge(&mut table, &layer.effective_table());
     }
     table
+}
+
+/// Settings that restrict logins. They hold even if nothing else of their files can be used.
+const RESTRICTIONS: [&str; 2] = ["forced_login_method", "forced_chatgpt_workspace_id"];
+
+/// The layers of files that can be read, with nothing but their restrictions of logins.
+fn restrictions(env: &Environment) -> Vec<Layer> {
+    let files = [system_layer(env), user_layer(env).map(Some)];
+    let layers = files.into_iter().filter_map(|layer| layer.ok().flatten());
+    let layers = layers.chain(managed_layers(env).unwrap_or_default());
+    let restrictions = layers.map(|mut layer| {
+        layer.table.retain(|key, _| RESTRICTIONS.contains(&key));
+        layer
+    });
+    let is_valid = |layer: &Layer| decode::<ConfigFile>(&layer.table).is_ok();
+    restrictions.filter(is_valid).collect()
 }
 
 fn system_layer(env: &Environment) -> Result<Option<Layer>, ConfigError> {

@@ -55,7 +55,8 @@ impl TurnRights {
             return common_sandbox(&self.sandbox_policy, &other.sandbox_policy);
         }
         // The folder that the other policy lets be written is another one.
-        common_sandbox(&self.sandbox_policy, &read_only(&other.sandbox_policy))
+        let others = other.sandbox_policy.clone().moved_from(&other.cwd);
+        common_sandbox(&self.sandbox_policy, &read_only(&others))
     }
 }
 
@@ -156,6 +157,7 @@ fn common_sandbox(left: &SandboxPolicy, right: &SandboxPolicy) -> SandboxPolicy 
                 network_access: left_network,
                 exclude_tmpdir_env_var: left_without_tmpdir,
                 exclude_slash_tmp: left_without_tmp,
+                read_only_paths: left_read_only,
             },
             WorkspaceWrite {
                 writable_roots: right_roots,
@@ -163,6 +165,7 @@ fn common_sandbox(left: &SandboxPolicy, right: &SandboxPolicy) -> SandboxPolicy 
                 network_access: right_network,
                 exclude_tmpdir_env_var: right_without_tmpdir,
                 exclude_slash_tmp: right_without_tmp,
+                read_only_paths: right_read_only,
             },
         ) => WorkspaceWrite {
             writable_roots: (left_roots.iter())
@@ -173,6 +176,7 @@ fn common_sandbox(left: &SandboxPolicy, right: &SandboxPolicy) -> SandboxPolicy 
             network_access: *left_network && *right_network,
             exclude_tmpdir_env_var: *left_without_tmpdir || *right_without_tmpdir,
             exclude_slash_tmp: *left_without_tmp || *right_without_tmp,
+            read_only_paths: all_paths(left_read_only, right_read_only),
         },
         (
             ReadOnly {
@@ -234,10 +238,12 @@ fn common_access(left: &ReadOnlyAccess, right: &ReadOnlyAccess) -> ReadOnlyAcces
             Restricted {
                 include_platform_defaults: left_defaults,
                 readable_roots: left_roots,
+                denied_paths: left_denied,
             },
             Restricted {
                 include_platform_defaults: right_defaults,
                 readable_roots: right_roots,
+                denied_paths: right_denied,
             },
         ) => Restricted {
             include_platform_defaults: *left_defaults && *right_defaults,
@@ -245,8 +251,14 @@ fn common_access(left: &ReadOnlyAccess, right: &ReadOnlyAccess) -> ReadOnlyAcces
                 .filter(|root| right_roots.contains(root))
                 .cloned()
                 .collect(),
+            denied_paths: all_paths(left_denied, right_denied),
         },
     }
+}
+
+fn all_paths(left: &[PathBuf], right: &[PathBuf]) -> Vec<PathBuf> {
+    let more = right.iter().filter(|path| !left.contains(path));
+    left.iter().chain(more).cloned().collect()
 }
 
 #[cfg(test)]

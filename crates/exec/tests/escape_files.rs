@@ -364,6 +364,7 @@ async fn limited_reading_hides_contents() {
         read: ReadAccess::Restricted {
             platform_defaults: true,
             roots: vec![],
+            denied: Vec::new(),
         },
         network: NetworkMode::Restricted,
     };

@@ -173,6 +173,7 @@ async fn what_it_cannot_enforce_is_refused() {
     let read = ReadAccess::Restricted {
         platform_defaults: true,
         roots: Vec::new(),
+        denied: Vec::new(),
     };
     let network = NetworkMode::Enabled;
     let reading = ConfinementPolicy::ReadOnly { read, network };

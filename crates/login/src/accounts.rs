@@ -183,9 +183,8 @@ impl Accounts {
         }
         self.cancel_pending();
         let id = &tokens.account_id;
-        if let Some(forced) = self.settings.forced_workspace.as_ref()
-            && forced != id
-        {
+        if !self.settings.allows_workspace(id) {
+            let forced = self.settings.allowed_workspaces();
             let text = format!("External auth must use workspace {forced}, but received \"{id}\".");
             return Err(LoginError::Refused(text));
         }
@@ -321,9 +320,8 @@ impl Accounts {
         let tokens = refresher.renew(Some(account)).await;
         let tokens = tokens.map_err(|error| CredentialError::Failed(error.to_string()))?;
         let id = &tokens.account_id;
-        if let Some(forced) = self.settings.forced_workspace.as_ref()
-            && forced != id
-        {
+        if !self.settings.allows_workspace(id) {
+            let forced = self.settings.allowed_workspaces();
             let text =
                 format!("external auth refresh returned workspace \"{id}\", expected \"{forced}\"");
             return Err(CredentialError::Failed(text));

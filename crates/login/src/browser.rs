@@ -147,8 +147,9 @@ impl LoginCallback {
             ("state", &self.secrets.state),
             ("originator", originator),
         ];
-        if let Some(workspace) = &settings.forced_workspace {
-            fields.push(("allowed_workspace_id", workspace));
+        let workspaces = settings.forced_workspaces.join(",");
+        if !workspaces.is_empty() {
+            fields.push(("allowed_workspace_id", &workspaces));
         }
         format!("{}/oauth/authorize?{}", settings.issuer, form(&fields))
     }

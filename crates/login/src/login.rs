@@ -154,12 +154,15 @@ impl Login {
             Some(ForcedLoginMethod::Api) => self.mode() == AuthMode::Apikey,
             Some(ForcedLoginMethod::Chatgpt) => self.mode() != AuthMode::Apikey,
         };
-        let workspace = match (&settings.forced_workspace, &self.kind) {
-            (None, _) | (_, LoginKind::ApiKey(_)) => true,
-            (Some(forced), LoginKind::External { account_id, .. }) => account_id == forced,
-            (Some(forced), LoginKind::Managed { tokens, .. }) => {
+        let workspace = match &self.kind {
+            LoginKind::ApiKey(_) => true,
+            LoginKind::External { account_id, .. } => settings.allows_workspace(account_id),
+            LoginKind::Managed { tokens, .. } => {
                 let claims = TokenClaims::of(tokens.id_token.reveal()).unwrap_or_default();
-                claims.account_id.as_ref() == Some(forced)
+                match claims.account_id {
+                    Some(id) => settings.allows_workspace(&id),
+                    None => settings.forced_workspaces.is_empty(),
+                }
             }
         };
         method && workspace

@@ -16,8 +16,8 @@ pub struct LoginSettings {
     pub api_key: Option<Secret>,
     /// The only kind of login that is allowed.
     pub forced_method: Option<ForcedLoginMethod>,
-    /// The only workspace that is allowed.
-    pub forced_workspace: Option<String>,
+    /// The only workspaces that are allowed; empty allows any.
+    pub forced_workspaces: Vec<String>,
     /// The address of the identity server, without a trailing slash.
     pub issuer: String,
     /// The OAuth client id of this program.
@@ -49,6 +49,17 @@ pub enum StoreKind {
 }
 
 impl LoginSettings {
+    /// Whether a login may belong to this workspace.
+    pub(crate) fn allows_workspace(&self, id: &str) -> bool {
+        let allowed = &self.forced_workspaces;
+        allowed.is_empty() || allowed.iter().any(|one| one == id)
+    }
+
+    /// The workspaces that are allowed, for people.
+    pub(crate) fn allowed_workspaces(&self) -> String {
+        self.forced_workspaces.join(", ")
+    }
+
     /// The settings for the hosted service.
     pub fn hosted(home: impl Into<PathBuf>) -> Self {
         Self {
@@ -56,7 +67,7 @@ impl LoginSettings {
             store: StoreKind::File,
             api_key: None,
             forced_method: None,
-            forced_workspace: None,
+            forced_workspaces: Vec::new(),
             issuer: "https://auth.openai.com".to_owned(),
             client_id: "app_EMoamEEZ73f0CkXaXp7hrann".to_owned(),
             refresh_url: None,

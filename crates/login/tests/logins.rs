@@ -207,12 +207,22 @@ async fn a_login_that_is_not_allowed_is_refused_and_does_not_count() {
     test.settings.forced_method = Some(ForcedLoginMethod::Chatgpt);
     assert!(test.accounts().log_in_with_api_key("sk").is_err());
     assert!(test.accounts().login().is_some());
-    test.settings.forced_workspace = Some("w2".to_owned());
+    test.settings.forced_workspaces = vec!["w0".to_owned(), "w1".to_owned()];
+    assert!(test.accounts().login().is_some());
+    assert!(test.accounts().log_in_with_tokens(&tokens).is_ok());
+    test.settings.forced_workspaces = vec!["w2".to_owned()];
     assert_eq!(test.accounts().login(), None);
     let refused = test.accounts().log_in_with_tokens(&tokens).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "External auth must use workspace w2, but received \"w1\"."
+    );
+    test.settings.forced_workspaces.push("w3".to_owned());
+    assert_eq!(test.accounts().login(), None);
+    let refused = test.accounts().log_in_with_tokens(&tokens).unwrap_err();
+    assert!(
+        refused.to_string().contains("workspace w2, w3,"),
+        "{refused}"
     );
 }
 
@@ -281,7 +291,7 @@ async fn a_browser_that_brings_no_code_ends_the_login() {
 #[tokio::test]
 async fn a_code_that_is_not_taken_ends_the_login() {
     let mut test = LoginTest::new().await;
-    test.settings.forced_workspace = Some("w1".to_owned());
+    test.settings.forced_workspaces = vec!["w1".to_owned()];
     let tokens = |account| {
         let token = token(account, 60);
         let reply = json!({ "id_token": token, "access_token": token, "refresh_token": "r" });

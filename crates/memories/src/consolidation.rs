@@ -95,6 +95,7 @@ impl MemoryRun {
             network_access: false,
             exclude_tmpdir_env_var: true,
             exclude_slash_tmp: true,
+            read_only_paths: Vec::new(),
         };
         if let Some(limits) = &self.config.limits {
             let allowed = limits.check(codex_protocol::AskForApproval::Never, &policy);

@@ -1,5 +1,7 @@
 //! What a thread may do on its own: when a person is asked, and what the sandbox lets through.
 
+use std::path::{Path, PathBuf};
+
 use codex_app_server_protocol_macros::Tagged;
 use serde::{Deserialize, Serialize};
 
@@ -93,6 +95,9 @@ pub enum SandboxPolicy {
         /// Whether `/tmp` is left out.
         #[serde(default)]
         exclude_slash_tmp: bool,
+        /// Paths that stay read-only, absolute or below the working directory. Only this program writes them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        read_only_paths: Vec<PathBuf>,
     },
 }
 
@@ -114,6 +119,27 @@ impl SandboxPolicy {
         };
         writable.into_iter().chain(readable).flatten()
     }
+
+    /// The same policy for another working directory: what it says of paths below `cwd` still is about those.
+    pub fn moved_from(mut self, cwd: &Path) -> Self {
+        let (read_only, access) = match &mut self {
+            Self::WorkspaceWrite {
+                read_only_paths,
+                read_only_access,
+                ..
+            } => (Some(read_only_paths), read_only_access),
+            Self::ReadOnly { access, .. } => (None, access),
+            Self::DangerFullAccess | Self::ExternalSandbox { .. } => return self,
+        };
+        let denied = match access {
+            ReadOnlyAccess::Restricted { denied_paths, .. } => Some(denied_paths),
+            ReadOnlyAccess::FullAccess => None,
+        };
+        for path in read_only.into_iter().chain(denied).flatten() {
+            *path = cwd.join(&*path);
+        }
+        self
+    }
 }
 
 /// What a sandbox lets be read.
@@ -128,6 +154,9 @@ pub enum ReadOnlyAccess {
         /// The folders.
         #[serde(default)]
         readable_roots: Vec<AbsolutePathBuf>,
+        /// Paths in them that may not be read, absolute or below the working directory. Only this program writes them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        denied_paths: Vec<PathBuf>,
     },
     /// Everything.
     #[default]

@@ -164,6 +164,7 @@ mod tests {
             read: ReadAccess::Restricted {
                 platform_defaults: true,
                 roots: vec![],
+                denied: Vec::new(),
             },
             network: NetworkMode::Enabled,
         };

@@ -28,6 +28,8 @@ pub enum ReadAccess {
         /// Whether the folders of programs and libraries are readable too.
         platform_defaults: bool,
         roots: Vec<PathBuf>,
+        /// Paths that may be neither read nor written; relative ones are joined to the working folder.
+        denied: Vec<PathBuf>,
     },
 }
 
@@ -41,6 +43,8 @@ pub struct WorkspaceWrite {
     /// Whether the temporary folder of commands is writable.
     pub tmpdir: bool,
     pub slash_tmp: bool,
+    /// Paths in writable folders that stay read-only; relative ones are joined to the working folder.
+    pub read_only: Vec<PathBuf>,
 }
 
 impl Default for WorkspaceWrite {
@@ -51,6 +55,7 @@ impl Default for WorkspaceWrite {
             network: NetworkMode::Restricted,
             tmpdir: true,
             slash_tmp: true,
+            read_only: Vec::new(),
         }
     }
 }

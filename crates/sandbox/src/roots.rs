@@ -34,6 +34,7 @@ impl FileRules {
         let home = engine.real_home();
         rules.add_roots(&candidates, engine, home.as_deref());
         rules.protect_enclosing_project(&policy_context.cwd);
+        rules.except(policy, read, &policy_context.cwd);
         rules.protect_engine(engine, home);
         rules.remove_redundant_protection();
         rules.read = rules.read_scope(read, policy_context);
@@ -112,6 +113,26 @@ impl FileRules {
             }
             for name in PROTECTED_NAMES {
                 self.protect(folder.join(name), WhenAbsent::KeepAbsent);
+            }
+        }
+    }
+
+    /// Applies the exceptions that the policy makes itself. What does not exist may not be created.
+    fn except(&mut self, policy: &ConfinementPolicy, read: &ReadAccess, cwd: &Path) {
+        let read_only: &[PathBuf] = match policy {
+            ConfinementPolicy::WorkspaceWrite(options) => &options.read_only,
+            _ => &[],
+        };
+        let denied: &[PathBuf] = match read {
+            ReadAccess::Restricted { denied, .. } => denied,
+            ReadAccess::Full => &[],
+        };
+        for path in read_only.iter().chain(denied) {
+            self.protect(with_real_folder(&cwd.join(path)), WhenAbsent::KeepAbsent);
+        }
+        for path in resolve_all(cwd, denied) {
+            if !self.hidden.contains(&path) {
+                self.hidden.push(path);
             }
         }
     }
@@ -217,6 +238,17 @@ impl FileRules {
         readable.dedup();
         ReadScope::Only(readable)
     }
+}
+
+/// The path with links resolved, except in what does not exist and in its last component.
+fn with_real_folder(path: &Path) -> PathBuf {
+    let folders = path.ancestors().skip(1);
+    let real = folders.filter_map(|folder| Some((folder, dunce::canonicalize(folder).ok()?)));
+    let Some((folder, real)) = { real }.next() else {
+        return path.to_path_buf();
+    };
+    path.strip_prefix(folder)
+        .map_or(real.clone(), |rest| real.join(rest))
 }
 
 fn resolve_all(cwd: &Path, paths: &[PathBuf]) -> Vec<PathBuf> {

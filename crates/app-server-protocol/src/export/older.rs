@@ -57,7 +57,8 @@ pub(super) fn for_each_branch(schema: &mut Value, visit: &mut impl FnMut(&mut Va
     }
 }
 
-/// Whether a branch of a union is the one with this constant or tag, the type of this name, or a plain `string`.
+/// Whether a branch of a union is the one with this constant or tag, the type of this name, or a plain `string` or
+/// `array`.
 pub(super) fn is_variant(branch: &Value, variant: &str) -> bool {
     let Some(object) = branch.as_object() else {
         return false;
@@ -65,8 +66,8 @@ pub(super) fn is_variant(branch: &Value, variant: &str) -> bool {
     if let Some(constant) = object.get("const") {
         return constant == variant;
     }
-    if variant == "string" {
-        return object.get("type").is_some_and(|ty| ty == "string");
+    if ["string", "array"].contains(&variant) {
+        return object.get("type").is_some_and(|ty| ty == variant);
     }
     let has_tag = |properties: &Map<String, Value>| {
         properties

@@ -47,6 +47,7 @@ pub(super) const MEMBERS: &[(&str, &[&str])] = &[
     ("ExternalAgentConfigImportResponse", &["importId"]),
     ("FeedbackUploadParams", &["tags"]),
     ("FileChangeRequestApprovalParams", &["startedAtMs"]),
+    ("ForcedChatgptWorkspaceIds", &["=array"]),
     ("FsGetMetadataResponse", &["isSymlink"]),
     ("FsWatchParams", &["watchId"]),
     ("GuardianApprovalReview", &["userAuthorization"]),

@@ -133,8 +133,8 @@ pub struct Config {
     pub sandbox_mode: Option<SandboxMode>,
     /// Details of the workspace-write mode; unused in other modes.
     pub sandbox_workspace_write: Option<SandboxWorkspaceWrite>,
-    /// The only workspace account that logins may belong to; null allows any.
-    pub forced_chatgpt_workspace_id: Option<String>,
+    /// The only workspace accounts that logins may belong to; null allows any.
+    pub forced_chatgpt_workspace_id: Option<ForcedChatgptWorkspaceIds>,
     /// The only kind of login allowed; null allows any.
     pub forced_login_method: Option<ForcedLoginMethod>,
     /// Whether and how the model may search the web; null means cached results.
@@ -398,6 +398,16 @@ pub struct NetworkRequirements {
     /// What is done about Unix sockets, by path.
     #[serde(default)]
     pub unix_sockets: Option<BTreeMap<String, NetworkUnixSocketPermission>>,
+}
+
+/// The workspaces that logins may belong to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ForcedChatgptWorkspaceIds {
+    /// One workspace.
+    One(String),
+    /// Any of these.
+    AnyOf(Vec<String>),
 }
 
 /// What is done about a host.

@@ -1,6 +1,5 @@
 //! `command/exec` and its control requests: a command outside of threads.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -146,9 +145,9 @@ fn policy_of(
         )),
         (policy, None) => policy.map(requested_sandbox).transpose(),
         (None, Some(name)) => {
-            let cwd = params.cwd.as_deref().map(Path::new);
-            let cwd = cwd.unwrap_or(server.host().working_folder());
-            let named = named_sandbox(server, name, cwd)?;
+            let configuration = server.host().configuration();
+            let cwd = configuration.folder(params.cwd.as_deref().unwrap_or_default());
+            let named = named_sandbox(server, name, &cwd)?;
             if let Some(problem) = named.network_problem {
                 warn_once(connection, problem);
             }

@@ -29,9 +29,23 @@ pub(super) async fn read(
         let mut response = wire_view(view.map_err(failed)?, params.include_layers)?;
         let reviewer = &mut response.config.approvals_reviewer;
         *reviewer = reviewer.map(|reviewer| connection.reviewer_name(reviewer));
+        if !connection.knows_newer() {
+            let workspaces = &mut response.config.forced_chatgpt_workspace_id;
+            *workspaces = workspaces.take().map(as_one_text);
+        }
         Ok(response)
     };
     blocking(read).await
+}
+
+/// The workspaces as clients of 0.117 read them, which know only one.
+fn as_one_text(workspaces: v2::ForcedChatgptWorkspaceIds) -> v2::ForcedChatgptWorkspaceIds {
+    match workspaces {
+        v2::ForcedChatgptWorkspaceIds::AnyOf(ids) => {
+            v2::ForcedChatgptWorkspaceIds::One(ids.join(","))
+        }
+        one => one,
+    }
 }
 
 /// The newer name of a reviewer.

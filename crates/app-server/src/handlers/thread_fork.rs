@@ -74,6 +74,7 @@ pub(super) async fn fork(
     Ok(EarlyReply::by(move |reply| async move {
         let mut forked = facts.forked(thread.clone());
         forked.approvals_reviewer = connection.reviewer_name(forked.approvals_reviewer);
+        forked.sandbox = connection.shown_sandbox(forked.sandbox);
         reply.accept_with(&forked, &turns);
         show_usage(&connection, &thread.id, turns.newest(), usage);
         if thread.attached_to_thread_id.is_none() {

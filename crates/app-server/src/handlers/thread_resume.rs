@@ -86,6 +86,7 @@ pub(super) async fn resume(
     }
     resumed.initial_turns_page = page;
     resumed.approvals_reviewer = connection.reviewer_name(resumed.approvals_reviewer);
+    resumed.sandbox = connection.shown_sandbox(resumed.sandbox);
     resumed.turns_backwards_cursor = turns_cursor;
     resumed.items_backwards_cursor = items_cursor;
     resumed.interrupted_turn = actor.interrupted_turn(&params, &connection);
@@ -149,7 +150,10 @@ async fn resume_history(
     let (actor, facts) = open_history(&server, settings, history).await?;
     let thread = facts.thread(ThreadStatus::Idle);
     broadcast_idle(&server, &thread.id);
-    Ok(EarlyReply::then(facts.resumed(thread), move || {
+    let mut resumed = facts.resumed(thread);
+    resumed.approvals_reviewer = connection.reviewer_name(resumed.approvals_reviewer);
+    resumed.sandbox = connection.shown_sandbox(resumed.sandbox);
+    Ok(EarlyReply::then(resumed, move || {
         actor.show_goal(&connection);
         actor.launch(&connection);
     }))

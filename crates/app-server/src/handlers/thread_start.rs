@@ -64,6 +64,7 @@ pub(super) async fn start(
     }
     let mut response = facts.started(thread.clone());
     response.approvals_reviewer = connection.reviewer_name(response.approvals_reviewer);
+    response.sandbox = connection.shown_sandbox(response.sandbox);
     Ok(EarlyReply::then(response, move || {
         let started = ThreadStartedNotification { thread };
         server.broadcast(&ServerNotification::ThreadStarted(started));

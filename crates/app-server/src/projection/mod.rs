@@ -36,8 +36,8 @@ pub(crate) use plugin::{
     wire_plugin,
 };
 pub(crate) use policy::{
-    engine_approval, engine_reviewer, engine_sandbox, wire_approval, wire_reviewer, wire_sandbox,
-    wire_source,
+    engine_approval, engine_reviewer, engine_sandbox, is_shown_of, wire_approval, wire_reviewer,
+    wire_sandbox, wire_source, without_read_limits,
 };
 pub(crate) use question::{ClientQuestion, QuestionContext, question, unaskable};
 pub use queued::queued_by_others;

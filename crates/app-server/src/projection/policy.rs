@@ -86,6 +86,7 @@ pub(crate) fn engine_sandbox(policy: v2::SandboxPolicy) -> v1::SandboxPolicy {
             network_access,
             exclude_tmpdir_env_var,
             exclude_slash_tmp,
+            read_only_paths: Vec::new(),
         },
     }
 }
@@ -113,6 +114,7 @@ pub(crate) fn wire_sandbox(policy: v1::SandboxPolicy) -> v2::SandboxPolicy {
             network_access,
             exclude_tmpdir_env_var,
             exclude_slash_tmp,
+            read_only_paths: _,
         } => v2::SandboxPolicy::WorkspaceWrite {
             writable_roots,
             read_only_access: wire_access(read_only_access),
@@ -120,6 +122,37 @@ pub(crate) fn wire_sandbox(policy: v1::SandboxPolicy) -> v2::SandboxPolicy {
             exclude_tmpdir_env_var,
             exclude_slash_tmp,
         },
+    }
+}
+
+/// The policy without its limits on reading, which newer clients do not accept. They describe such a policy by the name of
+/// its permissions.
+pub(crate) fn without_read_limits(mut policy: v2::SandboxPolicy) -> v2::SandboxPolicy {
+    match &mut policy {
+        v2::SandboxPolicy::ReadOnly { access, .. }
+        | v2::SandboxPolicy::WorkspaceWrite {
+            read_only_access: access,
+            ..
+        } => *access = v2::ReadOnlyAccess::FullAccess,
+        v2::SandboxPolicy::DangerFullAccess | v2::SandboxPolicy::ExternalSandbox { .. } => {}
+    }
+    policy
+}
+
+/// Whether a policy is what clients are shown of the policy in force, and would lift limits that it does not show.
+pub(crate) fn is_shown_of(policy: &v1::SandboxPolicy, in_force: &v1::SandboxPolicy) -> bool {
+    let shown = |policy: &v1::SandboxPolicy| without_read_limits(wire_sandbox(policy.clone()));
+    policy != in_force && shown(policy) == shown(in_force) && is_full_access(policy)
+}
+
+fn is_full_access(policy: &v1::SandboxPolicy) -> bool {
+    match policy {
+        v1::SandboxPolicy::ReadOnly { access, .. }
+        | v1::SandboxPolicy::WorkspaceWrite {
+            read_only_access: access,
+            ..
+        } => access.is_full(),
+        v1::SandboxPolicy::DangerFullAccess | v1::SandboxPolicy::ExternalSandbox { .. } => true,
     }
 }
 
@@ -132,6 +165,7 @@ fn engine_access(access: v2::ReadOnlyAccess) -> v1::ReadOnlyAccess {
         } => v1::ReadOnlyAccess::Restricted {
             include_platform_defaults,
             readable_roots,
+            denied_paths: Vec::new(),
         },
     }
 }
@@ -142,6 +176,7 @@ fn wire_access(access: v1::ReadOnlyAccess) -> v2::ReadOnlyAccess {
         v1::ReadOnlyAccess::Restricted {
             include_platform_defaults,
             readable_roots,
+            denied_paths: _,
         } => v2::ReadOnlyAccess::Restricted {
             include_platform_defaults,
             readable_roots,

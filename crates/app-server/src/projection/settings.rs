@@ -3,17 +3,21 @@
 use codex_app_server_protocol::v2::{self, ActivePermissionProfile, ThreadEnvironment};
 use codex_protocol::{CollaborationMode, ModeKind, Personality, ThreadSettings};
 
-use super::{wire_approval, wire_reviewer, wire_sandbox, wire_thread_limits};
+use super::{wire_approval, wire_reviewer, wire_sandbox, wire_thread_limits, without_read_limits};
 
 /// The settings of the next turn. Every reply and notification about settings contains this.
 pub(crate) fn wire_settings(settings: &ThreadSettings) -> v2::ThreadSettings {
     let profile = settings.permission_profile.clone();
+    let mut sandbox_policy = wire_sandbox(settings.sandbox_policy.clone());
+    if profile.is_some() {
+        sandbox_policy = without_read_limits(sandbox_policy);
+    }
     v2::ThreadSettings {
         cwd: settings.cwd.display().to_string(),
         environments: vec![environment(settings)],
         approval_policy: wire_approval(settings.approval_policy),
         approvals_reviewer: wire_reviewer(settings.approvals_reviewer),
-        sandbox_policy: wire_sandbox(settings.sandbox_policy.clone()),
+        sandbox_policy,
         active_permission_profile: profile.map(|profile| ActivePermissionProfile {
             id: profile.id,
             extends: profile.extends,

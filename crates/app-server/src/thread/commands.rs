@@ -22,7 +22,7 @@ use crate::failure::Failure;
 use crate::handlers::{named_sandbox, requested_sandbox};
 use crate::projection::{
     engine_approval, engine_input, engine_limits, engine_reviewer, engine_thread_limits,
-    turn_error, wire_settings, wire_warning, with_instructions,
+    is_shown_of, turn_error, wire_settings, wire_warning, with_instructions, without_read_limits,
 };
 
 /// The limit on plugins that a thread has switched off.
@@ -244,6 +244,7 @@ impl Actor {
         if thread_settings.approvals_reviewer == ApprovalsReviewer::GuardianSubagent {
             thread_settings.approvals_reviewer = ApprovalsReviewer::AutoReview;
         }
+        thread_settings.sandbox_policy = without_read_limits(thread_settings.sandbox_policy);
         let updated = ThreadSettingsUpdatedNotification {
             thread_id: self.thread.id().to_string(),
             thread_settings,
@@ -253,6 +254,11 @@ impl Actor {
 
     /// The settings that a request changes. A relative folder is relative to that of the server.
     fn patch_of(&self, params: &mut TurnStartParams) -> Result<ThreadSettingsPatch, Failure> {
+        let configuration = self.server.host().configuration();
+        let place = RequestedPlace::of_turn(params);
+        let new_cwd = place.folder().map(|cwd| configuration.folder(cwd));
+        let cwd = new_cwd.clone();
+        let cwd = cwd.unwrap_or_else(|| self.thread.settings().cwd.clone());
         let mut permission_profile = None;
         let sandbox_policy = match (params.sandbox_policy.take(), &params.permissions) {
             (Some(_), Some(_)) => {
@@ -260,7 +266,6 @@ impl Actor {
                 return Err(Failure::invalid(message));
             }
             (None, Some(name)) => {
-                let cwd = self.thread.settings().cwd.clone();
                 let named = named_sandbox(&self.server, name, &cwd)?;
                 if let Some(problem) = named.network_problem {
                     let warning = wire_warning(ConfigWarning::new(problem));
@@ -270,7 +275,12 @@ impl Actor {
                 permission_profile = Some(named.active);
                 Some(named.policy)
             }
-            (policy, None) => policy.map(requested_sandbox).transpose()?,
+            (policy, None) => {
+                // What the client was shown does not lift limits that it was not shown.
+                let in_force = self.thread.settings().sandbox_policy.clone();
+                let policy = policy.map(requested_sandbox).transpose()?;
+                policy.filter(|policy| !is_shown_of(policy, &in_force))
+            }
         };
         let disabled_plugins = params.disabled_plugin_ids.take();
         if disabled_plugins
@@ -280,10 +290,8 @@ impl Actor {
             let message = format!("`disabledPluginIds` has more than {MAX_DISABLED_PLUGINS} ids");
             return Err(Failure::invalid(message));
         }
-        let configuration = self.server.host().configuration();
-        let place = RequestedPlace::of_turn(params);
         Ok(ThreadSettingsPatch {
-            cwd: place.folder().map(|cwd| configuration.folder(cwd)),
+            cwd: new_cwd,
             model: params.model.take(),
             effort: params.effort.take().map_or(Update::Leave, Update::Set),
             summary: params.summary.take(),

@@ -41,6 +41,7 @@ impl Actor {
                 let running = self.fold.running_turn();
                 let mut resumed = self.facts.resumed(thread);
                 resumed.approvals_reviewer = connection.reviewer_name(resumed.approvals_reviewer);
+                resumed.sandbox = connection.shown_sandbox(resumed.sandbox);
                 resumed.interrupted_turn = self.interrupted_turn(params, &connection);
                 if connection.knows_newer() {
                     resumed.thread.cwd.clone_from(&resumed.cwd);

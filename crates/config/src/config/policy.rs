@@ -12,8 +12,9 @@ use codex_system::facts::CONFINES_BY_DEFAULT;
 
 use crate::config::LoadRequest;
 use crate::config::network::network_limits;
+use crate::config::permission_policy::absolute;
 use crate::config::permissions::{
-    ConfiguredPermissions, absolute, configured_permissions, named_permissions,
+    ConfiguredPermissions, configured_permissions, named_permissions,
 };
 use crate::error::ConfigError;
 use crate::features::{Feature, FeatureSet};
@@ -101,7 +102,7 @@ pub(super) fn resolve(
             None => {
                 let named = named_permissions(file, name, request.env, warnings)?;
                 warnings.extend(named.network_problem().map(ConfigWarning::new));
-                named.as_sandbox_policy()
+                named.as_sandbox_policy(name)?
             }
         }),
         None => params.sandbox_mode.or(file.sandbox_mode).map(of_mode),
@@ -212,6 +213,7 @@ fn workspace_write(file: &ConfigFile, home: Option<&Path>) -> SandboxPolicy {
         network_access: settings.network_access,
         exclude_tmpdir_env_var: settings.exclude_tmpdir_env_var,
         exclude_slash_tmp: settings.exclude_slash_tmp,
+        read_only_paths: Vec::new(),
     }
 }
 

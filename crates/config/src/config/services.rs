@@ -8,6 +8,7 @@ use codex_protocol::{ForcedLoginMethod, RealtimeConversationVersion};
 use crate::config::LoadRequest;
 use crate::schema::{
     CheckpointsFile, ConfigFile, CredentialsStore, HistoryFile, RealtimeKind, TracesFile,
+    WorkspaceIds,
 };
 
 const THREAD_UNLOAD_DELAY: Duration = Duration::from_secs(60);
@@ -20,8 +21,8 @@ pub struct AccountSettings {
     pub credentials_store: CredentialsStore,
     /// Restricts the kind of login.
     pub forced_login_method: Option<ForcedLoginMethod>,
-    /// Restricts the workspace.
-    pub forced_workspace: Option<String>,
+    /// The only workspaces that logins may belong to; empty allows any.
+    pub forced_workspaces: Vec<String>,
     /// The address of the backend.
     pub chatgpt_base_url: String,
     /// Whether the settings name that address.
@@ -29,13 +30,12 @@ pub struct AccountSettings {
 }
 
 pub(super) fn account(file: &ConfigFile) -> AccountSettings {
-    let workspace = file.forced_chatgpt_workspace_id.as_deref().map(str::trim);
-    let workspace = workspace.filter(|id| !id.is_empty());
+    let workspaces = file.forced_chatgpt_workspace_id.as_ref();
     let url = file.chatgpt_base_url.as_deref().unwrap_or(CHATGPT_BASE_URL);
     AccountSettings {
         credentials_store: file.cli_auth_credentials_store.unwrap_or_default(),
         forced_login_method: file.forced_login_method,
-        forced_workspace: workspace.map(str::to_owned),
+        forced_workspaces: workspaces.map(WorkspaceIds::named).unwrap_or_default(),
         chatgpt_base_url: url.to_owned(),
         is_base_url_set: file.chatgpt_base_url.is_some(),
     }
@@ -100,8 +100,18 @@ mod tests {
 
     #[test]
     fn a_blank_workspace_is_none() {
-        let file = toml::from_str("forced_chatgpt_workspace_id = ' '").unwrap();
-        assert_eq!(account(&file).forced_workspace, None);
+        for (text, expected) in [
+            ("' '", &[][..]),
+            ("[]", &[]),
+            ("['', ' ']", &[]),
+            ("' a '", &["a"]),
+            ("['a', ' b']", &["a", "b"]),
+        ] {
+            let file = toml::from_str(&format!("forced_chatgpt_workspace_id = {text}")).unwrap();
+            assert_eq!(account(&file).forced_workspaces, expected, "{text}");
+        }
+        let commas = toml::from_str::<ConfigFile>("forced_chatgpt_workspace_id = 'a,b'");
+        assert!(commas.unwrap_err().to_string().contains("are a list"));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{MapAccess, Visitor};
@@ -15,6 +16,8 @@ pub struct PermissionsFile {
     pub description: Option<String>,
     /// The name of the permissions that these add to.
     pub extends: Option<String>,
+    /// Folders that are treated like the workspace, unless they say false.
+    pub workspace_roots: Option<BTreeMap<PathBuf, bool>>,
     /// Rules for files, by path.
     pub filesystem: Option<BTreeMap<String, FileRule>>,
     /// Rules for the network.
@@ -30,6 +33,7 @@ pub enum FileAccessLevel {
     /// Read and write.
     Write,
     /// No access.
+    #[serde(alias = "deny")]
     None,
 }
 
@@ -40,6 +44,8 @@ pub enum FileRule {
     Path(FileAccessLevel),
     /// For paths relative to it; `.` is the path itself.
     Below(BTreeMap<String, FileAccessLevel>),
+    /// No rule, but a number about patterns.
+    Number(i64),
 }
 
 /// Rules for the network.
@@ -110,6 +116,7 @@ impl Serialize for FileRule {
         match self {
             Self::Path(access) => access.serialize(serializer),
             Self::Below(rules) => rules.serialize(serializer),
+            Self::Number(number) => serializer.serialize_i64(*number),
         }
     }
 }
@@ -126,11 +133,15 @@ impl<'de> Visitor<'de> for FileRuleVisitor {
     type Value = FileRule;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("`read`, `write`, `none`, or a table of paths with these")
+        f.write_str("`read`, `write`, `deny`, or a table of paths with these")
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<FileRule, E> {
         FileAccessLevel::deserialize(StrDeserializer::new(text)).map(FileRule::Path)
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<FileRule, E> {
+        Ok(FileRule::Number(number))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<FileRule, A::Error> {

@@ -299,3 +299,22 @@ fn requirements_that_cannot_be_read_close_everything_for_commands_without_thread
         assert!(full.is_err(), "{files:?}");
     }
 }
+
+#[test]
+fn restrictions_of_logins_hold_although_the_rest_of_the_settings_is_invalid() {
+    let environment = TestEnvironment::new(&[
+        (
+            "etc/config.toml",
+            "forced_login_method = 'chatgpt'\nmodel = 3",
+        ),
+        (
+            "home/config.toml",
+            "forced_chatgpt_workspace_id = ['a', 'b']\nsandbox_mode = 'all'",
+        ),
+    ]);
+    assert!(environment.load().is_err());
+    let config = codex_config::Config::without_files(environment.request()).unwrap();
+    assert_eq!(config.account.forced_workspaces, ["a", "b"]);
+    assert!(config.account.forced_login_method.is_some());
+    assert_eq!(config.model.model, None);
+}

@@ -47,7 +47,7 @@ fn a_value_of_the_wrong_type_is_found() {
     );
     check(
         "permissions.p.filesystem.'/x' = 'all'",
-        "1:33: unknown variant `all`, expected one of `read`, `write`, `none`\nin `permissions.p.filesystem.\"/x\"`",
+        "1:33: unknown variant `all`, expected one of `read`, `write`, `deny`, `none`\nin `permissions.p.filesystem.\"/x\"`",
     );
 }
 

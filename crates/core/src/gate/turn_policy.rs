@@ -196,6 +196,7 @@ pub(crate) fn policy_of(policy: &SandboxPolicy) -> ConfinementPolicy {
             network_access,
             exclude_tmpdir_env_var,
             exclude_slash_tmp,
+            read_only_paths,
         } => ConfinementPolicy::WorkspaceWrite(WorkspaceWrite {
             writable_roots: writable_roots
                 .iter()
@@ -205,6 +206,7 @@ pub(crate) fn policy_of(policy: &SandboxPolicy) -> ConfinementPolicy {
             network: network(*network_access),
             tmpdir: !exclude_tmpdir_env_var,
             slash_tmp: !exclude_slash_tmp,
+            read_only: read_only_paths.clone(),
         }),
     }
 }
@@ -223,12 +225,14 @@ fn read_access(access: &ReadOnlyAccess) -> ReadAccess {
         ReadOnlyAccess::Restricted {
             include_platform_defaults,
             readable_roots,
+            denied_paths,
         } => ReadAccess::Restricted {
             platform_defaults: *include_platform_defaults,
             roots: readable_roots
                 .iter()
                 .map(|root| PathBuf::from(&root.0))
                 .collect(),
+            denied: denied_paths.clone(),
         },
     }
 }

@@ -17,6 +17,7 @@ fn workspace(roots: &[&str], network_access: bool) -> SandboxPolicy {
         network_access,
         exclude_tmpdir_env_var: false,
         exclude_slash_tmp: false,
+        read_only_paths: Vec::new(),
     }
 }
 

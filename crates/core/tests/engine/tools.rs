@@ -28,6 +28,7 @@ async fn asking() -> Driver {
             network_access: false,
             exclude_tmpdir_env_var: true,
             exclude_slash_tmp: true,
+            read_only_paths: Vec::new(),
         };
     })
     .await
@@ -265,6 +266,7 @@ async fn a_patch_is_applied_inside_and_asked_about_outside() {
             network_access: false,
             exclude_tmpdir_env_var: true,
             exclude_slash_tmp: true,
+            read_only_paths: Vec::new(),
         };
         config.settings.cwd = config.home.join("work");
         std::fs::create_dir(&config.settings.cwd).unwrap();

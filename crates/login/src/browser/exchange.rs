@@ -82,12 +82,16 @@ async fn tokens(
 }
 
 fn check_workspace(accounts: &Accounts, claims: &TokenClaims) -> Result<(), String> {
-    let Some(forced) = &accounts.settings.forced_workspace else {
+    let settings = &accounts.settings;
+    if settings.forced_workspaces.is_empty() {
         return Ok(());
-    };
+    }
     match &claims.account_id {
-        Some(id) if id == forced => Ok(()),
-        Some(_) => Err(format!("Login is restricted to workspace id {forced}.")),
+        Some(id) if settings.allows_workspace(id) => Ok(()),
+        Some(_) => Err(format!(
+            "Login is restricted to workspace id {}.",
+            settings.allowed_workspaces()
+        )),
         None => Err(
             "Login is restricted to a specific workspace, but the token did not include an \
                      chatgpt_account_id claim."

@@ -285,6 +285,7 @@ fn restricted_reading_names_what_is_readable() {
         read: ReadAccess::Restricted {
             platform_defaults: true,
             roots: vec![],
+            denied: Vec::new(),
         },
         network: NetworkMode::Restricted,
     };
@@ -294,4 +295,40 @@ fn restricted_reading_names_what_is_readable() {
     assert!(readable.contains(&root));
     assert!(readable.contains(&PathBuf::from("/usr")));
     assert!(!readable.contains(&PathBuf::from("/root")));
+}
+
+#[test]
+fn a_policy_makes_exceptions_of_its_own() {
+    let guard = tempfile::tempdir().unwrap();
+    let root = dunce::canonicalize(guard.path()).unwrap();
+    for folder in ["docs", "real", "secret"] {
+        std::fs::create_dir(root.join(folder)).unwrap();
+    }
+    std::os::unix::fs::symlink(root.join("real"), root.join("link")).unwrap();
+    let policy = ConfinementPolicy::WorkspaceWrite(WorkspaceWrite {
+        read: ReadAccess::Restricted {
+            platform_defaults: true,
+            roots: vec!["/".into()],
+            denied: ["secret", "link/key", "later"].map(PathBuf::from).to_vec(),
+        },
+        read_only: vec!["docs".into(), "new/one".into(), root.join("link/x")],
+        ..WorkspaceWrite::default()
+    });
+    let rules = FileRules::of(&policy, &PolicyContext::of(&root)).unwrap();
+    for (path, writable) in [
+        ("free", true),
+        ("docs", false),
+        ("docs/a", false),
+        ("new/one", false),
+        ("new/two", true),
+        ("real/x", false),
+        ("real/y", true),
+        ("real/key", false),
+        ("secret/a", false),
+        ("later", false),
+    ] {
+        assert_eq!(rules.may_write(&root.join(path)), writable, "{path}");
+    }
+    assert!(rules.hides(&root.join("secret/a")));
+    assert!(!rules.hides(&root.join("docs")));
 }

@@ -3,6 +3,7 @@ import type { AnalyticsConfig } from "./AnalyticsConfig";
 import type { ApprovalsReviewer } from "./ApprovalsReviewer";
 import type { AppsConfig } from "./AppsConfig";
 import type { AskForApproval } from "./AskForApproval";
+import type { ForcedChatgptWorkspaceIds } from "./ForcedChatgptWorkspaceIds";
 import type { ForcedLoginMethod } from "../ForcedLoginMethod";
 import type { ProfileV2 } from "./ProfileV2";
 import type { ReasoningEffort } from "../ReasoningEffort";
@@ -45,8 +46,8 @@ export type Config = {
   sandbox_mode: SandboxMode | null;
   /** Details of the workspace-write mode; unused in other modes. */
   sandbox_workspace_write: SandboxWorkspaceWrite | null;
-  /** The only workspace account that logins may belong to; null allows any. */
-  forced_chatgpt_workspace_id: string | null;
+  /** The only workspace accounts that logins may belong to; null allows any. */
+  forced_chatgpt_workspace_id: ForcedChatgptWorkspaceIds | null;
   /** The only kind of login allowed; null allows any. */
   forced_login_method: ForcedLoginMethod | null;
   /** Whether and how the model may search the web; null means cached results. */

@@ -178,6 +178,7 @@ export type { PathFileSystemPath, GlobPatternFileSystemPath, SpecialFileSystemPa
 export type { FileSystemSandboxEntry } from "./FileSystemSandboxEntry";
 export type { RootFileSystemSpecialPath, MinimalFileSystemSpecialPath, ProjectRootsFileSystemSpecialPath, TmpdirFileSystemSpecialPath, SlashTmpFileSystemSpecialPath, UnknownFileSystemSpecialPath, FileSystemSpecialPath } from "./FileSystemSpecialPath";
 export type { FileUpdateChange } from "./FileUpdateChange";
+export type { ForcedChatgptWorkspaceIds } from "./ForcedChatgptWorkspaceIds";
 export type { FsChangedNotification } from "./FsChangedNotification";
 export type { FsCopyParams } from "./FsCopyParams";
 export type { FsCopyResponse } from "./FsCopyResponse";
