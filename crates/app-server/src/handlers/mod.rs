@@ -99,7 +99,7 @@ pub(crate) use table::{handle, order_of};
 pub(crate) use thread_checkpoints::{checkpoint_failure, request_of, response_of};
 pub(crate) use thread_metadata::amend;
 pub(crate) use thread_open::show_usage;
-pub(crate) use thread_queue::{QueuedMessage, queue_changed, read_queued};
+pub(crate) use thread_queue::queue_changed;
 pub(crate) use thread_revert::newest_cursors;
 pub(crate) use thread_turns::first_page;
 

@@ -1,6 +1,5 @@
 //! `thread/queue/*`: messages that wait for the end of the running turn.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,7 +12,6 @@ use codex_app_server_protocol::v2::{
 use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_protocol::ThreadId;
 use codex_thread_state::{QueueEntry, QueueError};
-use serde::{Deserialize, Serialize};
 
 use super::call::{EarlyReply, RequestContext};
 use super::paging::page;
@@ -21,18 +19,10 @@ use super::stored::stored_or_live;
 use super::{archived, blocking, state_failed, thread_id};
 use crate::failure::Failure;
 use crate::server::AppServer;
-use crate::thread::end_left_handovers;
+use crate::thread::{QueuedMessage, end_left_handovers};
 
 /// The default page size.
 const PAGE: u32 = 100;
-
-/// The stored form of a message.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct QueuedMessage {
-    pub(crate) input: Vec<UserInput>,
-    pub(crate) client_user_message_id: String,
-    pub(crate) responsesapi_client_metadata: Option<BTreeMap<String, String>>,
-}
 
 pub(super) async fn add(
     RequestContext { server, .. }: RequestContext,
@@ -47,7 +37,7 @@ pub(super) async fn add(
     };
     let (state, thread) = (Arc::clone(server.state()), id.to_string());
     let queued_submission = blocking(move || {
-        let id = state.enqueue(&thread, &text_of(&message)?);
+        let id = state.enqueue(&thread, &message.text()?);
         Ok(wire(id.map_err(state_failed)?, message))
     })
     .await?;
@@ -223,13 +213,8 @@ pub(crate) fn queue_changed(id: &ThreadId) -> ServerNotification {
     ServerNotification::ThreadQueueChanged(ThreadQueueChangedNotification { thread_id })
 }
 
-/// Reads a stored message.
-pub(crate) fn read_queued(message: &str) -> Result<QueuedMessage, Failure> {
-    serde_json::from_str(message).map_err(unreadable)
-}
-
 fn read(queued: QueueEntry) -> Result<QueuedSubmission, Failure> {
-    Ok(wire(queued.id, read_queued(&queued.message)?))
+    Ok(wire(queued.id, QueuedMessage::read(&queued.message)?))
 }
 
 fn wire(id: String, message: QueuedMessage) -> QueuedSubmission {
@@ -239,16 +224,6 @@ fn wire(id: String, message: QueuedMessage) -> QueuedSubmission {
         client_user_message_id: message.client_user_message_id,
         responsesapi_client_metadata: message.responsesapi_client_metadata,
     }
-}
-
-fn text_of(message: &QueuedMessage) -> Result<String, Failure> {
-    serde_json::to_string(message).map_err(unreadable)
-}
-
-fn unreadable(error: serde_json::Error) -> Failure {
-    Failure::internal(format!(
-        "a queued message cannot be stored or read: {error}"
-    ))
 }
 
 fn refused(error: QueueError) -> Failure {

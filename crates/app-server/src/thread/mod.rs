@@ -19,6 +19,8 @@ mod ordinals;
 mod outline;
 mod questions;
 mod queue_handover;
+mod queued_message;
+mod queued_turn;
 mod restore;
 mod revert;
 mod review;
@@ -54,6 +56,7 @@ pub(crate) use ordinals::TurnOrdinals;
 pub(crate) use outline::Outline;
 pub(crate) use outline::kept::Outlines;
 pub(crate) use queue_handover::end_left_handovers;
+pub(crate) use queued_message::QueuedMessage;
 pub(crate) use stored_settings::GivenPolicy;
 pub(crate) use workplace::RequestedPlace;
 

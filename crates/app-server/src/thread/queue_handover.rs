@@ -10,81 +10,20 @@ use std::sync::Arc;
 
 use codex_protocol::{EventMsg, RolloutItem, ThreadId};
 use codex_rollout::{ThreadLock, ThreadLocks, scan};
-use codex_thread_state::{QueueEntry, QueueHandover, StateError, ThreadState};
+use codex_thread_state::{QueueHandover, StateError, ThreadState};
 
-use super::actor::Actor;
-use crate::failure::Failure;
-use crate::handlers::{QueuedMessage, read_queued, state_failed};
+use super::queued_message::QueuedMessage;
 
 /// A message that the running turn of this process has.
 #[derive(Debug)]
 pub(super) struct HandedOver {
-    entry: String,
-    turn: String,
-    _lock: ThreadLock,
+    pub(super) entry: String,
+    pub(super) turn: String,
+    pub(super) _lock: ThreadLock,
 }
 
-impl Actor {
-    /// Takes a message out of the queue for a turn: the one with this id, otherwise the first. None if there is none, or if
-    /// another process is taking it.
-    pub(super) fn hand_over(
-        &self,
-        id: Option<&str>,
-        turn: &str,
-    ) -> Result<Option<(HandedOver, QueuedMessage)>, Failure> {
-        let (state, thread) = (self.state(), self.thread.id().as_str());
-        let queue = state.queue(thread).map_err(state_failed)?;
-        let is_meant = |queued: &QueueEntry| id.is_none_or(|id| queued.id == id);
-        let Some(queued) = queue.into_iter().find(is_meant) else {
-            return Ok(None);
-        };
-        let message = read_queued(&queued.message)?;
-        // Before the handover is stored: without the lock another process would take it for one that was left.
-        let locks = ThreadLocks::of_home(self.server.host().store().home());
-        let Some(lock) = lock_of(&locks, &queued.id) else {
-            return Ok(None);
-        };
-        let is_taken = state.hand_over(thread, &queued.id, turn);
-        let handed_over = is_taken.map_err(state_failed)?.then(|| HandedOver {
-            entry: queued.id,
-            turn: turn.to_owned(),
-            _lock: lock,
-        });
-        Ok(handed_over.map(|handed_over| (handed_over, message)))
-    }
-
-    /// The turn has not begun: the message is in the queue again.
-    pub(super) fn handover_failed(&self, handed_over: &HandedOver) {
-        self.logged(self.state().end_handover(&handed_over.entry, false));
-    }
-
-    /// A turn has begun with the message.
-    pub(super) fn handover_begun(&mut self, mut handed_over: HandedOver, turn: &str) {
-        if handed_over.turn != turn {
-            self.logged(self.state().change_handover(&handed_over.entry, turn));
-            turn.clone_into(&mut handed_over.turn);
-        }
-        self.follow_up.handed_over = Some(handed_over);
-    }
-
-    /// A turn has ended. If the log has it, the message is removed from the store.
-    pub(super) async fn end_handover(&mut self, turn: &str) {
-        let is_of_turn = |handed_over: &mut HandedOver| handed_over.turn == turn;
-        let Some(handed_over) = self.follow_up.handed_over.take_if(is_of_turn) else {
-            return;
-        };
-        match self.thread.flush().await {
-            Ok(()) => {
-                self.logged(self.state().end_handover(&handed_over.entry, true));
-            }
-            Err(error) => {
-                tracing::warn!(%error, "a queued message is kept until its turn is stored");
-            }
-        }
-    }
-}
-
-fn lock_of(locks: &Arc<ThreadLocks>, entry: &str) -> Option<ThreadLock> {
+/// None if another process holds it.
+pub(super) fn lock_of(locks: &Arc<ThreadLocks>, entry: &str) -> Option<ThreadLock> {
     // Locks are found by random ids; those of threads and messages have the same form.
     locks.acquire(&ThreadId(entry.to_owned())).ok()
 }
@@ -112,7 +51,7 @@ pub(crate) fn end_left_handovers(
 
 /// Whether a log has the message of a handover in its turn.
 fn has_message(log: &Path, handover: &QueueHandover) -> bool {
-    let Ok(message) = read_queued(&handover.queued.message) else {
+    let Ok(message) = QueuedMessage::read(&handover.queued.message) else {
         return false;
     };
     let (mut has_begun, mut is_found) = (false, false);

@@ -1,12 +1,9 @@
 //! What happens after the end of a turn: updates the read state, and starts the next turn from the queue
 //! or for the goal.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use codex_app_server_protocol::v2::{
-    ThreadQueueStartResponse, ThreadReadStateChangedNotification, TurnStartParams,
-};
+use codex_app_server_protocol::v2::{ThreadQueueStartResponse, ThreadReadStateChangedNotification};
 use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_core::{NewTurn, TurnInput};
 use codex_protocol::ModeKind;
@@ -14,11 +11,9 @@ use codex_thread_state::{Goal, GoalStatus, ThreadState};
 
 use super::actor::Actor;
 use super::goal_prompt;
-use super::queue_handover::end_left_handovers;
 use crate::background_notifier::NotificationSink;
 use crate::connection::{Connection, Responder};
 use crate::failure::Failure;
-use crate::handlers::queue_changed;
 use crate::projection::{goal_cleared, goal_updated, wire_goal, wire_read_state};
 
 impl Actor {
@@ -116,49 +111,6 @@ impl Actor {
                 self.turn.get_or_insert(id);
             }
             Err(error) => tracing::warn!(%error, "the goal of a thread cannot go on"),
-        }
-    }
-
-    /// Starts a queued message, the first one unless an id is given. Returns the id of its turn.
-    async fn start_from_queue(&mut self, id: Option<&str>) -> Result<Option<String>, Failure> {
-        let thread = self.thread.id().clone();
-        self.end_left_handovers().await;
-        let turn = uuid::Uuid::now_v7().to_string();
-        let Some((handed_over, message)) = self.hand_over(id, &turn)? else {
-            return Ok(None);
-        };
-        self.notify(&queue_changed(&thread));
-        let params = TurnStartParams {
-            thread_id: thread.to_string(),
-            input: message.input,
-            client_user_message_id: Some(message.client_user_message_id),
-            responsesapi_client_metadata: message.responsesapi_client_metadata,
-            ..TurnStartParams::default()
-        };
-        match self.begin_turn(turn, params).await {
-            Ok(turn) => {
-                self.handover_begun(handed_over, &turn);
-                Ok(Some(turn))
-            }
-            Err(failure) => {
-                self.handover_failed(&handed_over);
-                drop(handed_over);
-                self.notify(&queue_changed(&thread));
-                Err(failure)
-            }
-        }
-    }
-
-    /// Gives back what a process left on its way into a turn.
-    async fn end_left_handovers(&self) {
-        let (state, log) = (Arc::clone(self.state()), self.facts.path.clone());
-        let home = self.server.host().store().home().to_owned();
-        let thread = self.thread.id().to_string();
-        let ended = tokio::task::spawn_blocking(move || {
-            end_left_handovers(&state, &home, &thread, log.as_deref().map(Path::new))
-        });
-        if let Ok(ended) = ended.await {
-            self.logged(ended);
         }
     }
 
