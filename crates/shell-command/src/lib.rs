@@ -25,7 +25,7 @@ pub use bash::parse_plain_commands;
 pub use call::{base_name, is_shell, posix_shell, shell_call, shell_script, with_utf8_output};
 pub use dangerous::is_dangerous;
 pub use patch_call::{PatchCall, patch_call};
-pub use quote::quote_command;
+pub use quote::{quote_command, split_command, visible_command};
 pub use reachable::{ReachableCommand, ReachableCommands, reachable_commands};
 pub use safe::{ProgramCheck, is_known_safe, known_safe_parts};
 pub use segments::{SegmentKind, Segments, canonical_command, segments};

@@ -2,7 +2,8 @@
 
 use codex_shell_command::{
     ProgramCheck, canonical_command, command_actions, is_dangerous, is_known_safe,
-    parse_plain_commands, patch_call, quote_command, reachable_commands, segments,
+    parse_plain_commands, patch_call, quote_command, reachable_commands, segments, split_command,
+    visible_command,
 };
 use proptest::prelude::*;
 
@@ -54,7 +55,7 @@ proptest! {
         prop_assert!(!segments(&argv).commands.is_empty());
         prop_assert!(!reachable_commands(&argv).commands.is_empty());
         canonical_command(&argv);
-        command_actions(&argv);
+        command_actions(&argv, &Everything);
         patch_call(&argv);
     }
 
@@ -62,10 +63,18 @@ proptest! {
     fn any_words_are_read_without_panic(argv in prop::collection::vec("\\PC{0,8}", 0..6)) {
         is_known_safe(&argv, &Everything);
         is_dangerous(&argv);
-        command_actions(&argv);
+        command_actions(&argv, &Everything);
         patch_call(&argv);
         segments(&argv);
         reachable_commands(&argv);
+    }
+
+    #[test]
+    fn words_come_back_from_the_line_for_people(
+        words in prop::collection::vec("([ -~]|[\0-\u{20}]|[\n\té\u{a0}\u{2028}\u{202e}]|\\PC| {40}){0,12}", 0..5),
+    ) {
+        let line = visible_command(&words);
+        prop_assert_eq!(split_command(&line), Some(words), "{}", line);
     }
 
     #[test]
