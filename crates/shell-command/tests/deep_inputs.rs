@@ -66,7 +66,7 @@ fn deep_scripts_need_no_deep_stack() {
             segments(&argv);
             reachable_commands(&argv);
             canonical_command(&argv);
-            command_actions(&argv);
+            command_actions(&argv, &TrustAll);
             patch_call(&argv);
         }
     };

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use codex_sandbox::{FileRules, Grants};
 use codex_shell_command::ProgramCheck;
 
-use super::effect::CommandEffect;
 use super::program_file::{
     DEFAULT_PATH, anybody_may_write, belongs_to_administrator, file_names, is_path, may_be_run,
     variable,
@@ -47,20 +46,17 @@ const LOGIN_FILES: [&str; 6] = [
 /// The programs as a command finds them.
 pub(super) struct CommandPrograms<'a> {
     turn_policy: &'a TurnPolicy,
-    command: &'a CommandEffect,
+    /// The working folder of the command.
+    cwd: &'a Path,
     grants: Grants,
     file_rules: OnceCell<Option<FileRules>>,
 }
 
 impl<'a> CommandPrograms<'a> {
-    pub(super) fn new(
-        turn_policy: &'a TurnPolicy,
-        command: &'a CommandEffect,
-        grants: Grants,
-    ) -> Self {
+    pub(super) fn new(turn_policy: &'a TurnPolicy, cwd: &'a Path, grants: Grants) -> Self {
         Self {
             turn_policy,
-            command,
+            cwd,
             grants,
             file_rules: OnceCell::new(),
         }
@@ -88,7 +84,7 @@ impl<'a> CommandPrograms<'a> {
     /// The files that may run, links resolved. None if they cannot be determined.
     fn files(&self, program: &str) -> Option<Vec<PathBuf>> {
         if is_path(program) {
-            let file = executable(&self.command.cwd, program);
+            let file = executable(self.cwd, program);
             return Some(file.into_iter().collect());
         }
         let home = self.variable("HOME").map(PathBuf::from);
@@ -137,7 +133,7 @@ impl<'a> CommandPrograms<'a> {
         }
         let tmpdir = self.turn_policy.tmpdir.as_deref();
         let shared = SHARED_FOLDERS.iter().map(Path::new).chain(tmpdir);
-        let own = [self.turn_policy.cwd.as_path(), self.command.cwd.as_path()];
+        let own = [self.turn_policy.cwd.as_path(), self.cwd];
         let is_below = |folder: &Path| {
             file.starts_with(dunce::canonicalize(folder).as_deref().unwrap_or(folder))
         };

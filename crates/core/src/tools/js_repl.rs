@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::arguments::{function, incompatible};
 use super::call::ToolPayload;
-use super::command::{CommandEnd, CommandItem};
+use super::command::{CommandEnd, command_item};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 use crate::cells::{CellReport, CellStatus, ConsoleRun, ScriptOrigin};
 
@@ -70,12 +70,10 @@ async fn run(context: &ToolContext) -> ToolResult {
     let source = source.map_err(|problem| ToolFailure::Model(problem.to_string()))?;
     let session = &context.session;
     let cwd = context.settings.cwd.display().to_string();
-    let mut item = CommandItem::new(
-        context.emitter.clone(),
-        session.clock.clone(),
-        &context.call.id,
+    let mut item = command_item(
+        context,
         &["js_repl".to_owned()],
-        cwd.clone(),
+        &context.settings.cwd,
         ExecCommandSource::Agent,
         None,
     )

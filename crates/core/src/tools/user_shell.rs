@@ -5,7 +5,7 @@ use std::time::Duration;
 use codex_protocol::{ExecCommandSource, ResponseItem};
 use codex_shell_command::shell_call;
 
-use super::command::{ApprovalArguments, CommandItem, CommandRequest, OutputLayout, attempt};
+use super::command::{ApprovalArguments, CommandRequest, OutputLayout, attempt, command_item};
 use super::tool::ToolContext;
 use crate::gate::{Confinement, Permit};
 use crate::history::truncate::formatted_cut;
@@ -47,12 +47,10 @@ pub(crate) async fn run_user_shell(
         approval: ApprovalArguments::default(),
         layout: OutputLayout::Plain,
     };
-    let mut item = CommandItem::new(
-        context.emitter.clone(),
-        context.session.clock.clone(),
-        &context.call.id,
+    let mut item = command_item(
+        context,
         &request.argv,
-        request.cwd.display().to_string(),
+        &request.cwd,
         ExecCommandSource::UserShell,
         None,
     )

@@ -1,4 +1,6 @@
 //! Classifies one simple command.
+//!
+//! Only programs that can be known to only read are here. Whether a command does so is decided elsewhere.
 
 use super::CommandAction;
 use super::operands::{OptionSyntax, ParsedArguments, short_path};
@@ -17,23 +19,14 @@ pub(super) fn classify(words: &[&str]) -> Option<CommandAction> {
         program
     };
     let kind = match name {
-        "cat" | "more" => read_one(&OptionSyntax::NONE, arguments),
-        "less" => read_one(&LESS, arguments),
-        "bat" | "batcat" => read_one(&BAT, arguments),
+        "cat" => read_one(&OptionSyntax::NONE, arguments),
         "head" | "tail" => read_end(arguments),
         "nl" => read_one(&NL, arguments),
         "sed" => read_with_sed(arguments),
-        "awk" => read_with_awk(arguments),
-        "ls" | "eza" | "exa" => list(&LS, arguments),
-        "tree" => list(&TREE, arguments),
-        "du" => list(&DU, arguments),
-        "rg" | "rga" => ripgrep(arguments),
-        "grep" | "egrep" | "fgrep" => search(&GREP, arguments),
-        "ag" | "ack" | "pt" => search(&AG, arguments),
-        "git" => git(arguments),
-        "fd" => fd(arguments),
-        "find" => find(arguments),
-        _ if name.starts_with("python") => python(arguments),
+        "ls" => list(&LS, arguments),
+        "rg" => ripgrep(arguments),
+        "grep" => search(&GREP, arguments),
+        "find" => Some(find(arguments)),
         _ => None,
     }?;
     let command = quote_command(words);
@@ -61,52 +54,18 @@ enum ActionKind<'a> {
     Search(Option<&'a str>, Option<&'a str>),
 }
 
-const LESS: OptionSyntax = OptionSyntax::with_value(&["-p", "-j", "-x", "-T", "-t"]);
-const BAT: OptionSyntax = OptionSyntax::with_value(&[
-    "-r",
-    "-l",
-    "-H",
-    "--theme",
-    "--language",
-    "--style",
-    "--line-range",
-    "--tabs",
-    "--terminal-width",
-    "--highlight-line",
-    "--color",
-    "--decorations",
-    "--paging",
-    "--map-syntax",
-]);
 const NL: OptionSyntax =
     OptionSyntax::with_value(&["-b", "-d", "-f", "-h", "-i", "-l", "-n", "-s", "-v", "-w"]);
 const LS: OptionSyntax = OptionSyntax::with_value(&[
     "-I",
     "-w",
     "-T",
-    "-L",
     "--ignore",
     "--width",
     "--block-size",
     "--sort",
     "--time",
-    "--level",
 ]);
-const TREE: OptionSyntax =
-    OptionSyntax::with_value(&["-L", "-P", "-I", "-o", "--filelimit", "--charset", "--sort"]);
-const DU: OptionSyntax = OptionSyntax::with_value(&[
-    "-d",
-    "-t",
-    "-B",
-    "-X",
-    "--max-depth",
-    "--exclude",
-    "--threshold",
-]);
-const AWK: OptionSyntax = OptionSyntax {
-    with_value: &["-F", "-v", "--field-separator", "--assign"],
-    pattern: &["-f", "--file"],
-};
 const RIPGREP: OptionSyntax = OptionSyntax {
     with_value: &[
         "-A",
@@ -169,51 +128,6 @@ const GREP: OptionSyntax = OptionSyntax {
     ],
     pattern: &["-e", "-f", "--file", "--regexp"],
 };
-const AG: OptionSyntax = OptionSyntax {
-    with_value: &[
-        "-A",
-        "-B",
-        "-C",
-        "-G",
-        "-m",
-        "-p",
-        "--after",
-        "--before",
-        "--context",
-        "--depth",
-        "--file-search-regex",
-        "--ignore",
-        "--ignore-dir",
-        "--max-count",
-    ],
-    pattern: &["--match"],
-};
-const LS_FILES: OptionSyntax =
-    OptionSyntax::with_value(&["-x", "-X", "--exclude", "--exclude-from"]);
-const FD: OptionSyntax = OptionSyntax::with_value(&[
-    "-E",
-    "-S",
-    "-c",
-    "-d",
-    "-e",
-    "-j",
-    "-o",
-    "-t",
-    "--base-directory",
-    "--changed-before",
-    "--changed-within",
-    "--color",
-    "--exclude",
-    "--extension",
-    "--max-depth",
-    "--max-results",
-    "--min-depth",
-    "--owner",
-    "--size",
-    "--threads",
-    "--type",
-]);
-
 /// A program that prints a single file.
 fn read_one<'a>(options: &OptionSyntax, arguments: &[&'a str]) -> Option<ActionKind<'a>> {
     match options.read(arguments).operands.as_slice() {
@@ -242,28 +156,12 @@ fn is_count(word: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// `sed -n RANGEp FILE`, optionally with `-e` and `--`.
+/// `sed -n RANGEp FILE`.
 fn read_with_sed<'a>(arguments: &[&'a str]) -> Option<ActionKind<'a>> {
-    let quiet = arguments.contains(&"-n");
-    let rest: Vec<&str> = arguments
-        .iter()
-        .copied()
-        .filter(|word| !matches!(*word, "-n" | "-e" | "--"))
-        .collect();
-    match rest.as_slice() {
-        [range, file] if quiet && is_print_range(range) && !file.starts_with('-') => {
+    match arguments {
+        ["-n", range, file] if is_print_range(range) && !file.starts_with('-') => {
             Some(ActionKind::Read(file))
         }
-        _ => None,
-    }
-}
-
-fn read_with_awk<'a>(arguments: &[&'a str]) -> Option<ActionKind<'a>> {
-    let ParsedArguments {
-        pattern, operands, ..
-    } = AWK.read(arguments);
-    match (pattern, operands.as_slice()) {
-        (None, [_, file]) | (Some(_), [file]) => Some(ActionKind::Read(file)),
         _ => None,
     }
 }
@@ -291,41 +189,8 @@ fn ripgrep<'a>(arguments: &[&'a str]) -> Option<ActionKind<'a>> {
     }
 }
 
-fn git<'a>(arguments: &[&'a str]) -> Option<ActionKind<'a>> {
-    match arguments {
-        ["grep", rest @ ..] => search(&GREP, rest),
-        ["ls-files", rest @ ..] => list(&LS_FILES, rest),
-        _ => None,
-    }
-}
-
-fn fd<'a>(arguments: &[&'a str]) -> Option<ActionKind<'a>> {
-    let ParsedArguments {
-        options, operands, ..
-    } = FD.read(arguments);
-    if options
-        .iter()
-        .any(|option| matches!(*option, "-x" | "-X" | "--exec" | "--exec-batch"))
-    {
-        return None;
-    }
-    match operands.as_slice() {
-        [] => Some(ActionKind::List(None)),
-        [pattern, rest @ ..] => Some(ActionKind::Search(Some(pattern), rest.first().copied())),
-    }
-}
-
-/// `find`: paths first, then tests. With an action on the results it is not only a search.
-fn find<'a>(arguments: &[&'a str]) -> Option<ActionKind<'a>> {
-    let acts = |word: &&str| {
-        matches!(
-            *word,
-            "-delete" | "-exec" | "-execdir" | "-ok" | "-okdir" | "-fls"
-        ) || word.starts_with("-fprint")
-    };
-    if arguments.iter().any(acts) {
-        return None;
-    }
+/// `find`: paths first, then tests.
+fn find<'a>(arguments: &[&'a str]) -> ActionKind<'a> {
     let is_setting = |word: &&&str| matches!(**word, "-H" | "-L" | "-P");
     let is_place = |word: &&&str| !word.starts_with(['-', '(', '!']);
     let place = arguments
@@ -344,41 +209,10 @@ fn find<'a>(arguments: &[&'a str]) -> Option<ActionKind<'a>> {
         .windows(2)
         .find(|pair| is_test(pair[0]))
         .map(|pair| pair[1]);
-    Some(match pattern {
+    match pattern {
         Some(pattern) => ActionKind::Search(Some(pattern), place),
         None => ActionKind::List(place),
-    })
-}
-
-/// A one-line program that lists folders and shows no sign of changes.
-fn python<'a>(arguments: &[&'a str]) -> Option<ActionKind<'a>> {
-    const WALKS: [&str; 8] = [
-        "os.walk",
-        "os.listdir",
-        "os.scandir",
-        "glob.glob",
-        "glob.iglob",
-        ".glob(",
-        ".rglob(",
-        ".iterdir(",
-    ];
-    const CHANGES: [&str; 9] = [
-        "write",
-        "open(",
-        "remove",
-        "unlink",
-        "rename",
-        "rmtree",
-        "mkdir",
-        "system(",
-        "subprocess",
-    ];
-    let code = match arguments {
-        ["-c", code, ..] => code,
-        _ => return None,
-    };
-    let has = |signs: &[&str]| signs.iter().any(|sign| code.contains(sign));
-    (has(&WALKS) && !has(&CHANGES)).then_some(ActionKind::List(None))
+    }
 }
 
 /// The target of a `cd` command; the last operand counts.
@@ -406,40 +240,17 @@ pub(super) fn only_shapes_output<S: AsRef<str>>(words: &[S], piped: bool) -> boo
         "true" => true,
         "nl" => NL.read(arguments).operands.is_empty(),
         _ if !piped => false,
-        "wc" | "tr" | "cut" | "sort" | "uniq" | "tee" | "column" | "yes" | "printf" => true,
+        "wc" | "tr" | "cut" | "uniq" => true,
         "head" | "tail" => {
             read_end(arguments).is_none() && !arguments.iter().any(|word| is_file(word))
         }
-        "awk" => read_with_awk(arguments).is_none(),
-        "sed" => read_with_sed(arguments).is_none() && !edits_in_place(arguments),
-        "xargs" => xargs_only_reads(arguments),
+        "sed" => read_with_sed(arguments).is_none(),
         _ => false,
     }
 }
 
 fn is_file(word: &str) -> bool {
     !word.starts_with('-') && !is_count(word)
-}
-
-fn edits_in_place(arguments: &[&str]) -> bool {
-    arguments
-        .iter()
-        .any(|word| word.starts_with("-i") || word.starts_with("--in-place"))
-}
-
-/// Whether `xargs` starts a program that only reads.
-fn xargs_only_reads(arguments: &[&str]) -> bool {
-    const XARGS: OptionSyntax =
-        OptionSyntax::with_value(&["-n", "-I", "-L", "-P", "-d", "-s", "-E"]);
-    match XARGS.read(arguments).operands.as_slice() {
-        [] => true,
-        [program, ..] => match *program {
-            "cat" | "echo" | "egrep" | "fgrep" | "file" | "grep" | "head" | "ls" | "nl" | "rg"
-            | "stat" | "tail" | "wc" => true,
-            "sed" => !edits_in_place(arguments),
-            _ => false,
-        },
-    }
 }
 
 /// Whether the command is `sed -n`.

@@ -1,7 +1,8 @@
 //! Describes what a command does, for display only. No decision is based on it.
 //!
 //! A script is split into simple commands, and commands that only format output are left out. The others are classified.
-//! If any of them is unknown, the whole script is unknown, because a summary must not hide anything.
+//! If any of them is unknown, the whole script is unknown, because a summary must not hide anything. A call that is not
+//! [known to be safe](crate::is_known_safe) is unknown as well: a client may allow what it takes for reading.
 
 mod classify;
 mod operands;
@@ -9,6 +10,7 @@ mod operands;
 use crate::bash::{Connector, SimpleCommand, plain_commands};
 use crate::call::{ShellCall, ShellKind};
 use crate::quote::quote_command;
+use crate::safe::{ProgramCheck, is_known_safe};
 use crate::word::ShellWord;
 use classify::{changes_folder, classify, only_shapes_output, runs_sed_quietly};
 
@@ -37,37 +39,47 @@ pub enum CommandAction {
 }
 
 /// The actions of a call. Empty if it only changes the folder.
-pub fn command_actions(argv: &[String]) -> Vec<CommandAction> {
+pub fn command_actions(argv: &[String], programs: &dyn ProgramCheck) -> Vec<CommandAction> {
+    let claimed = claimed_actions(argv);
+    let claimed = claimed.filter(|_| is_known_safe(argv, programs));
+    claimed.unwrap_or_else(|| {
+        let command = unknown_command(argv, programs);
+        vec![CommandAction::Unknown { command }]
+    })
+}
+
+/// The script of a call, or all of it if it is not clear what runs the script.
+fn unknown_command(argv: &[String], programs: &dyn ProgramCheck) -> String {
+    match ShellCall::of(argv) {
+        Some(call) if call.shell == ShellKind::Power => call.script.to_owned(),
+        Some(call)
+            if call.shell == ShellKind::Posix
+                && (argv.first()).is_some_and(|shell| programs.is_trusted_shell(shell, "-c")) =>
+        {
+            call.script.to_owned()
+        }
+        _ => quote_command(argv),
+    }
+}
+
+/// The actions by the text of a call; `None` if any of its commands is unknown.
+fn claimed_actions(argv: &[String]) -> Option<Vec<CommandAction>> {
     match ShellCall::of(argv) {
         Some(ShellCall {
             shell: ShellKind::Posix,
             script,
             ..
-        }) => plain_commands(script)
-            .and_then(|commands| summarise(commands, script))
-            .unwrap_or_else(|| unknown(script.to_owned())),
-        Some(ShellCall {
-            shell: ShellKind::Power,
-            script,
-            ..
-        }) => unknown(script.to_owned()),
-        Some(ShellCall {
-            shell: ShellKind::Cmd,
-            ..
-        })
-        | None => {
+        }) => summarise(plain_commands(script)?, script),
+        Some(_) => None,
+        None => {
             let words = argv.iter().map(|word| ShellWord::literal(word)).collect();
             let command = SimpleCommand {
                 words,
                 joined: Connector::Next,
             };
-            summarise(vec![command], "").unwrap_or_else(|| unknown(quote_command(argv)))
+            summarise(vec![command], "")
         }
     }
-}
-
-fn unknown(command: String) -> Vec<CommandAction> {
-    vec![CommandAction::Unknown { command }]
 }
 
 /// Summarizes the actions; `None` if any command is unknown.

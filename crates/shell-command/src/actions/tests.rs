@@ -1,5 +1,43 @@
 use super::*;
 
+/// A machine on which names and the usual folders mean programs of the system.
+struct Usual;
+
+impl ProgramCheck for Usual {
+    fn is_system_program(&self, program: &str) -> bool {
+        !program.contains('/') || program.starts_with("/bin/")
+    }
+
+    fn is_trusted_shell(&self, shell: &str, _: &str) -> bool {
+        self.is_system_program(shell)
+    }
+
+    fn has_variable(&self, _: &str) -> bool {
+        false
+    }
+}
+
+/// A machine on which every program is the model's.
+struct OfModel;
+
+impl ProgramCheck for OfModel {
+    fn is_system_program(&self, _: &str) -> bool {
+        false
+    }
+
+    fn is_trusted_shell(&self, shell: &str, _: &str) -> bool {
+        shell == "/bin/bash"
+    }
+
+    fn has_variable(&self, _: &str) -> bool {
+        false
+    }
+}
+
+fn unknown(command: String) -> Vec<CommandAction> {
+    vec![CommandAction::Unknown { command }]
+}
+
 fn read(command: &str, name: &str, path: &str) -> CommandAction {
     let [command, name, path] = [command, name, path].map(ToOwned::to_owned);
     CommandAction::Read {
@@ -27,7 +65,7 @@ fn search(command: &str, query: Option<&str>, path: Option<&str>) -> CommandActi
 #[track_caller]
 fn check(script: &str, expected: &[CommandAction]) {
     let argv = ["/bin/bash", "-lc", script].map(ToOwned::to_owned);
-    assert_eq!(command_actions(&argv), expected, "{script}");
+    assert_eq!(command_actions(&argv, &Usual), expected, "{script}");
 }
 
 #[track_caller]
@@ -41,10 +79,6 @@ fn reading_a_file() {
         "cat a.txt",
         "cat -n a.txt",
         "cat -- a.txt",
-        "less a.txt",
-        "more -5 a.txt",
-        "bat --theme foo a.txt",
-        "batcat a.txt",
         "head a.txt",
         "head -n 5 a.txt",
         "head -n5 a.txt",
@@ -54,17 +88,11 @@ fn reading_a_file() {
         "nl -ba a.txt",
         "nl -w 3 a.txt",
         "sed -n 5p a.txt",
-        "sed -n -e 1p a.txt",
         "/bin/cat a.txt",
     ] {
         check(command, &[read(command, "a.txt", "a.txt")]);
     }
     check("sed -n 1,5p a", &[read("sed -n '1,5p' a", "a", "a")]);
-    check(
-        "awk '{print $1}' a",
-        &[read("awk '{print $1}' a", "a", "a")],
-    );
-    check("awk -F, -f p a", &[read("awk '-F,' -f p a", "a", "a")]);
     check("cat -- -a", &[read("cat -- -a", "-a", "-a")]);
     check("cat /x/dist/", &[read("cat /x/dist/", "x", "/x/dist/")]);
     check(
@@ -75,7 +103,12 @@ fn reading_a_file() {
         "cat",
         "cat -",
         "cat a b",
-        "bat a b",
+        "bat a",
+        "less a",
+        "more a",
+        "awk '{print $1}' a",
+        "awk -F, -f p a",
+        "sed -n -e 1p a",
         "head a b",
         "head -n 5",
         "head -n x a",
@@ -84,9 +117,7 @@ fn reading_a_file() {
         "sed -n '/x/p' a",
         "sed -n '1,$p' a",
         "sed -i s/a/b/ f",
-        "awk '{print}'",
         "nl a b",
-        "less +G a",
     ] {
         check_unknown(script);
     }
@@ -104,35 +135,23 @@ fn listing_files() {
         ("ls ./", Some(".")),
         ("ls ..", Some("..")),
         ("ls /", Some("/")),
-        ("eza -la src", Some("src")),
-        ("exa", None),
-        ("tree -L 2 src", Some("src")),
-        ("du -d 1 src", Some("src")),
         ("rg --files", None),
         ("rg --files -t rust src", Some("src")),
-        ("git ls-files", None),
-        ("git ls-files --exclude target src", Some("src")),
         ("find", None),
         ("find src -type f", Some("src")),
         ("find -maxdepth 2", None),
-        ("fd", None),
-        ("fd -t f", None),
     ] {
         check(command, &[list(command, path)]);
     }
     check("ls *.rs", &[list("ls '*.rs'", Some("*.rs"))]);
-    for code in [
-        "import os; print(os.listdir(\".\"))",
-        "import glob; print(glob.glob(\"*\"))",
-        "from pathlib import Path; print(list(Path(\".\").iterdir()))",
-    ] {
-        let script = format!("python3 -c '{code}'");
-        check(&script, &[list(&script, None)]);
-    }
     for script in [
-        "python3 -c 'print(1)'",
-        "python3 x.py",
-        "python3 -c 'import os; os.listdir(); open(\"x\", \"w\")'",
+        "python3 -c 'import os; print(os.listdir(\".\"))'",
+        "eza -la src",
+        "tree -L 2 src",
+        "tree -o made",
+        "du -d 1 src",
+        "git ls-files",
+        "fd -t f",
     ] {
         check_unknown(script);
     }
@@ -147,19 +166,9 @@ fn searching() {
         ("rg -- -pat src", Some("-pat"), Some("src")),
         ("rg", None, None),
         ("rg '' x", Some(""), Some("x")),
-        ("rga pat", Some("pat"), None),
-        ("ag pat src", Some("pat"), Some("src")),
-        ("ack pat", Some("pat"), None),
-        ("pt pat src", Some("pat"), Some("src")),
         ("grep pat", Some("pat"), None),
         ("grep -n pat a b", Some("pat"), Some("a")),
         ("grep -- -pat a", Some("-pat"), Some("a")),
-        ("egrep pat a", Some("pat"), Some("a")),
-        ("fgrep pat a", Some("pat"), Some("a")),
-        ("git grep -n pat src", Some("pat"), Some("src")),
-        ("git grep -e pat -- src", Some("pat"), Some("src")),
-        ("fd pat", Some("pat"), None),
-        ("fd -e rs pat src", Some("pat"), Some("src")),
         ("find . -type f -iname 'a*'", Some("a*"), Some(".")),
         ("find src lib -name x", Some("x"), Some("src")),
         ("find -name x", Some("x"), None),
@@ -176,8 +185,16 @@ fn searching() {
     for script in [
         "find . -name x -delete",
         "find . -exec rm {} +",
-        "fd -x rm",
-        "git -C x grep foo",
+        "find . -name x -fprint made",
+        "fd pat",
+        "ag pat src",
+        "rga pat",
+        "egrep pat a",
+        "git grep -n pat src",
+        "rg --pre ./p pat",
+        "rg --hostname-bin=./p pat",
+        "rg -z pat",
+        "rg pat *",
     ] {
         check_unknown(script);
     }
@@ -191,21 +208,13 @@ fn helpers_are_left_out() {
         "| head",
         "| head -5",
         "| tail -n +3",
-        "| sort | uniq -c",
+        "| uniq -c",
         "| tr a b",
         "| cut -d: -f1",
-        "| awk '{print $1}'",
-        "| sed 's/a/b/'",
-        "| tee b",
-        "| column -t",
-        "| xargs cat",
-        "| xargs -n 1 grep x",
         "| nl -ba",
         "|| true",
         "&& true",
         "| true",
-        "| yes",
-        "| printf x",
     ] {
         check(&format!("ls src {tail}"), &[list("ls src", Some("src"))]);
     }
@@ -230,7 +239,17 @@ fn helpers_are_left_out() {
         "cat a; echo done",
         "cat a || echo no",
         "ls | xargs rm",
-        "ls | xargs sed -i s/a/b/",
+        "ls | xargs cat",
+        "ls | sort",
+        "ls | sort -o b",
+        "ls | tee b",
+        "ls | awk '{system($0)}'",
+        "ls | sed 's/a/b/'",
+        "ls | sed '1e id'",
+        "ls | uniq - b",
+        "ls | column -t",
+        "ls | yes",
+        "ls | printf x",
         "ls | perl -p",
         "yes | head",
         "wc -l a",
@@ -243,6 +262,19 @@ fn helpers_are_left_out() {
     ] {
         check_unknown(script);
     }
+}
+
+#[test]
+fn programs_of_the_model_do_not_only_read() {
+    let bash = |shell: &str| [shell, "-lc", "cat a"].map(ToOwned::to_owned);
+    let found = command_actions(&bash("/bin/bash"), &OfModel);
+    assert_eq!(found, unknown("cat a".to_owned()));
+    for shell in ["./bash", "sub/bash", "/tmp/bash"] {
+        let found = command_actions(&bash(shell), &Usual);
+        assert_eq!(found, unknown(format!("{shell} -lc 'cat a'")));
+    }
+    let direct = command_actions(&["./cat".to_owned(), "a".to_owned()], &Usual);
+    assert_eq!(direct, unknown("./cat a".to_owned()));
 }
 
 #[test]
@@ -323,7 +355,10 @@ fn one_unknown_command_hides_nothing() {
 #[test]
 fn calls_without_a_script() {
     let actions = |words: &[&str]| {
-        command_actions(&words.iter().map(ToString::to_string).collect::<Vec<_>>())
+        command_actions(
+            &words.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            &Usual,
+        )
     };
     assert_eq!(actions(&["ls", "-la"]), [list("ls -la", None)]);
     assert_eq!(

@@ -6,10 +6,9 @@ use std::time::Duration;
 use codex_exec::{OutputChunk, OutputStream};
 use codex_protocol::{
     Base64Bytes, EventMsg, ExecCommandBeginEvent, ExecCommandEndEvent, ExecCommandOutputDeltaEvent,
-    ExecCommandSource, ExecCommandStatus, ExecOutputStream,
+    ExecCommandStatus, ExecOutputStream,
 };
 
-use super::parsed_command;
 use crate::events::TurnEmitter;
 use crate::ports::Clock;
 
@@ -45,22 +44,8 @@ impl CommandItem {
     pub(crate) fn new(
         emitter: TurnEmitter,
         clock: Arc<dyn Clock>,
-        call_id: &str,
-        command: &[String],
-        cwd: String,
-        source: ExecCommandSource,
-        process_id: Option<String>,
+        begin: ExecCommandBeginEvent,
     ) -> Self {
-        let begin = ExecCommandBeginEvent {
-            call_id: call_id.to_owned(),
-            process_id,
-            turn_id: emitter.turn_id().to_owned(),
-            command: command.to_vec(),
-            cwd,
-            parsed_cmd: parsed_command(command),
-            source,
-            interaction_input: None,
-        };
         let begun = clock.elapsed();
         Self {
             emitter,

@@ -12,6 +12,7 @@ use codex_shell_command::with_utf8_output;
 use futures::StreamExt;
 use futures::stream::BoxStream;
 
+use super::begin::command_item;
 use super::format::{CapturedStreams, CommandOutcome, ExitReason, OutputLayout};
 use super::item::CommandItem;
 use super::request::ApprovalArguments;
@@ -60,12 +61,10 @@ pub(crate) async fn run_command(context: &ToolContext, request: CommandRequest) 
     );
     let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
     check_arguments(&effect, &turn_policy).map_err(ToolFailure::Model)?;
-    let mut item = CommandItem::new(
-        context.emitter.clone(),
-        context.session.clock.clone(),
-        &context.call.id,
+    let mut item = command_item(
+        context,
         &request.argv,
-        request.cwd.display().to_string(),
+        &request.cwd,
         ExecCommandSource::Agent,
         None,
     )

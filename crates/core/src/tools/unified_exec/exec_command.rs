@@ -23,8 +23,8 @@ use crate::input::Input;
 use crate::tools::apply_patch;
 use crate::tools::arguments::{arguments, function};
 use crate::tools::command::{
-    ApprovalArguments, CommandItem, DECLINED, OutputLayout, approval_properties, effect, launch,
-    spawn_problem,
+    ApprovalArguments, CommandItem, DECLINED, OutputLayout, approval_properties, command_item,
+    effect, launch, spawn_problem,
 };
 use crate::tools::shell_command::login;
 use crate::tools::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
@@ -214,14 +214,7 @@ impl ExecCommandCall<'_> {
         let id = self.context.services.terminals.fresh_id();
         let (tell, mut denied) = oneshot::channel();
         let confined = matches!(permit.confinement, Confinement::Policy(_));
-        let begin = || {
-            item(
-                self.context,
-                &self.argv,
-                &self.cwd.display().to_string(),
-                id,
-            )
-        };
+        let begin = || item(self.context, &self.argv, &self.cwd, id);
         let tell = confined.then_some(tell);
         let first = self.start(id, &effect, &permit, tell, begin).await?;
         let elapsed = self.wait_for(&first).await;
@@ -337,13 +330,11 @@ fn warn_of_many(context: &ToolContext, open: usize) {
     let _ = context.input_queue.put(Input::Note(Box::new(item)));
 }
 
-fn item(context: &ToolContext, argv: &[String], cwd: &str, id: i32) -> CommandItem {
-    CommandItem::new(
-        context.emitter.clone(),
-        context.session.clock.clone(),
-        &context.call.id,
+fn item(context: &ToolContext, argv: &[String], cwd: &Path, id: i32) -> CommandItem {
+    command_item(
+        context,
         argv,
-        cwd.to_owned(),
+        cwd,
         ExecCommandSource::UnifiedExecStartup,
         Some(id.to_string()),
     )
@@ -352,13 +343,5 @@ fn item(context: &ToolContext, argv: &[String], cwd: &str, id: i32) -> CommandIt
 
 /// A command that has not begun: only its end is emitted, if it is declined.
 fn never_begun(context: &ToolContext, argv: &[String], cwd: &Path) -> CommandItem {
-    CommandItem::new(
-        context.emitter.clone(),
-        context.session.clock.clone(),
-        &context.call.id,
-        argv,
-        cwd.display().to_string(),
-        ExecCommandSource::Agent,
-        None,
-    )
+    command_item(context, argv, cwd, ExecCommandSource::Agent, None)
 }

@@ -1,0 +1,36 @@
+//! The item of a command, before it begins.
+
+use std::path::Path;
+
+use codex_protocol::{ExecCommandBeginEvent, ExecCommandSource};
+use codex_sandbox::Grants;
+
+use super::item::CommandItem;
+use crate::gate::{TurnPolicy, command_summary};
+use crate::tools::tool::ToolContext;
+
+/// The item of a command of this call, which has not begun.
+pub(crate) fn command_item(
+    context: &ToolContext,
+    command: &[String],
+    cwd: &Path,
+    source: ExecCommandSource,
+    process_id: Option<String>,
+) -> CommandItem {
+    let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
+    let begin = ExecCommandBeginEvent {
+        call_id: context.call.id.clone(),
+        process_id,
+        turn_id: context.emitter.turn_id().to_owned(),
+        command: command.to_vec(),
+        cwd: cwd.display().to_string(),
+        parsed_cmd: command_summary(command, cwd, &turn_policy, Grants::default()),
+        source,
+        interaction_input: None,
+    };
+    CommandItem::new(
+        context.emitter.clone(),
+        context.session.clock.clone(),
+        begin,
+    )
+}
