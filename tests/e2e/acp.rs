@@ -178,7 +178,7 @@ async fn a_patch_shows_both_texts_before_it_is_allowed() {
     let diffs = call["content"].as_array().unwrap();
     let greet = diffs
         .iter()
-        .find(|diff| diff["path"].as_str().unwrap().ends_with("greet.sh"));
+        .find(|diff| (diff["path"].as_str()).is_some_and(|path| path.ends_with("greet.sh")));
     let greet = greet.unwrap();
     assert_eq!(greet["oldText"], GREET);
     let now = std::fs::read_to_string(editor.work().join("greet.sh")).unwrap();

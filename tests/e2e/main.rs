@@ -151,8 +151,10 @@ mod private_files;
 mod proto;
 #[cfg(target_os = "linux")]
 mod proto_forms;
+mod questions;
 #[cfg(target_os = "linux")]
 mod queue_handover;
+#[cfg(target_os = "linux")]
 mod readme;
 #[cfg(target_os = "linux")]
 mod realtime;

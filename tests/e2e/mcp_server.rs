@@ -8,11 +8,11 @@ use tempfile::TempDir;
 
 use crate::repository;
 
-struct McpClient {
+pub(crate) struct McpClient {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
-    home: TempDir,
+    pub(crate) home: TempDir,
     received: Vec<Value>,
     next_id: i64,
 }
@@ -25,8 +25,8 @@ impl Drop for McpClient {
 }
 
 impl McpClient {
-    /// Starts a server and shakes hands.
-    fn start(scenario: &str, capabilities: &Value) -> Self {
+    /// Starts a server with a ready scenario, or with that of a path, and shakes hands.
+    pub(crate) fn start(scenario: &str, capabilities: &Value) -> Self {
         let mut client = Self::spawn(scenario);
         let info = json!({ "name": "test", "version": "1" });
         let params = json!({ "protocolVersion": "2025-06-18", "capabilities": capabilities,
@@ -61,12 +61,12 @@ impl McpClient {
         }
     }
 
-    fn send(&mut self, message: &Value) {
+    pub(crate) fn send(&mut self, message: &Value) {
         let input = self.input.as_mut().unwrap();
         writeln!(input, "{message}").unwrap();
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
         self.next_id += 1;
         let id = json!(self.next_id);
         let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
@@ -87,7 +87,7 @@ impl McpClient {
         message
     }
 
-    fn until(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) fn until(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
         loop {
             let message = self.receive();
             if is_it(&message) {

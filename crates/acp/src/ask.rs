@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agent_client_protocol_schema::v1::{
     RequestPermissionRequest, RequestPermissionResponse, SessionUpdate, ToolCall, ToolCallStatus,
-    ToolCallUpdate, ToolCallUpdateFields,
+    ToolCallUpdate, ToolCallUpdateFields, ToolKind,
 };
 use serde_json::Value;
 
@@ -38,9 +38,9 @@ pub(crate) async fn permit(
     choices: &PermissionChoices,
 ) -> Option<Value> {
     let session = session_of(agent, thread)?;
-    let announced = session.state().projection.announce(call);
+    let announced = session.state().projection.announce(call.clone());
     let update = match announced {
-        AnnouncedCall::Known(call) => whole(call),
+        AnnouncedCall::Known(known) => whole(asked_about(known, call)),
         AnnouncedCall::New(call) => {
             let update = SessionUpdate::ToolCall(call.clone());
             agent.update(&session.id, update).await;
@@ -54,6 +54,18 @@ pub(crate) async fn permit(
         .await;
     let reply: Option<RequestPermissionResponse> = invocation.ok();
     Some(choices.answer(reply.as_ref().map(|reply| &reply.outcome)))
+}
+
+/// A call that the client knows, as it is asked about: with what the question says, and what else is known.
+fn asked_about(known: ToolCall, mut question: ToolCall) -> ToolCall {
+    if question.kind != ToolKind::Execute {
+        question.title = known.title;
+        question.kind = known.kind;
+    }
+    question.content.extend(known.content);
+    question.locations = known.locations;
+    question.raw_input = question.raw_input.or(known.raw_input);
+    question
 }
 
 fn whole(call: ToolCall) -> ToolCallUpdate {

@@ -7,6 +7,8 @@ use agent_client_protocol_schema::v1::{
     ToolKind,
 };
 use codex_app_server_protocol::v2::{CommandAction, CommandExecutionStatus, ThreadItem};
+use codex_client::command_script;
+use codex_visible_text::visible_line;
 use serde_json::{Map, Value, json};
 
 use crate::call_content::text;
@@ -18,37 +20,45 @@ fn meta(name: &str, value: Value) -> Meta {
     Map::from_iter([(name.to_owned(), value)])
 }
 
+/// The tool call of a question about a command. It always has the whole command, whatever is known about what that does:
+/// clients may allow what they take for reading by themselves.
+pub(crate) fn question(id: &str, command: &str, cwd: &str) -> ToolCall {
+    ToolCall::new(id.to_owned(), title(command))
+        .kind(ToolKind::Execute)
+        .raw_input(json!({ "command": command, "cwd": cwd }))
+}
+
 /// The tool call of a command before it ran.
-pub(crate) fn outline(id: &str, command: &str, cwd: &str, actions: &[CommandAction]) -> ToolCall {
-    let script = script(command);
+fn outline(id: &str, command: &str, cwd: &str, actions: &[CommandAction]) -> ToolCall {
     let call = match actions {
         [CommandAction::Read { name, path, .. }] => {
             let path = Path::new(cwd).join(path);
+            let name = visible_line(name);
             ToolCall::new(id.to_owned(), format!("Read file '{name}'"))
                 .kind(ToolKind::Read)
                 .locations(vec![ToolCallLocation::new(path)])
         }
         [CommandAction::ListFiles { path, .. }] => {
-            let place = path.as_deref().unwrap_or(".");
+            let place = visible_line(path.as_deref().unwrap_or("."));
             ToolCall::new(id.to_owned(), format!("List files in '{place}'")).kind(ToolKind::Read)
         }
         [CommandAction::Search { query, path, .. }] => {
-            let what = query.as_deref().map_or(script.as_str(), |query| query);
-            let place = path.as_deref().map(|path| format!(" in '{path}'"));
+            let what = query
+                .as_deref()
+                .map_or_else(|| title(command), visible_line);
+            let place = path.as_deref().map(visible_line);
+            let place = place.map(|path| format!(" in '{path}'"));
             let title = format!("Search for '{what}'{}", place.unwrap_or_default());
             ToolCall::new(id.to_owned(), title).kind(ToolKind::Search)
         }
-        _ => ToolCall::new(id.to_owned(), script).kind(ToolKind::Execute),
+        _ => ToolCall::new(id.to_owned(), title(command)).kind(ToolKind::Execute),
     };
     call.raw_input(json!({ "command": command, "cwd": cwd }))
 }
 
-/// The script of a command line, without the shell that runs it.
-fn script(command: &str) -> String {
-    match shlex::split(command).as_deref() {
-        Some([_, flag, script]) if matches!(flag.as_str(), "-c" | "-lc") => script.clone(),
-        _ => command.to_owned(),
-    }
+/// The command as one line, on which everything shows.
+pub(crate) fn title(command: &str) -> String {
+    visible_line(&command_script(command))
 }
 
 /// The tool call of a command, at any stage.
@@ -111,7 +121,7 @@ pub(crate) fn terminal_output(id: &str, data: &str) -> Meta {
 /// A command in a terminal of the editor.
 pub(crate) fn in_terminal(id: &str, command: &str, terminal: Option<TerminalId>) -> ToolCall {
     let terminal = terminal.map(|id| ToolCallContent::Terminal(Terminal::new(id)));
-    ToolCall::new(id.to_owned(), command)
+    ToolCall::new(id.to_owned(), visible_line(command))
         .name(TERMINAL_TOOL.to_owned())
         .kind(ToolKind::Execute)
         .raw_input(json!({ "command": command }))

@@ -8,7 +8,10 @@ use codex_app_server_protocol::v2::{
     CommandExecutionApprovalDecision as Decision, CommandExecutionRequestApprovalParams,
     FileChangeRequestApprovalParams, PermissionsRequestApprovalParams,
 };
+use codex_client::question_texts;
 use codex_protocol::NetworkPolicyRuleAction;
+use codex_shell_command::quote_command;
+use codex_visible_text::visible_line;
 use serde_json::{Value, json};
 
 use crate::call_content::text;
@@ -63,28 +66,34 @@ fn decided(decision: impl serde::Serialize) -> Value {
 pub(crate) fn command_call(params: &CommandExecutionRequestApprovalParams) -> ToolCall {
     let call = match (&params.command, &params.network_approval_context) {
         (Some(command), _) => {
-            let actions = params.command_actions.as_deref().unwrap_or_default();
             let cwd = params.cwd.as_deref().unwrap_or_default();
-            command_calls::outline(&params.item_id, command, cwd, actions)
+            command_calls::question(&params.item_id, command, cwd)
         }
         (None, Some(connection)) => {
-            let title = format!("Connect to {}", connection.host);
+            let title = format!("Connect to {}", visible_line(&connection.host));
             ToolCall::new(params.item_id.clone(), title)
-                .kind(ToolKind::Fetch)
+                .kind(ToolKind::Execute)
                 .raw_input(json!(connection))
         }
-        (None, None) => ToolCall::new(params.item_id.clone(), "Run a command"),
+        (None, None) => {
+            ToolCall::new(params.item_id.clone(), "Run a command").kind(ToolKind::Execute)
+        }
     };
-    pending(call, params.reason.as_deref())
+    let notice = params.engine_notice.as_deref();
+    let justification = params.justification.as_deref();
+    pending(call, notice, params.reason.as_deref(), justification)
 }
 
-/// Adds the reason, if there is one.
-fn pending(call: ToolCall, reason: Option<&str>) -> ToolCall {
-    let call = call.status(ToolCallStatus::Pending);
-    match reason {
-        Some(reason) if call.content.is_empty() => call.content(vec![text(reason)]),
-        _ => call,
-    }
+/// Adds what is said about the question.
+fn pending(
+    call: ToolCall,
+    notice: Option<&str>,
+    reason: Option<&str>,
+    justification: Option<&str>,
+) -> ToolCall {
+    let texts = question_texts(notice, reason, justification);
+    call.status(ToolCallStatus::Pending)
+        .content(texts.into_iter().map(text).collect())
 }
 
 pub(crate) fn command_choices(params: &CommandExecutionRequestApprovalParams) -> PermissionChoices {
@@ -131,12 +140,9 @@ fn command_option(index: usize, decision: &Decision) -> PermissionOption {
             execpolicy_amendment,
         } => {
             let words = json!(execpolicy_amendment);
-            let words = words
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str);
-            let prefix = words.collect::<Vec<_>>().join(" ");
+            let words = words.as_array().into_iter().flatten();
+            let words: Vec<_> = words.filter_map(Value::as_str).collect();
+            let prefix = visible_line(&quote_command(&words));
             let name = format!("Yes, and don't ask again for commands that start with `{prefix}`");
             option("accept_execpolicy_amendment", name, Kind::AllowAlways)
         }
@@ -149,7 +155,7 @@ fn command_option(index: usize, decision: &Decision) -> PermissionOption {
             };
             option(
                 format!("host_rule_{index}"),
-                format!("{name} {}", rule.host),
+                format!("{name} {}", visible_line(&rule.host)),
                 kind,
             )
         }
@@ -165,13 +171,14 @@ fn command_option(index: usize, decision: &Decision) -> PermissionOption {
 /// A patch that was not sent to the client yet.
 pub(crate) fn patch_call(params: &FileChangeRequestApprovalParams) -> ToolCall {
     let call = ToolCall::new(params.item_id.clone(), "Edit files").kind(ToolKind::Edit);
-    pending(call, params.reason.as_deref())
+    let notice = params.engine_notice.as_deref();
+    pending(call, notice, params.reason.as_deref(), None)
 }
 
 pub(crate) fn patch_choices(params: &FileChangeRequestApprovalParams) -> PermissionChoices {
     use PermissionOptionKind as Kind;
     let always = match &params.grant_root {
-        Some(root) => format!("Yes, and don't ask again below {root}"),
+        Some(root) => format!("Yes, and don't ask again below {}", visible_line(root)),
         None => "Yes, and don't ask again for these files".to_owned(),
     };
     PermissionChoices {
@@ -206,7 +213,9 @@ pub(crate) fn access_call(params: &PermissionsRequestApprovalParams) -> ToolCall
     let call = ToolCall::new(params.item_id.clone(), "More permissions")
         .kind(ToolKind::Other)
         .raw_input(json!(params.permissions));
-    pending(call, params.reason.as_deref())
+    let notice = params.engine_notice.as_deref();
+    let justification = params.justification.as_deref();
+    pending(call, notice, params.reason.as_deref(), justification)
 }
 
 pub(crate) fn access_choices(params: &PermissionsRequestApprovalParams) -> PermissionChoices {

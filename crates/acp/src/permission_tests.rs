@@ -85,9 +85,28 @@ fn everything_else_is_a_refusal() {
 
 #[test]
 fn a_waiting_command_shows_what_it_is_and_why() {
-    let call = json!(command_call(&command(&json!({ "reason": "writes" }))));
+    let texts = json!({ "reason": "writes", "justification": "writes", "engineNotice": "In it." });
+    let call = json!(command_call(&command(&texts)));
     assert_eq!(call["title"], "rm x");
-    assert_eq!(call["content"][0]["content"]["text"], "writes");
+    assert_eq!(call["kind"], "execute");
+    let content: Vec<_> = call["content"].as_array().unwrap().iter().collect();
+    assert_eq!(content[0]["content"]["text"], "In it.");
+    assert_eq!(
+        content[1]["content"]["text"],
+        "The model's reason (6 characters): “writes”"
+    );
+}
+
+#[test]
+fn a_question_claims_no_reading_and_hides_nothing() {
+    let action = json!([{ "type": "read", "command": "cat a", "name": "a", "path": "/w/a" }]);
+    let hidden = json!({ "command": "./bash -c $'cat a\\u202e\\n'", "commandActions": action });
+    let call = json!(command_call(&command(&hidden)));
+    assert_eq!(call["kind"], "execute");
+    assert_eq!(call["title"], "./bash -c $'cat a\\u202e\\n'");
+    let usual = json!({ "command": "/bin/bash -lc $'cat a\\u202e\\nb'", "commandActions": [] });
+    let call = json!(command_call(&command(&usual)));
+    assert_eq!(call["title"], "cat a\\u{202e}\\u{a}b");
 }
 
 #[test]

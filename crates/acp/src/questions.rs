@@ -11,10 +11,12 @@ use codex_app_server_protocol::rpc::RequestId;
 use codex_app_server_protocol::v2::{
     McpServerElicitationRequest, McpServerElicitationRequestParams, ToolRequestUserInputParams,
 };
+use codex_visible_text::visible_line;
 use serde_json::{Value, json};
 
 use crate::agent::Agent;
 use crate::ask::{permit, session_of};
+use crate::call_content::text;
 use crate::session::AcpSession;
 use crate::{forms, permission, terminals};
 
@@ -61,10 +63,14 @@ async fn elicit(
             message,
             requested_schema,
         } if requested_schema.properties.is_empty() => {
-            let call = ToolCall::new(format!("question-{id}"), message.clone())
+            let arguments = meta.get("tool_params");
+            let shown =
+                arguments.map(|arguments| text(visible_line(&format!("Arguments: {arguments}"))));
+            let call = ToolCall::new(format!("question-{id}"), visible_line(message))
                 .kind(ToolKind::Execute)
                 .status(ToolCallStatus::Pending)
-                .raw_input(meta.get("tool_params").cloned());
+                .content(shown.into_iter().collect())
+                .raw_input(arguments.cloned());
             let call_id = call.tool_call_id.clone();
             let choices = permission::tool_choices(meta);
             let answer = permit(agent, session.thread_id(), call, &choices).await;

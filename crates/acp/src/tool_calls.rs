@@ -11,6 +11,7 @@ use codex_app_server_protocol::v2::{
     DynamicToolCallStatus, FileUpdateChange, McpToolCallStatus, PatchApplyStatus, PatchChangeKind,
     ThreadItem, WebSearchAction,
 };
+use codex_visible_text::visible_line;
 use serde_json::json;
 
 use crate::call_content::{shown, text};
@@ -84,7 +85,7 @@ fn file_change(id: &str, changes: &[FileUpdateChange]) -> ToolCall {
     };
     let what = match changes {
         [] => "files".to_owned(),
-        few if few.len() <= 3 => few.iter().map(name).collect::<Vec<_>>().join(", "),
+        few if few.len() <= 3 => visible_line(&few.iter().map(name).collect::<Vec<_>>().join(", ")),
         many => format!("{} files", many.len()),
     };
     let locations = changes.iter().map(|change| {
@@ -130,7 +131,7 @@ fn mcp_call(item: &ThreadItem) -> Option<ToolCall> {
         return None;
     };
     let input = json!({ "server": server, "tool": tool, "arguments": arguments });
-    let call = ToolCall::new(id.clone(), format!("mcp.{server}.{tool}"))
+    let call = ToolCall::new(id.clone(), visible_line(&format!("mcp.{server}.{tool}")))
         .name(tool.clone())
         .kind(ToolKind::Execute)
         .raw_input(input)
@@ -174,7 +175,7 @@ fn dynamic_call(item: &ThreadItem) -> Option<ToolCall> {
     };
     let call = match arguments["command"].as_str() {
         Some(command) if tool == TERMINAL_TOOL => command_calls::in_terminal(id, command, None),
-        _ => ToolCall::new(id.clone(), tool.clone())
+        _ => ToolCall::new(id.clone(), visible_line(tool))
             .name(tool.clone())
             .kind(ToolKind::Execute)
             .raw_input(json!({ "tool": tool, "arguments": arguments })),
@@ -249,7 +250,7 @@ fn web_search(id: &str, query: &str, action: Option<&WebSearchAction>) -> ToolCa
         Some(WebSearchAction::Other) if query.is_empty() => ToolCallStatus::InProgress,
         _ => ToolCallStatus::Completed,
     };
-    ToolCall::new(id.to_owned(), title)
+    ToolCall::new(id.to_owned(), visible_line(&title))
         .kind(kind)
         .status(status)
         .raw_input(json!({ "query": query, "action": action }))
@@ -260,11 +261,14 @@ fn image_view(id: &str, path: &str) -> ToolCall {
     let name = name.map_or(path.into(), |name| name.to_string_lossy());
     let uri = url::Url::from_file_path(path).map_or_else(|()| path.to_owned(), String::from);
     let link = ResourceLink::new(name.clone(), uri);
-    ToolCall::new(id.to_owned(), format!("View image '{name}'"))
-        .kind(ToolKind::Read)
-        .status(ToolCallStatus::Completed)
-        .locations(vec![ToolCallLocation::new(path)])
-        .content(vec![shown(ContentBlock::ResourceLink(link))])
+    ToolCall::new(
+        id.to_owned(),
+        format!("View image '{}'", visible_line(&name)),
+    )
+    .kind(ToolKind::Read)
+    .status(ToolCallStatus::Completed)
+    .locations(vec![ToolCallLocation::new(path)])
+    .content(vec![shown(ContentBlock::ResourceLink(link))])
 }
 
 #[cfg(test)]

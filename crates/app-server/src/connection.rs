@@ -19,11 +19,15 @@ use crate::background_notifier::NotificationSink;
 use crate::cancellable::CancellableRequests;
 use crate::failure::Failure;
 use crate::message::EncodedMessage;
+use crate::newer_question::with_plain_reason;
 use crate::outbox::{Limits, Outbox, OutboxFull};
 use crate::projection::{ItemIds, Turns, without_read_limits};
 use crate::runs::Runs;
 use crate::searches::Searches;
 use crate::watches::Watches;
+
+/// The notification that says what the reason of a question does not.
+const WARNING: &str = "warning";
 
 /// Unique in this process.
 pub(crate) type ConnectionId = u64;
@@ -204,6 +208,22 @@ impl Connection {
     pub(crate) fn ask(&self, id: &RequestId, request: &ServerRequest) {
         let Some(client) = self.client() else {
             return;
+        };
+        let plain;
+        let request = match request {
+            ServerRequest::CommandExecutionRequestApproval(params)
+                if self.knows_newer() && self.wants(WARNING) =>
+            {
+                match with_plain_reason(params) {
+                    Some((params, warning)) => {
+                        self.notify(&ServerNotification::Warning(warning));
+                        plain = ServerRequest::CommandExecutionRequestApproval(params);
+                        &plain
+                    }
+                    None => request,
+                }
+            }
+            _ => request,
         };
         let stable;
         let message = match request {

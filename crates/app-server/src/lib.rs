@@ -24,6 +24,7 @@ mod goal_tools;
 mod handlers;
 mod host;
 mod message;
+mod newer_question;
 mod open_requests;
 mod ordering;
 mod outbox;

@@ -1,42 +1,29 @@
 //! Shortens a command line for people: the script, without the shell that runs it.
 
-/// The script of `SHELL -lc SCRIPT`; otherwise the line as it is.
-pub(crate) fn script(line: &str) -> String {
-    match words(line).as_deref() {
-        Some([_, flag, script]) if flag == "-lc" || flag == "-c" => script.clone(),
+use codex_shell_command::split_command;
+
+/// The script of `SHELL -lc SCRIPT`; otherwise the line as it is. A shell that is not in a usual folder is part of what is
+/// shown, because it may be anybody's program.
+pub fn command_script(line: &str) -> String {
+    match split_command(line).as_deref() {
+        Some([shell, flag, script]) if is_usual_shell(shell) && (flag == "-lc" || flag == "-c") => {
+            script.clone()
+        }
         _ => line.to_owned(),
     }
 }
 
-/// The words of a line that was quoted for a shell; none if a quote does not end.
-fn words(line: &str) -> Option<Vec<String>> {
-    let mut words = Vec::new();
-    let mut characters = line.chars().peekable();
-    while characters.peek().is_some() {
-        let mut word = String::new();
-        while let Some(character) = characters.next() {
-            match character {
-                ' ' => break,
-                '\'' => loop {
-                    match characters.next()? {
-                        '\'' => break,
-                        character => word.push(character),
-                    }
-                },
-                '"' => loop {
-                    match characters.next()? {
-                        '"' => break,
-                        '\\' => word.push(characters.next()?),
-                        character => word.push(character),
-                    }
-                },
-                '\\' => word.push(characters.next()?),
-                character => word.push(character),
-            }
-        }
-        words.push(word);
-    }
-    Some(words)
+fn is_usual_shell(program: &str) -> bool {
+    const FOLDERS: [&str; 4] = [
+        "/bin/",
+        "/usr/bin/",
+        "/usr/local/bin/",
+        "/opt/homebrew/bin/",
+    ];
+    let name = FOLDERS
+        .iter()
+        .find_map(|folder| program.strip_prefix(folder));
+    name.is_some_and(|name| matches!(name, "bash" | "dash" | "fish" | "sh" | "zsh"))
 }
 
 #[cfg(test)]
@@ -47,12 +34,25 @@ mod tests {
     fn the_shell_is_left_out() {
         for (line, expected) in [
             ("/bin/bash -lc 'ls -l; pwd'", "ls -l; pwd"),
-            ("bash -lc \"echo \\\"it's\\\"\"", "echo \"it's\""),
+            ("/usr/bin/bash -c \"it's\"", "it's"),
             ("/bin/zsh -lc ls", "ls"),
+            ("/bin/bash -lc $'ls \\u202e'", "ls \u{202e}"),
             ("ls -lc x y", "ls -lc x y"),
-            ("sh -c 'open", "sh -c 'open"),
+            ("/bin/sh -c 'open", "/bin/sh -c 'open"),
         ] {
-            assert_eq!(script(line), expected);
+            assert_eq!(command_script(line), expected);
+        }
+    }
+
+    #[test]
+    fn a_shell_that_may_be_anybodys_is_shown() {
+        for line in [
+            "bash -lc ls",
+            "./bash -c ls",
+            "/tmp/bin/bash -lc ls",
+            "/bin/../tmp/bash -lc ls",
+        ] {
+            assert_eq!(command_script(line), line);
         }
     }
 }

@@ -13,6 +13,7 @@ mod command_line;
 mod conversation_check;
 mod exec_events;
 mod multiplex;
+mod question_texts;
 mod style;
 mod text;
 mod transcript;
@@ -22,12 +23,14 @@ pub use adapter::{Adapter, AdapterError, serve_adapter};
 pub use answer::{ServerQuestion, UserDecision};
 pub use client::{Client, ClientError, Direction, ServerMessage};
 pub use client_thread::{ClientThread, TurnObserver, TurnOutcome};
+pub use command_line::command_script;
 pub use conversation_check::{
     APP_SERVER_SCHEMA, ClientMistake, LineSource, MessageSchema, MistakeKind, RecordedLine,
     SchemaViolation, ShapeCheck, check_conversation,
 };
 pub use exec_events::ExecEvents;
 pub use multiplex::{ConnectionHandle, ServerMessages};
+pub use question_texts::question_texts;
 pub use style::Style;
 pub use text::harmless;
 pub use transcript::Transcript;

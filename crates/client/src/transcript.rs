@@ -11,9 +11,11 @@ use codex_app_server_protocol::v2::{
     CommandExecutionStatus, FileUpdateChange, PatchApplyStatus, PatchChangeKind, ThreadItem,
     TurnPlanStep, TurnPlanStepStatus, TurnStatus,
 };
+use codex_visible_text::{visible_line, visible_lines, visible_script};
 
 use crate::answer::{ServerQuestion, UserDecision};
-use crate::command_line::script;
+use crate::command_line::command_script;
+use crate::question_texts::question_texts;
 use crate::style::{Mark, Style};
 use crate::text::harmless;
 use crate::wrap::Wrap;
@@ -37,6 +39,8 @@ pub struct Transcript<W> {
     outputs: HashMap<String, usize>,
     /// Items whose text was streamed; it is not printed again.
     streamed: HashMap<String, ()>,
+    /// Commands that were printed.
+    commands: HashMap<String, String>,
     /// Paths below this are shown without it.
     folder: Option<PathBuf>,
     begun: bool,
@@ -62,6 +66,7 @@ impl<W: Write> Transcript<W> {
             open: OpenBlock::Nothing,
             outputs: HashMap::new(),
             streamed: HashMap::new(),
+            commands: HashMap::new(),
             folder: None,
             begun: false,
         }
@@ -146,21 +151,33 @@ impl<W: Write> Transcript<W> {
     /// Writing failed.
     pub fn ask(&mut self, question: ServerQuestion<'_>) -> io::Result<()> {
         self.end_open()?;
-        let (what, reason) = match question {
+        let (what, texts) = match question {
             ServerQuestion::Command(it) => {
                 self.command_once(&it.item_id, it.command.as_deref().unwrap_or_default())?;
-                ("Run this command?", it.reason.clone())
+                let justification = it.justification.as_deref();
+                let notice = it.engine_notice.as_deref();
+                let texts = question_texts(notice, it.reason.as_deref(), justification);
+                ("Run this command?", texts)
             }
-            ServerQuestion::Patch(it) => ("Apply this patch?", it.reason.clone()),
-            ServerQuestion::Permissions(it) => ("Give these permissions?", it.reason.clone()),
-            ServerQuestion::Agreement(message) => ("Agree?", Some(message.to_owned())),
+            ServerQuestion::Patch(it) => {
+                let notice = it.engine_notice.as_deref();
+                let texts = question_texts(notice, it.reason.as_deref(), None);
+                ("Apply this patch?", texts)
+            }
+            ServerQuestion::Permissions(it) => {
+                let justification = it.justification.as_deref();
+                let notice = it.engine_notice.as_deref();
+                let texts = question_texts(notice, it.reason.as_deref(), justification);
+                ("Give these permissions?", texts)
+            }
+            ServerQuestion::Agreement(message) => ("Agree?", vec![visible_lines(message)]),
             ServerQuestion::Choices(it) => {
                 self.choices(it)?;
-                ("Take the first choice?", None)
+                ("Take the first choice?", Vec::new())
             }
         };
-        if let Some(reason) = reason {
-            self.line(None, &reason)?;
+        for text in texts {
+            self.line(None, &text)?;
         }
         let what = self.style.mark(Mark::Question, what);
         let keys = "[y]es, [a]lways, [n]o, [c]ancel the turn:";
@@ -193,11 +210,11 @@ impl<W: Write> Transcript<W> {
         asked: &codex_app_server_protocol::v2::ToolRequestUserInputParams,
     ) -> io::Result<()> {
         for question in &asked.questions {
-            self.heading("Question", &question.header)?;
-            self.line(None, &question.question)?;
+            self.heading("Question", &visible_line(&question.header))?;
+            self.line(None, &visible_lines(&question.question))?;
             for option in question.options.iter().flatten() {
                 let text = format!("- {}: {}", option.label, option.description);
-                self.line(None, &text)?;
+                self.line(None, &visible_line(&text))?;
             }
         }
         Ok(())
@@ -305,12 +322,17 @@ impl<W: Write> Transcript<W> {
         self.end_open()
     }
 
+    /// Prints a command, unless this one was printed as this item. The model may use an id for two commands.
     fn command_once(&mut self, id: &str, command: &str) -> io::Result<()> {
-        if self.streamed.insert(id.to_owned(), ()).is_some() {
+        let before = self.commands.insert(id.to_owned(), command.to_owned());
+        if before.as_deref() == Some(command) {
             return Ok(());
         }
         self.heading("Command", "")?;
-        for (index, line) in harmless(&script(command)).lines().enumerate() {
+        for (index, line) in harmless(&visible_script(&command_script(command)))
+            .lines()
+            .enumerate()
+        {
             let sign = if index == 0 { '$' } else { '>' };
             let line = self.style.mark(Mark::Bold, line);
             writeln!(self.out, "{INDENT}{sign} {line}")?;

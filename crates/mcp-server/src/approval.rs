@@ -6,7 +6,10 @@
 
 use codex_app_server_protocol::ServerRequest;
 use codex_app_server_protocol::v2::CommandAction;
+use codex_client::question_texts;
 use codex_json_rpc::JsonRpcId;
+use codex_shell_command::split_command;
+use codex_visible_text::visible_line;
 use serde_json::{Map, Value, json};
 
 pub(crate) fn thread_of(question: &ServerRequest) -> Option<&str> {
@@ -25,11 +28,15 @@ pub(crate) fn form(request: &JsonRpcId, question: &ServerRequest) -> Option<Valu
     match question {
         Q::CommandExecutionRequestApproval(it) => {
             let line = it.command.as_deref()?;
-            let command = shlex::split(line).unwrap_or_else(|| vec![line.to_owned()]);
+            let command = split_command(line).unwrap_or_else(|| vec![line.to_owned()]);
             let cwd = it.cwd.as_deref().unwrap_or_default();
+            let notice = it.engine_notice.as_deref();
             let parsed: Vec<_> = it.command_actions.iter().flatten().map(parsed).collect();
             Some(json!({
-                "message": format!("Allow Codex to run `{line}` in `{cwd}`?"),
+                "message": with_texts(
+                    &format!("Allow Codex to run `{}` in `{}`?", visible_line(line), visible_line(cwd)),
+                    question_texts(notice, it.reason.as_deref(), it.justification.as_deref()),
+                ),
                 "requestedSchema": schema,
                 "threadId": it.thread_id,
                 "codex_elicitation": "exec-approval",
@@ -42,7 +49,10 @@ pub(crate) fn form(request: &JsonRpcId, question: &ServerRequest) -> Option<Valu
             }))
         }
         Q::FileChangeRequestApproval(it) => Some(json!({
-            "message": it.reason.as_deref().unwrap_or("Allow Codex to apply proposed code changes?"),
+            "message": with_texts(
+                "Allow Codex to apply proposed code changes?",
+                question_texts(it.engine_notice.as_deref(), it.reason.as_deref(), None),
+            ),
             "requestedSchema": schema,
             "threadId": it.thread_id,
             "codex_elicitation": "patch-approval",
@@ -54,6 +64,12 @@ pub(crate) fn form(request: &JsonRpcId, question: &ServerRequest) -> Option<Valu
         })),
         _ => None,
     }
+}
+
+/// The question, and what is said about it, each on a line of its own.
+fn with_texts(question: &str, texts: Vec<String>) -> String {
+    let lines = std::iter::once(question.to_owned()).chain(texts);
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The form without members that a strict client refuses; what describes the approval is in `_meta`.

@@ -2,6 +2,7 @@
 
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{ThreadItem, TurnStatus};
+use codex_shell_command::split_command;
 use serde_json::{Value, json};
 
 /// A short text about an item that starts, for progress notifications.
@@ -104,7 +105,7 @@ fn begun(item: &ThreadItem) -> Option<Value> {
         ThreadItem::CommandExecution {
             id, command, cwd, ..
         } => {
-            let command = shlex::split(command).unwrap_or_else(|| vec![command.clone()]);
+            let command = split_command(command).unwrap_or_else(|| vec![command.clone()]);
             json!({ "type": "exec_command_begin", "call_id": id, "command": command, "cwd": cwd })
         }
         ThreadItem::FileChange { id, changes, .. } => {

@@ -33,8 +33,14 @@ pub struct CommandExecutionRequestApprovalParams {
     pub started_at_ms: Option<i64>,
     /// Tells apart several questions of one item; absent if the whole command is in question.
     pub approval_id: Option<String>,
-    /// Why approval is needed, from the agent or a rule; absent without a reason.
+    /// Why approval is needed, from the agent or a rule; absent without a reason. It begins with `engineNotice` if the command
+    /// leaves the sandbox or contains what does not show; the words of the agent are then in quotation marks.
     pub reason: Option<String>,
+    /// What the engine says about the command: whether it leaves the sandbox. Never a text of the agent; absent from older
+    /// servers.
+    pub engine_notice: Option<String>,
+    /// What the agent says, as one line with escapes for what does not show; absent if it says nothing.
+    pub justification: Option<String>,
     /// Connection to be approved; absent if the question is about a command.
     pub network_approval_context: Option<NetworkApprovalContext>,
     /// Whole command line, quoted for a shell; absent if the question is about a connection.
@@ -147,8 +153,11 @@ pub struct FileChangeRequestApprovalParams {
     /// When it was asked, in Unix milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at_ms: Option<i64>,
-    /// Why approval is needed; absent without a reason.
+    /// Why approval is needed, in words of the engine; absent without a reason.
     pub reason: Option<String>,
+    /// What the engine says about the patch: whether it leaves the sandbox; absent from older servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine_notice: Option<String>,
     /// Directory to open for writing until the session ends; absent if only the patch is meant.
     pub grant_root: Option<String>,
 }
@@ -194,8 +203,14 @@ pub struct PermissionsRequestApprovalParams {
     /// Working directory of the thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// What the agent wants the access for; null if it does not say.
+    /// What the access allows, in words of the engine, and what the agent wants it for, in quotation marks.
     pub reason: Option<String>,
+    /// What the engine says about the access. Never a text of the agent; absent from older servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine_notice: Option<String>,
+    /// What the agent says, as one line with escapes for what does not show; absent if it says nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub justification: Option<String>,
     /// Access that the agent asks for.
     pub permissions: RequestPermissionProfile,
 }

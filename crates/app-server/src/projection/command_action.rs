@@ -2,27 +2,35 @@
 
 use codex_app_server_protocol::v2::{CommandAction, ThreadItem};
 use codex_protocol as v1;
+use codex_visible_text::{visible_line, visible_script};
 
-/// The actions of a command that runs in `cwd`. Files that are read have absolute paths, which newer clients insist on.
+/// The actions of a command that runs in `cwd`. Files that are read have absolute paths, which newer clients insist on. The
+/// other texts are for display, so what would not show in them is escaped.
 pub(super) fn actions(parsed: &[v1::ParsedCommand], cwd: &str) -> Vec<CommandAction> {
-    let action = |command: &v1::ParsedCommand| match command.clone() {
-        v1::ParsedCommand::Read { cmd, name, path } => match absolute(&path, cwd) {
+    let line = |text: &String| visible_line(text);
+    let action = |command: &v1::ParsedCommand| match command {
+        v1::ParsedCommand::Read { cmd, name, path } => match absolute(path, cwd) {
             Some(path) => CommandAction::Read {
-                command: cmd,
-                name,
+                command: visible_script(cmd),
+                name: visible_line(name),
                 path,
             },
-            None => CommandAction::Unknown { command: cmd },
+            None => CommandAction::Unknown {
+                command: visible_script(cmd),
+            },
         },
-        v1::ParsedCommand::ListFiles { cmd, path } => {
-            CommandAction::ListFiles { command: cmd, path }
-        }
+        v1::ParsedCommand::ListFiles { cmd, path } => CommandAction::ListFiles {
+            command: visible_script(cmd),
+            path: path.as_ref().map(line),
+        },
         v1::ParsedCommand::Search { cmd, query, path } => CommandAction::Search {
-            command: cmd,
-            query,
-            path,
+            command: visible_script(cmd),
+            query: query.as_ref().map(line),
+            path: path.as_ref().map(line),
         },
-        v1::ParsedCommand::Unknown { cmd } => CommandAction::Unknown { command: cmd },
+        v1::ParsedCommand::Unknown { cmd } => CommandAction::Unknown {
+            command: visible_script(cmd),
+        },
     };
     parsed.iter().map(action).collect()
 }

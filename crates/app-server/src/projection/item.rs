@@ -210,7 +210,7 @@ pub(super) fn source(source: v1::ExecCommandSource) -> CommandExecutionSource {
 }
 
 pub(super) fn command_line(words: &[String]) -> String {
-    codex_shell_command::quote_command(words)
+    codex_shell_command::visible_command(words)
 }
 
 pub(super) fn command_begun(begin: &v1::ExecCommandBeginEvent) -> ThreadItem {

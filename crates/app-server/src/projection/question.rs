@@ -385,6 +385,7 @@ pub(crate) fn question(
                     item_id: event.call_id.clone(),
                     started_at_ms,
                     reason: event.reason.clone(),
+                    engine_notice: event.engine_notice.clone(),
                     grant_root: event.grant_root.clone(),
                 });
             (ClientQuestion::Patch { call }, request)
@@ -401,6 +402,8 @@ pub(crate) fn question(
                     environment_id: Some(LOCAL_ENVIRONMENT.to_owned()),
                     cwd: Some(asker.cwd.display().to_string()),
                     reason: event.reason.clone(),
+                    engine_notice: event.engine_notice.clone(),
+                    justification: event.justification.clone(),
                     permissions: RequestPermissionProfile {
                         network: asked.network.as_ref().map(network),
                         file_system: asked.file_system.as_ref().map(file_system),
@@ -468,6 +471,8 @@ fn command_params(
         started_at_ms: None,
         approval_id: event.approval_id.clone(),
         reason: event.reason.clone(),
+        engine_notice: event.engine_notice.clone(),
+        justification: event.justification.clone(),
         network_approval_context: network_context.map(|context| NetworkApprovalContext {
             host: context.host.clone(),
             protocol: protocol(context.protocol),

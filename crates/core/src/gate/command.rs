@@ -9,7 +9,7 @@ use codex_shell_command::{
 };
 
 use super::approval_store::{ApprovalKey, ApprovalStore};
-use super::decision::{ApprovalRequest, Confinement, GateDecision, Permit};
+use super::decision::{ApprovalReason, ApprovalRequest, Confinement, GateDecision, Permit};
 use super::effect::{CommandEffect, SandboxPermissions};
 use super::program_file::is_path;
 use super::programs::CommandPrograms;
@@ -33,7 +33,7 @@ pub(crate) fn decide(
     turn_policy: &TurnPolicy,
     approvals: &ApprovalStore,
 ) -> GateDecision {
-    let programs = CommandPrograms::new(turn_policy, command, approvals.grants());
+    let programs = CommandPrograms::new(turn_policy, &command.cwd, approvals.grants());
     let by_rule = match restriction(command, approvals.rules(), &programs) {
         Restriction::Forbid(reason) => return GateDecision::Refuse(reason),
         Restriction::Ask(reason) => Some(reason),
@@ -82,7 +82,7 @@ pub(crate) fn decide(
                 derived.filter(|_| parts.kind != SegmentKind::Heredoc && by_rule.is_none());
             let amendment = proposed(command, &parts, approvals.rules()).or(derived);
             GateDecision::Ask(ApprovalRequest {
-                reason: by_rule.or_else(|| command.justification.clone()),
+                reason: by_rule.map_or(ApprovalReason::Model, ApprovalReason::Rule),
                 offered: offered(command, amendment.as_ref()),
                 amendment,
                 lifts_sandbox: command.permissions == SandboxPermissions::RequireEscalated,
@@ -117,13 +117,13 @@ pub(crate) fn decide_retry(
     if permit.approved {
         return Some(GateDecision::Run(then));
     }
-    let programs = CommandPrograms::new(turn_policy, command, Grants::default());
+    let programs = CommandPrograms::new(turn_policy, &command.cwd, Grants::default());
     let amendment = trusted_parts(command, &programs)
         .commands
         .into_iter()
         .next();
     Some(GateDecision::Ask(ApprovalRequest {
-        reason: Some("command failed; retry without sandbox?".to_owned()),
+        reason: ApprovalReason::Engine("command failed; retry without sandbox?"),
         offered: offered(command, amendment.as_ref()),
         amendment,
         lifts_sandbox: true,

@@ -34,10 +34,21 @@ pub(crate) struct Permit {
     pub(crate) approved: bool,
 }
 
+/// Why a person is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ApprovalReason {
+    /// A reason of the engine, which says itself how the command would run.
+    Engine(&'static str),
+    /// The reason of a rule, with the command.
+    Rule(String),
+    /// That of the model, if it gives one.
+    Model,
+}
+
 /// What a person is asked, and what follows from approval.
 #[derive(Clone, Debug)]
 pub(crate) struct ApprovalRequest {
-    pub(crate) reason: Option<String>,
+    pub(crate) reason: ApprovalReason,
     /// The words that a new rule could allow.
     pub(crate) amendment: Option<Vec<String>>,
     /// Whether the approval is for a run without sandbox. If not, a new rule keeps the sandbox.

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::assessment::{ReviewProgress, StartedReview};
-use super::decision::{ApprovalRequest, GateDecision, Permit};
+use super::decision::{ApprovalReason, ApprovalRequest, GateDecision, Permit};
 use super::effect::{CommandEffect, Effect, PermissionsRequest};
 use crate::hooks::HookOccasion;
 use crate::requests::Requests;
@@ -157,8 +157,14 @@ impl Gate {
         }
         let answer = match &self.settings.reviews {
             Some(reviews) => {
-                let subject = ReviewSubject::Effect(call.effect);
                 let ApprovalRequest { reason, then, .. } = *request;
+                let reason = match (reason, &call.effect) {
+                    (ApprovalReason::Engine(reason), _) => Some(reason.to_owned()),
+                    (ApprovalReason::Rule(reason), _) => Some(reason),
+                    (_, Effect::Command(command)) => command.justification.clone(),
+                    _ => None,
+                };
+                let subject = ReviewSubject::Effect(call.effect);
                 let reviewed = self.review(subject, reason, reviews).await;
                 reviewed.map(|()| then)
             }

@@ -4,7 +4,7 @@ use codex_protocol::AskForApproval;
 use serde_json::Value;
 
 use super::approval_store::{ApprovalKey, ApprovalStore};
-use super::decision::{ApprovalRequest, Confinement, GateDecision, Permit};
+use super::decision::{ApprovalReason, ApprovalRequest, Confinement, GateDecision, Permit};
 use super::effect::McpEffect;
 use super::turn_policy::TurnPolicy;
 use crate::config::ToolApproval;
@@ -38,7 +38,7 @@ pub(crate) fn decide(
         }
     }
     GateDecision::Ask(ApprovalRequest {
-        reason: None,
+        reason: ApprovalReason::Model,
         amendment: None,
         lifts_sandbox: false,
         offered: Vec::new(),

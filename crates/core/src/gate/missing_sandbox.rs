@@ -7,7 +7,7 @@ use codex_sandbox::EnforcementLevels;
 
 use super::approval_store::ApprovalStore;
 use super::command::{approval_key, offered, refused_prompt};
-use super::decision::{ApprovalRequest, Confinement, GateDecision, Permit};
+use super::decision::{ApprovalReason, ApprovalRequest, Confinement, GateDecision, Permit};
 use super::effect::Effect;
 use super::turn_policy::TurnPolicy;
 
@@ -47,7 +47,7 @@ pub(crate) fn without_sandbox(
                 return GateDecision::Run(free(false));
             }
             GateDecision::Ask(ApprovalRequest {
-                reason: Some(REASON.to_owned()),
+                reason: ApprovalReason::Engine(REASON),
                 amendment: None,
                 lifts_sandbox: true,
                 offered: offered(command, None),

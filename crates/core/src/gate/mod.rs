@@ -16,7 +16,9 @@ mod missing_sandbox;
 mod patch;
 mod program_file;
 mod programs;
+mod question;
 mod restrictions;
+mod summary;
 mod turn_policy;
 mod written_roots;
 
@@ -30,6 +32,8 @@ pub(crate) use effect::{
 pub(crate) use guards::check_arguments;
 pub(crate) use handle::{Denied, EffectCall, Gate, GateRequest, ReviewSubject, verdict};
 pub(crate) use missing_sandbox::without_sandbox;
+pub(crate) use question::{QuestionTexts, command_texts, patch_texts, permissions_texts};
+pub(crate) use summary::command_summary;
 pub(crate) use turn_policy::{TurnPolicy, grants_of, policy_of, prepare_folders, writing};
 pub(crate) use written_roots::written_roots;
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use codex_protocol::{AskForApproval, ReviewDecision};
 
 use super::approval_store::{ApprovalKey, ApprovalStore};
-use super::decision::{ApprovalRequest, Confinement, GateDecision, Permit};
+use super::decision::{ApprovalReason, ApprovalRequest, Confinement, GateDecision, Permit};
 use super::effect::PatchEffect;
 use super::turn_policy::TurnPolicy;
 
@@ -47,7 +47,7 @@ pub(crate) fn decide(
         );
     }
     GateDecision::Ask(ApprovalRequest {
-        reason: None,
+        reason: ApprovalReason::Model,
         amendment: None,
         lifts_sandbox: false,
         offered: vec![ReviewDecision::Approved, ReviewDecision::Abort],

@@ -3,6 +3,7 @@
 use codex_exec_policy::{Decision as RuleDecision, RuleMatch, RuleRestriction, RuleSet};
 use codex_shell_command::{ReachableCommand, base_name, quote_command, reachable_commands};
 use codex_system::facts::IGNORES_CASE_OF_FILES;
+use codex_visible_text::visible_line;
 
 use super::effect::CommandEffect;
 use super::programs::CommandPrograms;
@@ -50,7 +51,7 @@ pub(super) fn restriction(
             }
         }
     }
-    let quoted = quote_command(&command.argv);
+    let quoted = visible_line(&quote_command(&command.argv));
     match asking {
         Some(RuleMatch {
             justification: Some(why),

@@ -31,7 +31,10 @@ const GRANULAR: AskForApproval = AskForApproval::Granular(GranularApproval {
     mcp_elicitations: false,
 });
 
-fn turn_policy(approval: AskForApproval, policy: ConfinementPolicy) -> TurnPolicy {
+pub(in crate::gate) fn turn_policy(
+    approval: AskForApproval,
+    policy: ConfinementPolicy,
+) -> TurnPolicy {
     let cwd = std::env::temp_dir();
     TurnPolicy {
         approval,
@@ -51,7 +54,7 @@ fn workspace() -> ConfinementPolicy {
     ConfinementPolicy::WorkspaceWrite(WorkspaceWrite::default())
 }
 
-fn command(script: &str, permissions: SandboxPermissions) -> CommandEffect {
+pub(in crate::gate) fn command(script: &str, permissions: SandboxPermissions) -> CommandEffect {
     CommandEffect {
         argv: ["/bin/bash", "-lc", script].map(str::to_owned).to_vec(),
         cwd: std::env::temp_dir(),
@@ -146,7 +149,7 @@ fn leaving_the_sandbox_is_asked_about() {
     let GateDecision::Ask(ask) = decision else {
         panic!("asked")
     };
-    assert_eq!(ask.reason.as_deref(), Some("because"));
+    assert_eq!(ask.reason, decision::ApprovalReason::Model);
     assert_eq!(
         ask.amendment,
         Some(vec!["touch".to_owned(), "x".to_owned()])

@@ -74,6 +74,11 @@ impl TurnPolicy {
         self.network_limits.explanation(LimitedCommands::Confined)
     }
 
+    /// Why a command of the model has no network without the sandbox either, if it has none.
+    pub(crate) fn network_problem_outside(&self) -> Option<String> {
+        self.network_limits.explanation(LimitedCommands::OfModel)
+    }
+
     pub(crate) fn may_ask_about_sandbox(&self) -> bool {
         match self.approval {
             AskForApproval::Never => false,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use codex_exec_policy::{Decision as RuleDecision, KEEPS_SANDBOX, append_prefix_rule};
 use codex_protocol::{
     AbsolutePathBuf, ApplyPatchApprovalRequestEvent, EventMsg, ExecApprovalRequestEvent,
-    ExecPolicyAmendment, FileChange, FileSystemPermissions, PermissionGrantScope,
+    ExecPolicyAmendment, FileChange, FileSystemPermissions, ParsedCommand, PermissionGrantScope,
     PermissionProfile, RequestPermissionProfile, RequestPermissionsEvent,
     RequestPermissionsResponse, ReviewDecision,
 };
@@ -15,12 +15,11 @@ use super::elicitation;
 use super::open_questions::{PendingApproval, PendingGrant};
 use crate::gate::{
     self, ApprovalRequest, CommandEffect, Effect, EffectCall, GateDecision, GateRequest, Permit,
-    TurnPolicy,
+    QuestionTexts, TurnPolicy,
 };
 use crate::history::developer_message;
 use crate::input::Input;
 use crate::questions::QuestionKey;
-use crate::tools::parsed_command;
 use crate::turn_settings::TurnSettings;
 
 impl SessionActor {
@@ -98,13 +97,32 @@ impl SessionActor {
     }
 
     fn ask_for_approval(&mut self, call: EffectCall, pending: PendingApproval) {
-        let event = approval_request(&call, &pending.request);
+        let event = self.approval_request(&call, &pending.request);
         let key = match &call.effect {
             Effect::Mcp(effect) => elicitation::approval_key(effect, &call.call_id),
             _ => QuestionKey::Approval(call.call_id),
         };
         self.questions.wait_for_approval(key, pending);
         self.context.emitter.emit(&call.settings.id, event);
+    }
+
+    fn approval_request(&self, call: &EffectCall, request: &ApprovalRequest) -> EventMsg {
+        let (settings, call_id) = (&call.settings, &call.call_id);
+        match &call.effect {
+            Effect::Command(command) => {
+                let policy = TurnPolicy::of(settings, &self.context.config);
+                let grants = self.approvals.grants();
+                let actions = gate::command_summary(&command.argv, &command.cwd, &policy, grants);
+                let texts = gate::command_texts(command, request, &policy);
+                exec_request(command, request, settings, call_id, actions, texts)
+            }
+            Effect::Patch(patch) => {
+                let policy = TurnPolicy::of(settings, &self.context.config);
+                let texts = gate::patch_texts(patch, &policy, &self.approvals.grants());
+                patch_request(patch.changes.clone(), settings, call_id, texts)
+            }
+            Effect::Mcp(effect) => elicitation::approval_request(effect, &settings.id, call_id),
+        }
     }
 
     /// The decision of a person about an effect.
@@ -168,10 +186,13 @@ impl SessionActor {
             let _ = pending.reply.send(RequestPermissionsResponse::default());
             return;
         }
+        let texts = gate::permissions_texts(&pending.asked, reason.as_deref(), &settings.cwd);
         let event = EventMsg::RequestPermissions(RequestPermissionsEvent {
             call_id: call_id.clone(),
             turn_id: settings.id.to_string(),
-            reason,
+            reason: texts.reason,
+            engine_notice: texts.notice,
+            justification: texts.justification,
             permissions: pending.asked.clone(),
         });
         self.context.emitter.emit(&settings.id, event);
@@ -237,20 +258,13 @@ fn intersection(
     }
 }
 
-fn approval_request(call: &EffectCall, request: &ApprovalRequest) -> EventMsg {
-    let (settings, call_id) = (&call.settings, &call.call_id);
-    match &call.effect {
-        Effect::Command(command) => exec_request(command, request, settings, call_id),
-        Effect::Patch(patch) => patch_request(patch.changes.clone(), settings, call_id),
-        Effect::Mcp(effect) => elicitation::approval_request(effect, &settings.id, call_id),
-    }
-}
-
 fn exec_request(
     command: &CommandEffect,
     request: &ApprovalRequest,
     settings: &TurnSettings,
     call_id: &str,
+    parsed_cmd: Vec<ParsedCommand>,
+    texts: QuestionTexts,
 ) -> EventMsg {
     EventMsg::ExecApprovalRequest(Box::new(ExecApprovalRequestEvent {
         call_id: call_id.to_owned(),
@@ -258,14 +272,16 @@ fn exec_request(
         turn_id: settings.id.to_string(),
         command: command.argv.clone(),
         cwd: command.cwd.display().to_string(),
-        reason: request.reason.clone(),
+        reason: texts.reason,
+        engine_notice: texts.notice,
+        justification: texts.justification,
         network_approval_context: None,
         proposed_execpolicy_amendment: request.amendment.clone().map(ExecPolicyAmendment),
         proposed_network_policy_amendments: None,
         additional_permissions: command.additional.clone(),
         skill_metadata: None,
         available_decisions: Some(request.offered.clone()),
-        parsed_cmd: parsed_command(&command.argv),
+        parsed_cmd,
     }))
 }
 
@@ -273,12 +289,14 @@ fn patch_request(
     changes: BTreeMap<String, FileChange>,
     settings: &TurnSettings,
     call_id: &str,
+    texts: QuestionTexts,
 ) -> EventMsg {
     EventMsg::ApplyPatchApprovalRequest(ApplyPatchApprovalRequestEvent {
         call_id: call_id.to_owned(),
         turn_id: settings.id.to_string(),
         changes,
-        reason: None,
+        reason: texts.reason,
+        engine_notice: texts.notice,
         grant_root: None,
     })
 }

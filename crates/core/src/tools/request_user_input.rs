@@ -4,6 +4,7 @@ use codex_model_client::ToolSpec;
 use codex_protocol::{
     EventMsg, ModeKind, RequestUserInputEvent, RequestUserInputOption, RequestUserInputQuestion,
 };
+use codex_visible_text::{visible_line, visible_lines};
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
@@ -103,11 +104,17 @@ async fn ask(context: &ToolContext) -> ToolResult {
     }
     let question = |asked: AskedQuestion| RequestUserInputQuestion {
         id: asked.id,
-        header: asked.header,
-        question: asked.question,
+        header: visible_line(&asked.header),
+        question: visible_lines(&asked.question),
         is_other: true,
         is_secret: asked.is_secret,
-        options: asked.options,
+        options: asked.options.map(|options| {
+            let visible = |option: RequestUserInputOption| RequestUserInputOption {
+                label: visible_line(&option.label),
+                description: visible_line(&option.description),
+            };
+            options.into_iter().map(visible).collect()
+        }),
     };
     let turn = context.settings.id.to_string();
     let event = EventMsg::RequestUserInput(RequestUserInputEvent {

@@ -27,6 +27,10 @@ pub struct ExecApprovalRequestEvent {
     pub cwd: String,
     /// The reason to show to the user.
     pub reason: Option<String>,
+    /// What the engine says about the question, never a text of the model.
+    pub engine_notice: Option<String>,
+    /// What the model says, with escapes for what does not show.
+    pub justification: Option<String>,
     /// The connection, if the request is about network access and not about the command.
     pub network_approval_context: Option<NetworkApprovalContext>,
     /// The command prefix that a new rule would allow.
@@ -81,6 +85,8 @@ pub struct ApplyPatchApprovalRequestEvent {
     pub changes: BTreeMap<String, FileChange>,
     /// The reason to show to the user.
     pub reason: Option<String>,
+    /// What the engine says about the question, never a text of the model.
+    pub engine_notice: Option<String>,
     /// A folder to make writable for the rest of the session.
     pub grant_root: Option<String>,
 }
@@ -92,8 +98,12 @@ pub struct RequestPermissionsEvent {
     pub call_id: String,
     #[serde(default)]
     pub turn_id: String,
-    /// The purpose that the model states.
+    /// The reason to show to the user, with the purpose that the model states.
     pub reason: Option<String>,
+    /// What the engine says about the question, never a text of the model.
+    pub engine_notice: Option<String>,
+    /// What the model says, with escapes for what does not show.
+    pub justification: Option<String>,
     pub permissions: RequestPermissionProfile,
 }
 

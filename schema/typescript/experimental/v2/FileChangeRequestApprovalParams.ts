@@ -10,8 +10,10 @@ export type FileChangeRequestApprovalParams = {
   itemId: string;
   /** When it was asked, in Unix milliseconds. */
   startedAtMs: number | null;
-  /** Why approval is needed; absent without a reason. */
+  /** Why approval is needed, in words of the engine; absent without a reason. */
   reason: string | null;
+  /** What the engine says about the patch: whether it leaves the sandbox; absent from older servers. */
+  engineNotice?: string | null;
   /** Directory to open for writing until the session ends; absent if only the patch is meant. */
   grantRoot: string | null;
 };

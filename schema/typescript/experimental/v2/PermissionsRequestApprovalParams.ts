@@ -15,8 +15,12 @@ export type PermissionsRequestApprovalParams = {
   environmentId?: string | null;
   /** Working directory of the thread. */
   cwd?: string | null;
-  /** What the agent wants the access for; null if it does not say. */
+  /** What the access allows, in words of the engine, and what the agent wants it for, in quotation marks. */
   reason: string | null;
+  /** What the engine says about the access. Never a text of the agent; absent from older servers. */
+  engineNotice?: string | null;
+  /** What the agent says, as one line with escapes for what does not show; absent if it says nothing. */
+  justification?: string | null;
   /** Access that the agent asks for. */
   permissions: RequestPermissionProfile;
 };

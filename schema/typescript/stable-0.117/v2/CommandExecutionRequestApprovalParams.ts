@@ -18,8 +18,18 @@ export type CommandExecutionRequestApprovalParams = {
   proposedExecpolicyAmendment?: ExecPolicyAmendment | null;
   /** Tells apart several questions of one item; absent if the whole command is in question. */
   approvalId?: string | null;
-  /** Why approval is needed, from the agent or a rule; absent without a reason. */
+  /**
+   * Why approval is needed, from the agent or a rule; absent without a reason. It begins with `engineNotice` if the command
+   * leaves the sandbox or contains what does not show; the words of the agent are then in quotation marks.
+   */
   reason?: string | null;
+  /**
+   * What the engine says about the command: whether it leaves the sandbox. Never a text of the agent; absent from older
+   * servers.
+   */
+  engineNotice?: string | null;
+  /** What the agent says, as one line with escapes for what does not show; absent if it says nothing. */
+  justification?: string | null;
   /** Connection to be approved; absent if the question is about a command. */
   networkApprovalContext?: NetworkApprovalContext | null;
   /** Whole command line, quoted for a shell; absent if the question is about a connection. */

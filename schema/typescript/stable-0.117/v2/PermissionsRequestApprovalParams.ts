@@ -11,6 +11,10 @@ export type PermissionsRequestApprovalParams = {
   itemId: string;
   /** Access that the agent asks for. */
   permissions: RequestPermissionProfile;
-  /** What the agent wants the access for; null if it does not say. */
+  /** What the agent says, as one line with escapes for what does not show; absent if it says nothing. */
+  justification?: string | null;
+  /** What the engine says about the access. Never a text of the agent; absent from older servers. */
+  engineNotice?: string | null;
+  /** What the access allows, in words of the engine, and what the agent wants it for, in quotation marks. */
   reason: string | null;
 };
