@@ -148,6 +148,8 @@ mod plugins;
 #[cfg(target_os = "linux")]
 mod private_files;
 #[cfg(target_os = "linux")]
+mod project_settings;
+#[cfg(target_os = "linux")]
 mod proto;
 #[cfg(target_os = "linux")]
 mod proto_forms;

@@ -98,17 +98,12 @@ impl Layer {
 
     /// The settings of the layer that take effect. For a project they are limited.
     pub(crate) fn effective_table(&self) -> std::borrow::Cow<'_, Table> {
-        if self.withheld_keys().is_empty() {
-            return std::borrow::Cow::Borrowed(&self.table);
-        }
-        let mut table = self.table.clone();
-        table.retain(|key, value| self.scope.includes(key, value));
-        std::borrow::Cow::Owned(table)
+        self.scope.split(&self.table).0
     }
 
     /// The settings of the layer that have no effect because a project may not make them.
-    pub(crate) fn withheld_keys(&self) -> Vec<&str> {
-        self.scope.withheld(&self.table)
+    pub(crate) fn withheld_keys(&self) -> Vec<String> {
+        self.scope.split(&self.table).1
     }
 
     pub(crate) fn scope(&self) -> SettingScope {

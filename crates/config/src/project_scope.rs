@@ -5,31 +5,73 @@
 //! and of the ancestors of the working folder. Any other `.codex` folder below a trusted project may have been written by
 //! a command. It may choose a model and ask for more approvals; settings that could weaken the sandbox or run a program
 //! are ignored.
+//!
+//! A trusted project says how the model works in it. It does not say whom a person trusts: where requests and
+//! credentials go, who logs in and how, which hooks and tools run unasked, who decides in place of a person, what is
+//! recorded where, and what one may use. docs/security.md has the list.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use toml::{Table, Value};
 
+use crate::features::Feature;
 use crate::project::worktree_of;
 use crate::trust::TrustDecision;
 
-/// Settings that no project may make: they redirect credentials, run programs outside the sandbox, or control what the
-/// user trusts.
+/// Settings that no project may make.
 const NOT_FOR_PROJECTS: &[&str] = &[
+    "analytics",
+    "approvals_reviewer",
+    "apps",
     "chatgpt_base_url",
+    "checkpoints",
+    "cli_auth_credentials_store",
+    "experimental_realtime_ws_base_url",
+    "feedback",
+    "forced_chatgpt_workspace_id",
+    "forced_login_method",
+    "history",
+    "js_repl_node_module_dirs",
+    "js_repl_node_path",
+    "limits",
     "log_dir",
+    "marketplaces",
     "mcp_oauth_callback_port",
     "mcp_oauth_callback_url",
     "mcp_oauth_credentials_store",
+    "memories",
+    "model_provider",
     "model_providers",
     "notify",
     "openai_base_url",
+    "oss_provider",
     "otel",
+    "plugins",
     "profile",
     "profiles",
     "projects",
     "sqlite_home",
+    "suppress_unstable_features_warning",
+    "thread_unload_delay_secs",
+    "traces",
+    "zsh_path",
 ];
+
+/// Parts of settings that no project may make: `*` is any name. Features are listed by themselves.
+const PARTS_NOT_FOR_PROJECTS: &[&[&str]] = &[
+    &["hooks", "state"],
+    &["mcp_servers", "*", "default_tools_approval_mode"],
+    &["mcp_servers", "*", "tools", "*", "approval_mode"],
+    &["shell_environment_policy", "exclude"],
+    &["shell_environment_policy", "ignore_default_excludes"],
+    &["shell_environment_policy", "include_only"],
+    &["shell_environment_policy", "inherit"],
+    &["skills", "config"],
+];
+
+/// The table of features.
+const FEATURES: &str = "features";
 
 /// Settings that do not affect what may run or be accessed.
 const HARMLESS: &[&str] = &[
@@ -81,8 +123,29 @@ impl SettingScope {
         }
     }
 
-    /// Whether a setting takes effect.
-    pub(crate) fn includes(self, key: &str, value: &Value) -> bool {
+    /// The settings of a table that take effect, and the names of the others.
+    pub(crate) fn split(self, table: &Table) -> (Cow<'_, Table>, Vec<String>) {
+        let mut withheld = Vec::new();
+        let mut effective = Table::new();
+        for (key, value) in table {
+            if !self.includes(key, value) {
+                withheld.push(key.clone());
+                continue;
+            }
+            let mut value = value.clone();
+            if self == Self::Project {
+                remove_parts(key, &mut value, &mut withheld);
+            }
+            effective.insert(key.clone(), value);
+        }
+        if withheld.is_empty() {
+            return (Cow::Borrowed(table), withheld);
+        }
+        (Cow::Owned(effective), withheld)
+    }
+
+    /// Whether a setting takes effect, at least in part.
+    fn includes(self, key: &str, value: &Value) -> bool {
         match self {
             Self::Everything => true,
             Self::Project => !NOT_FOR_PROJECTS.contains(&key),
@@ -94,14 +157,6 @@ impl SettingScope {
         }
     }
 
-    /// The settings of a table that do not take effect.
-    pub(crate) fn withheld(self, table: &Table) -> Vec<&str> {
-        let withheld = table
-            .iter()
-            .filter(|(key, value)| !self.includes(key, value));
-        withheld.map(|(key, _)| key.as_str()).collect()
-    }
-
     /// What the user can do about ignored settings.
     pub(crate) fn advice(self) -> &'static str {
         match self {
@@ -111,5 +166,210 @@ impl SettingScope {
                  project, or trust this folder itself in the user's config.toml."
             }
         }
+    }
+}
+
+/// Removes the parts of a setting that no project may make.
+fn remove_parts(key: &str, value: &mut Value, removed: &mut Vec<String>) {
+    if key == FEATURES
+        && let Some(features) = value.as_table_mut()
+    {
+        features.retain(|name, _| {
+            let is_theirs = Feature::parse(name).is_none_or(Feature::is_for_projects);
+            if !is_theirs {
+                removed.push(format!("{FEATURES}.{name}"));
+            }
+            is_theirs
+        });
+    }
+    for part in PARTS_NOT_FOR_PROJECTS {
+        if let [first, rest @ ..] = part
+            && *first == key
+        {
+            remove_part(value, rest, key, removed);
+        }
+    }
+}
+
+fn remove_part(value: &mut Value, part: &[&str], place: &str, removed: &mut Vec<String>) {
+    let Some(table) = value.as_table_mut() else {
+        return;
+    };
+    match part {
+        [] => {}
+        [last] => {
+            if table.remove(*last).is_some() {
+                removed.push(format!("{place}.{last}"));
+            }
+        }
+        ["*", rest @ ..] => {
+            for (name, value) in table.iter_mut() {
+                remove_part(value, rest, &format!("{place}.{name}"), removed);
+            }
+        }
+        [name, rest @ ..] => {
+            if let Some(value) = table.get_mut(*name) {
+                remove_part(value, rest, &format!("{place}.{name}"), removed);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::ConfigFile;
+
+    /// Settings that a trusted project may make. Every setting is either here or among those that no project may make.
+    const FOR_PROJECTS: &[&str] = &[
+        "agents",
+        "allow_login_shell",
+        "approval_policy",
+        "audio",
+        "background_terminal_max_timeout",
+        "check_for_update_on_startup",
+        "commit_attribution",
+        "compact_prompt",
+        "default_permissions",
+        "developer_instructions",
+        "disable_paste_burst",
+        "experimental_compact_prompt_file",
+        "experimental_instructions_file",
+        "experimental_realtime_start_instructions",
+        "experimental_realtime_ws_backend_prompt",
+        "experimental_realtime_ws_model",
+        "experimental_realtime_ws_startup_context",
+        "experimental_use_freeform_apply_patch",
+        "experimental_use_unified_exec_tool",
+        "features",
+        "file_opener",
+        "ghost_snapshot",
+        "hide_agent_reasoning",
+        "hooks",
+        "instructions",
+        "mcp_servers",
+        "model",
+        "model_auto_compact_token_limit",
+        "model_catalog_json",
+        "model_context_window",
+        "model_instructions_file",
+        "model_reasoning_effort",
+        "model_reasoning_summary",
+        "model_supports_reasoning_summaries",
+        "model_verbosity",
+        "notice",
+        "permissions",
+        "personality",
+        "plan_mode_reasoning_effort",
+        "project_doc_fallback_filenames",
+        "project_doc_max_bytes",
+        "project_root_markers",
+        "realtime",
+        "review_model",
+        "sandbox_mode",
+        "sandbox_workspace_write",
+        "service_tier",
+        "shell_environment_policy",
+        "show_raw_agent_reasoning",
+        "skills",
+        "tool_output_token_limit",
+        "tool_suggest",
+        "tools",
+        "tui",
+        "web_search",
+        "windows",
+        "windows_wsl_setup_acknowledged",
+    ];
+
+    #[test]
+    fn every_setting_is_either_for_projects_or_not() {
+        let mut full = ConfigFile::default();
+        full.limits.turn.max_requests = Some(1);
+        full.marketplaces.insert(
+            "m".to_owned(),
+            toml::from_str("source_type = 'local'\nsource = 's'").unwrap(),
+        );
+        let known = serde_json::to_value(&full).unwrap();
+        let known = known.as_object().unwrap().keys().map(String::as_str);
+        // Not written, but read.
+        let known: Vec<&str> = known.chain(["hooks"]).collect();
+        for key in &known {
+            let lists = [FOR_PROJECTS, NOT_FOR_PROJECTS];
+            let count = lists.iter().filter(|list| list.contains(key)).count();
+            assert_eq!(count, 1, "`{key}` is in one list");
+        }
+        for key in FOR_PROJECTS.iter().chain(NOT_FOR_PROJECTS) {
+            assert!(known.contains(key), "`{key}` is a setting");
+        }
+        for key in HARMLESS {
+            assert!(FOR_PROJECTS.contains(key), "`{key}` is for projects");
+        }
+    }
+
+    #[test]
+    fn parts_that_are_not_for_projects_are_removed_and_named() {
+        let table: Table = r#"
+            model = "m"
+            [features]
+            codex_hooks = true
+            hooks = false
+            guardian_approval = true
+            network_proxy = { enabled = false }
+            undo = true
+            later = true
+            [hooks.state."k"]
+            trusted_hash = "h"
+            [[hooks.Stop]]
+            hooks = []
+            [mcp_servers.s]
+            command = "c"
+            default_tools_approval_mode = "approve"
+            [mcp_servers.s.tools.t]
+            approval_mode = "approve"
+            enabled = true
+            [shell_environment_policy]
+            inherit = "all"
+            set = { A = "b" }
+            [skills]
+            config = []
+        "#
+        .parse()
+        .unwrap();
+        let (effective, mut withheld) = SettingScope::Project.split(&table);
+        withheld.sort();
+        assert_eq!(
+            withheld,
+            [
+                "features.codex_hooks",
+                "features.guardian_approval",
+                "features.hooks",
+                "features.network_proxy",
+                "hooks.state",
+                "mcp_servers.s.default_tools_approval_mode",
+                "mcp_servers.s.tools.t.approval_mode",
+                "shell_environment_policy.inherit",
+                "skills.config",
+            ]
+        );
+        let expected: Table = r#"
+            model = "m"
+            skills = {}
+            [features]
+            undo = true
+            later = true
+            [[hooks.Stop]]
+            hooks = []
+            [mcp_servers.s]
+            command = "c"
+            [mcp_servers.s.tools.t]
+            enabled = true
+            [shell_environment_policy.set]
+            A = "b"
+        "#
+        .parse()
+        .unwrap();
+        assert_eq!(*effective, expected);
+        let (all, none) = SettingScope::Everything.split(&table);
+        assert_eq!((&*all, none.len()), (&table, 0));
     }
 }

@@ -155,6 +155,71 @@ impl Feature {
         })
     }
 
+    /// Whether a project may switch the feature. It may not where the feature decides which hooks and other programs run,
+    /// who is asked, how commands are confined, what is recorded, or where data goes.
+    pub(crate) fn is_for_projects(self) -> bool {
+        match self {
+            Self::Undo
+            | Self::ShellTool
+            | Self::UnifiedExec
+            | Self::JsRepl
+            | Self::CodeMode
+            | Self::CodeModeOnly
+            | Self::JsReplToolsOnly
+            | Self::WebSearchRequest
+            | Self::WebSearchCached
+            | Self::SearchTool
+            | Self::CodexGitCommit
+            | Self::ChildAgentsMd
+            | Self::ImageDetailOriginal
+            | Self::ApplyPatchFreeform
+            | Self::RequestRule
+            | Self::RemoteModels
+            | Self::EnableRequestCompression
+            | Self::MultiAgent
+            | Self::MultiAgentV2
+            | Self::EnableFanout
+            | Self::ToolSearch
+            | Self::ImageGeneration
+            | Self::Steer
+            | Self::DefaultModeRequestUserInput
+            | Self::CollaborationModes
+            | Self::Personality
+            | Self::Artifact
+            | Self::FastMode
+            | Self::ResponsesWebsockets
+            | Self::ResponsesWebsocketsV2
+            | Self::Goals
+            | Self::StepModelSwitching
+            | Self::ApplyPatchStreamingEvents => true,
+            Self::ShellZshFork
+            | Self::ShellSnapshot
+            | Self::RuntimeMetrics
+            | Self::Sqlite
+            | Self::Memories
+            | Self::ExecPermissionApprovals
+            | Self::CodexHooks
+            | Self::RequestPermissionsTool
+            | Self::UseLinuxSandboxBwrap
+            | Self::UseLegacyLandlock
+            | Self::ExperimentalWindowsSandbox
+            | Self::ElevatedWindowsSandbox
+            | Self::Apps
+            | Self::ToolSuggest
+            | Self::Plugins
+            | Self::SkillMcpDependencyInstall
+            | Self::SkillEnvVarDependencyPrompt
+            | Self::GuardianApproval
+            | Self::ToolCallMcpElicitation
+            | Self::VoiceTranscription
+            | Self::RealtimeConversation
+            | Self::TuiAppServer
+            | Self::PreventIdleSleep
+            | Self::Hooks
+            | Self::NetworkProxy => false,
+        }
+    }
+
     /// The texts for users, for beta features only.
     pub fn beta_texts(self) -> Option<BetaTexts> {
         match self {
