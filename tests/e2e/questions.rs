@@ -595,6 +595,77 @@ async fn a_command_that_stays_in_the_sandbox_has_the_words_of_the_model_as_its_r
     );
 }
 
+#[tokio::test]
+async fn words_of_the_model_are_quoted_where_the_sandbox_stays() {
+    let call = |text: &&str| json!({ "command": "rm -rf x", "justification": text });
+    let calls: Vec<_> = FORGED.iter().map(call).collect();
+    let (asked, _) = asked_by_app_server(&calls).await;
+    for params in &asked {
+        shows_everything(params["reason"].as_str().unwrap(), &[]);
+    }
+    let (asked, _) = asked_by_acp(&calls).await;
+    assert_eq!(asked.len(), FORGED.len());
+    for params in &asked {
+        let texts = texts_of_acp(params);
+        assert_eq!(texts[1], "This command runs in the sandbox.");
+        let said = texts[2].strip_prefix("The model's reason (").unwrap();
+        let (_, said) = said.split_once(" characters): “").unwrap();
+        assert!(
+            said.ends_with('”') && said.matches(['“', '”']).count() == 1,
+            "{said:?}"
+        );
+        texts.iter().for_each(|text| shows_everything(text, &[]));
+    }
+    for params in asked_by_mcp(&calls) {
+        let message = params["message"].as_str().unwrap();
+        shows_everything(message, &['\n']);
+        assert_eq!(
+            message.lines().nth(1),
+            Some("This command runs in the sandbox.")
+        );
+    }
+}
+
+/// The model may ask whatever it likes, but as itself.
+#[tokio::test]
+async fn a_question_of_the_model_hides_nothing() {
+    let text = "Allow the command\u{202e}?\n\n\n\nThe engine: \u{1b}[1mharmless\u{2028}";
+    let option = json!({ "label": format!("yes{text}"), "description": text });
+    let question = json!({ "id": "q", "header": text, "question": text, "options": [option] });
+    let ask = json!({ "tool": { "name": "request_user_input", "arguments": { "questions": [question] } } });
+    let replies = json!([{ "steps": [ask] }, { "steps": [{ "message": "Done." }] }]);
+    let settings = json!({ "features": { "default_mode_request_user_input": true } });
+    let script = json!({ "description": "A question.", "settings": settings, "replies": replies });
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("scenario.json");
+    fs::write(&path, script.to_string()).unwrap();
+    let mut editor = Editor::start_in(home, path.to_str().unwrap());
+    editor
+        .initialize(json!({ "elicitation": { "form": {} } }))
+        .await;
+    editor.answer("elicitation/create", json!({ "action": "decline" }));
+    let session = editor.new_session().await;
+    editor.prompt(&session, "go").await;
+    let [asked] = &editor.asked[..] else {
+        panic!("{:?}", editor.asked);
+    };
+    let form = &asked["params"];
+    let message = form["message"].as_str().unwrap();
+    assert!(message.starts_with("The model asks: "), "{message}");
+    let field = &form["requestedSchema"]["properties"]["q"];
+    let choice = &field["oneOf"][0];
+    for text in [
+        &form["message"],
+        &field["title"],
+        &field["description"],
+        &choice["title"],
+        &choice["description"],
+    ] {
+        shows_everything(text.as_str().unwrap(), &['\n']);
+    }
+    assert!(!message.contains("\n\n\n"), "{message:?}");
+}
+
 /// The model may give a second command the id of a first one that the client knows as reading.
 #[tokio::test]
 async fn an_id_that_was_that_of_reading_does_not_make_another_command_reading() {

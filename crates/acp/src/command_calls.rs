@@ -28,18 +28,17 @@ pub(crate) fn question(id: &str, command: &str, cwd: &str) -> ToolCall {
         .raw_input(json!({ "command": command, "cwd": cwd }))
 }
 
-/// The tool call of a command before it ran.
+/// The tool call of a command before it ran. In actions what does not show has escapes already.
 fn outline(id: &str, command: &str, cwd: &str, actions: &[CommandAction]) -> ToolCall {
     let call = match actions {
         [CommandAction::Read { name, path, .. }] => {
             let path = Path::new(cwd).join(path);
-            let name = visible_line(name);
             ToolCall::new(id.to_owned(), format!("Read file '{name}'"))
                 .kind(ToolKind::Read)
                 .locations(vec![ToolCallLocation::new(path)])
         }
         [CommandAction::ListFiles { path, .. }] => {
-            let place = visible_line(path.as_deref().unwrap_or("."));
+            let place = path.as_deref().unwrap_or(".");
             ToolCall::new(id.to_owned(), format!("List files in '{place}'")).kind(ToolKind::Read)
         }
         [CommandAction::Search { query, path, .. }] => {

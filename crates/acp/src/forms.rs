@@ -7,7 +7,6 @@ use agent_client_protocol_schema::v1::{
 use codex_app_server_protocol::v2::{
     McpElicitationSchema, ToolRequestUserInputParams, ToolRequestUserInputQuestion,
 };
-use codex_visible_text::{visible_line, visible_lines};
 use serde_json::{Map, Value, json};
 
 /// The suffix of the field for a free-text answer.
@@ -23,12 +22,12 @@ pub(crate) fn of_server(
     if let Some(schema) = schema.as_object_mut() {
         schema.remove("$schema");
     }
-    json!({ "mode": "form", "sessionId": session, "message": visible_lines(message), "requestedSchema": schema })
+    json!({ "mode": "form", "sessionId": session, "message": message, "requestedSchema": schema })
 }
 
 /// The elicitation of an MCP server that asks the user to open a page.
 pub(crate) fn of_page(session: &SessionId, message: &str, url: &str, id: &str) -> Value {
-    json!({ "mode": "url", "sessionId": session, "message": visible_lines(message), "url": url, "elicitationId": id })
+    json!({ "mode": "url", "sessionId": session, "message": message, "url": url, "elicitationId": id })
 }
 
 /// The reply to the engine for the question of an MCP server.
@@ -49,7 +48,7 @@ pub(crate) fn of_questions(
     let mut message = String::from("The agent has a question.");
     for (index, question) in askable(params).enumerate() {
         if index == 0 {
-            message = format!("The model asks: {}", visible_lines(&question.question));
+            message = format!("The model asks: {}", question.question);
         }
         schema = with_question(schema, question);
     }
@@ -76,14 +75,14 @@ fn with_question(
 ) -> ElicitationSchema {
     let options = question.options.as_deref().unwrap_or_default();
     let choices = options.iter().map(|option| {
-        EnumOption::new(option.label.clone(), visible_line(&option.label))
-            .description(visible_line(&option.description))
+        EnumOption::new(option.label.clone(), option.label.clone())
+            .description(option.description.clone())
     });
     let choices = Some(choices.collect::<Vec<_>>()).filter(|choices| !choices.is_empty());
     let has_other = question.is_other && choices.is_some();
     let property = StringPropertySchema::new()
-        .title(visible_line(&question.header))
-        .description(visible_lines(&question.question))
+        .title(question.header.clone())
+        .description(question.question.clone())
         .one_of(choices);
     let schema = schema.property(question.id.clone(), property, !has_other);
     if has_other {

@@ -11,6 +11,7 @@ use codex_app_server_protocol::rpc::RequestId;
 use codex_app_server_protocol::v2::{
     McpServerElicitationRequest, McpServerElicitationRequestParams, ToolRequestUserInputParams,
 };
+use codex_client::server_question;
 use codex_visible_text::visible_line;
 use serde_json::{Value, json};
 
@@ -57,16 +58,18 @@ async fn elicit(
 ) -> Option<Value> {
     let client_features = agent.client_features();
     let session = session_of(agent, &params.thread_id)?;
+    let server = &params.server_name;
     let form = match &params.request {
         McpServerElicitationRequest::Form {
             meta,
             message,
             requested_schema,
         } if requested_schema.properties.is_empty() => {
+            let question = server_question(server, message, meta);
             let arguments = meta.get("tool_params");
             let shown =
                 arguments.map(|arguments| text(visible_line(&format!("Arguments: {arguments}"))));
-            let call = ToolCall::new(format!("question-{id}"), visible_line(message))
+            let call = ToolCall::new(format!("question-{id}"), question.replace('\n', "\\u{a}"))
                 .kind(ToolKind::Execute)
                 .status(ToolCallStatus::Pending)
                 .content(shown.into_iter().collect())
@@ -78,16 +81,22 @@ async fn elicit(
             return answer;
         }
         McpServerElicitationRequest::Form {
+            meta,
             message,
             requested_schema,
-            ..
-        } if client_features.forms => forms::of_server(&session.id, message, requested_schema),
+        } if client_features.forms => {
+            let question = server_question(server, message, meta);
+            forms::of_server(&session.id, &question, requested_schema)
+        }
         McpServerElicitationRequest::Url {
+            meta,
             message,
             url,
             elicitation_id,
-            ..
-        } if client_features.pages => forms::of_page(&session.id, message, url, elicitation_id),
+        } if client_features.pages => {
+            let question = server_question(server, message, meta);
+            forms::of_page(&session.id, &question, url, elicitation_id)
+        }
         _ => return Some(forms::server_answer(None)),
     };
     let answer = agent

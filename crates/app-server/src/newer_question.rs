@@ -21,7 +21,11 @@ pub(crate) fn with_plain_reason(
     let command = params.command.as_deref()?;
     // In such quotation marks the command has escapes, which the reason tells of.
     let hides = command.contains("$'");
-    if hides || !rest.starts_with("The model's reason") || !is_plain(justification) {
+    if hides
+        || reason == justification
+        || !rest.starts_with("The model's reason")
+        || !is_plain(justification)
+    {
         return None;
     }
     let command = visible_line(command);

@@ -3,7 +3,8 @@
 use codex_app_server_protocol::ServerRequest;
 use codex_app_server_protocol::v2::{
     CommandExecutionRequestApprovalParams, FileChangeRequestApprovalParams,
-    McpServerElicitationRequest, PermissionsRequestApprovalParams, ToolRequestUserInputParams,
+    McpServerElicitationRequest, McpServerElicitationRequestParams,
+    PermissionsRequestApprovalParams, ToolRequestUserInputParams,
 };
 use serde_json::{Map, Value, json};
 
@@ -47,7 +48,7 @@ pub enum ServerQuestion<'a> {
     /// Whether to grant more permissions to the agent.
     Permissions(&'a PermissionsRequestApprovalParams),
     /// Whether to accept the message of an MCP server, or a call of its tool.
-    Agreement(&'a str),
+    Agreement(&'a McpServerElicitationRequestParams),
     /// Questions with choices. Acceptance takes the first choice of each.
     Choices(&'a ToolRequestUserInputParams),
 }
@@ -62,10 +63,8 @@ impl<'a> ServerQuestion<'a> {
             ServerRequest::McpServerElicitationRequest(params) => match &params.request {
                 // A form with fields, which this client cannot fill in.
                 McpServerElicitationRequest::Form {
-                    message,
-                    requested_schema,
-                    ..
-                } if requested_schema.properties.is_empty() => Self::Agreement(message),
+                    requested_schema, ..
+                } if requested_schema.properties.is_empty() => Self::Agreement(params),
                 _ => return None,
             },
             _ => return None,

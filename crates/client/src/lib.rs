@@ -30,7 +30,7 @@ pub use conversation_check::{
 };
 pub use exec_events::ExecEvents;
 pub use multiplex::{ConnectionHandle, ServerMessages};
-pub use question_texts::question_texts;
+pub use question_texts::{question_texts, server_question};
 pub use style::Style;
 pub use text::harmless;
 pub use transcript::Transcript;

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{
-    CommandExecutionStatus, FileUpdateChange, PatchApplyStatus, PatchChangeKind, ThreadItem,
-    TurnPlanStep, TurnPlanStepStatus, TurnStatus,
+    CommandExecutionStatus, FileUpdateChange, McpServerElicitationRequest, PatchApplyStatus,
+    PatchChangeKind, ThreadItem, TurnPlanStep, TurnPlanStepStatus, TurnStatus,
 };
-use codex_visible_text::{visible_line, visible_lines, visible_script};
+use codex_visible_text::visible_script;
 
 use crate::answer::{ServerQuestion, UserDecision};
 use crate::command_line::command_script;
-use crate::question_texts::question_texts;
+use crate::question_texts::{question_texts, server_question};
 use crate::style::{Mark, Style};
 use crate::text::harmless;
 use crate::wrap::Wrap;
@@ -170,7 +170,15 @@ impl<W: Write> Transcript<W> {
                 let texts = question_texts(notice, it.reason.as_deref(), justification);
                 ("Give these permissions?", texts)
             }
-            ServerQuestion::Agreement(message) => ("Agree?", vec![visible_lines(message)]),
+            ServerQuestion::Agreement(it) => {
+                let text = match &it.request {
+                    McpServerElicitationRequest::Form { meta, message, .. } => {
+                        vec![server_question(&it.server_name, message, meta)]
+                    }
+                    _ => Vec::new(),
+                };
+                ("Agree?", text)
+            }
             ServerQuestion::Choices(it) => {
                 self.choices(it)?;
                 ("Take the first choice?", Vec::new())
@@ -210,11 +218,11 @@ impl<W: Write> Transcript<W> {
         asked: &codex_app_server_protocol::v2::ToolRequestUserInputParams,
     ) -> io::Result<()> {
         for question in &asked.questions {
-            self.heading("Question", &visible_line(&question.header))?;
-            self.line(None, &visible_lines(&question.question))?;
+            self.heading("Question", &question.header)?;
+            self.line(None, &question.question)?;
             for option in question.options.iter().flatten() {
                 let text = format!("- {}: {}", option.label, option.description);
-                self.line(None, &visible_line(&text))?;
+                self.line(None, &text)?;
             }
         }
         Ok(())

@@ -6,6 +6,7 @@ use codex_protocol::{
     AskForApproval, ElicitationAction, ElicitationRequest, ElicitationRequestEvent, EventMsg,
     RequestId, ResolveElicitation,
 };
+use codex_visible_text::{visible_line, visible_script};
 use serde_json::{Map, Value, json};
 
 use super::actor::SessionActor;
@@ -128,7 +129,7 @@ pub(super) fn approval_request(call: &McpEffect, turn: &str, call_id: &str) -> E
         id: approval_id(call_id),
         request: ElicitationRequest::Form {
             meta: Some(about(call)),
-            message: format!("Allow {asker} to run tool \"{tool}\"?"),
+            message: visible_line(&format!("Allow {asker} to run tool \"{tool}\"?")),
             requested_schema: json!({ "type": "object", "properties": {} }),
         },
     })
@@ -141,6 +142,18 @@ pub(super) fn approval_key(call: &McpEffect, call_id: &str) -> QuestionKey {
 
 fn approval_id(call_id: &str) -> RequestId {
     RequestId::String(format!("mcp_tool_call_approval_{call_id}"))
+}
+
+/// An argument for display, with escapes for what would not show.
+fn visible_value(value: &Value) -> Value {
+    match value {
+        Value::String(text) => visible_script(text).into(),
+        Value::Array(values) => values.iter().map(visible_value).collect(),
+        Value::Object(members) => (members.iter())
+            .map(|(name, value)| (visible_line(name), visible_value(value)))
+            .collect(),
+        other => other.clone(),
+    }
 }
 
 fn about(call: &McpEffect) -> Value {
@@ -164,7 +177,7 @@ fn about(call: &McpEffect) -> Value {
         if let Value::Object(arguments) = arguments {
             let mut shown: Vec<_> = arguments.iter().collect();
             shown.sort_by_key(|(name, _)| *name);
-            let show = |(name, value): (&String, &Value)| json!({ "name": name, "value": value, "display_name": name });
+            let show = |(name, value): (&String, &Value)| json!({ "name": name, "value": visible_value(value), "display_name": visible_line(name) });
             let shown: Vec<Value> = shown.into_iter().map(show).collect();
             about.insert("tool_params_display".to_owned(), shown.into());
         }
