@@ -47,6 +47,8 @@ mod demo;
 mod disabled_plugins;
 mod documents;
 #[cfg(target_os = "linux")]
+mod editor_terminals;
+#[cfg(target_os = "linux")]
 mod environments;
 #[cfg(target_os = "linux")]
 mod escapes;

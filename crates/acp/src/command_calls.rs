@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::call_content::text;
 
 /// The tool that runs a command in a terminal of the editor.
-pub(crate) const TERMINAL_TOOL: &str = "editor_terminal";
+pub(crate) use codex_protocol::EDITOR_TERMINAL as TERMINAL_TOOL;
 
 fn meta(name: &str, value: Value) -> Meta {
     Map::from_iter([(name.to_owned(), value)])

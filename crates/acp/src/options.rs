@@ -96,10 +96,6 @@ impl Settings {
         }
     }
 
-    pub(crate) fn has_full_access(&self) -> bool {
-        self.mode == Some(FULL_ACCESS)
-    }
-
     fn mode_id(&self) -> &'static str {
         self.mode.unwrap_or(CONFIGURED.0)
     }

@@ -285,30 +285,6 @@ pub(crate) fn tool_choices(about: &Value) -> PermissionChoices {
     }
 }
 
-/// Options for a command in a terminal of the editor.
-pub(crate) fn terminal_choices() -> PermissionChoices {
-    use PermissionOptionKind as Kind;
-    let (yes, no) = (json!(true), json!(false));
-    PermissionChoices {
-        options: vec![
-            (
-                option(
-                    "allow_once",
-                    "Yes, in the editor's terminal",
-                    Kind::AllowOnce,
-                ),
-                yes,
-            ),
-            (
-                option("reject_once", "No, go on without it", Kind::RejectOnce),
-                no.clone(),
-            ),
-        ],
-        refusal: no.clone(),
-        cancel: no,
-    }
-}
-
 #[cfg(test)]
 #[path = "permission_tests.rs"]
 mod tests;

@@ -1,8 +1,7 @@
 //! Terminals of the editor, for commands that the user wants to see run there.
 //!
-//! If the client offers terminals, the model gets a tool for them. Such a command runs outside of the engine's sandbox,
-//! so the user is asked about each one, unless the session has full access anyway. All other commands run in the
-//! engine.
+//! If the client offers terminals, the model gets a tool for them. The engine decides whether such a command may run, as
+//! about every command that leaves its sandbox, and calls the tool only then. All other commands run in the engine.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,14 +13,13 @@ use agent_client_protocol_schema::v1::{
 };
 use codex_app_server_protocol::v2::DynamicToolCallParams;
 use codex_json_rpc::Error;
-use codex_system::facts::SHELL;
+use codex_system::facts::TERMINAL_SHELL;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::agent::Agent;
-use crate::ask::{permit, session_of};
+use crate::ask::session_of;
 use crate::command_calls;
-use crate::permission;
 use crate::session::AcpSession;
 
 /// The name of the tool.
@@ -84,10 +82,6 @@ async fn run(agent: &Arc<Agent>, params: &DynamicToolCallParams) -> Result<Comma
     let session = session_of(agent, &params.thread_id)
         .filter(|_| agent.client_features().terminals)
         .ok_or("the editor has no terminals")?;
-    let has_full_access = session.state().settings.has_full_access();
-    if !has_full_access && !is_allowed(agent, params, &arguments.command).await {
-        return Err("the user does not want this command to run".to_owned());
-    }
     let terminal = EditorTerminal::create(agent, &session, &arguments.command).await;
     let terminal = terminal.map_err(|error| format!("the editor refused: {}", error.message))?;
     show(
@@ -109,13 +103,6 @@ async fn run(agent: &Arc<Agent>, params: &DynamicToolCallParams) -> Result<Comma
     terminal.release().await;
     let output = output.map_err(|error| format!("the output is lost: {}", error.message))?;
     Ok(described(&output, ended))
-}
-
-async fn is_allowed(agent: &Agent, params: &DynamicToolCallParams, command: &str) -> bool {
-    let call = command_calls::in_terminal(&params.call_id, command, None);
-    let call = call.status(ToolCallStatus::Pending);
-    let choices = permission::terminal_choices();
-    permit(agent, &params.thread_id, call, &choices).await == Some(Value::Bool(true))
 }
 
 /// Shows the terminal as the content of the tool call.
@@ -161,7 +148,7 @@ impl EditorTerminal {
         session: &Arc<AcpSession>,
         command: &str,
     ) -> Result<Self, Error> {
-        let [shell, flag] = SHELL;
+        let [shell, flag] = TERMINAL_SHELL;
         let request = CreateTerminalRequest::new(session.id.clone(), shell)
             .args(vec![flag.to_owned(), command.to_owned()])
             .cwd(session.cwd())

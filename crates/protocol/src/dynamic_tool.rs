@@ -65,6 +65,9 @@ pub enum DynamicFunctionKind {
     Function,
 }
 
+/// The name of the tool of an editor that runs a command in one of its terminals. Its argument `command` is a command line.
+pub const EDITOR_TERMINAL: &str = "editor_terminal";
+
 impl DynamicToolSpec {
     /// The tools, with the namespace that each is in.
     pub fn functions(&self) -> impl Iterator<Item = (Option<&str>, &DynamicToolFunction)> {

@@ -31,6 +31,13 @@ pub const SHELL: [&str; 2] = if cfg!(windows) {
     ["sh", "-c"]
 };
 
+/// The shell for commands in a terminal of an editor, and its flag for a script.
+pub const TERMINAL_SHELL: [&str; 2] = if cfg!(windows) {
+    ["cmd", "/C"]
+} else {
+    ["/bin/sh", "-c"]
+};
+
 /// The environment variables that a program needs to find its user, its folders and its language.
 pub const BASIC_VARIABLES: &[&str] = if cfg!(windows) {
     &[

@@ -1,6 +1,6 @@
 //! An action as data: whole for the reviewer, short for clients.
 
-use codex_protocol::FileChange;
+use codex_protocol::{EDITOR_TERMINAL, FileChange};
 use serde_json::{Value, json};
 
 use crate::gate::{
@@ -60,6 +60,7 @@ fn of_permissions(request: &PermissionsRequest, turn: &TurnSettings) -> Action {
 
 fn of_command(command: &CommandEffect) -> Action {
     let (tool, source) = match command.tty {
+        _ if command.in_editor => (EDITOR_TERMINAL, "shell"),
         Some(_) => ("exec_command", "unifiedExec"),
         None => ("shell", "shell"),
     };

@@ -21,6 +21,7 @@ pub(crate) enum ApprovalKey {
         /// The additional permissions, as JSON.
         additional: String,
         tty: Option<bool>,
+        in_editor: bool,
     },
     /// A file that patches may change.
     Path(PathBuf),

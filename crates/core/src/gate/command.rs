@@ -81,6 +81,8 @@ pub(crate) fn decide(
             let derived =
                 derived.filter(|_| parts.kind != SegmentKind::Heredoc && by_rule.is_none());
             let amendment = proposed(command, &parts, approvals.rules()).or(derived);
+            // A rule would be about commands that run here.
+            let amendment = amendment.filter(|_| !command.in_editor);
             GateDecision::Ask(ApprovalRequest {
                 reason: by_rule.map_or(ApprovalReason::Model, ApprovalReason::Rule),
                 offered: offered(command, amendment.as_ref()),
@@ -302,6 +304,7 @@ pub(super) fn approval_key(command: &CommandEffect) -> ApprovalKey {
         permissions: command.permissions,
         additional: serde_json::to_string(&command.additional).unwrap_or_default(),
         tty: command.tty,
+        in_editor: command.in_editor,
     }
 }
 

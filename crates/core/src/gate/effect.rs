@@ -33,6 +33,8 @@ pub(crate) struct CommandEffect {
     pub(crate) prefix_rule: Option<Vec<String>>,
     /// Whether it gets a terminal, for tools that can give one.
     pub(crate) tty: Option<bool>,
+    /// Whether it runs in a terminal of the editor instead of here.
+    pub(crate) in_editor: bool,
 }
 
 /// Which sandbox a command asks for.

@@ -24,6 +24,7 @@ const OUTER_SANDBOX: &str = "Only an outer sandbox, if there is one, confines th
 const SECOND_RUN: &str = "If the sandbox stops it, it runs a second time without the sandbox.";
 const RULE_WITHOUT_SANDBOX: &str =
     "A new rule lets such commands run without the sandbox from now on, in every thread.";
+const IN_EDITOR: &str = "It runs in a terminal of the editor.";
 const HIDDEN_CHARACTERS: &str =
     "It contains characters that do not show, or long gaps; they are written as escapes.";
 const HIDDEN_IN_PATCH: &str =
@@ -55,6 +56,9 @@ pub(crate) fn command_texts(
     let leaves_sandbox = request.then.confinement == Confinement::None && !turn_policy.is_open();
     let hides = hides_something(command);
     let mut notice = vec![confinement_sentence(command, request, turn_policy)];
+    if command.in_editor {
+        notice.push(IN_EDITOR.to_owned());
+    }
     if leaves_sandbox && request.amendment.is_some() {
         notice.push(RULE_WITHOUT_SANDBOX.to_owned());
     }

@@ -63,6 +63,7 @@ pub(in crate::gate) fn command(script: &str, permissions: SandboxPermissions) ->
         justification: Some("because".to_owned()),
         prefix_rule: None,
         tty: None,
+        in_editor: false,
     }
 }
 

@@ -11,6 +11,8 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 
 use super::arguments::arguments;
+use super::editor_terminal::permit;
+use super::hook_input::is_editor_terminal;
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
 use crate::events::TurnEmitter;
 use crate::questions::{Question, QuestionAnswer, QuestionKey};
@@ -47,6 +49,9 @@ impl Tool for DynamicTool {
 
 async fn ask_client(context: &ToolContext, namespace: Option<String>, tool: String) -> ToolResult {
     let arguments: Value = arguments(context)?;
+    if is_editor_terminal(&tool) {
+        permit(context, &arguments).await?;
+    }
     let (call_id, turn) = (context.call.id.clone(), context.settings.id.to_string());
     let event = EventMsg::DynamicToolCallRequest(DynamicToolCallRequestEvent {
         call_id: call_id.clone(),

@@ -1,7 +1,7 @@
 //! Calls of tools as hooks see them: commands under one name, whatever tool runs them.
 
 use codex_hooks::ToolUse;
-use codex_protocol::LocalShellAction;
+use codex_protocol::{EDITOR_TERMINAL, LocalShellAction};
 use codex_shell_command::quote_command;
 use serde_json::{Value, json};
 
@@ -14,11 +14,20 @@ const PATCH_TOOL: &str = "apply_patch";
 /// The names by which hooks for other agents know tools that write files.
 const PATCH_ALIASES: &[&str] = &["Edit", "Write"];
 
+/// Whether a tool of the client, or a call with its namespace, runs a command in a terminal of the editor.
+pub(crate) fn is_editor_terminal(name: &str) -> bool {
+    name == EDITOR_TERMINAL
+        || name
+            .strip_suffix(EDITOR_TERMINAL)
+            .is_some_and(|namespace| namespace.ends_with(':'))
+}
+
 /// The member of the arguments that has the command.
 fn command_member(call: &ToolCall) -> Option<&'static str> {
     match call.name.as_str() {
         "exec_command" => Some("cmd"),
         "shell_command" | "shell" | "container.exec" | "local_shell" => Some("command"),
+        name if is_editor_terminal(name) => Some("command"),
         _ => None,
     }
 }

@@ -10,6 +10,7 @@ mod call;
 mod cells;
 mod command;
 mod dynamic;
+mod editor_terminal;
 mod hook_input;
 mod host;
 mod js_repl;

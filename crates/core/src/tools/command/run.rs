@@ -120,6 +120,7 @@ pub(crate) fn effect(
         justification: approval.justification.clone(),
         prefix_rule: approval.prefix_rule.clone(),
         tty,
+        in_editor: false,
     }
 }
 
