@@ -129,6 +129,7 @@ mod newer_values;
 #[cfg(target_os = "linux")]
 mod notices;
 #[cfg(target_os = "linux")]
+mod numbered_files;
 mod oauth_server;
 #[cfg(target_os = "linux")]
 mod odd_lines;

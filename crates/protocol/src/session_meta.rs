@@ -69,6 +69,9 @@ pub struct SessionMeta {
 /// The history mode of threads whose items have no ids and times of their own.
 pub const LEGACY_HISTORY: &str = "legacy";
 
+/// The word for a history whose lines have numbers and whose items have lines of their own.
+pub const PAGINATED_HISTORY: &str = "paginated";
+
 impl SessionMeta {
     /// Whether its client chose that items have no ids and times of their own.
     #[must_use]

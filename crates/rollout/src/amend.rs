@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::line::{LineKind, encode};
+use crate::ordinals::{next_ordinal, number_lines};
 
 /// Appends one metadata line to a rollout. Restores the file's modification time, because a change of
 /// metadata does not count as activity in the thread.
@@ -25,6 +26,9 @@ pub fn amend(
     let modified = file.metadata()?.modified();
     let mut line = Vec::new();
     encode(&mut line, at, kind, &serde_json::to_vec(payload)?);
+    if let Some(mut next) = next_ordinal(&mut file)? {
+        line = number_lines(&line, &mut next);
+    }
     append(&mut file, line)?;
     if let Ok(modified) = modified {
         file.set_modified(modified)?;

@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 
 use crate::claim::{ClaimError, WriteClaim};
 use crate::line::{LineKind, encode};
+use crate::ordinals::{has_ordinals, number_lines};
 use crate::path::RolloutPath;
 use crate::writer::{RolloutWriter, WriteRequest};
 
@@ -41,6 +42,8 @@ pub struct RolloutLog {
     is_claimed: bool,
     /// Whether it is held until the log is dropped.
     is_held: bool,
+    /// Whether the lines of the file have numbers.
+    is_numbered: bool,
 }
 
 #[derive(Debug)]
@@ -70,13 +73,28 @@ impl RolloutLog {
             claim: None,
             is_claimed: false,
             is_held: false,
+            is_numbered: false,
         }
+    }
+
+    /// Has the lines of a new file numbered, as newer engines write them.
+    #[must_use]
+    pub fn numbered(mut self, is_numbered: bool) -> Self {
+        self.is_numbered = is_numbered;
+        self
+    }
+
+    /// Whether the lines of the file have numbers.
+    #[must_use]
+    pub fn is_numbered(&self) -> bool {
+        self.is_numbered
     }
 
     /// The log of an existing file.
     #[must_use]
     pub fn existing(writer: RolloutWriter, place: RolloutPath) -> Self {
         Self {
+            is_numbered: has_ordinals(place.path()),
             writer,
             place,
             state: LogState::Written,
@@ -186,9 +204,16 @@ impl RolloutLog {
             add_git_facts(meta, git);
         }
         let mut bytes = Vec::new();
+        let mut is_first = self.is_numbered;
         for pending in pending {
             match pending {
-                PendingEntry::Line(kind, payload) => encode(&mut bytes, at, kind, &payload),
+                PendingEntry::Line(kind, payload) => {
+                    encode(&mut bytes, at, kind, &payload);
+                    // The first number tells the writer that the file has them.
+                    if std::mem::take(&mut is_first) {
+                        bytes = number_lines(&bytes, &mut 0);
+                    }
+                }
                 PendingEntry::Copy { source, length } => {
                     self.send(std::mem::take(&mut bytes));
                     self.copy(source, length);

@@ -12,6 +12,7 @@ use codex_protocol::{LineStart, RawRolloutLine, RolloutItem, RolloutLine};
 
 use crate::chain::RolloutChain;
 use crate::load::RolloutLoadError;
+use crate::mirrored::is_mirrored;
 
 /// A longer line is skipped.
 const LINE_LIMIT: usize = 256 * 1024 * 1024;
@@ -21,7 +22,7 @@ const BUFFER: usize = 256 * 1024;
 /// The size of the first read of a segment, which is often a single line.
 const FIRST_READ: usize = 32 * 1024;
 
-/// A non-blank line.
+/// A line that is neither blank nor only for other engines.
 #[derive(Clone, Copy, Debug)]
 pub struct ScannedLine<'a> {
     bytes: &'a [u8],
@@ -33,10 +34,12 @@ pub struct ScannedLine<'a> {
 impl<'a> ScannedLine<'a> {
     fn of(bytes: &'a [u8], offset: u64) -> Option<Self> {
         let bytes = bytes.trim_ascii();
-        (!bytes.is_empty()).then(|| Self {
+        let start = LineStart::of(bytes);
+        let is_skipped = bytes.is_empty() || is_mirrored(bytes, start);
+        (!is_skipped).then_some(Self {
             bytes,
             offset,
-            start: LineStart::of(bytes),
+            start,
         })
     }
 

@@ -22,6 +22,7 @@ use tokio::sync::oneshot;
 use crate::amend::ends_a_line;
 use crate::chain::RolloutChain;
 use crate::claim::PendingRelease;
+use crate::ordinals::{begin_with_ordinal, next_ordinal, number_lines};
 
 /// Limit on open files. Above it, a file that is not in use is closed.
 const OPEN_FILES: usize = 64;
@@ -84,6 +85,7 @@ impl RolloutWriter {
             open: HashMap::new(),
             gathered: HashMap::new(),
             backlog: HashMap::new(),
+            numbers: HashMap::new(),
             unreported: HashSet::new(),
             observer,
         };
@@ -123,6 +125,8 @@ struct WriterFiles {
     /// Data of the current batch.
     gathered: HashMap<PathBuf, Vec<u8>>,
     backlog: HashMap<PathBuf, Backlog>,
+    /// The numbers of lines, by file.
+    numbers: HashMap<PathBuf, LineNumbers>,
     /// Files written to since the observer was last called for them.
     unreported: HashSet<PathBuf>,
     observer: WriteObserver,
@@ -132,6 +136,14 @@ impl fmt::Debug for WriterFiles {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Files").finish_non_exhaustive()
     }
+}
+
+/// The next number of a file's lines; none if they have none.
+#[derive(Clone, Copy)]
+struct LineNumbers {
+    next: Option<u64>,
+    /// The length of the file for which this holds, with what is not written yet.
+    length: u64,
 }
 
 struct Backlog {
@@ -192,8 +204,43 @@ impl WriterFiles {
                 self.report(&path);
                 self.open.remove(&path);
                 self.backlog.remove(&path);
+                self.numbers.remove(&path);
             }
         }
+    }
+
+    /// Adds the numbers of lines, where the file has them.
+    fn numbered(&mut self, path: &Path, bytes: Vec<u8>) -> Vec<u8> {
+        if bytes.is_empty() {
+            return bytes;
+        }
+        let known = self.numbers.get(path).copied();
+        if known.is_some_and(|known| known.next.is_none()) {
+            return bytes;
+        }
+        let waiting = self
+            .backlog
+            .get(path)
+            .map_or(0, |backlog| backlog.bytes.len());
+        let written = path.metadata().map_or(0, |metadata| metadata.len());
+        let length = written + waiting as u64;
+        // Another process may have added lines since.
+        let next = match known {
+            Some(known) if known.length == length => known.next,
+            _ if length == 0 => begin_with_ordinal(&bytes).then_some(0),
+            _ => next_ordinal_of(path),
+        };
+        let (next, bytes) = match next {
+            None => (None, bytes),
+            Some(mut next) => {
+                let bytes = number_lines(&bytes, &mut next);
+                (Some(next), bytes)
+            }
+        };
+        let length = length + bytes.len() as u64;
+        self.numbers
+            .insert(path.to_owned(), LineNumbers { next, length });
+        bytes
     }
 
     /// Copies part of another file. An error is returned by the next flush; the copy is not retried.
@@ -214,6 +261,7 @@ impl WriterFiles {
     }
 
     fn append(&mut self, path: PathBuf, bytes: Vec<u8>) {
+        let bytes = self.numbered(&path, bytes);
         let bytes = match self.backlog.remove(&path) {
             Some(mut backlog) => {
                 backlog.bytes.extend_from_slice(&bytes);
@@ -278,6 +326,12 @@ impl WriterFiles {
         }
         Ok(())
     }
+}
+
+/// What cannot be read is taken for a file without numbers.
+fn next_ordinal_of(path: &Path) -> Option<u64> {
+    let mut file = codex_regular_file::open(path).ok()?;
+    next_ordinal(&mut file).ok().flatten()
 }
 
 struct PartialWrite {

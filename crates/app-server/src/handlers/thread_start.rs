@@ -93,6 +93,7 @@ async fn open_new(
     config.settings.without_environment = place.has_environment() == Some(false);
     config.thread_source = params.thread_source;
     config.has_legacy_history = params.history_mode == Some(ThreadHistoryMode::Legacy);
+    config.has_paginated_history = newer && !config.has_legacy_history;
     let sources = instruction_sources(config, place.environments.is_some()).await?;
     let started = prepared.manager.start(prepared.config.clone());
     let started = started.map_err(|error| failed("creating", &error))?;

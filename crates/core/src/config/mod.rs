@@ -131,6 +131,8 @@ pub struct SessionConfig {
     pub is_side_thread: bool,
     /// Whether the items of its history have no ids and times of their own, as its client chose.
     pub has_legacy_history: bool,
+    /// Whether its file is written so that newer engines show all of it.
+    pub has_paginated_history: bool,
     /// What the client says about the origin of the thread; stored with it.
     pub thread_source: Option<String>,
     /// The settings for agents; none if the model may start none.
@@ -225,6 +227,7 @@ impl SessionConfig {
             ephemeral: false,
             is_side_thread: false,
             has_legacy_history: false,
+            has_paginated_history: false,
             thread_source: None,
             agents: None,
             agent_jobs: None,

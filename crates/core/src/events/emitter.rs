@@ -14,7 +14,8 @@ use codex_protocol::{
     RealtimeEvent, ThreadId,
 };
 use codex_rollout::{
-    ClaimError, LineKind, PersistedDetail, RolloutLog, RolloutWriteError, is_persisted, reduced,
+    ClaimError, LineKind, PersistedDetail, RolloutLog, RolloutWriteError, is_persisted,
+    mirrored_item, reduced,
 };
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -173,6 +174,14 @@ impl Emitter {
         };
         if let (Some(log), Some(stored)) = (&mut state.log, stored) {
             log.append(shared.clock.now(), LineKind::EventMsg, stored);
+        }
+        if let Some(log) = state.log.as_mut().filter(|log| log.is_numbered()) {
+            let now = shared.clock.now();
+            let event = stored.unwrap_or(&event.msg);
+            let item = mirrored_item(shared.thread.as_str(), event, now.as_millisecond());
+            if let Some(item) = item {
+                log.append_json(now, LineKind::EventMsg, item);
+            }
         }
         if let Some(observer) = &shared.observer {
             observer.event(&event);

@@ -1,8 +1,8 @@
 //! The beginning of a thread: what it takes over from a stored one, and the first lines of its file.
 
 use codex_protocol::{
-    BaseInstructions, DynamicToolSpec, EventMsg, LEGACY_HISTORY, RolloutItem, SessionMeta,
-    SessionSource, SubAgentSource, ThreadId,
+    BaseInstructions, DynamicToolSpec, EventMsg, LEGACY_HISTORY, PAGINATED_HISTORY, RolloutItem,
+    SessionMeta, SessionSource, SubAgentSource, ThreadId,
 };
 use codex_rollout::{LineKind, is_persisted};
 
@@ -59,7 +59,7 @@ pub(crate) fn write_start(
         id: emitter.thread().clone(),
         forked_from_id: forked_from.cloned(),
         attached_thread: config.is_side_thread,
-        history_mode: (config.has_legacy_history).then(|| LEGACY_HISTORY.to_owned()),
+        history_mode: history_mode(config, file),
         timestamp: format!("{:.3}", session.clock.now()),
         cwd: config.settings.cwd.display().to_string(),
         originator: config.originator.clone(),
@@ -92,6 +92,15 @@ pub(crate) fn write_start(
     if forked_from.is_some() {
         git::materialise(session);
     }
+}
+
+/// A copy begins with the lines of its source, whatever their form is.
+fn history_mode(config: &SessionConfig, file: &RolloutFile) -> Option<String> {
+    if config.has_legacy_history {
+        return Some(LEGACY_HISTORY.to_owned());
+    }
+    let is_paginated = config.has_paginated_history && matches!(file, RolloutFile::New);
+    is_paginated.then(|| PAGINATED_HISTORY.to_owned())
 }
 
 fn write_lines(emitter: &Emitter, lines: &[RolloutItem]) {

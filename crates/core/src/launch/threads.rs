@@ -139,7 +139,9 @@ impl Threads {
             RolloutFile::New | RolloutFile::Copy { .. } => {
                 let clock = &self.ports.clock;
                 let place = RolloutPath::new(home, id, clock.now(), &clock.zone());
-                Some(RolloutLog::deferred(writer, place).claimed(WriteClaim::to_new(home, id)))
+                let is_numbered = config.has_paginated_history && matches!(file, RolloutFile::New);
+                let log = RolloutLog::deferred(writer, place).numbered(is_numbered);
+                Some(log.claimed(WriteClaim::to_new(home, id)))
             }
         })
     }

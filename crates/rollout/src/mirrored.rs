@@ -1,0 +1,92 @@
+//! Items of a turn as newer engines store them, beside the events that this program goes by.
+//!
+//! In a file with numbered lines those engines show only what has an `item_completed` line. Such a line repeats an event and is
+//! marked, so that it is skipped when this program reads the file.
+
+use codex_protocol::{EventMsg, LineStart, TurnItem};
+use serde_json::{Value, json};
+
+/// The end of a marked line.
+const MARK: &[u8] = b",\"mirrored\":true}}";
+
+/// The payload of the marked line for an event; none if the event shows no item, or is stored as an item itself.
+#[must_use]
+pub fn mirrored_item(thread: &str, event: &EventMsg, at_ms: i64) -> Option<Vec<u8>> {
+    let (turn, item) = match event {
+        EventMsg::ItemCompleted(completed) => match &completed.item {
+            TurnItem::UserMessage(_)
+            | TurnItem::AgentMessage(_)
+            | TurnItem::Reasoning(_)
+            | TurnItem::WebSearch(_)
+            | TurnItem::ImageGeneration(_) => {
+                let item = serde_json::to_value(&completed.item).ok()?;
+                (completed.turn_id.as_str(), item)
+            }
+            _ => return None,
+        },
+        EventMsg::ExecCommandEnd(end) => {
+            let item = json!({
+                "type": "CommandExecution",
+                "id": end.call_id,
+                "process_id": end.process_id,
+                "command": end.command,
+                "cwd": folder_address(&end.cwd),
+                "parsed_cmd": end.parsed_cmd,
+                "source": end.source,
+                "status": end.status,
+                "aggregated_output": end.aggregated_output,
+                "exit_code": end.exit_code,
+                "duration": end.duration,
+            });
+            (end.turn_id.as_str(), item)
+        }
+        EventMsg::PatchApplyEnd(end) => {
+            let item = json!({
+                "type": "FileChange",
+                "id": end.call_id,
+                "changes": end.changes,
+                "status": end.status,
+                "stdout": end.stdout,
+                "stderr": end.stderr,
+            });
+            (end.turn_id.as_str(), item)
+        }
+        _ => return None,
+    };
+    payload(thread, turn, item, at_ms)
+}
+
+fn payload(thread: &str, turn: &str, item: Value, at_ms: i64) -> Option<Vec<u8>> {
+    // The mark is the last member, where it is looked for.
+    let payload = json!({
+        "type": "item_completed",
+        "thread_id": thread,
+        "turn_id": turn,
+        "item": item,
+        "started_at_ms": at_ms,
+        "completed_at_ms": at_ms,
+        "mirrored": true,
+    });
+    serde_json::to_vec(&payload).ok()
+}
+
+/// A folder as an address of the scheme `file`.
+fn folder_address(path: &str) -> String {
+    let mut address = "file://".to_owned();
+    for byte in path.bytes() {
+        match byte {
+            b'/' | b'-' | b'_' | b'.' | b'~' => address.push(byte.into()),
+            byte if byte.is_ascii_alphanumeric() => address.push(byte.into()),
+            byte => address.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    address
+}
+
+/// Whether a line only repeats an event for other engines.
+pub(crate) fn is_mirrored(line: &[u8], start: Option<LineStart<'_>>) -> bool {
+    line.ends_with(MARK)
+        && start.is_some_and(|start| {
+            start.kind == "event_msg" && start.payload_type == Some("item_completed")
+        })
+}

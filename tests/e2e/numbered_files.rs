@@ -1,0 +1,193 @@
+//! Files that newer engines read as well: each line has the next number, and each visible item a line of its own, which this
+//! program skips.
+
+use std::fs;
+use std::path::PathBuf;
+
+use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::setup::{PROGRAM, numbered, scripted_home};
+
+struct Numbered {
+    model: ModelServer,
+    home: TempDir,
+    server: AppServer,
+    thread: String,
+}
+
+async fn server_for(home: &TempDir, arguments: &[&str]) -> AppServer {
+    let mut server = AppServer::start_with(PROGRAM, home.path(), arguments).unwrap();
+    server.initialize_experimental().await;
+    server
+}
+
+impl Numbered {
+    async fn start(arguments: &[&str]) -> Self {
+        let model = ModelServer::start([]).await.unwrap();
+        let home = scripted_home(&model, "approval_policy = \"never\"");
+        let mut server = server_for(&home, arguments).await;
+        let thread = server.start_thread().await;
+        Self {
+            model,
+            home,
+            server,
+            thread,
+        }
+    }
+
+    /// A turn with a command, a patch and an answer.
+    async fn turn(&mut self, name: &str) {
+        let command = json!({ "cmd": "echo out" });
+        let command = sse::function_call(&format!("c-{name}"), "exec_command", &command);
+        let patch = format!(
+            "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: {name}\n+x\n*** End Patch\nEOF\n"
+        );
+        let patch = sse::function_call(
+            &format!("p-{name}"),
+            "exec_command",
+            &json!({ "cmd": patch }),
+        );
+        for call in [command, patch] {
+            self.model.push(HttpReply::stream(&sse::items(&[call])));
+        }
+        self.model
+            .push(HttpReply::stream(&numbered(sse::text(name))));
+        self.server.run_turn(&self.thread, name).await;
+    }
+
+    async fn restart(&mut self, arguments: &[&str]) {
+        let server = server_for(&self.home, arguments).await;
+        std::mem::replace(&mut self.server, server)
+            .finish()
+            .await
+            .unwrap();
+        let params = json!({ "threadId": self.thread });
+        self.server.result("thread/resume", params).await;
+    }
+
+    async fn path(&mut self) -> PathBuf {
+        let params = json!({ "threadId": self.thread });
+        let read = self.server.result("thread/read", params).await;
+        read["thread"]["path"].as_str().unwrap().into()
+    }
+
+    async fn lines(&mut self) -> Vec<Value> {
+        let text = fs::read_to_string(self.path().await).unwrap();
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+
+    /// The kinds of the items of each turn.
+    async fn kinds(&mut self) -> Vec<Vec<String>> {
+        let params = json!({ "threadId": self.thread, "includeTurns": true });
+        let read = self.server.result("thread/read", params).await;
+        let kinds = |turn: &Value| {
+            let items = turn["items"].as_array().unwrap().iter();
+            items
+                .map(|item| item["type"].as_str().unwrap().to_owned())
+                .collect()
+        };
+        read["thread"]["turns"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(kinds)
+            .collect()
+    }
+}
+
+const NEWER: &[&str] = &["--newer-clients"];
+const SHOWN: [&str; 4] = [
+    "userMessage",
+    "commandExecution",
+    "fileChange",
+    "agentMessage",
+];
+
+#[tokio::test]
+async fn threads_of_newer_clients_have_numbers_and_lines_for_items() {
+    let mut numbered = Numbered::start(NEWER).await;
+    numbered.turn("one").await;
+    let name = json!({ "threadId": numbered.thread, "name": "a name" });
+    numbered.server.result("thread/name/set", name).await;
+    // Older clients go on with the same file.
+    numbered.restart(&[]).await;
+    numbered.turn("two").await;
+    numbered.restart(NEWER).await;
+
+    let lines = numbered.lines().await;
+    let ordinals: Vec<u64> = lines
+        .iter()
+        .map(|line| line["ordinal"].as_u64().unwrap())
+        .collect();
+    let expected: Vec<u64> = (0..).take(lines.len()).collect();
+    assert_eq!(ordinals, expected);
+    assert_eq!(lines[0]["payload"]["history_mode"], "paginated");
+    for turn in ["one", "two"] {
+        let item = |kind: &str, id: &str| {
+            lines
+                .iter()
+                .filter(|line| {
+                    let item = &line["payload"]["item"];
+                    item["type"] == kind && (id.is_empty() || item["id"] == format!("{id}-{turn}"))
+                })
+                .count()
+        };
+        assert_eq!(item("CommandExecution", "c"), 1, "{turn}");
+        assert_eq!(item("FileChange", "p"), 1, "{turn}");
+        assert_eq!(item("UserMessage", ""), 2);
+        assert_eq!(item("AgentMessage", ""), 2);
+    }
+    // Each item is shown once.
+    assert_eq!(numbered.kinds().await, [SHOWN, SHOWN]);
+    numbered.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn numbers_go_on_behind_a_torn_line_and_lines_without_numbers() {
+    let mut numbered = Numbered::start(NEWER).await;
+    numbered.turn("one").await;
+    let path = numbered.path().await;
+    numbered.restart(NEWER).await;
+    let before = numbered.lines().await.len();
+    numbered.server.finish().await.unwrap();
+    let unnumbered =
+        r#"{"timestamp":"2026-03-01T10:00:00.012Z","type":"event_msg","payload":{"type":"x"}}"#;
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("{text}{unnumbered}\n{{\"timestamp\":\"20")).unwrap();
+    numbered.server = server_for(&numbered.home, NEWER).await;
+    let params = json!({ "threadId": numbered.thread });
+    numbered.server.result("thread/resume", params).await;
+    numbered.turn("two").await;
+    let text = fs::read_to_string(&path).unwrap();
+    let added = text.lines().skip(before + 2);
+    let added: Vec<Value> = added
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let first = added[0]["ordinal"].as_u64().unwrap();
+    assert!(first > before as u64, "{first}");
+    let ordinals: Vec<u64> = added
+        .iter()
+        .map(|line| line["ordinal"].as_u64().unwrap())
+        .collect();
+    assert_eq!(ordinals, (first..).take(added.len()).collect::<Vec<_>>());
+    assert_eq!(numbered.kinds().await, [SHOWN, SHOWN]);
+    numbered.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn threads_of_older_clients_have_no_numbers() {
+    let mut numbered = Numbered::start(&[]).await;
+    numbered.turn("one").await;
+    let lines = numbered.lines().await;
+    assert!(lines.iter().all(|line| line.get("ordinal").is_none()));
+    assert!(
+        lines
+            .iter()
+            .all(|line| line["payload"].get("mirrored").is_none())
+    );
+    numbered.server.finish().await.unwrap();
+}
