@@ -51,13 +51,13 @@ impl Listening {
     }
 
     pub(crate) async fn connect(&self) -> WebSocket<TcpStream> {
-        initialized(
-            WebSocket::connect(self.tcp().await, "")
-                .await
-                .unwrap()
-                .unwrap(),
-        )
-        .await
+        initialized(self.connect_raw().await).await
+    }
+
+    /// A connection before the handshake.
+    pub(crate) async fn connect_raw(&self) -> WebSocket<TcpStream> {
+        let connected = WebSocket::connect(self.tcp().await, "").await;
+        connected.unwrap().unwrap()
     }
 
     pub(crate) fn terminate(&self) {

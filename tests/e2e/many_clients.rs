@@ -122,6 +122,54 @@ async fn an_answer_that_cannot_be_read_is_a_refusal_and_everybody_is_warned() {
     }
 }
 
+/// Ids of questions are easy to guess.
+#[tokio::test]
+async fn an_answer_of_a_client_that_was_not_asked_decides_nothing() {
+    let asking = ApprovalServer::start().await;
+    let (mut owner, thread, question) = asking.asked().await;
+    let mut stranger = asking.server.connect().await;
+    for given in [
+        decision("accept"),
+        decision("decline"),
+        json!({ "result": "nonsense" }),
+        json!({ "error": { "code": -1, "message": "no" } }),
+    ] {
+        answer(&mut stranger, &question, given).await;
+    }
+    // Its messages are handled in order, so the answers have been.
+    let params = json!({ "threadId": thread });
+    let read = stranger.call("thread/read", params.clone()).await.unwrap();
+    let waiting = json!({ "type": "active", "activeFlags": ["waitingOnApproval"] });
+    assert_eq!(read["result"]["thread"]["status"], waiting, "{read}");
+    answer(&mut owner, &question, decision("accept")).await;
+    assert_eq!(hear_the_end(&mut owner, &question).await, "completed");
+    // It may answer once it is asked.
+    let joined = stranger.call("thread/resume", params).await.unwrap();
+    assert_eq!(joined["result"]["thread"]["status"]["type"], "idle");
+    for client in [owner, stranger] {
+        client.finish().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_connection_without_a_handshake_answers_nothing() {
+    let asking = ApprovalServer::start().await;
+    let (mut owner, thread, question) = asking.asked().await;
+    let mut mute = asking.server.connect_raw().await;
+    answer(&mut mute, &question, decision("accept")).await;
+    // The refusal of a request before the handshake shows that the answer was handled.
+    let refused = mute.call("thread/loaded/list", json!({})).await.unwrap();
+    assert!(refused.get("error").is_some(), "{refused}");
+    let params = json!({ "threadId": thread });
+    let read = owner.call("thread/read", params).await.unwrap();
+    assert_eq!(
+        read["result"]["thread"]["status"]["type"], "active",
+        "{read}"
+    );
+    answer(&mut owner, &question, decision("decline")).await;
+    assert_eq!(hear_the_end(&mut owner, &question).await, "declined");
+}
+
 #[tokio::test]
 async fn an_error_for_an_answer_is_a_refusal() {
     let asking = ApprovalServer::start().await;

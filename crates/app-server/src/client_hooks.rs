@@ -142,7 +142,7 @@ struct OpenQuestion {
 
 impl OpenQuestion {
     fn ask(registry: &ClientHookRegistry, connection: &Connection, call: ClientHookCall) -> Self {
-        let (number, answer) = registry.requests.open();
+        let (number, answer) = registry.requests.open(vec![connection.id()]);
         registry.open.lock().push((number, connection.id()));
         let question = ServerRequest::HookRun(v2::HookRunParams {
             hook_id: call.hook,

@@ -14,7 +14,7 @@ use crate::open_requests::{ClientAnswer, OpenRequests};
 /// The time limit for the reply of a client.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 
-/// Requests tokens from all clients. The first reply is used.
+/// Requests tokens from all clients. The first reply of one of them is used.
 #[derive(Debug)]
 pub(crate) struct ClientTokens {
     pub(crate) clients: Arc<Clients>,
@@ -52,7 +52,8 @@ impl ClientTokens {
         if clients.is_empty() {
             return Err(TokenRefreshError::NoClient);
         }
-        let (id, answer) = self.requests.open();
+        let asked = clients.iter().map(|client| client.id()).collect();
+        let (id, answer) = self.requests.open(asked);
         for client in clients {
             client.ask(&RequestId::Integer(id), request);
         }

@@ -103,12 +103,14 @@ impl Router {
         let RequestId::Integer(number) = *id else {
             return tracing::warn!(%id, "an answer to a request that was never sent");
         };
-        let Err(answer) = self.server.own_requests().answer(number, answer) else {
+        let from = self.connection.id();
+        let Err(answer) = self.server.own_requests().answer(from, number, answer) else {
             return;
         };
-        match self.server.close_question(number) {
-            Some(thread) => thread.answer(number, answer.ok()).await,
-            None => tracing::debug!(number, "an answer to no open request"),
+        match self.server.question(number) {
+            // The thread knows whom it has asked.
+            Some(thread) => thread.answer(from, number, answer.ok()).await,
+            None => tracing::debug!(number, from, "an answer to no open request"),
         }
     }
 

@@ -228,9 +228,14 @@ impl AppServer {
         id
     }
 
-    /// Removes a question and returns its thread; only the first caller gets it.
-    pub(crate) fn close_question(&self, id: i64) -> Option<ThreadHandle> {
-        self.questions.lock().remove(&id)
+    /// The thread of an open question.
+    pub(crate) fn question(&self, id: i64) -> Option<ThreadHandle> {
+        self.questions.lock().get(&id).cloned()
+    }
+
+    /// Removes a question that is settled.
+    pub(crate) fn close_question(&self, id: i64) {
+        self.questions.lock().remove(&id);
     }
 
     /// Waits until no turn runs. The notifications of the last turn are then in the outboxes.

@@ -1,6 +1,6 @@
 //! The loop of a loaded thread: handles events of the engine and requests of clients.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{
@@ -18,7 +18,7 @@ use super::follow_up::FollowUp;
 use super::status::Activity;
 use super::unload_time::Unloading;
 use super::{ContinuableTurn, McpServers, Subscribers, ThreadCommand, ThreadFacts, ThreadHandle};
-use crate::connection::{Connection, Responder};
+use crate::connection::{Connection, ConnectionId, Responder};
 use crate::projection::{self, ClientQuestion, Fold, Notifications, preview_of_message};
 use crate::server::AppServer;
 
@@ -27,6 +27,8 @@ use crate::server::AppServer;
 pub(super) struct OpenQuestion {
     pub(super) question: ClientQuestion,
     pub(super) request: ServerRequest,
+    /// The clients that were sent it.
+    pub(super) asked: BTreeSet<ConnectionId>,
 }
 
 /// A revert that the engine has not completed yet.

@@ -86,9 +86,11 @@ impl Actor {
             ThreadCommand::Leave(connection, reply) => {
                 let _ = reply.send(self.leave(connection));
             }
-            ThreadCommand::Answer { question, answer } => {
-                self.answer(question, answer.as_deref()).await
-            }
+            ThreadCommand::Answer {
+                from,
+                question,
+                answer,
+            } => self.answer(from, question, answer.as_deref()).await,
             ThreadCommand::Close => self.close(),
             ThreadCommand::CloseIfUnused(reply) => {
                 let is_unused = self.unloading.at.is_some() && !self.is_closing;

@@ -106,6 +106,7 @@ enum ThreadCommand {
     SubscribeIfNone(Arc<Connection>),
     Leave(ConnectionId, oneshot::Sender<ThreadUnsubscribeStatus>),
     Answer {
+        from: ConnectionId,
         question: i64,
         answer: Option<String>,
     },
@@ -296,8 +297,14 @@ impl ThreadHandle {
         status.await.unwrap_or(ThreadUnsubscribeStatus::NotLoaded)
     }
 
-    pub(crate) async fn answer(&self, question: i64, answer: Option<String>) {
-        self.send(ThreadCommand::Answer { question, answer }).await;
+    /// Passes on the answer of a client, which counts only if that client was asked.
+    pub(crate) async fn answer(&self, from: ConnectionId, question: i64, answer: Option<String>) {
+        let command = ThreadCommand::Answer {
+            from,
+            question,
+            answer,
+        };
+        self.send(command).await;
     }
 
     /// Ends the thread because its file is about to move, and waits for its end. The caller sends its own

@@ -1,4 +1,6 @@
-//! Questions to the clients of a thread. All clients get the same id, and the first answer is used.
+//! Questions to the clients of a thread. All clients get the same id, and the first answer of one that was asked is used.
+
+use std::collections::BTreeSet;
 
 use codex_app_server_protocol::rpc::RequestId;
 use codex_app_server_protocol::v2::{ServerRequestResolvedNotification, WarningNotification};
@@ -6,8 +8,15 @@ use codex_app_server_protocol::{ServerNotification, ServerRequest};
 use codex_protocol::EventMsg;
 
 use super::actor::{Actor, OpenQuestion};
-use crate::connection::Connection;
+use crate::connection::{Connection, ConnectionId};
 use crate::projection::{self, QuestionContext};
+
+impl OpenQuestion {
+    fn ask(&mut self, number: i64, subscriber: &Connection) {
+        self.asked.insert(subscriber.id());
+        subscriber.ask(&RequestId::Integer(number), &self.request);
+    }
+}
 
 impl Actor {
     /// Sends the question of an event, if it has one, to all subscribers.
@@ -22,31 +31,37 @@ impl Actor {
             return;
         };
         let number = self.server.open_question(self.handle.clone());
-        self.pending
-            .insert(number, OpenQuestion { question, request });
+        let pending = OpenQuestion {
+            question,
+            request,
+            asked: BTreeSet::new(),
+        };
+        self.pending.insert(number, pending);
         self.notify_status();
-        for subscriber in self.subscribers.values() {
-            self.ask_one(number, subscriber);
-        }
-    }
-
-    fn ask_one(&self, number: i64, subscriber: &Connection) {
-        if let Some(pending) = self.pending.get(&number) {
-            subscriber.ask(&RequestId::Integer(number), &pending.request);
+        if let Some(pending) = self.pending.get_mut(&number) {
+            for subscriber in self.subscribers.values() {
+                pending.ask(number, subscriber);
+            }
         }
     }
 
     /// Sends all open questions to a new subscriber.
-    pub(super) fn ask_again(&self, subscriber: &Connection) {
-        for number in self.pending.keys() {
-            self.ask_one(*number, subscriber);
+    pub(super) fn ask_again(&mut self, subscriber: &Connection) {
+        for (number, pending) in &mut self.pending {
+            pending.ask(*number, subscriber);
         }
     }
 
-    pub(super) async fn answer(&mut self, number: i64, answer: Option<&str>) {
+    /// The answer of a client. One that was not asked decides nothing.
+    pub(super) async fn answer(&mut self, from: ConnectionId, number: i64, answer: Option<&str>) {
+        let is_asked = |pending: &OpenQuestion| pending.asked.contains(&from);
+        if !self.pending.get(&number).is_some_and(is_asked) {
+            return tracing::warn!(number, from, "an answer of a client that was not asked");
+        }
         let Some(pending) = self.pending.remove(&number) else {
             return;
         };
+        self.server.close_question(number);
         self.notify_resolved(number, &pending);
         if answer.is_none() {
             self.note_refusal(&pending.request);
