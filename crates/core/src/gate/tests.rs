@@ -1,5 +1,7 @@
 //! The decisions, as a table.
 
+mod limited_network;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -696,51 +698,4 @@ fn rules_that_forbid_are_no_matter_of_spelling() {
     assert_eq!(started(&["uv", "run", "git", "push"]), Refused);
     assert_eq!(started(&["some-tool", "--", "git", "push"]), AskConfined);
     assert_eq!(started(&["grep", "-r", "git", "push"]), Confined);
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn no_grant_and_no_approval_opens_a_network_that_an_administrator_limits() {
-    use codex_sandbox::{
-        HostLimit, LaunchPlan, LimitedCommands, Namespaces, NetworkLimits, PolicyContext, plan,
-    };
-    let levels = EnforcementLevels {
-        landlock: 7,
-        seccomp: true,
-        namespaces: Namespaces::MountsAndProcesses,
-        ..EnforcementLevels::default()
-    };
-    let mut limits = NetworkLimits::default();
-    limits.add(HostLimit {
-        setting: "`experimental_network`".to_owned(),
-        commands: LimitedCommands::All,
-    });
-    let limited = TurnPolicy {
-        network_limits: std::sync::Arc::new(limits),
-        ..turn_policy(AskForApproval::OnRequest, workspace())
-    };
-    let closed = plan(&workspace(), &PolicyContext::of(&limited.cwd), levels).unwrap();
-    let online = Confinement::Policy(codex_sandbox::Grants {
-        network: true,
-        ..Default::default()
-    });
-    let granted = limited.plan(&online, levels).unwrap();
-    assert_eq!(granted, closed, "a grant changes nothing");
-    for free in [Confinement::None, Confinement::OfPerson] {
-        let plan = limited.plan(&free, levels).unwrap();
-        assert!(matches!(plan, LaunchPlan::Confined(_)), "{free:?}");
-    }
-    let mut wanting = command("ls", SandboxPermissions::WithAdditionalPermissions);
-    wanting.additional = Some(codex_protocol::PermissionProfile {
-        network: Some(codex_protocol::NetworkPermissions {
-            enabled: Some(true),
-        }),
-        ..Default::default()
-    });
-    let limited = TurnPolicy {
-        inline_permissions: true,
-        ..limited
-    };
-    let refusal = check_arguments(&wanting, &limited).unwrap_err();
-    assert!(refusal.contains("`experimental_network`"), "{refusal}");
 }
