@@ -2,12 +2,17 @@
 //!
 //! A request that writes something is carried out after the earlier requests that write or read the same thing, and a request
 //! that reads it after the earlier ones that write it. Requests about different things do not wait for each other. A request
-//! waits for earlier ones only, so no two wait for each other.
+//! waits for earlier ones only, so no two wait for each other. A writer waits for readers for a limited time: one that looks into a
+//! folder that does not answer holds up no change.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use codex_protocol::AbsolutePathBuf;
 use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// How long a request waits for earlier ones that only read.
+const READER_WAIT: Duration = Duration::from_secs(5);
 
 /// What a request reads or writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +81,8 @@ struct OrderedRequest {
 /// The place of a request in the order. Dropping it lets later requests go on.
 #[derive(Debug)]
 pub(crate) struct OrderSlot {
-    before: Vec<CancellationToken>,
+    writers: Vec<CancellationToken>,
+    readers: Vec<CancellationToken>,
     done: DropGuard,
 }
 
@@ -88,17 +94,25 @@ impl RequestOrder {
         }
         self.0.retain(|earlier| !earlier.is_done.is_cancelled());
         let before = self.0.iter().filter(|earlier| earlier.precedes(&accesses));
-        let before = before.map(|earlier| earlier.is_done.clone()).collect();
+        let (writers, readers): (Vec<_>, Vec<_>) = before.partition(|earlier| earlier.writes());
+        let tokens = |requests: Vec<&OrderedRequest>| -> Vec<CancellationToken> {
+            (requests.into_iter().map(|one| one.is_done.clone())).collect()
+        };
+        let (writers, readers) = (tokens(writers), tokens(readers));
         let is_done = CancellationToken::new();
         let done = is_done.clone().drop_guard();
         self.0.push(OrderedRequest { accesses, is_done });
-        Some(OrderSlot { before, done })
+        Some(OrderSlot {
+            writers,
+            readers,
+            done,
+        })
     }
 
     /// Waits until the requests that change something are complete.
     pub(crate) async fn complete(&mut self) {
         for request in self.0.drain(..) {
-            if (request.accesses.iter()).any(|access| access.kind == AccessKind::Write) {
+            if request.writes() {
                 request.is_done.cancelled().await;
             }
         }
@@ -106,6 +120,11 @@ impl RequestOrder {
 }
 
 impl OrderedRequest {
+    fn writes(&self) -> bool {
+        let is_write = |access: &Access| access.kind == AccessKind::Write;
+        self.accesses.iter().any(is_write)
+    }
+
     fn precedes(&self, later: &[Access]) -> bool {
         let conflicts = |earlier: &Access| later.iter().any(|later| earlier.precedes(later));
         self.accesses.iter().any(conflicts)
@@ -115,8 +134,16 @@ impl OrderedRequest {
 impl OrderSlot {
     /// Waits for the earlier requests. Later ones wait until the result is dropped.
     pub(crate) async fn wait(self) -> DropGuard {
-        for earlier in self.before {
-            earlier.cancelled().await;
+        for writer in self.writers {
+            writer.cancelled().await;
+        }
+        let read = async {
+            for reader in self.readers {
+                reader.cancelled().await;
+            }
+        };
+        if tokio::time::timeout(READER_WAIT, read).await.is_err() {
+            tracing::warn!("a request goes on before an earlier one that reads has ended");
         }
         self.done
     }
@@ -194,8 +221,8 @@ mod tests {
         is_waiting
     }
 
-    #[test]
-    fn writers_wait_and_are_waited_for() {
+    #[tokio::test]
+    async fn writers_wait_and_are_waited_for() {
         let of = |kind| access(kind, Subject::Settings);
         assert!(waits(of(Write), of(Read)));
         assert!(waits(of(Write), of(ReadFirst)));
@@ -206,15 +233,15 @@ mod tests {
         assert!(!waits(of(Write), access(Read, Subject::Account)));
     }
 
-    #[test]
-    fn writers_of_the_lists_of_threads_do_not_wait_for_each_other() {
+    #[tokio::test]
+    async fn writers_of_the_lists_of_threads_do_not_wait_for_each_other() {
         let of = |kind| access(kind, Subject::Threads);
         assert!(!waits(of(Write), of(Write)));
         assert!(waits(of(Write), of(Read)));
     }
 
-    #[test]
-    fn paths_overlap_with_what_is_below_them() {
+    #[tokio::test]
+    async fn paths_overlap_with_what_is_below_them() {
         let write = |at| access(Write, path(at));
         assert!(waits(write("/a/b"), access(Read, path("/a/b"))));
         assert!(waits(write("/a/b/c"), access(Read, path("/a/b"))));
@@ -222,8 +249,8 @@ mod tests {
         assert!(!waits(write("/a/b"), access(Read, path("/a/bc"))));
     }
 
-    #[test]
-    fn request_waits_for_all_earlier_ones_that_conflict() {
+    #[tokio::test]
+    async fn request_waits_for_all_earlier_ones_that_conflict() {
         let mut order = RequestOrder::default();
         let mut enter = |kind| order.enter(access(kind, Subject::Settings)).unwrap().wait();
         let first = enter(Read).now_or_never().unwrap();
@@ -234,6 +261,15 @@ mod tests {
         assert!((&mut third).now_or_never().is_none());
         drop(first);
         assert!(third.now_or_never().is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn reader_that_hangs_holds_up_no_writer_for_ever() {
+        let mut order = RequestOrder::default();
+        let mut enter = |kind| order.enter(access(kind, Subject::Settings)).unwrap().wait();
+        let hanging = enter(Read).await;
+        drop(enter(Write).await);
+        drop(hanging);
     }
 
     #[test]
