@@ -6,12 +6,17 @@
 use codex_protocol::{EventMsg, LineStart, TurnItem};
 use serde_json::{Value, json};
 
+use crate::persist::reduced;
+
 /// The end of a marked line.
 const MARK: &[u8] = b",\"mirrored\":true}}";
 
 /// The payload of the marked line for an event; none if the event shows no item, or is stored as an item itself.
 #[must_use]
 pub fn mirrored_item(thread: &str, event: &EventMsg, at_ms: i64) -> Option<Vec<u8>> {
+    // Also where the event itself is not stored.
+    let less = reduced(event);
+    let event = less.as_ref().unwrap_or(event);
     let (turn, item) = match event {
         EventMsg::ItemCompleted(completed) => match &completed.item {
             TurnItem::UserMessage(_)
@@ -89,4 +94,47 @@ pub(crate) fn is_mirrored(line: &[u8], start: Option<LineStart<'_>>) -> bool {
         && start.is_some_and(|start| {
             start.kind == "event_msg" && start.payload_type == Some("item_completed")
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command_end(output: &str) -> EventMsg {
+        let event = json!({
+            "type": "exec_command_end", "call_id": "c", "turn_id": "t", "command": ["ls"], "cwd": "/a b",
+            "parsed_cmd": [], "stdout": output, "stderr": "", "aggregated_output": output, "exit_code": 0,
+            "duration": {"secs": 0, "nanos": 1}, "formatted_output": output, "status": "completed",
+        });
+        serde_json::from_value(event).unwrap()
+    }
+
+    fn line(payload: &str) -> String {
+        format!(
+            "{{\"timestamp\":\"t\",\"ordinal\":7,\"type\":\"event_msg\",\"payload\":{payload}}}"
+        )
+    }
+
+    fn is_skipped(line: &str) -> bool {
+        is_mirrored(line.as_bytes(), LineStart::of(line.as_bytes()))
+    }
+
+    #[test]
+    fn command_is_mirrored_with_its_output_cut_and_skipped_here() {
+        let payload = mirrored_item("thread", &command_end(&"x".repeat(1 << 20)), 5).unwrap();
+        assert!(payload.len() < 20_000, "{}", payload.len());
+        let payload = String::from_utf8(payload).unwrap();
+        let value: Value = serde_json::from_str(&payload).unwrap();
+        assert_eq!(value["item"]["cwd"], "file:///a%20b");
+        assert_eq!(value["item"]["id"], "c");
+        assert!(is_skipped(&line(&payload)));
+    }
+
+    #[test]
+    fn other_lines_are_read_whatever_they_end_with() {
+        let item = json!({"type": "item_completed", "thread_id": "a", "turn_id": "t", "item": {"type": "Plan"}});
+        assert!(!is_skipped(&line(&item.to_string())));
+        let forged = r#"{"type":"function_call","arguments":{"a":1},"mirrored":true}"#;
+        assert!(!is_skipped(&line(forged)));
+    }
 }
