@@ -151,6 +151,16 @@ fn move_to_its_day(home: &Path, path: &Path, thread: &ThreadId) -> Result<PathBu
     Ok(target)
 }
 
+/// The folder in which a file of `folder` is after its thread was archived or unarchived, relative to the home folder.
+#[must_use]
+pub fn moved_folder(folder: &str, file: &str) -> Option<String> {
+    if folder != ARCHIVED {
+        return Some(ARCHIVED.to_owned());
+    }
+    let (time, _) = parse_file_name(file)?;
+    Some(format!("{SESSIONS}/{}", day_of(time)?))
+}
+
 fn name_for(path: &Path, thread: &ThreadId) -> Result<String, MoveError> {
     let name = path.file_name().and_then(|name| name.to_str());
     let name = name.filter(|_| id_of(path).as_ref() == Some(thread));

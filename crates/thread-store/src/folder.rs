@@ -36,6 +36,14 @@ impl FolderWork {
         })
     }
 
+    /// Leaves out the files whose names are known.
+    pub(crate) fn only_changed_names(mut self) -> Self {
+        let mut files: Vec<_> = self.files.collect();
+        files.retain(|(file, _)| self.known.remove(file).is_none());
+        self.files = files.into_iter();
+        self
+    }
+
     pub(crate) fn folder(&self) -> &str {
         &self.folder
     }
@@ -58,7 +66,7 @@ impl FolderWork {
             }
             if self.is_readable {
                 for (file, (id, _)) in self.known.drain() {
-                    database.remove(&id, &self.folder, &file)?;
+                    remove(home, database, &self.folder, &file, &id)?;
                 }
             }
             Ok(true)
@@ -85,6 +93,22 @@ fn files_of(folder: &Path) -> io::Result<Vec<(String, ThreadId)>> {
     Ok(files)
 }
 
+/// Removes the row of a file that is gone, and reads the file where archiving or its opposite has moved it.
+fn remove(
+    home: &Path,
+    database: &Database,
+    folder: &str,
+    file: &str,
+    id: &ThreadId,
+) -> rusqlite::Result<()> {
+    database.remove(id, folder, file)?;
+    let moved = codex_rollout::moved_folder(folder, file);
+    if let Some(moved) = moved.filter(|moved| folder_path(home, moved).join(file).exists()) {
+        refresh(home, database, &moved, file, id, None)?;
+    }
+    Ok(())
+}
+
 /// Updates the row of one file. `known` is the state of the file when its row was read. Returns whether the
 /// row has changed.
 pub(crate) fn refresh(
@@ -99,7 +123,7 @@ pub(crate) fn refresh(
     let stamp = match path.metadata() {
         Ok(metadata) => FileStamp::of(&metadata),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            database.remove(id, folder, file)?;
+            remove(home, database, folder, file, id)?;
             return Ok(true);
         }
         Err(error) => {

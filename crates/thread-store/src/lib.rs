@@ -11,6 +11,7 @@
 //! rollouts, so they outlive the index.
 
 pub mod annotations;
+mod changed_folders;
 mod database;
 mod facts_builder;
 mod file;

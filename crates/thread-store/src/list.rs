@@ -3,35 +3,31 @@
 //! Every thread is compared with its file before it is returned, so recent changes by other processes are
 //! visible.
 
-use std::fs;
-use std::path::PathBuf;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use codex_protocol::ThreadId;
-use codex_rollout::{SESSIONS, find, find_archived, folder_name};
+use codex_rollout::{find, find_archived};
 
 use crate::database::NamedRow;
-use crate::folder::{FolderWork, refresh};
+use crate::folder::refresh;
 use crate::index::{IndexWorker, location_of};
 use crate::pass::IndexPass;
 use crate::query::{ListCursor, SortKey, ThreadPage, ThreadQuery};
 use crate::record::ThreadRecord;
 
 /// How long a list may work on the first pass.
-const HELP: Duration = Duration::from_millis(60);
+pub(crate) const HELP: Duration = Duration::from_millis(60);
 /// How long a list may work on the first pass if it has no result yet.
 const FIRST_HELP: Duration = Duration::from_secs(1);
 /// Greater than the creation time of any thread, in seconds.
 const LATEST: i64 = 253_402_200_000;
-/// A folder with a more recent modification time is read again, because the resolution of that time is limited.
-const UNSURE: Duration = Duration::from_millis(50);
 /// How often a page is read again because its files have changed.
 const ATTEMPTS: usize = 4;
 
 impl IndexWorker {
     pub(crate) fn list(&mut self, query: &ThreadQuery) -> rusqlite::Result<ThreadPage> {
         self.catch_up()?;
-        self.look_at_newest()?;
+        self.look_at_changed_folders()?;
         let began = Instant::now();
         loop {
             let floor = self.floor(query);
@@ -129,23 +125,6 @@ impl IndexWorker {
         self.database()?.page(query, limit, floor)
     }
 
-    /// Updates the newest day folder, where another process may have started a thread.
-    pub(crate) fn look_at_newest(&mut self) -> rusqlite::Result<()> {
-        let Some((folder, changed)) = newest_day(&self.home) else {
-            return Ok(());
-        };
-        if self.newest.as_ref() == Some(&(folder.clone(), changed)) {
-            return Ok(());
-        }
-        let home = self.home.clone();
-        let name = folder_name(&folder);
-        let mut work = FolderWork::start(&home, self.database()?, &name)?;
-        let is_done = work.work(&home, self.database()?, Instant::now() + HELP)?;
-        let age = changed.elapsed().unwrap_or_default();
-        self.newest = (is_done && age > UNSURE).then_some((folder, changed));
-        Ok(())
-    }
-
     pub(crate) fn get(&mut self, id: &ThreadId) -> rusqlite::Result<Option<ThreadRecord>> {
         self.catch_up()?;
         let home = self.home.clone();
@@ -181,19 +160,4 @@ pub(crate) fn cursor_of(query: &ThreadQuery, (row, _): &NamedRow) -> ListCursor 
         },
         id: row.id.clone(),
     }
-}
-
-/// The newest day folder, relative to the home folder, and its modification time.
-fn newest_day(home: &std::path::Path) -> Option<(PathBuf, SystemTime)> {
-    let mut folder = PathBuf::from(SESSIONS);
-    for _ in 0..3 {
-        let entries = fs::read_dir(home.join(&folder)).ok()?;
-        let names = entries
-            .flatten()
-            .filter_map(|entry| entry.file_name().into_string().ok());
-        let numbers = names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
-        folder.push(numbers.max()?);
-    }
-    let changed = home.join(&folder).metadata().ok()?.modified().ok()?;
-    Some((folder, changed))
 }

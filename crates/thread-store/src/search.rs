@@ -56,7 +56,7 @@ impl IndexWorker {
         term: &SearchTerm,
     ) -> rusqlite::Result<SearchPage> {
         self.catch_up()?;
-        self.look_at_newest()?;
+        self.look_at_changed_folders()?;
         let began = Instant::now();
         while !self.is_complete && began.elapsed() < BUDGET / 2 {
             self.pass.get_or_insert_with(IndexPass::new);

@@ -284,6 +284,37 @@ async fn archived_threads_are_a_list_of_their_own() {
 }
 
 #[tokio::test]
+async fn first_list_after_a_kill_has_the_threads_that_were_moved() {
+    let home = Home::new();
+    let (id, path) = home.thread(1, "/w", "one");
+    let (other, _) = home.thread(100, "/w", "two");
+    let archived = ThreadQuery {
+        archived: true,
+        ..query()
+    };
+    home.store.settle().await.unwrap();
+    let ids = async |query: &ThreadQuery| {
+        // The index of a process that was told nothing.
+        let store = ThreadStore::new(home.path());
+        let threads = store.list(query.clone()).await.unwrap().threads;
+        threads
+            .into_iter()
+            .map(|thread| thread.id)
+            .collect::<Vec<_>>()
+    };
+    let moved = codex_rollout::archive(home.path(), &path, &id).unwrap();
+    assert_eq!(ids(&archived).await, std::slice::from_ref(&id));
+    assert_eq!(ids(&query()).await, std::slice::from_ref(&other));
+    codex_rollout::unarchive(home.path(), &moved, &id).unwrap();
+    assert_eq!(ids(&query()).await, [other, id.clone()]);
+    assert!(ids(&archived).await.is_empty());
+    // A list of either kind may be the first one.
+    codex_rollout::archive(home.path(), &path, &id).unwrap();
+    assert_eq!(ids(&query()).await.len(), 1);
+    assert_eq!(ids(&archived).await, [id]);
+}
+
+#[tokio::test]
 async fn what_was_said_outlives_the_index() {
     let home = Home::new();
     let (id, path) = home.thread(1, "/w", "one");
