@@ -3,6 +3,15 @@
 //! Opening or reading a named pipe, a socket or a device can block for ever. What a project, a request or a settings
 //! file names is therefore opened here, which takes regular files only, and read up to a limit. The null device counts
 //! as an empty file, because links to it are a usual way to switch a file off.
+//!
+//! In a folder that others filled, such as a bundle that was sent, links are not followed: [`LinkFreeFolder`].
+
+mod folder;
+
+pub use folder::{
+    FolderEntry, FolderEntryKind, LinkFreeFolder, NewFile, OpenOutput, OutputFile, open_inside,
+    read_inside,
+};
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read as _};
@@ -38,7 +47,13 @@ pub fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
 /// # Errors
 /// It cannot be opened or read, or is longer than `limit`.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    let bytes = read_start(path, limit.saturating_add(1))?;
+    read_file(open(path)?, limit)
+}
+
+/// Reads an open file.
+fn read_file(file: File, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
         let message = format!("larger than {limit} bytes");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
