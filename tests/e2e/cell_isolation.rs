@@ -336,6 +336,33 @@ async fn a_killed_cell_ends_alone() {
     scripted.server.finish().await.unwrap();
 }
 
+/// The pipes of the kernel carry the lines of all cells, and lines that a cell could forge.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_cell_has_nothing_open_but_its_own_socket() {
+    const WAITS: &str = "text('begun'); yield_control(); await new Promise(() => {})";
+    let mut scripted = Scripted::start(ENABLED).await;
+    scripted
+        .outputs([
+            script("a0", WAITS),
+            script("a1", WAITS),
+            script("a2", WAITS),
+        ])
+        .await;
+    let cells = children(kernel_of(&scripted));
+    assert_eq!(cells.len(), 3);
+    for cell in cells {
+        let open = std::fs::read_dir(format!("/proc/{cell}/fd")).unwrap();
+        let open = open.map(|entry| std::fs::read_link(entry.unwrap().path()).unwrap());
+        let open: Vec<_> = open.map(|target| target.display().to_string()).collect();
+        assert!(
+            matches!(&open[..], [own] if own.starts_with("socket:")),
+            "{open:?}"
+        );
+    }
+    scripted.server.finish().await.unwrap();
+}
+
 /// Whether a process has not ended. Who reaps it is not ours to say.
 #[cfg(target_os = "linux")]
 fn is_running(process: u32) -> bool {

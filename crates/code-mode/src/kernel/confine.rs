@@ -4,6 +4,8 @@
 #[cfg_attr(not(target_os = "linux"), path = "confine/elsewhere.rs")]
 mod filter;
 
+use std::os::fd::{AsRawFd as _, OwnedFd};
+
 use rustix::process::{Resource, Rlimit};
 
 pub(super) use filter::CellFilter;
@@ -20,6 +22,21 @@ pub(super) fn limit_resources() {
     );
     limit(Resource::Core, 0);
     limit(Resource::Fsize, 0);
+}
+
+/// Closes everything but the socket of a cell. The pipes of the kernel carry the lines of other cells.
+#[allow(unsafe_code)]
+pub(super) fn close_all_but(socket: &OwnedFd) {
+    let own = socket.as_raw_fd();
+    if filter::close_range(0, own - 1) && filter::close_range(own + 1, i32::MAX) {
+        return;
+    }
+    // SAFETY: the call has no arguments.
+    let most = unsafe { libc::getdtablesize() };
+    for descriptor in (0..most).filter(|descriptor| *descriptor != own) {
+        // SAFETY: the cell uses no descriptor but its socket, and closing one that is not open fails.
+        unsafe { libc::close(descriptor) };
+    }
 }
 
 fn limit(resource: Resource, most: u64) {

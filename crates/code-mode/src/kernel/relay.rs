@@ -12,7 +12,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::process::{Pid, Signal, WaitOptions};
 
 use super::cell;
-use super::confine::CellFilter;
+use super::confine::{self, CellFilter};
 use super::engine::Engine;
 use crate::message::MAX_LINE;
 
@@ -174,6 +174,7 @@ impl Relay {
             Some(Forked::Cell) => {
                 drop(socket);
                 self.cells.clear();
+                confine::close_all_but(&other);
                 if !self.filter.enter() {
                     cell::exit(1);
                 }
