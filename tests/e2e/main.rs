@@ -143,6 +143,8 @@ mod patches;
 mod permission_profiles;
 #[cfg(target_os = "linux")]
 mod pipes;
+#[cfg(unix)]
+mod planted_files;
 mod platform_code;
 mod plugin_commands;
 mod plugin_folders;

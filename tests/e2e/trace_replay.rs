@@ -79,7 +79,7 @@ fn a_changed_sentence_is_found_in_the_first_request() {
         1,
         &["/root, turn 1, request 1: ", "Answer in one sentence."],
     );
-    // Changing the recording is the same, and damage besides.
+    // A recording that was changed is not looked at further, unless it has no checksums.
     let requests = fs::read_dir(bundle.join("payloads")).unwrap();
     for file in requests.map(|file| file.unwrap().path()) {
         let text = fs::read_to_string(&file).unwrap();
@@ -89,6 +89,19 @@ fn a_changed_sentence_is_found_in_the_first_request() {
         )
         .unwrap();
     }
+    let output = replay(&bundle, &[]);
+    check(&output, 1, &["stopped: ", "its checksum differs"]);
+    assert!(
+        !String::from_utf8(output.stdout)
+            .unwrap()
+            .contains("mode was")
+    );
+    let log = bundle.join("trace.jsonl");
+    let mut text = fs::read_to_string(&log).unwrap();
+    while let Some(at) = text.find(",\"xxh3\":\"") {
+        text.replace_range(at..at + ",\"xxh3\":\"0123456789abcdef\"".len(), "");
+    }
+    fs::write(&log, text).unwrap();
     let output = replay(&bundle, &[]);
     let expected = [
         "request 1: ",

@@ -10,6 +10,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use codex_app_server_protocol::v2::TurnStatus;
 use codex_client::{Client, ClientThread, Transcript, UserDecision};
+use codex_regular_file::{NewFile, OutputFile};
 use codex_rollout_trace::replay_bundle;
 use codex_scenario::{Scenario, ScriptedApproval};
 use codex_trace_view::{ViewOptions, write_view};
@@ -261,9 +262,11 @@ impl DemoFolder {
 
 fn write_page(bundle: &Path, page: &Path) -> anyhow::Result<()> {
     let reduction = replay_bundle(bundle)?;
-    let mut out = io::BufWriter::new(fs::File::create(page)?);
-    write_view(&reduction, bundle, &ViewOptions::default(), &mut out)?;
-    io::Write::flush(&mut out)?;
+    OutputFile::derived(page).write(NewFile::Private, |file| {
+        let mut out = io::BufWriter::new(file);
+        write_view(&reduction, bundle, &ViewOptions::default(), &mut out)?;
+        io::Write::flush(&mut out)
+    })?;
     Ok(())
 }
 

@@ -15,6 +15,7 @@ use anyhow::{Context, bail};
 use codex_app_server::{InMemory, serve_in_memory};
 use codex_app_server_protocol::v2::TurnStatus;
 use codex_client::{Client, TurnOutcome};
+use codex_regular_file::{NewFile, OpenOutput, OutputFile};
 use codex_scenario::Scenario;
 use serde_json::{Value, json};
 
@@ -101,6 +102,9 @@ async fn exec(
     }
     let read = client.call("config/read", &json!({ "cwd": cwd })).await?;
     let hides_reasoning = read["config"]["hide_agent_reasoning"] == true;
+    // Before a command of the model can put a link or a pipe in its place, or in that of its folder.
+    let last_message = options.output_last_message.clone().map(OutputFile::named);
+    let last_message = last_message.map(open_output).transpose()?;
     let mut session = thread::open(client, &options, &cwd, choice).await?;
     let mut follower = TurnPrinter::new(&options, session.id(), &cwd, hides_reasoning)?;
     let outcome = match task {
@@ -119,15 +123,25 @@ async fn exec(
     session.finish().await;
     served.await.context("the server failed")??;
     follower.finish(&outcome)?;
-    if let Some(path) = &options.output_last_message {
+    if let Some((file, output)) = last_message {
         let message = follower.last_message().unwrap_or_default();
-        fs::write(path, message).with_context(|| format!("cannot write {}", path.display()))?;
+        let written = output.write(NewFile::Usual, |file| file.write_all(message.as_bytes()));
+        written.with_context(|| cannot_write(&file))?;
     }
     Ok(match outcome.status {
         TurnStatus::Completed => ExitCode::SUCCESS,
         TurnStatus::Interrupted => ExitCode::from(INTERRUPTED),
         TurnStatus::Failed | TurnStatus::InProgress => ExitCode::FAILURE,
     })
+}
+
+fn open_output(file: OutputFile) -> anyhow::Result<(OutputFile, OpenOutput)> {
+    let output = file.open().with_context(|| cannot_write(&file))?;
+    Ok((file, output))
+}
+
+fn cannot_write(file: &OutputFile) -> String {
+    format!("cannot write {}", file.path().display())
 }
 
 /// What the arguments ask for.

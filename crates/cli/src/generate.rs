@@ -2,12 +2,13 @@
 
 mod archive;
 
-use std::collections::HashSet;
 use std::fs;
-use std::path::PathBuf;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
+use codex_regular_file::{LinkFreeFolder, NewFile};
 
 use archive::Surfaces;
 pub(crate) use archive::{JSON_SCHEMA, OPENRPC, TYPESCRIPT};
@@ -39,15 +40,16 @@ pub(crate) fn run(arguments: &GenerateArguments, surfaces: &Surfaces) -> anyhow:
         (Some(ClientRelease::V0_117), false) => &surfaces.older_stable,
         (Some(ClientRelease::V0_117), true) => &surfaces.older_experimental,
     };
-    let mut created = HashSet::new();
+    let out = &arguments.out;
+    fs::create_dir_all(out).with_context(|| format!("cannot make the folder {}", out.display()))?;
+    let opened = LinkFreeFolder::open(out);
+    let opened = opened.with_context(|| format!("cannot open the folder {}", out.display()))?;
     folder.for_each_file(|path, text| {
-        let path = arguments.out.join(path);
-        if let Some(folder) = path.parent()
-            && created.insert(folder.to_owned())
-        {
-            fs::create_dir_all(folder)
-                .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-        }
-        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+        let path = Path::new(path);
+        let folder = path.parent().unwrap_or(Path::new(""));
+        opened
+            .make_folder(folder, NewFile::Usual)
+            .and_then(|()| opened.replace(path, NewFile::Usual, |file| file.write_all(text)))
+            .with_context(|| format!("cannot write {}", out.join(path).display()))
     })
 }

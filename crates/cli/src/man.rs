@@ -1,10 +1,12 @@
 //! `codex man`: manual pages.
 
 use std::fs;
-use std::path::PathBuf;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, Command};
+use codex_regular_file::{LinkFreeFolder, NewFile};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -17,7 +19,20 @@ pub(crate) struct ManArguments {
 
 pub(crate) fn run(arguments: &ManArguments, command: Command) -> anyhow::Result<()> {
     let folder = &arguments.folder;
-    fs::create_dir_all(folder)
-        .and_then(|()| clap_mangen::generate_to(command.display_name("codex"), folder))
-        .with_context(|| format!("cannot write manual pages to {}", folder.display()))
+    let failed = || format!("cannot write manual pages to {}", folder.display());
+    let made = tempfile::tempdir().with_context(failed)?;
+    clap_mangen::generate_to(command.display_name("codex"), made.path()).with_context(failed)?;
+    fs::create_dir_all(folder).with_context(failed)?;
+    let folder = LinkFreeFolder::open(folder).with_context(failed)?;
+    for page in fs::read_dir(made.path()).with_context(failed)? {
+        let page = page.with_context(failed)?;
+        let text = fs::read(page.path()).with_context(failed)?;
+        let name = page.file_name();
+        folder
+            .replace(Path::new(&name), NewFile::Usual, |file| {
+                file.write_all(&text)
+            })
+            .with_context(failed)?;
+    }
+    Ok(())
 }

@@ -1,31 +1,25 @@
-//! Writes an output file, readable by its owner only, and prints its path.
+//! Writes an output file, readable by its owner only, and prints its path. A link in its place is replaced, not followed.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
 
 use anyhow::Context;
+use codex_regular_file::{NewFile, OutputFile};
 
 /// Writes a file and prints its path.
 pub(crate) fn write_output(
-    path: &Path,
+    output: &OutputFile,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> anyhow::Result<()> {
-    let written = private_file(path).and_then(|file| {
-        let mut out = BufWriter::with_capacity(1 << 20, file);
+    let written = output.write(NewFile::Private, |file| {
+        let mut out = BufWriter::with_capacity(1 << 20, file.try_clone()?);
         write(&mut out)?;
         out.flush()
     });
-    written.with_context(|| format!("cannot write {}", path.display()))?;
+    written.with_context(|| format!("cannot write {}", output.path().display()))?;
     #[allow(clippy::print_stdout)] // What the command answers.
     {
-        println!("{}", path.display());
+        println!("{}", output.path().display());
     }
     Ok(())
-}
-
-fn private_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    codex_system::file::private(&mut options).open(path)
 }

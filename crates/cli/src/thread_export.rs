@@ -7,13 +7,14 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
 use codex_protocol::ThreadId;
+use codex_regular_file::OutputFile;
 use codex_rollout_trace::{Reduction, replay_bundle};
 use codex_trace_folder::OpenBundle;
 use codex_trace_view::{Text, ViewOptions, redact_bundle, write_markdown, write_view};
 
 use crate::output::write_output;
 use crate::trace_redact::this_person;
-use crate::trace_source::rollout_of;
+use crate::trace_source::{UnpackArguments, rollout_of};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ThreadCommand {
@@ -38,6 +39,8 @@ Exit status: 0 written, 1 not.")]
 pub(crate) struct ExportArguments {
     /// The id of the thread, or its rollout.
     thread: PathBuf,
+    #[command(flatten)]
+    unpack: UnpackArguments,
     /// The format.
     #[arg(long, value_enum, default_value = "markdown")]
     format: DocumentFormat,
@@ -55,7 +58,7 @@ pub(crate) fn run(command: ThreadCommand) -> anyhow::Result<ExitCode> {
         Some(Ok(thread)) if !arguments.thread.exists() => rollout_of(&thread)?,
         _ => arguments.thread.clone(),
     };
-    let bundle = OpenBundle::open(&rollout)?;
+    let bundle = OpenBundle::open(&rollout, arguments.unpack.limit())?;
     if !arguments.redact {
         write(bundle.folder(), &arguments)?;
         return Ok(ExitCode::SUCCESS);
@@ -76,7 +79,7 @@ fn write(bundle: &Path, arguments: &ExportArguments) -> anyhow::Result<()> {
         }
     };
     match (&arguments.output, arguments.format) {
-        (Some(output), _) => write_output(output, |out| document(out)),
+        (Some(output), _) => write_output(&OutputFile::named(output), |out| document(out)),
         (None, DocumentFormat::Markdown) => {
             match document(&mut io::stdout().lock()) {
                 // The reader has closed the pipe.

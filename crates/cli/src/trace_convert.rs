@@ -8,6 +8,8 @@ use codex_rollout_trace::format::Schema;
 use codex_rollout_trace::{convert_bundle, read_manifest};
 use codex_trace_folder::OpenBundle;
 
+use crate::trace_source::UnpackArguments;
+
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Release 0.140 reads schema 1 and release 0.169 schema 2; this program reads both.\n\n\
@@ -15,6 +17,8 @@ Exit status: 0 converted, 1 not.")]
 pub(crate) struct TraceConvertArguments {
     /// The bundle, a folder or a packed file.
     bundle: PathBuf,
+    #[command(flatten)]
+    unpack: UnpackArguments,
     /// The output folder, which must not exist.
     out: PathBuf,
     /// The schema of the copy, 1 or 2; by default the one that the bundle does not have.
@@ -23,7 +27,7 @@ pub(crate) struct TraceConvertArguments {
 }
 
 pub(crate) fn run(arguments: &TraceConvertArguments) -> anyhow::Result<ExitCode> {
-    let bundle = OpenBundle::open(&arguments.bundle)?;
+    let bundle = OpenBundle::open(&arguments.bundle, arguments.unpack.limit())?;
     let manifest = read_manifest(bundle.folder())?;
     let to = match (arguments.to, Schema::numbered(manifest.schema_version)) {
         (Some(number), _) => Schema::numbered(number)

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use codex_regular_file::OutputFile;
 use codex_rollout_trace::replay_bundle;
 use codex_trace_view::{Divergence, RunComparison, write_diff_page};
 use serde_json::json;
 
 use crate::output::write_output;
 use crate::trace_problems::{DAMAGED, report_damage};
-use crate::trace_source::open_source;
+use crate::trace_source::{UnpackArguments, open_source};
 
 /// The exit status if the runs differ.
 const DIFFERENT: u8 = 1;
@@ -25,6 +26,8 @@ pub(crate) struct TraceDiffArguments {
     a: PathBuf,
     /// The second bundle.
     b: PathBuf,
+    #[command(flatten)]
+    unpack: UnpackArguments,
     /// Print only the first difference.
     #[arg(long)]
     first: bool,
@@ -38,7 +41,7 @@ pub(crate) struct TraceDiffArguments {
 
 pub(crate) fn run(arguments: &TraceDiffArguments) -> ExitCode {
     let reductions = [&arguments.a, &arguments.b].map(|path| -> anyhow::Result<_> {
-        let bundle = open_source(path)?;
+        let bundle = open_source(path, arguments.unpack)?;
         Ok((replay_bundle(bundle.folder())?, bundle))
     });
     // Texts are read from the bundles again.
@@ -60,7 +63,7 @@ pub(crate) fn run(arguments: &TraceDiffArguments) -> ExitCode {
     let comparison = RunComparison::of(&left.trace, &right.trace);
     if let Some(page) = &arguments.page {
         let names = [&arguments.a, &arguments.b].map(|path| path.display().to_string());
-        let written = write_output(page, |out| {
+        let written = write_output(&OutputFile::named(page), |out| {
             write_diff_page(&comparison, [&names[0], &names[1]], out)
         });
         if let Err(error) = written {

@@ -8,12 +8,13 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use codex_http::fetch;
+use codex_regular_file::OutputFile;
 use codex_rollout_trace::replay_bundle;
 use codex_trace_view::{Contents, encode_otlp, write_otlp, write_perfetto};
 
 use crate::output::write_output;
 use crate::trace_problems::{exit_with, report_damage};
-use crate::trace_source::open_source;
+use crate::trace_source::{UnpackArguments, open_source};
 
 /// The time limit for sending.
 const SEND_TIME: Duration = Duration::from_secs(60);
@@ -46,6 +47,8 @@ Exit status: 0 written or sent, 1 not, 3 written or sent although the bundle is 
 pub(crate) struct TraceExportArguments {
     /// The bundle, a folder or a packed file; or a rollout, or the id of a thread.
     bundle: PathBuf,
+    #[command(flatten)]
+    unpack: UnpackArguments,
     /// The output format.
     #[arg(long, value_enum, required_unless_present = "send")]
     format: Option<ExportFormat>,
@@ -66,6 +69,7 @@ pub(crate) struct TraceExportArguments {
 pub(crate) fn run(arguments: TraceExportArguments) -> anyhow::Result<ExitCode> {
     let TraceExportArguments {
         bundle,
+        unpack,
         format,
         output,
         send,
@@ -77,13 +81,14 @@ pub(crate) fn run(arguments: TraceExportArguments) -> anyhow::Result<ExitCode> {
     } else {
         Contents::Omit
     };
-    let bundle = open_source(&bundle)?;
+    let bundle = open_source(&bundle, unpack)?;
     let reduction = replay_bundle(bundle.folder())?;
     if let Some(url) = send {
         let spans = encode_otlp(&reduction, contents);
         crate::runtime::here()?.block_on(send_spans(&url, &header, spans))?;
     } else if let Some(format) = format {
-        let output = output.unwrap_or_else(|| bundle.derived(format.file_name()));
+        let derived = || bundle.derived(format.file_name());
+        let output = output.map_or_else(derived, OutputFile::named);
         write_output(&output, |out| match format {
             ExportFormat::Perfetto => write_perfetto(&reduction, out),
             ExportFormat::OtlpJson => write_otlp(&reduction, contents, out),

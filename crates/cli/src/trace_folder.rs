@@ -17,6 +17,7 @@ use jiff::tz::TimeZone;
 use serde_json::json;
 
 use crate::trace_retention::{deletable, delete, retention};
+use crate::trace_source::UnpackArguments;
 use crate::wiring;
 
 /// The exit status if a search finds nothing.
@@ -66,6 +67,8 @@ pub(crate) struct SearchArguments {
     /// Distinguish upper and lower case.
     #[arg(long)]
     case_sensitive: bool,
+    #[command(flatten)]
+    unpack: UnpackArguments,
 }
 
 #[derive(Debug, Args)]
@@ -177,6 +180,7 @@ fn find(arguments: SearchArguments) -> anyhow::Result<ExitCode> {
         folder,
         regex,
         case_sensitive,
+        unpack,
     } = arguments;
     let pattern = if regex {
         Pattern::regex(&text, case_sensitive)
@@ -193,7 +197,7 @@ fn find(arguments: SearchArguments) -> anyhow::Result<ExitCode> {
     let mut status = NOTHING_FOUND;
     let mut out = io::stdout().lock();
     for entry in bundles(folder)?.iter().rev() {
-        let matches = match search(entry, &pattern, LISTED_FILES) {
+        let matches = match search(entry, &pattern, LISTED_FILES, unpack.limit()) {
             Ok(matches) => matches,
             Err(error) => {
                 crate::report(&error.into());

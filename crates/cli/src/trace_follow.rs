@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use codex_http::{CallbackReply, CallbackSite, PkceSecrets, StatusCode, listen, parameters, serve};
+use codex_regular_file::OutputFile;
 use codex_rollout_trace::{BundleFollower, Reduction, write_state};
 use codex_system::process::lower_priority;
 use codex_trace_folder::bundles_in;
@@ -73,20 +74,21 @@ pub(crate) fn watch_state(path: &Path, output: Option<PathBuf>) -> anyhow::Resul
     lower_priority();
     crate::runtime::here()?.block_on(async {
         let bundle = bundle_at(path).await?;
-        let output = output.unwrap_or_else(|| bundle.join("state.json"));
+        let derived = || OutputFile::derived(bundle.join("state.json"));
+        let output = output.map_or_else(derived, OutputFile::named);
         let follower = BundleFollower::open(&bundle)?;
         let following = follow(follower, |follower| {
             write_state(&follower.snapshot(), &output)
-                .with_context(|| format!("cannot write {}", output.display()))
+                .with_context(|| format!("cannot write {}", output.path().display()))
         });
         let reduction = tokio::select! {
             reduction = following => reduction?,
             () = codex_system::signals::first() => return Ok(ExitCode::SUCCESS),
         };
         write_state(&reduction.trace, &output)
-            .with_context(|| format!("cannot write {}", output.display()))?;
+            .with_context(|| format!("cannot write {}", output.path().display()))?;
         report_all(&reduction.problems, None);
-        print_line(&output.display().to_string());
+        print_line(&output.path().display().to_string());
         let is_damaged = reduction.problems.is_damaged();
         Ok(exit_with(reduction, is_damaged))
     })

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use codex_trace_view::{Person, Text, redact_bundle};
 
-use crate::trace_source::open_source;
+use crate::trace_source::{UnpackArguments, open_source};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -15,6 +15,8 @@ Exit status: 0 copied, 1 not.")]
 pub(crate) struct TraceRedactArguments {
     /// The bundle, a folder or a packed file; or a rollout, or the id of a thread.
     bundle: PathBuf,
+    #[command(flatten)]
+    unpack: UnpackArguments,
     /// The output folder, which must be new or empty.
     out: PathBuf,
     /// Replace all text by markers of the same length.
@@ -37,7 +39,7 @@ pub(crate) fn run(arguments: TraceRedactArguments) -> anyhow::Result<ExitCode> {
     } else {
         Text::Keep
     };
-    let bundle = open_source(&arguments.bundle)?;
+    let bundle = open_source(&arguments.bundle, arguments.unpack)?;
     let done = redact_bundle(bundle.folder(), &arguments.out, text, &this_person())?;
     #[allow(clippy::print_stderr)] // For people, beside what the command answers.
     {
@@ -45,6 +47,12 @@ pub(crate) fn run(arguments: TraceRedactArguments) -> anyhow::Result<ExitCode> {
             "{} files copied, {} different secrets replaced; read the copy before you pass it on",
             done.files, done.secrets
         );
+        if done.changed > 0 {
+            eprintln!(
+                "left out: {} payload files that are not as they were recorded",
+                done.changed
+            );
+        }
     }
     #[allow(clippy::print_stdout)] // What the command answers.
     {

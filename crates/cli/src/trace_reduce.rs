@@ -5,11 +5,12 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
+use codex_regular_file::OutputFile;
 use codex_rollout_trace::{Strictness, replay_bundle_with, write_state};
 
 use crate::trace_follow::watch_state;
 use crate::trace_problems::{exit_with, report_all};
-use crate::trace_source::open_source;
+use crate::trace_source::{UnpackArguments, open_source};
 
 #[derive(Debug, Args)]
 #[command(
@@ -18,6 +19,8 @@ use crate::trace_source::open_source;
 pub(crate) struct TraceReduceArguments {
     /// The bundle, a folder or a packed file; or a rollout, or the id of a thread.
     bundle: PathBuf,
+    #[command(flatten)]
+    unpack: UnpackArguments,
     /// The output file; by default `state.json` in the bundle.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -38,21 +41,20 @@ pub(crate) fn run(arguments: TraceReduceArguments) -> anyhow::Result<ExitCode> {
     } else {
         Strictness::Lenient
     };
-    let bundle = open_source(&arguments.bundle)?;
+    let bundle = open_source(&arguments.bundle, arguments.unpack)?;
     let reduction = replay_bundle_with(bundle.folder(), strictness)?;
     #[allow(clippy::print_stderr)] // For people, beside what the command answers.
     {
         eprintln!("schema {}", reduction.trace.schema_version);
     }
     report_all(&reduction.problems, None);
-    let output = arguments
-        .output
-        .unwrap_or_else(|| bundle.derived("state.json"));
+    let derived = || bundle.derived("state.json");
+    let output = arguments.output.map_or_else(derived, OutputFile::named);
     write_state(&reduction.trace, &output)
-        .with_context(|| format!("cannot write {}", output.display()))?;
+        .with_context(|| format!("cannot write {}", output.path().display()))?;
     #[allow(clippy::print_stdout)] // What the command answers.
     {
-        println!("{}", output.display());
+        println!("{}", output.path().display());
     }
     let is_damaged = !arguments.strict && reduction.problems.is_damaged();
     Ok(exit_with(reduction, is_damaged))

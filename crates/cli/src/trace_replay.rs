@@ -13,7 +13,7 @@ use codex_model_client::ModelCatalog;
 use codex_rollout_trace::Recording;
 use codex_scenario::Scenario;
 use codex_session_trace::SettingsChange;
-use codex_trace_folder::OpenBundle;
+use codex_trace_folder::{OpenBundle, UnpackLimit};
 use codex_trace_replay::{Continuation, LiveTools, Outcome, ReplayOptions, replay, working_folder};
 
 use crate::engine_files::engine_files;
@@ -23,6 +23,7 @@ use crate::scripted_model::ScenarioModel;
 use crate::session_settings::session_parts;
 use crate::settings_flags::SettingsFlags;
 use crate::trace_problems::DAMAGED;
+use crate::trace_source::UnpackArguments;
 use crate::{checkpoints, wiring};
 
 /// The exit status if a request differs.
@@ -45,6 +46,8 @@ pub(crate) struct TraceReplayArguments {
     /// The bundles, folders or packed files.
     #[arg(required = true)]
     bundles: Vec<PathBuf>,
+    #[command(flatten)]
+    unpack: UnpackArguments,
     /// Stop after this turn of the root thread, counted from 1.
     #[arg(long, value_name = "TURN")]
     until: Option<usize>,
@@ -90,7 +93,8 @@ pub(crate) fn run(
                 live: None,
                 next,
             };
-            let replayed = replay_bundle(bundle, arguments.tools, options).await;
+            let unpack = arguments.unpack.limit();
+            let replayed = replay_bundle(bundle, unpack, arguments.tools, options).await;
             drop(model);
             replayed
         });
@@ -163,10 +167,11 @@ fn settings_change(flags: &SettingsFlags) -> anyhow::Result<SettingsChange> {
 
 async fn replay_bundle(
     bundle: &Path,
+    unpack: UnpackLimit,
     tools: ReplayedTools,
     mut options: ReplayOptions,
 ) -> anyhow::Result<u8> {
-    let opened = match OpenBundle::open(bundle) {
+    let opened = match OpenBundle::open(bundle, unpack) {
         Ok(opened) => opened,
         Err(error) => {
             report(bundle, &error.to_string());

@@ -3,19 +3,37 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use clap::Args;
 use codex_protocol::ThreadId;
 use codex_rollout_trace::format::ROOT_VARIABLE;
-use codex_trace_folder::{OpenBundle, bundles_in};
+use codex_trace_folder::{OpenBundle, UnpackLimit, bundles_in};
+
+/// How large a packed bundle may become.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct UnpackArguments {
+    /// The size in MiB that a packed bundle may have unpacked; by default 500 times its own, at most 4096.
+    #[arg(long, value_name = "MIB")]
+    max_unpacked_mib: Option<u64>,
+}
+
+impl UnpackArguments {
+    pub(crate) fn limit(self) -> UnpackLimit {
+        let mebibytes = self.max_unpacked_mib;
+        mebibytes.map_or(UnpackLimit::BySize, |mebibytes| {
+            UnpackLimit::Bytes(mebibytes.saturating_mul(1 << 20))
+        })
+    }
+}
 
 /// Opens a bundle, the bundle of a thread, or its rollout if it has no bundle.
-pub(crate) fn open_source(source: &Path) -> anyhow::Result<OpenBundle> {
+pub(crate) fn open_source(source: &Path, unpack: UnpackArguments) -> anyhow::Result<OpenBundle> {
     let found = match thread_id(source) {
         Some(thread) if !source.exists() => {
             trace_of(&thread).map_or_else(|| rollout_of(&thread), Ok)?
         }
         _ => source.to_owned(),
     };
-    Ok(OpenBundle::open(&found)?)
+    Ok(OpenBundle::open(&found, unpack.limit())?)
 }
 
 fn thread_id(source: &Path) -> Option<ThreadId> {

@@ -4,11 +4,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use codex_regular_file::OutputFile;
 use codex_rollout_trace::Recording;
 use codex_trace_folder::OpenBundle;
 use codex_trace_view::write_scenario;
 
 use crate::output::write_output;
+use crate::trace_source::UnpackArguments;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -19,16 +21,19 @@ Exit status: 0 written, 1 not.")]
 pub(crate) struct TraceToScenarioArguments {
     /// The bundle, a folder or a packed file.
     bundle: PathBuf,
+    #[command(flatten)]
+    unpack: UnpackArguments,
     /// The output file; by default `scenario.toml` in the bundle.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &TraceToScenarioArguments) -> anyhow::Result<ExitCode> {
-    let bundle = OpenBundle::open(&arguments.bundle)?;
+    let bundle = OpenBundle::open(&arguments.bundle, arguments.unpack.limit())?;
     let recording = Recording::read(bundle.folder())?;
-    let default = || bundle.derived("scenario.toml");
-    let output = arguments.output.clone().unwrap_or_else(default);
+    let derived = || bundle.derived("scenario.toml");
+    let named = arguments.output.clone();
+    let output = named.map_or_else(derived, OutputFile::named);
     let mut written = None;
     write_output(&output, |out| {
         written = Some(write_scenario(&recording, out)?);

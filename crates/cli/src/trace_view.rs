@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use codex_regular_file::OutputFile;
 use codex_rollout_trace::replay_bundle;
 use codex_trace_view::{ViewOptions, write_view};
 
 use crate::output::write_output;
 use crate::trace_follow::serve_page;
 use crate::trace_problems::{exit_with, report_damage};
-use crate::trace_source::open_source;
+use crate::trace_source::{UnpackArguments, open_source};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -22,6 +23,8 @@ Exit status: 0 written, 1 not, 3 written although the bundle is damaged.")]
 pub(crate) struct TraceViewArguments {
     /// The bundle, a folder or a packed file; or a rollout, or the id of a thread.
     bundle: PathBuf,
+    #[command(flatten)]
+    unpack: UnpackArguments,
     /// The output file; by default `view.html` in the bundle.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -44,6 +47,7 @@ fn price(text: &str) -> Result<(String, [f64; 3]), String> {
 pub(crate) fn run(arguments: TraceViewArguments) -> anyhow::Result<ExitCode> {
     let TraceViewArguments {
         bundle,
+        unpack,
         output,
         follow,
         price,
@@ -52,13 +56,14 @@ pub(crate) fn run(arguments: TraceViewArguments) -> anyhow::Result<ExitCode> {
     if follow {
         return serve_page(&bundle, prices);
     }
-    let bundle = open_source(&bundle)?;
+    let bundle = open_source(&bundle, unpack)?;
     let options = ViewOptions {
         prices,
         ..ViewOptions::default()
     };
     let reduction = replay_bundle(bundle.folder())?;
-    let output = output.unwrap_or_else(|| bundle.derived("view.html"));
+    let derived = || bundle.derived("view.html");
+    let output = output.map_or_else(derived, OutputFile::named);
     write_output(&output, |out| {
         write_view(&reduction, bundle.folder(), &options, out)
     })?;

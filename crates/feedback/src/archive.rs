@@ -1,8 +1,9 @@
 //! A stored report as a ZIP archive. The files are not compressed, so any reader can open it.
 
-use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
+
+use codex_regular_file::{NewFile, OutputFile};
 
 use crate::store::{REPORT, StoredReport};
 
@@ -25,14 +26,17 @@ struct ArchivedFile {
 }
 
 impl StoredReport {
-    /// Writes the report and its attachments to a private archive, which replaces a file at that path.
+    /// Writes the report and its attachments to a private archive, which replaces a file or link at that path.
     ///
     /// # Errors
     /// The stored files cannot be read, or the archive cannot be written.
     pub fn archive(&self, to: &Path) -> io::Result<()> {
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        let mut to = BufWriter::new(codex_private_files::open(to, &mut options)?);
+        let output = OutputFile::named(to);
+        output.write(NewFile::Private, |file| self.write_archive(file))
+    }
+
+    fn write_archive(&self, to: impl Write) -> io::Result<()> {
+        let mut to = BufWriter::new(to);
         let mut entries = Vec::new();
         let mut offset = 0;
         let names = self.attachments.iter().map(String::as_str);

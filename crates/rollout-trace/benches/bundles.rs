@@ -10,6 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use codex_regular_file::OutputFile;
 use codex_rollout_trace::format::{
     Event, ExecutionStatus, PayloadKind, Requester, RolloutStatus, Summary, ToolKind,
 };
@@ -209,7 +210,7 @@ fn measure(name: &str, turns: usize, prompt: BenchPrompt, output_lines: usize) {
         let reduction = replay_bundle(&bundle).unwrap();
         let reduced = started.elapsed();
         assert_eq!(reduction.problems.total(), 0);
-        write_state(&reduction.trace, state_path(&bundle)).unwrap();
+        write_state(&reduction.trace, &OutputFile::derived(state_path(&bundle))).unwrap();
         let written = started.elapsed() - reduced;
         let state = fs::metadata(state_path(&bundle)).unwrap().len();
         println!(

@@ -15,7 +15,7 @@ const MOST_PER_POLL: u64 = 64 << 20;
 
 /// A bundle that may still be written.
 pub struct BundleFollower {
-    log: PathBuf,
+    bundle: PathBuf,
     reducer: Reducer,
     /// The bytes of the log that were read.
     offset: u64,
@@ -32,7 +32,7 @@ impl BundleFollower {
     pub fn open(bundle: &Path) -> Result<Self, ReplayError> {
         let manifest = read_manifest(bundle)?;
         Ok(Self {
-            log: bundle.join(LOG_FILE),
+            bundle: bundle.to_owned(),
             reducer: Reducer::new(bundle, manifest, Strictness::Lenient),
             offset: 0,
             lines: 0,
@@ -48,7 +48,7 @@ impl BundleFollower {
         let mut added = Vec::new();
         self.read_added(&mut added)
             .map_err(|source| ReplayError::ReadLog {
-                path: self.log.clone(),
+                path: self.bundle.join(LOG_FILE),
                 source,
             })?;
         let before = self.lines;
@@ -64,7 +64,7 @@ impl BundleFollower {
     }
 
     fn read_added(&mut self, added: &mut Vec<u8>) -> io::Result<()> {
-        let mut file = match codex_regular_file::open(&self.log) {
+        let mut file = match codex_regular_file::open_inside(&self.bundle, Path::new(LOG_FILE)) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error),
@@ -143,7 +143,7 @@ impl BundleFollower {
 impl std::fmt::Debug for BundleFollower {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("BundleFollower")
-            .field("log", &self.log)
+            .field("bundle", &self.bundle)
             .field("lines", &self.lines)
             .finish_non_exhaustive()
     }

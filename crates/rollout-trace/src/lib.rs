@@ -6,6 +6,7 @@
 //!
 //! The crate owns the bundle format. It knows no engine type, so that a bundle can be read without one.
 
+mod bundle_folder;
 mod convert;
 mod follow;
 pub mod format;
@@ -13,6 +14,7 @@ pub mod ids;
 mod json;
 mod log_lines;
 pub mod model;
+mod payload_content;
 mod payload_files;
 mod recording;
 mod reduce;
@@ -21,6 +23,7 @@ mod write;
 
 pub use convert::{Conversion, ConvertError, convert_bundle};
 pub use follow::BundleFollower;
+pub use payload_content::{PayloadSums, payload_size, read_payload};
 pub use recording::Recording;
 pub use reduce::{
     Changes, Fault, Problem, Problems, ProtocolEvent, Reduction, ReplayError, Severity, Strictness,

@@ -3,15 +3,17 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use crate::bundle_folder::BundleFolder;
+
 /// The files of one bundle. The one that was read last stays open.
 #[derive(Debug)]
 pub(crate) struct PayloadFolder {
-    folder: PathBuf,
+    folder: BundleFolder,
     open: Mutex<Option<(Arc<str>, File)>>,
 }
 
@@ -31,7 +33,7 @@ pub(crate) struct PayloadBytes<'p> {
 impl PayloadFolder {
     pub(crate) fn new(folder: &Path) -> Arc<Self> {
         Arc::new(Self {
-            folder: folder.to_owned(),
+            folder: BundleFolder::new(folder),
             open: Mutex::new(None),
         })
     }
@@ -51,7 +53,7 @@ impl PayloadFile {
         let mut open = self.bundle.open.lock();
         let mut file = match open.take() {
             Some((path, file)) if path == self.path => file,
-            _ => codex_regular_file::open(&self.bundle.folder.join(&*self.path))?,
+            _ => self.bundle.folder.read(&self.path)?,
         };
         file.seek(SeekFrom::Start(start))?;
         let mut bytes = Vec::with_capacity(length);

@@ -26,7 +26,7 @@ impl Recording {
     pub fn read(bundle: &Path) -> Result<Self, ReplayError> {
         let manifest = read_manifest(bundle)?;
         let path = bundle.join(LOG_FILE);
-        let file = match codex_regular_file::open(&path) {
+        let file = match codex_regular_file::open_inside(bundle, Path::new(LOG_FILE)) {
             Ok(file) => file,
             Err(source) => return Err(ReplayError::OpenLog { path, source }),
         };
@@ -84,16 +84,9 @@ impl Recording {
     /// The bytes of a payload file.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// It cannot be read, or is not as it was written. Without a checksum it counts as such.
     pub fn bytes(&self, payload: &PayloadRef) -> Result<Vec<u8>, Fault> {
         self.payloads.read(payload)
-    }
-
-    /// Whether the bytes of a payload file are as they were written. Without a checksum they count as such.
-    pub fn is_intact(&self, payload: &PayloadRef, bytes: &[u8]) -> bool {
-        payload
-            .xxh3
-            .is_none_or(|checksum| checksum.agrees_with(bytes))
     }
 
     /// A payload file as JSON.

@@ -5,10 +5,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use codex_regular_file::{FolderEntryKind, LinkFreeFolder};
+
 use crate::TraceFolderError;
 use crate::archive::PACKED_SUFFIX;
 
 const NAME_PREFIX: &str = "trace-";
+
+pub(crate) const MANIFEST: &str = "manifest.json";
+pub(crate) const LOG: &str = "trace.jsonl";
+pub(crate) const PAYLOADS: &str = "payloads";
 
 /// A bundle in a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,10 +73,10 @@ fn folder_entry(path: &Path) -> io::Result<Option<BundleEntry>> {
     if !fs::symlink_metadata(path)?.is_dir() {
         return Ok(None);
     }
-    let Ok(manifest) = fs::symlink_metadata(path.join("manifest.json")) else {
+    let Ok(manifest) = fs::symlink_metadata(path.join(MANIFEST)) else {
         return Ok(None);
     };
-    let log = fs::symlink_metadata(path.join("trace.jsonl"));
+    let log = fs::symlink_metadata(path.join(LOG));
     let modified = log.unwrap_or(manifest).modified()?;
     Ok(Some(BundleEntry {
         path: path.to_owned(),
@@ -82,32 +88,31 @@ fn folder_entry(path: &Path) -> io::Result<Option<BundleEntry>> {
 
 /// The size of the files of a bundle folder, which has one level of folders.
 fn folder_bytes(bundle: &Path) -> io::Result<u64> {
+    let folder = LinkFreeFolder::open(bundle)?;
     let mut bytes = 0;
-    for folder in [bundle.to_owned(), bundle.join("payloads")] {
-        let entries = match fs::read_dir(folder) {
+    for inside in ["", PAYLOADS] {
+        let entries = match folder.entries(Path::new(inside)) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => return Err(error),
         };
-        for entry in entries {
-            let metadata = entry?.metadata()?;
-            if metadata.is_file() {
-                bytes += metadata.len();
-            }
-        }
+        let files = entries
+            .iter()
+            .filter(|entry| entry.kind == FolderEntryKind::File);
+        bytes += files.map(|file| file.bytes).sum::<u64>();
     }
     Ok(bytes)
 }
 
 /// The files of a bundle folder, as paths inside it: the manifest, the log, and the payloads in order of their numbers.
-pub(crate) fn files_of(bundle: &Path) -> io::Result<Vec<PathBuf>> {
+/// Links are no files of the bundle.
+pub(crate) fn files_of(bundle: &LinkFreeFolder) -> io::Result<Vec<PathBuf>> {
     let mut payloads: Vec<(u64, PathBuf)> = Vec::new();
-    match fs::read_dir(bundle.join("payloads")) {
+    match bundle.entries(Path::new(PAYLOADS)) {
         Ok(entries) => {
             for entry in entries {
-                let entry = entry?;
-                if entry.file_type()?.is_file() {
-                    let path = Path::new("payloads").join(entry.file_name());
+                if entry.kind == FolderEntryKind::File {
+                    let path = Path::new(PAYLOADS).join(entry.name);
                     let number = path
                         .file_stem()
                         .and_then(|stem| stem.to_str()?.parse().ok());
@@ -119,9 +124,10 @@ pub(crate) fn files_of(bundle: &Path) -> io::Result<Vec<PathBuf>> {
         Err(error) => return Err(error),
     }
     payloads.sort();
-    let mut files = vec![PathBuf::from("manifest.json")];
-    if bundle.join("trace.jsonl").is_file() {
-        files.push(PathBuf::from("trace.jsonl"));
+    let mut files = vec![PathBuf::from(MANIFEST)];
+    let log = Path::new(LOG);
+    if (bundle.entry(log)).is_ok_and(|entry| entry.kind == FolderEntryKind::File) {
+        files.push(log.to_owned());
     }
     files.extend(payloads.into_iter().map(|(_, path)| path));
     Ok(files)

@@ -16,6 +16,9 @@ pub enum TraceFolderError {
     /// A packed bundle is damaged, or is larger than the limits.
     #[error("{} cannot be unpacked: {reason}", path.display())]
     Unpack { path: PathBuf, reason: String },
+    /// A packed bundle becomes larger than it may.
+    #[error("{} has {} and unpacks to more than {}; if you trust it, allow more with `--max-unpacked-mib`", path.display(), size_of(*.size), size_of(*.room))]
+    TooLarge { path: PathBuf, size: u64, room: u64 },
     /// The session of the bundle may still be running.
     #[error("{} is still being recorded; pack it when its session has ended", .0.display())]
     StillRecorded(PathBuf),
@@ -38,5 +41,13 @@ impl TraceFolderError {
             path: path.to_owned(),
             reason: reason.to_string(),
         }
+    }
+}
+
+/// A number of bytes, for people.
+fn size_of(bytes: u64) -> String {
+    match bytes >> 20 {
+        0 => format!("{} KiB", bytes.div_ceil(1 << 10)),
+        mebibytes => format!("{mebibytes} MiB"),
     }
 }

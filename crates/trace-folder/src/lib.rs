@@ -13,6 +13,7 @@ mod rollout;
 mod search;
 mod summary;
 
+pub use archive::UnpackLimit;
 pub use entry::{BundleEntry, bundles_in};
 pub use error::TraceFolderError;
 pub use open::OpenBundle;

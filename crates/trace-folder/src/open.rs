@@ -1,18 +1,15 @@
 //! Opens a bundle, packed or not, or a rollout as one.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use codex_regular_file::OutputFile;
 use tempfile::TempDir;
 
 use crate::TraceFolderError;
-use crate::archive::{PACKED_SUFFIX, entries_of};
+use crate::archive::{PACKED_SUFFIX, UnpackLimit, entries_of};
 use crate::rollout::write_bundle;
-
-/// A packed bundle may have this many files, and this many bytes after unpacking.
-const MAX_FILES: usize = 1_000_000;
-const MAX_BYTES: u64 = 64 << 30;
 
 /// The end of the names of rollouts.
 const ROLLOUT_SUFFIX: &str = ".jsonl";
@@ -31,9 +28,9 @@ impl OpenBundle {
     ///
     /// # Errors
     /// A packed bundle is damaged or too large, or cannot be unpacked.
-    pub fn open(path: &Path) -> Result<Self, TraceFolderError> {
+    pub fn open(path: &Path, limit: UnpackLimit) -> Result<Self, TraceFolderError> {
         let unpacked = if is_packed(path) {
-            Some(unpack(path)?)
+            Some(unpack(path, limit)?)
         } else if is_rollout(path) {
             Some(convert(path)?)
         } else {
@@ -52,16 +49,16 @@ impl OpenBundle {
 
     /// The default path of a file that a command derives from the bundle: in the folder, or beside the packed file with
     /// its name in front.
-    pub fn derived(&self, file: &str) -> PathBuf {
+    pub fn derived(&self, file: &str) -> OutputFile {
         if self.unpacked.is_none() {
-            return self.given.join(file);
+            return OutputFile::derived(self.given.join(file));
         }
         let name = self.given.file_name().unwrap_or_default().to_string_lossy();
         let bare = name.strip_suffix(PACKED_SUFFIX);
         let name = bare
             .or_else(|| name.strip_suffix(ROLLOUT_SUFFIX))
             .unwrap_or(&name);
-        self.given.with_file_name(format!("{name}.{file}"))
+        OutputFile::derived(self.given.with_file_name(format!("{name}.{file}")))
     }
 }
 
@@ -88,26 +85,15 @@ fn convert(rollout: &Path) -> Result<TempDir, TraceFolderError> {
     Ok(target)
 }
 
-fn unpack(packed: &Path) -> Result<TempDir, TraceFolderError> {
+fn unpack(packed: &Path, limit: UnpackLimit) -> Result<TempDir, TraceFolderError> {
     let target = temporary(packed)?;
     let folder = target.path();
     codex_private_files::create_dir_all(&folder.join("payloads"))
         .map_err(TraceFolderError::file(folder))?;
-    let (mut files, mut room) = (0, MAX_BYTES);
-    entries_of(packed, |path, entry| {
-        files += 1;
-        if files > MAX_FILES {
-            let reason = format!("it has more than {MAX_FILES} files");
-            return Err(TraceFolderError::unpack(packed, reason));
-        }
+    entries_of(packed, limit, |path, entry| {
         let target = folder.join(path);
         let mut file = File::create_new(&target).map_err(TraceFolderError::file(&target))?;
-        let copied = io::copy(&mut entry.take(room + 1), &mut file);
-        let copied = copied.map_err(|error| TraceFolderError::unpack(packed, error))?;
-        room = room.checked_sub(copied).ok_or_else(|| {
-            let reason = format!("it has more than {MAX_BYTES} bytes");
-            TraceFolderError::unpack(packed, reason)
-        })?;
+        io::copy(entry, &mut file).map_err(|error| TraceFolderError::unpack(packed, error))?;
         Ok(true)
     })?;
     if !folder.join("manifest.json").is_file() {

@@ -7,8 +7,10 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
+use codex_regular_file::LinkFreeFolder;
+
 use crate::TraceFolderError;
-use crate::archive::{PACKED_SUFFIX, WINDOW_LOG, entries_of};
+use crate::archive::{PACKED_SUFFIX, UnpackLimit, WINDOW_LOG, entries_of};
 use crate::entry::files_of;
 use crate::summary::BundleSummary;
 
@@ -42,14 +44,15 @@ pub fn pack(bundle: &Path, keep: bool) -> Result<PackedBundle, TraceFolderError>
     packed.push(PACKED_SUFFIX);
     let packed = PathBuf::from(packed);
     let folder = bundle.parent().unwrap_or(&bundle);
-    let files = files_of(&bundle).map_err(TraceFolderError::file(&bundle))?;
+    let source = LinkFreeFolder::open(&bundle).map_err(TraceFolderError::file(&bundle))?;
+    let files = files_of(&source).map_err(TraceFolderError::file(&bundle))?;
     let written = tempfile::NamedTempFile::new_in(folder)
         .and_then(|partial| {
-            write_archive(&bundle, &files, partial.as_file())?;
+            write_archive(&bundle, &source, &files, partial.as_file())?;
             Ok(partial)
         })
         .map_err(TraceFolderError::file(&packed))?;
-    let bytes_before = verify(&bundle, &files, written.path())?;
+    let bytes_before = verify(&bundle, &source, &files, written.path())?;
     let file = written
         .persist_noclobber(&packed)
         .map_err(|error| TraceFolderError::file(&packed)(error.error))?;
@@ -68,7 +71,12 @@ pub fn pack(bundle: &Path, keep: bool) -> Result<PackedBundle, TraceFolderError>
     })
 }
 
-fn write_archive(bundle: &Path, files: &[PathBuf], out: &File) -> io::Result<()> {
+fn write_archive(
+    bundle: &Path,
+    source: &LinkFreeFolder,
+    files: &[PathBuf],
+    out: &File,
+) -> io::Result<()> {
     let name = Path::new(bundle.file_name().unwrap_or_default());
     let mut encoder = zstd::Encoder::new(io::BufWriter::with_capacity(1 << 20, out), LEVEL)?;
     encoder.include_checksum(true)?;
@@ -76,22 +84,25 @@ fn write_archive(bundle: &Path, files: &[PathBuf], out: &File) -> io::Result<()>
     encoder.window_log(WINDOW_LOG)?;
     let mut archive = tar::Builder::new(encoder);
     for file in files {
-        let mut source = codex_regular_file::open(&bundle.join(file))?;
-        archive.append_file(name.join(file), &mut source)?;
+        archive.append_file(name.join(file), &mut source.read(file)?)?;
     }
     archive.into_inner()?.finish()?.flush()
 }
 
 /// Compares a packed file with the bundle. Returns the size of the packed files.
-fn verify(bundle: &Path, files: &[PathBuf], packed: &Path) -> Result<u64, TraceFolderError> {
+fn verify(
+    bundle: &Path,
+    folder: &LinkFreeFolder,
+    files: &[PathBuf],
+    packed: &Path,
+) -> Result<u64, TraceFolderError> {
     let changed = || TraceFolderError::Changed(bundle.to_owned());
     let mut expected = files.iter();
     let mut bytes = 0;
-    entries_of(packed, |path, entry| {
+    entries_of(packed, UnpackLimit::Unlimited, |path, entry| {
         let file = expected.next().filter(|file| path == **file);
         let file = file.ok_or_else(changed)?;
-        let source =
-            codex_regular_file::open(&bundle.join(file)).map_err(TraceFolderError::file(bundle))?;
+        let source = folder.read(file).map_err(TraceFolderError::file(bundle))?;
         bytes += same_bytes(BufReader::with_capacity(1 << 16, source), entry)
             .map_err(TraceFolderError::file(packed))?
             .ok_or_else(changed)?;

@@ -3,11 +3,13 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use codex_regular_file::LinkFreeFolder;
+use codex_rollout_trace::PayloadSums;
 use regex::bytes::{Regex, RegexBuilder};
 
 use crate::TraceFolderError;
-use crate::archive::entries_of;
-use crate::entry::{BundleEntry, files_of};
+use crate::archive::{UnpackLimit, entries_of};
+use crate::entry::{BundleEntry, LOG, files_of};
 
 /// Larger files are searched up to here.
 const MAX_FILE: u64 = 1 << 30;
@@ -52,7 +54,8 @@ pub struct Match {
     pub excerpt: String,
 }
 
-/// The first match in each file of a bundle, up to a number of files.
+/// The first match in each file of a bundle, up to a number of files. Payload files that are not as they were written are
+/// left out.
 ///
 /// # Errors
 /// A file cannot be read, or the packed bundle is damaged.
@@ -60,13 +63,22 @@ pub fn search(
     entry: &BundleEntry,
     pattern: &Pattern,
     limit: usize,
+    limit_of_archive: UnpackLimit,
 ) -> Result<Vec<Match>, TraceFolderError> {
     let mut matches = Vec::new();
     let mut bytes = Vec::new();
+    let mut sums = PayloadSums::default();
+    // The log comes before the payloads.
     let mut look = |path: &Path, source: &mut dyn Read| -> io::Result<bool> {
         bytes.clear();
         source.take(MAX_FILE).read_to_end(&mut bytes)?;
-        if let Some(found) = pattern.0.find(&bytes) {
+        if path == Path::new(LOG) {
+            sums = PayloadSums::of_log(bytes.as_slice())?;
+        }
+        let is_as_written = path
+            .to_str()
+            .is_some_and(|path| sums.agree_with(path, &bytes));
+        if is_as_written && let Some(found) = pattern.0.find(&bytes) {
             matches.push(Match {
                 file: path.to_owned(),
                 excerpt: excerpt(&bytes, found.range()),
@@ -75,16 +87,16 @@ pub fn search(
         Ok(matches.len() < limit)
     };
     if entry.is_packed {
-        entries_of(&entry.path, |path, source| {
+        entries_of(&entry.path, limit_of_archive, |path, source| {
             look(path, source).map_err(|error| TraceFolderError::unpack(&entry.path, error))
         })?;
         return Ok(matches);
     }
-    let files = files_of(&entry.path).map_err(TraceFolderError::file(&entry.path))?;
+    let folder = LinkFreeFolder::open(&entry.path).map_err(TraceFolderError::file(&entry.path))?;
+    let files = files_of(&folder).map_err(TraceFolderError::file(&entry.path))?;
     for file in files {
         let path = entry.path.join(&file);
-        let looked =
-            codex_regular_file::open(&path).and_then(|mut source| look(&file, &mut source));
+        let looked = (folder.read(&file)).and_then(|mut source| look(&file, &mut source));
         if !looked.map_err(TraceFolderError::file(&path))? {
             break;
         }

@@ -4,13 +4,13 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use codex_rollout_trace::format::Manifest;
+use codex_rollout_trace::format::{Checksum, Manifest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::TraceFolderError;
-use crate::archive::entries_of;
-use crate::entry::BundleEntry;
+use crate::archive::{UnpackLimit, entries_of};
+use crate::entry::{BundleEntry, LOG, MANIFEST};
 
 /// Longer lines and inputs are not read.
 const MAX_LINE: u64 = 16 << 20;
@@ -63,6 +63,7 @@ struct CountedEvent {
 #[derive(Deserialize)]
 struct InputReference {
     path: String,
+    xxh3: Option<Checksum>,
 }
 
 impl BundleSummary {
@@ -79,12 +80,12 @@ impl BundleSummary {
     }
 
     pub(crate) fn of_folder(bundle: &Path) -> Result<Self, TraceFolderError> {
-        let path = bundle.join("manifest.json");
-        let manifest =
-            codex_regular_file::read(&path, u64::MAX).map_err(TraceFolderError::file(&path))?;
+        let path = bundle.join(MANIFEST);
+        let manifest = codex_regular_file::read_inside(bundle, Path::new(MANIFEST), MAX_LINE);
+        let manifest = manifest.map_err(TraceFolderError::file(&path))?;
         let mut summary = Self::of_manifest(&manifest, bundle)?;
-        let log = bundle.join("trace.jsonl");
-        let file = match codex_regular_file::open(&log) {
+        let log = bundle.join(LOG);
+        let file = match codex_regular_file::open_inside(bundle, Path::new(LOG)) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(summary),
             Err(source) => return Err(TraceFolderError::File { path: log, source }),
@@ -92,30 +93,34 @@ impl BundleSummary {
         summary.modified = file.metadata().and_then(|it| it.modified()).ok();
         let input = summary.add_log(BufReader::with_capacity(1 << 16, file));
         let input = input.map_err(TraceFolderError::file(&log))?;
-        if let Some(path) = input.filter(|path| is_payload(path)) {
-            let read = codex_regular_file::open(&bundle.join(path)).and_then(read_limited);
-            summary.prompt = read.ok().and_then(|text| prompt_of(&text));
+        if let Some(input) = input.filter(|input| is_payload(&input.path)) {
+            let file = codex_regular_file::open_inside(bundle, Path::new(&input.path));
+            let read = file.and_then(read_limited);
+            summary.prompt = read.ok().and_then(|text| input.prompt(&text));
         }
         Ok(summary)
     }
 
     fn of_packed(packed: &Path) -> Result<Self, TraceFolderError> {
         let mut summary: Option<Self> = None;
-        let mut input = None;
-        entries_of(packed, |path, entry| {
+        let mut input: Option<InputReference> = None;
+        entries_of(packed, UnpackLimit::BySize, |path, entry| {
             let failed = |error| TraceFolderError::unpack(packed, error);
             let Some(known) = &mut summary else {
                 let manifest = read_limited(entry).map_err(failed)?;
                 summary = Some(Self::of_manifest(&manifest, packed)?);
                 return Ok(true);
             };
-            if path == Path::new("trace.jsonl") {
+            if path == Path::new(LOG) {
                 let log = BufReader::with_capacity(1 << 16, entry);
                 input = known.add_log(log).map_err(failed)?;
                 return Ok(input.is_some());
             }
-            if input.as_deref().map(Path::new) == Some(path) {
-                known.prompt = prompt_of(&read_limited(entry).map_err(failed)?);
+            if let Some(input) = input
+                .as_ref()
+                .filter(|input| path == Path::new(&input.path))
+            {
+                known.prompt = input.prompt(&read_limited(entry).map_err(failed)?);
                 return Ok(false);
             }
             Ok(input.is_some())
@@ -145,7 +150,7 @@ impl BundleSummary {
     }
 
     /// Counts the events of a log. Returns the payload file with the first input.
-    fn add_log(&mut self, mut log: impl BufRead) -> io::Result<Option<String>> {
+    fn add_log(&mut self, mut log: impl BufRead) -> io::Result<Option<InputReference>> {
         let (mut line, mut input, mut threads) = (Vec::new(), None, 0);
         loop {
             line.clear();
@@ -171,7 +176,7 @@ impl BundleSummary {
                 "protocol_event_observed"
                     if input.is_none() && event.event_type.as_deref() == Some("session_input") =>
                 {
-                    input = event.event_payload.map(|payload| payload.path);
+                    input = event.event_payload;
                 }
                 _ => {}
             }
@@ -194,6 +199,14 @@ fn read_limited(source: impl Read) -> io::Result<Vec<u8>> {
 fn is_payload(path: &str) -> bool {
     let name = path.strip_prefix("payloads/");
     name.is_some_and(|name| !name.contains(['/', '\\']) && name != "..")
+}
+
+impl InputReference {
+    /// The first text of the input with these bytes, unless they are not those that were written.
+    fn prompt(&self, bytes: &[u8]) -> Option<String> {
+        let is_as_written = self.xxh3.is_none_or(|sum| sum.agrees_with(bytes));
+        is_as_written.then(|| prompt_of(bytes)).flatten()
+    }
 }
 
 /// The first text of an input, in one line.

@@ -45,9 +45,11 @@ pub fn convert_bundle(bundle: &Path, copy: &Path, to: Schema) -> Result<Conversi
         return Err(ConvertError::Occupied(copy.to_owned()));
     }
     let log = bundle.join(LOG_FILE);
-    let file = codex_regular_file::open(&log).map_err(|source| ConvertError::File {
-        path: log.clone(),
-        source,
+    let file = codex_regular_file::open_inside(bundle, Path::new(LOG_FILE)).map_err(|source| {
+        ConvertError::File {
+            path: log.clone(),
+            source,
+        }
     })?;
     manifest.schema_version = to.number();
     let mut copier = Copier {

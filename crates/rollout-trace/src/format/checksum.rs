@@ -20,9 +20,15 @@ impl Checksum {
         Self(Some(xxh3_64(bytes)))
     }
 
-    /// Whether the bytes have this checksum. One that cannot be read agrees with everything.
-    pub(crate) fn agrees_with(self, bytes: &[u8]) -> bool {
-        self.0.is_none_or(|hash| hash == xxh3_64(bytes))
+    /// Whether the bytes have this checksum. One that cannot be read agrees with nothing.
+    #[must_use]
+    pub fn agrees_with(self, bytes: &[u8]) -> bool {
+        self.is(xxh3_64(bytes))
+    }
+
+    /// Whether bytes with this hash have this checksum.
+    pub(crate) fn is(self, hash: u64) -> bool {
+        self.0 == Some(hash)
     }
 
     fn parse(digits: &str) -> Self {

@@ -13,7 +13,7 @@ pub struct PayloadRef {
     pub kind: PayloadKind,
     /// Relative to the bundle.
     pub path: String,
-    /// The checksum of the file, in references of a log that has them; `state.json` has none.
+    /// The checksum of the file, if the log has them; `state.json` has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub xxh3: Option<Checksum>,
 }
@@ -26,14 +26,6 @@ impl PayloadRef {
             kind,
             path: format!("{PAYLOADS_DIR}/{number}.json"),
             xxh3: None,
-        }
-    }
-
-    /// The reference as `state.json` has it.
-    pub(crate) fn without_checksum(&self) -> Self {
-        Self {
-            xxh3: None,
-            ..self.clone()
         }
     }
 }

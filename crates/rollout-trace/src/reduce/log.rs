@@ -12,7 +12,7 @@ use super::reducer::Reducer;
 /// Replays every event of a bundle's log.
 pub(super) fn replay(bundle: &Path, reducer: &mut Reducer) -> Result<(), ReplayError> {
     let path = bundle.join(LOG_FILE);
-    let file = match codex_regular_file::open(&path) {
+    let file = match codex_regular_file::open_inside(bundle, Path::new(LOG_FILE)) {
         Ok(file) => file,
         Err(source) => return Err(ReplayError::OpenLog { path, source }),
     };

@@ -78,7 +78,11 @@ pub fn read_manifest(bundle: impl AsRef<Path>) -> Result<Manifest, ReplayError> 
     }
 
     let path = bundle.as_ref().join(MANIFEST_FILE);
-    let text = match codex_regular_file::read(&path, u64::MAX) {
+    let text = match codex_regular_file::read_inside(
+        bundle.as_ref(),
+        Path::new(MANIFEST_FILE),
+        u64::MAX,
+    ) {
         Ok(text) => text,
         Err(source) if source.kind() == io::ErrorKind::NotFound => {
             return Err(ReplayError::NoBundle(bundle.as_ref().to_owned()));

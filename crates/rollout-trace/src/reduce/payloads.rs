@@ -4,11 +4,12 @@
 //! noticed and costs the reduction no time.
 
 use std::io::{self, Read};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
+use crate::bundle_folder::BundleFolder;
 use crate::format::PayloadRef;
 use crate::json::Scanner;
 use crate::payload_files::{PayloadFile, PayloadFolder};
@@ -27,7 +28,7 @@ const WAITING: usize = 4096;
 /// The payload files of one bundle.
 #[derive(Debug)]
 pub(crate) struct PayloadFiles {
-    bundle: PathBuf,
+    bundle: BundleFolder,
     texts: Arc<PayloadFolder>,
     buffer: Vec<u8>,
 }
@@ -35,7 +36,7 @@ pub(crate) struct PayloadFiles {
 impl PayloadFiles {
     pub(crate) fn new(bundle: &Path) -> Self {
         Self {
-            bundle: bundle.to_owned(),
+            bundle: BundleFolder::new(bundle),
             texts: PayloadFolder::new(bundle),
             buffer: Vec::new(),
         }
@@ -66,15 +67,24 @@ impl PayloadFiles {
         Ok(buffer)
     }
 
+    /// A file that is not as it was written is not read: its content is not what was recorded.
     fn read_into(&self, payload: &PayloadRef, buffer: &mut Vec<u8>) -> Result<(), Fault> {
-        match fill(&self.path(payload)?, buffer) {
+        match self.fill(inside(payload)?, buffer) {
             Ok(read) if read > MAX_PAYLOAD => Err(Fault::LargePayload {
                 id: payload.raw_payload_id.clone(),
                 limit: MAX_PAYLOAD,
             }),
+            Ok(_) if payload.xxh3.is_some_and(|sum| !sum.agrees_with(buffer)) => {
+                Err(Fault::PayloadChecksum(payload.raw_payload_id.clone()))
+            }
             Ok(_) => Ok(()),
             Err(source) => Err(open_fault(payload, source)),
         }
+    }
+
+    fn fill(&self, inside: &str, buffer: &mut Vec<u8>) -> io::Result<u64> {
+        let file = self.bundle.read(inside)?;
+        Ok(file.take(MAX_PAYLOAD + 1).read_to_end(buffer)? as u64)
     }
 
     pub(super) fn recycle(&mut self, buffer: Vec<u8>) {
@@ -87,13 +97,8 @@ impl PayloadFiles {
     fn check(&mut self, payload: &PayloadRef) -> Result<(), Fault> {
         let bytes = self.take(payload)?;
         let checked = match payload.xxh3 {
-            Some(checksum) => {
-                if checksum.agrees_with(&bytes) {
-                    Ok(())
-                } else {
-                    Err(Fault::PayloadChecksum(payload.raw_payload_id.clone()))
-                }
-            }
+            // It was compared when it was read.
+            Some(_) => Ok(()),
             None => {
                 let mut scanner = Scanner::new(&bytes);
                 let scanned = scanner.skip().and_then(|()| scanner.end());
@@ -103,27 +108,18 @@ impl PayloadFiles {
         self.recycle(bytes);
         checked
     }
-
-    fn path(&self, payload: &PayloadRef) -> Result<PathBuf, Fault> {
-        let inside = Path::new(&payload.path)
-            .components()
-            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-        if inside {
-            Ok(self.bundle.join(&payload.path))
-        } else {
-            Err(Fault::PayloadPath {
-                id: payload.raw_payload_id.clone(),
-                path: payload.path.clone(),
-            })
-        }
-    }
 }
 
-fn fill(path: &Path, buffer: &mut Vec<u8>) -> io::Result<u64> {
-    let read = codex_regular_file::open(path)?
-        .take(MAX_PAYLOAD + 1)
-        .read_to_end(buffer)?;
-    Ok(read as u64)
+/// The path of a payload, which must be inside the bundle.
+fn inside(payload: &PayloadRef) -> Result<&str, Fault> {
+    let mut parts = Path::new(&payload.path).components();
+    if parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
+        return Ok(&payload.path);
+    }
+    Err(Fault::PayloadPath {
+        id: payload.raw_payload_id.clone(),
+        path: payload.path.clone(),
+    })
 }
 
 fn open_fault(payload: &PayloadRef, source: io::Error) -> Fault {

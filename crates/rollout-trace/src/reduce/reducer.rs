@@ -111,8 +111,7 @@ impl Reducer {
         };
         for payload in line.payload.payloads() {
             let id = payload.raw_payload_id.clone();
-            let payload = payload.without_checksum();
-            self.trace.raw_payloads.insert(id, payload);
+            self.trace.raw_payloads.insert(id, payload.clone());
         }
         let context = LineContext {
             thread: line.thread_id,
@@ -223,11 +222,6 @@ impl Reducer {
         read: impl FnOnce(&mut Self, &PayloadBytes<'_>) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
         let bytes = self.payloads.take(payload)?;
-        if let Some(checksum) = payload.xxh3
-            && !checksum.agrees_with(&bytes)
-        {
-            self.remark(Fault::PayloadChecksum(payload.raw_payload_id.clone()));
-        }
         let file = self.payloads.file(payload);
         let content = PayloadBytes {
             bytes: &bytes,

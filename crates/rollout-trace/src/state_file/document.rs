@@ -6,12 +6,13 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use serde::Serializer as _;
 use serde::ser::SerializeMap;
-use serde_json::Serializer;
+use serde::{Serialize, Serializer};
+use serde_json::Serializer as JsonSerializer;
 
 use super::indented::{DocumentPart, IndentedWriter, line};
-use crate::ids::{InferenceId, ItemId};
+use crate::format::PayloadRef;
+use crate::ids::{InferenceId, ItemId, PayloadId};
 use crate::model::{InferenceCall, RolloutTrace};
 
 /// The indentation of calls, and of the ids of a prompt in them.
@@ -22,7 +23,7 @@ const ID: usize = CALL + 2;
 macro_rules! members {
     ($out:expr, $level:expr, $part:expr; $($name:ident),+ $(,)?) => {{
         let layout = IndentedWriter::at($level, $part);
-        let mut serializer = Serializer::with_formatter(&mut *$out, layout);
+        let mut serializer = JsonSerializer::with_formatter(&mut *$out, layout);
         let mut object = serializer.serialize_map(None)?;
         $(object.serialize_entry(stringify!($name), $name)?;)+
         object.end().map_err(io::Error::from)
@@ -63,6 +64,7 @@ pub(super) fn write(trace: &RolloutTrace, out: &mut impl Write) -> io::Result<()
         interaction_edges,
         raw_payloads,
     } = trace;
+    let raw_payloads = &WithoutChecksums(raw_payloads);
     write_head!(
         recording_complete, out;
         schema_version,
@@ -88,6 +90,20 @@ pub(super) fn write(trace: &RolloutTrace, out: &mut impl Write) -> io::Result<()
         interaction_edges,
         raw_payloads,
     )
+}
+
+/// The references to payloads as a state has them.
+struct WithoutChecksums<'t>(&'t BTreeMap<PayloadId, PayloadRef>);
+
+impl Serialize for WithoutChecksums<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let without = |payload: &PayloadRef| PayloadRef {
+            xxh3: None,
+            ..payload.clone()
+        };
+        let payloads = self.0.iter();
+        serializer.collect_map(payloads.map(|(id, payload)| (id, without(payload))))
+    }
 }
 
 fn write_calls(

@@ -1,9 +1,10 @@
 //! The files of a bundle: readable by their owner only.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use codex_regular_file::{LinkFreeFolder, NewFile};
 use codex_system::file;
 use thiserror::Error;
 
@@ -28,7 +29,7 @@ impl CreateError {
 
 /// An open bundle.
 pub(crate) struct BundleFiles {
-    folder: PathBuf,
+    folder: LinkFreeFolder,
     log: File,
     /// The log ends inside a line.
     torn: bool,
@@ -44,14 +45,19 @@ impl BundleFiles {
     /// Makes the folder, the manifest and an empty log.
     pub(crate) fn create(folder: &Path, manifest: &Manifest) -> Result<Self, CreateError> {
         let create = || {
-            make_folder(&folder.join(PAYLOADS_DIR))?;
+            make_folder(folder)?;
+            let folder = LinkFreeFolder::open(folder)?;
+            folder.make_folder(Path::new(PAYLOADS_DIR), NewFile::Private)?;
             let text = serde_json::to_vec_pretty(manifest)?;
-            new_file(&folder.join(MANIFEST_FILE))?.write_all(&text)?;
-            new_file(&folder.join(LOG_FILE))
+            folder
+                .create_new(Path::new(MANIFEST_FILE))?
+                .write_all(&text)?;
+            let log = folder.create_new(Path::new(LOG_FILE))?;
+            Ok((folder, log))
         };
         match create() {
-            Ok(log) => Ok(Self {
-                folder: folder.to_owned(),
+            Ok((folder, log)) => Ok(Self {
+                folder,
                 log,
                 torn: false,
             }),
@@ -61,11 +67,12 @@ impl BundleFiles {
 
     /// Writes a payload file; nothing is left of one that could not be written whole.
     pub(crate) fn write_payload(&self, path: &str, text: &[u8]) -> io::Result<()> {
-        let path = self.folder.join(path);
-        let written = new_file(&path).and_then(|mut file| file.write_all(text));
+        let path = Path::new(path);
+        let mut file = self.folder.create_new(path)?;
+        let written = file.write_all(text);
         if written.is_err() {
             // The first error is the one to report.
-            let _ = fs::remove_file(&path);
+            let _ = self.folder.remove_file(path);
         }
         written
     }
@@ -96,10 +103,4 @@ impl BundleFiles {
 fn make_folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     file::private_folder(builder.recursive(true)).create(path)
-}
-
-fn new_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.append(true).create_new(true);
-    file::private(&mut options).open(path)
 }

@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::support::{Bundle, state_text};
+use codex_regular_file::OutputFile;
 use codex_rollout_trace::{Fault, ReplayError, Strictness, replay_bundle, write_state};
 
 fn check(name: &str) {
@@ -132,7 +133,7 @@ fn a_lost_thread_start_does_not_cost_the_thread() {
 }
 
 #[test]
-fn a_state_is_written_through_links_and_never_over_a_device() {
+fn a_state_takes_the_place_of_a_link_and_never_of_a_device() {
     let bundle = Bundle::unpack("one_turn");
     let reduction = bundle.check();
     let real = bundle.path().join("real.json");
@@ -142,17 +143,24 @@ fn a_state_is_written_through_links_and_never_over_a_device() {
         use std::os::unix::fs::FileTypeExt;
         let link = bundle.path().join("link.json");
         std::os::unix::fs::symlink(&real, &link).unwrap();
-        write_state(&reduction.trace, &link).unwrap();
-        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-        assert_eq!(fs::read_to_string(&real).unwrap(), state_text(&reduction));
+        write_state(&reduction.trace, &OutputFile::named(&link)).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_file());
+        assert_eq!(fs::read_to_string(&link).unwrap(), state_text(&reduction));
+        assert_eq!(fs::read_to_string(&real).unwrap(), "older");
 
         let (reader, writer) = std::os::unix::net::UnixStream::pair().unwrap();
         drop(reader);
         let device = format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&writer));
         let before = fs::metadata(&device).unwrap().file_type();
         assert!(before.is_socket());
-        assert!(write_state(&reduction.trace, &device).is_err());
+        assert!(write_state(&reduction.trace, &OutputFile::named(&device)).is_err());
         assert!(fs::metadata(&device).unwrap().file_type().is_socket());
     }
-    assert!(write_state(&reduction.trace, bundle.path().join("no/such/folder.json")).is_err());
+    assert!(
+        write_state(
+            &reduction.trace,
+            &OutputFile::named(bundle.path().join("no/such/folder.json"))
+        )
+        .is_err()
+    );
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use codex_regular_file::OutputFile;
 use codex_rollout_trace::{Reduction, ReplayError, Strictness, replay_bundle_with, write_state};
 use tempfile::TempDir;
 
@@ -74,6 +75,6 @@ impl Bundle {
 pub(crate) fn state_text(reduction: &Reduction) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state.json");
-    write_state(&reduction.trace, &path).unwrap();
+    write_state(&reduction.trace, &OutputFile::named(&path)).unwrap();
     fs::read_to_string(path).unwrap()
 }

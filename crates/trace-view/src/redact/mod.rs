@@ -12,12 +12,13 @@ mod secrets;
 mod text;
 
 use std::borrow::Cow;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use codex_rollout_trace::{ReplayError, read_manifest};
+use codex_regular_file::{FolderEntry, FolderEntryKind, LinkFreeFolder, NewFile};
+use codex_rollout_trace::{PayloadSums, ReplayError, read_manifest};
 use codex_system::file;
 use regex::Regex;
 use thiserror::Error;
@@ -41,6 +42,8 @@ pub struct Redaction {
     pub files: usize,
     /// Different secrets, however often they occurred.
     pub secrets: usize,
+    /// Payload files that are not as they were written. They are left out, because the copy has no checksums.
+    pub changed: usize,
 }
 
 /// Why there is no copy, or only a part of one.
@@ -67,22 +70,27 @@ pub fn redact_bundle(
     person: &Person,
 ) -> Result<Redaction, RedactError> {
     read_manifest(bundle)?;
-    let files = files(bundle)?;
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| RedactError::File { path, source }
+    };
+    let folder = LinkFreeFolder::open(bundle).map_err(failed(bundle))?;
+    let (files, changed) = files(&folder).map_err(failed(bundle))?;
     make_folder(copy)?;
-    make_folder(&copy.join(PAYLOADS))?;
+    let copied = LinkFreeFolder::open(copy).map_err(failed(copy))?;
+    copied
+        .make_folder(Path::new(PAYLOADS), NewFile::Private)
+        .map_err(failed(copy))?;
     let mut secrets = Secrets::new(person);
     for file in &files {
-        let path = bundle.join(file);
-        each_line(&path, |line| {
+        each_line(&folder, file, |line| {
             secrets.learn_names(line);
             Ok(())
         })
-        .map_err(|source| RedactError::File { path, source })?;
+        .map_err(failed(&bundle.join(file)))?;
     }
     for file in &files {
-        let path = bundle.join(file);
-        let whole = codex_regular_file::read(&path, u64::MAX)
-            .map_err(|source| RedactError::File { path, source })?;
+        let whole = whole(&folder, file).map_err(failed(&bundle.join(file)))?;
         json::map_strings(&String::from_utf8_lossy(&whole), &mut |key, string| {
             secrets.learn(key, string);
             String::new()
@@ -94,11 +102,14 @@ pub fn redact_bundle(
         markers: (text == Text::Mark).then(Markers::default),
     };
     for file in &files {
-        redactor.copy(&bundle.join(file), &copy.join(file))?;
+        redactor
+            .copy(&folder, &copied, file)
+            .map_err(failed(&bundle.join(file)))?;
     }
     Ok(Redaction {
         files: files.len(),
         secrets: redactor.secrets.found(),
+        changed,
     })
 }
 
@@ -161,33 +172,24 @@ struct Redactor {
 }
 
 impl Redactor {
-    fn copy(&mut self, from: &Path, to: &Path) -> Result<(), RedactError> {
-        let failed = |source| RedactError::File {
-            path: to.to_owned(),
-            source,
-        };
-        let mut out = BufWriter::new(private_file(to).map_err(failed)?);
-        let is_log = to.ends_with(LOG);
-        if is_log {
-            each_line(from, |line| {
+    fn copy(&mut self, from: &LinkFreeFolder, to: &LinkFreeFolder, file: &Path) -> io::Result<()> {
+        let mut out = BufWriter::new(to.create_new(file)?);
+        if file == Path::new(LOG) {
+            each_line(from, file, |line| {
                 let line = without_checksums(line);
                 out.write_all(self.redact(&line, text::Place::Log).as_bytes())
-            })
+            })?;
         } else {
-            let place = if to.ends_with(MANIFEST) {
+            let place = if file == Path::new(MANIFEST) {
                 text::Place::Log
             } else {
                 text::Place::Payload
             };
-            let whole = codex_regular_file::read(from, u64::MAX)
-                .map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-            whole.and_then(|whole| out.write_all(self.redact(&whole, place).as_bytes()))
+            let whole = whole(from, file)?;
+            let whole = String::from_utf8_lossy(&whole);
+            out.write_all(self.redact(&whole, place).as_bytes())?;
         }
-        .and_then(|()| out.flush())
-        .map_err(|source| RedactError::File {
-            path: from.to_owned(),
-            source,
-        })
+        out.flush()
     }
 
     fn redact(&mut self, json: &str, place: text::Place) -> String {
@@ -221,40 +223,53 @@ fn without_checksums(line: &str) -> Cow<'_, str> {
     }
 }
 
-/// The files of a bundle that are its own, in an order that does not depend on the folder's.
-fn files(bundle: &Path) -> Result<Vec<PathBuf>, RedactError> {
+/// The files of a bundle that are its own, in an order that does not depend on the folder's, and the number of those that
+/// are not as they were written.
+fn files(bundle: &LinkFreeFolder) -> io::Result<(Vec<PathBuf>, usize)> {
     let mut files = vec![PathBuf::from(MANIFEST), PathBuf::from(LOG)];
-    let folder = bundle.join(PAYLOADS);
-    let entries = fs::read_dir(&folder).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
-    let entries = match entries {
+    let sums = PayloadSums::of_log(BufReader::new(bundle.read(Path::new(LOG))?))?;
+    let entries = match bundle.entries(Path::new(PAYLOADS)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-        Err(source) => {
-            let path = folder;
-            return Err(RedactError::File { path, source });
-        }
-        Ok(entries) => entries,
+        entries => entries?,
     };
     // No links: what they lead to is not the bundle's.
-    let own = |entry: &fs::DirEntry| {
-        entry.file_type().is_ok_and(|kind| kind.is_file())
-            && Path::new(&entry.file_name())
+    let is_own = |entry: &FolderEntry| {
+        entry.kind == FolderEntryKind::File
+            && Path::new(&entry.name)
                 .extension()
                 .is_some_and(|end| end == "json")
     };
-    let mut names: Vec<PathBuf> = entries
-        .iter()
-        .filter(|entry| own(entry))
-        .map(|entry| entry.file_name().into())
+    let mut names: Vec<PathBuf> = (entries.iter().filter(|entry| is_own(entry)))
+        .map(|entry| PathBuf::from(&entry.name))
         .collect();
     names.sort_by_key(|name| (name.as_os_str().len(), name.clone()));
-    files.extend(names.iter().map(|name| Path::new(PAYLOADS).join(name)));
-    Ok(files)
+    let mut changed = 0;
+    for name in names {
+        let file = Path::new(PAYLOADS).join(&name);
+        let path = format!("{PAYLOADS}/{}", name.display());
+        if sums.agree_with(&path, &whole(bundle, &file)?) {
+            files.push(file);
+        } else {
+            changed += 1;
+        }
+    }
+    Ok((files, changed))
+}
+
+fn whole(bundle: &LinkFreeFolder, file: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    bundle.read(file)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Reads a file line by line, the line end included. What is not UTF-8 is replaced.
-fn each_line(path: &Path, mut act: impl FnMut(&str) -> io::Result<()>) -> io::Result<()> {
+fn each_line(
+    bundle: &LinkFreeFolder,
+    file: &Path,
+    mut act: impl FnMut(&str) -> io::Result<()>,
+) -> io::Result<()> {
     const LONGEST: u64 = 1 << 30;
-    let mut file = BufReader::new(codex_regular_file::open(path)?);
+    let mut file = BufReader::new(bundle.read(file)?);
     let mut line = Vec::new();
     while file.by_ref().take(LONGEST).read_until(b'\n', &mut line)? > 0 {
         act(&String::from_utf8_lossy(&line))?;
@@ -275,10 +290,4 @@ fn make_folder(path: &Path) -> Result<(), RedactError> {
         path: path.to_owned(),
         source,
     })
-}
-
-fn private_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    file::private(&mut options).open(path)
 }

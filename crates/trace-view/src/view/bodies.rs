@@ -1,7 +1,10 @@
 //! Fitting texts into a budget, and reading payload files as far as they fit.
 
-use std::io::{self, Read};
-use std::path::{Component, Path};
+use std::io;
+use std::path::Path;
+
+use codex_rollout_trace::format::PayloadRef;
+use codex_rollout_trace::read_payload;
 
 /// The longest that one text may be, so that all of these lengths together fit the budget: the largest give first.
 pub(super) fn fair_limit(lengths: impl Iterator<Item = u64>, budget: u64) -> u64 {
@@ -28,39 +31,23 @@ pub(super) fn cut(text: &str, limit: u64) -> &str {
     &text[..text.floor_char_boundary(limit)]
 }
 
-/// Reads a payload file up to the limit, without the blanks of its layout. Whether it was cut comes with it.
-pub(super) fn read_body(bundle: &Path, path: &str, limit: u64) -> io::Result<(String, bool)> {
-    if !is_inside(path) {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
-    let mut bytes = Vec::new();
-    codex_regular_file::open(&bundle.join(path))?
-        .take(limit.saturating_add(1))
-        .read_to_end(&mut bytes)?;
-    let whole = bytes.len() as u64 <= limit;
-    if !whole {
-        bytes.pop();
-    }
+/// Reads a payload file up to the limit, without the blanks of its layout. Whether it was cut comes with it. A file that is
+/// not as it was written is not read.
+pub(super) fn read_body(
+    bundle: &Path,
+    payload: &PayloadRef,
+    limit: u64,
+) -> io::Result<(String, bool)> {
+    let (bytes, is_cut) = read_payload(bundle, payload, limit)?;
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
     without_layout(&mut text);
-    Ok((text, !whole))
+    Ok((text, is_cut))
 }
 
 /// Reads a payload file as JSON.
-pub(super) fn read_json(bundle: &Path, path: &str) -> io::Result<serde_json::Value> {
-    let (text, _) = read_body(bundle, path, u64::MAX)?;
+pub(super) fn read_json(bundle: &Path, payload: &PayloadRef) -> io::Result<serde_json::Value> {
+    let (text, _) = read_body(bundle, payload, u64::MAX)?;
     Ok(serde_json::from_str(&text)?)
-}
-
-/// The size of a payload file, if it is one.
-pub(super) fn size(bundle: &Path, path: &str) -> Option<u64> {
-    let found = std::fs::metadata(is_inside(path).then(|| bundle.join(path))?).ok()?;
-    found.is_file().then_some(found.len())
-}
-
-fn is_inside(path: &str) -> bool {
-    let mut parts = Path::new(path).components();
-    parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
 /// Removes blanks between the tokens of a JSON text.
@@ -106,13 +93,5 @@ mod tests {
         let mut text = "{\n  \"a b\": \"c \\\" d\",\n  \"e\": [ 1 ]\n}".to_owned();
         without_layout(&mut text);
         assert_eq!(text, r#"{"a b":"c \" d","e":[1]}"#);
-    }
-
-    #[test]
-    fn nothing_outside_the_bundle_is_read() {
-        for path in ["../secret", "/etc/passwd", "payloads/../../x"] {
-            assert!(read_body(Path::new("."), path, 10).is_err());
-            assert_eq!(size(Path::new("."), path), None);
-        }
     }
 }

@@ -8,11 +8,11 @@ use codex_rollout_trace::ids::{ItemId, PayloadId};
 use codex_rollout_trace::model::{
     ConversationItem, Part, RolloutTrace, TerminalRequest, Thread, ThreadOrigin, ToolRequester,
 };
-use codex_rollout_trace::{Problem, Problems, Reduction, Severity};
+use codex_rollout_trace::{Problem, Problems, Reduction, Severity, payload_size};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::bodies::{cut, fair_limit, read_body, size};
+use super::bodies::{cut, fair_limit, read_body};
 use super::notices::{Notice, notices};
 use super::prompts::Prompt;
 use super::totals::Totals;
@@ -416,7 +416,7 @@ fn totals(timeline: &Timeline<'_>) -> Totals {
 
 fn payloads(trace: &RolloutTrace, bundle: &Path, budget: u64) -> Vec<PayloadData> {
     let sizes: Vec<Option<u64>> = in_order(trace)
-        .map(|payload| size(bundle, &payload.path))
+        .map(|payload| payload_size(bundle, payload))
         .collect();
     let limit = fair_limit(sizes.iter().copied().flatten(), budget);
     let payloads = in_order(trace).zip(sizes);
@@ -433,7 +433,7 @@ impl PayloadData {
         bundle: &Path,
         limit: u64,
     ) -> Self {
-        let read = bytes.and_then(|_| read_body(bundle, &payload.path, limit).ok());
+        let read = bytes.and_then(|_| read_body(bundle, payload, limit).ok());
         let (body, cut) = read.map_or((None, false), |(body, cut)| (Some(body), cut));
         Self {
             id: payload.raw_payload_id.to_string(),

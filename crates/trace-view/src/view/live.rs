@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 
 use codex_rollout_trace::ids::{EdgeId, ItemId, PayloadId};
 use codex_rollout_trace::model::{Anchor, EdgeKind, RolloutTrace, Thread};
-use codex_rollout_trace::{BundleFollower, Changes, Problems, ProtocolEvent};
+use codex_rollout_trace::{BundleFollower, Changes, Problems, ProtocolEvent, payload_size};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::bodies::{read_json, size};
+use super::bodies::read_json;
 use super::data::{Builder, PayloadData, Places, about, payload_order, problem};
 use super::live_list::{ListChanges, LiveList};
 use super::notices::Notices;
@@ -312,7 +312,7 @@ impl LiveView {
         let mut fresh: Vec<_> = fresh.collect();
         fresh.sort_by_key(|payload| payload_order(payload));
         for payload in fresh {
-            let bytes = size(&self.bundle, &payload.path);
+            let bytes = payload_size(&self.bundle, payload);
             let limit = BODY_LIMIT.min(BODIES.saturating_sub(self.bodies));
             let data = PayloadData::read(payload, bytes, &self.bundle, limit);
             self.bodies += data.body_bytes();
@@ -500,7 +500,7 @@ impl LiveView {
         if !self.notices.wants(&event.event_type) {
             return Ok(());
         }
-        let Ok(payload) = read_json(&self.bundle, &event.payload.path) else {
+        let Ok(payload) = read_json(&self.bundle, &event.payload) else {
             return Ok(());
         };
         let at = event.at_unix_ms;
