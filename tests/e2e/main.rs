@@ -167,6 +167,7 @@ mod readme;
 mod realtime;
 #[cfg(target_os = "linux")]
 mod redirects;
+mod release_signs;
 mod remote_plugins;
 #[cfg(target_os = "linux")]
 mod repeated_secrets;

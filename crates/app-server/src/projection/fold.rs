@@ -53,6 +53,11 @@ impl Fold<Notifications> {
         self.consumer.tokens_before(event)
     }
 
+    /// Whether a turn or a realtime conversation has begun and not ended.
+    pub(crate) fn is_in_turn_or_conversation(&self) -> bool {
+        self.turns.iter().any(|turn| turn.is_open) || self.consumer.has_conversation()
+    }
+
     /// The thread had used this much when it was loaded.
     pub(crate) fn count_from(&mut self, used: Option<&TokenUsageInfo>) {
         self.consumer.count_from(used);

@@ -15,6 +15,8 @@ use super::Audience;
 #[derive(Debug, Default)]
 pub(super) struct RealtimeProjection {
     session: String,
+    /// Whether a conversation has begun and not ended.
+    is_open: bool,
     /// What is being said.
     segment: Option<Segment>,
 }
@@ -64,8 +66,13 @@ impl RealtimeProjection {
         sent.notifications
     }
 
+    pub(super) fn is_open(&self) -> bool {
+        self.is_open
+    }
+
     fn started(&mut self, started: &v1::RealtimeConversationStartedEvent, sent: &mut Sent<'_>) {
         self.session = started.session_id.clone().unwrap_or_default();
+        self.is_open = true;
         self.segment = None;
         sent.whole_item(ThreadRealtimeItem::RealtimeSessionStarted {
             id: new_id(),
@@ -83,6 +90,7 @@ impl RealtimeProjection {
     fn closed(&mut self, closed: &v1::RealtimeConversationClosedEvent, sent: &mut Sent<'_>) {
         self.end_segment(None, sent);
         let is_failure = closed.reason.as_deref() == Some("error");
+        self.is_open = false;
         let session = std::mem::take(&mut self.session);
         if !session.is_empty() {
             sent.whole_item(ThreadRealtimeItem::RealtimeSessionClosed {

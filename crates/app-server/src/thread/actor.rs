@@ -16,10 +16,11 @@ use tokio::sync::mpsc;
 use super::additional_context::AdditionalContext;
 use super::follow_up::FollowUp;
 use super::status::Activity;
+use super::subscribers::Subscribers;
 use super::unload_time::Unloading;
-use super::{ContinuableTurn, McpServers, Subscribers, ThreadCommand, ThreadFacts, ThreadHandle};
+use super::{ContinuableTurn, McpServers, ThreadCommand, ThreadFacts, ThreadHandle};
 use crate::connection::{Connection, ConnectionId, Responder};
-use crate::projection::{self, ClientQuestion, Fold, Notifications, preview_of_message};
+use crate::projection::{self, Audience, ClientQuestion, Fold, Notifications, preview_of_message};
 use crate::server::AppServer;
 
 /// An unanswered question.
@@ -195,7 +196,7 @@ impl Actor {
         let mut subscribers = self.subscribers.values();
         self.is_closing
             || self.subscribers.is_empty()
-            || subscribers.any(|subscriber| subscriber.outbox().has_room())
+            || subscribers.any(|subscriber| subscriber.connection.outbox().has_room())
     }
 
     /// The engine has closed the thread.
@@ -238,8 +239,9 @@ impl Actor {
             let shown = preview_of_message(message).unwrap_or_default();
             shown.clone_into(&mut self.facts.preview);
         }
+        self.take_releases();
         if let Some(tokens) = self.fold.tokens_before(&event.msg) {
-            self.notify_newer(&tokens);
+            self.notify_of_turn(Audience::Newer, &tokens);
         }
         let now = Timestamp::now().as_millisecond();
         self.follow_up.take(now, &event.msg);
@@ -281,7 +283,7 @@ impl Actor {
         }
         self.notify_status();
         for (audience, notification) in &notifications {
-            self.notify_audience(*audience, notification);
+            self.notify_of_turn(*audience, notification);
         }
         self.ask(now, &event.msg);
         if let Some(op) = projection::unaskable(&event.msg) {
@@ -346,6 +348,6 @@ impl Actor {
 async fn room_of_one(subscribers: &Subscribers) {
     let rooms = subscribers
         .values()
-        .map(|subscriber| Box::pin(subscriber.outbox().room()));
+        .map(|subscriber| Box::pin(subscriber.connection.outbox().room()));
     futures::future::select_all(rooms).await;
 }

@@ -28,6 +28,7 @@ mod rollback;
 mod status;
 mod stored_lines;
 mod stored_settings;
+mod subscribers;
 mod turn_end;
 mod unload;
 mod unload_time;
@@ -331,9 +332,6 @@ impl ThreadHandle {
         self.0.closed().await;
     }
 }
-
-/// The connections that receive the notifications of a thread.
-type Subscribers = std::collections::BTreeMap<ConnectionId, Arc<Connection>>;
 
 /// A turn that was accepted and has not started yet.
 fn accepted_turn(id: String, root_turn_id: Option<String>) -> Turn {

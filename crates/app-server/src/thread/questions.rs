@@ -40,7 +40,7 @@ impl Actor {
         self.notify_status();
         if let Some(pending) = self.pending.get_mut(&number) {
             for subscriber in self.subscribers.values() {
-                pending.ask(number, subscriber);
+                pending.ask(number, &subscriber.connection);
             }
         }
     }

@@ -86,7 +86,8 @@ impl Actor {
 
     /// Adds the settings that a turn has changed to the file of the thread.
     pub(super) async fn store_settings_of(&mut self, turn: &str) {
-        let has_newer = self.subscribers.values().any(|one| one.knows_newer());
+        let mut subscribers = self.subscribers.values();
+        let has_newer = subscribers.any(|one| one.connection.knows_newer());
         let settings = self.thread.settings();
         if has_newer && self.is_kept() && self.stored_settings.as_ref() != Some(&settings) {
             self.write_settings(&settings, Some(turn)).await;

@@ -33,7 +33,8 @@ impl Actor {
         }
         let goal = self.charge_goal_for_turn(now, turn, is_interrupted);
         let goes_on = self.may_continue(goal.as_ref()) && !is_interrupted;
-        let wants_read_state = self.subscribers.values().any(|one| one.knows_newer());
+        let mut subscribers = self.subscribers.values();
+        let wants_read_state = subscribers.any(|one| one.connection.knows_newer());
         let is_for_user = self.facts.is_for_user();
         let is_news = self.follow_up.is_conversation && is_for_user && !is_interrupted && !goes_on;
         if is_news && wants_read_state {

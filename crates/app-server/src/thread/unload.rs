@@ -11,6 +11,7 @@ use codex_app_server_protocol::v2::ThreadUnsubscribeStatus;
 use tokio::time::Instant;
 
 use super::actor::Actor;
+use super::subscribers::Subscriber;
 use crate::connection::{Connection, ConnectionId};
 
 impl Actor {
@@ -20,8 +21,8 @@ impl Actor {
         {
             tracing::warn!(%error, "a loaded thread belongs to another process");
         }
-        let connection = Arc::clone(connection);
-        self.subscribers.insert(connection.id(), connection);
+        let subscriber = self.subscribers.entry(connection.id());
+        subscriber.or_insert_with(|| Subscriber::new(connection));
         self.unloading.at = None;
     }
 
@@ -29,7 +30,7 @@ impl Actor {
         let Some(left) = self.subscribers.remove(&connection) else {
             return ThreadUnsubscribeStatus::NotSubscribed;
         };
-        self.unloading.is_delayed = left.knows_newer();
+        self.unloading.is_delayed = left.connection.knows_newer();
         self.close_if_alone();
         ThreadUnsubscribeStatus::Unsubscribed
     }

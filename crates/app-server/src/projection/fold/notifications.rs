@@ -58,6 +58,10 @@ impl Notifications {
         }
     }
 
+    pub(super) fn has_conversation(&self) -> bool {
+        self.realtime.as_ref().is_some_and(|one| one.is_open())
+    }
+
     /// Takes the notifications since the last call.
     pub(super) fn take(&mut self) -> Vec<(Audience, ServerNotification)> {
         std::mem::take(&mut self.pending)
