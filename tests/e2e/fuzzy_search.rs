@@ -107,7 +107,7 @@ async fn a_session_tells_what_it_finds_for_each_query() {
     );
     let completed = "fuzzyFileSearch/sessionCompleted";
     let over = serving.server.wait_for(completed).await.unwrap();
-    assert_eq!(over["params"], json!({ "sessionId": "s" }));
+    assert_eq!(over["params"], json!({ "sessionId": "s", "query": "" }));
     for (query, expected) in [("alp", vec!["src/alpha.rs"]), ("zzz", vec![]), ("", vec![])] {
         let params = json!({ "sessionId": "s", "query": query });
         serving
@@ -116,7 +116,8 @@ async fn a_session_tells_what_it_finds_for_each_query() {
         let notification = serving.server.wait_for(updated).await.unwrap();
         assert_eq!(notification["params"]["query"], query);
         assert_eq!(paths(&notification["params"]["files"]), expected);
-        serving.server.wait_for(completed).await.unwrap();
+        let over = serving.server.wait_for(completed).await.unwrap();
+        assert_eq!(over["params"]["query"], query);
     }
     // The name can be used again, also while it is in use.
     serving.result("fuzzyFileSearch/sessionStart", start).await;
@@ -132,6 +133,38 @@ async fn a_session_tells_what_it_finds_for_each_query() {
     serving
         .refused("fuzzyFileSearch/sessionUpdate", params, INVALID, unknown)
         .await;
+    serving.finish().await;
+}
+
+#[tokio::test]
+async fn session_that_was_used_least_recently_ends_beyond_the_limit() {
+    let mut serving = Serving::start().await;
+    let root = make(&serving, &["a.txt"]);
+    let update = |id: &str| json!({ "sessionId": id, "query": "a" });
+    for number in 0..5 {
+        if number == 4 {
+            // Used again, so another one is the oldest.
+            let first = update("s0");
+            serving.result("fuzzyFileSearch/sessionUpdate", first).await;
+        }
+        let start = json!({ "sessionId": format!("s{number}"), "roots": [root] });
+        serving.result("fuzzyFileSearch/sessionStart", start).await;
+    }
+    let ended = "fuzzy file search session not found: s1";
+    serving
+        .refused(
+            "fuzzyFileSearch/sessionUpdate",
+            update("s1"),
+            INVALID,
+            ended,
+        )
+        .await;
+    for open in ["s0", "s2", "s4"] {
+        let params = update(open);
+        serving
+            .result("fuzzyFileSearch/sessionUpdate", params)
+            .await;
+    }
     serving.finish().await;
 }
 

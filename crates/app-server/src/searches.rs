@@ -1,7 +1,7 @@
 //! The file searches of one client: sessions by their ids, and single searches by tokens. A later search with the
 //! same token cancels an earlier one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,9 +14,14 @@ use crate::background_notifier::BackgroundNotifier;
 #[derive(Debug, Default)]
 pub(crate) struct Searches(Mutex<SearchTable>);
 
+/// Limit on the sessions of a client, since each holds the paths of its folders. Beyond it the one that was used least
+/// recently ends.
+const SESSIONS_LIMIT: usize = 4;
+
 #[derive(Debug, Default)]
 struct SearchTable {
-    sessions: HashMap<String, NamedSession>,
+    /// The session that was used last is at the end.
+    sessions: VecDeque<(String, NamedSession)>,
     tokens: HashMap<String, Arc<AtomicBool>>,
 }
 
@@ -33,29 +38,44 @@ impl Drop for NamedSession {
     }
 }
 
+impl SearchTable {
+    fn take_session(&mut self, id: &str) -> Option<(String, NamedSession)> {
+        let position = self.sessions.iter().position(|(own, _)| own == id)?;
+        self.sessions.remove(position)
+    }
+}
+
 impl Searches {
     /// Adds a session. Replaces one with the same id.
     pub(crate) fn add(&self, id: String, session: NamedSession) {
-        let before = self.0.lock().sessions.insert(id, session);
-        drop(before);
+        let mut table = self.0.lock();
+        let mut ended = table.take_session(&id);
+        if table.sessions.len() == SESSIONS_LIMIT {
+            ended = table.sessions.pop_front();
+        }
+        table.sessions.push_back((id, session));
+        drop(table);
+        drop(ended);
     }
 
     pub(crate) fn remove(&self, id: &str) {
-        let removed = self.0.lock().sessions.remove(id);
+        let removed = self.0.lock().take_session(id);
         drop(removed);
     }
 
     /// Returns false if there is no such session.
     pub(crate) fn query(&self, id: &str, query: String) -> bool {
-        let table = self.0.lock();
-        let session = table.sessions.get(id);
-        session
-            .inspect(|named| named.session.query(query))
-            .is_some()
+        let mut table = self.0.lock();
+        let Some(used) = table.take_session(id) else {
+            return false;
+        };
+        used.1.session.query(query);
+        table.sessions.push_back(used);
+        true
     }
 
     pub(crate) fn has(&self, id: &str) -> bool {
-        self.0.lock().sessions.contains_key(id)
+        self.0.lock().sessions.iter().any(|(own, _)| own == id)
     }
 
     /// Starts a single search and cancels the one with the same token. The returned flag becomes true when this one

@@ -38,8 +38,8 @@ pub enum SearchEvent {
         /// The matches, best first.
         matches: Vec<SearchMatch>,
     },
-    /// No more matches will be found for the current query.
-    Complete,
+    /// No more matches will be found for this query, the current one.
+    Complete { query: String },
 }
 
 /// A search session. It starts with the empty query, which matches nothing, and ends when it is dropped.
@@ -267,7 +267,8 @@ impl<F: FnMut(SearchEvent)> SessionWorker<F> {
         }
         if self.is_settled() && self.current.was_reported && !self.current.has_changed {
             if !self.current.is_complete {
-                (self.report)(SearchEvent::Complete);
+                let query = self.current.text.clone();
+                (self.report)(SearchEvent::Complete { query });
             }
             self.current.is_complete = true;
         }

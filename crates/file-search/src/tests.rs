@@ -204,7 +204,7 @@ impl ReceivedEvents {
     }
 
     fn complete(&self) {
-        while self.next() != SearchEvent::Complete {}
+        while !matches!(self.next(), SearchEvent::Complete { .. }) {}
     }
 }
 
@@ -216,23 +216,29 @@ fn session(folder: &Path) -> (SearchSession, ReceivedEvents) {
     (session.unwrap(), ReceivedEvents(events))
 }
 
+fn complete(query: &str) -> SearchEvent {
+    SearchEvent::Complete {
+        query: query.to_owned(),
+    }
+}
+
 #[test]
 fn a_session_answers_each_query_and_says_when_it_is_complete() {
     let folder = tree(&[("src/alpha.rs", ""), ("src/beta.rs", "")]);
     let (session, events) = session(folder.path());
     assert_eq!(events.found(""), [""; 0]);
-    assert_eq!(events.next(), SearchEvent::Complete);
+    assert_eq!(events.next(), complete(""));
     for _ in 0..2 {
         session.query("alp".to_owned());
         assert_eq!(events.found("alp"), ["src/alpha.rs"]);
-        assert_eq!(events.next(), SearchEvent::Complete);
+        assert_eq!(events.next(), complete("alp"));
     }
     session.query("nothing".to_owned());
     assert_eq!(events.found("nothing"), [""; 0]);
-    assert_eq!(events.next(), SearchEvent::Complete);
+    assert_eq!(events.next(), complete("nothing"));
     session.query(String::new());
     assert_eq!(events.found(""), [""; 0]);
-    assert_eq!(events.next(), SearchEvent::Complete);
+    assert_eq!(events.next(), complete(""));
     drop(session);
     // The session ends, and with it the reports.
     assert!(events.0.recv_timeout(Duration::from_secs(30)).is_err());

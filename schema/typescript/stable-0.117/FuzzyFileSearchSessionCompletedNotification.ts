@@ -4,4 +4,6 @@
 export type FuzzyFileSearchSessionCompletedNotification = {
   /** Name the session was started with. */
   sessionId: string;
+  /** The query that is complete. */
+  query: string;
 };

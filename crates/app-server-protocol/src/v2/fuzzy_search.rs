@@ -79,6 +79,9 @@ pub struct FuzzyFileSearchResult {
 pub struct FuzzyFileSearchSessionCompletedNotification {
     /// Name the session was started with.
     pub session_id: String,
+    /// The query that is complete.
+    #[serde(default)]
+    pub query: String,
 }
 
 /// New matches for the current query, at least once for each query.

@@ -113,8 +113,8 @@ fn notification(id: &str, event: SearchEvent) -> ServerNotification {
                 files: matches.into_iter().map(result).collect(),
             },
         ),
-        SearchEvent::Complete => ServerNotification::FuzzyFileSearchSessionCompleted(
-            FuzzyFileSearchSessionCompletedNotification { session_id },
+        SearchEvent::Complete { query } => ServerNotification::FuzzyFileSearchSessionCompleted(
+            FuzzyFileSearchSessionCompletedNotification { session_id, query },
         ),
     }
 }
