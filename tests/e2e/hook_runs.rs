@@ -60,6 +60,50 @@ async fn a_failed_hook_changes_nothing_unless_it_is_required() {
 }
 
 #[tokio::test]
+async fn an_objection_without_a_reason_is_one() {
+    let objection = |fields: Value| format!("cat > /dev/null; echo '{fields}'");
+    let denial = json!({ "hookEventName": "PreToolUse", "permissionDecision": "deny" });
+    let mut blank = denial.clone();
+    blank["permissionDecisionReason"] = " ".into();
+    for command in [
+        objection(json!({ "decision": "block" })),
+        objection(json!({ "decision": "block", "reason": "" })),
+        objection(json!({ "decision": "block", "continue": false })),
+        objection(json!({ "hookSpecificOutput": denial })),
+        objection(json!({ "hookSpecificOutput": blank })),
+        "exit 2".to_owned(),
+        "echo some output; exit 2".to_owned(),
+    ] {
+        let hooks = json!({ "PreToolUse": hook(&command) });
+        let replies = [runs_command("touch made"), answer_with("done")];
+        let mut hooked = Hooked::with(hooks, replies).await;
+        let turn = hooked.turn("hello").await;
+        assert_eq!(
+            turn.runs(),
+            ["preToolUse blocked feedback:the hook gave no reason"],
+            "{command}"
+        );
+        let sent = hooked.sent(1);
+        let told =
+            "Command blocked by PreToolUse hook: the hook gave no reason. Command: touch made";
+        assert!(sent.contains(told), "{sent}");
+        assert!(!hooked.home.path().join("made").exists());
+        hooked.finish().await;
+    }
+    for command in ["exit 2", "echo '{\"decision\":\"block\"}'"] {
+        let hooks = json!({ "UserPromptSubmit": hook(command) });
+        let mut hooked = Hooked::with(hooks, []).await;
+        let turn = hooked.turn("hello").await;
+        assert_eq!(
+            turn.runs(),
+            ["userPromptSubmit blocked feedback:the hook gave no reason"]
+        );
+        assert!(hooked.model.requests().is_empty());
+        hooked.finish().await;
+    }
+}
+
+#[tokio::test]
 async fn nothing_of_a_hook_is_left() {
     for (command, expected) in [
         (

@@ -12,6 +12,9 @@ use form::{CommonOutput, OutputDecision, ParsedOutput};
 /// The exit code of a hook that objects. The reason is in its error output.
 const OBJECTS: i32 = 2;
 
+/// The reason of an objection that came without one. Other releases take such an objection for none.
+const NO_REASON: &str = "the hook gave no reason";
+
 /// The output of a hook may have this many bytes. A run that writes more has failed.
 pub const OUTPUT_LIMIT: usize = 1024 * 1024;
 
@@ -175,29 +178,25 @@ impl OutcomeBuilder {
     }
 
     fn read_exit(&mut self, code: i32, stderr: &str) -> Result<(), String> {
-        let without = match self.event {
-            HookEventName::PostToolUse => "feedback",
-            HookEventName::Stop | HookEventName::SubagentStop => "a continuation prompt",
-            HookEventName::PreToolUse | HookEventName::UserPromptSubmit => "a blocking reason",
-            HookEventName::PermissionRequest => "a denial reason",
+        match self.event {
+            HookEventName::PostToolUse
+            | HookEventName::Stop
+            | HookEventName::SubagentStop
+            | HookEventName::PreToolUse
+            | HookEventName::UserPromptSubmit
+            | HookEventName::PermissionRequest
+                if code == OBJECTS =>
+            {
+                self.object(reason_of(Some(stderr.to_owned())));
+                Ok(())
+            }
             HookEventName::PreCompact | HookEventName::PostCompact | HookEventName::SessionEnd
                 if !stderr.is_empty() =>
             {
-                return Err(stderr.to_owned());
+                Err(stderr.to_owned())
             }
-            _ => return Err(format!("hook exited with code {code}")),
-        };
-        if code != OBJECTS {
-            return Err(format!("hook exited with code {code}"));
+            _ => Err(format!("hook exited with code {code}")),
         }
-        if stderr.is_empty() {
-            let event = self.event.pascal_case();
-            return Err(format!(
-                "{event} hook exited with code {OBJECTS} but did not write {without} to stderr"
-            ));
-        }
-        self.object(stderr.to_owned());
-        Ok(())
     }
 
     fn read_output(&mut self, stdout: &str) -> Result<(), String> {
@@ -242,8 +241,24 @@ impl OutcomeBuilder {
     }
 
     fn apply_pre_tool_use(&mut self, output: ParsedOutput) -> Result<(), String> {
-        self.refuse_common(&output.common)?;
+        let common = output.common;
         let specific = output.specific;
+        // Nothing else that is wrong with an objection makes it none.
+        let objection = match (specific.permission_decision, output.decision) {
+            (Some(OutputDecision::Deny), _) => {
+                Some(reason_of(specific.permission_decision_reason.clone()))
+            }
+            (_, Some(OutputDecision::Block)) => Some(reason_of(output.reason.clone())),
+            _ => None,
+        };
+        if let Some(reason) = objection {
+            if let Some(context) = specific.additional_context {
+                self.add_context(context);
+            }
+            self.object(reason);
+            return Ok(());
+        }
+        self.refuse_common(&common)?;
         let wants_allow = specific.permission_decision == Some(OutputDecision::Allow);
         if specific.updated_input.is_some() && !wants_allow {
             return Err(self.text("updatedInput without permissionDecision:allow"));
@@ -253,35 +268,23 @@ impl OutcomeBuilder {
         if has_stray_reason {
             return Err(self.text("permissionDecisionReason without permissionDecision"));
         }
-        let denies = specific.permission_decision == Some(OutputDecision::Deny);
-        let reason = match specific.permission_decision {
-            Some(OutputDecision::Deny) => {
-                let reason = non_blank(specific.permission_decision_reason);
-                let missing =
-                    "permissionDecision:deny without a non-empty permissionDecisionReason";
-                Some(reason.ok_or_else(|| self.text(missing))?)
-            }
+        match specific.permission_decision {
             Some(OutputDecision::Ask) => return Err(self.unsupported("permissionDecision:ask")),
             Some(OutputDecision::Allow) if specific.updated_input.is_none() => {
                 return Err(self.unsupported("permissionDecision:allow"));
             }
-            _ => None,
-        };
-        let reason = match output.decision {
-            _ if denies => reason,
-            Some(OutputDecision::Approve) => return Err(self.unsupported("decision:approve")),
-            Some(_) => Some(self.reason(output.reason)?),
-            None if output.reason.is_some() => return Err(self.text("reason without decision")),
-            None => None,
-        };
+            _ => {}
+        }
+        if output.decision.is_some() {
+            return Err(self.unsupported("decision:approve"));
+        }
+        if output.reason.is_some() {
+            return Err(self.text("reason without decision"));
+        }
         if let Some(context) = specific.additional_context {
             self.add_context(context);
         }
         self.effects.updated_input = specific.updated_input;
-        if let Some(reason) = reason {
-            self.effects.updated_input = None;
-            self.object(reason);
-        }
         Ok(())
     }
 
@@ -330,7 +333,7 @@ impl OutcomeBuilder {
             return Ok(());
         }
         let reason = match output.decision {
-            Some(_) => Some(self.reason(output.reason)?),
+            Some(_) => Some(reason_of(output.reason)),
             None if output.reason.is_some() => return Err(self.text("reason without decision")),
             None => None,
         };
@@ -347,15 +350,14 @@ impl OutcomeBuilder {
         if !output.common.goes_on {
             self.stop(output.common.stop_reason);
         } else if output.decision.is_some() {
-            let reason = self.reason(output.reason)?;
-            self.object(reason);
+            self.object(reason_of(output.reason));
         }
         Ok(())
     }
 
     fn apply_general(&mut self, output: ParsedOutput) -> Result<(), String> {
         let objects = output.decision.is_some() && output.common.goes_on;
-        let reason = objects.then(|| self.reason(output.reason)).transpose()?;
+        let reason = objects.then(|| reason_of(output.reason));
         if let Some(context) = output.specific.additional_context {
             self.add_context(context);
         }
@@ -447,11 +449,6 @@ impl OutcomeBuilder {
         }
     }
 
-    fn reason(&self, reason: Option<String>) -> Result<String, String> {
-        let missing = || self.text("decision:block without a non-empty reason");
-        non_blank(reason).ok_or_else(missing)
-    }
-
     fn text(&self, what: &str) -> String {
         format!("{} hook returned {what}", self.event.pascal_case())
     }
@@ -477,6 +474,11 @@ impl OutcomeBuilder {
         };
         format!("hook returned invalid {event} JSON output")
     }
+}
+
+/// The reason of an objection.
+fn reason_of(given: Option<String>) -> String {
+    non_blank(given).unwrap_or_else(|| NO_REASON.to_owned())
 }
 
 /// The text, unless it is blank.
