@@ -73,6 +73,7 @@ mod hook_plugins;
 mod hook_runs;
 mod hook_tools;
 mod hook_trust;
+mod hook_typing;
 #[cfg(target_os = "linux")]
 mod hooks;
 #[cfg(target_os = "linux")]

@@ -9,6 +9,8 @@ use super::call::{ToolCall, ToolPayload, full_name};
 
 /// The name of all tools that run a command.
 pub(crate) const COMMAND_TOOL: &str = "Bash";
+/// The tool that types into a running command.
+const TYPING_TOOL: &str = "write_stdin";
 /// The name of the patch tool.
 const PATCH_TOOL: &str = "apply_patch";
 /// The names by which hooks for other agents know tools that write files.
@@ -22,12 +24,26 @@ pub(crate) fn is_editor_terminal(name: &str) -> bool {
             .is_some_and(|namespace| namespace.ends_with(':'))
 }
 
+/// The running command that a call types into. Typed text is a command like any other; a call without text only waits.
+pub(crate) fn typed_into(call: &ToolCall) -> Option<i32> {
+    if call.name != TYPING_TOOL {
+        return None;
+    }
+    let arguments = arguments_of(call);
+    let types = arguments["chars"]
+        .as_str()
+        .is_some_and(|text| !text.is_empty());
+    let id = arguments["session_id"].as_i64();
+    types.then(|| id.and_then(|id| i32::try_from(id).ok()))?
+}
+
 /// The member of the arguments that has the command.
 fn command_member(call: &ToolCall) -> Option<&'static str> {
     match call.name.as_str() {
         "exec_command" => Some("cmd"),
         "shell_command" | "shell" | "container.exec" | "local_shell" => Some("command"),
         name if is_editor_terminal(name) => Some("command"),
+        _ if typed_into(call).is_some() => Some("chars"),
         _ => None,
     }
 }
@@ -40,8 +56,8 @@ pub(crate) fn lacks_command(call: &ToolCall) -> bool {
     })
 }
 
-/// Describes a call for hooks.
-pub(crate) fn tool_use(call: &ToolCall) -> ToolUse {
+/// Describes a call for hooks. `line` is what was typed already, for a call that types.
+pub(crate) fn tool_use(call: &ToolCall, line: &str) -> ToolUse {
     let arguments = arguments_of(call);
     let (name, aliases, input) = if let Some(member) = command_member(call) {
         let command = match &arguments[member] {
@@ -51,8 +67,12 @@ pub(crate) fn tool_use(call: &ToolCall) -> ToolUse {
             }
             command => command.as_str().unwrap_or_default().to_owned(),
         };
+        let (command, aliases) = match call.name.as_str() {
+            TYPING_TOOL => (format!("{line}{command}"), &[TYPING_TOOL][..]),
+            _ => (command, &[][..]),
+        };
         let input = json!({ "command": command });
-        (COMMAND_TOOL.to_owned(), &[][..], input)
+        (COMMAND_TOOL.to_owned(), aliases, input)
     } else if call.name == PATCH_TOOL {
         let patch = match &arguments {
             Value::String(patch) => patch.as_str(),
@@ -71,14 +91,24 @@ pub(crate) fn tool_use(call: &ToolCall) -> ToolUse {
     }
 }
 
-/// The call with other arguments, in the form in which hooks see them.
+/// The call with other arguments, in the form in which hooks see them. `line` is as for [`tool_use`].
 ///
 /// # Errors
 /// The arguments do not have this form; the text is for the model.
-pub(crate) fn with_updated_input(call: &ToolCall, input: Value) -> Result<ToolCall, String> {
+pub(crate) fn with_updated_input(
+    call: &ToolCall,
+    line: &str,
+    input: Value,
+) -> Result<ToolCall, String> {
     let command = || {
-        let command = input["command"].as_str().map(str::to_owned);
-        command.ok_or("hook returned updatedInput without string field `command`")
+        let command = input["command"].as_str();
+        let command = command.ok_or("hook returned updatedInput without string field `command`")?;
+        let rest = match call.name.as_str() {
+            TYPING_TOOL => command.strip_prefix(line),
+            _ => Some(command),
+        };
+        let rest = rest.ok_or("hook returned updatedInput that changes what was typed already")?;
+        Ok::<_, String>(rest.to_owned())
     };
     let payload = if let Some(member) = command_member(call) {
         let command = command()?;
@@ -151,7 +181,7 @@ mod tests {
     }
 
     fn check(call: &ToolCall, name: &str, input: Value) {
-        let tool_use = tool_use(call);
+        let tool_use = tool_use(call, "");
         assert_eq!((tool_use.name.as_str(), tool_use.input), (name, input));
     }
 
@@ -176,7 +206,7 @@ mod tests {
         );
         let patch = call("apply_patch", ToolPayload::Custom("*** x".to_owned()));
         check(&patch, "apply_patch", json!({ "command": "*** x" }));
-        assert_eq!(tool_use(&patch).aliases, ["Edit", "Write"]);
+        assert_eq!(tool_use(&patch, "").aliases, ["Edit", "Write"]);
         check(
             &function("mcp__files__:read", json!({ "path": "a" })),
             "mcp__files__read",
@@ -192,9 +222,42 @@ mod tests {
     }
 
     #[test]
+    fn what_is_typed_is_a_command() {
+        let types = |chars: &str| {
+            let arguments = json!({ "session_id": 7, "chars": chars, "yield_time_ms": 1 });
+            function("write_stdin", arguments)
+        };
+        let end = types("b\n");
+        let seen = tool_use(&end, "a ");
+        assert_eq!(
+            (seen.name.as_str(), seen.aliases),
+            ("Bash", &["write_stdin"][..])
+        );
+        assert_eq!(seen.input, json!({ "command": "a b\n" }));
+        assert_eq!((typed_into(&end), typed_into(&types(""))), (Some(7), None));
+        check(
+            &function("write_stdin", json!({ "session_id": 7 })),
+            "write_stdin",
+            json!({ "session_id": 7 }),
+        );
+        let updated = |command: &str| {
+            with_updated_input(&end, "a ", json!({ "command": command })).map(|call| call.payload)
+        };
+        let Ok(ToolPayload::Function(text)) = updated("a c\n") else {
+            panic!("no arguments");
+        };
+        let arguments: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(
+            (&arguments["chars"], &arguments["session_id"]),
+            (&json!("c\n"), &json!(7))
+        );
+        assert!(updated("c\n").is_err());
+    }
+
+    #[test]
     fn arguments_are_replaced_in_the_form_of_the_tool() {
         let updated =
-            |call: &ToolCall, input| match with_updated_input(call, input).unwrap().payload {
+            |call: &ToolCall, input| match with_updated_input(call, "", input).unwrap().payload {
                 ToolPayload::Function(text) | ToolPayload::Custom(text) => text,
                 other => format!("{other:?}"),
             };
@@ -203,7 +266,7 @@ mod tests {
             updated(&exec, json!({ "command": "pwd" })),
             r#"{"cmd":"pwd","tty":true}"#
         );
-        let error = with_updated_input(&exec, json!({ "cmd": "pwd" })).unwrap_err();
+        let error = with_updated_input(&exec, "", json!({ "cmd": "pwd" })).unwrap_err();
         assert_eq!(
             error,
             "hook returned updatedInput without string field `command`"

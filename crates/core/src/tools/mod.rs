@@ -41,7 +41,9 @@ pub(crate) use agent_jobs::end_interrupted_jobs;
 pub(crate) use agents::{directs_agents, manages_agents};
 pub(crate) use call::{ToolCall, ToolPayload};
 pub(crate) use cells::NestedTool;
-pub(crate) use hook_input::{COMMAND_TOOL, lacks_command, tool_use, with_updated_input};
+pub(crate) use hook_input::{
+    COMMAND_TOOL, lacks_command, tool_use, typed_into, with_updated_input,
+};
 pub(crate) use js_repl::is_console;
 pub(crate) use mcp_tools::McpTools;
 pub(crate) use registry::ToolSet;

@@ -84,7 +84,7 @@ impl ToolContext {
             response_ended: self.response_ended.clone(),
             session: Arc::clone(&self.session),
             tool: (self.session.has_hooks(HookEventName::PermissionRequest))
-                .then(|| tool_use(&self.call)),
+                .then(|| tool_use(&self.call, "")),
         }
     }
 

@@ -11,7 +11,7 @@ use super::scope::TurnScope;
 use crate::hooks::HookResults;
 use crate::tools::{
     COMMAND_TOOL, Tool, ToolCall, ToolFailure, ToolResult, lacks_command, text, tool_use,
-    with_updated_input,
+    typed_into, with_updated_input,
 };
 
 /// Carries a call out between its hooks. What they add to the context is put into `contexts`.
@@ -33,10 +33,13 @@ pub(super) async fn run_with_hooks(
             .await;
     }
     let mut call = call.clone();
-    let mut tool_use = tool_use(&call);
+    let terminal = typed_into(&call).and_then(|id| scope.tool_services.terminals.get(id));
+    let line = terminal.map_or_else(String::new, |terminal| terminal.typed_line());
+    let types = typed_into(&call).is_some();
+    let mut tool_use = tool_use(&call, &line);
     if before && let Some(updated) = ask_before(scope, &tool_use, contexts).await? {
-        call = with_updated_input(&call, updated).map_err(ToolFailure::Model)?;
-        tool_use = crate::tools::tool_use(&call);
+        call = with_updated_input(&call, &line, updated).map_err(ToolFailure::Model)?;
+        tool_use = crate::tools::tool_use(&call, &line);
     }
     let script = call.script.clone();
     let mut context = scope.tool_context(call, response_ended);
@@ -49,7 +52,7 @@ pub(super) async fn run_with_hooks(
     let response = match response.get() {
         Some(output) => Value::String(String::clone(output)),
         // The command still runs, or was no command.
-        None if tool_use.name == COMMAND_TOOL => return Ok(output),
+        None if tool_use.name == COMMAND_TOOL && !types => return Ok(output),
         None => response_of(&output),
     };
     let objected = ask_after(scope, &tool_use, &response, contexts).await;

@@ -4,6 +4,7 @@ mod exec_command;
 mod output;
 mod terminal;
 mod terminals;
+mod typed_line;
 mod write_stdin;
 
 pub(crate) use exec_command::ExecCommandTool;

@@ -18,6 +18,8 @@ use crate::tools::command::{CommandEnd, CommandItem};
 use crate::tools::turn_checkpoints::WatchedCommand;
 use crate::turn_rights::TurnRights;
 
+use super::typed_line::TypedLine;
+
 /// The bytes that are kept of the output between two calls, and of the whole output.
 const OUTPUT: usize = 1024 * 1024;
 /// How long output is awaited after the command has ended.
@@ -47,6 +49,7 @@ pub(crate) struct Terminal {
     new_output: Mutex<OutputCapture>,
     ended: watch::Receiver<Option<ExitStatus>>,
     input: mpsc::Sender<Vec<u8>>,
+    typed_line: Mutex<TypedLine>,
     stop: CancellationToken,
     /// Held by a call that has something to emit before the end of the command.
     end_lock: tokio::sync::Mutex<()>,
@@ -86,6 +89,7 @@ impl Terminal {
             new_output: Mutex::new(OutputCapture::new(CaptureLimits::both_ends(OUTPUT))),
             ended,
             input,
+            typed_line: Mutex::default(),
             stop: CancellationToken::new(),
             end_lock: tokio::sync::Mutex::new(()),
             reported: CancellationToken::new(),
@@ -139,8 +143,14 @@ impl Terminal {
     }
 
     /// Writes input. Returns false if the command reads no more.
-    pub(crate) async fn write(&self, bytes: Vec<u8>) -> bool {
-        self.input.send(bytes).await.is_ok()
+    pub(crate) async fn write(&self, text: &str) -> bool {
+        self.typed_line.lock().add(text);
+        self.input.send(text.into()).await.is_ok()
+    }
+
+    /// What was typed since the end of the last line.
+    pub(crate) fn typed_line(&self) -> String {
+        self.typed_line.lock().0.clone()
     }
 
     /// Kills the process tree of the command.

@@ -84,7 +84,7 @@ async fn write(context: &ToolContext) -> ToolResult {
                           stdin open";
             return Err(failed(advice.to_owned()));
         }
-        terminal.write(arguments.chars.clone().into_bytes()).await;
+        terminal.write(&arguments.chars).await;
         context.session.clock.sleep(INPUT_PAUSE).await;
     }
     let longest = context.session.config.longest_poll.as_millis();
