@@ -227,6 +227,108 @@ async fn a_repository_that_never_answers_holds_nobody_up() {
     serving.server.abandon().await.unwrap();
 }
 
+/// A copy of a plugin from its marketplace.
+async fn install_one(serving: &mut Serving) {
+    let marketplace = copy_of(serving).join(".agents/plugins/marketplace.json");
+    let install = json!({ "marketplacePath": marketplace, "pluginName": "one" });
+    serving.result("plugin/install", install).await;
+}
+
+/// What others may do something with.
+#[cfg(unix)]
+fn open_to_others(folder: &std::path::Path) -> Vec<String> {
+    let mut found = Vec::new();
+    crate::private_files::open_to_others(folder, &mut found);
+    found
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn copies_are_private_also_those_of_older_releases() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let mut serving = Serving::start().await;
+    let mut published = Published::new(&serving);
+    published.folder.write("one", "run.sh", "#!/bin/sh\n");
+    let script = published.folder.root.join("plugins/one/run.sh");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    published.commit("one");
+    let source = json!({ "source": published.address() });
+    serving.result("marketplace/add", source).await;
+    install_one(&mut serving).await;
+    let [plugins, temporary] = ["plugins", ".tmp"].map(|name| serving.home.path().join(name));
+    let copied = plugins.join("cache/team/one/local/run.sh");
+    for copies in [&plugins, &temporary] {
+        assert_eq!(open_to_others(copies), [""; 0]);
+    }
+    assert_eq!(
+        copied.metadata().unwrap().permissions().mode() & 0o777,
+        0o700
+    );
+    // As an older release has left them.
+    for copies in [&plugins, &temporary] {
+        let changed = std::process::Command::new("chmod")
+            .args(["-R", "a+rX"])
+            .arg(copies)
+            .status();
+        assert!(changed.unwrap().success());
+        assert_ne!(open_to_others(copies), [""; 0]);
+    }
+    serving.restart().await;
+    let listed = serving.result("plugin/list", json!({})).await;
+    assert_eq!(plugins_in(&listed), ["one@team"]);
+    for copies in [&plugins, &temporary] {
+        assert_eq!(open_to_others(copies), [""; 0]);
+    }
+    assert_eq!(
+        copied.metadata().unwrap().permissions().mode() & 0o777,
+        0o700
+    );
+    serving.finish().await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn programs_of_the_user_do_not_run_on_copies() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let mut serving = Serving::start().await;
+    let mut published = Published::new(&serving);
+    published.commit("one");
+    let root = published.folder.root.clone();
+    fs::write(root.join(".gitattributes"), "* filter=mine diff=mine\n").unwrap();
+    git(&root, &["add", "-A"]);
+    git(&root, &["commit", "-qm", "attributes"]);
+    let home = serving.home.path().join("person");
+    fs::create_dir_all(&home).unwrap();
+    let program = home.join("program");
+    let ran = home.join("ran");
+    fs::write(
+        &program,
+        format!("#!/bin/sh\necho x >> {}\ncat\n", ran.display()),
+    )
+    .unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::create_dir(home.join("git-hooks")).unwrap();
+    fs::copy(&program, home.join("git-hooks/post-checkout")).unwrap();
+    let program = program.display();
+    let settings = format!(
+        "[filter \"mine\"]\nsmudge = {program}\nclean = {program}\nrequired = true\n[core]\nfsmonitor = {program}\n\
+         hooksPath = {}\n[uploadpack]\npackObjectsHook = {program}\n[diff \"mine\"]\ntextconv = {program}\n",
+        home.join("git-hooks").display()
+    );
+    fs::write(home.join(".gitconfig"), settings).unwrap();
+    let source = json!({ "source": published.address() });
+    serving.result("marketplace/add", source).await;
+    install_one(&mut serving).await;
+    published.folder.write("one", "new.txt", "new");
+    published.commit("two");
+    serving.result("marketplace/upgrade", json!({})).await;
+    assert!(copy_of(&serving).join("plugins/two").exists());
+    assert!(!ran.exists());
+    serving.finish().await;
+}
+
 /// Lists plugins until these are there.
 async fn until_listed(serving: &mut Serving, ids: &[&str]) {
     let began = std::time::Instant::now();

@@ -6,11 +6,12 @@
 //!
 //! Code map: `safe_command` (options and environment), `private_git_dir` (replaces the repository's settings, for
 //! commands that touch the working tree), `program` (runs git), `remote_diff` (changes that no remote has),
-//! `published` (copies of published repositories), `working_tree` and `index_file` (the tracked files and their state),
+//! `published` (copies of published repositories), `network_settings` (what of the user's settings these need), `working_tree` and `index_file` (the tracked files and their state),
 //! `ignore_files` (the user's ignore file for all repositories).
 
 mod ignore_files;
 mod index_file;
+mod network_settings;
 pub mod private_git_dir;
 mod program;
 mod published;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 
+use crate::network_settings::NetworkSettings;
 use crate::private_git_dir::{self, PrivateGitDir, Repository};
 use crate::safe_command;
 
@@ -41,8 +42,8 @@ pub(crate) struct GitProgram {
     folder: PathBuf,
     environment: Vec<(OsString, OsString)>,
     timeout: Duration,
-    /// Whether the options that forbid the network are left out.
-    is_for_network: bool,
+    /// Whether the options that are usual here are left out.
+    has_own_options: bool,
 }
 
 impl GitProgram {
@@ -51,17 +52,42 @@ impl GitProgram {
             folder: folder.to_path_buf(),
             environment: safe_command::environment(std::env::vars_os()).collect(),
             timeout: TIMEOUT,
-            is_for_network: false,
+            has_own_options: false,
         }
     }
 
-    /// Runs git with the network. The caller gives all options.
-    pub(crate) fn for_network(folder: &Path, timeout: Duration) -> Self {
+    /// Runs git with the network and these settings alone. The caller gives all options.
+    pub(crate) fn for_network(
+        folder: &Path,
+        timeout: Duration,
+        settings: &NetworkSettings,
+    ) -> Self {
+        let environment = safe_command::network_environment(std::env::vars_os());
+        let environment = safe_command::without_settings(environment).chain(settings.variables());
         Self {
             folder: folder.to_path_buf(),
-            environment: safe_command::network_environment(std::env::vars_os()).collect(),
+            environment: environment.collect(),
             timeout,
-            is_for_network: true,
+            has_own_options: true,
+        }
+    }
+
+    /// Runs git with all settings of the user, to read them.
+    pub(crate) fn with_user_settings(folder: &Path) -> Self {
+        Self {
+            has_own_options: true,
+            ..Self::at(folder)
+        }
+    }
+
+    /// Runs git without any settings but those of the repository. The caller gives all options.
+    pub(crate) fn without_settings(folder: &Path, timeout: Duration) -> Self {
+        let environment = safe_command::environment(std::env::vars_os());
+        Self {
+            folder: folder.to_path_buf(),
+            environment: safe_command::without_settings(environment).collect(),
+            timeout,
+            has_own_options: true,
         }
     }
 
@@ -72,7 +98,7 @@ impl GitProgram {
             folder: git_dir.top().to_path_buf(),
             environment: git_dir.environment(&given),
             timeout: TIMEOUT,
-            is_for_network: false,
+            has_own_options: false,
         }
     }
 
@@ -137,7 +163,7 @@ impl GitProgram {
     fn command(&self, arguments: &[&str]) -> Command {
         let program = safe_command::program(std::env::var_os("PATH").as_deref(), &self.folder);
         let mut command = Command::new(&program);
-        if self.is_for_network {
+        if self.has_own_options {
             command.args(arguments);
         } else {
             let words = safe_command::command(&program, arguments);

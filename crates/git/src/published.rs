@@ -1,24 +1,33 @@
 //! Copies repositories that others publish: their files at a branch, tag or commit, without their history.
 //!
 //! Only common protocols are used. Git runs no hook and no filter, writes no links, follows no submodules, and prompts for
-//! nothing; the user's own credential helpers and SSH keys work. The remote may be slow or never answer: each step has a
-//! time limit, and a transfer that has stopped ends earlier.
+//! nothing. What touches files reads no settings but those of the new repository: filters, hooks and monitors of the user are
+//! made for other repositories. What reaches the remote has the user's settings for that and no others, and SSH keys. The
+//! remote may be slow or never answer: each step has a time limit, and a transfer that has stopped ends earlier.
 
 use std::path::Path;
 use std::time::Duration;
 
+use crate::network_settings::NetworkSettings;
 use crate::program::{GitError, GitProgram};
 
 /// The time limit of a step over the network.
 const NETWORK_TIME: Duration = Duration::from_secs(120);
-/// Against programs that the repository or an extension configures, and against transfers that have stopped.
-const OPTIONS: [&str; 18] = [
+/// Against programs that the repository or an extension configures, against work in the background, and against transfers
+/// that have stopped.
+const OPTIONS: [&str; 24] = [
     "-c",
     "core.hooksPath=/dev/null",
     "-c",
     "core.fsmonitor=false",
     "-c",
     "core.symlinks=false",
+    "-c",
+    "core.attributesFile=/dev/null",
+    "-c",
+    "gc.auto=0",
+    "-c",
+    "maintenance.auto=false",
     "-c",
     "filter.lfs.smudge=",
     "-c",
@@ -55,7 +64,7 @@ impl PublishedRepository {
         }
         let wanted = self.reference.as_deref().unwrap_or("HEAD");
         let tagged = format!("{wanted}^{{}}");
-        let git = GitProgram::for_network(&std::env::temp_dir(), NETWORK_TIME);
+        let git = self.network(&std::env::temp_dir()).await?;
         let answer = git
             .run(&arguments(&["ls-remote", "--", &self.url, wanted, &tagged]))
             .await?;
@@ -77,10 +86,10 @@ impl PublishedRepository {
     /// # Errors
     /// The repository cannot be reached, has no such state, or cannot be written.
     pub async fn copy_to(&self, folder: &Path) -> Result<String, GitError> {
-        let git = GitProgram::for_network(folder, NETWORK_TIME);
+        let git = GitProgram::without_settings(folder, NETWORK_TIME);
         git.run(&arguments(&["init", "--quiet", "--template="]))
             .await?;
-        self.fetch(&git).await?;
+        self.fetch(&self.network(folder).await?).await?;
         if !self.sparse_paths.is_empty() {
             let paths = self.sparse_paths.iter().map(String::as_str);
             let set = ["sparse-checkout", "set", "--"].into_iter().chain(paths);
@@ -89,6 +98,17 @@ impl PublishedRepository {
         let checkout = ["checkout", "--quiet", "--detach", "FETCH_HEAD"];
         git.run(&arguments(&checkout)).await?;
         git.line(&arguments(&["rev-parse", "HEAD"])).await
+    }
+
+    /// Git with the settings of the user that are about reaching the remote.
+    async fn network(&self, folder: &Path) -> Result<GitProgram, GitError> {
+        let is_here = self.url.starts_with("file:") || Path::new(&self.url).is_absolute();
+        let settings = if is_here {
+            NetworkSettings::default()
+        } else {
+            NetworkSettings::of_user(&std::env::temp_dir()).await?
+        };
+        Ok(GitProgram::for_network(folder, NETWORK_TIME, &settings))
     }
 
     async fn fetch(&self, git: &GitProgram) -> Result<(), GitError> {
@@ -258,6 +278,115 @@ mod tests {
             assert!(wanted.revision().await.is_err(), "{url}");
             assert!(remote.copied(&wanted).await.is_err(), "{url}");
         }
+    }
+
+    /// Whether a test of this name runs in this process.
+    const CHILD: &str = "CODEX_TEST_GIT_COPY";
+
+    /// The user's own programs are not for repositories of others. They come by settings of the user and the environment,
+    /// so the copy is made by another process.
+    #[test]
+    fn no_program_of_the_user_runs_on_a_copy() {
+        let remote = Remote::new();
+        let home = remote.folder.path().join("home");
+        fs::create_dir_all(home.join(".config/git")).unwrap();
+        let ran = remote.folder.path().join("ran");
+        let program = remote.folder.path().join("program");
+        let script = format!("#!/bin/sh\necho \"$0 $*\" >> {}\ncat\n", ran.display());
+        fs::write(&program, script).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(&program, mode).unwrap();
+        let hooks = remote.folder.path().join("hooks");
+        fs::create_dir(&hooks).unwrap();
+        for hook in [
+            "post-checkout",
+            "reference-transaction",
+            "post-index-change",
+        ] {
+            fs::copy(&program, hooks.join(hook)).unwrap();
+        }
+        let program = program.display();
+        let settings = format!(
+            "[filter \"x\"]\nsmudge = {program}\nprocess = {program}\nclean = {program}\nrequired = true\n\
+             [filter \"lfs\"]\nsmudge = {program}\nprocess = {program}\nrequired = true\n\
+             [core]\nhooksPath = {}\nfsmonitor = {program}\nattributesFile = {}\n\
+             alternateRefsCommand = {program}\npager = {program}\n\
+             [hook \"x\"]\ncommand = {program}\nevent = post-checkout\n\
+             [diff \"x\"]\ntextconv = {program}\n[uploadpack]\npackObjectsHook = {program}\n\
+             [credential]\nhelper = !{program}\n[submodule]\nrecurse = true\n\
+             [init]\ntemplateDir = {}\n",
+            hooks.display(),
+            remote.folder.path().join("attributes").display(),
+            remote.folder.path().join("template").display(),
+        );
+        for name in [".gitconfig", ".config/git/config", "named"] {
+            fs::write(home.join(name), &settings).unwrap();
+        }
+        fs::create_dir_all(remote.folder.path().join("template")).unwrap();
+        fs::rename(&hooks, remote.folder.path().join("template/hooks")).unwrap();
+        fs::create_dir(&hooks).unwrap();
+        for name in ["home/.config/git/attributes", "attributes"] {
+            let file = remote.folder.path().join(name);
+            fs::write(file, "* filter=x diff=x\n").unwrap();
+        }
+        remote.commit(".gitattributes", "*.bin filter=x\n* filter=lfs\n");
+        remote.commit("file.bin", "content");
+        let _ = fs::remove_file(&ran);
+        let copy = |more: &[(&str, String)]| {
+            let mut child = Command::new(std::env::current_exe().unwrap());
+            child
+                .args(["--exact", "published::tests::copy_of_another_process"])
+                .env_clear()
+                .env("PATH", std::env::var_os("PATH").unwrap())
+                .env("HOME", &home)
+                .env(CHILD, remote.path());
+            let ended = child.envs(more.iter().cloned()).output().unwrap();
+            assert!(ended.status.success(), "{ended:?}");
+            assert_eq!(fs::read_to_string(&ran).unwrap_or_default(), "", "{more:?}");
+        };
+        let named = home.join("named").display().to_string();
+        copy(&[]);
+        copy(&[("GIT_CONFIG_GLOBAL", named.clone())]);
+        copy(&[("GIT_CONFIG_SYSTEM", named)]);
+        copy(&[
+            ("GIT_CONFIG_COUNT", "1".to_owned()),
+            ("GIT_CONFIG_KEY_0", "filter.x.smudge".to_owned()),
+            ("GIT_CONFIG_VALUE_0", program.to_string()),
+        ]);
+        // An address that the user's settings lead here.
+        let here = format!("file://{}", remote.path().display());
+        copy(&[
+            ("GIT_CONFIG_COUNT", "1".to_owned()),
+            ("GIT_CONFIG_KEY_0", format!("url.{here}.insteadOf")),
+            (
+                "GIT_CONFIG_VALUE_0",
+                "https://published.invalid/x".to_owned(),
+            ),
+            (
+                "CODEX_TEST_GIT_URL",
+                "https://published.invalid/x".to_owned(),
+            ),
+        ]);
+    }
+
+    /// Run by the test above.
+    #[tokio::test]
+    async fn copy_of_another_process() {
+        let Some(remote) = std::env::var_os(CHILD) else {
+            return;
+        };
+        let here = format!("file://{}", Path::new(&remote).display());
+        let wanted = PublishedRepository {
+            url: std::env::var("CODEX_TEST_GIT_URL").unwrap_or(here),
+            reference: None,
+            sparse_paths: vec!["a".to_owned()],
+        };
+        let folder = tempfile::tempdir().unwrap();
+        wanted.revision().await.unwrap();
+        wanted.copy_to(folder.path()).await.unwrap();
+        let text = fs::read_to_string(folder.path().join("file.bin")).unwrap();
+        assert_eq!(text, "content");
+        assert!(!folder.path().join(".git/hooks").exists());
     }
 
     #[tokio::test]

@@ -46,6 +46,14 @@ const NETWORK_VARIABLES: [(&str, &str); 4] = [
     ("SSH_ASKPASS", ""),
 ];
 
+/// Against settings and attributes of the user and the system.
+const NO_SETTINGS: [(&str, &str); 4] = [
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_CONFIG_SYSTEM", "/dev/null"),
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_ATTR_NOSYSTEM", "1"),
+];
+
 /// The command line of a git command.
 pub fn command(program: &Path, question: &[&str]) -> Vec<OsString> {
     let options = OPTIONS.iter().chain(question).map(OsString::from);
@@ -98,6 +106,17 @@ pub(crate) fn network_environment(
     let own = NETWORK_VARIABLES.map(|(name, value)| (name.into(), value.into()));
     environment(given)
         .filter(|(name, _)| !NETWORK_VARIABLES.iter().any(|(own, _)| name == own))
+        .chain(own)
+}
+
+/// The environment without settings of the user and the system.
+pub(crate) fn without_settings(
+    given: impl IntoIterator<Item = (OsString, OsString)>,
+) -> impl Iterator<Item = (OsString, OsString)> {
+    let own = NO_SETTINGS.map(|(name, value)| (name.into(), value.into()));
+    given
+        .into_iter()
+        .filter(|(name, _)| !name.as_encoded_bytes().starts_with(b"GIT_CONFIG"))
         .chain(own)
 }
 
