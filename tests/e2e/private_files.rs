@@ -19,7 +19,7 @@ fn without_umask(folder: &Path) -> PathBuf {
 }
 
 /// What others may do something with.
-fn open_to_others(folder: &Path, found: &mut Vec<String>) {
+pub(crate) fn open_to_others(folder: &Path, found: &mut Vec<String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let mode = path.symlink_metadata().unwrap().permissions().mode();

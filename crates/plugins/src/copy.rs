@@ -1,6 +1,6 @@
-//! Copies the folder of a plugin: folders and regular files, no links, not without limit.
+//! Copies the folder of a plugin: folders and regular files, no links, not without limit. The copy is for its owner only.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
@@ -42,7 +42,7 @@ impl Copied {
             let message = format!("more than {MAX_DEPTH} folders inside of each other");
             return Err(CopyError::TooLarge(message));
         }
-        fs::create_dir(to)?;
+        file::private_folder(&mut DirBuilder::new()).create(to)?;
         for entry in fs::read_dir(from)? {
             let entry = entry?;
             self.entries += 1;
@@ -81,7 +81,7 @@ impl Copied {
 fn new_file(source: &File, to: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
-    file::program_like(&mut options, &source.metadata()?).open(to)
+    file::private_program_like(&mut options, &source.metadata()?).open(to)
 }
 
 #[cfg(all(test, unix))]
@@ -116,7 +116,9 @@ mod tests {
             .unwrap()
             .permissions()
             .mode();
-        assert_eq!(mode & 0o100, 0o100);
+        assert_eq!(mode & 0o777, 0o700);
+        let mode = fs::metadata(to.join("a")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
         for left_out in ["link", "a/up", "socket"] {
             assert!(to.join(left_out).symlink_metadata().is_err(), "{left_out}");
         }

@@ -19,6 +19,7 @@ mod manifest;
 mod marketplace;
 mod marketplace_copies;
 mod marketplace_file;
+mod mended;
 mod mention;
 mod places;
 mod plugin;

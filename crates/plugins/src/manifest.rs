@@ -160,9 +160,9 @@ pub(crate) fn of_entry(entry: &str) -> Option<String> {
 pub(crate) fn write(root: &Path, manifest: &str) -> io::Result<()> {
     let file = root.join(FILES[0]);
     if let Some(folder) = file.parent() {
-        std::fs::create_dir_all(folder)?;
+        codex_private_files::create_dir_all(folder)?;
     }
-    std::fs::write(file, manifest)
+    codex_private_files::write(&file, manifest.as_bytes())
 }
 
 /// The name of the plugin in a folder, if the folder is one.

@@ -12,6 +12,8 @@ use codex_system::copying;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
+use crate::mended::mend;
+
 /// The file that says what a copy is of. Newer releases write the same.
 const ORIGIN: &str = ".codex-marketplace-install.json";
 const ORIGIN_LIMIT: u64 = 64 * 1024;
@@ -21,6 +23,7 @@ const ABANDONED: Duration = Duration::from_secs(60 * 60);
 /// The copies of a home folder.
 #[derive(Clone, Debug)]
 pub struct MarketplaceCopies {
+    home: PathBuf,
     folder: PathBuf,
 }
 
@@ -57,6 +60,7 @@ impl MarketplaceCopies {
     #[must_use]
     pub fn of_home(home: &Path) -> Self {
         Self {
+            home: home.to_owned(),
             folder: home.join(".tmp/marketplaces"),
         }
     }
@@ -67,10 +71,19 @@ impl MarketplaceCopies {
         self.folder.join(name)
     }
 
+    /// The folder of a copy that will be read. One of an older release, which others could read, becomes private.
+    #[must_use]
+    pub fn used_root(&self, name: &str) -> PathBuf {
+        let root = self.root(name);
+        mend(&self.home, &root);
+        root
+    }
+
     /// What a copy is of, if there is one.
     #[must_use]
     pub fn origin(&self, name: &str) -> Option<CopyOrigin> {
-        let text = codex_regular_file::read(&self.root(name).join(ORIGIN), ORIGIN_LIMIT).ok()?;
+        let text =
+            codex_regular_file::read(&self.used_root(name).join(ORIGIN), ORIGIN_LIMIT).ok()?;
         serde_json::from_slice(&text).ok()
     }
 
@@ -103,6 +116,8 @@ impl MarketplaceCopies {
         origin: &CopyOrigin,
     ) -> io::Result<PathBuf> {
         codex_private_files::write(&staged.path().join(ORIGIN), &serde_json::to_vec(origin)?)?;
+        // Git knows no private files.
+        codex_private_files::tighten_tree(staged.path());
         let root = self.root(name);
         match copying::exchange(staged.path(), &root) {
             // The former copy is now the staged one, and is removed with it.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::id::{PluginId, is_name};
 use crate::marketplace_copies::MarketplaceCopies;
+use crate::mended::mend;
 
 /// The marketplace of the curated catalogue.
 const CURATED_NAME: &str = "openai-curated";
@@ -43,10 +44,12 @@ pub fn folders_of_user<'a>(
 ) -> Vec<PathBuf> {
     let copies = MarketplaceCopies::of_home(home);
     let added = added.into_iter().map(|(name, kind, source)| match kind {
-        "git" => copies.root(name),
+        "git" => copies.used_root(name),
         _ => PathBuf::from(source),
     });
-    let own = user.into_iter().chain([home.join(CURATED)]);
+    let curated = home.join(CURATED);
+    mend(home, &curated);
+    let own = user.into_iter().chain([curated]);
     own.chain(added).collect()
 }
 

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::copy::{CopyError, copy};
 use crate::id::PluginId;
 use crate::manifest::{self, ManifestError};
+use crate::mended::mend;
 use crate::places::curated_version;
 use crate::staging::{Staging, lock, remove};
 
@@ -88,6 +89,7 @@ impl PluginStore {
     #[must_use]
     pub fn active(&self, id: &PluginId) -> Option<PathBuf> {
         let versions = self.versions(id);
+        mend(&self.home, &versions);
         let local = versions.join(LOCAL);
         if local.is_dir() {
             return Some(local);

@@ -13,8 +13,9 @@ use std::path::Path;
 use codex_system::file;
 
 /// The entries of a home folder. Older releases created them with the usual modes.
-const KEPT: [&str; 19] = [
+const KEPT: [&str; 21] = [
     ".credentials.json",
+    ".tmp",
     "archived_sessions",
     "auth.json",
     "cloud-requirements-cache.json",
@@ -27,6 +28,7 @@ const KEPT: [&str; 19] = [
     "memories",
     "memories_1.sqlite",
     "models_cache.json",
+    "plugins",
     "queue_1.sqlite",
     "session_index.jsonl",
     "sessions",
@@ -87,8 +89,27 @@ pub fn tighten_home(home: &Path) {
     }
 }
 
-/// Makes a file or folder private. Links and entries of other users are left unchanged.
-fn tighten(path: &Path) {
+/// Makes a folder and everything in it private. Owners can still run what they could run. Links are not followed.
+pub fn tighten_tree(folder: &Path) {
+    tighten(folder);
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) => {
+            tracing::debug!(path = %folder.display(), %error, "the modes in a folder stay");
+            return;
+        }
+    };
+    for entry in entries.flatten() {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => tighten_tree(&entry.path()),
+            Ok(kind) if kind.is_file() => tighten(&entry.path()),
+            _ => {}
+        }
+    }
+}
+
+/// Makes a file or folder private, but not what is in a folder. Links and entries of other users are left unchanged.
+pub fn tighten(path: &Path) {
     if let Err(error) = file::make_private(path) {
         tracing::debug!(path = %path.display(), %error, "the mode of a file stays");
     }

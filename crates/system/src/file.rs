@@ -25,12 +25,15 @@ pub fn folder_like<'a>(builder: &'a mut DirBuilder, original: &Metadata) -> &'a 
     with_folder_mode(builder, mode(original) | 0o700)
 }
 
-/// Opens so that everybody can read new files, and execute them if somebody can execute this one.
-pub fn program_like<'a>(options: &'a mut OpenOptions, original: &Metadata) -> &'a mut OpenOptions {
+/// Opens so that new files belong to their owner alone, who can execute them if somebody can execute this one.
+pub fn private_program_like<'a>(
+    options: &'a mut OpenOptions,
+    original: &Metadata,
+) -> &'a mut OpenOptions {
     let mode = if is_executable(original) {
-        0o755
+        0o700
     } else {
-        0o644
+        0o600
     };
     with_mode(options, mode)
 }

@@ -76,7 +76,7 @@ pub(super) async fn sync_once(server: &Arc<AppServer>) -> Result<(), Failure> {
         let folder = marker.parent().map(codex_private_files::create_dir_all);
         let written = folder
             .unwrap_or(Ok(()))
-            .and_then(|()| std::fs::write(&marker, "ok\n"));
+            .and_then(|()| codex_private_files::write(&marker, b"ok\n"));
         written.map_err(|error| Failure::internal(format!("{}: {error}", marker.display())))
     })
     .await
