@@ -191,3 +191,31 @@ async fn threads_of_older_clients_have_no_numbers() {
     );
     numbered.server.finish().await.unwrap();
 }
+
+#[tokio::test]
+async fn fork_of_a_numbered_thread_goes_on_with_its_numbers() {
+    let mut numbered = Numbered::start(NEWER).await;
+    numbered.turn("one").await;
+    let params = json!({ "threadId": numbered.thread });
+    let forked = numbered.server.result("thread/fork", params).await;
+    forked["thread"]["id"]
+        .as_str()
+        .unwrap()
+        .clone_into(&mut numbered.thread);
+    numbered.turn("two").await;
+    numbered.restart(NEWER).await;
+
+    let lines = numbered.lines().await;
+    let ordinals: Vec<u64> = lines
+        .iter()
+        .map(|line| line["ordinal"].as_u64().unwrap())
+        .collect();
+    let expected: Vec<u64> = (0..).take(lines.len()).collect();
+    assert_eq!(ordinals, expected);
+    assert_eq!(lines[0]["payload"]["id"], numbered.thread);
+    assert_eq!(lines[0]["payload"]["history_mode"], "paginated");
+    let is_start = |line: &&Value| line["type"] == "session_meta";
+    assert_eq!(lines.iter().filter(is_start).count(), 1);
+    assert_eq!(numbered.kinds().await, [SHOWN, SHOWN]);
+    numbered.server.finish().await.unwrap();
+}

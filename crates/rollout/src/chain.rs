@@ -71,9 +71,9 @@ impl RolloutChain {
         })
     }
 
-    /// Writes the first `length` bytes to another file.
-    pub(crate) fn copy(&self, length: u64, to: &mut impl Write) -> io::Result<()> {
-        self.within(0..length)
+    /// Writes a range to another file.
+    pub(crate) fn copy(&self, range: Range<u64>, to: &mut impl Write) -> io::Result<()> {
+        self.within(range)
             .try_for_each(|(_, bytes)| io::copy(&mut bytes?, to).map(drop))
     }
 
@@ -255,7 +255,7 @@ mod tests {
     fn text(path: &Path) -> String {
         let mut bytes = Vec::new();
         let chain = RolloutChain::open(path).unwrap();
-        chain.copy(chain.length().unwrap(), &mut bytes).unwrap();
+        chain.copy(0..chain.length().unwrap(), &mut bytes).unwrap();
         String::from_utf8(bytes).unwrap()
     }
 

@@ -3,17 +3,19 @@
 //! In a file with numbered lines those engines show only what has an `item_completed` line. Such a line repeats an event and is
 //! marked, so that it is skipped when this program reads the file.
 
-use codex_protocol::{EventMsg, LineStart, TurnItem};
+use codex_protocol::{EventMsg, LineStart, McpToolCallEndEvent, TurnItem};
 use serde_json::{Value, json};
 
 use crate::persist::reduced;
 
+/// Greater results of MCP tools are not repeated.
+const MCP_RESULT_LIMIT: usize = 64 * 1024;
 /// The end of a marked line.
 const MARK: &[u8] = b",\"mirrored\":true}}";
 
-/// The payload of the marked line for an event; none if the event shows no item, or is stored as an item itself.
+/// The payload of the marked line for an event of a turn; none if the event shows no item, or is stored as an item itself.
 #[must_use]
-pub fn mirrored_item(thread: &str, event: &EventMsg, at_ms: i64) -> Option<Vec<u8>> {
+pub fn mirrored_item(thread: &str, turn: &str, event: &EventMsg, at_ms: i64) -> Option<Vec<u8>> {
     // Also where the event itself is not stored.
     let less = reduced(event);
     let event = less.as_ref().unwrap_or(event);
@@ -56,9 +58,34 @@ pub fn mirrored_item(thread: &str, event: &EventMsg, at_ms: i64) -> Option<Vec<u
             });
             (end.turn_id.as_str(), item)
         }
+        // Its event does not say to which turn it belongs.
+        EventMsg::McpToolCallEnd(end) => (turn, mcp_call(end)),
         _ => return None,
     };
     payload(thread, turn, item, at_ms)
+}
+
+fn mcp_call(end: &McpToolCallEndEvent) -> Value {
+    let mut item = json!({
+        "type": "McpToolCall",
+        "id": end.call_id,
+        "server": end.invocation.server,
+        "tool": end.invocation.tool,
+        "arguments": end.invocation.arguments,
+        "readOnlyHint": end.read_only_hint,
+        "status": if end.is_success() { "completed" } else { "failed" },
+        "duration": end.duration,
+    });
+    match &end.result {
+        Ok(result) => item["result"] = json!(result),
+        Err(message) => item["error"] = json!({ "message": message }),
+    }
+    let size = item["result"].to_string().len();
+    if size > MCP_RESULT_LIMIT {
+        let text = format!("a result of {size} bytes, which is in the line before this one");
+        item["result"] = json!({ "content": [{ "type": "text", "text": text }] });
+    }
+    item
 }
 
 fn payload(thread: &str, turn: &str, item: Value, at_ms: i64) -> Option<Vec<u8>> {
@@ -121,13 +148,32 @@ mod tests {
 
     #[test]
     fn command_is_mirrored_with_its_output_cut_and_skipped_here() {
-        let payload = mirrored_item("thread", &command_end(&"x".repeat(1 << 20)), 5).unwrap();
+        let payload = mirrored_item("thread", "t", &command_end(&"x".repeat(1 << 20)), 5).unwrap();
         assert!(payload.len() < 20_000, "{}", payload.len());
         let payload = String::from_utf8(payload).unwrap();
         let value: Value = serde_json::from_str(&payload).unwrap();
         assert_eq!(value["item"]["cwd"], "file:///a%20b");
         assert_eq!(value["item"]["id"], "c");
         assert!(is_skipped(&line(&payload)));
+    }
+
+    #[test]
+    fn mcp_call_is_mirrored_and_a_great_result_is_not_repeated() {
+        for (length, is_repeated) in [(10, true), (100_000, false)] {
+            let text = "x".repeat(length);
+            let end = json!({
+                "type": "mcp_tool_call_end", "call_id": "c",
+                "invocation": {"server": "s", "tool": "t", "arguments": {}}, "duration": {"secs": 0, "nanos": 1},
+                "result": {"Ok": {"content": [{"type": "text", "text": text}]}},
+            });
+            let end = serde_json::from_value(end).unwrap();
+            let payload = mirrored_item("thread", "turn", &end, 5).unwrap();
+            let value: Value = serde_json::from_slice(&payload).unwrap();
+            assert_eq!(value["turn_id"], "turn");
+            assert_eq!(value["item"]["status"], "completed");
+            let shown = &value["item"]["result"]["content"][0]["text"];
+            assert_eq!(shown == &json!(text), is_repeated);
+        }
     }
 
     #[test]

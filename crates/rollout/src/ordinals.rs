@@ -8,6 +8,8 @@ use std::path::Path;
 
 use codex_protocol::LineStart;
 
+use crate::chain::RolloutChain;
+
 /// Enough of a line to see its number.
 const LINE_START: usize = 128;
 /// How much of the end of a file is read first, to find its last line.
@@ -35,6 +37,24 @@ pub(crate) fn has_ordinals(path: &Path) -> bool {
     let read = codex_regular_file::open(path)
         .and_then(|file| file.take(LINE_START as u64).read_to_end(&mut start));
     read.is_ok() && ordinal_of(&start).is_some()
+}
+
+/// Whether a copy of the file can go on with its numbers: it has them from 0 on, and continues no other file.
+#[must_use]
+pub fn is_numbered_from_zero(path: &Path) -> bool {
+    let begins_at_zero = codex_regular_file::open(path).and_then(|file| {
+        let mut start = Vec::new();
+        file.take(LINE_START as u64).read_to_end(&mut start)?;
+        Ok(ordinal_of(&start) == Some(0))
+    });
+    let chain = RolloutChain::open(path);
+    begins_at_zero.unwrap_or_default() && chain.is_ok_and(|chain| !chain.has_base())
+}
+
+/// The length of the first line, with its end.
+pub(crate) fn first_line_length(path: &Path) -> io::Result<u64> {
+    let mut file = BufReader::new(codex_regular_file::open(path)?);
+    file.skip_until(b'\n').map(|length| length as u64)
 }
 
 fn ordinal_of(line: &[u8]) -> Option<u64> {

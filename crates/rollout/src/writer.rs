@@ -22,7 +22,9 @@ use tokio::sync::oneshot;
 use crate::amend::ends_a_line;
 use crate::chain::RolloutChain;
 use crate::claim::PendingRelease;
-use crate::ordinals::{begin_with_ordinal, next_ordinal, number_lines};
+use crate::ordinals::{
+    begin_with_ordinal, first_line_length, has_ordinals, next_ordinal, number_lines,
+};
 
 /// Limit on open files. Above it, a file that is not in use is closed.
 const OPEN_FILES: usize = 64;
@@ -247,7 +249,15 @@ impl WriterFiles {
     fn copy(&mut self, path: PathBuf, source: &Path, length: u64) {
         let opened = self.write(&path, &[]).map_err(|failed| failed.error);
         let copied = opened.and_then(|()| match self.open.get_mut(&path) {
-            Some(file) => RolloutChain::open(source)?.copy(length, file),
+            Some(file) => {
+                // In a file with numbers the new first line takes the place of the old one, so that the rest keeps its numbers.
+                let begin = if has_ordinals(&path) {
+                    first_line_length(source)?
+                } else {
+                    0
+                };
+                RolloutChain::open(source)?.copy(begin..length, file)
+            }
             None => Ok(()),
         });
         match copied {

@@ -104,8 +104,6 @@ pub(crate) fn config_of_agent(
     config.turn_ended = None;
     config.hook_warnings = Vec::new();
     config.replay_events = false;
-    // Turns that it takes over from its parent have no lines for newer engines.
-    config.has_paginated_history = false;
     take_policies(&mut config, turn);
     let depth = depth.saturating_add(1);
     let may_start = |agents: &AgentSettings| agents.team.is_some() || depth < agents.max_depth;

@@ -178,7 +178,8 @@ impl Emitter {
         if let Some(log) = state.log.as_mut().filter(|log| log.is_numbered()) {
             let now = shared.clock.now();
             let event = stored.unwrap_or(&event.msg);
-            let item = mirrored_item(shared.thread.as_str(), event, now.as_millisecond());
+            let (thread, turn) = (shared.thread.as_str(), id);
+            let item = mirrored_item(thread, turn, event, now.as_millisecond());
             if let Some(item) = item {
                 log.append_json(now, LineKind::EventMsg, item);
             }

@@ -10,7 +10,7 @@ use crate::config::SessionConfig;
 use crate::events::Emitter;
 use crate::git;
 use crate::session_context::SessionContext;
-use crate::stored_thread::StoredThread;
+use crate::stored_thread::{StoredLines, StoredThread};
 use crate::thread_origin::RolloutFile;
 
 /// How a thread is stored whose agents have paths.
@@ -59,7 +59,7 @@ pub(crate) fn write_start(
         id: emitter.thread().clone(),
         forked_from_id: forked_from.cloned(),
         attached_thread: config.is_side_thread,
-        history_mode: history_mode(config, file),
+        history_mode: history_mode(config),
         timestamp: format!("{:.3}", session.clock.now()),
         cwd: config.settings.cwd.display().to_string(),
         originator: config.originator.clone(),
@@ -94,12 +94,26 @@ pub(crate) fn write_start(
     }
 }
 
-/// A copy begins with the lines of its source, whatever their form is.
-fn history_mode(config: &SessionConfig, file: &RolloutFile) -> Option<String> {
+/// Whether a file gets the form that newer engines show whole. A copy has the form of its source, and lines that were taken
+/// over one by one have lost what those engines go by.
+pub(crate) fn is_paginated(
+    config: &SessionConfig,
+    file: &RolloutFile,
+    lines: &StoredLines,
+) -> bool {
+    match file {
+        _ if config.has_legacy_history => false,
+        RolloutFile::New => config.has_paginated_history && lines.read().is_empty(),
+        RolloutFile::Copy { source, .. } => codex_rollout::is_numbered_from_zero(source),
+        RolloutFile::Existing { .. } => false,
+    }
+}
+
+fn history_mode(config: &SessionConfig) -> Option<String> {
     if config.has_legacy_history {
         return Some(LEGACY_HISTORY.to_owned());
     }
-    let is_paginated = config.has_paginated_history && matches!(file, RolloutFile::New);
+    let is_paginated = config.has_paginated_history;
     is_paginated.then(|| PAGINATED_HISTORY.to_owned())
 }
 

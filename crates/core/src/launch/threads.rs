@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 use tracing::Instrument;
 
-use super::first_lines::{initial_messages, write_start};
+use super::first_lines::{initial_messages, is_paginated, write_start};
 use crate::agents::{AgentTree, ChildAgents, MAX_WAITING_AGENTS, ResumedAgent};
 use crate::budget::{StoredThreadUse, ThreadBudget};
 use crate::config::SessionConfig;
@@ -139,8 +139,8 @@ impl Threads {
             RolloutFile::New | RolloutFile::Copy { .. } => {
                 let clock = &self.ports.clock;
                 let place = RolloutPath::new(home, id, clock.now(), &clock.zone());
-                let is_numbered = config.has_paginated_history && matches!(file, RolloutFile::New);
-                let log = RolloutLog::deferred(writer, place).numbered(is_numbered);
+                let log =
+                    RolloutLog::deferred(writer, place).numbered(config.has_paginated_history);
                 Some(log.claimed(WriteClaim::to_new(home, id)))
             }
         })
@@ -355,6 +355,7 @@ impl ThreadLauncher for Threads {
         }
         let is_resumed = matches!(file, RolloutFile::Existing { .. });
         let agent_tree = agent_tree.rooted(config.agents.as_ref(), is_resumed);
+        config.has_paginated_history = is_paginated(&config, &file, &lines);
         let log = self.log(&id, &config, &file)?;
         let path = log.as_ref().map(|log| Arc::from(log.path()));
         gate::prepare_folders(&config);
