@@ -135,6 +135,8 @@ mod oauth_server;
 #[cfg(target_os = "linux")]
 mod odd_lines;
 #[cfg(target_os = "linux")]
+mod outside_programs;
+#[cfg(target_os = "linux")]
 mod overload;
 #[cfg(target_os = "linux")]
 mod packages;

@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::repository;
 
 /// The modules of `core`, from the bottom to the top. Each uses only modules that stand before it.
-const ENGINE: [&str; 29] = [
+const ENGINE: [&str; 30] = [
     "config",
     "ports",
     "timeout_pauses",
@@ -25,6 +25,7 @@ const ENGINE: [&str; 29] = [
     "budget",
     "cells",
     "session_context",
+    "startup_files",
     "hooks",
     "git",
     "requests",

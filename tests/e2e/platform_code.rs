@@ -20,7 +20,10 @@ const MODULES: [(&str, &str); 17] = [
     ("crates/cli/src/user_shell.rs", "shells"),
     ("crates/code-mode/src/kernel/confine", "limits of cells"),
     ("crates/code-mode/src/lib.rs", "processes that fork"),
-    ("crates/core/src/gate/program_file.rs", "files of programs"),
+    (
+        "crates/program-files/src/program_file.rs",
+        "files of programs",
+    ),
     ("crates/exec/src/", "processes and terminals"),
     ("crates/file-watch/src/lib.rs", "watching"),
     ("crates/login/src/system_keyring", "the keyring"),

@@ -13,7 +13,7 @@ use codex_config::{Config, Feature};
 use codex_core::{AppsServer, McpServer, ToolApproval};
 use codex_http::{LiveLogin, SharedLogin};
 use codex_login::{Accounts, Login};
-use codex_mcp_client::{McpServerConfig, McpServerTransport};
+use codex_mcp_client::{McpServerConfig, McpServerTransport, ProgramGuard};
 use codex_model_client::{Credential, CredentialSource, Recovery};
 use codex_protocol::PlanType;
 use futures::future::BoxFuture;
@@ -159,6 +159,7 @@ pub(crate) fn server(config: &Config, account: &AppsAccount) -> McpServer {
             request_timeout: REQUEST,
             enabled_tools: None,
             disabled_tools: Vec::new(),
+            guard: ProgramGuard::default(),
         },
         required: false,
         approval: BTreeMap::new(),

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use codex_config::{Feature, FeatureSet, LayerSource, LayerStack};
 use codex_core::SessionConfig;
-use codex_hooks::{HookCatalog, HookLayer, HookPlugin, HookStates, PluginHooks, load};
+use codex_hooks::{
+    HookCatalog, HookLayer, HookPlace, HookPlugin, HookStates, HookTrust, PluginHooks, load,
+};
 use codex_plugins::InstalledPlugin;
 use codex_protocol::HookSource;
 
@@ -15,6 +17,7 @@ pub(crate) fn catalog(
     plugins: &[InstalledPlugin],
     home: &Path,
     features: FeatureSet,
+    place: &HookPlace<'_>,
 ) -> HookCatalog {
     if !features.enabled(Feature::Hooks) {
         return HookCatalog::default();
@@ -28,7 +31,7 @@ pub(crate) fn catalog(
     let layers: Vec<HookLayer> = stack.hook_layers().into_iter().map(layer).collect();
     let plugins = plugins.iter().filter_map(|plugin| of_plugin(plugin, home));
     let states = HookStates::parse(&stack.hook_states());
-    load(&layers, plugins.collect(), &states)
+    load(&layers, plugins.collect(), &states, place)
 }
 
 /// The hooks of a plugin, if it has any.
@@ -56,7 +59,18 @@ fn of_plugin(plugin: &InstalledPlugin, home: &Path) -> Option<PluginHooks> {
 pub(crate) fn configure(session: &mut SessionConfig, catalog: HookCatalog, features: FeatureSet) {
     let trusts_new = features.enabled(Feature::CodexHooks);
     let hooks = catalog.hooks.into_iter();
-    let may_run: Vec<_> = hooks.filter(|hook| hook.may_run(trusts_new)).collect();
+    let (may_run, others): (Vec<_>, Vec<_>) = hooks.partition(|hook| hook.may_run(trusts_new));
+    let files = may_run.iter().flat_map(|hook| hook.files.paths.iter());
+    session.engine_files.program_files.add(files.cloned());
+    let modified = others
+        .iter()
+        .filter(|hook| hook.enabled && hook.trust == HookTrust::Modified);
+    let modified = modified.map(|hook| {
+        format!(
+            "The hook {} has changed since it was trusted and does not run; look at it and trust it again.",
+            hook.key
+        )
+    });
     // Hooks of plugins expect their folder for data.
     let folders = may_run.iter().filter_map(|hook| hook.plugin.as_ref());
     for plugin in folders {
@@ -66,6 +80,7 @@ pub(crate) fn configure(session: &mut SessionConfig, catalog: HookCatalog, featu
     }
     session.hooks = Arc::from(may_run);
     session.hook_warnings = catalog.warnings;
+    session.hook_warnings.extend(modified);
 }
 
 fn source_of(source: &LayerSource) -> HookSource {

@@ -1,6 +1,7 @@
 //! The host of the app-server: loads settings per thread and keeps an engine per provider.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -13,14 +14,15 @@ use codex_app_server::{
 use codex_apps::AppCatalog;
 use codex_checkpoints::CheckpointStore;
 use codex_config::schema::WindowsSandbox;
-use codex_config::{Config, ConfigWarning, Feature, Overrides, RequestParams};
+use codex_config::{Config, ConfigWarning, Feature, LayerStack, Overrides, RequestParams};
 use codex_core::{
     ProviderModel, RealtimeService, StandaloneCommands, ThreadManager, ToolSuggestions,
+    WritableFiles,
 };
 use codex_environments::Environments;
 use codex_exec::Launcher;
 use codex_external_agent::HomeFolders;
-use codex_hooks::HookCatalog;
+use codex_hooks::{HookCatalog, HookPlace};
 use codex_login::Accounts;
 use codex_mcp_client::McpLoginSettings;
 use codex_memories::MemoryStore;
@@ -39,6 +41,7 @@ use crate::agent_roles::ConfiguredRoles;
 use crate::engine_files::engine_files;
 use crate::environment::{user_home, variable};
 use crate::mcp_servers::{self, StoredApprovals};
+use crate::program_checks::ProgramChecks;
 use crate::realtime::ProviderRealtime;
 use crate::resources::{self, EngineResources};
 use crate::rules::{SessionRules, rules};
@@ -169,7 +172,6 @@ impl EngineHost {
                 .load(&cwd, &settings.overrides, &settings.params)?;
         let has_plugins = config.features.enabled(Feature::Plugins);
         let plugins = self.add_plugins(&mut config);
-        let hooks = hooks::catalog(&layers, &plugins, &config.home, config.features);
         let catalog = Arc::new(match &config.model.catalog {
             Some(_) => self.resources.catalog(&config)?,
             None => self.models.known(),
@@ -180,12 +182,8 @@ impl EngineHost {
         let realtime = self.realtime(&config, &settings.client);
         let is_on = config.features.enabled(Feature::MultiAgent);
         let roles = is_on.then(|| ConfiguredRoles::read(&layers, &config));
-        let own_policy = &self.configuration.startup().shell_environment;
-        let environment = if config.shell_environment == *own_policy {
-            Arc::clone(&self.commands.environment)
-        } else {
-            Arc::new(wiring::command_environment(&config))
-        };
+        let environment = self.environment_of(&config);
+        let hooks = self.hooks_of(&config, &layers, &plugins, &cwd, &environment);
         let memory_summary = memories::summary(&config);
         let memory_mode = memories::mode(&config);
         let made_memories = memories::generation(&config);
@@ -234,6 +232,37 @@ impl EngineHost {
             warnings,
             deprecations,
         })
+    }
+
+    /// The environment of commands.
+    fn environment_of(&self, config: &Config) -> Arc<BTreeMap<OsString, OsString>> {
+        let own_policy = &self.configuration.startup().shell_environment;
+        if config.shell_environment == *own_policy {
+            Arc::clone(&self.commands.environment)
+        } else {
+            Arc::new(wiring::command_environment(config))
+        }
+    }
+
+    /// All hooks of a folder. Reads files.
+    fn hooks_of(
+        &self,
+        config: &Config,
+        layers: &LayerStack,
+        plugins: &[InstalledPlugin],
+        cwd: &Path,
+        environment: &BTreeMap<OsString, OsString>,
+    ) -> HookCatalog {
+        let engine = &self.commands.engine_files;
+        let policy = &config.policy.sandbox_policy;
+        let writable = WritableFiles::of(policy, cwd, environment, engine);
+        let place = HookPlace {
+            cwd,
+            environment,
+            may_write: &|path| writable.may_write(path),
+            record: None,
+        };
+        hooks::catalog(layers, plugins, &config.home, config.features, &place)
     }
 
     /// Reads the enabled plugins, and adds their MCP servers to the configuration.
@@ -366,6 +395,9 @@ impl Host for EngineHost {
         let (mut config, _) = self.configuration.load(cwd, &Map::new(), &params)?;
         plugin_sources::add_to(&mut config);
         let mut enabled = mcp_servers::enabled(&config);
+        let environment = self.environment_of(&config);
+        let engine = &self.commands.engine_files;
+        ProgramChecks::of(&config, cwd, &environment, engine).guard_servers(&mut enabled);
         let apps = app_sources::account(&config, self.resources.accounts());
         enabled.extend(apps.map(|account| app_sources::server(&config, &account)));
         Ok(McpSettings {
@@ -396,12 +428,8 @@ impl Host for EngineHost {
         let params = RequestParams::default();
         let (config, layers) = self.configuration.load(cwd, &Map::new(), &params)?;
         let plugins = plugin_sources::enabled(&config);
-        Ok(hooks::catalog(
-            &layers,
-            &plugins,
-            &config.home,
-            config.features,
-        ))
+        let environment = self.environment_of(&config);
+        Ok(self.hooks_of(&config, &layers, &plugins, cwd, &environment))
     }
 
     fn feedback(&self) -> FeedbackSettings {

@@ -192,7 +192,10 @@ pub(crate) fn open_browser(url: &str) {
         "windows" => "explorer",
         _ => "xdg-open",
     };
-    let mut command = Command::new(program);
+    // Commands in the sandbox may write other folders of the search path.
+    let path = std::env::var_os("PATH");
+    let of_system = codex_program_files::system_program(program, path.as_deref());
+    let mut command = Command::new(of_system.unwrap_or_else(|| program.into()));
     command.arg(url).stdin(Stdio::null());
     let _ = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
 }

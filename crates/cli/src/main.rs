@@ -35,6 +35,8 @@ mod output;
 mod plugin;
 mod plugin_sources;
 mod profile;
+mod program_checks;
+mod programs;
 mod proto;
 mod proto_memories;
 mod realtime;
@@ -136,6 +138,8 @@ enum Command {
     Logout(login::LogoutArguments),
     /// List, add and remove MCP servers, and log in to them.
     Mcp(Box<mcp::McpArguments>),
+    /// List programs that ran outside of the sandbox, and accept changes of their files.
+    Programs(programs::ProgramsArguments),
     /// List, show, install and remove plugins, and add marketplaces of plugins.
     Plugin(Box<plugin::PluginArguments>),
     /// Serve the engine as tools of an MCP server.
@@ -237,6 +241,7 @@ fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
         Command::Login(arguments) => login::run(arguments, settings),
         Command::Logout(arguments) => login::log_out(arguments, settings),
         Command::Mcp(arguments) => mcp::run(*arguments, settings),
+        Command::Programs(arguments) => programs::run(arguments, settings),
         Command::Plugin(arguments) => plugin::run(*arguments, settings),
         Command::McpServer(arguments) => mcp_server::run(arguments, settings),
         Command::Proto(arguments) => proto::run(arguments, settings).map(success),

@@ -13,7 +13,9 @@ use codex_config::{
     Config, ConfigEdit, EditRequest, KeyPath, LayerStack, Overrides, edit_user_config,
 };
 use codex_core::{ApprovalNotStored, McpApprovals, McpServer, ToolApproval};
-use codex_mcp_client::{McpLoginSettings, McpLoginStore, McpServerConfig, McpServerTransport};
+use codex_mcp_client::{
+    McpLoginSettings, McpLoginStore, McpServerConfig, McpServerTransport, ProgramGuard,
+};
 
 use crate::environment::variable;
 use crate::wiring::{self, non_blank};
@@ -53,6 +55,7 @@ pub(crate) fn server(name: &str, configured: &Configured) -> McpServerConfig {
         request_timeout: configured.tool_timeout.unwrap_or(REQUEST),
         enabled_tools: configured.enabled_tools.clone(),
         disabled_tools: configured.disabled_tools.clone().unwrap_or_default(),
+        guard: ProgramGuard::default(),
     }
 }
 

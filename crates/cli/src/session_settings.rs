@@ -28,6 +28,7 @@ use codex_thread_state::ThreadState;
 
 use crate::environment::variable;
 use crate::notify::NotifyProgram;
+use crate::program_checks::ProgramChecks;
 use crate::rules::{SessionRules, rules};
 use crate::user_shell::user_shell;
 use crate::wiring::ORIGINATOR;
@@ -63,8 +64,10 @@ pub(crate) fn session_parts(
         network_limits,
         mut warnings,
     } = rules(&config);
-    let mcp_servers = mcp_servers::enabled(&config);
+    let mut mcp_servers = mcp_servers::enabled(&config);
     let engine_files = Arc::new(engine_files::of_session(engine_files, &config));
+    let checks = ProgramChecks::of(&config, cwd, &environment, &engine_files);
+    checks.guard_servers(&mut mcp_servers);
     let Config {
         home,
         model,
@@ -102,6 +105,10 @@ pub(crate) fn session_parts(
         warnings: own_warnings,
     } = config;
     warnings.extend(own_warnings);
+    let notify = notify.map(|command| NotifyProgram { command, checks });
+    if let Some(Err(problem)) = notify.as_ref().map(NotifyProgram::check) {
+        warnings.push(ConfigWarning::new(problem.to_string()));
+    }
     let mut session = SessionConfig {
         mcp_servers,
         agent_jobs: features
@@ -115,7 +122,7 @@ pub(crate) fn session_parts(
         originator: ORIGINATOR.to_owned(),
         rules,
         network_limits: Arc::new(network_limits),
-        turn_ended: notify.map(|command| Arc::new(NotifyProgram(command)) as _),
+        turn_ended: notify.map(|program| Arc::new(program) as _),
         instruction_files: Some(Arc::new(ProjectInstructions {
             home: home.clone(),
             settings: project_docs,

@@ -30,6 +30,7 @@ mod review;
 mod session;
 mod session_context;
 mod standalone;
+mod startup_files;
 mod stored_thread;
 mod thread;
 mod thread_origin;
@@ -48,6 +49,7 @@ pub use config::{
     RealtimeService, RealtimeStart, RealtimeThread, RealtimeUnavailable, RecordedAnswer,
     RecordedFailure, ReplaySource, RoleUnavailable, Roles, SessionConfig, SuggestionKind,
     TakenInput, TeamSettings, ToolApproval, ToolSuggestion, ToolSuggestions, TurnEnded, WebSearch,
+    WritableFiles, is_sandboxed,
 };
 pub use context::{default_mode_instructions, image_data_url, plan_mode_instructions};
 pub use events::{EventReceiver, older_delta};

@@ -1,6 +1,7 @@
 //! What every part of a session works with.
 
 use std::fmt::Debug;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -32,6 +33,8 @@ pub(crate) struct SessionContext {
     pub(crate) beginning: Mutex<Option<SessionBeginning>>,
     /// Calls tools of the thread's MCP servers. Set when there are servers.
     pub(crate) mcp_tools: OnceLock<Box<dyn McpToolCaller>>,
+    /// Whether the user was told that startup files of shells are not read.
+    pub(crate) warned_of_startup_files: AtomicBool,
     /// Work that nobody waits for. It ends with the session.
     pub(crate) background: Mutex<JoinSet<()>>,
 }

@@ -14,8 +14,7 @@ use codex_sandbox::{
     effective_network,
 };
 
-use crate::config::closed_network;
-use crate::gate::{policy_of, writing};
+use crate::config::{closed_network, policy_of, writing};
 
 /// What the commands of a client run with.
 #[derive(Clone, Debug)]

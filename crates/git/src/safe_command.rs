@@ -62,10 +62,14 @@ pub fn command(program: &Path, question: &[&str]) -> Vec<OsString> {
         .collect()
 }
 
-/// Finds git on the search path. Relative folders and folders in the project around `folder` are skipped, as the
+/// Finds git on the search path: the one of the system, if there is one. Otherwise relative folders and folders in the project around `folder` are skipped, as the
 /// project could contain a program named `git`.
 pub fn program(path: Option<&OsStr>, folder: &Path) -> PathBuf {
     let name = format!("git{}", std::env::consts::EXE_SUFFIX);
+    // Commands in the sandbox may write other folders of the search path.
+    if let Some(git) = codex_program_files::system_program(&name, path) {
+        return git;
+    }
     let project = folder
         .ancestors()
         .filter(|folder| codex_sandbox::has_entry(folder, ".git"))

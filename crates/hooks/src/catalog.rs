@@ -12,8 +12,9 @@ use serde_json::Value;
 
 use crate::file::{Handler, HookGroups, HooksFile};
 use crate::hook::{Hook, HookAction, HookPlugin, timeouts};
+use crate::hook_files::{HookFiles, HookPlace};
 use crate::matcher::Matcher;
-use crate::trust::{HookStates, hash_of};
+use crate::trust::{HookHash, HookStates, hash_of};
 use crate::usable_handler::UsableHandler;
 
 /// The file with hooks beside a settings file.
@@ -70,7 +71,12 @@ pub struct HookCatalog {
 
 /// Reads the hooks of the layers, lowest precedence first, and of plugins. All of them count. Blocks on the file system.
 #[must_use]
-pub fn load(layers: &[HookLayer], plugins: Vec<PluginHooks>, states: &HookStates) -> HookCatalog {
+pub fn load(
+    layers: &[HookLayer],
+    plugins: Vec<PluginHooks>,
+    states: &HookStates,
+    place: &HookPlace<'_>,
+) -> HookCatalog {
     let mut catalog = HookCatalog::default();
     let mut files = Vec::new();
     for layer in layers {
@@ -123,7 +129,7 @@ pub fn load(layers: &[HookLayer], plugins: Vec<PluginHooks>, states: &HookStates
     }
     for event in HookEventName::ALL {
         for file in &files {
-            catalog.add(*event, file, states);
+            catalog.add(*event, file, states, place);
         }
     }
     catalog
@@ -143,7 +149,13 @@ impl HookGroupsFile {
 }
 
 impl HookCatalog {
-    fn add(&mut self, event: HookEventName, file: &HookGroupsFile, states: &HookStates) {
+    fn add(
+        &mut self,
+        event: HookEventName,
+        file: &HookGroupsFile,
+        states: &HookStates,
+        place: &HookPlace<'_>,
+    ) {
         let path = file.path.as_path();
         let shown = path.display();
         for (at, group) in file.groups.of(event).iter().enumerate() {
@@ -176,13 +188,26 @@ impl HookCatalog {
                 };
                 let timeout = self.timeout(event, handler.timeout, path);
                 let key = format!("{}:{}:{at}:{number}", file.key, event.snake_case());
-                let mut hash = hash_of(event, matcher.text(), &handler, timeout);
+                let mut definition = hash_of(event, matcher.text(), &handler, timeout);
                 if let Some((_, content)) = &file.plugin {
-                    hash = format!("{hash}/{content}");
+                    definition = format!("{definition}/{content}");
                 }
+                let action = file.action(handler.action);
+                let plugin = file.plugin.as_ref().map(|(plugin, _)| Arc::clone(plugin));
+                let files = match &action {
+                    HookAction::Command { line, .. } => {
+                        HookFiles::of_line(line, plugin.as_deref(), place)
+                    }
+                    HookAction::McpTool { .. } => HookFiles::default(),
+                };
+                let hash = HookHash {
+                    definition,
+                    files: files.content.clone(),
+                };
+                let (trust, check) = states.trust(file.source, &key, &hash, &files);
                 self.hooks.push(Hook {
                     event,
-                    action: file.action(handler.action),
+                    action,
                     matcher: matcher.clone(),
                     timeout: Duration::from_secs(timeout),
                     status_message: handler.status_message,
@@ -190,11 +215,13 @@ impl HookCatalog {
                     on_error: handler.on_error,
                     source: file.source,
                     source_path: path.to_path_buf(),
-                    plugin: file.plugin.as_ref().map(|(plugin, _)| Arc::clone(plugin)),
+                    plugin,
                     display_order: i64::try_from(self.hooks.len()).unwrap_or(i64::MAX),
                     enabled: states.enabled(&key),
-                    trust: states.trust(file.source, &key, &hash),
-                    hash,
+                    trust,
+                    check,
+                    hash: hash.whole(),
+                    files,
                     key,
                 });
             }
@@ -284,6 +311,8 @@ fn read_bounded(path: &Path) -> io::Result<Option<Vec<u8>>> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use serde_json::json;
 
     use super::*;
@@ -308,8 +337,22 @@ mod tests {
         }
 
         fn load(&self) -> HookCatalog {
-            load(&[self.layer()], Vec::new(), &HookStates::default())
+            self.load_with(&HookStates::default())
         }
+
+        fn load_with(&self, states: &HookStates) -> HookCatalog {
+            load_layers(&[self.layer()], states)
+        }
+    }
+
+    fn load_layers(layers: &[HookLayer], states: &HookStates) -> HookCatalog {
+        let place = HookPlace {
+            cwd: Path::new("/"),
+            environment: &BTreeMap::new(),
+            may_write: &|_| false,
+            record: None,
+        };
+        load(layers, Vec::new(), states, &place)
     }
 
     fn command(fields: Value) -> String {
@@ -395,7 +438,7 @@ mod tests {
             table: Some(json!({ "Interrupt": hooks("i"), "state": {} })),
         };
         let layers = [first.layer(), second.layer(), inline];
-        let catalog = load(&layers, Vec::new(), &HookStates::default());
+        let catalog = load_layers(&layers, &HookStates::default());
         let listed: Vec<_> = catalog
             .hooks
             .iter()
@@ -490,7 +533,7 @@ mod tests {
         let before = folder.load().hooks[0].clone();
         let states = json!({ before.key.clone(): { "trusted_hash": before.hash } });
         let states = HookStates::parse(&states);
-        let trust = || load(&[folder.layer()], Vec::new(), &states).hooks[0].trust;
+        let trust = || folder.load_with(&states).hooks[0].trust;
         assert_eq!(trust(), HookTrust::Trusted);
         std::fs::write(
             folder.0.path().join(FILE),
@@ -498,8 +541,113 @@ mod tests {
         )
         .unwrap();
         assert_eq!(trust(), HookTrust::Modified);
-        let changed = load(&[folder.layer()], Vec::new(), &states).hooks[0].clone();
+        let changed = folder.load_with(&states).hooks[0].clone();
         assert!(!changed.may_run(true));
         assert!(before.may_run(true) && !before.may_run(false));
+    }
+
+    /// A hook that runs a script of the working folder, and the layer that configures it.
+    struct ScriptHook {
+        settings: Folder,
+        work: tempfile::TempDir,
+        record: codex_program_files::ProgramRecord,
+        _home: tempfile::TempDir,
+    }
+
+    impl ScriptHook {
+        fn new(line: &str) -> Self {
+            let work = tempfile::tempdir().unwrap();
+            std::fs::write(work.path().join("check.sh"), "one").unwrap();
+            let home = tempfile::tempdir().unwrap();
+            Self {
+                settings: Folder::with(&command(json!({ "command": line }))),
+                work,
+                record: codex_program_files::ProgramRecord::of_home(home.path()),
+                _home: home,
+            }
+        }
+
+        fn with_place<T>(&self, writable: bool, then: impl FnOnce(&HookPlace<'_>) -> T) -> T {
+            let work = self.work.path().canonicalize().unwrap();
+            then(&HookPlace {
+                cwd: &work,
+                environment: &BTreeMap::new(),
+                may_write: &|path| writable && path.starts_with(&work),
+                record: Some(&self.record),
+            })
+        }
+
+        fn hook(&self, trusted: Option<&str>, writable: bool) -> Hook {
+            let hook = |states: &HookStates| {
+                self.with_place(writable, |place| {
+                    load(&[self.settings.layer()], Vec::new(), states, place).hooks[0].clone()
+                })
+            };
+            let untrusted = hook(&HookStates::default());
+            let Some(trusted) = trusted else {
+                return untrusted;
+            };
+            let states = json!({ untrusted.key: { "trusted_hash": trusted } });
+            hook(&HookStates::parse(&states))
+        }
+
+        fn write(&self, text: &str) {
+            std::fs::write(self.work.path().join("check.sh"), text).unwrap();
+        }
+
+        fn check(&self, hook: &Hook) -> Result<(), crate::FileProblem> {
+            self.with_place(true, |place| {
+                hook.check_files(place, Path::new("/")).map(drop)
+            })
+        }
+    }
+
+    #[test]
+    fn the_hash_of_a_hook_has_the_files_that_its_line_leads_to() {
+        let test = ScriptHook::new("bash check.sh");
+        let hash = test.hook(None, true).hash;
+        let empty = ScriptHook::new("bash check.sh");
+        std::fs::remove_file(empty.work.path().join("check.sh")).unwrap();
+        let definition = empty.hook(None, true).hash;
+        let trusted = test.hook(Some(&hash), true);
+        assert_eq!(trusted.trust, HookTrust::Trusted);
+        assert!(test.check(&trusted).is_ok());
+        // It changes while the session goes on.
+        test.write("two");
+        let changed = test.check(&trusted);
+        assert!(matches!(changed, Err(crate::FileProblem::Changed)));
+        assert_eq!(test.hook(Some(&hash), true).trust, HookTrust::Modified);
+        test.write("one");
+        assert!(test.check(&trusted).is_ok());
+        // Trust of another release counts where nobody else can have written the file.
+        let of_other = |writable| test.hook(Some(&definition), writable);
+        assert_eq!(of_other(true).trust, HookTrust::Modified);
+        assert_eq!(of_other(false).trust, HookTrust::Trusted);
+        assert!(matches!(
+            test.check(&of_other(false)),
+            Err(crate::FileProblem::Writable(_))
+        ));
+    }
+
+    #[test]
+    fn a_hook_whose_program_is_not_known_before_is_never_trusted() {
+        let test = ScriptHook::new("bash \"$(cat name)\"");
+        let hook = test.hook(None, true);
+        let trusted = test.hook(Some(&hook.hash), true);
+        assert_eq!(trusted.trust, HookTrust::Modified);
+        assert!(matches!(
+            test.check(&trusted),
+            Err(crate::FileProblem::Unknown(_))
+        ));
+    }
+
+    #[test]
+    fn a_hook_that_nobody_has_decided_about_runs_what_it_ran_first() {
+        let test = ScriptHook::new("./check.sh");
+        let hook = test.hook(None, true);
+        assert!(test.check(&hook).is_ok());
+        test.write("two");
+        let changed = test.check(&hook);
+        assert!(matches!(changed, Err(crate::FileProblem::NotAsRecorded(_))));
     }
 }

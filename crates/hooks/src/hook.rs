@@ -7,6 +7,7 @@ use std::time::Duration;
 use codex_protocol::{HookEventName, HookScope, HookSource};
 use serde_json::{Map, Value};
 
+use crate::hook_files::{FileCheck, HookFiles};
 use crate::matcher::Matcher;
 
 /// A configured hook.
@@ -42,6 +43,10 @@ pub struct Hook {
     pub hash: String,
     /// Whether the user trusts it.
     pub trust: HookTrust,
+    /// What has to be true of its files when it runs.
+    pub check: FileCheck,
+    /// Its files, as they are now.
+    pub files: HookFiles,
 }
 
 /// A plugin that brings hooks.

@@ -4,11 +4,15 @@
 //! trusted, selects those for an occasion, makes their input ([`HookInput`]) and interprets what a run returned
 //! ([`interpret`]). The caller names the sources of hooks, runs the commands and carries the effects out.
 //!
+//! A hook runs only what the user has seen: its hash has the files that its line leads to, and they are looked at again
+//! before each run ([`Hook::check_files`]).
+//!
 //! A hook that cannot be read is left out with a warning; it never prevents a thread from starting.
 
 mod catalog;
 mod file;
 mod hook;
+mod hook_files;
 mod input;
 mod matcher;
 mod output;
@@ -18,6 +22,7 @@ mod usable_handler;
 
 pub use catalog::{HookCatalog, HookLayer, PluginHooks, load};
 pub use hook::{Hook, HookAction, HookPlugin, HookTrust, OnError, scope_of};
+pub use hook_files::{FileCheck, FileProblem, HookFiles, HookPlace};
 pub use input::{
     CompactionTrigger, EventInput, HookInput, ModelRequestEnd, PermissionMode, ToolUse,
 };

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::hook::{HookAction, HookTrust, OnError};
+use crate::hook_files::{FileCheck, HookFiles};
 use crate::usable_handler::UsableHandler;
 
 /// The user's decisions about hooks, by their keys: the table `hooks.state` of the user's settings.
@@ -38,20 +39,50 @@ impl HookStates {
         self.0.get(key).and_then(|state| state.enabled) != Some(false)
     }
 
-    /// Whether the user trusts a hook with this hash.
-    pub(crate) fn trust(&self, source: HookSource, key: &str, hash: &str) -> HookTrust {
+    /// Whether the user trusts a hook, and what has to be true of its files when it runs.
+    pub(crate) fn trust(
+        &self,
+        source: HookSource,
+        key: &str,
+        hash: &HookHash,
+        files: &HookFiles,
+    ) -> (HookTrust, FileCheck) {
         if source == HookSource::System {
-            return HookTrust::Managed;
+            return (HookTrust::Managed, FileCheck::AsRecorded);
         }
-        match self
-            .0
-            .get(key)
-            .and_then(|state| state.trusted_hash.as_deref())
-        {
-            None => HookTrust::Untrusted,
-            Some(trusted) if trusted == hash => HookTrust::Trusted,
-            Some(_) => HookTrust::Modified,
+        let state = self.0.get(key);
+        let Some(trusted) = state.and_then(|state| state.trusted_hash.as_deref()) else {
+            return (HookTrust::Untrusted, FileCheck::AsRecorded);
+        };
+        let is_known = files.problem.is_none();
+        if is_known && trusted == hash.whole() {
+            return (HookTrust::Trusted, FileCheck::Content(hash.files.clone()));
         }
+        // Other releases know the definition only.
+        if is_known && trusted == hash.definition && files.writable.is_none() {
+            return (HookTrust::Trusted, FileCheck::Unwritable);
+        }
+        (HookTrust::Modified, FileCheck::Unwritable)
+    }
+}
+
+/// The hashes of a hook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HookHash {
+    /// Of what it does; for a hook of a plugin, also of the plugin.
+    pub(crate) definition: String,
+    /// Of the files that its line leads to, if there are any.
+    pub(crate) files: Option<String>,
+}
+
+impl HookHash {
+    /// What the user trusts.
+    pub(crate) fn whole(&self) -> String {
+        let Some(files) = &self.files else {
+            return self.definition.clone();
+        };
+        let both = format!("{}/{files}", self.definition);
+        sha256(both.as_bytes())
     }
 }
 
@@ -98,7 +129,11 @@ pub(crate) fn hash_of(
     if let Some(matcher) = matcher {
         hook.insert("matcher".to_owned(), json!(matcher));
     }
-    let digest = Sha256::digest(Value::Object(hook).to_string());
+    sha256(Value::Object(hook).to_string().as_bytes())
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
     let mut hash = String::from("sha256:");
     for byte in digest {
         for nibble in [byte >> 4, byte & 0xf] {
@@ -206,15 +241,68 @@ mod tests {
             "broken": { "trusted_hash": 1 },
         });
         let states = HookStates::parse(&states);
-        let trust = |key, hash| states.trust(HookSource::User, key, hash);
-        assert_eq!(trust("a", "h"), HookTrust::Trusted);
-        assert_eq!(trust("a", "other"), HookTrust::Modified);
-        assert_eq!(trust("b", "h"), HookTrust::Untrusted);
-        assert_eq!(trust("broken", "h"), HookTrust::Untrusted);
-        assert_eq!(
-            states.trust(HookSource::System, "b", "h"),
-            HookTrust::Managed
-        );
+        let hash = |definition: &str| HookHash {
+            definition: definition.to_owned(),
+            files: None,
+        };
+        let trust = |source, key, definition| {
+            let none = HookFiles::default();
+            states.trust(source, key, &hash(definition), &none).0
+        };
+        let of_user = |key, definition| trust(HookSource::User, key, definition);
+        assert_eq!(of_user("a", "h"), HookTrust::Trusted);
+        assert_eq!(of_user("a", "other"), HookTrust::Modified);
+        assert_eq!(of_user("b", "h"), HookTrust::Untrusted);
+        assert_eq!(of_user("broken", "h"), HookTrust::Untrusted);
+        assert_eq!(trust(HookSource::System, "b", "h"), HookTrust::Managed);
+        let whole = HookHash {
+            files: Some("f".to_owned()),
+            ..hash("h")
+        };
+        let whole = whole.whole();
+        let of_files = |stored: &str, writable: Option<&str>, problem: Option<&str>| {
+            let states = HookStates::parse(&json!({ "k": { "trusted_hash": stored } }));
+            let hash = HookHash {
+                files: Some("f".to_owned()),
+                ..hash("h")
+            };
+            let files = HookFiles {
+                writable: writable.map(Into::into),
+                problem: problem.map(str::to_owned),
+                ..HookFiles::default()
+            };
+            states.trust(HookSource::User, "k", &hash, &files)
+        };
+        let by_content = FileCheck::Content(Some("f".to_owned()));
+        for (stored, writable, problem, expected) in [
+            (
+                whole.as_str(),
+                Some("/w"),
+                None,
+                (HookTrust::Trusted, by_content),
+            ),
+            (
+                "h/g",
+                None,
+                None,
+                (HookTrust::Modified, FileCheck::Unwritable),
+            ),
+            ("h", None, None, (HookTrust::Trusted, FileCheck::Unwritable)),
+            (
+                "h",
+                Some("/w"),
+                None,
+                (HookTrust::Modified, FileCheck::Unwritable),
+            ),
+            (
+                whole.as_str(),
+                None,
+                Some("?"),
+                (HookTrust::Modified, FileCheck::Unwritable),
+            ),
+        ] {
+            assert_eq!(of_files(stored, writable, problem), expected, "{stored}");
+        }
         assert!(!states.enabled("a"));
         assert!(states.enabled("b"));
         assert_eq!(HookStates::parse(&json!([])), HookStates::default());

@@ -1,7 +1,10 @@
 //! The configuration of an MCP server.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use codex_http::SharedLogin;
@@ -21,7 +24,72 @@ pub struct McpServerConfig {
     pub enabled_tools: Option<Vec<String>>,
     /// Tools that are not offered.
     pub disabled_tools: Vec<String>,
+    /// Looks at a program before each start.
+    pub guard: ProgramGuard,
 }
+
+/// A program that is about to be started outside of any sandbox.
+#[derive(Debug)]
+pub struct ProgramStart<'a> {
+    /// The program and its arguments.
+    pub command: &'a [OsString],
+    /// All of its variables.
+    pub environment: &'a BTreeMap<OsString, OsString>,
+    /// The working folder.
+    pub cwd: &'a Path,
+}
+
+/// Why a program is not started.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ProgramRefused(pub String);
+
+/// Variables that a program gets in addition, unless it has them.
+pub type ProgramVariables = Vec<(OsString, OsString)>;
+
+/// What looks at programs. It may read files.
+type ProgramCheck =
+    dyn Fn(&ProgramStart<'_>) -> Result<ProgramVariables, ProgramRefused> + Send + Sync;
+
+/// Looks at a program before each start, and refuses it for a reason.
+#[derive(Clone, Default)]
+pub struct ProgramGuard(Option<Arc<ProgramCheck>>);
+
+impl ProgramGuard {
+    pub fn new(
+        check: impl Fn(&ProgramStart<'_>) -> Result<ProgramVariables, ProgramRefused>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        Self(Some(Arc::new(check)))
+    }
+
+    pub(crate) fn check(
+        &self,
+        start: &ProgramStart<'_>,
+    ) -> Result<ProgramVariables, ProgramRefused> {
+        match &self.0 {
+            Some(check) => check(start),
+            None => Ok(Vec::new()),
+        }
+    }
+}
+
+impl fmt::Debug for ProgramGuard {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("ProgramGuard")
+    }
+}
+
+/// A guard is no part of what makes two servers different.
+impl PartialEq for ProgramGuard {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for ProgramGuard {}
 
 /// How to reach a server.
 #[derive(Clone, Debug, PartialEq, Eq)]

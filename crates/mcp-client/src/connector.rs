@@ -1,5 +1,6 @@
 //! Opens connections: from the configuration of a server to a started one.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::{self, Debug};
 use std::path::PathBuf;
@@ -13,7 +14,9 @@ use reqwest::header::{AUTHORIZATION, HeaderMap};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{McpServerConfig, McpServerTransport};
+use crate::config::{
+    McpServerConfig, McpServerTransport, ProgramGuard, ProgramRefused, ProgramStart,
+};
 use crate::connection::McpConnection;
 use crate::dispatcher::{ElicitationHandler, MessageDispatcher};
 use crate::error::McpError;
@@ -59,6 +62,29 @@ pub struct RunningMcpServer {
     pub tools: Vec<Tool>,
     /// What the server says beside the list of its tools.
     pub tool_list_meta: Option<serde_json::Value>,
+}
+
+/// The program, if the guard lets it start.
+async fn checked(
+    mut program: ServerProgram,
+    guard: ProgramGuard,
+) -> Result<ServerProgram, McpError> {
+    let checked = tokio::task::spawn_blocking(move || {
+        let environment: BTreeMap<_, _> = program.environment.iter().cloned().collect();
+        let start = ProgramStart {
+            command: &program.command,
+            environment: &environment,
+            cwd: &program.cwd,
+        };
+        let variables = guard.check(&start)?.into_iter();
+        let missing = variables.filter(|(name, _)| !environment.contains_key(name));
+        program.environment.extend(missing);
+        Ok(program)
+    });
+    match checked.await {
+        Ok(checked) => checked.map_err(|refused: ProgramRefused| McpError::Launch(refused.0)),
+        Err(error) => Err(McpError::Launch(error.to_string())),
+    }
 }
 
 impl McpConnector {
@@ -165,6 +191,7 @@ impl McpConnector {
         let transport = match &server.transport {
             McpServerTransport::Program { .. } => {
                 let program = self.program(&server.transport);
+                let program = checked(program, server.guard.clone()).await?;
                 let launcher = &self.launcher;
                 let started =
                     StdioTransport::start(launcher, program, name, &dispatcher, closed.clone());

@@ -19,7 +19,10 @@ mod oauth;
 mod stdio;
 mod transport;
 
-pub use config::{McpServerConfig, McpServerTransport};
+pub use config::{
+    McpServerConfig, McpServerTransport, ProgramGuard, ProgramRefused, ProgramStart,
+    ProgramVariables,
+};
 pub use connection::{ListPage, McpConnection, McpServerFacts};
 pub use connector::{McpConnector, RunningMcpServer};
 pub use dispatcher::{CancelElicitations, ElicitationHandler, ElicitationReply};

@@ -1,5 +1,6 @@
 //! Files that the engine relies on and that sandboxed commands must not change.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -30,6 +31,8 @@ pub struct EngineFiles {
     pub home: Option<Arc<Path>>,
     /// Projects whose settings take effect. Their settings are protected wherever the project is inside a writable root.
     pub trusted_projects: TrustedProjects,
+    /// Files that the engine runs outside of the sandbox. They are protected wherever they are inside a writable root.
+    pub program_files: ProgramFileList,
     /// Sockets, and folders of sockets, of services that would bypass the sandbox. Hidden if commands may use the network
     /// and mounts are available.
     pub service_sockets: Arc<[PathBuf]>,
@@ -53,8 +56,18 @@ impl EngineFiles {
         Self {
             home: self.home.clone(),
             trusted_projects: self.trusted_projects.clone(),
+            program_files: self.program_files.clone(),
             service_sockets: Arc::clone(&self.service_sockets),
             resolved_roots: ResolvedRoots::default(),
+        }
+    }
+
+    /// The same for another session, without the files of programs: what may be written but for them.
+    #[must_use]
+    pub fn without_program_files(&self) -> Self {
+        Self {
+            program_files: ProgramFileList::default(),
+            ..self.for_another_session()
         }
     }
 
@@ -69,6 +82,25 @@ impl EngineFiles {
         home.flat_map(|home| SECRETS.map(|name| home.join(name)))
             .filter_map(|path| dunce::canonicalize(&path).ok())
             .collect()
+    }
+}
+
+/// The files that hooks and other programs run. Clones share one list: what a program of a new session runs is also
+/// protected from the commands of sessions that are already running.
+#[derive(Clone, Debug, Default)]
+pub struct ProgramFileList(Arc<RwLock<BTreeSet<PathBuf>>>);
+
+impl ProgramFileList {
+    /// Adds files. None is ever removed, because a running session may run it.
+    pub fn add(&self, files: impl IntoIterator<Item = PathBuf>) {
+        let files: Vec<PathBuf> = files.into_iter().collect();
+        if files.iter().any(|file| !self.0.read().contains(file)) {
+            self.0.write().extend(files);
+        }
+    }
+
+    pub(crate) fn snapshot(&self) -> BTreeSet<PathBuf> {
+        self.0.read().clone()
     }
 }
 

@@ -36,6 +36,7 @@ impl FileRules {
         rules.protect_enclosing_project(&policy_context.cwd);
         rules.except(policy, read, &policy_context.cwd);
         rules.protect_engine(engine, home);
+        rules.protect_program_files(engine);
         rules.remove_redundant_protection();
         rules.read = rules.read_scope(read, policy_context);
         let open = effective_network(policy, policy_context) == NetworkMode::Enabled;
@@ -148,6 +149,15 @@ impl FileRules {
                 for name in PROTECTED_NAMES {
                     self.protect(project.join(name), WhenAbsent::KeepAbsent);
                 }
+            }
+        }
+    }
+
+    /// Protects the files that the engine runs outside of the sandbox.
+    fn protect_program_files(&mut self, engine: &EngineFiles) {
+        for file in engine.program_files.snapshot() {
+            if self.writable.iter().any(|root| file.starts_with(root)) && file.exists() {
+                self.protect(with_real_folder(&file), WhenAbsent::Ignore);
             }
         }
     }

@@ -90,6 +90,26 @@ pub fn shell_call(shell: &str, script: &str, login: bool) -> Vec<String> {
     words.into_iter().map(ToOwned::to_owned).collect()
 }
 
+/// The call of a shell that runs no file before the script, whatever the user has configured.
+pub fn shell_call_without_startup_files(shell: &str, script: &str) -> Vec<String> {
+    let flags: &[&str] = match base_name(shell) {
+        "bash" => &["--noprofile", "--norc"],
+        "zsh" => &["-f"],
+        "fish" => &["--no-config"],
+        name if name.eq_ignore_ascii_case("cmd") => &["/d"],
+        _ => &[],
+    };
+    let call = shell_call(shell, script, false);
+    let (program, arguments) = call.split_at(call.len().min(1));
+    let flags = flags.iter().map(|&flag| flag.to_owned());
+    program
+        .iter()
+        .cloned()
+        .chain(flags)
+        .chain(arguments.iter().cloned())
+        .collect()
+}
+
 /// The call as it is started. Windows PowerShell writes in the code page of the console unless it is told otherwise.
 pub fn with_utf8_output(mut argv: Vec<String>) -> Vec<String> {
     let is_powershell = ShellCall::of(&argv).is_some_and(|call| call.shell == ShellKind::Power);

@@ -22,7 +22,10 @@ mod word;
 
 pub use actions::{CommandAction, command_actions};
 pub use bash::parse_plain_commands;
-pub use call::{base_name, is_shell, posix_shell, shell_call, shell_script, with_utf8_output};
+pub use call::{
+    base_name, is_shell, posix_shell, shell_call, shell_call_without_startup_files, shell_script,
+    with_utf8_output,
+};
 pub use dangerous::is_dangerous;
 pub use patch_call::{PatchCall, patch_call};
 pub use quote::{quote_command, split_command, visible_command};

@@ -1,10 +1,11 @@
 //! Lists and describes plugins.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{self, PluginListMarketplaceKind as Kind};
-use codex_hooks::{HookPlugin, HookStates, PluginHooks};
+use codex_hooks::{HookPlace, HookPlugin, HookStates, PluginHooks};
 use codex_plugins::{Marketplace, MarketplacePlugin, Plugin, PluginError, PluginSource};
 use codex_protocol::{AbsolutePathBuf, SkillScope};
 use codex_skills::SkillRoot;
@@ -236,7 +237,15 @@ fn wire_hooks(id: &str, plugin: &Plugin) -> Result<Vec<v2::PluginHookSummary>, F
         manifest: hooks.manifest,
         content_hash: hooks.content_hash,
     });
-    let catalog = codex_hooks::load(&[], hooks.into_iter().collect(), &HookStates::default());
+    // Only what is listed of hooks that are not installed counts, not the files that they would run.
+    let place = HookPlace {
+        cwd: Path::new("/"),
+        environment: &BTreeMap::new(),
+        may_write: &|_| false,
+        record: None,
+    };
+    let hooks = hooks.into_iter().collect();
+    let catalog = codex_hooks::load(&[], hooks, &HookStates::default(), &place);
     let summary = |hook: codex_hooks::Hook| v2::PluginHookSummary {
         event_name: wire_hook_event(hook.event),
         key: hook.key,

@@ -2,6 +2,7 @@
 
 mod agents;
 mod client_hooks;
+mod confinement;
 mod hidden;
 mod hooks;
 mod mcp;
@@ -9,6 +10,7 @@ mod network;
 mod realtime;
 mod replay;
 mod suggestions;
+mod writable_files;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -32,6 +34,7 @@ use serde::{Deserialize, Serialize};
 pub use agents::{AgentJobs, AgentRole, AgentSettings, RoleUnavailable, Roles, TeamSettings};
 pub(crate) use agents::{DEFAULT_ROLE, all_roles, find_role};
 pub use client_hooks::{ClientHook, ClientHookCall, ClientHookError, ClientHooks};
+pub(crate) use confinement::{policy_of, writing};
 pub use hidden::HiddenThread;
 pub use hooks::{
     EndedTurn, HostCall, HostToolError, HostTools, InstructionFiles, Limits, NotAllowed, TurnEnded,
@@ -45,6 +48,7 @@ pub use replay::{
     FinishedHook, HooksRun, RecordedAnswer, RecordedFailure, ReplaySource, TakenInput,
 };
 pub use suggestions::{SuggestionKind, ToolSuggestion, ToolSuggestions};
+pub use writable_files::{WritableFiles, is_sandboxed};
 
 /// The configuration of a session.
 #[derive(Clone, Debug)]

@@ -1,6 +1,7 @@
 //! Whether a command may run.
 
 use codex_exec_policy::{Decision as RuleDecision, ProgramMatching, RuleSet};
+use codex_program_files::is_path;
 use codex_protocol::{AskForApproval, ExecPolicyAmendment, ReviewDecision};
 use codex_sandbox::Grants;
 use codex_shell_command::{
@@ -11,7 +12,6 @@ use codex_shell_command::{
 use super::approval_store::{ApprovalKey, ApprovalStore};
 use super::decision::{ApprovalReason, ApprovalRequest, Confinement, GateDecision, Permit};
 use super::effect::{CommandEffect, SandboxPermissions};
-use super::program_file::is_path;
 use super::programs::CommandPrograms;
 use super::restrictions::{Restriction, restriction};
 use super::turn_policy::{TurnPolicy, grants_of};

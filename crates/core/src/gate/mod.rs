@@ -14,7 +14,6 @@ mod handle;
 mod mcp;
 mod missing_sandbox;
 mod patch;
-mod program_file;
 mod programs;
 mod question;
 mod restrictions;
@@ -34,7 +33,7 @@ pub(crate) use handle::{Denied, EffectCall, Gate, GateRequest, ReviewSubject, ve
 pub(crate) use missing_sandbox::without_sandbox;
 pub(crate) use question::{QuestionTexts, command_texts, patch_texts, permissions_texts};
 pub(crate) use summary::command_summary;
-pub(crate) use turn_policy::{TurnPolicy, grants_of, policy_of, prepare_folders, writing};
+pub(crate) use turn_policy::{TurnPolicy, grants_of, prepare_folders};
 pub(crate) use written_roots::written_roots;
 
 #[cfg(test)]

@@ -7,25 +7,14 @@ use std::cell::OnceCell;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use codex_program_files::{
+    DEFAULT_PATH, SYSTEM_FOLDERS, anybody_may_write, belongs_to_administrator, file_names, is_path,
+    may_be_run, variable,
+};
 use codex_sandbox::{FileRules, Grants};
 use codex_shell_command::ProgramCheck;
 
-use super::program_file::{
-    DEFAULT_PATH, anybody_may_write, belongs_to_administrator, file_names, is_path, may_be_run,
-    variable,
-};
 use super::turn_policy::TurnPolicy;
-
-/// Folders with programs of the system, links resolved.
-const SYSTEM_FOLDERS: [&str; 7] = [
-    "/bin",
-    "/sbin",
-    "/usr",
-    "/nix/store",
-    "/run/current-system/sw",
-    "/opt/homebrew",
-    "/opt/local",
-];
 
 /// Folders that everybody may write.
 const SHARED_FOLDERS: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];

@@ -1,16 +1,24 @@
 //! Runs the command of a hook: outside of any sandbox, with bounded output, and nothing left of it afterwards.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use codex_exec::{ExitStatus, Launch, OutputChunk, OutputStream, SpawnError, StreamSetup};
-use codex_hooks::{Hook, OUTPUT_LIMIT, RunEnd, RunResult};
-use codex_sandbox::LaunchPlan;
+use codex_hooks::{FileProblem, Hook, HookPlace, OUTPUT_LIMIT, RunEnd, RunResult};
+use codex_program_files::{LaunchPlace, ProgramRecord, writable_variables};
+use codex_protocol::SandboxPolicy;
+use codex_sandbox::{EngineFiles, LaunchPlan};
+use codex_shell_command::shell_call_without_startup_files;
 use futures::StreamExt;
 use futures::stream::BoxStream;
 
 use super::occasion::HookOccasion;
+use crate::config::{WritableFiles, is_sandboxed};
 use crate::ports::{Clock, ProcessInput, Processes, RunningProcess};
+use crate::startup_files::STARTUP_VARIABLES;
 
 /// How long output is awaited after the command has ended. Its descendants may hold the pipes open.
 const DRAIN_TIME: Duration = Duration::from_millis(100);
@@ -23,14 +31,59 @@ pub(super) struct HookCommand {
     launch: Launch,
     timeout: Duration,
     input: String,
+    check: CheckedHook,
+}
+
+/// What is looked at before a run: whether the hook runs what it may run.
+#[derive(Debug)]
+struct CheckedHook {
+    hook: Hook,
+    sandbox_policy: SandboxPolicy,
+    cwd: PathBuf,
+    environment: Arc<BTreeMap<OsString, OsString>>,
+    engine: Arc<EngineFiles>,
+    home: PathBuf,
+}
+
+impl CheckedHook {
+    /// Reads files. Removes the variables with code that commands may write.
+    fn check(&self, launch: &mut Launch) -> Result<(), FileProblem> {
+        let (policy, environment) = (&self.sandbox_policy, &self.environment);
+        let writable = WritableFiles::of(policy, &self.cwd, environment, &self.engine);
+        let record = ProgramRecord::of_home(&self.home);
+        let is_sandboxed = is_sandboxed(policy);
+        let may_write = |path: &Path| writable.may_write(path);
+        let place = HookPlace {
+            cwd: &self.cwd,
+            environment,
+            may_write: &may_write,
+            record: is_sandboxed.then_some(&record),
+        };
+        let variables = self.hook.check_files(&place, &self.home)?;
+        if is_sandboxed {
+            let place = LaunchPlace {
+                cwd: &self.cwd,
+                environment,
+            };
+            let names = writable_variables(place, &may_write).into_iter();
+            let removed = names.map(|name| (name, OsString::new()));
+            launch
+                .environment
+                .extend(variables.into_iter().chain(removed));
+        }
+        Ok(())
+    }
 }
 
 impl HookCommand {
     /// The command line for the user's shell.
     pub(super) fn new(occasion: &HookOccasion<'_>, hook: &Hook, line: &str, input: String) -> Self {
         let config = &occasion.session.config;
-        let shell = config.shell.as_os_str();
+        let shell = config.shell.display().to_string();
+        // Commands in the sandbox may have written startup files.
+        let call = shell_call_without_startup_files(&shell, line);
         let mut environment = vec![("CODEX_HOME".into(), config.home.clone().into())];
+        environment.extend(STARTUP_VARIABLES.map(|name| (name.into(), "".into())));
         if let Some(plugin) = &hook.plugin {
             let own = plugin.variables();
             environment.extend(own.map(|(name, path)| (name.into(), path.into())));
@@ -39,7 +92,7 @@ impl HookCommand {
             processes: Arc::clone(&occasion.session.processes),
             clock: Arc::clone(&occasion.session.clock),
             launch: Launch {
-                command: vec![shell.to_owned(), "-lc".into(), line.into()],
+                command: call.into_iter().map(OsString::from).collect(),
                 cwd: occasion.cwd.to_path_buf(),
                 inherited: Arc::clone(&config.environment),
                 environment,
@@ -48,6 +101,14 @@ impl HookCommand {
             },
             timeout: hook.timeout,
             input,
+            check: CheckedHook {
+                hook: hook.clone(),
+                sandbox_policy: occasion.sandbox_policy.clone(),
+                cwd: occasion.cwd.to_path_buf(),
+                environment: Arc::clone(&config.environment),
+                engine: Arc::clone(&config.engine_files),
+                home: config.home.clone(),
+            },
         }
     }
 
@@ -65,9 +126,17 @@ impl HookCommand {
     async fn run_into(self, kept: &mut KeptOutput) -> RunEnd {
         let mut time_is_up = self.clock.sleep(self.timeout);
         let timed_out = RunEnd::TimedOut(self.timeout.as_secs());
+        let (check, mut launch) = (self.check, self.launch);
+        let checked =
+            tokio::task::spawn_blocking(move || check.check(&mut launch).map(|()| launch));
+        let launch = match checked.await {
+            Ok(Ok(launch)) => launch,
+            Ok(Err(problem)) => return RunEnd::NotRun(format!("the hook does not run: {problem}")),
+            Err(error) => return RunEnd::NotRun(error.to_string()),
+        };
         let started = tokio::select! {
             biased;
-            started = self.processes.start(self.launch) => started,
+            started = self.processes.start(launch) => started,
             () = &mut time_is_up => return timed_out,
         };
         let RunningProcess {

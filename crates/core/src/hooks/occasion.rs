@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use codex_hooks::{EventInput, Hook, HookInput, PermissionMode};
-use codex_protocol::{AskForApproval, SessionSource, SubAgentSource};
+use codex_protocol::{AskForApproval, SandboxPolicy, SessionSource, SubAgentSource};
 use serde_json::Value;
 
 use crate::session_context::SessionContext;
@@ -18,6 +18,7 @@ pub(crate) struct HookOccasion<'a> {
     pub(crate) cwd: &'a Path,
     pub(crate) model: &'a str,
     pub(crate) approval_policy: AskForApproval,
+    pub(crate) sandbox_policy: &'a SandboxPolicy,
     /// The ids of plugins whose hooks do not run.
     pub(crate) disabled_plugins: &'a [String],
 }
@@ -31,6 +32,7 @@ impl<'a> HookOccasion<'a> {
             cwd: &settings.cwd,
             model: &settings.model.slug,
             approval_policy: settings.approval_policy,
+            sandbox_policy: &settings.sandbox_policy,
             disabled_plugins: &settings.disabled_plugins,
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock, Weak};
 
 use codex_checkpoints::ThreadRecorder;
@@ -188,6 +189,7 @@ impl Threads {
             connection: ThreadConnection::default(),
             beginning: Mutex::new(Some(beginning)),
             mcp_tools: OnceLock::new(),
+            warned_of_startup_files: AtomicBool::default(),
             background: Mutex::default(),
         };
         (context, events)

@@ -261,6 +261,7 @@ impl SessionActor {
             cwd: &settings.cwd,
             model: &settings.model,
             approval_policy: settings.approval_policy,
+            sandbox_policy: &settings.sandbox_policy,
             disabled_plugins: &settings.disabled_plugins,
         };
         let event = EventInput::SessionEnd { reason: "other" };

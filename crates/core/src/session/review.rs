@@ -1,5 +1,6 @@
 //! Starting a review.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use codex_model_client::ThreadConnection;
@@ -62,6 +63,7 @@ impl SessionActor {
                 connection: ThreadConnection::default(),
                 beginning: Mutex::default(),
                 mcp_tools: OnceLock::from(mcp_tools),
+                warned_of_startup_files: AtomicBool::default(),
                 background: Mutex::default(),
             }),
             model: Arc::clone(&self.base.model),

@@ -1,13 +1,14 @@
 //! Runs one command.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use codex_exec::{Launch, OutputChunk, SpawnError, StreamSetup};
-use codex_protocol::ExecCommandSource;
+use codex_protocol::{EventMsg, ExecCommandSource, WarningEvent};
 use codex_shell_command::with_utf8_output;
 use futures::StreamExt;
 use futures::stream::BoxStream;
@@ -16,11 +17,13 @@ use super::begin::command_item;
 use super::format::{CapturedStreams, CommandOutcome, ExitReason, OutputLayout};
 use super::item::CommandItem;
 use super::request::ApprovalArguments;
+use crate::config::{WritableFiles, is_sandboxed};
 use crate::gate::{
     CommandEffect, Confinement, Denied, Effect, Permit, SandboxPermissions, TurnPolicy,
     check_arguments,
 };
 use crate::ports::RunningProcess;
+use crate::startup_files::{STARTUP_VARIABLES, without_writable_startup_files};
 use crate::tools::apply_patch;
 use crate::tools::tool::{ToolContext, ToolFailure, ToolResult, text};
 
@@ -274,16 +277,55 @@ pub(crate) fn launch(
         .map_err(|refusal| {
             format!("the command was not run, because its sandbox cannot be enforced: {refusal}")
         })?;
+    let mut environment = own_variables(context, &turn_policy, variables);
+    let leaves = matches!(
+        permit.confinement,
+        Confinement::None | Confinement::OfPerson
+    );
+    let call = leaves
+        .then(|| without_startup_files(context, argv))
+        .flatten();
+    if call.is_some() {
+        environment.extend(STARTUP_VARIABLES.map(|name| (name.into(), OsString::new())));
+    }
+    let argv = call.unwrap_or_else(|| argv.to_vec());
     Ok(Launch {
-        command: (with_utf8_output(argv.to_vec()).into_iter())
+        command: (with_utf8_output(argv).into_iter())
             .map(OsString::from)
             .collect(),
         cwd,
         inherited: Arc::clone(&context.session.config.environment),
-        environment: own_variables(context, &turn_policy, variables),
+        environment,
         streams,
         plan,
     })
+}
+
+/// The call of a shell outside of the sandbox, where commands in the sandbox may have written the files that it would read
+/// first. The user is told once.
+fn without_startup_files(context: &ToolContext, argv: &[String]) -> Option<Vec<String>> {
+    let config = &context.session.config;
+    let (policy, engine) = (&context.settings.sandbox_policy, &config.engine_files);
+    if !is_sandboxed(policy) {
+        return None;
+    }
+    let writable = WritableFiles::of(policy, &context.settings.cwd, &config.environment, engine);
+    let may_write = |path: &Path| writable.may_write(path);
+    let (call, file) = without_writable_startup_files(argv, &config.environment, &may_write)?;
+    if !context
+        .session
+        .warned_of_startup_files
+        .swap(true, Ordering::Relaxed)
+    {
+        let message = format!(
+            "Commands outside of the sandbox run without the startup files of the shell, because commands in the sandbox \
+             may write {}.",
+            file.display()
+        );
+        let warning = EventMsg::Warning(WarningEvent { message });
+        context.emitter.emit(warning);
+    }
+    Some(call)
 }
 
 /// The variables that the engine adds.

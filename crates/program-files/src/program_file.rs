@@ -1,9 +1,9 @@
 //! Files of programs: how a system names, finds and protects them.
 
 #[cfg(unix)]
-pub(super) use unix::*;
+pub use unix::*;
 #[cfg(windows)]
-pub(super) use windows::*;
+pub use windows::*;
 
 #[cfg(unix)]
 mod unix {
@@ -12,34 +12,54 @@ mod unix {
     use std::fs::Metadata;
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     use std::path::Path;
+    use std::time::{Duration, SystemTime};
 
     /// The search path if `PATH` is not set.
-    pub(crate) const DEFAULT_PATH: &str =
-        "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
+    pub const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 
     /// Whether the name of a program says where it is.
-    pub(crate) fn is_path(program: &str) -> bool {
+    pub fn is_path(program: &str) -> bool {
         program.contains('/')
     }
 
     /// The names that the file of a program may have.
-    pub(crate) fn file_names(program: &str) -> [String; 1] {
+    pub fn file_names(program: &str) -> [String; 1] {
         [program.to_owned()]
     }
 
-    pub(crate) fn variable<'a>(
+    pub fn variable<'a>(
         environment: &'a BTreeMap<OsString, OsString>,
         name: &str,
     ) -> Option<&'a OsString> {
         environment.get(OsStr::new(name))
     }
 
-    pub(crate) fn may_be_run(about: &Metadata) -> bool {
+    pub fn may_be_run(about: &Metadata) -> bool {
         about.permissions().mode() & 0o111 != 0
     }
 
+    /// What changes with every write to a file.
+    pub(crate) fn stamp(about: &Metadata) -> Option<[u64; 7]> {
+        let time = |value: i64| u64::try_from(value).unwrap_or_default();
+        Some([
+            about.dev(),
+            about.ino(),
+            about.len(),
+            time(about.mtime()),
+            time(about.mtime_nsec()),
+            time(about.ctime()),
+            time(about.ctime_nsec()),
+        ])
+    }
+
+    /// When a file was written last, or anything about it changed. Programs cannot set this time.
+    pub(crate) fn changed(about: &Metadata) -> Option<SystemTime> {
+        let seconds = u64::try_from(about.ctime()).ok()?;
+        Some(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))
+    }
+
     /// Whether the file or its folder is open to everybody.
-    pub(crate) fn anybody_may_write(file: &Path) -> bool {
+    pub fn anybody_may_write(file: &Path) -> bool {
         let is_open = |path: &Path| {
             let about = path.metadata();
             about.map_or(true, |about| about.permissions().mode() & 0o002 != 0)
@@ -51,7 +71,7 @@ mod unix {
     }
 
     /// Files of Homebrew belong to the user who installed it.
-    pub(crate) fn belongs_to_administrator(file: &Path) -> bool {
+    pub fn belongs_to_administrator(file: &Path) -> bool {
         let owned = file.metadata().is_ok_and(|about| about.uid() == 0);
         (owned || file.starts_with("/opt")) && !anybody_may_write(file)
     }
@@ -66,15 +86,15 @@ mod windows {
     use std::path::Path;
 
     /// There is no search path that a program gets without `PATH`.
-    pub(crate) const DEFAULT_PATH: &str = "";
+    pub const DEFAULT_PATH: &str = "";
 
     /// Whether the name of a program says where it is.
-    pub(crate) fn is_path(program: &str) -> bool {
+    pub fn is_path(program: &str) -> bool {
         program.contains(['/', '\\', ':'])
     }
 
     /// The names that the file of a program may have.
-    pub(crate) fn file_names(program: &str) -> Vec<String> {
+    pub fn file_names(program: &str) -> Vec<String> {
         let extended = ["", ".com", ".exe", ".bat", ".cmd"];
         extended
             .map(|extension| format!("{program}{extension}"))
@@ -82,7 +102,7 @@ mod windows {
     }
 
     /// The names of variables have no case.
-    pub(crate) fn variable<'a>(
+    pub fn variable<'a>(
         environment: &'a BTreeMap<OsString, OsString>,
         name: &str,
     ) -> Option<&'a OsString> {
@@ -90,15 +110,24 @@ mod windows {
         variables.find_map(|(own, value)| own.eq_ignore_ascii_case(name).then_some(value))
     }
 
-    pub(crate) fn may_be_run(_: &Metadata) -> bool {
+    pub fn may_be_run(_: &Metadata) -> bool {
         true
     }
 
-    pub(crate) fn anybody_may_write(_: &Path) -> bool {
+    /// Programs can set all times of a file.
+    pub(crate) fn stamp(_: &Metadata) -> Option<[u64; 7]> {
+        None
+    }
+
+    pub(crate) fn changed(_: &Metadata) -> Option<std::time::SystemTime> {
+        None
+    }
+
+    pub fn anybody_may_write(_: &Path) -> bool {
         false
     }
 
-    pub(crate) fn belongs_to_administrator(_: &Path) -> bool {
+    pub fn belongs_to_administrator(_: &Path) -> bool {
         false
     }
 }

@@ -1,0 +1,114 @@
+//! The startup files of shells: whether commands in the sandbox may have written what a shell outside of it would run first.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use codex_program_files::{LaunchPlace, ProgramFiles, variable};
+use codex_shell_command::{posix_shell, shell_call_without_startup_files, shell_script};
+
+/// Variables that name files which shells run first.
+pub(crate) const STARTUP_VARIABLES: [&str; 2] = ["BASH_ENV", "ENV"];
+
+/// Files of a home that shells run before a script.
+const STARTUP_FILES: [&str; 11] = [
+    ".bash_login",
+    ".bash_logout",
+    ".bash_profile",
+    ".bashrc",
+    ".config/fish/config.fish",
+    ".profile",
+    ".zlogin",
+    ".zlogout",
+    ".zprofile",
+    ".zshenv",
+    ".zshrc",
+];
+
+/// The same call without startup files, and the first of these that commands may write; nothing if they may write none.
+pub(crate) fn without_writable_startup_files(
+    argv: &[String],
+    environment: &BTreeMap<OsString, OsString>,
+    may_write: &dyn Fn(&Path) -> bool,
+) -> Option<(Vec<String>, PathBuf)> {
+    posix_shell(argv)?;
+    let found = writable_startup_file(environment, may_write)?;
+    let call = shell_call_without_startup_files(argv.first()?, shell_script(argv)?);
+    Some((call, found))
+}
+
+/// The first file that a shell may run before a script, and that commands may write.
+fn writable_startup_file(
+    environment: &BTreeMap<OsString, OsString>,
+    may_write: &dyn Fn(&Path) -> bool,
+) -> Option<PathBuf> {
+    let value = |name: &str| {
+        let value = variable(environment, name).filter(|value| !value.is_empty());
+        value.map(PathBuf::from)
+    };
+    let homes = [value("HOME"), value("ZDOTDIR")];
+    let of_homes = homes
+        .iter()
+        .flatten()
+        .flat_map(|home| STARTUP_FILES.map(|name| home.join(name)));
+    let named = STARTUP_VARIABLES.iter().filter_map(|name| value(name));
+    let home = homes
+        .iter()
+        .flatten()
+        .next()
+        .map_or(Path::new("/"), PathBuf::as_path);
+    let mut files = of_homes.chain(named);
+    files.find_map(|file| {
+        if may_write(&file) {
+            return Some(file);
+        }
+        // What it sources counts, too.
+        let command = [OsStr::new("sh"), file.as_os_str()];
+        let place = LaunchPlace {
+            cwd: home,
+            environment,
+        };
+        let files = file
+            .exists()
+            .then(|| ProgramFiles::of_arguments(&command, place));
+        files?.first_writable(may_write).map(Path::to_path_buf)
+    })
+}
+
+#[cfg(all(test, unix))]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_no_files_that_commands_may_write() {
+        let home = tempfile::tempdir().unwrap();
+        let work = tempfile::tempdir().unwrap();
+        let work = work.path().canonicalize().unwrap();
+        let environment = BTreeMap::from([
+            ("HOME".into(), home.path().into()),
+            ("PATH".into(), "/usr/bin:/bin".into()),
+        ]);
+        let call = |environment: &BTreeMap<OsString, OsString>, in_home: bool| {
+            let may_write =
+                |path: &Path| path.starts_with(&work) || (in_home && path.starts_with(home.path()));
+            let argv = ["/bin/bash", "-lc", "x"].map(str::to_owned);
+            let call = without_writable_startup_files(&argv, environment, &may_write);
+            call.map(|(argv, _)| argv)
+        };
+        let without = ["/bin/bash", "--noprofile", "--norc", "-c", "x"].map(str::to_owned);
+        assert_eq!(call(&environment, false), None);
+        // One that does not exist can be made.
+        assert_eq!(call(&environment, true), Some(without.to_vec()));
+        // One that another one sources.
+        std::fs::write(work.join("aliases.sh"), "").unwrap();
+        let profile = format!("[ -f x ] && . {}/aliases.sh", work.display());
+        std::fs::write(home.path().join(".bash_profile"), profile).unwrap();
+        assert_eq!(call(&environment, false), Some(without.to_vec()));
+        std::fs::remove_file(home.path().join(".bash_profile")).unwrap();
+        assert_eq!(call(&environment, false), None);
+        let mut named = environment.clone();
+        named.insert("BASH_ENV".into(), work.join("env.sh").into());
+        assert_eq!(call(&named, false), Some(without.to_vec()));
+    }
+}

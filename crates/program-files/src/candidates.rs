@@ -1,0 +1,594 @@
+//! The paths that the words of commands may mean.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use crate::line::{CommandWords, UNKNOWN};
+
+/// Programs that run a file which an argument names.
+const INTERPRETERS: [&str; 24] = [
+    ".",
+    "ash",
+    "awk",
+    "bash",
+    "bun",
+    "dash",
+    "deno",
+    "fish",
+    "gawk",
+    "java",
+    "ksh",
+    "lua",
+    "node",
+    "nodejs",
+    "osascript",
+    "perl",
+    "php",
+    "powershell",
+    "pwsh",
+    "ruby",
+    "sh",
+    "source",
+    "tclsh",
+    "zsh",
+];
+
+/// Programs that write what their arguments name, or only print them.
+const WRITERS: [&str; 12] = [
+    "echo",
+    "kill",
+    "logger",
+    "mkdir",
+    "notify-send",
+    "printf",
+    "rm",
+    "rmdir",
+    "say",
+    "sleep",
+    "tee",
+    "touch",
+];
+
+/// Programs that only read what their arguments name. What they print may be run by another program.
+const READERS: [&str; 20] = [
+    "[",
+    "base64",
+    "basename",
+    "cat",
+    "cmp",
+    "cut",
+    "diff",
+    "dirname",
+    "grep",
+    "head",
+    "jq",
+    "ls",
+    "md5sum",
+    "sha256sum",
+    "stat",
+    "tail",
+    "test",
+    "tr",
+    "uniq",
+    "wc",
+];
+
+/// Programs that begin another one, whose name is among their arguments.
+const WRAPPERS: [&str; 14] = [
+    "command", "doas", "env", "exec", "ionice", "nice", "nohup", "setsid", "stdbuf", "sudo",
+    "time", "timeout", "xargs", "builtin",
+];
+
+/// Programs that take what they do from a file of the folder, and its names.
+const FOLDER_FILES: [(&str, &[&str]); 23] = [
+    ("bun", &["package.json", "bunfig.toml", ".npmrc"]),
+    ("bundle", &["Gemfile", "Gemfile.lock", ".bundle/config"]),
+    (
+        "cargo",
+        &[
+            ".cargo/config.toml",
+            ".cargo/config",
+            "rust-toolchain.toml",
+            "rust-toolchain",
+        ],
+    ),
+    (
+        "docker-compose",
+        &["compose.yaml", "compose.yml", "docker-compose.yml"],
+    ),
+    (
+        "eslint",
+        &[
+            "eslint.config.js",
+            "eslint.config.mjs",
+            "eslint.config.cjs",
+            ".eslintrc.js",
+            ".eslintrc.cjs",
+            ".eslintrc.json",
+            ".eslintrc",
+            "package.json",
+        ],
+    ),
+    ("mise", &["mise.toml", ".mise.toml", ".tool-versions"]),
+    ("poetry", &["pyproject.toml", "poetry.toml"]),
+    (
+        "prettier",
+        &[
+            "prettier.config.js",
+            "prettier.config.mjs",
+            "prettier.config.cjs",
+            ".prettierrc",
+            ".prettierrc.js",
+            ".prettierrc.mjs",
+            ".prettierrc.cjs",
+            ".prettierrc.json",
+            "package.json",
+        ],
+    ),
+    (
+        "uv",
+        &[".venv/bin/python", "pyproject.toml", "uv.lock", "uv.toml"],
+    ),
+    (
+        "yarn",
+        &[
+            "package.json",
+            ".yarnrc",
+            ".yarnrc.yml",
+            ".npmrc",
+            ".pnp.cjs",
+        ],
+    ),
+    ("zx", &["package.json"]),
+    ("just", &["justfile", "Justfile", ".justfile"]),
+    ("make", &["GNUmakefile", "makefile", "Makefile"]),
+    ("gmake", &["GNUmakefile", "makefile", "Makefile"]),
+    ("nox", &["noxfile.py"]),
+    ("npm", &["package.json", ".npmrc"]),
+    ("npx", &[".npmrc"]),
+    (
+        "pnpm",
+        &[
+            "package.json",
+            ".npmrc",
+            ".pnpmfile.cjs",
+            "pnpm-workspace.yaml",
+        ],
+    ),
+    ("pre-commit", &[".pre-commit-config.yaml"]),
+    ("rake", &["Rakefile", "rakefile"]),
+    ("task", &["Taskfile.yml", "Taskfile.yaml"]),
+    ("tox", &["tox.ini"]),
+    ("deno", &["deno.json", "deno.jsonc"]),
+];
+
+/// Programs that run packages, of the folder if it has them.
+const PACKAGE_RUNNERS: [&str; 3] = ["bunx", "npx", "pnpx"];
+
+/// Programs that build or run the code of the folder, unless one of these words comes first.
+const BUILDERS: [(&str, &[&str]); 17] = [
+    ("ant", &["-version"]),
+    ("bazel", &["version"]),
+    ("cargo", &["fmt", "metadata", "--version", "-V"]),
+    ("cmake", &["--version"]),
+    ("ctest", &["--version"]),
+    ("dotnet", &["--version", "--info"]),
+    ("go", &["fmt", "version", "env"]),
+    ("gradle", &["--version"]),
+    ("jest", &["--version"]),
+    ("meson", &["--version"]),
+    ("mix", &["format"]),
+    ("mocha", &["--version"]),
+    ("mvn", &["--version"]),
+    ("ninja", &["--version"]),
+    ("pytest", &["--version"]),
+    ("swift", &["--version"]),
+    ("vitest", &["--version"]),
+];
+
+/// Options whose values are written.
+const OUTPUT_OPTIONS: [&str; 10] = [
+    "--log",
+    "--log-file",
+    "--logfile",
+    "--out",
+    "--outfile",
+    "--output",
+    "--output-file",
+    "-o",
+    "--pid-file",
+    "--pidfile",
+];
+
+/// Endings of files that programs write while they run.
+const WRITTEN: [&str; 8] = [
+    ".db", ".lock", ".log", ".out", ".pid", ".sqlite", ".sqlite3", ".tmp",
+];
+
+/// A file that a word may mean.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum FileCandidate {
+    /// A program by its name, on the search path.
+    Program(String),
+    /// A path, relative to one of the folders that the line names.
+    Path(String),
+    /// Python, which imports from the working folder: the module that it runs, if it runs one.
+    Imports(Option<String>),
+    /// The packages of JavaScript in the working folder.
+    Packages,
+}
+
+/// The paths and names that commands may mean.
+#[derive(Debug, Default)]
+pub(crate) struct Candidates {
+    pub(crate) all: Vec<FileCandidate>,
+    /// The first word that may name a file to run and is not known.
+    pub(crate) unknown: Option<String>,
+}
+
+impl Candidates {
+    pub(crate) fn of(commands: &[CommandWords]) -> Self {
+        let mut found = Self::default();
+        let reads_input = commands.iter().any(runs_its_input);
+        for command in commands {
+            found.command(command, reads_input);
+        }
+        found.all.sort();
+        found.all.dedup();
+        found
+    }
+
+    fn command(&mut self, CommandWords(words): &CommandWords, reads_input: bool) {
+        let Some((program, arguments)) = words.split_first() else {
+            return;
+        };
+        let name = base_name(program);
+        self.program(program);
+        if !reads_input && (WRITERS.contains(&name) || READERS.contains(&name)) {
+            return;
+        }
+        if reads_input && WRITERS.contains(&name) {
+            // It writes what is run.
+            arguments.iter().for_each(|argument| self.program(argument));
+        }
+        if is_builder(name, arguments) {
+            return self.unknown(program);
+        }
+        if matches!(name, "cd" | "eval" | "pushd")
+            && arguments.iter().any(|word| word.contains(UNKNOWN))
+        {
+            return self.unknown(program);
+        }
+        if is_interpreter(name) {
+            self.interpreter(name, arguments);
+        }
+        for (runner, files) in FOLDER_FILES {
+            if runner == name {
+                let files = files
+                    .iter()
+                    .map(|file| FileCandidate::Path((*file).to_owned()));
+                self.all.extend(files);
+            }
+        }
+        let mut is_output = false;
+        let mut is_operand_to_run = is_interpreter(name);
+        for (index, argument) in arguments.iter().enumerate() {
+            if std::mem::replace(&mut is_output, OUTPUT_OPTIONS.contains(&argument.as_str())) {
+                continue;
+            }
+            let is_option = argument.starts_with('-') && argument.len() > 1;
+            if PACKAGE_RUNNERS.contains(&name) && !is_option {
+                self.package(argument);
+            }
+            if argument == "-m"
+                && is_interpreter(name)
+                && let Some(module) = arguments.get(index + 1)
+            {
+                self.module(module);
+            }
+            if WRAPPERS.contains(&name) && !is_option {
+                self.program(argument);
+            }
+            if is_operand_to_run && !is_option {
+                is_operand_to_run = false;
+                if argument.contains(UNKNOWN) {
+                    self.unknown(argument);
+                }
+            }
+            self.argument(argument);
+        }
+    }
+
+    /// What an interpreter runs beside the files that its arguments name.
+    fn interpreter(&mut self, name: &str, arguments: &[String]) {
+        let is_python = name.starts_with("python");
+        let option = arguments.iter().find(|word| !is_plain_option(word));
+        // Code in an argument, a module and code on the input import from the working folder.
+        let from_folder = match option.map(String::as_str) {
+            None | Some("-" | "-c" | "-m") => true,
+            Some(_) => false,
+        };
+        let is_isolated = arguments.iter().any(|word| {
+            let flags = word
+                .strip_prefix('-')
+                .filter(|flags| !flags.starts_with('-'));
+            flags.is_some_and(|flags| flags.contains(['I', 'P']))
+        });
+        if is_python && from_folder && !is_isolated {
+            let module = arguments.iter().skip_while(|word| *word != "-m").nth(1);
+            self.all.push(FileCandidate::Imports(module.cloned()));
+        }
+        if matches!(name, "node" | "nodejs" | "bun" | "deno") {
+            self.all.push(FileCandidate::Packages);
+        }
+    }
+
+    fn program(&mut self, program: &str) {
+        if program.contains(UNKNOWN) {
+            self.unknown(program);
+        } else if program.contains(['/', '\\']) {
+            self.all.push(FileCandidate::Path(program.to_owned()));
+        } else if !program.is_empty() {
+            self.all.push(FileCandidate::Program(program.to_owned()));
+        }
+    }
+
+    /// The paths in a word: as it is, behind an option or a `=`, and between separators.
+    fn argument(&mut self, argument: &str) {
+        if argument.contains(UNKNOWN) {
+            let is_code = argument.contains('/') && has_code_ending(argument);
+            if is_code {
+                self.unknown(argument);
+            }
+            return;
+        }
+        let value = argument.split_once('=');
+        if value.is_some_and(|(option, _)| OUTPUT_OPTIONS.contains(&option)) {
+            return;
+        }
+        let joined = argument.strip_prefix('-').and_then(|rest| {
+            let mut rest = rest.chars();
+            rest.next()?;
+            Some(rest.as_str())
+        });
+        let parts = argument.split([':', ',']);
+        let all = [Some(argument), value.map(|(_, value)| value), joined];
+        for path in all.into_iter().flatten().chain(parts) {
+            let is_written = WRITTEN.iter().any(|ending| path.ends_with(ending));
+            if !path.is_empty() && !is_written {
+                self.all.push(FileCandidate::Path(path.to_owned()));
+            }
+        }
+    }
+
+    /// A package of the folder that a package runner prefers to one that it would download.
+    fn package(&mut self, word: &str) {
+        let version = word.get(1..).and_then(|rest| rest.find('@'));
+        let package = version.map_or(word, |at| &word[..=at]);
+        let name = package.rsplit('/').next().unwrap_or(package);
+        self.all
+            .push(FileCandidate::Path(format!("node_modules/.bin/{name}")));
+        let manifest = format!("node_modules/{package}/package.json");
+        self.all.push(FileCandidate::Path(manifest));
+    }
+
+    /// A module of the working folder that an interpreter prefers to one that is installed.
+    fn module(&mut self, module: &str) {
+        if module.contains(UNKNOWN) {
+            return self.unknown(module);
+        }
+        let path = module.replace('.', "/");
+        for file in [".py", "/__main__.py", "/__init__.py"] {
+            self.all.push(FileCandidate::Path(format!("{path}{file}")));
+        }
+    }
+
+    fn unknown(&mut self, word: &str) {
+        let shown = word.replace(UNKNOWN, "…");
+        self.unknown.get_or_insert(shown);
+    }
+}
+
+/// Whether a command runs what it reads.
+fn runs_its_input(CommandWords(words): &CommandWords) -> bool {
+    let Some((program, arguments)) = words.split_first() else {
+        return false;
+    };
+    let takes_none = |arguments: &[String]| {
+        arguments
+            .iter()
+            .all(|argument| argument.starts_with('-') && argument != "-c" && argument != "-e")
+    };
+    match base_name(program) {
+        "xargs" | "parallel" | "source" | "." | "eval" => true,
+        name if is_interpreter(name) => takes_none(arguments),
+        name if WRAPPERS.contains(&name) => arguments
+            .iter()
+            .position(|argument| is_interpreter(base_name(argument)))
+            .is_some_and(|at| takes_none(&arguments[at + 1..])),
+        _ => false,
+    }
+}
+
+/// Whether a word is an option of Python without a value.
+fn is_plain_option(word: &str) -> bool {
+    let flags = word.strip_prefix('-');
+    flags.is_some_and(|flags| {
+        !flags.is_empty() && flags.chars().all(|flag| "bBdEiIOPqRsSuvx".contains(flag))
+    })
+}
+
+/// Whether a program runs lines of a shell.
+pub(crate) fn is_shell(program: &str) -> bool {
+    let shells = ["ash", "bash", "dash", "fish", "ksh", "sh", "zsh"];
+    shells.contains(&base_name(program))
+}
+
+/// Whether a program builds or runs the code of its folder.
+fn is_builder(name: &str, arguments: &[String]) -> bool {
+    let first = arguments.first().map(String::as_str).unwrap_or_default();
+    let mut builders = BUILDERS.iter();
+    builders.any(|(builder, harmless)| *builder == name && !harmless.contains(&first))
+}
+
+pub(crate) fn is_interpreter(name: &str) -> bool {
+    let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    INTERPRETERS.contains(&name) || INTERPRETERS.contains(&plain) || plain == "python"
+}
+
+pub(crate) fn has_code_ending(path: &str) -> bool {
+    const ENDINGS: [&str; 31] = [
+        ".awk", ".bash", ".bat", ".cjs", ".cmd", ".cts", ".dll", ".dylib", ".exe", ".fish", ".jar",
+        ".js", ".jsx", ".ksh", ".lua", ".mjs", ".mk", ".mts", ".node", ".php", ".pl", ".pm",
+        ".ps1", ".py", ".rb", ".sh", ".so", ".ts", ".tsx", ".wasm", ".zsh",
+    ];
+    ENDINGS.iter().any(|ending| path.ends_with(ending))
+}
+
+/// The name of a program without folder and ending.
+pub(crate) fn base_name(program: &str) -> &str {
+    let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
+    name.strip_suffix(".exe").unwrap_or(name)
+}
+
+/// The files that a path with patterns in it matches.
+pub(crate) fn expand(path: &Path, limit: usize) -> Vec<PathBuf> {
+    let mut found = vec![PathBuf::new()];
+    for part in path.components() {
+        let part = part.as_os_str();
+        let pattern = part.to_str().filter(|part| part.contains(['*', '?', '[']));
+        let Some(pattern) = pattern else {
+            found.iter_mut().for_each(|path| path.push(part));
+            continue;
+        };
+        let entries = found.iter().flat_map(|folder| {
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            entries.map(|entry| entry.path())
+        });
+        let matching = entries.filter(|path| {
+            let name = path.file_name().and_then(OsStr::to_str);
+            name.is_some_and(|name| matches(pattern, name))
+        });
+        found = matching.take(limit).collect();
+    }
+    found
+}
+
+/// Whether a name matches a pattern. Sets of characters match any character.
+fn matches(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.chars();
+    match parts.next() {
+        None => name.is_empty(),
+        Some('*') => {
+            let rest = parts.as_str();
+            let mut ends = name.char_indices().map(|(at, _)| at).chain([name.len()]);
+            ends.any(|at| matches(rest, &name[at..]))
+        }
+        Some(c) => {
+            let mut own = name.chars();
+            let rest = match c {
+                '[' => parts.as_str().split_once(']').map_or("", |(_, rest)| rest),
+                _ => parts.as_str(),
+            };
+            let first = own.next();
+            let fits = match c {
+                '?' | '[' => first.is_some(),
+                c => first == Some(c),
+            };
+            fits && matches(rest, own.as_str())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(words: &[&str]) -> (Vec<String>, Option<String>) {
+        let words = words.iter().map(|word| word.replace('?', "\0"));
+        let found = Candidates::of(&[CommandWords(words.collect())]);
+        let shown = found.all.into_iter().map(|candidate| match candidate {
+            FileCandidate::Program(name) => format!("<{name}>"),
+            FileCandidate::Path(path) => path,
+            FileCandidate::Imports(_) => "*.py".to_owned(),
+            FileCandidate::Packages => "node_modules".to_owned(),
+        });
+        (shown.collect(), found.unknown)
+    }
+
+    #[test]
+    fn arguments_that_may_be_paths_are_looked_at() {
+        let (found, unknown) = of(&["python3", "-u", "x.py", "--config=c.json", "-fy", "a:b"]);
+        for path in ["<python3>", "x.py", "c.json", "y", "a", "b"] {
+            assert!(found.iter().any(|found| found == path), "{path}: {found:?}");
+        }
+        assert_eq!(unknown, None);
+    }
+
+    #[test]
+    fn what_is_written_or_only_read_is_left_out() {
+        assert_eq!(of(&["tee", "-a", "x"]).0, ["<tee>"]);
+        assert_eq!(of(&["cat", "x"]).0, ["<cat>"]);
+        let (found, _) = of(&["./x", "--log", "y", "-o", "z", "--output=w", "a.log"]);
+        for path in ["y", "z", "w", "a.log"] {
+            assert!(
+                !found.iter().any(|found| found == path),
+                "{path}: {found:?}"
+            );
+        }
+        let piped = ["cat x", "bash"]
+            .map(|line| CommandWords(line.split(' ').map(str::to_owned).collect()));
+        assert!(
+            Candidates::of(&piped)
+                .all
+                .contains(&FileCandidate::Path("x".to_owned()))
+        );
+    }
+
+    #[test]
+    fn local_packages_modules_and_recipes_are_looked_at() {
+        let (found, _) = of(&["npx", "-y", "@s/p@1.0"]);
+        assert!(
+            found.contains(&"node_modules/.bin/p".to_owned()),
+            "{found:?}"
+        );
+        assert!(
+            found.contains(&"node_modules/@s/p/package.json".to_owned()),
+            "{found:?}"
+        );
+        let (found, _) = of(&["python3", "-m", "a.b"]);
+        assert!(found.contains(&"a/b/__main__.py".to_owned()), "{found:?}");
+        assert!(of(&["make", "x"]).0.contains(&"Makefile".to_owned()));
+    }
+
+    #[test]
+    fn words_to_run_that_are_not_known_are_reported() {
+        for (words, is_unknown) in [
+            (&["?"][..], true),
+            (&["?/x.sh"], true),
+            (&["bash", "?"], true),
+            (&["python3", "-u", "?"], true),
+            (&["timeout", "5", "?"], true),
+            (&["./x", "?/y.py"], true),
+            (&["./x", "?"], false),
+            (&["jq", "-r", "?"], false),
+            (&["python3", "x.py", "?"], false),
+            (&["python3", "-m", "?"], true),
+        ] {
+            assert_eq!(of(words).1.is_some(), is_unknown, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn patterns_match_names() {
+        for (pattern, name, expected) in [
+            ("*.sh", "a.sh", true),
+            ("*.sh", "a.py", false),
+            ("a?c*", "abcd", true),
+            ("[ab]x", "bx", true),
+            ("x", "xy", false),
+        ] {
+            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The files that a line or a list of arguments leads to.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use crate::candidates::{Candidates, is_shell};
+use crate::code_variables::code_paths;
+use crate::finder::Finder;
+use crate::found_files::ProgramFiles;
+use crate::launch_place::LaunchPlace;
+use crate::line::{CommandWords, KnownValues, read_line};
+use crate::program_file::variable;
+
+impl ProgramFiles {
+    /// The files of a line for a shell.
+    #[must_use]
+    pub fn of_line(line: &str, place: LaunchPlace<'_>) -> Self {
+        let lookup = |name: &str| {
+            let value = variable(place.environment, name)?;
+            value.to_str().map(str::to_owned)
+        };
+        let known = KnownValues {
+            variable: &lookup,
+            cwd: place.cwd.display().to_string(),
+            repository: repository(place.cwd).map(|folder| folder.display().to_string()),
+        };
+        let found = read_line(line, &known);
+        let mut files = Self::of_commands(&found.commands, &found.search_paths, place);
+        if found.gave_up {
+            files.unknown.get_or_insert_with(|| "the line".to_owned());
+        }
+        files.complete(place)
+    }
+
+    /// The files of a program and its arguments.
+    #[must_use]
+    pub fn of_arguments<S: AsRef<OsStr>>(arguments: &[S], place: LaunchPlace<'_>) -> Self {
+        let words = arguments.iter();
+        let words: Vec<String> = words
+            .map(|word| word.as_ref().to_string_lossy().into_owned())
+            .collect();
+        // An argument may be a line for a shell.
+        let mut files = Self::default();
+        let runs_lines = words.iter().any(|word| is_shell(word));
+        for word in words.iter().skip(1) {
+            if word.contains(char::is_whitespace) {
+                let inner = Self::of_line(word, place);
+                files.all.extend(inner.all);
+                files.trees.extend(inner.trees);
+                files.imports_nothing |= inner.imports_nothing;
+                files.unknown = files.unknown.or(inner.unknown.filter(|_| runs_lines));
+            }
+        }
+        let own = Self::of_commands(&[CommandWords(words)], &[], place);
+        files.all.extend(own.all);
+        files.trees.extend(own.trees);
+        files.imports_nothing |= own.imports_nothing;
+        files.unknown = files.unknown.or(own.unknown);
+        files.add_variables(place);
+        files.complete(place)
+    }
+
+    /// Adds what the found files refer to.
+    fn complete(mut self, place: LaunchPlace<'_>) -> Self {
+        let finder = Finder::new(&Candidates::default(), &[], place);
+        crate::references::follow(&finder, &mut self);
+        // A script of Python needs what lies beside it, and the variable is for the whole line.
+        let is_script = |path: &Path| path.extension().is_some_and(|ending| ending == "py");
+        if self.imports_nothing && self.own().any(|file| is_script(&file.path)) {
+            self.imports_nothing = false;
+            finder.add_modules(place.cwd, &mut self);
+        }
+        self.finish()
+    }
+
+    /// Adds what variables name.
+    fn add_variables(&mut self, place: LaunchPlace<'_>) {
+        let finder = Finder::new(&Candidates::default(), &[], place);
+        for (name, path) in code_paths(place) {
+            if path.is_dir() {
+                self.push_tree(&path);
+            } else {
+                finder.add_path(name, path, self);
+            }
+        }
+    }
+
+    fn of_commands(
+        commands: &[CommandWords],
+        search_paths: &[String],
+        place: LaunchPlace<'_>,
+    ) -> Self {
+        let candidates = Candidates::of(commands);
+        let finder = Finder::new(&candidates, search_paths, place);
+        let mut files = Self {
+            unknown: candidates.unknown,
+            ..Self::default()
+        };
+        for candidate in &candidates.all {
+            finder.add(candidate, &mut files);
+        }
+        files.finish()
+    }
+}
+
+/// The folder of the repository around a folder, as git finds it.
+fn repository(cwd: &Path) -> Option<PathBuf> {
+    let cwd = dunce::canonicalize(cwd).ok()?;
+    let mut folders = cwd.ancestors();
+    let found = folders
+        .find(|folder| folder.join(".git").join("HEAD").exists() || folder.join(".git").is_file());
+    found.map(Path::to_path_buf)
+}
+
+#[cfg(all(test, unix))]
+#[allow(clippy::unwrap_used)]
+mod tests;

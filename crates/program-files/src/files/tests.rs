@@ -1,0 +1,332 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+use super::*;
+use crate::code_variables::writable_variables;
+
+/// A folder with programs in `bin`, which is on the search path.
+struct LineFolder {
+    folder: tempfile::TempDir,
+    environment: BTreeMap<OsString, OsString>,
+}
+
+impl LineFolder {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = dunce::canonicalize(folder.path()).unwrap();
+        for name in ["bin", "work/tools", "work/.git", "home"] {
+            fs::create_dir_all(root.join(name)).unwrap();
+        }
+        fs::write(root.join("work/.git/HEAD"), "ref: refs/heads/main").unwrap();
+        let path = format!("{}:/usr/bin:/bin", root.join("bin").display());
+        let home = root.join("home").into_os_string();
+        let environment = BTreeMap::from([("PATH".into(), path.into()), ("HOME".into(), home)]);
+        Self {
+            folder,
+            environment,
+        }
+    }
+
+    fn root(&self) -> PathBuf {
+        dunce::canonicalize(self.folder.path()).unwrap()
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.root().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn of(&self, line: &str) -> ProgramFiles {
+        let cwd = self.root().join("work");
+        ProgramFiles::of_line(
+            line,
+            LaunchPlace {
+                cwd: &cwd,
+                environment: &self.environment,
+            },
+        )
+    }
+
+    /// The files that do not belong to the system, relative to the folder.
+    fn own(&self, line: &str) -> Vec<String> {
+        let root = self.root();
+        let files = self.of(line);
+        let mut own: Vec<String> = files
+            .own()
+            .map(|file| file.real.strip_prefix(&root).unwrap().display().to_string())
+            .collect();
+        own.sort();
+        own.dedup();
+        own
+    }
+}
+
+#[test]
+fn the_scripts_that_a_line_names_are_found() {
+    let place = LineFolder::new();
+    place.write("work/check.sh", "x");
+    place.write("work/tools/x.py", "x");
+    place.write("work/Makefile", "x");
+    place.write("home/hook.sh", "x");
+    place.write("bin/own", "x");
+    for (line, expected) in [
+        ("echo a", &[][..]),
+        ("./check.sh", &["work/check.sh"]),
+        ("bash check.sh | tee -a log", &["work/check.sh"]),
+        ("cat check.sh", &[]),
+        ("cat check.sh | bash", &["work/check.sh"]),
+        ("cd tools && python3 x.py", &["work/tools/x.py"]),
+        (
+            "python3 -u tools/x.py < check.sh",
+            &["work/check.sh", "work/tools/x.py"],
+        ),
+        ("sh -c 'python3 tools/x.py'", &["work/tools/x.py"]),
+        ("env A=1 ./check.sh", &["work/check.sh"]),
+        ("F=./check.sh; bash $F", &["work/check.sh"]),
+        (
+            "for f in tools/*.py; do python3 $f; done",
+            &["work/tools/x.py"],
+        ),
+        ("~/hook.sh && \"$HOME\"/hook.sh", &["home/hook.sh"]),
+        (
+            "python3 $(git rev-parse --show-toplevel)/tools/x.py",
+            &["work/tools/x.py"],
+        ),
+        ("own --flag", &["bin/own"]),
+        ("PATH=./tools:$PATH x.py", &["work/tools/x.py"]),
+        ("make -s check", &["work/Makefile"]),
+        ("./missing.sh > check.sh", &[]),
+    ] {
+        assert_eq!(place.own(line), expected, "{line}");
+        assert_eq!(place.of(line).unknown, None, "{line}");
+    }
+}
+
+#[test]
+fn what_scripts_import_and_call_is_found() {
+    let place = LineFolder::new();
+    for (path, text) in [
+        (
+            "work/a.py",
+            "import helper, pkg.inner\nfrom .near import x\n",
+        ),
+        ("work/helper.py", "import deep"),
+        ("work/deep.py", ""),
+        ("work/pkg/__init__.py", ""),
+        ("work/pkg/inner.py", ""),
+        ("work/near.py", ""),
+        ("work/unused.txt", ""),
+        (
+            "work/tools/a.sh",
+            ". \"$(dirname \"$0\")/lib.sh\"\n./tools/b.sh && own x\n",
+        ),
+        ("work/tools/lib.sh", "make all\n"),
+        ("work/tools/b.sh", ""),
+        ("work/Makefile", "all:\n\t./made.sh\n"),
+        ("work/made.sh", ""),
+        (
+            "work/js/a.js",
+            "require('./b'); import x from '../c.mjs'; require('./d')",
+        ),
+        ("work/js/b.js", ""),
+        ("work/c.mjs", ""),
+        ("work/js/d/index.js", ""),
+        ("bin/own", "x"),
+        ("home/unrelated.sh", ""),
+    ] {
+        place.write(path, text);
+    }
+    let python = [
+        "work/a.py",
+        "work/deep.py",
+        "work/helper.py",
+        "work/near.py",
+    ];
+    let python = [&python[..], &["work/pkg/__init__.py", "work/pkg/inner.py"]].concat();
+    for (line, expected) in [
+        ("python3 a.py", &python[..]),
+        (
+            "bash tools/a.sh",
+            &[
+                "bin/own",
+                "work/Makefile",
+                "work/made.sh",
+                "work/tools/a.sh",
+                "work/tools/b.sh",
+                "work/tools/lib.sh",
+            ],
+        ),
+        (
+            "node js/a.js",
+            &[
+                "work/c.mjs",
+                "work/js/a.js",
+                "work/js/b.js",
+                "work/js/d/index.js",
+            ],
+        ),
+    ] {
+        assert_eq!(place.own(line), expected, "{line}");
+        assert_eq!(place.of(line).unknown, None, "{line}");
+    }
+}
+
+#[test]
+fn packages_and_virtual_environments_count_as_a_whole() {
+    let place = LineFolder::new();
+    place.write("work/a.js", "require('left')");
+    place.write("work/node_modules/left/index.js", "one");
+    place.write("work/.venv/pyvenv.cfg", "");
+    place.write("work/.venv/bin/python", "x");
+    place.write("work/.venv/lib/left.py", "one");
+    for (line, file) in [
+        ("node a.js", "work/node_modules/left/index.js"),
+        (".venv/bin/python -c ''", "work/.venv/lib/left.py"),
+    ] {
+        let hash = || place.of(line).content_hash().unwrap();
+        let first = hash();
+        assert_eq!(hash(), first, "{line}");
+        place.write(file, "two");
+        assert_ne!(hash(), first, "{line}");
+    }
+}
+
+#[test]
+fn new_code_that_would_come_first_changes_the_hash() {
+    let place = LineFolder::new();
+    place.write("work/a.py", "import json");
+    place.write("work/a.sh", "jq . x");
+    for (line, file) in [
+        ("python3 a.py", "work/re.py"),
+        ("python3 -m json", "work/json.py"),
+        ("python3 a.py && python3 -c 'import csv'", "work/csv.py"),
+        ("bash a.sh", "bin/jq"),
+        ("cat x", "bin/cat"),
+        ("echo $UNSET; ./later.sh", "work/later.sh"),
+    ] {
+        let hash = || place.of(line).content_hash().unwrap();
+        let first = hash();
+        place.write(file, "x");
+        assert_ne!(hash(), first, "{line}");
+    }
+    // Python does not look there.
+    for (line, expected) in [
+        ("python3 -I -c 'import json'", 1),
+        ("python3 -c 'import json'", 2),
+    ] {
+        let files = place.of(line);
+        assert_eq!(files.content_hash().unwrap(), None, "{line}");
+        assert_eq!(files.variables(Path::new("/h")).len(), expected, "{line}");
+    }
+}
+
+#[test]
+fn variables_name_code_too() {
+    let mut place = LineFolder::new();
+    place.write("work/lib/x.py", "one");
+    place.write("work/pre.js", "one");
+    let cwd = place.root().join("work");
+    for (name, value, file) in [
+        ("PYTHONPATH", "lib:/nowhere", "work/lib/x.py"),
+        ("NODE_OPTIONS", "--require ./pre.js", "work/pre.js"),
+        ("LD_LIBRARY_PATH", "/nowhere:", "work/evil.so"),
+    ] {
+        place.environment.insert(name.into(), value.into());
+        let at = LaunchPlace {
+            cwd: &cwd,
+            environment: &place.environment,
+        };
+        let files = || ProgramFiles::of_arguments(&["true"], at).content_hash();
+        let first = files().unwrap();
+        place.write(file, "two");
+        assert_ne!(files().unwrap(), first, "{name}");
+        let writable = writable_variables(at, &|path| path.starts_with(&cwd));
+        assert_eq!(writable, [name], "{name}");
+        assert!(writable_variables(at, &|_| false).is_empty());
+        place.environment.remove(std::ffi::OsStr::new(name));
+    }
+}
+
+#[test]
+fn lines_that_run_what_is_not_known_before_are_reported() {
+    let place = LineFolder::new();
+    for line in [
+        "cargo test",
+        "pytest",
+        "while read f; do ./$f; done < list",
+        "for f in $(cat list); do bash $f; done",
+        "cd $(cat folder) && ./x.sh",
+        "bash {a,b}.sh",
+        "eval \"$(cat x)\"",
+        "$(cat x)",
+        "echo \"$(cat x)\" | sh",
+    ] {
+        assert!(place.of(line).unknown.is_some(), "{line}");
+    }
+    for line in ["cargo fmt", "echo {a,b}", "jq .x"] {
+        assert_eq!(place.of(line).unknown, None, "{line}");
+    }
+}
+
+#[test]
+fn a_hash_changes_with_the_files_and_with_nothing_else() {
+    let place = LineFolder::new();
+    place.write("work/check.sh", "one");
+    let hash = |line: &str| place.of(line).content_hash().unwrap();
+    assert_eq!(hash("echo a"), None);
+    let first = hash("./check.sh").unwrap();
+    place.write("work/other.sh", "one");
+    assert_eq!(hash("./check.sh").as_ref(), Some(&first));
+    place.write("work/check.sh", "two");
+    assert_ne!(hash("./check.sh").as_ref(), Some(&first));
+    place.write("work/check.sh", "one");
+    assert_eq!(hash("./check.sh").as_ref(), Some(&first));
+    // A program of the same name comes first on the search path.
+    let system = hash("sh -c true");
+    assert_eq!(system, None);
+    place.write("bin/sh", "mine");
+    assert!(hash("sh -c true").is_some());
+}
+
+#[test]
+fn what_may_be_written_is_found_by_its_path_and_by_what_the_path_leads_to() {
+    let place = LineFolder::new();
+    place.write("home/real.sh", "x");
+    let link = place.root().join("work/link.sh");
+    std::os::unix::fs::symlink(place.root().join("home/real.sh"), link).unwrap();
+    let files = place.of("./link.sh");
+    for folder in ["work", "home"] {
+        let folder = place.root().join(folder);
+        let may_write = |path: &Path| path.starts_with(&folder);
+        assert!(files.first_writable(may_write).is_some(), "{folder:?}");
+    }
+    assert!(files.first_writable(|_| false).is_none());
+}
+
+#[test]
+fn arguments_are_looked_at_like_words() {
+    let place = LineFolder::new();
+    place.write("work/server.js", "x");
+    place.write("work/node_modules/.bin/p", "x");
+    let cwd = place.root().join("work");
+    let at = LaunchPlace {
+        cwd: &cwd,
+        environment: &place.environment,
+    };
+    for (arguments, is_found) in [
+        (&["node", "server.js"][..], true),
+        (&["awk", "./other.js"], false),
+        (&["npx", "-y", "p@1"], true),
+        (&["npx", "-y", "q"], false),
+        (&["sh", "-c", "exec node server.js"], true),
+    ] {
+        let files = ProgramFiles::of_arguments(arguments, at);
+        let found = files.first_writable(|path| path.starts_with(&cwd));
+        assert_eq!(found.is_some(), is_found, "{arguments:?}");
+    }
+}

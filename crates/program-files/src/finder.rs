@@ -1,0 +1,183 @@
+//! Finds the files that candidates may mean.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use crate::candidates::{Candidates, FileCandidate, expand};
+use crate::found_files::{FOLLOWED, MAX_FILES, ProgramFile, ProgramFiles};
+use crate::launch_place::LaunchPlace;
+use crate::program_file::{DEFAULT_PATH, file_names, is_path, may_be_run, variable};
+use crate::system_programs::is_of_system;
+
+/// The limit on the folders that a line names.
+const MAX_FOLDERS: usize = 16;
+
+/// Finds files for candidates.
+pub(crate) struct Finder<'a> {
+    pub(crate) place: LaunchPlace<'a>,
+    /// The working folder, links resolved.
+    real_cwd: Option<PathBuf>,
+    /// The working folder, and the folders that words name.
+    folders: Vec<PathBuf>,
+    search_path: Vec<PathBuf>,
+}
+
+impl<'a> Finder<'a> {
+    pub(crate) fn new(
+        candidates: &Candidates,
+        search_paths: &[String],
+        place: LaunchPlace<'a>,
+    ) -> Self {
+        let mut folders = vec![place.cwd.to_path_buf()];
+        for candidate in &candidates.all {
+            let FileCandidate::Path(path) = candidate else {
+                continue;
+            };
+            let folder = place.cwd.join(path);
+            if folders.len() < MAX_FOLDERS && folder.is_dir() && !folders.contains(&folder) {
+                folders.push(folder);
+            }
+        }
+        let own = variable(place.environment, "PATH").map(|path| path.to_os_string());
+        let own = own.unwrap_or_else(|| DEFAULT_PATH.into());
+        let set = search_paths.iter().map(OsString::from);
+        let all: Vec<OsString> = set.chain([own]).collect();
+        let search_path = all.iter().flat_map(std::env::split_paths);
+        Self {
+            search_path: search_path.map(|folder| place.cwd.join(folder)).collect(),
+            real_cwd: dunce::canonicalize(place.cwd).ok(),
+            folders,
+            place,
+        }
+    }
+
+    /// The folders of the search path that do not belong to the system.
+    pub(crate) fn own_search_path(&self) -> Vec<PathBuf> {
+        let folders = self.search_path.iter();
+        let folders = folders.filter(|folder| {
+            let real = dunce::canonicalize(folder);
+            real.is_ok_and(|real| !self.is_of_system(&real))
+        });
+        folders.cloned().collect()
+    }
+
+    pub(crate) fn home(&self) -> Option<PathBuf> {
+        variable(self.place.environment, "HOME").map(PathBuf::from)
+    }
+
+    pub(crate) fn add(&self, candidate: &FileCandidate, found: &mut ProgramFiles) {
+        match candidate {
+            FileCandidate::Program(name) if !is_path(name) => {
+                let names = file_names(name);
+                let paths = self
+                    .search_path
+                    .iter()
+                    .flat_map(|folder| names.iter().map(|name| folder.join(name)));
+                let runs = |path: &PathBuf| {
+                    let about = path.metadata();
+                    about.is_ok_and(|about| about.is_file() && may_be_run(&about))
+                };
+                let mut paths = paths.filter(runs);
+                if let Some(path) = paths.next() {
+                    self.add_path(name, path, found);
+                }
+            }
+            FileCandidate::Program(word) | FileCandidate::Path(word) => {
+                for folder in &self.folders {
+                    let path = folder.join(word);
+                    if word.contains(['*', '?', '[']) {
+                        for path in expand(&path, MAX_FILES) {
+                            let word = path.file_name().map(OsStr::to_string_lossy);
+                            let word = word.unwrap_or_default().into_owned();
+                            self.add_path(&word, path, found);
+                        }
+                    }
+                    self.add_path(word, path, found);
+                }
+            }
+            FileCandidate::Imports(module) => {
+                let module = module.as_deref().map(|name| name.replace('.', "/"));
+                let is_here = module.is_some_and(|module| {
+                    let path = self.place.cwd.join(module);
+                    path.is_dir() || path.with_extension("py").is_file()
+                });
+                if is_here {
+                    self.add_modules(self.place.cwd, found);
+                } else {
+                    found.imports_nothing = true;
+                }
+            }
+            FileCandidate::Packages => self.add_packages(self.place.cwd, found),
+        }
+    }
+
+    /// Adds what Python may import from a folder.
+    pub(crate) fn add_modules(&self, folder: &Path, found: &mut ProgramFiles) {
+        let is_module = |name: &str| {
+            let endings = [".py", ".pyc", ".pyd", ".so", ".pth"];
+            endings.iter().any(|ending| name.ends_with(ending))
+        };
+        self.add_code(folder, is_module, found);
+    }
+
+    /// Adds the code that lies directly in a folder, and the first files of the packages in it.
+    fn add_code(&self, folder: &Path, is_code: impl Fn(&str) -> bool, found: &mut ProgramFiles) {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        for entry in entries.take(10 * MAX_FILES) {
+            let path = entry.path();
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let word = format!("{FOLLOWED}{name}");
+            if path.is_dir() {
+                let inner = path.join("__init__.py");
+                self.add_path(&word, inner, found);
+            } else if is_code(&name) {
+                self.add_path(&word, path, found);
+            }
+        }
+    }
+
+    /// Adds the folders with packages of JavaScript that code in a folder finds.
+    pub(crate) fn add_packages(&self, folder: &Path, found: &mut ProgramFiles) {
+        for folder in folder.ancestors() {
+            let packages = folder.join("node_modules");
+            let real = dunce::canonicalize(&packages);
+            if real.is_ok_and(|real| real.is_dir() && !self.is_of_system(&real)) {
+                found.push_tree(&packages);
+            }
+        }
+    }
+
+    /// Adds a file, if it exists. A program of a virtual environment brings its packages.
+    pub(crate) fn add_path(&self, word: &str, path: PathBuf, found: &mut ProgramFiles) -> bool {
+        let Some(file) = self.file(word, path) else {
+            return false;
+        };
+        let environment = file.path.parent().and_then(Path::parent);
+        if let Some(environment) = environment
+            && environment.join("pyvenv.cfg").is_file()
+        {
+            found.push_tree(environment);
+        }
+        found.push(file)
+    }
+
+    fn file(&self, word: &str, path: PathBuf) -> Option<ProgramFile> {
+        let real = dunce::canonicalize(&path).ok()?;
+        if !real.is_file() {
+            return None;
+        }
+        Some(ProgramFile {
+            word: word.to_owned(),
+            is_of_system: self.is_of_system(&real),
+            path,
+            real,
+        })
+    }
+
+    /// Whether a path with links resolved belongs to the system.
+    fn is_of_system(&self, real: &Path) -> bool {
+        let cwd = self.real_cwd.as_deref();
+        let is_below_cwd = cwd.is_some_and(|cwd| cwd != Path::new("/") && real.starts_with(cwd));
+        !is_below_cwd && is_of_system(real)
+    }
+}

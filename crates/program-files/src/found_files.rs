@@ -1,0 +1,194 @@
+//! The files that decide what is run: their contents, and whether something may write them.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::content::{self, ContentError};
+use crate::folder::{self, FolderTree};
+
+/// The limit on the files of a program.
+pub(crate) const MAX_FILES: usize = 512;
+/// Begins the words of files that other files refer to.
+pub(crate) const FOLLOWED: char = '>';
+
+/// A file that is run, or that is given to what is run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ProgramFile {
+    /// The word that names it.
+    pub(crate) word: String,
+    /// The path that the word means.
+    pub path: PathBuf,
+    /// The same with links resolved.
+    pub real: PathBuf,
+    /// Whether it is a program of the system.
+    pub(crate) is_of_system: bool,
+}
+
+/// The files that decide what is run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProgramFiles {
+    pub(crate) all: Vec<ProgramFile>,
+    /// Folders with packages, all of whose files count.
+    pub(crate) trees: Vec<FolderTree>,
+    /// Whether Python must not import from the working folder, so that no module there counts.
+    pub(crate) imports_nothing: bool,
+    /// A word that may name a file to run, and that is not known before.
+    pub unknown: Option<String>,
+}
+
+impl ProgramFiles {
+    /// A file that has not been found yet.
+    pub(crate) fn push(&mut self, file: ProgramFile) -> bool {
+        let is_known = |known: &ProgramFile| known.path == file.path;
+        if self.all.iter().any(is_known) {
+            return false;
+        }
+        if self.all.len() >= MAX_FILES {
+            let unknown = || format!("more than {MAX_FILES} files");
+            self.unknown.get_or_insert_with(unknown);
+            return false;
+        }
+        self.all.push(file);
+        true
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Marks the words of the files from this one on.
+    pub(crate) fn mark_followed(&mut self, from: usize, mark: char) {
+        for file in self.all.iter_mut().skip(from) {
+            file.word.insert(0, mark);
+        }
+    }
+
+    pub(crate) fn file_at(&self, index: usize) -> Option<&ProgramFile> {
+        self.all.get(index)
+    }
+
+    pub(crate) fn push_tree(&mut self, folder: &Path) {
+        if let Some(tree) = FolderTree::at(folder)
+            && !self.trees.contains(&tree)
+        {
+            self.trees.push(tree);
+        }
+    }
+
+    /// The files outside of a folder.
+    #[must_use]
+    pub fn outside_of(mut self, folder: &Path) -> Self {
+        let real = dunce::canonicalize(folder);
+        let folder = real.as_deref().unwrap_or(folder);
+        self.all.retain(|file| !file.real.starts_with(folder));
+        self.trees.retain(|tree| !tree.real.starts_with(folder));
+        self
+    }
+
+    /// Variables that keep what is run to these files. `home` is the home folder of the engine.
+    #[must_use]
+    pub fn variables(&self, home: &Path) -> Vec<(OsString, OsString)> {
+        // Compiled Python is otherwise read beside its source, where commands may write.
+        let compiled = home.join("pycache").into_os_string();
+        let mut variables = vec![("PYTHONPYCACHEPREFIX".into(), compiled)];
+        if self.imports_nothing {
+            variables.push(("PYTHONSAFEPATH".into(), "1".into()));
+        }
+        variables
+    }
+
+    /// All files, those of the system too.
+    pub fn all(&self) -> impl Iterator<Item = &ProgramFile> {
+        self.all.iter()
+    }
+
+    /// The files that do not belong to the system.
+    pub fn own(&self) -> impl Iterator<Item = &ProgramFile> {
+        self.all.iter().filter(|file| !file.is_of_system)
+    }
+
+    /// The files of the system that something may write.
+    pub fn writable_system_file(&self, may_write: impl Fn(&Path) -> bool) -> Option<&Path> {
+        let mut system = self.all.iter().filter(|file| file.is_of_system);
+        let found = system.find(|file| may_write(&file.real));
+        found.map(|file| file.real.as_path())
+    }
+
+    /// The paths that must stay as they are, by their names and by what these lead to.
+    #[must_use]
+    pub fn protected_paths(&self) -> Vec<PathBuf> {
+        let files = self
+            .own()
+            .flat_map(|file| [file.path.clone(), file.real.clone()]);
+        let trees = self
+            .trees
+            .iter()
+            .flat_map(|tree| [tree.path.clone(), tree.real.clone()]);
+        let mut paths: Vec<PathBuf> = files.chain(trees).collect();
+        paths.sort();
+        paths.dedup();
+        paths
+    }
+
+    /// The paths of the files that do not belong to the system, and of folders with packages.
+    pub(crate) fn own_paths(&self) -> BTreeSet<PathBuf> {
+        let trees = self.trees.iter().map(|tree| tree.path.clone());
+        self.own()
+            .map(|file| file.path.clone())
+            .chain(trees)
+            .collect()
+    }
+
+    /// The hash of one of these paths.
+    pub(crate) fn hash_of(&self, path: &Path) -> Result<Option<String>, ContentError> {
+        let file = self.all.iter().find(|file| file.path == path);
+        let tree = self.trees.iter().find(|tree| tree.path == path);
+        let hash = match (file, tree) {
+            (Some(file), _) => content::hash_of(&file.real)?,
+            (None, Some(tree)) => folder::hash_of(tree)?,
+            (None, None) => return Ok(None),
+        };
+        Ok(Some(content::shown(&hash)))
+    }
+
+    /// A hash of the contents of the files that do not belong to the system; none if there are none.
+    ///
+    /// # Errors
+    /// A file cannot be read, or is too large.
+    pub fn content_hash(&self) -> Result<Option<String>, ContentError> {
+        let mut digest = Sha256::new();
+        let mut is_empty = true;
+        for file in self.own() {
+            is_empty = false;
+            digest.update(file.word.as_bytes());
+            digest.update([0]);
+            digest.update(content::hash_of(&file.real)?);
+        }
+        for tree in &self.trees {
+            is_empty = false;
+            digest.update(folder::hash_of(tree)?);
+        }
+        Ok((!is_empty).then(|| content::shown(&digest.finalize().into())))
+    }
+
+    /// The first file that something may write, by its path or by what the path leads to.
+    pub fn first_writable(&self, may_write: impl Fn(&Path) -> bool) -> Option<&Path> {
+        let files = self.all.iter().map(|file| (&file.path, &file.real));
+        let trees = self.trees.iter().map(|tree| (&tree.path, &tree.real));
+        let mut all = files.chain(trees);
+        let found = all.find(|(path, real)| may_write(path) || may_write(real));
+        found.map(|(path, _)| path.as_path())
+    }
+
+    pub(crate) fn finish(mut self) -> Self {
+        self.all.sort();
+        self.all
+            .dedup_by(|one, other| one.word == other.word && one.real == other.real);
+        self.trees.sort();
+        self.trees.dedup();
+        self
+    }
+}

@@ -1,0 +1,38 @@
+//! Layer: foundation. Which files decide what a command line runs, and whether they are what somebody has seen.
+//!
+//! Hooks, MCP servers and other programs of the user run outside of the sandbox. If a sandboxed command could write the
+//! script that one of them runs, it would decide what runs outside. [`ProgramFiles`] finds the files that the words of a
+//! line or of an argument list lead to: programs on the search path, scripts, what their options name. Files of the system
+//! are not among them.
+//!
+//! A word whose value is not known before the line runs, and that may name a file to run, is reported: what it leads to
+//! cannot be checked. Scripts are followed to the code that they name (`references`), interpreters to the packages that
+//! they load (`folder`).
+//!
+//! Code map: `line` (words of a shell line), `candidates` (the paths that words may mean), `files` (the files there),
+//! `references` (what these name in turn), `folder` (packages), `content` (hashes), `record` (what ran before), `program_file` (how a system finds and protects programs).
+
+mod candidates;
+mod code_variables;
+mod content;
+mod files;
+mod finder;
+mod folder;
+mod found_files;
+mod launch_place;
+mod line;
+mod program_file;
+mod record;
+mod references;
+mod system_programs;
+
+pub use code_variables::writable_variables;
+pub use content::ContentError;
+pub use found_files::{ProgramFile, ProgramFiles};
+pub use launch_place::LaunchPlace;
+pub use program_file::{
+    DEFAULT_PATH, anybody_may_write, belongs_to_administrator, file_names, is_path, may_be_run,
+    variable,
+};
+pub use record::{NotAsRecorded, ProgramRecord, RecordEntry, StartedProgram};
+pub use system_programs::{SYSTEM_FOLDERS, system_program};

@@ -1,0 +1,295 @@
+//! What found files refer to: the modules that they import and the scripts that they call.
+//!
+//! No language is parsed. Every word in the text of a file that names code beside it, or in the working folder, counts;
+//! scripts for a shell are also read like a line of a hook. Names that a program computes are not found.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use crate::candidates::{Candidates, base_name, has_code_ending};
+use crate::finder::Finder;
+use crate::found_files::{FOLLOWED, MAX_FILES, ProgramFiles};
+use crate::line::{KnownValues, read_line};
+use crate::program_file::{may_be_run, variable};
+
+/// Longer texts are not read; their hashes count all the same.
+const MAX_TEXT: u64 = 8 * 1024 * 1024;
+/// Longer words name no file.
+const MAX_WORD: usize = 256;
+/// The first files of a folder that is imported.
+const FIRST_FILES: [&str; 8] = [
+    "__init__.py",
+    "__main__.py",
+    "index.cjs",
+    "index.js",
+    "index.mjs",
+    "index.ts",
+    "init.lua",
+    "package.json",
+];
+/// Names of code without an ending of code.
+const CODE_NAMES: [&str; 3] = [".env", "gradlew", "configure"];
+
+/// Adds what the files refer to, what those refer to, and so on.
+pub(crate) fn follow(finder: &Finder<'_>, found: &mut ProgramFiles) {
+    let mut reader = ReferenceReader {
+        finder,
+        listings: HashMap::new(),
+        search_path: finder.own_search_path(),
+    };
+    let mut index = 0;
+    while let Some(file) = found.file_at(index) {
+        if !file.is_of_system {
+            let is_named = !file.word.starts_with(FOLLOWED);
+            let is_data = file.word == MANIFEST;
+            let (path, real) = (file.path.clone(), file.real.clone());
+            if !is_data {
+                reader.read(&path, is_named, found);
+            }
+            // Most interpreters look beside what a link leads to.
+            if !is_data && real != path {
+                reader.read(&real, is_named, found);
+            }
+        }
+        index += 1;
+    }
+}
+
+/// The word of the settings of a package, which is read for its imports only.
+const MANIFEST: &str = ">>package.json";
+
+/// The entries of a folder, by their names and by their names without endings.
+type Listing = HashMap<String, Vec<PathBuf>>;
+
+struct ReferenceReader<'a> {
+    finder: &'a Finder<'a>,
+    listings: HashMap<PathBuf, Listing>,
+    search_path: Vec<PathBuf>,
+}
+
+impl ReferenceReader<'_> {
+    /// `is_named`: whether words of the line name the file, so that it decides where code is imported from.
+    fn read(&mut self, path: &Path, is_named: bool, found: &mut ProgramFiles) {
+        let Some(text) = text_of(path) else { return };
+        let Some(folder) = path.parent() else { return };
+        let language = Language::of(path, &text);
+        match language {
+            Language::Python if is_named => self.finder.add_modules(folder, found),
+            Language::JavaScript => {
+                self.finder.add_packages(folder, found);
+                self.add_manifest(folder, found);
+            }
+            Language::Shell => self.read_script(&text, found),
+            _ => {}
+        }
+        if language == Language::Other && !is_named {
+            return;
+        }
+        let words: BTreeSet<&str> = words(&text).collect();
+        let inner = words.iter().map(|word| folder.join(word));
+        let inner: Vec<PathBuf> = inner.filter(|path| path.is_dir()).take(16).collect();
+        for word in &words {
+            self.word(word, folder, found);
+            for folder in &inner {
+                self.name(word, folder, found);
+            }
+        }
+    }
+
+    /// The settings of a package decide how its imports are resolved.
+    fn add_manifest(&self, folder: &Path, found: &mut ProgramFiles) {
+        let manifests = folder.ancestors().map(|folder| folder.join("package.json"));
+        if let Some(manifest) = { manifests }.find(|manifest| manifest.is_file()) {
+            self.finder.add_path(MANIFEST, manifest, found);
+        }
+    }
+
+    /// A script for a shell, like a line. Words that are not known are no reason to distrust it: it has been seen.
+    fn read_script(&self, text: &str, found: &mut ProgramFiles) {
+        let place = self.finder.place;
+        let lookup = |name: &str| {
+            let value = variable(place.environment, name)?;
+            value.to_str().map(str::to_owned)
+        };
+        let known = KnownValues {
+            variable: &lookup,
+            cwd: place.cwd.display().to_string(),
+            repository: None,
+        };
+        let commands = read_line(text, &known).commands;
+        for candidate in Candidates::of(&commands).all {
+            let found_before = found.count();
+            self.finder.add(&candidate, found);
+            found.mark_followed(found_before, FOLLOWED);
+        }
+    }
+
+    fn word(&mut self, word: &str, folder: &Path, found: &mut ProgramFiles) {
+        let dots = word.len() - word.trim_start_matches('.').len();
+        let word = word.trim_end_matches(['.', '/']);
+        if word.contains('/') {
+            return self.path(word, folder, found);
+        }
+        // `.module` and `..package.module` of Python.
+        let mut base = folder;
+        for _ in 1..dots.max(1) {
+            base = base.parent().unwrap_or(base);
+        }
+        let name = word.trim_start_matches('.');
+        self.name(name, base, found);
+        if dots > 0 {
+            self.name(word, folder, found);
+        }
+        if let Some((first, _)) = name.split_once('.') {
+            // `package.module`, and `module.name`.
+            self.name(first, base, found);
+            self.path(&name.replace('.', "/"), base, found);
+        }
+        for folder in self.search_path.clone() {
+            let path = folder.join(word);
+            let runs = |path: &Path| {
+                let about = path.metadata();
+                about.is_ok_and(|about| about.is_file() && may_be_run(&about))
+            };
+            if runs(&path) {
+                self.finder.add_path(&format!(">{word}"), path, found);
+            }
+        }
+    }
+
+    /// A path, relative to the folder of the file, the working folder or the home folder.
+    fn path(&mut self, word: &str, folder: &Path, found: &mut ProgramFiles) {
+        let home = self.finder.home();
+        let relative = word.trim_start_matches("~/").trim_start_matches('/');
+        let cwd = self.finder.place.cwd;
+        let mut paths = vec![folder.join(word), folder.join(relative), cwd.join(relative)];
+        paths.extend(home.map(|home| home.join(relative)));
+        for path in paths {
+            self.code_at(word, &path, found);
+            if let (Some(name), Some(folder)) = (path.file_name(), path.parent()) {
+                let name = name.to_string_lossy().into_owned();
+                self.name(&name, folder, found);
+            }
+        }
+    }
+
+    /// A name in a folder, with or without its ending.
+    fn name(&mut self, name: &str, folder: &Path, found: &mut ProgramFiles) {
+        if name.is_empty() {
+            return;
+        }
+        let paths = self.listing(folder).get(name).cloned();
+        for path in paths.into_iter().flatten() {
+            self.code_at(name, &path, found);
+        }
+    }
+
+    /// Adds a path if it is code, or a folder with code.
+    fn code_at(&self, word: &str, path: &Path, found: &mut ProgramFiles) {
+        let Ok(about) = path.metadata() else { return };
+        if about.is_dir() {
+            for first in FIRST_FILES {
+                let path = path.join(first);
+                self.finder
+                    .add_path(&format!(">{word}/{first}"), path, found);
+            }
+        } else if about.is_file() {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let is_code = has_code_ending(&name)
+                || CODE_NAMES.contains(&&*name)
+                || may_be_run(&about)
+                || begins_script(path);
+            if is_code {
+                self.finder
+                    .add_path(&format!(">{word}"), path.to_path_buf(), found);
+            }
+        }
+    }
+
+    fn listing(&mut self, folder: &Path) -> &Listing {
+        self.listings
+            .entry(folder.to_path_buf())
+            .or_insert_with(|| {
+                let mut listing = Listing::new();
+                let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+                for entry in entries.take(20 * MAX_FILES) {
+                    let name = entry.file_name().to_string_lossy().into_owned();
+                    let stem = name.split_once('.').map(|(stem, _)| stem.to_owned());
+                    if let Some(stem) = stem.filter(|stem| !stem.is_empty()) {
+                        listing.entry(stem).or_default().push(entry.path());
+                    }
+                    listing.entry(name).or_default().push(entry.path());
+                }
+                listing
+            })
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Language {
+    Python,
+    JavaScript,
+    Shell,
+    Code,
+    Other,
+}
+
+impl Language {
+    fn of(path: &Path, text: &str) -> Self {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+        match ending {
+            "py" | "pyw" => return Self::Python,
+            "js" | "mjs" | "cjs" | "ts" | "mts" | "cts" | "jsx" | "tsx" => return Self::JavaScript,
+            "sh" | "bash" | "zsh" | "ksh" | "fish" => return Self::Shell,
+            _ => {}
+        }
+        let first = text.lines().next().unwrap_or_default();
+        let program = first.strip_prefix("#!").map(|line| {
+            let words = line.split_whitespace().map(base_name);
+            let mut words = words.skip_while(|word| *word == "env" || word.starts_with('-'));
+            words.next().unwrap_or_default()
+        });
+        match program {
+            Some(program) if program.starts_with("python") => Self::Python,
+            Some("node" | "nodejs" | "bun" | "deno" | "tsx") => Self::JavaScript,
+            Some("sh" | "bash" | "dash" | "ash" | "zsh" | "ksh" | "fish") => Self::Shell,
+            Some(_) => Self::Code,
+            None if has_code_ending(&name) || name == "package.json" => Self::Code,
+            None if ["Makefile", "makefile", "GNUmakefile", "justfile", ".env"]
+                .contains(&&*name) =>
+            {
+                Self::Shell
+            }
+            None => Self::Other,
+        }
+    }
+}
+
+/// The text of a file, if it is one.
+fn text_of(path: &Path) -> Option<String> {
+    let file = File::open(path).ok()?;
+    let about = file.metadata().ok()?;
+    if !about.is_file() || about.len() > MAX_TEXT {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_TEXT).read_to_end(&mut bytes).ok()?;
+    let is_binary = bytes.iter().take(8192).any(|byte| *byte == 0);
+    (!is_binary).then(|| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn begins_script(path: &Path) -> bool {
+    let mut start = [0; 2];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && start == *b"#!"
+}
+
+/// The words of a text that may name files.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let is_part = |c: char| c.is_alphanumeric() || "_./@~+-".contains(c);
+    let words = text.split(move |c: char| !is_part(c));
+    words.filter(|word| !word.is_empty() && word.len() <= MAX_WORD && *word != ".")
+}

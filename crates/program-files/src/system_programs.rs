@@ -1,0 +1,36 @@
+//! Programs that belong to the system.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use crate::program_file::{belongs_to_administrator, may_be_run};
+
+/// Folders with programs of the system, links resolved.
+pub const SYSTEM_FOLDERS: [&str; 7] = [
+    "/bin",
+    "/sbin",
+    "/usr",
+    "/nix/store",
+    "/run/current-system/sw",
+    "/opt/homebrew",
+    "/opt/local",
+];
+
+/// Whether a path with links resolved belongs to the system.
+pub(crate) fn is_of_system(real: &Path) -> bool {
+    SYSTEM_FOLDERS.iter().any(|folder| real.starts_with(folder)) && belongs_to_administrator(real)
+}
+
+/// The program of the system with this name on the search path, links resolved.
+#[must_use]
+pub fn system_program(name: &str, path: Option<&OsStr>) -> Option<PathBuf> {
+    let folders = path.into_iter().flat_map(std::env::split_paths);
+    let folders = folders.filter(|folder| folder.is_absolute());
+    let mut files = folders.filter_map(|folder| dunce::canonicalize(folder.join(name)).ok());
+    files.find(|file| {
+        is_of_system(file)
+            && file
+                .metadata()
+                .is_ok_and(|about| about.is_file() && may_be_run(&about))
+    })
+}
