@@ -1,7 +1,7 @@
 //! Programs that run outside of the sandbox: commands in the sandbox do not decide what they run.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -126,6 +126,7 @@ async fn a_hook_whose_files_have_changed_does_not_run_until_it_is_trusted_again(
         ("env A=1 bash check.sh", &["check.sh", "lib.sh"], "lib.sh"),
         ("D=.; \"$D\"/check.sh || true", &["check.sh"], "check.sh"),
         ("make -s", &["Makefile"], "Makefile"),
+        ("./link.sh", &["check.sh", "link.sh"], "check.sh"),
     ] {
         let case = Workspace::new().await;
         for file in files {
@@ -134,6 +135,10 @@ async fn a_hook_whose_files_have_changed_does_not_run_until_it_is_trusted_again(
                 "Makefile" => format!("all:\n\t{}\n", case.note("good")),
                 _ => case.note("good"),
             };
+            if *file == "link.sh" {
+                symlink("check.sh", case.work().join(file)).unwrap();
+                continue;
+            }
             case.write(file, &text);
         }
         case.set_hook(line);
@@ -151,7 +156,11 @@ async fn a_hook_whose_files_have_changed_does_not_run_until_it_is_trusted_again(
         let write = format!("echo '{}' > {changed}", case.note("bad"));
         let replace = format!("rm -f {changed}; echo '{}' > {changed}", case.note("bad"));
         let rename = "mv tools tools2; mkdir tools";
-        case.turn(&mut server, &thread, &[&write, &replace, rename])
+        let link = format!(
+            "echo '{}' > other.sh; ln -sf other.sh link.sh",
+            case.note("bad")
+        );
+        case.turn(&mut server, &thread, &[&write, &replace, rename, &link])
             .await;
         assert_eq!(case.ran(), "good\n", "{line}");
         // Another session has changed it meanwhile.
@@ -245,6 +254,10 @@ async fn a_hook_that_runs_the_code_of_the_workspace_is_not_trusted() {
     let mut server = case.server().await;
     case.trust(&mut server).await;
     assert_eq!(case.hook(&mut server).await["trustStatus"], "modified");
+    case.thread(&mut server).await;
+    let warned = server.wait_for("warning").await.unwrap();
+    let warning = warned["params"]["message"].as_str().unwrap().to_owned();
+    assert!(warning.contains("what `cargo` runs"), "{warning}");
     server.finish().await.unwrap();
 }
 

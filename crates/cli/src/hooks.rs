@@ -64,7 +64,7 @@ pub(crate) fn configure(session: &mut SessionConfig, catalog: HookCatalog, featu
     session.engine_files.program_files.add(files.cloned());
     let modified = others
         .iter()
-        .filter(|hook| hook.enabled && hook.trust == HookTrust::Modified);
+        .filter(|hook| hook.enabled && hook.trust == HookTrust::Modified && hook.files.are_known());
     let modified = modified.map(|hook| {
         format!(
             "The hook {} has changed since it was trusted and does not run; look at it and trust it again.",

@@ -10,7 +10,8 @@ use codex_config::Config;
 use codex_core::{McpServer, WritableFiles, is_sandboxed};
 use codex_mcp_client::{ProgramGuard, ProgramRefused};
 use codex_program_files::{
-    LaunchPlace, NotAsRecorded, ProgramFiles, ProgramRecord, StartedProgram, writable_variables,
+    LaunchPlace, NotAsRecorded, ProgramFiles, ProgramRecord, StartedProgram, variable,
+    writable_variables,
 };
 use codex_protocol::SandboxPolicy;
 use codex_sandbox::EngineFiles;
@@ -65,7 +66,8 @@ impl ProgramChecks {
         let may_write = |path: &Path| writable.may_write(path);
         self.engine.program_files.add(files.protected_paths());
         self.record.check(program, &files, &may_write)?;
-        Ok(files.variables(&self.home))
+        let path = variable(environment, "PATH").map(OsString::as_os_str);
+        Ok(files.variables(&self.home, path, &may_write))
     }
 
     /// Variables with code that commands may write. Programs that inherit all variables are started without them.

@@ -5,18 +5,24 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use codex_program_files::{LaunchPlace, ProgramFiles, variable};
-use codex_shell_command::{posix_shell, shell_call_without_startup_files, shell_script};
+use codex_shell_command::{base_name, shell_call_without_startup_files};
 
 /// Variables that name files which shells run first.
 pub(crate) const STARTUP_VARIABLES: [&str; 2] = ["BASH_ENV", "ENV"];
 
+/// Shells that run files of the user before a script.
+const SHELLS: [&str; 9] = [
+    "ash", "bash", "dash", "fish", "ksh", "mksh", "pwsh", "sh", "zsh",
+];
+
 /// Files of a home that shells run before a script.
-const STARTUP_FILES: [&str; 11] = [
+const STARTUP_FILES: [&str; 12] = [
     ".bash_login",
     ".bash_logout",
     ".bash_profile",
     ".bashrc",
     ".config/fish/config.fish",
+    ".config/powershell/profile.ps1",
     ".profile",
     ".zlogin",
     ".zlogout",
@@ -25,16 +31,39 @@ const STARTUP_FILES: [&str; 11] = [
     ".zshrc",
 ];
 
-/// The same call without startup files, and the first of these that commands may write; nothing if they may write none.
+/// The same call without startup files, and the first of these that commands may write; nothing if they may write none, or
+/// if it is no call of a shell with a script.
 pub(crate) fn without_writable_startup_files(
     argv: &[String],
     environment: &BTreeMap<OsString, OsString>,
     may_write: &dyn Fn(&Path) -> bool,
 ) -> Option<(Vec<String>, PathBuf)> {
-    posix_shell(argv)?;
+    let [shell, flag, script] = argv else {
+        return None;
+    };
+    let is_call =
+        SHELLS.contains(&base_name(shell)) && ["-c", "-lc", "-Command"].contains(&flag.as_str());
+    if !is_call {
+        return None;
+    }
     let found = writable_startup_file(environment, may_write)?;
-    let call = shell_call_without_startup_files(argv.first()?, shell_script(argv)?);
-    Some((call, found))
+    Some((shell_call_without_startup_files(shell, script), found))
+}
+
+/// The variables that name a startup file which commands may write.
+pub(crate) fn writable_startup_variables(
+    environment: &BTreeMap<OsString, OsString>,
+    may_write: &dyn Fn(&Path) -> bool,
+) -> Vec<OsString> {
+    let is_writable = |name: &&&str| {
+        let value = variable(environment, name).map(PathBuf::from);
+        value.is_some_and(|path| {
+            let real = dunce::canonicalize(&path);
+            may_write(&path) || real.is_ok_and(|real| may_write(&real)) || path.is_relative()
+        })
+    };
+    let names = STARTUP_VARIABLES.iter().filter(is_writable);
+    names.map(OsString::from).collect()
 }
 
 /// The first file that a shell may run before a script, and that commands may write.

@@ -11,7 +11,7 @@ use serde::Deserialize as _;
 use serde_json::Value;
 
 use crate::file::{Handler, HookGroups, HooksFile};
-use crate::hook::{Hook, HookAction, HookPlugin, timeouts};
+use crate::hook::{Hook, HookAction, HookPlugin, HookTrust, timeouts};
 use crate::hook_files::{HookFiles, HookPlace};
 use crate::matcher::Matcher;
 use crate::trust::{HookHash, HookStates, hash_of};
@@ -205,6 +205,10 @@ impl HookCatalog {
                     files: files.content.clone(),
                 };
                 let (trust, check) = states.trust(file.source, &key, &hash, &files);
+                if let (HookTrust::Modified, Some(problem)) = (trust, &files.problem) {
+                    let warning = format!("the hook {key} does not run: {problem}");
+                    self.warnings.push(warning);
+                }
                 self.hooks.push(Hook {
                     event,
                     action,

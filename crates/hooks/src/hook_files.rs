@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use codex_program_files::{
-    ContentError, LaunchPlace, NotAsRecorded, ProgramFiles, ProgramRecord, StartedProgram,
+    ContentError, LaunchPlace, NotAsRecorded, ProgramFiles, ProgramRecord, StartedProgram, variable,
 };
 
 use crate::hook::{Hook, HookAction, HookPlugin};
@@ -74,6 +74,12 @@ pub struct HookFiles {
 }
 
 impl HookFiles {
+    /// Whether it is known what the hook runs.
+    #[must_use]
+    pub fn are_known(&self) -> bool {
+        self.problem.is_none()
+    }
+
     /// Looks at the files of a line. Reads them.
     pub(crate) fn of_line(line: &str, plugin: Option<&HookPlugin>, place: &HookPlace<'_>) -> Self {
         Self::of(&found(line, plugin, place), place)
@@ -138,7 +144,8 @@ impl Hook {
         };
         let found = found(line, self.plugin.as_deref(), place);
         self.check_found(line, &found, place)?;
-        Ok(found.variables(home))
+        let path = variable(place.environment, "PATH").map(OsString::as_os_str);
+        Ok(found.variables(home, path, place.may_write))
     }
 
     fn check_found(

@@ -44,7 +44,7 @@ pub struct ProgramStart<'a> {
 #[error("{0}")]
 pub struct ProgramRefused(pub String);
 
-/// Variables that a program gets in addition, unless it has them.
+/// Variables that a program gets in place of its own.
 pub type ProgramVariables = Vec<(OsString, OsString)>;
 
 /// What looks at programs. It may read files.

@@ -76,9 +76,8 @@ async fn checked(
             environment: &environment,
             cwd: &program.cwd,
         };
-        let variables = guard.check(&start)?.into_iter();
-        let missing = variables.filter(|(name, _)| !environment.contains_key(name));
-        program.environment.extend(missing);
+        // Later variables replace earlier ones.
+        program.environment.extend(guard.check(&start)?);
         Ok(program)
     });
     match checked.await {

@@ -1,7 +1,7 @@
 //! The files that decide what is run: their contents, and whether something may write them.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -90,14 +90,45 @@ impl ProgramFiles {
 
     /// Variables that keep what is run to these files. `home` is the home folder of the engine.
     #[must_use]
-    pub fn variables(&self, home: &Path) -> Vec<(OsString, OsString)> {
+    pub fn variables(
+        &self,
+        home: &Path,
+        path: Option<&OsStr>,
+        may_write: &dyn Fn(&Path) -> bool,
+    ) -> Vec<(OsString, OsString)> {
         // Compiled Python is otherwise read beside its source, where commands may write.
         let compiled = home.join("pycache").into_os_string();
         let mut variables = vec![("PYTHONPYCACHEPREFIX".into(), compiled)];
         if self.imports_nothing {
             variables.push(("PYTHONSAFEPATH".into(), "1".into()));
         }
+        let path = self.safe_search_path(path, may_write);
+        variables.extend(path.map(|path| ("PATH".into(), path)));
         variables
+    }
+
+    /// The search path without the folders that something may write, unless one has a program that is run: other programs
+    /// would come first there. None if it stays as it is.
+    fn safe_search_path(
+        &self,
+        path: Option<&OsStr>,
+        may_write: &dyn Fn(&Path) -> bool,
+    ) -> Option<OsString> {
+        let folders: Vec<PathBuf> = std::env::split_paths(path?).collect();
+        let is_safe = |folder: &PathBuf| {
+            let real = dunce::canonicalize(folder);
+            let is_writable = may_write(folder) || real.is_ok_and(|real| may_write(&real));
+            let is_used = || {
+                let mut all = self.all.iter();
+                all.any(|file| file.path.parent() == Some(folder))
+            };
+            folder.is_absolute() && (!is_writable || is_used())
+        };
+        let safe: Vec<&PathBuf> = folders.iter().filter(|folder| is_safe(folder)).collect();
+        if safe.len() == folders.len() {
+            return None;
+        }
+        std::env::join_paths(safe).ok()
     }
 
     /// All files, those of the system too.

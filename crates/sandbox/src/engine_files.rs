@@ -33,6 +33,8 @@ pub struct EngineFiles {
     pub trusted_projects: TrustedProjects,
     /// Files that the engine runs outside of the sandbox. They are protected wherever they are inside a writable root.
     pub program_files: ProgramFileList,
+    /// The folders that commands could write.
+    pub granted_roots: GrantedRoots,
     /// Sockets, and folders of sockets, of services that would bypass the sandbox. Hidden if commands may use the network
     /// and mounts are available.
     pub service_sockets: Arc<[PathBuf]>,
@@ -57,6 +59,7 @@ impl EngineFiles {
             home: self.home.clone(),
             trusted_projects: self.trusted_projects.clone(),
             program_files: self.program_files.clone(),
+            granted_roots: self.granted_roots.clone(),
             service_sockets: Arc::clone(&self.service_sockets),
             resolved_roots: ResolvedRoots::default(),
         }
@@ -101,6 +104,24 @@ impl ProgramFileList {
 
     pub(crate) fn snapshot(&self) -> BTreeSet<PathBuf> {
         self.0.read().clone()
+    }
+}
+
+/// The writable roots of the commands that were started. Clones share one list, so that what a turn was allowed to write
+/// counts as writable afterwards.
+#[derive(Clone, Debug, Default)]
+pub struct GrantedRoots(Arc<RwLock<BTreeSet<PathBuf>>>);
+
+impl GrantedRoots {
+    pub fn add(&self, roots: &[PathBuf]) {
+        if roots.iter().any(|root| !self.0.read().contains(root)) {
+            self.0.write().extend(roots.iter().cloned());
+        }
+    }
+
+    #[must_use]
+    pub fn all(&self) -> Vec<PathBuf> {
+        self.0.read().iter().cloned().collect()
     }
 }
 

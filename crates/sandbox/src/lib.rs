@@ -55,7 +55,7 @@ use windows as platform;
 pub use bindings::ResolvedRoots;
 pub use denial::looks_denied;
 pub use enforcement::{Enforcement, EnforcementLevels, Namespaces};
-pub use engine_files::{EngineFiles, ProgramFileList, TrustedProjects};
+pub use engine_files::{EngineFiles, GrantedRoots, ProgramFileList, TrustedProjects};
 pub use file_rules::{FileRules, ProtectedPath, ReadScope, WhenAbsent};
 #[cfg(target_os = "linux")]
 pub use linux::{ConfineError, ConfineStep, Placeholders, ProcessIdentity};

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use codex_protocol::SandboxPolicy;
-use codex_sandbox::{EngineFiles, FileRules, PolicyContext};
+use codex_sandbox::{ConfinementPolicy, EngineFiles, FileRules, PolicyContext};
 
 use super::confinement::{policy_of, writing};
 
@@ -20,7 +20,7 @@ pub fn is_sandboxed(policy: &SandboxPolicy) -> bool {
 }
 
 /// The files that commands of a session may write, if their policy lets them write at all: a turn with another policy may
-/// come, or have been there.
+/// come, or have been there. What commands of other turns and sessions of this process could write counts, too.
 #[derive(Debug)]
 pub struct WritableFiles {
     rules: Option<FileRules>,
@@ -40,8 +40,12 @@ impl WritableFiles {
             engine: Arc::new(engine.without_program_files()),
             ..PolicyContext::of(cwd)
         };
+        let mut policy = writing(policy_of(policy));
+        if let ConfinementPolicy::WorkspaceWrite(options) = &mut policy {
+            options.writable_roots.extend(engine.granted_roots.all());
+        }
         Self {
-            rules: FileRules::of(&writing(policy_of(policy)), &policy_context),
+            rules: FileRules::of(&policy, &policy_context),
         }
     }
 

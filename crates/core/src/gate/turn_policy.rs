@@ -153,6 +153,9 @@ impl TurnPolicy {
         if *confinement == Confinement::OfPerson {
             policy_context.network_limits = Arc::new(self.network_limits.for_people());
         }
+        if let Some(rules) = FileRules::of(policy, &policy_context) {
+            self.engine.granted_roots.add(&rules.writable);
+        }
         codex_sandbox::plan(policy, &policy_context, levels)
     }
 }

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 
 use super::*;
 use crate::code_variables::writable_variables;
+use crate::program_file::variable;
 
 /// A folder with programs in `bin`, which is on the search path.
 struct LineFolder {
@@ -221,7 +222,11 @@ fn new_code_that_would_come_first_changes_the_hash() {
     ] {
         let files = place.of(line);
         assert_eq!(files.content_hash().unwrap(), None, "{line}");
-        assert_eq!(files.variables(Path::new("/h")).len(), expected, "{line}");
+        assert_eq!(
+            files.variables(Path::new("/h"), None, &|_| true).len(),
+            expected,
+            "{line}"
+        );
     }
 }
 
@@ -271,6 +276,28 @@ fn lines_that_run_what_is_not_known_before_are_reported() {
     for line in ["cargo fmt", "echo {a,b}", "jq .x"] {
         assert_eq!(place.of(line).unknown, None, "{line}");
     }
+}
+
+#[test]
+fn folders_that_commands_may_write_leave_the_search_path() {
+    let place = LineFolder::new();
+    place.write("bin/own", "x");
+    let root = place.root();
+    let path = variable(&place.environment, "PATH").unwrap();
+    let path = format!("rel:{}", path.to_str().unwrap());
+    let kept = |line: &str, writable: bool| {
+        let may_write = |path: &Path| writable && path.starts_with(&root);
+        let variables = place
+            .of(line)
+            .variables(&root, Some(path.as_ref()), &may_write);
+        let mut paths = variables.into_iter().filter(|(name, _)| name == "PATH");
+        let kept = paths.next().unwrap().1;
+        std::env::split_paths(&kept).any(|folder| folder == root.join("bin"))
+    };
+    assert!(kept("cat x", false));
+    assert!(!kept("cat x", true));
+    // The hash covers the program, which is not elsewhere.
+    assert!(kept("own x", true));
 }
 
 #[test]

@@ -23,7 +23,7 @@ use crate::gate::{
     check_arguments,
 };
 use crate::ports::RunningProcess;
-use crate::startup_files::{STARTUP_VARIABLES, without_writable_startup_files};
+use crate::startup_files::{without_writable_startup_files, writable_startup_variables};
 use crate::tools::apply_patch;
 use crate::tools::tool::{ToolContext, ToolFailure, ToolResult, text};
 
@@ -282,13 +282,9 @@ pub(crate) fn launch(
         permit.confinement,
         Confinement::None | Confinement::OfPerson
     );
-    let call = leaves
-        .then(|| without_startup_files(context, argv))
-        .flatten();
-    if call.is_some() {
-        environment.extend(STARTUP_VARIABLES.map(|name| (name.into(), OsString::new())));
-    }
-    let argv = call.unwrap_or_else(|| argv.to_vec());
+    let checked = leaves.then(|| without_startup_files(context, argv));
+    let (argv, removed) = checked.unwrap_or_else(|| (argv.to_vec(), Vec::new()));
+    environment.extend(removed.into_iter().map(|name| (name, OsString::new())));
     Ok(Launch {
         command: (with_utf8_output(argv).into_iter())
             .map(OsString::from)
@@ -301,22 +297,24 @@ pub(crate) fn launch(
     })
 }
 
-/// The call of a shell outside of the sandbox, where commands in the sandbox may have written the files that it would read
-/// first. The user is told once.
-fn without_startup_files(context: &ToolContext, argv: &[String]) -> Option<Vec<String>> {
+/// A command outside of the sandbox, without the startup files of a shell if commands in the sandbox may have written them,
+/// and the variables that name such files. The user is told once.
+fn without_startup_files(context: &ToolContext, argv: &[String]) -> (Vec<String>, Vec<OsString>) {
     let config = &context.session.config;
     let (policy, engine) = (&context.settings.sandbox_policy, &config.engine_files);
     if !is_sandboxed(policy) {
-        return None;
+        return (argv.to_vec(), Vec::new());
     }
-    let writable = WritableFiles::of(policy, &context.settings.cwd, &config.environment, engine);
+    let environment = &config.environment;
+    let writable = WritableFiles::of(policy, &context.settings.cwd, environment, engine);
     let may_write = |path: &Path| writable.may_write(path);
-    let (call, file) = without_writable_startup_files(argv, &config.environment, &may_write)?;
-    if !context
-        .session
-        .warned_of_startup_files
-        .swap(true, Ordering::Relaxed)
-    {
+    let variables = writable_startup_variables(environment, &may_write);
+    let call = without_writable_startup_files(argv, environment, &may_write);
+    let Some((call, file)) = call else {
+        return (argv.to_vec(), variables);
+    };
+    let warned = &context.session.warned_of_startup_files;
+    if !warned.swap(true, Ordering::Relaxed) {
         let message = format!(
             "Commands outside of the sandbox run without the startup files of the shell, because commands in the sandbox \
              may write {}.",
@@ -325,7 +323,7 @@ fn without_startup_files(context: &ToolContext, argv: &[String]) -> Option<Vec<S
         let warning = EventMsg::Warning(WarningEvent { message });
         context.emitter.emit(warning);
     }
-    Some(call)
+    (call, variables)
 }
 
 /// The variables that the engine adds.
