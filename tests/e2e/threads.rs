@@ -204,6 +204,37 @@ async fn turns_are_paged_and_left_out_where_they_are_not_wanted() {
 }
 
 #[tokio::test]
+async fn an_empty_path_is_none() {
+    let model = ModelServer::start([said("a", "hello")]).await.unwrap();
+    let home = untrusted_home(&model);
+    let mut first = experimental_server(home.path()).await;
+    let thread = first.start_thread().await;
+    first.run_turn(&thread, "hi").await;
+    let params = json!({ "threadId": thread, "path": "" });
+    // Loaded, and stored.
+    for restarts in [false, true] {
+        if restarts {
+            first.finish().await.unwrap();
+            first = experimental_server(home.path()).await;
+        }
+        let forked = first.result("thread/fork", params.clone()).await;
+        assert_eq!(forked["thread"]["forkedFromId"], thread.as_str());
+        let resumed = first.result("thread/resume", params.clone()).await;
+        assert_eq!(resumed["thread"]["id"], thread.as_str());
+    }
+    for method in ["thread/resume", "thread/fork"] {
+        let unknown = json!({ "threadId": "00000000-0000-7000-8000-000000000000", "path": "" });
+        let refused = first.call(method, unknown).await.unwrap();
+        let message = refused["error"]["message"].as_str().unwrap();
+        assert!(
+            message.starts_with("no rollout found for thread id"),
+            "{message}"
+        );
+    }
+    first.finish().await.unwrap();
+}
+
+#[tokio::test]
 async fn a_stored_thread_goes_on_with_its_model_and_a_told_one_under_a_new_id() {
     let model = ModelServer::start([said("a", "hello")]).await.unwrap();
     let home = untrusted_home(&model);

@@ -11,7 +11,7 @@ use codex_protocol::{ThreadSettings, TokenUsageInfo};
 use super::call::{EarlyReply, RequestContext};
 use super::fork_cut::ForkEnd;
 use super::thread_metadata::{copy_name, set_daybreak};
-use super::thread_open::{LoadSource, failed, goal_tools, opened, show_usage, source};
+use super::thread_open::{LoadSource, failed, given, goal_tools, opened, show_usage, source};
 use super::{blocking, projects, settings, state_failed, stored, thread_id};
 use crate::connection::Connection;
 use crate::failure::Failure;
@@ -24,8 +24,9 @@ use crate::thread::{
 
 pub(super) async fn fork(
     RequestContext { server, connection }: RequestContext,
-    params: ThreadForkParams,
+    mut params: ThreadForkParams,
 ) -> Result<EarlyReply<method::ThreadFork>, Failure> {
+    params.path = given(params.path);
     check_fork(&params)?;
     let settings = settings::of_fork(&params, &connection)?;
     let excludes_turns = connection.excludes_turns_of_side_threads();

@@ -183,6 +183,11 @@ impl LoadSource {
     }
 }
 
+/// The path of a request. An empty one stands for none, as in newer releases.
+pub(super) fn given(path: Option<String>) -> Option<String> {
+    path.filter(|path| !path.is_empty())
+}
+
 /// Reads the thread of a request, given by the path of its file, or by its id or the beginning of it.
 pub(super) async fn source(
     server: &Arc<AppServer>,

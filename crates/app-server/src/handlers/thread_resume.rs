@@ -14,7 +14,9 @@ use codex_rollout::ThreadLocks;
 
 use super::call::{EarlyReply, RequestContext};
 use super::stored::{add_metadata, add_stored_state};
-use super::thread_open::{LoadSource, failed, goal_tools, opened, prepare, show_usage, source};
+use super::thread_open::{
+    LoadSource, failed, given, goal_tools, opened, prepare, show_usage, source,
+};
 use super::thread_sample::newest_turn;
 use super::thread_turns::first_page;
 use super::{blocking, newest_cursors, settings, thread_id};
@@ -26,8 +28,9 @@ use crate::thread::{Actor, StoredHistory, ThreadFacts, ThreadHandle, TurnsShown,
 
 pub(super) async fn resume(
     RequestContext { server, connection }: RequestContext,
-    params: ThreadResumeParams,
+    mut params: ThreadResumeParams,
 ) -> Result<EarlyReply<method::ThreadResume>, Failure> {
+    params.path = given(params.path);
     if let Some(thread) = server.thread(&params.thread_id) {
         // A thread that nobody uses takes other settings, as if it had been unloaded already.
         let is_reloaded = settings::are_changed(&params) && thread.close_if_unused().await;
