@@ -107,6 +107,65 @@ async fn a_batch_merges_tables_and_removes_keys() {
     server.finish().await.unwrap();
 }
 
+#[tokio::test]
+async fn tables_of_other_programs_are_read_as_they_were_written() {
+    let home = home_with("[desktop]\nfirst = \"there\"\nday = 2020-01-01\n[desktop.sub]\nx = 1\n");
+    let mut server = experimental_server(&home).await;
+    let config = read_config(&mut server, json!({})).await;
+    let written = json!({ "first": "there", "day": "2020-01-01", "sub": { "x": 1 } });
+    assert_eq!(config["desktop"], written);
+    assert_eq!(config["browser_use"], json!(null));
+    let value = json!({ "a": { "b": [1, "x", true] }, "n": 1.5 });
+    let one = write("desktop.theme", json!("dark"), "replace");
+    let reply = server.call("config/value/write", one).await.unwrap();
+    assert_eq!(reply["result"]["status"], "ok", "{reply}");
+    let edits = [
+        write("desktop", value, "upsert"),
+        write("desktop.some.deep.key", json!(3), "replace"),
+        write("desktop.\"dotted.key\"", json!(false), "upsert"),
+        write("browser_use", json!({ "origins": {} }), "replace"),
+    ];
+    let reply = server
+        .call("config/batchWrite", json!({ "edits": edits }))
+        .await
+        .unwrap();
+    assert_eq!(reply["result"]["status"], "ok", "{reply}");
+    let read = server
+        .call("config/read", json!({ "includeLayers": true }))
+        .await
+        .unwrap();
+    let read = &read["result"];
+    let expected = json!({
+        "first": "there", "day": "2020-01-01", "sub": { "x": 1 }, "theme": "dark", "n": 1.5,
+        "a": { "b": [1, "x", true] }, "some": { "deep": { "key": 3 } }, "dotted.key": false,
+    });
+    assert_eq!(read["config"]["desktop"], expected);
+    assert_eq!(read["layers"][0]["config"]["desktop"], expected);
+    assert!(
+        read["origins"]["desktop.theme"].is_object(),
+        "{}",
+        read["origins"]
+    );
+    assert_eq!(read["config"]["browser_use"], json!({ "origins": {} }));
+    for wrong in [json!("text"), json!([1]), json!(3)] {
+        let params = write("desktop", wrong, "replace");
+        let reply = server.call("config/value/write", params).await.unwrap();
+        assert_eq!(reply["error"]["code"], -32600, "{reply}");
+    }
+    for (value, expected) in [
+        (json!({ "only": 1 }), json!({ "only": 1 })),
+        (json!(null), json!(null)),
+    ] {
+        let params = write("desktop", value, "replace");
+        server.call("config/value/write", params).await.unwrap();
+        assert_eq!(
+            read_config(&mut server, json!({})).await["desktop"],
+            expected
+        );
+    }
+    server.finish().await.unwrap();
+}
+
 async fn read_config(server: &mut AppServer, params: Value) -> Value {
     let reply = server.call("config/read", params).await.unwrap();
     reply["result"]["config"].clone()

@@ -7,6 +7,7 @@ mod agents;
 mod apps;
 mod features;
 mod mcp;
+mod opaque_table;
 mod permissions;
 mod profile;
 mod provider;
@@ -31,6 +32,7 @@ use serde::{Deserialize, Serialize};
 pub use agents::{AgentRoleFile, AgentsFile};
 pub use apps::{AppDefaults, AppFile, AppToolFile, AppsFile, ToolApprovalMode};
 pub use mcp::{McpServer, McpTool, McpTransport};
+pub use opaque_table::OpaqueTable;
 pub use permissions::{
     FileAccessLevel, FileRule, HostDecision, NetworkFile, NetworkMode, PermissionsFile,
 };
@@ -170,6 +172,11 @@ pub struct ConfigFile {
     pub check_for_update_on_startup: Option<bool>,
     pub disable_paste_burst: Option<bool>,
     pub windows_wsl_setup_acknowledged: Option<bool>,
+
+    // Used by other programs only, which know what is in these tables.
+    pub desktop: Option<OpaqueTable>,
+    pub browser_use: Option<OpaqueTable>,
+    pub computer_use: Option<OpaqueTable>,
 }
 
 /// `[projects."<path>"]`: the user's decision about a project.
