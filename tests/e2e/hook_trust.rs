@@ -76,6 +76,60 @@ async fn a_hook_runs_once_the_user_trusts_it_and_until_it_changes() {
     hooked.server.finish().await.unwrap();
 }
 
+/// How many hooks run in a turn of a thread.
+async fn runs_in(hooked: &mut Hooked, thread: &str) -> usize {
+    hooked.thread = thread.to_owned();
+    let answer = format!("answer {}", hooked.model.requests().len());
+    hooked.model.push(answer_with(&answer));
+    hooked.turn("hello").await.runs().len()
+}
+
+#[tokio::test]
+async fn decisions_count_in_open_threads_at_once() {
+    let model = ModelServer::start([]).await.unwrap();
+    let home = untrusted_home(&model);
+    let both = json!({ "hooks": { "UserPromptSubmit": hook("echo a"), "Stop": hook("true") } });
+    write(&home, "hooks.json", &both.to_string());
+    let mut hooked = Hooked::start(model, home).await;
+    let threads = [hooked.thread.clone(), hooked.server.start_thread().await];
+    let switched = |enabled: bool| {
+        move |hook: &Value| {
+            let is_stop = hook["eventName"] == "stop";
+            json!({ "trusted_hash": hook["currentHash"], "enabled": enabled || is_stop })
+        }
+    };
+    let file = hooked.home.path().join("config.toml");
+    let check = async |hooked: &mut Hooked, expected: usize| {
+        for thread in &threads {
+            assert_eq!(runs_in(hooked, thread).await, expected);
+        }
+    };
+    check(&mut hooked, 0).await;
+    decide(&mut hooked.server, trusted).await;
+    check(&mut hooked, 2).await;
+    decide(&mut hooked.server, switched(false)).await;
+    check(&mut hooked, 1).await;
+    decide(&mut hooked.server, switched(true)).await;
+    check(&mut hooked, 2).await;
+    // By hand, and a file that cannot be read for a moment.
+    let before = fs::read_to_string(&file).unwrap();
+    fs::write(&file, before.replace("enabled = true", "enabled = false")).unwrap();
+    check(&mut hooked, 0).await;
+    fs::write(&file, "[").unwrap();
+    check(&mut hooked, 0).await;
+    fs::write(&file, before.clone() + "[features]\nhooks = false\n").unwrap();
+    check(&mut hooked, 0).await;
+    fs::write(&file, &before).unwrap();
+    check(&mut hooked, 2).await;
+    decide(
+        &mut hooked.server,
+        |_| json!({ "trusted_hash": "sha256:other" }),
+    )
+    .await;
+    check(&mut hooked, 0).await;
+    hooked.server.finish().await.unwrap();
+}
+
 #[tokio::test]
 async fn a_changed_hook_does_not_run_where_new_ones_do() {
     let model = ModelServer::start([]).await.unwrap();

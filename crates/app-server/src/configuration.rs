@@ -138,6 +138,12 @@ impl Configuration {
         Ok(stack.requirements().clone())
     }
 
+    /// The configuration file of the user, which need not exist.
+    #[must_use]
+    pub fn user_file(&self) -> PathBuf {
+        self.environment.lock().user_config_file()
+    }
+
     /// Edits the configuration file of the user.
     pub(crate) fn edit(
         &self,

@@ -4,24 +4,23 @@ use std::path::Path;
 use std::sync::Arc;
 
 use codex_config::{Feature, FeatureSet, LayerSource, LayerStack};
-use codex_core::SessionConfig;
+use codex_core::{HookDecisionSource as _, SessionConfig, SessionHooks};
 use codex_hooks::{
-    HookCatalog, HookLayer, HookPlace, HookPlugin, HookStates, HookTrust, PluginHooks, load,
+    HookCatalog, HookDecisions, HookLayer, HookPlace, HookPlugin, HookStates, HookTrust,
+    PluginHooks, load,
 };
 use codex_plugins::InstalledPlugin;
 use codex_protocol::HookSource;
 
-/// All hooks of the layers and of enabled plugins. Reads files. There are none if the feature is disabled.
+use crate::hook_decisions::LiveHookDecisions;
+
+/// All hooks of the layers and of enabled plugins. Reads files.
 pub(crate) fn catalog(
     stack: &LayerStack,
     plugins: &[InstalledPlugin],
     home: &Path,
-    features: FeatureSet,
     place: &HookPlace<'_>,
 ) -> HookCatalog {
-    if !features.enabled(Feature::Hooks) {
-        return HookCatalog::default();
-    }
     let layer = |layer: codex_config::HookLayer| HookLayer {
         source: source_of(&layer.source),
         folder: layer.folder,
@@ -54,12 +53,31 @@ fn of_plugin(plugin: &InstalledPlugin, home: &Path) -> Option<PluginHooks> {
     })
 }
 
-/// Puts the hooks that may run into the configuration of a session. Those that the user has not decided about may run where
-/// the user has enabled `codex_hooks`, as in releases without trust.
-pub(crate) fn configure(session: &mut SessionConfig, catalog: HookCatalog, features: FeatureSet) {
-    let trusts_new = features.enabled(Feature::CodexHooks);
-    let hooks = catalog.hooks.into_iter();
-    let (may_run, others): (Vec<_>, Vec<_>) = hooks.partition(|hook| hook.may_run(trusts_new));
+/// What the user decides about hooks. Those that the user has not decided about may run where the user has enabled
+/// `codex_hooks`, as in releases without trust.
+pub(crate) fn decisions(
+    stack: &LayerStack,
+    plugins: &[InstalledPlugin],
+    features: FeatureSet,
+) -> HookDecisions {
+    HookDecisions {
+        are_on: features.enabled(Feature::Hooks),
+        trusts_new: features.enabled(Feature::CodexHooks),
+        plugins: plugins.iter().map(|plugin| plugin.id.to_string()).collect(),
+        states: HookStates::parse(&stack.hook_states()),
+    }
+}
+
+/// Puts the hooks into the configuration of a session.
+pub(crate) fn configure(
+    session: &mut SessionConfig,
+    catalog: HookCatalog,
+    decisions: LiveHookDecisions,
+) {
+    let (may_run, others): (Vec<_>, Vec<_>) = {
+        let current = decisions.current();
+        catalog.hooks.iter().partition(|hook| current.allow(hook))
+    };
     let files = may_run.iter().flat_map(|hook| hook.files.paths.iter());
     session.engine_files.program_files.add(files.cloned());
     let modified = others
@@ -71,16 +89,19 @@ pub(crate) fn configure(session: &mut SessionConfig, catalog: HookCatalog, featu
             hook.key
         )
     });
+    let modified: Vec<_> = modified.collect();
     // Hooks of plugins expect their folder for data.
-    let folders = may_run.iter().filter_map(|hook| hook.plugin.as_ref());
+    let folders = catalog.hooks.iter().filter_map(|hook| hook.plugin.as_ref());
     for plugin in folders {
         if let Err(error) = codex_private_files::create_dir_all(&plugin.data) {
             tracing::warn!(plugin = plugin.id, %error, "hooks have no folder for data");
         }
     }
-    session.hooks = Arc::from(may_run);
-    session.hook_warnings = catalog.warnings;
-    session.hook_warnings.extend(modified);
+    if decisions.current().are_on {
+        session.hook_warnings = catalog.warnings;
+        session.hook_warnings.extend(modified);
+    }
+    session.hooks = SessionHooks::new(catalog.hooks, Arc::new(decisions));
 }
 
 fn source_of(source: &LayerSource) -> HookSource {

@@ -40,6 +40,7 @@ use serde_json::{Map, Value};
 use crate::agent_roles::ConfiguredRoles;
 use crate::engine_files::engine_files;
 use crate::environment::{user_home, variable};
+use crate::hook_decisions::{self, LiveHookDecisions};
 use crate::mcp_servers::{self, StoredApprovals};
 use crate::program_checks::ProgramChecks;
 use crate::realtime::ProviderRealtime;
@@ -70,7 +71,7 @@ struct EngineKey {
 #[derive(Debug)]
 pub(crate) struct EngineHost {
     resources: EngineResources,
-    configuration: Configuration,
+    configuration: Arc<Configuration>,
     models: Arc<ModelStore>,
     scripted: Option<ScenarioModel>,
     engines: Mutex<HashMap<EngineKey, EngineEntry>>,
@@ -149,7 +150,7 @@ impl EngineHost {
             resources,
             models: Arc::new(models),
             warnings,
-            configuration,
+            configuration: Arc::new(configuration),
             scripted,
             engines: Mutex::default(),
             tracing,
@@ -167,6 +168,7 @@ impl EngineHost {
         let cwd = self
             .configuration
             .folder(settings.cwd.as_deref().unwrap_or_default());
+        let user_file = hook_decisions::user_file(&self.configuration);
         let (mut config, layers) =
             self.configuration
                 .load(&cwd, &settings.overrides, &settings.params)?;
@@ -216,7 +218,10 @@ impl EngineHost {
         session.source = self.source.clone();
         session.skills = Some(self.skills_of(&settings.overrides)?);
         session.plugins = has_plugins.then(|| Arc::clone(&self.plugins));
-        hooks::configure(&mut session, hooks, features);
+        let decisions = hooks::decisions(&layers, &plugins, features);
+        let decisions =
+            LiveHookDecisions::new(&self.configuration, &cwd, settings, user_file, decisions);
+        hooks::configure(&mut session, hooks, decisions);
         if let (Some(agents), Some((roles, odd))) = (&mut session.agents, roles) {
             agents.roles = Some(Arc::new(roles));
             warnings.extend(odd);
@@ -244,7 +249,7 @@ impl EngineHost {
         }
     }
 
-    /// All hooks of a folder. Reads files.
+    /// All hooks of a folder, also if the feature is disabled. Reads files.
     fn hooks_of(
         &self,
         config: &Config,
@@ -262,7 +267,7 @@ impl EngineHost {
             may_write: &|path| writable.may_write(path),
             record: None,
         };
-        hooks::catalog(layers, plugins, &config.home, config.features, &place)
+        hooks::catalog(layers, plugins, &config.home, &place)
     }
 
     /// Reads the enabled plugins, and adds their MCP servers to the configuration.
@@ -429,6 +434,9 @@ impl Host for EngineHost {
         let (config, layers) = self.configuration.load(cwd, &Map::new(), &params)?;
         let plugins = plugin_sources::enabled(&config);
         let environment = self.environment_of(&config);
+        if !config.features.enabled(Feature::Hooks) {
+            return Ok(HookCatalog::default());
+        }
         Ok(self.hooks_of(&config, &layers, &plugins, cwd, &environment))
     }
 

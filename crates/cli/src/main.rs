@@ -19,6 +19,7 @@ mod exec;
 mod features;
 mod generate;
 mod global_flags;
+mod hook_decisions;
 mod hooks;
 mod host;
 mod in_process;

@@ -225,6 +225,7 @@ impl HookCatalog {
                     trust,
                     check,
                     hash: hash.whole(),
+                    definition: hash.definition,
                     files,
                     key,
                 });

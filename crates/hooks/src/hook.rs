@@ -41,6 +41,8 @@ pub struct Hook {
     pub enabled: bool,
     /// A hash of everything that determines what the hook does.
     pub hash: String,
+    /// A hash of the definition alone.
+    pub(crate) definition: String,
     /// Whether the user trusts it.
     pub trust: HookTrust,
     /// What has to be true of its files when it runs.
@@ -126,16 +128,21 @@ pub enum HookTrust {
     Modified,
 }
 
+impl HookTrust {
+    pub(crate) fn lets_run(self, trusts_new: bool) -> bool {
+        match self {
+            Self::Managed | Self::Trusted => true,
+            Self::Untrusted => trusts_new,
+            Self::Modified => false,
+        }
+    }
+}
+
 impl Hook {
     /// Whether the hook may run. `trusts_new` allows those that the user has not decided about.
     #[must_use]
     pub fn may_run(&self, trusts_new: bool) -> bool {
-        self.enabled
-            && match self.trust {
-                HookTrust::Managed | HookTrust::Trusted => true,
-                HookTrust::Untrusted => trusts_new,
-                HookTrust::Modified => false,
-            }
+        self.enabled && self.trust.lets_run(trusts_new)
     }
 
     /// The id of a run. Runs for a call of a tool are told apart by its id.

@@ -31,4 +31,4 @@ pub use output::{
     HookEffects, HookOutcome, OUTPUT_LIMIT, PermissionVerdict, RunEnd, RunResult, interpret,
 };
 pub use placeholders::{UnknownPlaceholder, fill_placeholders};
-pub use trust::HookStates;
+pub use trust::{HookDecisions, HookStates};

@@ -1,13 +1,13 @@
 //! Whether the user trusts a hook: the hash of what the user saw is in the user's settings.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use codex_protocol::{HookEventName, HookSource};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::hook::{HookAction, HookTrust, OnError};
+use crate::hook::{Hook, HookAction, HookTrust, OnError};
 use crate::hook_files::{FileCheck, HookFiles};
 use crate::usable_handler::UsableHandler;
 
@@ -20,6 +20,48 @@ pub struct HookStates(BTreeMap<String, HookState>);
 struct HookState {
     trusted_hash: Option<String>,
     enabled: Option<bool>,
+}
+
+/// What the user decides about hooks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HookDecisions {
+    /// Whether any hook runs.
+    pub are_on: bool,
+    /// Whether those run that the user has not decided about.
+    pub trusts_new: bool,
+    /// The ids of the plugins that are switched on.
+    pub plugins: BTreeSet<String>,
+    /// The decisions about single hooks.
+    pub states: HookStates,
+}
+
+impl HookDecisions {
+    /// Whether a hook may run, whatever was decided when it was read.
+    #[must_use]
+    pub fn allow(&self, hook: &Hook) -> bool {
+        self.apply(hook).is_some()
+    }
+
+    /// The hook as it is by these decisions, if it may run.
+    #[must_use]
+    pub fn apply(&self, hook: &Hook) -> Option<Hook> {
+        let plugin = hook.plugin.as_ref();
+        let is_on = self.are_on && plugin.is_none_or(|plugin| self.plugins.contains(&plugin.id));
+        let hash = HookHash {
+            definition: hook.definition.clone(),
+            files: hook.files.content.clone(),
+        };
+        let (trust, check) = self
+            .states
+            .trust(hook.source, &hook.key, &hash, &hook.files);
+        let hook = Hook {
+            enabled: self.states.enabled(&hook.key),
+            trust,
+            check,
+            ..hook.clone()
+        };
+        (is_on && hook.may_run(self.trusts_new)).then_some(hook)
+    }
 }
 
 impl HookStates {

@@ -174,7 +174,7 @@ impl SessionSettings {
             has_idle_notices: true,
             time_zone: time_zone.to_owned(),
             has_mcp_servers: !config.mcp_servers.is_empty(),
-            has_hooks: !config.hooks.is_empty(),
+            has_hooks: config.hooks.any(),
             settings: config.settings,
             review_model: config.review_model,
             verbosity: config.verbosity,

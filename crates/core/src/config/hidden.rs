@@ -8,7 +8,7 @@ use std::sync::Arc;
 use codex_protocol::{AskForApproval, ModeKind, SandboxPolicy, SessionSource, ThreadSettings};
 use codex_rollout::PersistedDetail;
 
-use super::{Features, MessageHistory, SessionConfig, WebSearch};
+use super::{Features, MessageHistory, SessionConfig, SessionHooks, WebSearch};
 
 /// What a hidden thread is for.
 #[derive(Debug)]
@@ -152,7 +152,7 @@ impl SessionConfig {
             show_raw_reasoning: false,
             reasoning_summaries: false,
             longest_poll: *longest_poll,
-            hooks: Arc::from([]),
+            hooks: SessionHooks::default(),
             hook_warnings: Vec::new(),
             client_hooks: None,
             turn_ended: None,

@@ -9,6 +9,7 @@ mod mcp;
 mod network;
 mod realtime;
 mod replay;
+mod session_hooks;
 mod suggestions;
 mod writable_files;
 
@@ -20,7 +21,6 @@ use std::time::Duration;
 
 use codex_checkpoints::CheckpointStore;
 use codex_exec_policy::RuleSet;
-use codex_hooks::Hook;
 use codex_model_client::{ModelInfo, ToolMode};
 use codex_plugins::PluginRegistry;
 use codex_protocol::{
@@ -47,6 +47,7 @@ pub use realtime::{
 pub use replay::{
     FinishedHook, HooksRun, RecordedAnswer, RecordedFailure, ReplaySource, TakenInput,
 };
+pub use session_hooks::{HookDecisionSource, SessionHooks};
 pub use suggestions::{SuggestionKind, ToolSuggestion, ToolSuggestions};
 pub use writable_files::{WritableFiles, is_sandboxed};
 
@@ -155,8 +156,8 @@ pub struct SessionConfig {
     pub reasoning_summaries: bool,
     /// The longest wait for a background command.
     pub longest_poll: Duration,
-    /// The hooks that may run, in the order in which they are listed.
-    pub hooks: Arc<[Hook]>,
+    /// The configured hooks.
+    pub hooks: SessionHooks,
     /// What is wrong with configured hooks, in sentences for the user.
     pub hook_warnings: Vec<String>,
     /// The hooks of connected clients.
@@ -241,7 +242,7 @@ impl SessionConfig {
             show_raw_reasoning: false,
             reasoning_summaries: false,
             longest_poll: Duration::from_secs(300),
-            hooks: Arc::from([]),
+            hooks: SessionHooks::default(),
             hook_warnings: Vec::new(),
             client_hooks: None,
             turn_ended: None,

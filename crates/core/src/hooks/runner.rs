@@ -32,7 +32,7 @@ impl SessionContext {
     /// Whether an event has hooks. Where it has none, nothing about it needs to be worked out.
     pub(crate) fn has_hooks(&self, event: HookEventName) -> bool {
         let config = &self.config;
-        config.hooks.iter().any(|hook| hook.event == event)
+        !config.hooks.of_event(event).is_empty()
             || config
                 .client_hooks
                 .as_ref()
@@ -94,9 +94,8 @@ impl HookOccasion<'_> {
     fn select(&self, event: &EventInput<'_>, input: &Value) -> Vec<SelectedHook> {
         let (name, subjects) = (event.event(), event.names());
         let mut selected = Vec::new();
-        for hook in self.session.config.hooks.iter() {
-            let is_of_event = hook.event == name && hook.matcher.matches(&subjects);
-            if !is_of_event || self.disables(hook) {
+        for hook in &self.session.config.hooks.of_event(name) {
+            if !hook.matcher.matches(&subjects) || self.disables(hook) {
                 continue;
             }
             let result = match &hook.action {
@@ -193,7 +192,7 @@ impl HookOccasion<'_> {
     ) -> HookRunSummary {
         let name = event.event();
         let id = format!("{}:{}", name.kebab_case(), hook.id);
-        let order = self.session.config.hooks.len() + at;
+        let order = self.session.config.hooks.count() + at;
         HookRunSummary {
             id: match event.call_id() {
                 Some(call) => format!("{id}:{call}"),
