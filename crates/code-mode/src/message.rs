@@ -127,6 +127,8 @@ pub enum CellMessage {
 pub enum KernelLine {
     /// A message of a cell.
     Message(u64, Box<CellMessage>),
+    /// A cell has sent what is no message.
+    Unreadable(u64),
     /// The process of a cell has ended.
     Ended(u64),
 }
@@ -134,13 +136,17 @@ pub enum KernelLine {
 /// Reads a line of the kernel. None for what no kernel writes.
 #[must_use]
 pub fn read_line(line: &[u8]) -> Option<KernelLine> {
-    let line = std::str::from_utf8(line).ok()?;
-    if let Some(cell) = line.strip_prefix('-') {
-        return Some(KernelLine::Ended(cell.parse().ok()?));
+    let number = |bytes| std::str::from_utf8(bytes).ok()?.parse().ok();
+    if let Some(cell) = line.strip_prefix(b"-") {
+        return Some(KernelLine::Ended(number(cell)?));
     }
-    let (cell, message) = line.split_once(' ')?;
-    let message = serde_json::from_str(message).ok()?;
-    Some(KernelLine::Message(cell.parse().ok()?, Box::new(message)))
+    let end = line.iter().position(|byte| *byte == b' ')?;
+    let cell = number(&line[..end])?;
+    // The kernel writes the number, the cell the rest.
+    Some(match serde_json::from_slice(&line[end + 1..]) {
+        Ok(message) => KernelLine::Message(cell, Box::new(message)),
+        Err(_) => KernelLine::Unreadable(cell),
+    })
 }
 
 /// The line that sets the tools of cells.
@@ -199,8 +205,17 @@ mod tests {
         let json = r#"{"type":"call","id":1,"name":"a","input":null}"#;
         assert_eq!(message(json), seven(CellMessage::Call(call)));
         assert_eq!(read_line(b"-7"), Some(KernelLine::Ended(7)));
-        for damaged in ["", "-", "7", "x {}", r#"7 {"type":"x"}"#, "-1 "] {
+        for damaged in ["", "-", "7", "x {}", "-1 "] {
             assert_eq!(read_line(damaged.as_bytes()), None, "{damaged}");
+        }
+        let deep = format!("7 {{\"type\":{}", "[".repeat(1_000));
+        for damaged in [
+            br#"7 {"type":"x"}"#.as_slice(),
+            b"7 ",
+            b"7 \xff",
+            deep.as_bytes(),
+        ] {
+            assert_eq!(read_line(damaged), Some(KernelLine::Unreadable(7)));
         }
     }
 }

@@ -15,6 +15,9 @@ const CELL_HEAP: usize = 128 << 20;
 /// The error of a script that has used its heap.
 pub(super) const OUT_OF_MEMORY: &str = "InternalError: out of memory";
 
+/// How deep the arguments of a call may be nested. Readers of JSON go 127 deep, and arguments are a part of what they read.
+const DEEPEST_ARGUMENTS: usize = 100;
+
 /// The stack of scripts in bytes. That of the process is larger.
 const STACK: usize = 1 << 20;
 
@@ -261,6 +264,7 @@ fn natives<'js>(context: &Ctx<'js>) -> rquickjs::Result<Object<'js>> {
         "call",
         Func::from(|id: f64, name: String, input: String| cell::send_call(id, &name, &input)),
     )?;
+    natives.set("isTooDeep", Func::from(|json: String| is_too_deep(&json)))?;
     natives.set(
         "notify",
         Func::from(|text: String| cell::send_notice(&text)),
@@ -276,6 +280,28 @@ fn natives<'js>(context: &Ctx<'js>) -> rquickjs::Result<Object<'js>> {
     let done = |_error: Opt<Value<'_>>, results: String| -> () { cell::done(None, &results) };
     natives.set("done", Func::from(done))?;
     Ok(natives)
+}
+
+/// Whether JSON is nested deeper than those who read it in messages, files and requests go along with.
+fn is_too_deep(json: &str) -> bool {
+    let (mut depth, mut is_text, mut is_escaped) = (0_usize, false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_text => is_escaped = true,
+            b'"' => is_text = !is_text,
+            _ if is_text => {}
+            b'[' | b'{' => {
+                depth += 1;
+                if depth > DEEPEST_ARGUMENTS {
+                    return true;
+                }
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Refuses all modules.

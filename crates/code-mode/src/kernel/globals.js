@@ -30,6 +30,7 @@
 
   const enqueue = (name, input, resolve, reject) => {
     const request = [lastCall + 1, name, sent(input)];
+    if (native.isTooDeep(request[2])) return reject(`the arguments of \`${name}\` are nested too deeply`);
     lastCall += 1;
     calls.set(lastCall, { resolve, reject });
     if (calls.size - waiting.length > PARALLEL) waiting.push(request);

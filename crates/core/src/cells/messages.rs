@@ -25,6 +25,14 @@ impl Cells {
                     self.take_message(&cell, *message);
                 }
             }
+            // Only its own cell ends: it writes what it likes.
+            Some(KernelLine::Unreadable(id)) => {
+                let cell = self.state.lock().cells.get(&id).cloned();
+                if let Some(cell) = cell {
+                    let reason = "the script sent a message that cannot be read".to_owned();
+                    self.end(&cell, CellStatus::Failed(reason));
+                }
+            }
             Some(KernelLine::Ended(id)) => {
                 if let Some(cell) = self.state.lock().cells.get(&id) {
                     cell.end(CellStatus::Failed(CellError::KernelEnded.to_string()));
