@@ -11,9 +11,8 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::lines::Lines;
-use super::{
-    ConnectedClient, LAST_REQUESTS, LAST_WORDS, MessageHandler, Service, end_work, stdout,
-};
+use super::stdout::Stdout;
+use super::{ConnectedClient, LAST_REQUESTS, LAST_WORDS, MessageHandler, Service, end_work};
 use crate::outbox::{Limits, Outbox};
 
 /// Serves standard input and output until the client disconnects or a signal arrives.
@@ -22,6 +21,7 @@ use crate::outbox::{Limits, Outbox};
 /// The input cannot be read, or signals cannot be handled.
 pub(crate) async fn serve_stdio(service: Arc<impl Service>, limit: usize) -> io::Result<()> {
     let signals = Signals::new()?;
+    let stdout = Stdout::open()?;
     let ConnectedClient {
         id,
         session,
@@ -33,18 +33,20 @@ pub(crate) async fn serve_stdio(service: Arc<impl Service>, limit: usize) -> io:
         .name("stdin".to_owned())
         .spawn(move || read.send(read_input(io::stdin(), session, limit, &runtime)))?;
     let from = Arc::clone(&outbox);
-    let output = tokio::spawn(async move { stdout::write_from(&from).await });
+    let output = tokio::spawn(async move { stdout.write_from(&from).await });
     let outcome = until_end(&outbox, input_ended, signals).await;
     end_work(&*service).await;
     service.disconnect(id).await;
-    if tokio::time::timeout(LAST_WORDS, output).await.is_err() {
+    let written = tokio::time::timeout(LAST_WORDS, output).await;
+    let Ok(written) = written else {
         // The writing thread is blocked by a client that does not read, so the process must exit.
         if let Err(error) = &outcome {
             let _ = writeln!(io::stderr(), "Error: {error}");
         }
         std::process::exit(i32::from(outcome.is_err()));
-    }
-    outcome
+    };
+    let written = written.unwrap_or_else(|_| Err(io::Error::other("the output has failed")));
+    outcome.and(written)
 }
 
 fn read_input(
@@ -70,7 +72,7 @@ async fn until_end(
     signals: Signals,
 ) -> io::Result<()> {
     tokio::select! {
-        read = input_ended => read.unwrap_or(Ok(())),
+        read = input_ended => read.unwrap_or_else(|_| Err(io::Error::other("the reading of the input has failed"))),
         () = outbox.until_cut_off() => cut_off(outbox),
         () = signals.first() => Ok(()),
     }

@@ -16,14 +16,32 @@ use crate::outbox::{Batch, Outbox};
 /// Larger batches are written by the thread, while the next batch is prepared.
 const SMALL: usize = 256 * 1024;
 
-/// Writes until the outbox is closed and empty, or the client has closed the pipe.
-pub(super) async fn write_from(outbox: &Outbox) {
-    make_room();
-    let mut patient = WriterThread::default();
-    while let Some(batch) = outbox.next().await {
-        if write(batch, &mut patient).await.is_err() {
-            outbox.cut_off();
+/// Standard output, with the thread that may block. The thread is started first: later the system may have none left.
+pub(super) struct Stdout(WriterThread);
+
+impl Stdout {
+    /// # Errors
+    /// The thread cannot be started.
+    pub(super) fn open() -> io::Result<Self> {
+        make_room();
+        Ok(Self(WriterThread(start()?)))
+    }
+
+    /// Writes until the outbox is closed and empty, or the client has closed the pipe.
+    ///
+    /// # Errors
+    /// The output cannot be written although it is open. Then the outbox is cut off.
+    pub(super) async fn write_from(mut self, outbox: &Outbox) -> io::Result<()> {
+        let mut outcome = Ok(());
+        while let Some(batch) = outbox.next().await {
+            if let Err(error) = write(batch, &mut self.0).await {
+                if error.kind() != io::ErrorKind::BrokenPipe && outcome.is_ok() {
+                    outcome = Err(error);
+                }
+                outbox.cut_off();
+            }
         }
+        outcome
     }
 }
 
@@ -47,19 +65,14 @@ type Pieces = Box<dyn Iterator<Item = Bytes> + Send>;
 /// Data for the thread, and the channel for the result.
 type Job = (Pieces, oneshot::Sender<io::Result<()>>);
 
-/// The writing thread, if it was started.
-#[derive(Default)]
-struct WriterThread(Option<Sender<Job>>);
+/// The writing thread.
+struct WriterThread(Sender<Job>);
 
 impl WriterThread {
     async fn write(&mut self, pieces: Pieces) -> io::Result<()> {
-        let jobs = match self.0.take() {
-            Some(jobs) => jobs,
-            None => start()?,
-        };
         let (done, written) = oneshot::channel();
         // A thread that has ended sends no result.
-        let _ = self.0.insert(jobs).send((pieces, done));
+        let _ = self.0.send((pieces, done));
         written
             .await
             .unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into()))
