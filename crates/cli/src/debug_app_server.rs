@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use tokio::process::Command;
 
 use crate::client_check;
+use crate::environment;
 use crate::server_process::{ServerProcess, own_server};
 use crate::settings_flags::SettingsFlags;
 use crate::terminal::{self, AnswerSource, Colours, InteractiveUser};
@@ -100,6 +101,7 @@ async fn send(arguments: SendArguments, before: SettingsFlags) -> anyhow::Result
         .initialize("codex_debug", env!("CARGO_PKG_VERSION"))
         .await?;
     let cwd = arguments.cwd.map(std::path::absolute).transpose()?;
+    let cwd = cwd.as_deref().map(environment::named_path).transpose()?;
     let params = cwd.map_or_else(|| json!({}), |cwd| json!({ "cwd": cwd }));
     let mut session = ClientThread::start(client, &params).await?;
     let mut listener = WireListener(InteractiveUser::new(

@@ -3,9 +3,10 @@
 //! The file is read once. It cannot set variables that locate the program's own files.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use anyhow::Context as _;
 use codex_config::{parse_dotenv, resolve_home};
 
 /// A larger file is ignored.
@@ -19,8 +20,14 @@ pub(crate) fn user_home() -> Option<PathBuf> {
 
 /// The home folder.
 pub(crate) fn home() -> anyhow::Result<PathBuf> {
-    let named = std::env::var("CODEX_HOME").ok();
+    let named = std::env::var_os("CODEX_HOME");
     Ok(resolve_home(named.as_deref(), user_home().as_deref())?)
+}
+
+/// A path as messages name it.
+pub(crate) fn named_path(path: &Path) -> anyhow::Result<&str> {
+    let name = path.to_str();
+    name.with_context(|| format!("{path:?} is not valid UTF-8, so messages cannot name it"))
 }
 
 /// The value of a variable, if it is set and valid Unicode.

@@ -254,6 +254,7 @@ async fn call(client: &mut Client, method: &str, params: &Value) -> anyhow::Resu
 /// The plugins of the user's marketplaces and that of the working folder.
 async fn list(client: &mut Client) -> anyhow::Result<Value> {
     let cwd = std::env::current_dir().context("cannot determine the working folder")?;
+    let cwd = crate::environment::named_path(&cwd)?;
     let params = json!({ "cwds": [cwd], "marketplaceKinds": ["local"] });
     call(client, "plugin/list", &params).await
 }

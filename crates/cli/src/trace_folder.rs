@@ -135,7 +135,7 @@ fn list(arguments: ListArguments) -> anyhow::Result<ExitCode> {
         };
         let written = if arguments.json {
             let mut line = serde_json::to_value(&summary)?;
-            line["path"] = json!(entry.path);
+            line["path"] = json!(entry.path.to_string_lossy());
             line["packed"] = json!(entry.is_packed);
             line["bytes"] = json!(entry.bytes);
             writeln!(out, "{line}")

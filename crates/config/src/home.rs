@@ -1,5 +1,6 @@
 //! Finds the home folder.
 
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -26,6 +27,9 @@ pub enum HomeError {
         value: String,
         source: io::Error,
     },
+    /// Messages and settings cannot name such a path.
+    #[error("the home folder {0:?} is not valid UTF-8; set {1} to one that is")]
+    NotUtf8(PathBuf, &'static str),
     /// `CODEX_HOME` is not set, and the user's home folder is unknown.
     #[error("Could not find home directory")]
     Unknown,
@@ -33,26 +37,35 @@ pub enum HomeError {
 
 /// The home folder: the value of `CODEX_HOME`, else `.codex` in the user's home folder, which need not exist.
 pub fn resolve_home(
-    variable: Option<&str>,
+    variable: Option<&OsStr>,
     user_home: Option<&Path>,
 ) -> Result<PathBuf, HomeError> {
     let Some(value) = variable.filter(|value| !value.is_empty()) else {
-        return Ok(user_home.ok_or(HomeError::Unknown)?.join(".codex"));
+        let home = user_home.ok_or(HomeError::Unknown)?.join(".codex");
+        return utf8(home, "HOME or CODEX_HOME");
     };
-    let metadata = std::fs::metadata(value).map_err(|source| match source.kind() {
-        io::ErrorKind::NotFound => HomeError::Missing(value.to_owned()),
+    let path = utf8(PathBuf::from(value), "CODEX_HOME")?;
+    let value = path.display().to_string();
+    let metadata = std::fs::metadata(&path).map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => HomeError::Missing(value.clone()),
         _ => HomeError::Read {
-            value: value.to_owned(),
+            value: value.clone(),
             source,
         },
     })?;
     if !metadata.is_dir() {
-        return Err(HomeError::NotADirectory(value.to_owned()));
+        return Err(HomeError::NotADirectory(value));
     }
-    dunce::canonicalize(Path::new(value)).map_err(|source| HomeError::Canonicalize {
-        value: value.to_owned(),
-        source,
-    })
+    let real = dunce::canonicalize(&path);
+    let real = real.map_err(|source| HomeError::Canonicalize { value, source })?;
+    utf8(real, "CODEX_HOME")
+}
+
+fn utf8(path: PathBuf, variable: &'static str) -> Result<PathBuf, HomeError> {
+    match path.to_str() {
+        Some(_) => Ok(path),
+        None => Err(HomeError::NotUtf8(path, variable)),
+    }
 }
 
 #[cfg(test)]
@@ -63,10 +76,10 @@ mod tests {
     fn the_variable_beats_the_default_if_it_is_not_empty() {
         let folder = tempfile::tempdir().unwrap();
         let real = dunce::canonicalize(folder.path()).unwrap();
-        let value = real.to_str().unwrap();
+        let value = real.as_os_str();
         let user = Path::new("/home/u");
         assert_eq!(resolve_home(Some(value), Some(user)).unwrap(), real);
-        for variable in [None, Some("")] {
+        for variable in [None, Some(OsStr::new(""))] {
             assert_eq!(
                 resolve_home(variable, Some(user)).unwrap(),
                 user.join(".codex")
@@ -83,7 +96,7 @@ mod tests {
         let link = folder.path().join("link");
         std::fs::create_dir(&real).unwrap();
         std::os::unix::fs::symlink(&real, &link).unwrap();
-        assert_eq!(resolve_home(link.to_str(), None).unwrap(), real);
+        assert_eq!(resolve_home(Some(link.as_os_str()), None).unwrap(), real);
     }
 
     #[test]
@@ -92,11 +105,33 @@ mod tests {
         let file = folder.path().join("file");
         std::fs::write(&file, "").unwrap();
         let missing = folder.path().join("missing");
-        let text = |path: &Path| resolve_home(path.to_str(), None).unwrap_err().to_string();
+        let text = |path: &Path| {
+            resolve_home(Some(path.as_os_str()), None)
+                .unwrap_err()
+                .to_string()
+        };
         assert_eq!(
             text(&missing),
             format!("CODEX_HOME points to {missing:?}, but that path does not exist"),
         );
         assert!(text(&file).ends_with("but that path is not a directory"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn home_that_is_not_utf8_is_refused_wherever_it_comes_from() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let real = folder.path().join(OsStr::from_bytes(b"h\xff"));
+        std::fs::create_dir(&real).unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        let variable = resolve_home(Some(real.as_os_str()), None);
+        let linked = resolve_home(Some(link.as_os_str()), None);
+        let missing = resolve_home(Some(OsStr::from_bytes(b"/none\xff")), None);
+        let user = resolve_home(None, Some(&real));
+        for home in [variable, linked, missing, user] {
+            assert!(matches!(home, Err(HomeError::NotUtf8(..))), "{home:?}");
+        }
     }
 }

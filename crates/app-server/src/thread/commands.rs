@@ -364,6 +364,7 @@ fn given_metadata(
 fn refused(error: SettingsError) -> Failure {
     match error {
         SettingsError::Forbidden(reason) => Failure::invalid(reason.0),
+        SettingsError::UnnamedCwd(_) => Failure::invalid(error.to_string()),
         SettingsError::Closed => Failure::internal(error.to_string()),
     }
 }

@@ -355,6 +355,9 @@ impl ThreadLauncher for Threads {
         if !config.settings.cwd.is_absolute() {
             return Err(StartError::RelativeCwd(config.settings.cwd));
         }
+        if config.settings.cwd.to_str().is_none() {
+            return Err(StartError::UnnamedCwd(config.settings.cwd));
+        }
         let is_resumed = matches!(file, RolloutFile::Existing { .. });
         let agent_tree = agent_tree.rooted(config.agents.as_ref(), is_resumed);
         config.has_paginated_history = is_paginated(&config, &file, &lines);

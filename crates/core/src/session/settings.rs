@@ -25,6 +25,9 @@ impl SessionActor {
         if after == *before {
             return Ok(before);
         }
+        if after.cwd.to_str().is_none() {
+            return Err(SettingsError::UnnamedCwd(after.cwd));
+        }
         if let Some(limits) = &self.context.config.limits {
             let checked = limits.check(after.approval_policy, &after.sandbox_policy);
             checked.map_err(SettingsError::Forbidden)?;

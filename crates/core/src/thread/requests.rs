@@ -224,6 +224,9 @@ pub enum SettingsError {
     /// An administrator does not allow the settings.
     #[error(transparent)]
     Forbidden(NotAllowed),
+    /// Messages and files cannot name such a folder.
+    #[error("cwd is not valid UTF-8: {0:?}")]
+    UnnamedCwd(PathBuf),
     /// The thread is closed.
     #[error("internal error; agent loop died unexpectedly")]
     Closed,

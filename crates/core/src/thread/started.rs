@@ -31,6 +31,9 @@ pub enum StartError {
     /// The working folder is relative.
     #[error("cwd is not absolute: {0}")]
     RelativeCwd(PathBuf),
+    /// Messages and files cannot name such a folder.
+    #[error("cwd is not valid UTF-8: {0:?}")]
+    UnnamedCwd(PathBuf),
     /// The file cannot be read.
     #[error(transparent)]
     Load(#[from] RolloutLoadError),
