@@ -27,6 +27,7 @@ mod apps;
 mod broken_stores;
 #[cfg(target_os = "linux")]
 mod cell_isolation;
+mod checked_paths;
 mod checkpoints;
 #[cfg(target_os = "linux")]
 mod client_check;
@@ -40,6 +41,8 @@ mod command_line;
 mod configured;
 #[cfg(target_os = "linux")]
 mod cut_answers;
+#[cfg(target_os = "linux")]
+mod dead_mounts;
 mod debug_send;
 #[cfg(target_os = "linux")]
 mod demo;

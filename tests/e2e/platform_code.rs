@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::repository;
 
 /// Folders and files that may ask for the system, and what about.
-const MODULES: [(&str, &str); 17] = [
+const MODULES: [(&str, &str); 18] = [
     ("crates/app-server/src/transport/mod.rs", "unix sockets"),
     ("crates/app-server/src/transport/peer", "who connects"),
     (
@@ -27,6 +27,7 @@ const MODULES: [(&str, &str); 17] = [
     ("crates/exec/src/", "processes and terminals"),
     ("crates/file-watch/src/lib.rs", "watching"),
     ("crates/login/src/system_keyring", "the keyring"),
+    ("crates/mounts/src/lib.rs", "mounts"),
     ("crates/regular-file/src/folder.rs", "folders without links"),
     ("crates/rollout/src/lock.rs", "locks"),
     ("crates/sandbox/src/", "the sandbox"),

@@ -35,7 +35,7 @@ pub(crate) async fn unsaved(
         return unsaved;
     }
     for (uri, path) in prompt_blocks::linked_files(blocks) {
-        if path.is_dir() {
+        if codex_mounts::is_dir(&path) {
             continue;
         }
         let saved = codex_regular_file::read_text(&path, FILE_LIMIT).ok();

@@ -80,7 +80,9 @@ macro_rules! environment {
 /// The folder of a session. The protocol demands an absolute path; some clients send one that begins at the folder of
 /// this process.
 fn working_folder(cwd: &Path) -> Result<PathBuf, Error> {
-    let found = std::path::absolute(cwd).ok().filter(|path| path.is_dir());
+    let found = std::path::absolute(cwd)
+        .ok()
+        .filter(|path| codex_mounts::is_dir(path));
     found.ok_or_else(|| errors::invalid(format!("there is no folder `{}`", cwd.display())))
 }
 

@@ -1,6 +1,5 @@
 //! Prompts in the `prompts` folder of the home folder.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use agent_client_protocol_schema::v1::Error;
@@ -23,7 +22,7 @@ fn folder(home: Option<&str>) -> Option<PathBuf> {
 
 /// All prompts, sorted by name.
 pub(crate) fn list(home: Option<&str>) -> Vec<SavedPrompt> {
-    let entries = folder(home).and_then(|folder| fs::read_dir(folder).ok());
+    let entries = folder(home).and_then(|folder| codex_mounts::read_dir(folder).ok());
     let mut saved: Vec<_> = entries
         .into_iter()
         .flatten()

@@ -4,10 +4,12 @@
 //! [`Responder`](crate::connection::Responder) does so when it is dropped. Each request runs in a task of its own, so
 //! a slow one delays no other, in the order that its row of the [table](crate::handlers) names.
 
+mod named_paths;
 mod unknown_filters;
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use codex_app_server_protocol::rpc::{self, Message, RequestId};
@@ -117,7 +119,7 @@ impl Router {
     async fn request(&mut self, request: rpc::Request<'_>) {
         let id = request.id.clone();
         match self.admit(request) {
-            Ok(Admitted { request, permit }) => self.dispatch(id, request, permit).await,
+            Ok(admitted) => self.dispatch(id, admitted).await,
             Err(failure) => self.connection.refuse(Some(id), failure),
         }
     }
@@ -146,7 +148,12 @@ impl Router {
         self.note_release(method, params);
         let permit = Arc::clone(&self.permits).try_acquire_owned();
         let permit = permit.map_err(|_| Failure::overloaded())?;
-        Ok(Admitted { request, permit })
+        let paths = named_paths::doubtful_paths(method, params);
+        Ok(Admitted {
+            request,
+            permit,
+            paths,
+        })
     }
 
     /// Records whether the client is newer than release 0.117, by the methods and members that it uses.
@@ -163,12 +170,12 @@ impl Router {
         }
     }
 
-    async fn dispatch(
-        &mut self,
-        id: RequestId,
-        request: ClientRequest,
-        permit: OwnedSemaphorePermit,
-    ) {
+    async fn dispatch(&mut self, id: RequestId, admitted: Admitted) {
+        let Admitted {
+            request,
+            permit,
+            paths,
+        } = admitted;
         let order = handlers::order_of(&request);
         let call = RequestContext {
             server: Arc::clone(&self.server),
@@ -176,15 +183,16 @@ impl Router {
         };
         let span = tracing::debug_span!("request", method = request.method(), %id);
         // If the handler panics, its responder replies, and nothing else is affected.
-        let handling = handlers::handle(request, call, id).instrument(span);
+        let handling = handlers::handle(request, call, id.clone()).instrument(span);
         let mut handling = AssertUnwindSafe(handling).catch_unwind();
         let slot = match order {
-            Order::AtOnce if futures::poll!(&mut handling).is_ready() => return,
+            Order::AtOnce if paths.is_empty() && futures::poll!(&mut handling).is_ready() => return,
             Order::AtOnce => None,
             Order::After(uses) => self.order.enter(uses),
         };
         let running = self.server.count_request();
         let waiting = self.server.count_waiting_request();
+        let connection = Arc::clone(&self.connection);
         tokio::spawn(async move {
             let _permit = permit;
             let _running = running;
@@ -193,6 +201,9 @@ impl Router {
                 None => None,
             };
             drop(waiting);
+            if let Err(error) = codex_mounts::check_all(paths).await {
+                return connection.refuse(Some(id), Failure::invalid(error.to_string()));
+            }
             let _ = handling.await;
         });
     }
@@ -231,6 +242,8 @@ fn has_member(params: Option<&RawValue>, names: &[&str]) -> bool {
 struct Admitted {
     request: ClientRequest,
     permit: OwnedSemaphorePermit,
+    /// The paths that are tried before the handler runs.
+    paths: Vec<PathBuf>,
 }
 
 #[cfg(test)]

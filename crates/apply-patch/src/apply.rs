@@ -112,7 +112,7 @@ impl Transaction {
             .open(&staged.at)?;
         self.undo.push(UndoAction::RemoveFile(staged.clone()));
         file.write_all(content)?;
-        if let Ok(model) = fs::metadata(like) {
+        if let Ok(model) = codex_mounts::metadata(like) {
             take_after(&file, &model)?;
         }
         Ok(Some(staged))
@@ -259,7 +259,7 @@ fn free_name(location: &FileLocation) -> io::Result<FileLocation> {
     loop {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let candidate = location.beside(&format!(".apply-patch-{}-{number}", std::process::id()));
-        match fs::symlink_metadata(&candidate.at) {
+        match codex_mounts::symlink_metadata(&candidate.at) {
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(candidate),
             Err(error) => return Err(error),

@@ -1,6 +1,5 @@
 //! Access to the files that a patch is verified against, as a trait for layering and tests.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -37,7 +36,7 @@ pub struct DiskFiles;
 
 impl FileAccess for DiskFiles {
     fn entry(&self, path: &Path) -> io::Result<FileEntry> {
-        let metadata = match fs::symlink_metadata(path) {
+        let metadata = match codex_mounts::symlink_metadata(path) {
             Ok(metadata) => metadata,
             Err(error)
                 if matches!(
@@ -51,7 +50,7 @@ impl FileAccess for DiskFiles {
         };
         let kind = metadata.file_type();
         Ok(if kind.is_symlink() {
-            FileEntry::Link(fs::read_link(path)?)
+            FileEntry::Link(codex_mounts::read_link(path)?)
         } else if kind.is_dir() {
             FileEntry::Folder
         } else if kind.is_file() {

@@ -34,6 +34,7 @@ pub(crate) struct OpenFolders(HashMap<PathBuf, Option<File>>);
 impl OpenFolders {
     /// The location of a real path. Its folder must exist and be reached without links.
     pub(crate) fn location(&mut self, path: &Path) -> io::Result<FileLocation> {
+        codex_mounts::check(path)?;
         let mut at = path.to_owned();
         if let (Some(folder), Some(name)) = (path.parent(), path.file_name()) {
             if !self.0.contains_key(folder) {

@@ -191,5 +191,5 @@ impl FileMode {
 }
 
 fn is_executable(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|metadata| codex_system::file::is_executable(&metadata))
+    codex_mounts::metadata(path).is_ok_and(|metadata| codex_system::file::is_executable(&metadata))
 }

@@ -25,6 +25,7 @@ const MODE_BITS: RawMode = 0o7777;
 
 /// What the file at a path is like. Links are followed.
 pub(crate) fn facts(path: &Path) -> io::Result<FileFacts> {
+    codex_mounts::check(path)?;
     Ok(facts_of(&rustix::fs::stat(path)?))
 }
 
@@ -51,12 +52,15 @@ pub(crate) fn list(
     mut wanted: impl FnMut(&OsStr) -> bool,
 ) -> io::Result<Vec<ListedEntry>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    codex_mounts::check(path)?;
     let folder = rustix::fs::openat(CWD, path, flags, Mode::empty())?;
     let mut entries = Vec::new();
     for entry in Dir::read_from(&folder)? {
         let entry = entry?;
         let name = OsStr::from_bytes(entry.file_name().to_bytes());
-        if name == "." || name == ".." || !wanted(name) {
+        let is_used = name != "." && name != ".." && wanted(name);
+        // What is mounted there may not even say what it is.
+        if !is_used || !codex_mounts::answers(&path.join(name)) {
             continue;
         }
         let Ok(stat) = rustix::fs::statat(&folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)
@@ -123,6 +127,7 @@ impl AnchoredPath {
                 "not the path of a file",
             ));
         };
+        codex_mounts::check(path)?;
         let folder = open_folder(folder)?;
         Ok(folder.map(|folder| Self {
             folder,

@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
-use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
@@ -54,7 +53,7 @@ impl<'a> CaseVariants<'a> {
 
     fn has_name(&mut self, folder: &Path, name: Component<'_>) -> bool {
         if !self.names.contains_key(folder) {
-            let names = fs::read_dir(folder).and_then(|entries| {
+            let names = codex_mounts::read_dir(folder).and_then(|entries| {
                 let names = entries.map(|entry| entry.map(|entry| entry.file_name()));
                 names.collect()
             });

@@ -339,7 +339,7 @@ impl CheckpointStore {
 
     /// The same, with the lock of restores held.
     pub(crate) fn finish_journals(&self) -> Result<(), RestoreError> {
-        for entry in std::fs::read_dir(self.journals())? {
+        for entry in codex_mounts::read_dir(self.journals())? {
             let path = entry?.path();
             if path.extension().is_some_and(|extension| extension == "new") {
                 std::fs::remove_file(path)?;

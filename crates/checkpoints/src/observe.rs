@@ -44,17 +44,14 @@ pub(crate) fn obstacle(path: &Path) -> Option<&Path> {
     let folders: Vec<&Path> = path.ancestors().skip(1).collect();
     let mut outermost_first = folders.into_iter().rev();
     outermost_first.find(|folder| {
-        let found = folder.symlink_metadata();
+        let found = codex_mounts::symlink_metadata(folder);
         found.is_ok_and(|metadata| !metadata.is_dir())
     })
 }
 
 /// Whether a file, and not a link, is in the place of a folder of the path.
 fn is_below_file(path: &Path) -> bool {
-    let kinds = path
-        .ancestors()
-        .skip(1)
-        .map(|above| above.symlink_metadata());
+    let kinds = path.ancestors().skip(1).map(codex_mounts::symlink_metadata);
     let mut existing = kinds.filter_map(Result::ok);
     existing.next().is_some_and(|metadata| metadata.is_file())
 }

@@ -257,7 +257,7 @@ impl State {
             self.record_changes(commands, None);
         }
         for root in distinct(roots) {
-            let Ok(root) = dunce::canonicalize(root) else {
+            let Ok(root) = codex_mounts::canonicalize(root) else {
                 continue;
             };
             if root.parent().is_none() || self.too_large.contains(&root) {

@@ -73,7 +73,7 @@ impl CheckpointStore {
         Self {
             blobs: BlobStore::new(&root, limits.max_total_bytes),
             root,
-            home: dunce::canonicalize(home).unwrap_or_else(|_| home.to_owned()),
+            home: codex_mounts::canonicalize(home).unwrap_or_else(|_| home.to_owned()),
             limits,
         }
     }
@@ -239,7 +239,7 @@ impl CheckpointStore {
     /// Removes the contents that are not kept. Returns the size of all others.
     fn drop_contents(&self, now: SystemTime, kept: &HashMap<ContentHash, u64>) -> io::Result<u64> {
         let mut used = 0;
-        for folder in fs::read_dir(self.blobs.folder())? {
+        for folder in codex_mounts::read_dir(self.blobs.folder())? {
             let folder = folder?.path();
             let prefix = folder.file_name().and_then(|name| name.to_str());
             let prefix = prefix.unwrap_or_default().to_owned();
@@ -282,7 +282,7 @@ impl StoredFile {
 }
 
 fn files(folder: &Path) -> io::Result<Vec<StoredFile>> {
-    let entries = match fs::read_dir(folder) {
+    let entries = match codex_mounts::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),

@@ -110,7 +110,7 @@ pub(crate) fn walk(root: &Path, limits: &WalkLimits) -> Result<Tree, WalkError> 
     let now = SystemTime::now() - CLOCK_STEP;
     let since = now.duration_since(SystemTime::UNIX_EPOCH);
     let since = since.map_or(0, |since| since.as_nanos());
-    let facts = match root.symlink_metadata() {
+    let facts = match codex_mounts::symlink_metadata(root) {
         Ok(found) if found.is_dir() => facts(root)?,
         Ok(_) => return Ok(Tree::default()),
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Tree::default()),

@@ -4,7 +4,6 @@
 //! that starts the agent, so that no role weakens them. Other settings in a role are ignored with a warning.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use codex_config::{Config, ConfigWarning, LayerStack};
@@ -182,7 +181,10 @@ fn role_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![(folder.to_owned(), 0)];
     while let Some((folder, depth)) = folders.pop() {
-        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+        let entries = codex_mounts::read_dir(&folder)
+            .into_iter()
+            .flatten()
+            .flatten();
         for entry in entries {
             let (path, kind) = (entry.path(), entry.file_type());
             match kind {

@@ -123,7 +123,8 @@ pub(crate) fn run(
 }
 
 fn absolute(paths: Vec<PathBuf>) -> io::Result<Vec<PathBuf>> {
-    let resolve = |path: PathBuf| dunce::canonicalize(&path).or_else(|_| std::path::absolute(path));
+    let resolve =
+        |path: PathBuf| codex_mounts::canonicalize(&path).or_else(|_| std::path::absolute(path));
     paths.into_iter().map(resolve).collect()
 }
 

@@ -24,6 +24,7 @@ use arguments::{ExecCommand, ExecOptions, StoredThread, ThreadChoice};
 use follow::TurnPrinter;
 
 use crate::app_server;
+use crate::environment::named_path;
 use crate::host::HostPurpose;
 use crate::settings_flags::SettingsFlags;
 use crate::wiring::{TraceRecorder, non_blank};
@@ -205,7 +206,9 @@ async fn note_missing_login(client: &mut Client) -> anyhow::Result<()> {
 
 fn check_images(options: &ExecOptions) -> anyhow::Result<()> {
     for image in &options.images {
-        fs::File::open(image).with_context(|| format!("cannot read {}", image.display()))?;
+        codex_regular_file::open(image)
+            .with_context(|| format!("cannot read {}", image.display()))?;
+        named_path(image)?;
     }
     Ok(())
 }
@@ -232,7 +235,9 @@ fn input_of(prompt: &str, options: &ExecOptions) -> Value {
 }
 
 fn read_schema(path: &Path) -> anyhow::Result<Value> {
-    let text = fs::read_to_string(path)
+    let text = codex_mounts::check(path)
+        .map_err(io::Error::from)
+        .and_then(|()| fs::read_to_string(path))
         .with_context(|| format!("cannot read the output schema {}", path.display()))?;
     serde_json::from_str(&text)
         .with_context(|| format!("the output schema {} is not JSON", path.display()))
@@ -241,11 +246,11 @@ fn read_schema(path: &Path) -> anyhow::Result<Value> {
 /// The working folder. Outside a git repository changes cannot be undone, so this must be allowed explicitly.
 fn working_folder(options: &ExecOptions) -> anyhow::Result<PathBuf> {
     let cwd = match &options.cwd {
-        Some(cwd) => {
-            dunce::canonicalize(cwd).with_context(|| format!("cannot work in {}", cwd.display()))?
-        }
+        Some(cwd) => codex_mounts::canonicalize(cwd)
+            .with_context(|| format!("cannot work in {}", cwd.display()))?,
         None => std::env::current_dir().context("cannot determine the working folder")?,
     };
+    named_path(&cwd)?;
     let in_repository = codex_sandbox::marked_folder(&cwd, ".git").is_some();
     let allowed = options.skip_git_repo_check || options.bypass || options.outside_repository;
     if !in_repository && !allowed {

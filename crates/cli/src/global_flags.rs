@@ -120,7 +120,9 @@ impl GlobalFlags {
     /// Changes the working folder of the process.
     pub(crate) fn enter_folder(&self) -> anyhow::Result<()> {
         match &self.cwd {
-            Some(cwd) => std::env::set_current_dir(cwd)
+            Some(cwd) => codex_mounts::check(cwd)
+                .map_err(std::io::Error::from)
+                .and_then(|()| std::env::set_current_dir(cwd))
                 .with_context(|| format!("cannot work in {}", cwd.display())),
             None => Ok(()),
         }

@@ -199,6 +199,7 @@ enum DebugCommand {
 }
 
 fn main() -> ExitCode {
+    codex_mounts::serve_if_asked();
     codex_exec::run_helper_if_asked();
     codex_code_mode::run_kernel_if_asked();
     match run(CliArguments::parse()) {

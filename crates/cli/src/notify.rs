@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 
@@ -62,7 +63,10 @@ impl NotifyProgram {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        if let Err(error) = leave_terminal(&mut command).spawn() {
+        // Starting a program waits until its file was found.
+        let checked = codex_mounts::check(Path::new(program)).map_err(io::Error::from);
+        let started = checked.and_then(|()| leave_terminal(&mut command).spawn());
+        if let Err(error) = started {
             tracing::warn!(%error, program, "the program of `notify` does not start");
         }
     }

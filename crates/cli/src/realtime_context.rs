@@ -118,7 +118,7 @@ fn folder(path: &Path) -> String {
 }
 
 fn list(path: &Path, depth: usize, text: &mut String) {
-    let Ok(entries) = std::fs::read_dir(path) else {
+    let Ok(entries) = codex_mounts::read_dir(path) else {
         return;
     };
     let named = entries.flatten().filter_map(|entry| {

@@ -199,7 +199,7 @@ fn is_about(entry: &toml::Value, selector: &SkillSelector) -> bool {
                 .get("path")
                 .and_then(|own| own.as_str())
                 .is_some_and(|own| {
-                    let real = |path: &Path| dunce::canonicalize(path).ok();
+                    let real = |path: &Path| codex_mounts::canonicalize(path).ok();
                     let own = Path::new(own);
                     own == path || real(own).is_some_and(|own| real(path) == Some(own))
                 })

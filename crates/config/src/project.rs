@@ -46,11 +46,11 @@ impl ProjectFolders {
 
     /// The worktrees of a repository that can be found.
     pub(crate) fn worktrees(repository: &Path) -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(repository.join(".git/worktrees"));
+        let entries = codex_mounts::read_dir(repository.join(".git/worktrees"));
         let links = entries.into_iter().flatten().filter_map(|entry| {
             let entry = entry.ok()?.path();
             let link = read_bounded(&entry.join("gitdir")).ok()??;
-            dunce::canonicalize(entry.join(link.trim())).ok()
+            codex_mounts::canonicalize(entry.join(link.trim())).ok()
         });
         let folders = links.filter_map(|link| Some(link.parent()?.to_path_buf()));
         folders
@@ -86,7 +86,7 @@ fn repository_of(checkout: &Path) -> PathBuf {
 /// Whether a folder is the root of a worktree of a repository.
 pub(crate) fn worktree_of(folder: &Path, repository: &Path) -> bool {
     let same = |main: PathBuf| {
-        main == repository || dunce::canonicalize(&main).ok().as_deref() == Some(repository)
+        main == repository || codex_mounts::canonicalize(&main).ok().as_deref() == Some(repository)
     };
     main_checkout(folder).is_some_and(same)
 }
@@ -98,8 +98,8 @@ fn main_checkout(worktree: &Path) -> Option<PathBuf> {
     let git_dir = read_bounded(&link).ok()??;
     let git_dir = worktree.join(git_dir.strip_prefix("gitdir:")?.trim());
     let back = read_bounded(&git_dir.join("gitdir")).ok()??;
-    let back = dunce::canonicalize(git_dir.join(back.trim())).ok()?;
-    if back != dunce::canonicalize(&link).ok()? {
+    let back = codex_mounts::canonicalize(git_dir.join(back.trim())).ok()?;
+    if back != codex_mounts::canonicalize(&link).ok()? {
         return None;
     }
     let worktrees = git_dir.parent()?;

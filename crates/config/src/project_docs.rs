@@ -80,7 +80,7 @@ impl ProjectDocSettings {
         if left == 0 {
             return Ok(found);
         }
-        let cwd = dunce::canonicalize(cwd)?;
+        let cwd = codex_mounts::canonicalize(cwd)?;
         let root = find_root(&cwd, &self.root_markers);
         let mut folders: Vec<&Path> = cwd
             .ancestors()
@@ -108,7 +108,7 @@ impl ProjectDocSettings {
         let names = [OVERRIDE_NAME, NAME].into_iter();
         for name in names.chain(self.fallback_names.iter().map(String::as_str)) {
             let path = folder.join(name);
-            match std::fs::metadata(&path) {
+            match codex_mounts::metadata(&path) {
                 Ok(metadata) if metadata.is_file() => return Ok(Some(path)),
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}

@@ -18,13 +18,13 @@ pub(crate) fn project_layers(
     project: &ProjectFolders,
     rules: &TrustRules,
 ) -> Result<Vec<Layer>, ConfigError> {
-    let real_home = LazyCell::new(|| dunce::canonicalize(&env.codex_home).ok());
+    let real_home = LazyCell::new(|| codex_mounts::canonicalize(&env.codex_home).ok());
     let mut layers = Vec::new();
     for parent in project.folders() {
         let folder = parent.join(".codex");
         let is_home =
-            || folder == env.codex_home || dunce::canonicalize(&folder).ok() == *real_home;
-        let is_there = codex_sandbox::has_marker(parent, ".codex") && folder.is_dir();
+            || folder == env.codex_home || codex_mounts::canonicalize(&folder).ok() == *real_home;
+        let is_there = codex_sandbox::has_marker(parent, ".codex") && codex_mounts::is_dir(&folder);
         if !is_there || is_home() {
             continue;
         }
@@ -81,8 +81,10 @@ fn disabled_reason(
 /// Whether a folder of a disabled project contains anything that would take effect.
 pub(crate) fn holds_settings(folder: &std::path::Path) -> io::Result<bool> {
     for name in [CONFIG_FILE, "rules", "hooks.json", "agents", "skills"] {
-        if folder.join(name).try_exists()? {
-            return Ok(true);
+        match codex_mounts::metadata(folder.join(name)) {
+            Ok(_) => return Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(false)

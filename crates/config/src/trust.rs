@@ -63,7 +63,7 @@ impl TrustRule {
     fn leads_to(&self, folder: &Path) -> bool {
         let real = self
             .real
-            .get_or_init(|| dunce::canonicalize(&self.path).ok());
+            .get_or_init(|| codex_mounts::canonicalize(&self.path).ok());
         self.path == folder || real.as_deref() == Some(folder)
     }
 }
@@ -101,7 +101,7 @@ impl TrustRules {
             .entries
             .iter()
             .filter(|rule| rule.level == TrustLevel::Trusted);
-        let folders = trusted.filter_map(|rule| dunce::canonicalize(&rule.path).ok());
+        let folders = trusted.filter_map(|rule| codex_mounts::canonicalize(&rule.path).ok());
         folders
             .flat_map(|folder| {
                 let worktrees = ProjectFolders::worktrees(&folder);
@@ -154,7 +154,7 @@ impl TrustRules {
         if let Some(rule) = self.entries.iter().find(|rule| rule.path == plain) {
             return Some(rule.level);
         }
-        let real = dunce::canonicalize(folder).ok()?;
+        let real = codex_mounts::canonicalize(folder).ok()?;
         // Contradicting entries for the same folder count as untrusted.
         let levels = self.entries.iter().filter(|rule| rule.leads_to(&real));
         levels

@@ -98,7 +98,7 @@ impl StandaloneCommands {
         let cwd = command.cwd.map(|cwd| self.cwd.join(cwd));
         let cwd = cwd.unwrap_or_else(|| self.cwd.clone());
         // A sandbox needs an existing folder; without one, the error is that of the command.
-        std::fs::metadata(&cwd).map_err(SpawnError::Command)?;
+        codex_mounts::metadata(&cwd).map_err(SpawnError::Command)?;
         let policy = command.sandbox_policy.as_ref();
         let policy = policy_of(policy.unwrap_or(&self.sandbox_policy));
         let mut environment = BTreeMap::clone(&self.environment);

@@ -1,6 +1,5 @@
 //! Loads the rules files of a folder.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -34,7 +33,7 @@ fn rule_files(folder: &Path) -> Result<Vec<PathBuf>, RulesLoadError> {
         path: folder.to_owned(),
         source,
     };
-    let entries = match fs::read_dir(folder) {
+    let entries = match codex_mounts::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(failed(error)),
@@ -45,7 +44,7 @@ fn rule_files(folder: &Path) -> Result<Vec<PathBuf>, RulesLoadError> {
         if path
             .extension()
             .is_some_and(|extension| extension == "rules")
-            && path.is_file()
+            && codex_mounts::is_file(&path)
         {
             paths.push(path);
         }

@@ -5,12 +5,16 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use codex_sandbox::LaunchPlan;
 
 use crate::platform::Backend;
 use crate::process::SpawnedProcess;
 use crate::terminal_size::TerminalSize;
+
+/// How long a command may take to start. Its folder, its program and its sandbox may be on a file system that does not answer.
+const START_LIMIT: Duration = Duration::from_secs(15);
 
 /// The standard streams of a command.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -56,6 +60,9 @@ pub enum SpawnError {
     /// The sandbox could not be applied.
     #[error("sandbox: {0}")]
     Confinement(String),
+    /// It has not started in time.
+    #[error("the command did not start within {} seconds", START_LIMIT.as_secs())]
+    TooSlow,
     /// The supervisor could not be started, or ended before the command was started.
     #[error("cannot start the process supervisor: {0}")]
     Supervisor(io::Error),
@@ -98,7 +105,10 @@ impl Launcher {
         if launch.command.is_empty() {
             return Err(SpawnError::EmptyCommand);
         }
-        self.backend.spawn(launch).await
+        check_mounts(&launch).await?;
+        tokio::time::timeout(START_LIMIT, self.backend.spawn(launch))
+            .await
+            .unwrap_or_else(|_| Err(SpawnError::TooSlow))
     }
 
     /// Waits until all commands of this launcher and its clones have ended and everything created for them is removed. The
@@ -106,4 +116,37 @@ impl Launcher {
     pub async fn close(&self) {
         self.backend.close().await;
     }
+}
+
+/// Refuses a command whose folder or program is on a file system that does not answer.
+async fn check_mounts(launch: &Launch) -> Result<(), SpawnError> {
+    if !codex_mounts::may_wait() {
+        return Ok(());
+    }
+    let cwd = launch.cwd.clone();
+    let program = launch.command.first().cloned().unwrap_or_default();
+    let path = |(name, value): (&OsString, &OsString)| (name == "PATH").then(|| value.clone());
+    let added = launch.environment.iter().rev();
+    let mut variables = added
+        .map(|(name, value)| (name, value))
+        .chain(launch.inherited.iter());
+    let search_path = variables.find_map(path).unwrap_or_default();
+    let checking = tokio::task::spawn_blocking(move || {
+        codex_mounts::check(&cwd)?;
+        if program.as_encoded_bytes().contains(&b'/') {
+            return codex_mounts::check(&cwd.join(program));
+        }
+        // As the program is searched.
+        for folder in std::env::split_paths(&search_path) {
+            let file = cwd.join(folder).join(&program);
+            codex_mounts::check(&file)?;
+            if file.exists() {
+                break;
+            }
+        }
+        Ok(())
+    });
+    let checked = checking.await.map_err(io::Error::other);
+    let checked = checked.and_then(|checked| checked.map_err(io::Error::from));
+    checked.map_err(SpawnError::Command)
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
 
@@ -41,6 +42,9 @@ enum ProcessState {
     /// No process of the tree is left.
     Gone(ExitStatus),
 }
+
+/// How long a killed tree is waited for.
+const KILL_LIMIT: Duration = Duration::from_secs(3);
 
 /// The status if the supervisor ended without a report: it was killed, and its tree with it.
 const LOST: ExitStatus = ExitStatus::Signal(9);
@@ -111,11 +115,14 @@ impl Process {
         self.until(|state| *state != ProcessState::Running).await
     }
 
-    /// Kills the whole tree and waits until no process of it is left.
+    /// Kills the whole tree and waits until no process of it is left. A process that waits for a file system that does not
+    /// answer cannot be killed; it is waited for once, for [`KILL_LIMIT`].
     pub async fn kill(&mut self) -> ExitStatus {
-        drop(self.kill.take());
-        self.until(|state| matches!(state, ProcessState::Gone(_)))
-            .await
+        let is_first = self.kill.take().is_some();
+        let gone = self.until(|state| matches!(state, ProcessState::Gone(_)));
+        let limit = if is_first { KILL_LIMIT } else { Duration::ZERO };
+        let gone = tokio::time::timeout(limit, gone).await;
+        gone.unwrap_or_else(|_| self.status().unwrap_or(LOST))
     }
 
     async fn until(&self, reached: impl FnMut(&ProcessState) -> bool) -> ExitStatus {

@@ -28,7 +28,7 @@ impl Imported {
 /// Replaces a file atomically, or creates it with its parent folders.
 pub(crate) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     // Follows links, so that a link stays a link.
-    let path = dunce::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let path = codex_mounts::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     std::fs::create_dir_all(folder)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;

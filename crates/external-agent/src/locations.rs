@@ -51,7 +51,7 @@ impl ConfigLocations {
 
     /// The paths of the repository around a folder. `None` if the folder does not exist.
     pub(crate) fn repository(folder: &Path) -> Option<Self> {
-        if !folder.exists() {
+        if !codex_mounts::exists(folder) {
             return None;
         }
         let folder = std::path::absolute(folder).ok()?;

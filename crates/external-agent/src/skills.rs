@@ -11,7 +11,7 @@ const DEPTH_LIMIT: usize = 64;
 
 /// The source and target folders of the skills that we lack.
 pub(crate) fn missing(theirs: &Path, ours: &Path) -> io::Result<Vec<(PathBuf, PathBuf)>> {
-    let listing = match fs::read_dir(theirs) {
+    let listing = match codex_mounts::read_dir(theirs) {
         Ok(listing) => listing,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
@@ -20,7 +20,7 @@ pub(crate) fn missing(theirs: &Path, ours: &Path) -> io::Result<Vec<(PathBuf, Pa
     for entry in listing {
         let entry = entry?;
         let to = ours.join(entry.file_name());
-        if entry.file_type()?.is_dir() && to.symlink_metadata().is_err() {
+        if entry.file_type()?.is_dir() && codex_mounts::symlink_metadata(&to).is_err() {
             skills.push((entry.path(), to));
         }
     }
@@ -44,7 +44,7 @@ pub(crate) fn import(theirs: &Path, ours: &Path) -> io::Result<Vec<Imported>> {
 /// Copies folders and regular files; links and everything else are skipped.
 fn copy(from: &Path, to: &Path, depth: usize) -> io::Result<()> {
     fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
+    for entry in codex_mounts::read_dir(from)? {
         let entry = entry?;
         let (kind, target) = (entry.file_type()?, to.join(entry.file_name()));
         if kind.is_dir() && depth > 0 {

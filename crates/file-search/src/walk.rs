@@ -4,7 +4,6 @@
 //! files, and names that are not UTF-8.
 
 use std::collections::HashSet;
-use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -90,7 +89,7 @@ impl<'a> FolderWalk<'a> {
     fn begin(roots: &'a SearchRoots) -> Self {
         let mut resolved: Vec<Option<PathBuf>> = Vec::new();
         for folder in &roots.folders {
-            let place = dunce::canonicalize(folder).ok();
+            let place = codex_mounts::canonicalize(folder).ok();
             // A root that occurs twice is searched once.
             resolved.push(place.filter(|place| !resolved.contains(&Some(place.clone()))));
         }
@@ -151,7 +150,7 @@ impl<'a> FolderWalk<'a> {
             return true;
         };
         let here = place.join(&folder.path);
-        let Ok(listing) = fs::read_dir(&here) else {
+        let Ok(listing) = codex_mounts::read_dir(&here) else {
             return true;
         };
         let mut rules = IgnoreFiles::default();
@@ -179,7 +178,7 @@ impl<'a> FolderWalk<'a> {
             path.extend_from_slice(name.as_bytes());
             let is_folder = match kind {
                 kind if kind.is_symlink() => {
-                    fs::metadata(here.join(&name)).is_ok_and(|at| at.is_dir())
+                    codex_mounts::metadata(here.join(&name)).is_ok_and(|at| at.is_dir())
                 }
                 kind => kind.is_dir(),
             };
@@ -216,7 +215,7 @@ impl<'a> FolderWalk<'a> {
             let is_root = |place: &Option<PathBuf>| place.as_deref() == Some(folder);
             return self.resolved.len() == 1 || !self.resolved.iter().any(is_root);
         }
-        let real = |path: &Path| dunce::canonicalize(path).ok();
+        let real = |path: &Path| codex_mounts::canonicalize(path).ok();
         let (Some(target), Some(from)) = (real(folder), folder.parent().and_then(real)) else {
             return false;
         };

@@ -17,7 +17,7 @@ use crate::error::FileError;
 /// # Errors
 /// The copy failed. A folder may have been copied in part.
 pub fn copy(source: &Path, destination: &Path, recursive: bool) -> Result<(), FileError> {
-    let found = fs::symlink_metadata(source)?;
+    let found = codex_mounts::symlink_metadata(source)?;
     if found.is_dir() {
         if !recursive {
             return Err(FileError::NeedsRecursive);
@@ -36,11 +36,11 @@ fn copy_folder(source: &Path, destination: &Path) -> Result<(), FileError> {
     }
     let mut left = vec![(source.to_path_buf(), destination.to_path_buf())];
     while let Some((from, to)) = left.pop() {
-        make_folder(&fs::metadata(&from)?, &to)?;
-        for entry in fs::read_dir(&from)? {
+        make_folder(&codex_mounts::metadata(&from)?, &to)?;
+        for entry in codex_mounts::read_dir(&from)? {
             let entry = entry?;
             let (from, to) = (entry.path(), to.join(entry.file_name()));
-            let found = fs::symlink_metadata(&from)?;
+            let found = codex_mounts::symlink_metadata(&from)?;
             if found.is_dir() {
                 left.push((from, to));
             } else {
@@ -53,11 +53,11 @@ fn copy_folder(source: &Path, destination: &Path) -> Result<(), FileError> {
 
 /// Whether `path`, which need not exist, is inside `folder` or equal to it, with links resolved.
 fn is_within(path: &Path, folder: &Path) -> io::Result<bool> {
-    let folder = dunce::canonicalize(folder)?;
+    let folder = codex_mounts::canonicalize(folder)?;
     let mut rest = Vec::new();
     let mut at = path;
     let existing = loop {
-        match dunce::canonicalize(at) {
+        match codex_mounts::canonicalize(at) {
             Ok(existing) => break existing,
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),
@@ -96,7 +96,7 @@ fn copy_leaf(found: &Metadata, source: &Path, destination: &Path) -> Result<bool
 }
 
 fn copy_link(found: &Metadata, source: &Path, destination: &Path) -> Result<(), FileError> {
-    if let Ok(existing) = fs::symlink_metadata(destination) {
+    if let Ok(existing) = codex_mounts::symlink_metadata(destination) {
         if existing.is_dir() {
             return Err(file::is_a_directory().into());
         }
@@ -112,7 +112,7 @@ fn copy_link(found: &Metadata, source: &Path, destination: &Path) -> Result<(), 
 fn copy_file(source: &Path, destination: &Path) -> Result<(), FileError> {
     let mut from = codex_regular_file::open(source)?;
     let found = from.metadata()?;
-    if let Ok(existing) = fs::metadata(destination)
+    if let Ok(existing) = codex_mounts::metadata(destination)
         && are_same_files((source, &found), (destination, &existing))
     {
         return Err(FileError::SameFile);

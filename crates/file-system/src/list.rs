@@ -23,11 +23,11 @@ pub struct PathMetadata {
 /// # Errors
 /// The path does not exist or may not be accessed.
 pub fn metadata(path: &Path) -> Result<PathMetadata, FileError> {
-    let found = fs::metadata(path)?;
+    let found = codex_mounts::metadata(path)?;
     Ok(PathMetadata {
         is_folder: found.is_dir(),
         is_file: found.is_file(),
-        is_link: fs::symlink_metadata(path)?.is_symlink(),
+        is_link: codex_mounts::symlink_metadata(path)?.is_symlink(),
         created_ms: milliseconds(found.created()),
         modified_ms: milliseconds(found.modified()),
     })
@@ -61,7 +61,7 @@ pub struct FolderEntry {
 /// The folder does not exist or may not be read.
 pub fn list(path: &Path) -> Result<Vec<FolderEntry>, FileError> {
     let mut entries = Vec::new();
-    for entry in fs::read_dir(path)? {
+    for entry in codex_mounts::read_dir(path)? {
         entries.push(describe(&entry?));
     }
     entries.sort();
@@ -71,7 +71,9 @@ pub fn list(path: &Path) -> Result<Vec<FolderEntry>, FileError> {
 fn describe(entry: &fs::DirEntry) -> FolderEntry {
     let own = entry.file_type().ok();
     let kind = match own {
-        Some(kind) if kind.is_symlink() => fs::metadata(entry.path()).ok().map(|at| at.file_type()),
+        Some(kind) if kind.is_symlink() => codex_mounts::metadata(entry.path())
+            .ok()
+            .map(|at| at.file_type()),
         other => other,
     };
     FolderEntry {

@@ -21,10 +21,10 @@ pub fn remove(path: &Path, recursive: bool, force: bool) -> Result<(), FileError
 }
 
 fn remove_existing(path: &Path, recursive: bool) -> std::io::Result<()> {
-    if !fs::symlink_metadata(path)?.is_dir() {
+    if !codex_mounts::symlink_metadata(path)?.is_dir() {
         fs::remove_file(path)
     } else if recursive {
-        fs::remove_dir_all(path)
+        codex_mounts::remove_dir_all(path)
     } else {
         fs::remove_dir(path)
     }

@@ -125,11 +125,11 @@ impl NotifyObserver {
     /// Observes a folder, or the folder that a file is in.
     pub(crate) fn watch(&mut self, path: &Path, _: WatchInterest) -> io::Result<()> {
         let named = match path.parent() {
-            Some(parent) if !path.is_dir() => parent,
+            Some(parent) if !codex_mounts::is_dir(path) => parent,
             _ => path,
         };
         let folder = ObservedFolder {
-            real: dunce::canonicalize(named)?,
+            real: codex_mounts::canonicalize(named)?,
             named: named.to_path_buf(),
         };
         let is_observed = self.folders.values().any(|other| other.real == folder.real);

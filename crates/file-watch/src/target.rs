@@ -31,15 +31,15 @@ impl WatchTarget {
     }
 
     pub(crate) fn exists(&self) -> bool {
-        self.path.symlink_metadata().is_ok()
+        codex_mounts::symlink_metadata(&self.path).is_ok()
     }
 
     /// The paths to observe now: the nearest existing parent folder, and the path itself if it exists.
     pub(crate) fn observed_paths(&self) -> Vec<(PathBuf, WatchInterest)> {
         let above = self.path.ancestors().skip(1);
-        let nearest = above.filter(|folder| folder.is_dir()).take(1);
+        let nearest = above.filter(|folder| codex_mounts::is_dir(folder)).take(1);
         let nearest = nearest.map(|folder| (folder, WatchInterest::Entries));
-        let itself = self.path.exists();
+        let itself = codex_mounts::exists(&self.path);
         let itself = itself.then_some((self.path.as_path(), WatchInterest::Contents));
         let all = nearest.chain(itself);
         all.map(|(path, interest)| (path.to_path_buf(), interest))
@@ -51,7 +51,7 @@ impl WatchTarget {
         let is_replaced = kind == PathChange::Replaced;
         if path == self.path {
             // A folder reports its children, and itself only when it comes or goes.
-            let reports_itself = is_replaced || !self.path.is_dir();
+            let reports_itself = is_replaced || !codex_mounts::is_dir(&self.path);
             return EventEffect {
                 changed: reports_itself.then(|| path.to_path_buf()),
                 refresh: is_replaced,

@@ -98,6 +98,8 @@ impl Watcher {
         path: &Path,
         report: impl FnMut(Vec<PathBuf>) + Send + 'static,
     ) -> io::Result<Watch> {
+        // Before the lock, which every change needs.
+        codex_mounts::check(path)?;
         let mut state = self.shared.state.lock();
         let id = state.next;
         state.next += 1;

@@ -66,7 +66,7 @@ impl Repository {
         let [top, git_dir, common_dir, object_format] = lines.as_slice() else {
             return None;
         };
-        let top = dunce::canonicalize(Path::new(top)).ok()?;
+        let top = codex_mounts::canonicalize(Path::new(top)).ok()?;
         if top_around(folder)? != top {
             return None;
         }
@@ -104,7 +104,7 @@ impl Repository {
 
 /// The nearest folder with a `.git` entry.
 fn top_around(folder: &Path) -> Option<PathBuf> {
-    let folder = dunce::canonicalize(folder).ok()?;
+    let folder = codex_mounts::canonicalize(folder).ok()?;
     let top = folder
         .ancestors()
         .find(|folder| codex_sandbox::has_entry(folder, ".git"))?;

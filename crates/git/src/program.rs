@@ -122,11 +122,33 @@ impl GitProgram {
         input: Option<File>,
     ) -> Result<Vec<u8>, GitError> {
         let command = || name_of(arguments);
+        self.check_folder().await?;
         // Dropping the future kills it.
         match tokio::time::timeout(self.timeout, self.answer(arguments, input)).await {
             Ok(answer) => answer,
             Err(_) => Err(GitError::TimedOut { command: command() }),
         }
+    }
+
+    /// Git enters every folder of a repository, and would wait for a file system that does not answer.
+    async fn check_folder(&self) -> std::io::Result<()> {
+        if !codex_mounts::may_wait() {
+            return Ok(());
+        }
+        let folder = self.folder.clone();
+        let checking = tokio::task::spawn_blocking(move || {
+            codex_mounts::check(&folder)?;
+            // As git searches.
+            for around in folder.ancestors() {
+                let git_dir = around.join(".git");
+                codex_mounts::check(&git_dir)?;
+                if git_dir.exists() {
+                    return codex_mounts::check_below(around);
+                }
+            }
+            codex_mounts::check_below(&folder)
+        });
+        Ok(checking.await.map_err(std::io::Error::other)??)
     }
 
     /// Runs a command and returns its output without the trailing line break.

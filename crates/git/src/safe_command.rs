@@ -77,8 +77,8 @@ pub fn program(path: Option<&OsStr>, folder: &Path) -> PathBuf {
         // programs would be outside of it.
         .last();
     let project = project.unwrap_or(folder);
-    let project = dunce::canonicalize(project).unwrap_or_else(|_| project.to_owned());
-    let is_git = |file: &PathBuf| match dunce::canonicalize(file) {
+    let project = codex_mounts::canonicalize(project).unwrap_or_else(|_| project.to_owned());
+    let is_git = |file: &PathBuf| match codex_mounts::canonicalize(file) {
         Ok(file) => file.is_file() && !file.starts_with(&project),
         Err(_) => false,
     };

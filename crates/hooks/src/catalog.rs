@@ -298,7 +298,7 @@ fn read_table(table: &Value, path: &Path, warnings: &mut Vec<String>) -> Option<
 
 fn read_bounded(path: &Path) -> io::Result<Option<Vec<u8>>> {
     // A pipe would block until somebody writes to it.
-    match std::fs::metadata(path) {
+    match codex_mounts::metadata(path) {
         Ok(metadata) if metadata.is_file() => {}
         Ok(_) => return Err(io::Error::other("not a regular file")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

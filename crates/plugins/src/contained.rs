@@ -49,7 +49,8 @@ pub(crate) fn join(
 /// # Errors
 /// It does not exist, or a link leads out of `root`.
 pub(crate) fn check(root: &Path, path: &Path) -> io::Result<()> {
-    if !has_links(root, path)? || dunce::canonicalize(path)?.starts_with(dunce::canonicalize(root)?)
+    if !has_links(root, path)?
+        || codex_mounts::canonicalize(path)?.starts_with(codex_mounts::canonicalize(root)?)
     {
         return Ok(());
     }
@@ -65,7 +66,7 @@ fn has_links(root: &Path, path: &Path) -> io::Result<bool> {
     let mut part = root.to_path_buf();
     for component in relative.components() {
         part.push(component);
-        if part.symlink_metadata()?.is_symlink() {
+        if codex_mounts::symlink_metadata(&part)?.is_symlink() {
             return Ok(true);
         }
     }

@@ -42,7 +42,8 @@ impl Plugin {
         let usual = [self.root.join("skills")].into_iter();
         let mut roots: Vec<PathBuf> = Vec::new();
         for root in usual.chain(self.manifest.skills.iter().cloned()) {
-            let is_inside = root.is_dir() && contained::check(&self.root, &root).is_ok();
+            let is_inside =
+                codex_mounts::is_dir(&root) && contained::check(&self.root, &root).is_ok();
             if is_inside && !roots.contains(&root) {
                 roots.push(root);
             }

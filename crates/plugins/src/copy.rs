@@ -1,6 +1,6 @@
 //! Copies the folder of a plugin: folders and regular files, no links, not without limit. The copy is for its owner only.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
@@ -43,7 +43,7 @@ impl Copied {
             return Err(CopyError::TooLarge(message));
         }
         file::private_folder(&mut DirBuilder::new()).create(to)?;
-        for entry in fs::read_dir(from)? {
+        for entry in codex_mounts::read_dir(from)? {
             let entry = entry?;
             self.entries += 1;
             if self.entries > MAX_ENTRIES {
@@ -87,6 +87,8 @@ fn new_file(source: &File, to: &Path) -> io::Result<File> {
 #[cfg(all(test, unix))]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::fs;
+
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;

@@ -48,6 +48,8 @@ impl FolderReads {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, NoAnswer> {
         let no_answer = || NoAnswer(folder.to_owned());
+        let answers = codex_mounts::check_async(folder).await;
+        answers.map_err(|_| no_answer())?;
         if self.stuck.lock().contains(folder) {
             return Err(no_answer());
         }

@@ -1,6 +1,5 @@
 //! The hooks of a plugin: their files, and a hash of the whole plugin, so that trust in a hook ends when a script of it changes.
 
-use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -49,7 +48,8 @@ impl Plugin {
             });
         let mut files = Vec::new();
         for path in named.files {
-            let is_inside = path.is_file() && contained::check(&self.root, &path).is_ok();
+            let is_inside =
+                codex_mounts::is_file(&path) && contained::check(&self.root, &path).is_ok();
             if is_inside && let Ok(file) = path.strip_prefix(&self.root) {
                 let file = file.display().to_string();
                 if !files.contains(&file) {
@@ -99,7 +99,7 @@ fn content_hash(root: &Path) -> io::Result<String> {
 }
 
 fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
+    for entry in codex_mounts::read_dir(folder)? {
         let entry = entry?;
         let kind = entry.file_type()?;
         if kind.is_dir() {
@@ -128,6 +128,8 @@ fn too_large() -> io::Error {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn hooks(manifest: &str, files: &[(&str, &str)]) -> Option<PluginHookFiles> {

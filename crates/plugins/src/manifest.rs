@@ -111,7 +111,9 @@ pub(crate) enum ManifestError {
 
 /// The manifest file of the plugin in `root`, relative to it.
 pub(crate) fn file_of(root: &Path) -> Option<&'static str> {
-    FILES.into_iter().find(|file| root.join(file).is_file())
+    FILES
+        .into_iter()
+        .find(|file| codex_mounts::is_file(root.join(file)))
 }
 
 /// Reads the manifest of the plugin in `root`.

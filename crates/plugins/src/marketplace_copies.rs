@@ -94,11 +94,11 @@ impl MarketplaceCopies {
     pub fn stage(&self) -> io::Result<StagedCopy> {
         let folder = self.folder.join(".staging");
         codex_private_files::create_dir_all(&folder)?;
-        for entry in fs::read_dir(&folder)?.flatten() {
+        for entry in codex_mounts::read_dir(&folder)?.flatten() {
             let changed = entry.metadata().and_then(|found| found.modified());
             let age = changed.ok().and_then(|changed| changed.elapsed().ok());
             if age.is_some_and(|age| age > ABANDONED) {
-                let _ = fs::remove_dir_all(entry.path());
+                let _ = codex_mounts::remove_dir_all(entry.path());
             }
         }
         let staged = tempfile::Builder::new().prefix("copy-").tempdir_in(folder);
@@ -148,7 +148,7 @@ impl MarketplaceCopies {
     /// It cannot be removed.
     pub fn remove(&self, name: &str) -> io::Result<Option<PathBuf>> {
         let root = self.root(name);
-        if root.symlink_metadata().is_err() {
+        if codex_mounts::symlink_metadata(&root).is_err() {
             return Ok(None);
         }
         // Renamed first, so that half a copy is never read.

@@ -26,7 +26,7 @@ const FOLDERS: [&str; 3] = [".agents/plugins", ".claude-plugin", ".cursor-plugin
 #[must_use]
 pub fn marketplace_of(folder: &Path) -> Option<PathBuf> {
     let mut files = FILES.iter().map(|file| folder.join(file));
-    files.find(|file| file.symlink_metadata().is_ok())
+    files.find(|file| codex_mounts::symlink_metadata(file).is_ok())
 }
 
 /// Where the marketplace file of a folder is expected.

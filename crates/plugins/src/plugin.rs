@@ -43,7 +43,7 @@ impl Plugin {
     }
 
     fn read_or(root: &Path, entry: Option<&str>) -> Result<Self, PluginError> {
-        if !root.is_dir() {
+        if !codex_mounts::is_dir(root) {
             return Err(PluginError::NoFolder);
         }
         match manifest::read_or(root, entry) {
@@ -65,7 +65,7 @@ impl MarketplacePlugin {
         let PluginSource::Folder(folder) = &self.source else {
             return Err(PluginError::InRepository);
         };
-        if !folder.is_dir() {
+        if !codex_mounts::is_dir(folder) {
             return Err(PluginError::NoFolder);
         }
         if contained::check(&marketplace.root, folder).is_err() {

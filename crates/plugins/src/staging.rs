@@ -40,7 +40,7 @@ impl Staging {
         let _alone = lock(plugins)?;
         let all = plugins.join(".staging");
         codex_private_files::create_dir_all(&all)?;
-        for entry in fs::read_dir(&all)?.flatten() {
+        for entry in codex_mounts::read_dir(&all)?.flatten() {
             if is_abandoned(&entry.path()) {
                 remove(&entry.path())?;
             }
@@ -73,8 +73,8 @@ fn is_abandoned(folder: &Path) -> bool {
 
 /// Removes a file or a folder, if it is there.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
-    let removed = match path.symlink_metadata() {
-        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+    let removed = match codex_mounts::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => codex_mounts::remove_dir_all(path),
         Ok(_) => fs::remove_file(path),
         Err(error) => Err(error),
     };

@@ -91,10 +91,10 @@ impl PluginStore {
         let versions = self.versions(id);
         mend(&self.home, &versions);
         let local = versions.join(LOCAL);
-        if local.is_dir() {
+        if codex_mounts::is_dir(&local) {
             return Some(local);
         }
-        let entries = fs::read_dir(versions).ok()?.flatten();
+        let entries = codex_mounts::read_dir(versions).ok()?.flatten();
         let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
         let named = folders.filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'));
         let newest = named.max_by_key(fs::DirEntry::file_name)?;
@@ -111,7 +111,7 @@ impl PluginStore {
         id: &PluginId,
         entry: Option<&str>,
     ) -> Result<StagedPlugin, StoreError> {
-        if !source.is_dir() {
+        if !codex_mounts::is_dir(source) {
             return Err(StoreError::NoFolder(source.to_path_buf()));
         }
         let manifest = manifest::read_or(source, entry)?;
@@ -190,7 +190,11 @@ fn replace(new: &Path, versions: &Path, version: &str) -> io::Result<PathBuf> {
 
 /// Removes all other versions.
 fn remove_others(versions: &Path, version: &str) {
-    for entry in fs::read_dir(versions).into_iter().flatten().flatten() {
+    for entry in codex_mounts::read_dir(versions)
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
         if entry.file_name() != version
             && let Err(error) = remove(&entry.path())
         {

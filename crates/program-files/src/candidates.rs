@@ -462,7 +462,10 @@ pub(crate) fn expand(path: &Path, limit: usize) -> Vec<PathBuf> {
             continue;
         };
         let entries = found.iter().flat_map(|folder| {
-            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            let entries = codex_mounts::read_dir(folder)
+                .into_iter()
+                .flatten()
+                .flatten();
             entries.map(|entry| entry.path())
         });
         let matching = entries.filter(|path| {

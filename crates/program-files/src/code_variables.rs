@@ -38,7 +38,7 @@ pub fn writable_variables(
     may_write: &dyn Fn(&Path) -> bool,
 ) -> Vec<OsString> {
     let is_writable = |path: &PathBuf| {
-        let real = dunce::canonicalize(path);
+        let real = codex_mounts::canonicalize(path);
         may_write(path) || real.is_ok_and(|real| may_write(&real))
     };
     let found = code_paths(place).into_iter();

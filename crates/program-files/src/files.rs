@@ -105,7 +105,7 @@ impl ProgramFiles {
 
 /// The folder of the repository around a folder, as git finds it.
 fn repository(cwd: &Path) -> Option<PathBuf> {
-    let cwd = dunce::canonicalize(cwd).ok()?;
+    let cwd = codex_mounts::canonicalize(cwd).ok()?;
     let mut folders = cwd.ancestors();
     let found = folders
         .find(|folder| folder.join(".git").join("HEAD").exists() || folder.join(".git").is_file());

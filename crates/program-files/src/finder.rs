@@ -34,7 +34,10 @@ impl<'a> Finder<'a> {
                 continue;
             };
             let folder = place.cwd.join(path);
-            if folders.len() < MAX_FOLDERS && folder.is_dir() && !folders.contains(&folder) {
+            if folders.len() < MAX_FOLDERS
+                && codex_mounts::is_dir(&folder)
+                && !folders.contains(&folder)
+            {
                 folders.push(folder);
             }
         }
@@ -45,7 +48,7 @@ impl<'a> Finder<'a> {
         let search_path = all.iter().flat_map(std::env::split_paths);
         Self {
             search_path: search_path.map(|folder| place.cwd.join(folder)).collect(),
-            real_cwd: dunce::canonicalize(place.cwd).ok(),
+            real_cwd: codex_mounts::canonicalize(place.cwd).ok(),
             folders,
             place,
         }
@@ -55,7 +58,7 @@ impl<'a> Finder<'a> {
     pub(crate) fn own_search_path(&self) -> Vec<PathBuf> {
         let folders = self.search_path.iter();
         let folders = folders.filter(|folder| {
-            let real = dunce::canonicalize(folder);
+            let real = codex_mounts::canonicalize(folder);
             real.is_ok_and(|real| !self.is_of_system(&real))
         });
         folders.cloned().collect()
@@ -74,7 +77,7 @@ impl<'a> Finder<'a> {
                     .iter()
                     .flat_map(|folder| names.iter().map(|name| folder.join(name)));
                 let runs = |path: &PathBuf| {
-                    let about = path.metadata();
+                    let about = codex_mounts::metadata(path);
                     about.is_ok_and(|about| about.is_file() && may_be_run(&about))
                 };
                 let mut paths = paths.filter(runs);
@@ -99,7 +102,7 @@ impl<'a> Finder<'a> {
                 let module = module.as_deref().map(|name| name.replace('.', "/"));
                 let is_here = module.is_some_and(|module| {
                     let path = self.place.cwd.join(module);
-                    path.is_dir() || path.with_extension("py").is_file()
+                    codex_mounts::is_dir(&path) || codex_mounts::is_file(path.with_extension("py"))
                 });
                 if is_here {
                     self.add_modules(self.place.cwd, found);
@@ -122,12 +125,15 @@ impl<'a> Finder<'a> {
 
     /// Adds the code that lies directly in a folder, and the first files of the packages in it.
     fn add_code(&self, folder: &Path, is_code: impl Fn(&str) -> bool, found: &mut ProgramFiles) {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let entries = codex_mounts::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .flatten();
         for entry in entries.take(10 * MAX_FILES) {
             let path = entry.path();
             let name = entry.file_name().to_string_lossy().into_owned();
             let word = format!("{FOLLOWED}{name}");
-            if path.is_dir() {
+            if codex_mounts::is_dir(&path) {
                 let inner = path.join("__init__.py");
                 self.add_path(&word, inner, found);
             } else if is_code(&name) {
@@ -140,7 +146,7 @@ impl<'a> Finder<'a> {
     pub(crate) fn add_packages(&self, folder: &Path, found: &mut ProgramFiles) {
         for folder in folder.ancestors() {
             let packages = folder.join("node_modules");
-            let real = dunce::canonicalize(&packages);
+            let real = codex_mounts::canonicalize(&packages);
             if real.is_ok_and(|real| real.is_dir() && !self.is_of_system(&real)) {
                 found.push_tree(&packages);
             }
@@ -162,7 +168,7 @@ impl<'a> Finder<'a> {
     }
 
     fn file(&self, word: &str, path: PathBuf) -> Option<ProgramFile> {
-        let real = dunce::canonicalize(&path).ok()?;
+        let real = codex_mounts::canonicalize(&path).ok()?;
         if !real.is_file() {
             return None;
         }

@@ -25,9 +25,9 @@ pub(crate) struct FolderTree {
 
 impl FolderTree {
     pub(crate) fn at(path: &Path) -> Option<Self> {
-        let real = dunce::canonicalize(path).ok()?;
+        let real = codex_mounts::canonicalize(path).ok()?;
         let path = path.to_path_buf();
-        real.is_dir().then_some(Self { path, real })
+        codex_mounts::is_dir(&real).then_some(Self { path, real })
     }
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn hash_of(tree: &FolderTree) -> Result<[u8; 32], ContentError> {
             path: folder.clone(),
             source,
         };
-        let entries = std::fs::read_dir(&folder).map_err(failed)?;
+        let entries = codex_mounts::read_dir(&folder).map_err(failed)?;
         let mut entries = entries.collect::<Result<Vec<_>, _>>().map_err(failed)?;
         entries.sort_by_key(std::fs::DirEntry::file_name);
         for entry in entries {
@@ -54,7 +54,7 @@ pub(crate) fn hash_of(tree: &FolderTree) -> Result<[u8; 32], ContentError> {
                 return Err(ContentError::TooMany(tree.path.clone()));
             }
             let path = entry.path();
-            let about = path.symlink_metadata().map_err(failed)?;
+            let about = codex_mounts::symlink_metadata(&path).map_err(failed)?;
             let inner = path.strip_prefix(&tree.real).unwrap_or(&path);
             digest.update(inner.as_os_str().as_encoded_bytes());
             digest.update([0]);

@@ -81,7 +81,7 @@ impl ProgramFiles {
     /// The files outside of a folder.
     #[must_use]
     pub fn outside_of(mut self, folder: &Path) -> Self {
-        let real = dunce::canonicalize(folder);
+        let real = codex_mounts::canonicalize(folder);
         let folder = real.as_deref().unwrap_or(folder);
         self.all.retain(|file| !file.real.starts_with(folder));
         self.trees.retain(|tree| !tree.real.starts_with(folder));

@@ -200,7 +200,7 @@ impl ProgramRecord {
     }
 
     fn paths(&self) -> io::Result<Vec<PathBuf>> {
-        let entries = match std::fs::read_dir(&self.folder) {
+        let entries = match codex_mounts::read_dir(&self.folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(error),
@@ -254,7 +254,7 @@ fn state_of(
     };
     let mut state = BTreeMap::new();
     for path in files.own_paths() {
-        let real = dunce::canonicalize(&path);
+        let real = codex_mounts::canonicalize(&path);
         let is_writable = may_write(&path) || real.is_ok_and(|real| may_write(&real));
         let writable = is_writable || was_writable(&path);
         let hash = if writable {

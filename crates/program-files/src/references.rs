@@ -89,7 +89,10 @@ impl ReferenceReader<'_> {
         }
         let words: BTreeSet<&str> = words(&text).collect();
         let inner = words.iter().map(|word| folder.join(word));
-        let inner: Vec<PathBuf> = inner.filter(|path| path.is_dir()).take(16).collect();
+        let inner: Vec<PathBuf> = inner
+            .filter(|path| codex_mounts::is_dir(path))
+            .take(16)
+            .collect();
         for word in &words {
             self.word(word, folder, found);
             for folder in &inner {
@@ -101,7 +104,7 @@ impl ReferenceReader<'_> {
     /// The settings of a package decide how its imports are resolved.
     fn add_manifest(&self, folder: &Path, found: &mut ProgramFiles) {
         let manifests = folder.ancestors().map(|folder| folder.join("package.json"));
-        if let Some(manifest) = { manifests }.find(|manifest| manifest.is_file()) {
+        if let Some(manifest) = { manifests }.find(|manifest| codex_mounts::is_file(manifest)) {
             self.finder.add_path(MANIFEST, manifest, found);
         }
     }
@@ -150,7 +153,7 @@ impl ReferenceReader<'_> {
         for folder in self.search_path.clone() {
             let path = folder.join(word);
             let runs = |path: &Path| {
-                let about = path.metadata();
+                let about = codex_mounts::metadata(path);
                 about.is_ok_and(|about| about.is_file() && may_be_run(&about))
             };
             if runs(&path) {
@@ -188,7 +191,9 @@ impl ReferenceReader<'_> {
 
     /// Adds a path if it is code, or a folder with code.
     fn code_at(&self, word: &str, path: &Path, found: &mut ProgramFiles) {
-        let Ok(about) = path.metadata() else { return };
+        let Ok(about) = codex_mounts::metadata(path) else {
+            return;
+        };
         if about.is_dir() {
             for first in FIRST_FILES {
                 let path = path.join(first);
@@ -213,7 +218,10 @@ impl ReferenceReader<'_> {
             .entry(folder.to_path_buf())
             .or_insert_with(|| {
                 let mut listing = Listing::new();
-                let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+                let entries = codex_mounts::read_dir(folder)
+                    .into_iter()
+                    .flatten()
+                    .flatten();
                 for entry in entries.take(20 * MAX_FILES) {
                     let name = entry.file_name().to_string_lossy().into_owned();
                     let stem = name.split_once('.').map(|(stem, _)| stem.to_owned());
@@ -270,6 +278,7 @@ impl Language {
 
 /// The text of a file, if it is one.
 fn text_of(path: &Path) -> Option<String> {
+    codex_mounts::check(path).ok()?;
     let file = File::open(path).ok()?;
     let about = file.metadata().ok()?;
     if !about.is_file() || about.len() > MAX_TEXT {
@@ -283,6 +292,9 @@ fn text_of(path: &Path) -> Option<String> {
 
 fn begins_script(path: &Path) -> bool {
     let mut start = [0; 2];
+    if !codex_mounts::answers(path) {
+        return false;
+    }
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
     read.is_ok() && start == *b"#!"
 }

@@ -26,7 +26,7 @@ pub(crate) fn is_of_system(real: &Path) -> bool {
 pub fn system_program(name: &str, path: Option<&OsStr>) -> Option<PathBuf> {
     let folders = path.into_iter().flat_map(std::env::split_paths);
     let folders = folders.filter(|folder| folder.is_absolute());
-    let mut files = folders.filter_map(|folder| dunce::canonicalize(folder.join(name)).ok());
+    let mut files = folders.filter_map(|folder| codex_mounts::canonicalize(folder.join(name)).ok());
     files.find(|file| {
         is_of_system(file)
             && file

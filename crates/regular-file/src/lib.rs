@@ -2,7 +2,7 @@
 //!
 //! Opening or reading a named pipe, a socket or a device can block for ever. What a project, a request or a settings
 //! file names is therefore opened here, which takes regular files only, and read up to a limit. The null device counts
-//! as an empty file, because links to it are a usual way to switch a file off.
+//! as an empty file, because links to it are a usual way to switch a file off. A file on a dead file system is refused.
 //!
 //! In a folder that others filled, such as a bundle that was sent, links are not followed: [`LinkFreeFolder`].
 
@@ -32,6 +32,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// # Errors
 /// It is not regular, or cannot be opened.
 pub fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    codex_mounts::check(path)?;
     // Checked before opening, because opening some devices has side effects.
     if let Ok(found) = std::fs::metadata(path) {
         check(&found)?;

@@ -71,7 +71,7 @@ impl ResolvedRoots {
 }
 
 fn current_state(path: &Path) -> RootState {
-    match dunce::canonicalize(path) {
+    match codex_mounts::canonicalize(path) {
         Ok(real) if real == path => RootState::Present(real),
         Ok(_) => RootState::Untrusted,
         Err(_) => RootState::Absent,
@@ -88,12 +88,15 @@ fn resolve<'r>(path: &Path, roots: &impl Fn() -> &'r Vec<PathBuf>) -> Resolution
             continue;
         }
         let next = resolved.join(&part);
-        let Some(metadata) = next.symlink_metadata().ok().filter(|it| it.is_symlink()) else {
+        let Some(metadata) = codex_mounts::symlink_metadata(&next)
+            .ok()
+            .filter(|it| it.is_symlink())
+        else {
             resolved = next;
             continue;
         };
         links += 1;
-        let target = std::fs::read_link(&next).ok();
+        let target = codex_mounts::read_link(&next).ok();
         let Some(target) = target.filter(|_| {
             links <= LINKS_LIMIT && !may_be_made_by_command(&resolved, changed(&metadata), roots())
         }) else {
@@ -137,7 +140,7 @@ fn may_be_made_by_command(folder: &Path, changed: SystemTime, roots: &[PathBuf])
 fn has_changed(folder: &Path, root: &Path, since: SystemTime) -> bool {
     let mut below_root = folder.ancestors().take_while(|around| *around != root);
     below_root.any(|around| {
-        let metadata = around.symlink_metadata();
+        let metadata = codex_mounts::symlink_metadata(around);
         metadata.map_or(true, |metadata| changed(&metadata) >= since)
     })
 }

@@ -76,14 +76,14 @@ impl EngineFiles {
 
     /// The home folder with links resolved.
     pub(crate) fn real_home(&self) -> Option<PathBuf> {
-        dunce::canonicalize(self.home.as_ref()?).ok()
+        codex_mounts::canonicalize(self.home.as_ref()?).ok()
     }
 
     /// The existing credential files.
     pub(crate) fn secrets(&self) -> Vec<PathBuf> {
         let home = self.home.iter();
         home.flat_map(|home| SECRETS.map(|name| home.join(name)))
-            .filter_map(|path| dunce::canonicalize(&path).ok())
+            .filter_map(|path| codex_mounts::canonicalize(&path).ok())
             .collect()
     }
 }

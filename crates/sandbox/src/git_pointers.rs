@@ -27,7 +27,7 @@ fn first_line(path: &Path) -> Option<String> {
 }
 
 fn resolve_or_normalise(path: &Path) -> PathBuf {
-    dunce::canonicalize(path).unwrap_or_else(|_| normalise(path))
+    codex_mounts::canonicalize(path).unwrap_or_else(|_| normalise(path))
 }
 
 /// Resolves `.` and `..` lexically.

@@ -38,6 +38,7 @@ mod same_names;
 mod seatbelt;
 mod service_sockets;
 mod setup;
+mod unanswered;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]

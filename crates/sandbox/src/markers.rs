@@ -18,14 +18,14 @@ pub(crate) const PROTECTED_NAMES: [&str; 3] = [".git", ".agents", ".codex"];
 #[must_use]
 pub fn has_marker(folder: &Path, name: &str) -> bool {
     let path = folder.join(name);
-    path.exists() && !is_placeholder_at(&path) && !is_shared_folder(folder)
+    codex_mounts::exists(&path) && !is_placeholder_at(&path) && !is_shared_folder(folder)
 }
 
 /// Whether a folder has any entry with this name except a placeholder. For code that must see what other programs see.
 #[must_use]
 pub fn has_entry(folder: &Path, name: &str) -> bool {
     let path = folder.join(name);
-    path.symlink_metadata().is_ok() && !is_placeholder_at(&path)
+    codex_mounts::symlink_metadata(&path).is_ok() && !is_placeholder_at(&path)
 }
 
 /// The nearest ancestor, or the folder itself, that has a valid marker with this name.
@@ -53,10 +53,10 @@ pub fn sweep_placeholders_once(folder: &Path) {
 }
 
 pub(crate) fn remove_abandoned_placeholders(folder: &Path) {
-    let Ok(folder) = dunce::canonicalize(folder) else {
+    let Ok(folder) = codex_mounts::canonicalize(folder) else {
         return;
     };
-    for path in protected_paths_around(&folder) {
+    for path in protected_paths_around(&folder).filter(|path| codex_mounts::answers(path)) {
         remove_if_abandoned(&path);
     }
 }

@@ -11,6 +11,7 @@ use crate::file_rules::FileRules;
 use crate::platform::{self, Confinement};
 use crate::policy::{ConfinementPolicy, PolicyContext};
 use crate::requested_roots::{effective_network, has_network_limits};
+use crate::unanswered;
 
 /// How to launch a command under a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,8 +34,11 @@ impl LaunchPlan {
 }
 
 /// Why a policy cannot be enforced. The command must not be run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LaunchPlanError {
+    /// A path of the policy is on a file system that does not answer.
+    #[error("a folder of the sandbox cannot be used: {0}")]
+    Unanswered(#[from] codex_mounts::NoAnswer),
     /// Windows does not enforce restricted tokens, or the user did not choose them.
     #[error(
         "there is no sandbox: on Windows one is used if the setting `windows.sandbox` is `unelevated`, and if a \
@@ -104,6 +108,7 @@ pub fn plan(
     policy_context: &PolicyContext,
     levels: EnforcementLevels,
 ) -> Result<LaunchPlan, LaunchPlanError> {
+    unanswered::check(policy, policy_context)?;
     let network = effective_network(policy, policy_context);
     let rules = match FileRules::of(policy, policy_context) {
         Some(rules) if rules.untrusted.contains(&policy_context.cwd) => {

@@ -69,7 +69,9 @@ pub(crate) fn requested_reads(read: &ReadAccess, policy_context: &PolicyContext)
 
 /// The existing roots, with links resolved.
 pub(crate) fn existing_paths(roots: &[RequestedRoot]) -> Vec<PathBuf> {
-    let paths = roots.iter().map(|root| dunce::canonicalize(&root.path));
+    let paths = roots
+        .iter()
+        .map(|root| codex_mounts::canonicalize(&root.path));
     paths.filter_map(Result::ok).collect()
 }
 

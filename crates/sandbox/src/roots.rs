@@ -81,7 +81,7 @@ impl FileRules {
     /// In a shared temporary folder commands may create missing markers: markers there are ignored, and other users would
     /// see placeholders.
     fn add_temporary(&mut self, path: PathBuf) {
-        if path.is_dir() {
+        if codex_mounts::is_dir(&path) {
             let when_absent = if is_shared_folder(&path) {
                 WhenAbsent::Ignore
             } else {
@@ -92,7 +92,7 @@ impl FileRules {
     }
 
     fn add_root(&mut self, path: PathBuf, when_absent: WhenAbsent) {
-        if path.is_dir() {
+        if codex_mounts::is_dir(&path) {
             for name in PROTECTED_NAMES {
                 self.protect(path.join(name), when_absent);
             }
@@ -105,7 +105,7 @@ impl FileRules {
     /// Protects the enclosing project, whose root may be above the working folder and still inside another root such as
     /// `/tmp`. Entries created there later take effect as much as existing ones.
     fn protect_enclosing_project(&mut self, cwd: &Path) {
-        let Ok(cwd) = dunce::canonicalize(cwd) else {
+        let Ok(cwd) = codex_mounts::canonicalize(cwd) else {
             return;
         };
         for folder in cwd.ancestors().skip(1) {
@@ -145,7 +145,9 @@ impl FileRules {
             self.protect(path, WhenAbsent::KeepAbsent);
         }
         for project in engine.trusted_projects.snapshot().iter() {
-            if self.writable.iter().any(|root| project.starts_with(root)) && project.is_dir() {
+            if self.writable.iter().any(|root| project.starts_with(root))
+                && codex_mounts::is_dir(project)
+            {
                 for name in PROTECTED_NAMES {
                     self.protect(project.join(name), WhenAbsent::KeepAbsent);
                 }
@@ -169,7 +171,7 @@ impl FileRules {
         if open_network {
             masked.extend(resolve_all(cwd, &engine.service_sockets));
         }
-        let cwd = dunce::canonicalize(cwd).unwrap_or_default();
+        let cwd = codex_mounts::canonicalize(cwd).unwrap_or_default();
         masked.retain(|path| {
             let around = |inner: &Path| inner.starts_with(path);
             !around(&cwd) && !self.writable.iter().any(|root| around(root))
@@ -185,9 +187,9 @@ impl FileRules {
 
     fn protect(&mut self, path: PathBuf, when_absent: WhenAbsent) {
         let mut targets = Vec::new();
-        if let Ok(metadata) = path.symlink_metadata() {
+        if let Ok(metadata) = codex_mounts::symlink_metadata(&path) {
             if metadata.is_symlink() {
-                targets.extend(dunce::canonicalize(&path));
+                targets.extend(codex_mounts::canonicalize(&path));
             }
             targets.extend(git_folders(&path));
         }
@@ -241,7 +243,7 @@ impl FileRules {
             readable.extend(
                 PLATFORM_DEFAULTS
                     .iter()
-                    .filter_map(|path| dunce::canonicalize(Path::new(path)).ok()),
+                    .filter_map(|path| codex_mounts::canonicalize(Path::new(path)).ok()),
             );
         }
         readable.sort();
@@ -253,7 +255,8 @@ impl FileRules {
 /// The path with links resolved, except in what does not exist and in its last component.
 fn with_real_folder(path: &Path) -> PathBuf {
     let folders = path.ancestors().skip(1);
-    let real = folders.filter_map(|folder| Some((folder, dunce::canonicalize(folder).ok()?)));
+    let real =
+        folders.filter_map(|folder| Some((folder, codex_mounts::canonicalize(folder).ok()?)));
     let Some((folder, real)) = { real }.next() else {
         return path.to_path_buf();
     };
@@ -264,7 +267,7 @@ fn with_real_folder(path: &Path) -> PathBuf {
 fn resolve_all(cwd: &Path, paths: &[PathBuf]) -> Vec<PathBuf> {
     paths
         .iter()
-        .filter_map(|path| dunce::canonicalize(cwd.join(path)).ok())
+        .filter_map(|path| codex_mounts::canonicalize(cwd.join(path)).ok())
         .collect()
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn changed(metadata: &Metadata) -> SystemTime {
 #[must_use]
 pub fn is_shared_folder(folder: &Path) -> bool {
     const STICKY_AND_WRITABLE_BY_OTHERS: u32 = 0o1002;
-    std::fs::metadata(folder).is_ok_and(|metadata| {
+    codex_mounts::metadata(folder).is_ok_and(|metadata| {
         metadata.mode() & STICKY_AND_WRITABLE_BY_OTHERS == STICKY_AND_WRITABLE_BY_OTHERS
     })
 }

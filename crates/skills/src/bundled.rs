@@ -1,7 +1,7 @@
 //! Installs the bundled skills as files, so that the model can read them.
 
+use std::io;
 use std::path::Path;
-use std::{fs, io};
 
 /// Records which version of the bundled skills is installed.
 const MARKER: &str = ".codex-system-skills.marker";
@@ -18,7 +18,7 @@ const FILES: [(&str, &str); 1] = [(
 /// The folder cannot be written.
 pub fn install_bundled(folder: &Path, wanted: bool) -> io::Result<()> {
     if !wanted {
-        return match fs::remove_dir_all(folder) {
+        return match codex_mounts::remove_dir_all(folder) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         };
@@ -50,6 +50,8 @@ fn fingerprint() -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use codex_protocol::SkillScope;
 
     use super::*;

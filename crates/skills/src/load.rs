@@ -1,7 +1,6 @@
 //! Loads skills from roots and applies rules.
 
 use std::collections::HashSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -195,7 +194,7 @@ fn take(skills: &mut SkillSet, root: &SkillRoot, file: &Path, plugins: &mut Plug
 }
 
 fn read(file: &Path, plugin: Option<&str>) -> Result<FrontMatter, SkillError> {
-    let length = fs::metadata(file)?.len();
+    let length = codex_mounts::metadata(file)?.len();
     if length > FILE_LIMIT {
         return Err(SkillError::TooLong(FILE_LIMIT));
     }
@@ -210,7 +209,9 @@ fn read(file: &Path, plugin: Option<&str>) -> Result<FrontMatter, SkillError> {
 
 fn apply(rule: &SkillToggle, skills: &mut [Skill]) {
     let path = match &rule.selector {
-        SkillSelector::Path(path) => dunce::canonicalize(path).unwrap_or_else(|_| path.clone()),
+        SkillSelector::Path(path) => {
+            codex_mounts::canonicalize(path).unwrap_or_else(|_| path.clone())
+        }
         SkillSelector::Name(_) => PathBuf::new(),
     };
     for skill in skills {
@@ -227,6 +228,8 @@ fn apply(rule: &SkillToggle, skills: &mut [Skill]) {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     struct Home(tempfile::TempDir);

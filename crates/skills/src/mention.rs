@@ -98,7 +98,7 @@ struct MentionFinder<'a> {
 impl<'a> MentionFinder<'a> {
     fn take_path(&mut self, path: &str) {
         let wanted = path.strip_prefix("skill://").unwrap_or(path);
-        let real = dunce::canonicalize(wanted).ok();
+        let real = codex_mounts::canonicalize(wanted).ok();
         let real = real.as_ref().map(|path| path.to_string_lossy());
         let skills = self.skills;
         let mut enabled = skills.enabled();

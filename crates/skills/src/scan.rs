@@ -1,7 +1,6 @@
 //! Finds the `SKILL.md` files below a root.
 
 use std::collections::{HashSet, VecDeque};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use codex_protocol::SkillScope;
@@ -22,14 +21,14 @@ pub(crate) struct ScanResult {
 
 /// Scans a root. A missing root counts as empty.
 pub(crate) fn scan(root: &Path, scope: SkillScope) -> ScanResult {
-    let Ok(root) = dunce::canonicalize(root) else {
+    let Ok(root) = codex_mounts::canonicalize(root) else {
         return ScanResult::default();
     };
     let mut found = Vec::new();
     let mut seen = HashSet::from([root.clone()]);
     let mut folders = VecDeque::from([(root, 0)]);
     while let Some((folder, depth)) = folders.pop_front() {
-        let Ok(entries) = fs::read_dir(&folder) else {
+        let Ok(entries) = codex_mounts::read_dir(&folder) else {
             continue;
         };
         for entry in entries.flatten() {
@@ -50,7 +49,10 @@ pub(crate) fn scan(root: &Path, scope: SkillScope) -> ScanResult {
                 continue;
             }
             // Each link target is visited once, so that cycles end.
-            let Some(path) = dunce::canonicalize(&path).ok().filter(|path| path.is_dir()) else {
+            let Some(path) = codex_mounts::canonicalize(&path)
+                .ok()
+                .filter(|path| codex_mounts::is_dir(path))
+            else {
                 continue;
             };
             if seen.len() > MAX_FOLDERS {
@@ -72,6 +74,8 @@ pub(crate) fn scan(root: &Path, scope: SkillScope) -> ScanResult {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn write(path: PathBuf) {

@@ -1,6 +1,6 @@
 //! Decides whether a skill contains scripts.
 
-use std::fs::{self, DirEntry};
+use std::fs::DirEntry;
 use std::path::Path;
 
 /// A skill with more files is assumed to contain scripts.
@@ -17,7 +17,7 @@ pub(crate) fn has_scripts(folder: &Path) -> bool {
     let mut left = MAX_FILES;
     let mut folders = vec![folder.to_path_buf()];
     while let Some(folder) = folders.pop() {
-        let Ok(entries) = fs::read_dir(&folder) else {
+        let Ok(entries) = codex_mounts::read_dir(&folder) else {
             return true;
         };
         for entry in entries {
@@ -65,6 +65,8 @@ fn names_interpreter(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn check(files: &[(&str, &str)], expected: bool) {

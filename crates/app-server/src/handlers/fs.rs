@@ -65,7 +65,7 @@ async fn read_line(
         let template = template.ok_or_else(|| Failure::internal("the reply has no member"))?;
         let file = files::open(&path, READ_LIMIT).map_err(|error| match error {
             // Releases name the reason differently.
-            _ if knows_newer && path.is_dir() => {
+            _ if knows_newer && codex_mounts::is_dir(&path) => {
                 Failure::invalid(format!("path `{}` is not a file", path.display()))
             }
             error => failure(error),

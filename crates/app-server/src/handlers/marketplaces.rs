@@ -32,7 +32,7 @@ pub(super) fn add_folder(
         let message = "--sparse is only supported for git marketplace sources";
         return Err(Failure::invalid(message));
     }
-    let root = dunce::canonicalize(host.configuration().folder(path));
+    let root = codex_mounts::canonicalize(host.configuration().folder(path));
     let root = root.map_err(|error| {
         let message = format!("failed to resolve local marketplace source path: {error}");
         Failure::invalid(message)

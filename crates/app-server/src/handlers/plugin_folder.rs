@@ -104,12 +104,12 @@ async fn copy_of(
 /// The folder of a plugin in the copy of its repository, which loses what belongs to git.
 fn folder_in(copy: &Path, repository: &PluginRepository) -> Result<PathBuf, Failure> {
     let Some(path) = &repository.path else {
-        let removed = std::fs::remove_dir_all(copy.join(".git"));
+        let removed = codex_mounts::remove_dir_all(copy.join(".git"));
         let failed = |error| not_installed(&error);
         return removed.map(|()| copy.to_owned()).map_err(failed);
     };
     let folder = copy.join(path);
-    if folder.is_dir() {
+    if codex_mounts::is_dir(&folder) {
         return Ok(folder);
     }
     let url = &repository.url;

@@ -61,7 +61,7 @@ fn further_roots(params: &SkillsListParams) -> Result<HashMap<String, Vec<PathBu
                 );
                 return Err(Failure::invalid(message));
             }
-            roots.push(dunce::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()));
+            roots.push(codex_mounts::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()));
         }
     }
     Ok(further)
@@ -82,7 +82,7 @@ pub(super) async fn set_extra_roots(
             let message = format!("a folder of skills must be absolute: {}", path.display());
             return Err(Failure::invalid(message));
         }
-        roots.push(dunce::canonicalize(&path).unwrap_or(path));
+        roots.push(codex_mounts::canonicalize(&path).unwrap_or(path));
     }
     server.host().skills().set_additional_roots(roots);
     Ok(SkillsExtraRootsSetResponse {})

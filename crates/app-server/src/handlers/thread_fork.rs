@@ -182,7 +182,7 @@ async fn fork_stored(
         .or_else(|| source.history.changed_settings.clone())
         .filter(|_| connection.knows_newer() && params.config.is_none());
     if let Some(inherited) = inherited.as_ref().filter(|_| settings.cwd.is_none()) {
-        let cwd = Some(&inherited.cwd).filter(|cwd| cwd.is_dir());
+        let cwd = Some(&inherited.cwd).filter(|cwd| codex_mounts::is_dir(cwd));
         settings.cwd = cwd.map(|cwd| cwd.display().to_string());
     }
     let mut prepared = source.prepare(server, settings).await?;

@@ -29,6 +29,8 @@ pub(super) async fn prepare(
     settings: RequestedSettings,
 ) -> Result<PreparedThread, Failure> {
     account_requirements::load(server).await?;
+    // The settings, the project and the sandbox may name paths on any of them.
+    codex_mounts::try_all().await;
     let host = Arc::clone(server.host());
     let client_hooks = Arc::clone(server.client_hooks());
     let prepared = blocking(move || {

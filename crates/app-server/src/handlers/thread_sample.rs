@@ -66,7 +66,10 @@ pub(super) async fn newest_turn(
     server: &Arc<AppServer>,
     path: Option<String>,
 ) -> Result<Option<String>, Failure> {
-    let Some(path) = path.map(PathBuf::from).filter(|path| path.exists()) else {
+    let Some(path) = path
+        .map(PathBuf::from)
+        .filter(|path| codex_mounts::exists(path))
+    else {
         return Ok(None);
     };
     let server = Arc::clone(server);

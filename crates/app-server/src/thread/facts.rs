@@ -1,6 +1,5 @@
 //! The facts about a thread, live or stored, and the wire objects made from them.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -308,7 +307,7 @@ fn parent_of(source: &SessionSource) -> Option<String> {
 }
 
 fn modified(path: &Path) -> Option<i64> {
-    let modified = fs::metadata(path).ok()?.modified().ok()?;
+    let modified = codex_mounts::metadata(path).ok()?.modified().ok()?;
     let since = modified.duration_since(SystemTime::UNIX_EPOCH).ok()?;
     i64::try_from(since.as_secs()).ok()
 }

@@ -105,6 +105,7 @@ impl Actor {
 }
 
 fn is_same_file(one: &Path, other: &Path) -> bool {
-    let canonical = |path: &Path| dunce::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let canonical =
+        |path: &Path| codex_mounts::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     one == other || canonical(one) == canonical(other)
 }

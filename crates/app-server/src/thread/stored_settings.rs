@@ -59,7 +59,8 @@ impl Actor {
         mode.settings.model.clone_from(&now.model);
         mode.settings.reasoning_effort.clone_from(&now.effort);
         self.take_over(ThreadSettingsPatch {
-            cwd: Some(stored.cwd.clone()).filter(|cwd| params.cwd.is_none() && cwd.is_dir()),
+            cwd: Some(stored.cwd.clone())
+                .filter(|cwd| params.cwd.is_none() && codex_mounts::is_dir(cwd)),
             summary: stored.summary,
             service_tier: match (&params.service_tier, &stored.service_tier) {
                 (Update::Leave, Some(tier)) => Update::Set(tier.clone()),

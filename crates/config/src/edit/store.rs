@@ -1,10 +1,10 @@
 //! The settings file on disk: follows links, locks, and replaces the file as a whole.
 
 use std::fs::{File, TryLockError};
+use std::io;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use std::{fs, io};
 
 use tempfile::NamedTempFile;
 
@@ -27,10 +27,10 @@ pub(super) fn same_file(asked: &Path, file: &Path) -> bool {
     }
     // Neither file must exist, but their folders must.
     let real = |path: &Path| {
-        let whole = dunce::canonicalize(path).ok();
+        let whole = codex_mounts::canonicalize(path).ok();
         whole.or_else(|| {
             Some(
-                dunce::canonicalize(path.parent()?)
+                codex_mounts::canonicalize(path.parent()?)
                     .ok()?
                     .join(path.file_name()?),
             )
@@ -71,7 +71,7 @@ impl LockedFile {
     pub(super) fn replace(&self, old_text: &str, new_text: &str) -> Result<(), EditError> {
         let mut temporary = NamedTempFile::new_in(&self.folder)?;
         temporary.write_all(new_text.as_bytes())?;
-        if let Ok(metadata) = fs::metadata(&self.file) {
+        if let Ok(metadata) = codex_mounts::metadata(&self.file) {
             temporary
                 .as_file()
                 .set_permissions(metadata.permissions())?;
@@ -88,7 +88,7 @@ impl LockedFile {
 fn follow_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_path_buf();
     for _ in 0..MAX_LINKS {
-        match fs::read_link(&path) {
+        match codex_mounts::read_link(&path) {
             Ok(target) => {
                 let folder = path.parent().unwrap_or(Path::new("/"));
                 path = folder.join(target);

@@ -58,7 +58,7 @@ impl WritableFiles {
         // Links on the way are resolved; the last component may be a link that can be replaced.
         let folder = path
             .parent()
-            .and_then(|folder| dunce::canonicalize(folder).ok());
+            .and_then(|folder| codex_mounts::canonicalize(folder).ok());
         let path = match (folder, path.file_name()) {
             (Some(folder), Some(name)) => folder.join(name),
             _ => path.to_path_buf(),

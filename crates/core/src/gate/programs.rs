@@ -124,7 +124,11 @@ impl<'a> CommandPrograms<'a> {
         let shared = SHARED_FOLDERS.iter().map(Path::new).chain(tmpdir);
         let own = [self.turn_policy.cwd.as_path(), self.cwd];
         let is_below = |folder: &Path| {
-            file.starts_with(dunce::canonicalize(folder).as_deref().unwrap_or(folder))
+            file.starts_with(
+                codex_mounts::canonicalize(folder)
+                    .as_deref()
+                    .unwrap_or(folder),
+            )
         };
         own.into_iter().chain(shared).any(is_below)
             || self.may_be_written(file)
@@ -166,7 +170,7 @@ impl ProgramCheck for CommandPrograms<'_> {
             .chain(in_home(".zshenv"))
             .chain(named.map(PathBuf::from));
         is_shell
-            && files.all(|file| match dunce::canonicalize(&file) {
+            && files.all(|file| match codex_mounts::canonicalize(&file) {
                 Ok(file) => !self.is_of_model(&file),
                 Err(_) => true,
             })
@@ -181,7 +185,7 @@ impl ProgramCheck for CommandPrograms<'_> {
 fn executable(folder: &Path, program: &str) -> Option<PathBuf> {
     let files = file_names(program).into_iter();
     files
-        .filter_map(|name| dunce::canonicalize(folder.join(name)).ok())
+        .filter_map(|name| codex_mounts::canonicalize(folder.join(name)).ok())
         .find(|file| {
             file.metadata()
                 .is_ok_and(|about| about.is_file() && may_be_run(&about))

@@ -159,7 +159,7 @@ pub(crate) fn patch_texts(
 ) -> QuestionTexts {
     let is_refused = |path: &&PathBuf| !turn_policy.may_write(&[(*path).clone()], grants.clone());
     let refused: Vec<&PathBuf> = patch.touched.iter().filter(is_refused).collect();
-    let cwd = dunce::canonicalize(&turn_policy.cwd);
+    let cwd = codex_mounts::canonicalize(&turn_policy.cwd);
     let cwd = cwd.unwrap_or_else(|_| turn_policy.cwd.clone());
     let outside: Vec<&Path> = (refused.iter())
         .filter(|path| !path.starts_with(&cwd))

@@ -31,7 +31,7 @@ impl SessionActor {
 
 /// The prompts of a folder, by name. What cannot be read, and what is too much, is left out.
 fn prompts_in(folder: &Path) -> Vec<CustomPrompt> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    let entries = codex_mounts::read_dir(folder).into_iter().flatten();
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
     let mut paths: Vec<PathBuf> = paths.filter(|path| is_markdown(path)).collect();
     paths.sort();

@@ -116,7 +116,12 @@ pub(crate) async fn run_intercepted(
         ));
     }
     // A patch would create the folder; a shell would fail.
-    if let Err(error) = tokio::fs::metadata(patch.cwd.join(".")).await {
+    let answers = codex_mounts::check_async(&patch.cwd).await;
+    let found = match answers.map_err(io::Error::from) {
+        Ok(()) => tokio::fs::metadata(patch.cwd.join(".")).await,
+        Err(error) => Err(error),
+    };
+    if let Err(error) = found {
         return Err(ToolFailure::Model(format!("execution error: {error}")));
     }
     let name = &context.call.name;
@@ -208,11 +213,13 @@ impl InterruptibleFiles {
 impl FileAccess for InterruptibleFiles {
     fn entry(&self, path: &Path) -> io::Result<FileEntry> {
         self.check()?;
+        codex_mounts::check(path)?;
         DiskFiles.entry(path)
     }
 
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         self.check()?;
+        codex_mounts::check(path)?;
         DiskFiles.read(path)
     }
 }

@@ -123,7 +123,7 @@ fn absolute(
     let absolute = |path: AbsolutePathBuf| {
         let path = context.settings.resolve(&path.0);
         AbsolutePathBuf(
-            dunce::canonicalize(&path)
+            codex_mounts::canonicalize(&path)
                 .unwrap_or(path)
                 .display()
                 .to_string(),

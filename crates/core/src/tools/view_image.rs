@@ -57,11 +57,13 @@ async fn view(context: &ToolContext) -> ToolResult {
     }
     let path = context.settings.resolve(&path);
     let shown = path.display().to_string();
+    let answers = codex_mounts::check_async(&path).await;
+    answers.map_err(|error| failed(format!("unable to locate image: {error}")))?;
     let real = tokio::fs::canonicalize(&path)
         .await
         .map(|real| dunce::simplified(&real).to_owned())
         .map_err(|error| failed(format!("unable to locate image at `{shown}`: {error}")))?;
-    if !real.is_file() {
+    if !codex_mounts::is_file(&real) {
         return Err(failed(format!("image path `{shown}` is not a file")));
     }
     let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);

@@ -106,6 +106,7 @@ fn ended_turn(
 impl RunningTurn<'_> {
     /// Runs until the model makes no more calls and no input waits.
     pub(crate) async fn run(mut self, input: TurnInput) -> Result<CompletedTurn, TurnError> {
+        self.check_mounts().await?;
         self.conversation.usage.reasoning_included = false;
         self.find_skills().await;
         self.find_apps(&input.items).await;
@@ -122,6 +123,16 @@ impl RunningTurn<'_> {
         compacted?;
         self.wait_for_servers().await?;
         self.sample_until_done().await
+    }
+
+    /// Without its folder, a turn could do nothing.
+    async fn check_mounts(&self) -> Result<(), TurnError> {
+        codex_mounts::try_all().await;
+        let checked = codex_mounts::check_async(&self.scope.settings.cwd).await;
+        checked.map_err(|error| TurnError::Failed {
+            message: format!("the working folder cannot be used: {error}"),
+            info: CodexErrorInfo::BadRequest,
+        })
     }
 
     /// Asks the model until it makes no more calls and no input waits.

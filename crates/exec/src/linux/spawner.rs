@@ -22,6 +22,9 @@ use crate::unix::start_request::StartRequest;
 const RETRY_DELAY: Duration = Duration::from_millis(1);
 const TRIES: u32 = 10_000;
 
+/// How long the end of the spawner is waited for.
+const CLOSE_LIMIT: Duration = Duration::from_secs(2);
+
 /// The spawner, which may not be running.
 #[derive(Debug)]
 pub(crate) struct SpawnerHandle {
@@ -64,8 +67,9 @@ impl SpawnerHandle {
         }) = running
         {
             drop(socket);
-            // An error means that it is no longer a child of this process.
-            process.wait().await.ok();
+            // An error means that it is no longer a child of this process. A supervisor whose command waits for a dead file
+            // system does not end; the spawner then cleans up when it does.
+            tokio::time::timeout(CLOSE_LIMIT, process.wait()).await.ok();
         }
     }
 

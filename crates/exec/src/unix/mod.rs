@@ -10,7 +10,6 @@ mod terminal;
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
-use std::path::Path;
 
 pub use terminal::Terminal;
 
@@ -37,9 +36,9 @@ pub(crate) const COULD_NOT_START: i32 = 70;
 #[must_use]
 pub fn has_program(program: &str, search_path: &OsStr) -> bool {
     if program.contains('/') {
-        return Path::new(program).exists();
+        return codex_mounts::exists(program);
     }
-    std::env::split_paths(search_path).any(|folder| folder.join(program).exists())
+    std::env::split_paths(search_path).any(|folder| codex_mounts::exists(folder.join(program)))
 }
 
 /// Runs `serve` and never returns, if this program was started as a helper.

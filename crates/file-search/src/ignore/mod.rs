@@ -51,7 +51,7 @@ impl IgnoreFiles {
     }
 
     fn of(folder: &Path) -> Self {
-        let has = |name| folder.join(name).symlink_metadata().is_ok();
+        let has = |name| codex_mounts::symlink_metadata(folder.join(name)).is_ok();
         Self {
             ignore: has(".ignore"),
             gitignore: has(".gitignore"),
@@ -64,7 +64,7 @@ impl IgnoreRules {
     /// The rules of the ancestors of `root`, and the rules for every repository.
     pub(crate) fn above(root: &Path, everywhere: &[PathBuf]) -> Self {
         let mut ignore = Self::default();
-        let Ok(root) = dunce::canonicalize(root) else {
+        let Ok(root) = codex_mounts::canonicalize(root) else {
             return ignore;
         };
         let above: Vec<_> = root.ancestors().skip(1).collect();

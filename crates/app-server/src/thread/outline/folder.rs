@@ -82,7 +82,7 @@ impl OutlineFolder {
     /// Removes the oldest files.
     fn make_room(&self) -> io::Result<()> {
         let mut files = Vec::new();
-        for entry in fs::read_dir(&self.0)? {
+        for entry in codex_mounts::read_dir(&self.0)? {
             let entry = entry?;
             files.push((entry.metadata()?.modified()?, entry.path()));
         }

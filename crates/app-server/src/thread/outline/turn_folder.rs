@@ -144,7 +144,7 @@ impl TurnFolder {
     /// Removes what has no rollout any more, and the oldest files if there are too many bytes.
     fn make_room(&self) -> io::Result<()> {
         let mut files = Vec::new();
-        for entry in fs::read_dir(&self.0)? {
+        for entry in codex_mounts::read_dir(&self.0)? {
             let entry = entry?;
             let found = entry.metadata()?;
             files.push((found.modified()?, found.len(), entry.path()));

@@ -41,7 +41,7 @@ pub(super) enum OutputProblem {
 pub(super) fn plan(path: &Path, content: String) -> Result<PatchPlan, String> {
     let failed =
         |reason: String| format!("failed to export output csv {}: {reason}", path.display());
-    if path.is_dir() {
+    if codex_mounts::is_dir(path) {
         return Err(failed(codex_system::file::is_a_directory().to_string()));
     }
     let patch = Patch::new_file(&path.display().to_string(), content);

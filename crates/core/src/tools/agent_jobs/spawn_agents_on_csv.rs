@@ -209,7 +209,7 @@ async fn read_input(
     blocking(move || {
         let shown = path.display();
         let failed = |error: std::io::Error| format!("failed to read csv input {shown}: {error}");
-        let real = path.canonicalize().map_err(failed)?;
+        let real = codex_mounts::canonicalize(&path).map_err(failed)?;
         if !turn_policy.may_read(&real, codex_sandbox::Grants::default()) {
             return Err(format!(
                 "failed to read csv input {shown}: not readable in the sandbox"

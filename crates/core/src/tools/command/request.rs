@@ -46,7 +46,7 @@ impl AdditionalPermissions {
             paths.map(|paths| {
                 let absolute = |path: &String| {
                     let path = context.settings.resolve(path);
-                    let path = dunce::canonicalize(&path).unwrap_or(path);
+                    let path = codex_mounts::canonicalize(&path).unwrap_or(path);
                     AbsolutePathBuf(path.display().to_string())
                 };
                 paths.iter().map(absolute).collect()
