@@ -4,13 +4,16 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::hooks::runs_command;
 use crate::setup::{PROGRAM, home_with, numbered, scripted_config, server_in};
+
+/// Numbers the calls of all models.
+static CALLS: AtomicUsize = AtomicUsize::new(0);
 
 /// A home folder, a workspace that commands may write, and a model.
 struct Workspace {
@@ -73,7 +76,11 @@ impl Workspace {
     /// A turn in which the model runs these commands.
     async fn turn(&self, server: &mut AppServer, thread: &str, commands: &[&str]) -> Value {
         for command in commands {
-            self.model.push(runs_command(command));
+            let number = CALLS.fetch_add(1, Ordering::Relaxed);
+            let arguments = json!({ "command": command });
+            let call = sse::function_call(&format!("call{number}"), "shell_command", &arguments);
+            self.model
+                .push(HttpReply::stream(&numbered(sse::items(&[call]))));
         }
         self.model
             .push(HttpReply::stream(&numbered(sse::text("done"))));
@@ -257,7 +264,7 @@ async fn a_hook_that_runs_the_code_of_the_workspace_is_not_trusted() {
     case.thread(&mut server).await;
     let warned = server.wait_for("warning").await.unwrap();
     let warning = warned["params"]["message"].as_str().unwrap().to_owned();
-    assert!(warning.contains("what `cargo` runs"), "{warning}");
+    assert!(warning.contains("what it runs (`cargo`)"), "{warning}");
     server.finish().await.unwrap();
 }
 
@@ -504,5 +511,96 @@ async fn git_of_the_engine_is_not_one_that_the_model_has_put_on_the_search_path(
     let params = json!({ "cwd": case.work() });
     let _ = server.call("gitDiffToRemote", params).await.unwrap();
     assert_eq!(case.ran(), "");
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_patch_does_not_change_what_a_hook_runs() {
+    let case = Workspace::new().await;
+    case.write("check.sh", &case.note("good"));
+    case.set_hook("./check.sh");
+    let mut server = case.server().await;
+    case.trust(&mut server).await;
+    let thread = case.thread(&mut server).await;
+    let patch =
+        "*** Begin Patch\n*** Delete File: check.sh\n*** Add File: check.sh\n+bad\n*** End Patch";
+    let call = sse::function_call("patch", "apply_patch", &json!({ "input": patch }));
+    case.model
+        .push(HttpReply::stream(&numbered(sse::items(&[call]))));
+    case.turn(&mut server, &thread, &[]).await;
+    let text = fs::read_to_string(case.work().join("check.sh")).unwrap();
+    assert_eq!(text, case.note("good"));
+    assert_eq!(case.ran(), "good\n");
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_a_script_of_a_hook_imports_is_part_of_it() {
+    let case = Workspace::new().await;
+    let note = |word: &str| {
+        let file = case.home.path().join("ran");
+        format!("open({file:?}, 'a').write('{word}\\n')\n")
+    };
+    case.write("hook.py", "import helper, json\n");
+    case.write("helper.py", &note("good"));
+    case.set_hook("python3 hook.py");
+    let mut server = case.server().await;
+    case.trust(&mut server).await;
+    let thread = case.thread(&mut server).await;
+    let bad = note("bad").replace('\'', "\"");
+    let write = format!("printf '%s' '{bad}' > helper.py");
+    case.turn(&mut server, &thread, &[&write]).await;
+    assert_eq!(case.ran(), "good\n");
+    // A module that comes before one of Python can be made, and ends trust.
+    let shadow = format!("printf '%s' '{bad}' > json.py");
+    case.turn(&mut server, &thread, &[&shadow]).await;
+    assert!(case.work().join("json.py").exists());
+    assert_eq!(case.ran(), "good\n");
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn code_in_a_hook_imports_nothing_of_the_workspace() {
+    let case = Workspace::new().await;
+    let file = case.home.path().join("ran");
+    case.set_hook(&format!(
+        "python3 -c 'import json; open({file:?}, \"a\").write(\"good\\n\")'"
+    ));
+    let mut server = case.server().await;
+    case.trust(&mut server).await;
+    let thread = case.thread(&mut server).await;
+    let shadow = format!("echo 'open({file:?}, \"a\").write(\"bad\")' > json.py");
+    case.turn(&mut server, &thread, &[&shadow]).await;
+    assert!(case.work().join("json.py").exists());
+    assert_eq!(case.ran(), "good\n");
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_mcp_server_in_a_home_folder_that_is_the_workspace_stays_as_it_is() {
+    let case = Workspace::new().await;
+    case.write(
+        ".local/bin/docs-server",
+        &format!("#!/bin/sh\n{}", case.note("good")),
+    );
+    case.add_settings("", "[mcp_servers.docs]\ncommand = \"docs-server\"\n");
+    let work = case.work();
+    let path = format!(
+        "{}:{}",
+        work.join(".local/bin").display(),
+        std::env::var("PATH").unwrap()
+    );
+    let variables = [("HOME", work.to_str().unwrap()), ("PATH", path.as_str())];
+    let mut server = server_in(&case.home, &variables).await;
+    let thread = case.thread(&mut server).await;
+    startup_error(&mut server).await;
+    assert_eq!(case.ran(), "good\n");
+    let write = format!("echo '{}' > .local/bin/docs-server", case.note("bad"));
+    let rename = "mv .local old; mkdir -p .local/bin; cp /bin/true .local/bin/docs-server";
+    case.turn(&mut server, &thread, &[&write, rename]).await;
+    case.forget();
+    case.thread(&mut server).await;
+    startup_error(&mut server).await;
+    assert_eq!(case.ran(), "good\n");
     server.finish().await.unwrap();
 }

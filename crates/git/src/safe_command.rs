@@ -100,6 +100,10 @@ pub fn environment(
     given
         .into_iter()
         .filter(|(name, _)| !is_for_git(name) && name != "LC_ALL")
+        .map(|(name, value)| {
+            let path = (name == "PATH").then(|| codex_program_files::system_first(&value));
+            (name, path.unwrap_or(value))
+        })
         .chain(own)
 }
 

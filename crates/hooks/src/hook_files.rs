@@ -87,7 +87,7 @@ impl HookFiles {
 
     fn of(files: &ProgramFiles, place: &HookPlace<'_>) -> Self {
         let unknown = files.unknown.as_ref().map(|word| {
-            format!("it is not known before what `{word}` runs; write the path of the file")
+            format!("it is not known before what it runs ({word}); write the path of the file")
         });
         let (content, unreadable) = match files.content_hash() {
             Ok(content) => (content, None),

@@ -384,7 +384,7 @@ impl Candidates {
     }
 
     fn unknown(&mut self, word: &str) {
-        let shown = word.replace(UNKNOWN, "…");
+        let shown = format!("`{}`", word.replace(UNKNOWN, "…"));
         self.unknown.get_or_insert(shown);
     }
 }

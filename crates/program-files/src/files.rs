@@ -27,7 +27,9 @@ impl ProgramFiles {
         let found = read_line(line, &known);
         let mut files = Self::of_commands(&found.commands, &found.search_paths, place);
         if found.gave_up {
-            files.unknown.get_or_insert_with(|| "the line".to_owned());
+            files
+                .unknown
+                .get_or_insert_with(|| "a line that is too long".to_owned());
         }
         files.complete(place)
     }
@@ -48,6 +50,7 @@ impl ProgramFiles {
                 files.all.extend(inner.all);
                 files.trees.extend(inner.trees);
                 files.imports_nothing |= inner.imports_nothing;
+                files.has_more |= inner.has_more;
                 files.unknown = files.unknown.or(inner.unknown.filter(|_| runs_lines));
             }
         }
@@ -55,6 +58,7 @@ impl ProgramFiles {
         files.all.extend(own.all);
         files.trees.extend(own.trees);
         files.imports_nothing |= own.imports_nothing;
+        files.has_more |= own.has_more;
         files.unknown = files.unknown.or(own.unknown);
         files.add_variables(place);
         files.complete(place)
@@ -64,6 +68,9 @@ impl ProgramFiles {
     fn complete(mut self, place: LaunchPlace<'_>) -> Self {
         let finder = Finder::new(&Candidates::default(), &[], place);
         crate::references::follow(&finder, &mut self);
+        if self.has_more {
+            self.replace_by_folders(place.cwd);
+        }
         // A script of Python needs what lies beside it, and the variable is for the whole line.
         let is_script = |path: &Path| path.extension().is_some_and(|ending| ending == "py");
         if self.imports_nothing && self.own().any(|file| is_script(&file.path)) {

@@ -35,6 +35,8 @@ pub struct ProgramFiles {
     pub(crate) trees: Vec<FolderTree>,
     /// Whether Python must not import from the working folder, so that no module there counts.
     pub(crate) imports_nothing: bool,
+    /// Whether there are more files than are kept.
+    pub(crate) has_more: bool,
     /// A word that may name a file to run, and that is not known before.
     pub unknown: Option<String>,
 }
@@ -47,12 +49,28 @@ impl ProgramFiles {
             return false;
         }
         if self.all.len() >= MAX_FILES {
-            let unknown = || format!("more than {MAX_FILES} files");
-            self.unknown.get_or_insert_with(unknown);
+            self.has_more = true;
             return false;
         }
         self.all.push(file);
         true
+    }
+
+    /// Of a program with too many files, the folders of those that its words name count as a whole. A folder around the working
+    /// folder cannot: everything in it changes.
+    pub(crate) fn replace_by_folders(&mut self, cwd: &Path) {
+        let named = self.all.iter().filter(|file| !file.is_of_system);
+        let named = named.filter(|file| !file.word.starts_with(FOLLOWED));
+        let folders = named.filter_map(|file| file.real.parent().map(Path::to_path_buf));
+        let cwd = dunce::canonicalize(cwd).unwrap_or_else(|_| cwd.to_path_buf());
+        for folder in folders.collect::<BTreeSet<_>>() {
+            if cwd.starts_with(&folder) {
+                let unknown = || format!("more than {MAX_FILES} files");
+                self.unknown.get_or_insert_with(unknown);
+            } else {
+                self.push_tree(&folder);
+            }
+        }
     }
 
     pub(crate) fn count(&self) -> usize {

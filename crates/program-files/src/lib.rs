@@ -35,4 +35,4 @@ pub use program_file::{
     variable,
 };
 pub use record::{NotAsRecorded, ProgramRecord, RecordEntry, StartedProgram};
-pub use system_programs::{SYSTEM_FOLDERS, system_program};
+pub use system_programs::{SYSTEM_FOLDERS, system_first, system_program};

@@ -38,8 +38,8 @@ pub enum NotAsRecorded {
     )]
     Changed { name: String, path: PathBuf },
     #[error(
-        "it is not known before what `{word}` of {name} runs, and commands in the sandbox may have written it; name the \
-         file that it runs"
+        "it is not known before what {name} runs ({word}), and commands in the sandbox may have written it; name the file \
+         that it runs"
     )]
     Unknown { name: String, word: String },
     #[error("what {name} runs cannot be checked: {source}")]

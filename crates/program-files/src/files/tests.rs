@@ -279,6 +279,24 @@ fn lines_that_run_what_is_not_known_before_are_reported() {
 }
 
 #[test]
+fn a_program_of_very_many_files_counts_as_its_folder() {
+    let place = LineFolder::new();
+    let imports: Vec<String> = (0..600).map(|n| format!("require('./m{n}');")).collect();
+    for folder in ["work/dist", "work"] {
+        place.write(&format!("{folder}/index.js"), &imports.join("\n"));
+        for n in 0..600 {
+            place.write(&format!("{folder}/m{n}.js"), "one");
+        }
+    }
+    assert_eq!(place.of("node dist/index.js").unknown, None);
+    let hash = || place.of("node dist/index.js").content_hash().unwrap();
+    let first = hash();
+    place.write("work/dist/m599.js", "two");
+    assert_ne!(hash(), first);
+    assert!(place.of("node index.js").unknown.is_some());
+}
+
+#[test]
 fn folders_that_commands_may_write_leave_the_search_path() {
     let place = LineFolder::new();
     place.write("bin/own", "x");
