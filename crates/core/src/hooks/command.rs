@@ -59,6 +59,9 @@ impl CheckedHook {
             may_write: &may_write,
             record: is_sandboxed.then_some(&record),
         };
+        // A hook may have been trusted since the session began.
+        let files = self.hook.files.paths.iter().cloned();
+        self.engine.program_files.add(files);
         let variables = self.hook.check_files(&place, &self.home)?;
         if is_sandboxed {
             let place = LaunchPlace {
