@@ -18,4 +18,4 @@ export type ReasoningEffort =
   /** Very much. */
   | "xhigh"
   /** Any other. */
-  | string;
+  | (string & {});

@@ -14,4 +14,4 @@ export type ServiceTier =
   /** What the account has: nothing is asked for. */
   | "default"
   /** Any other. */
-  | string;
+  | (string & {});

@@ -275,23 +275,34 @@ impl Printer {
     }
 
     fn print_union(&mut self, variants: &[Variant], depth: usize) -> String {
+        let has_constants = variants
+            .iter()
+            .any(|one| matches!(&one.shape, Shape::Literal(serde_json::Value::String(_))));
         let described = variants.iter().any(|variant| variant.description.is_some());
         if !described && (depth > 0 || variants.len() <= 3) {
             let parts: Vec<String> = variants
                 .iter()
-                .map(|variant| self.print(&variant.shape, depth))
+                .map(|variant| self.print_variant(variant, has_constants, depth))
                 .collect();
             return parts.join(" | ");
         }
         let indent = "  ".repeat(depth + 1);
         let mut text = String::new();
         for variant in variants {
-            let shape = self.print(&variant.shape, depth + 1);
+            let shape = self.print_variant(variant, has_constants, depth + 1);
             text.push('\n');
             push_comment(&mut text, variant.description.as_deref(), &indent);
             text.push_str(&format!("{indent}| {shape}"));
         }
         text
+    }
+
+    /// A plain string beside constants is written so that editors and compilers still know the constants.
+    fn print_variant(&mut self, variant: &Variant, has_constants: bool, depth: usize) -> String {
+        match &variant.shape {
+            Shape::String if has_constants => "(string & {})".to_owned(),
+            shape => self.print(shape, depth),
+        }
     }
 }
 

@@ -117,11 +117,28 @@ fn add_variant(schema: &mut Value, variant: Value) {
         values.push(constant.clone().into());
         return;
     }
+    if is_open(&variant)
+        && let Some(object) = schema.as_object_mut()
+        && let Some(branches) = object.remove("oneOf")
+    {
+        // The values of the other branches fit this one as well.
+        object.insert("anyOf".to_owned(), branches);
+    }
     for key in ["oneOf", "anyOf"] {
         if let Some(branches) = schema.get_mut(key).and_then(Value::as_array_mut) {
             branches.push(variant);
             return;
         }
+    }
+}
+
+/// Whether any string, or any object, is of this variant.
+fn is_open(variant: &Value) -> bool {
+    let is_free_of = |keys: [&str; 2]| keys.iter().all(|key| variant.get(key).is_none());
+    match variant["type"].as_str() {
+        Some("string") => is_free_of(["const", "enum"]),
+        Some("object") => is_free_of(["required", "additionalProperties"]),
+        _ => false,
     }
 }
 
@@ -160,6 +177,8 @@ fn describe_members(schema: &mut Value) {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use serde_json::json;
+
     use super::super::{Release, Surface, json_schema};
     use super::*;
 
@@ -177,5 +196,21 @@ mod tests {
         assert!(bundle(Release::Current).contains("\"misalignment\""));
         assert!(!bundle(Release::Own).contains("\"misalignment\""));
         assert!(!bundle(Release::V0_117).contains("\"misalignment\""));
+    }
+
+    #[test]
+    fn union_with_an_open_variant_takes_what_two_variants_fit() {
+        let constant = json!({ "type": "string", "const": "a" });
+        let mut closed = json!({ "oneOf": [constant] });
+        add_variant(&mut closed, json!({ "type": "string", "const": "b" }));
+        assert_eq!(closed["oneOf"].as_array().unwrap().len(), 2);
+        for open in [
+            json!({ "type": "string" }),
+            json!({ "type": "object", "properties": {} }),
+        ] {
+            let mut union = json!({ "oneOf": [constant] });
+            add_variant(&mut union, open.clone());
+            assert_eq!(union, json!({ "anyOf": [constant, open] }));
+        }
     }
 }

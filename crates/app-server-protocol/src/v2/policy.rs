@@ -14,10 +14,13 @@ use crate::v2::enabled;
 #[schemars(transform = mark_experimental::<Self>)]
 pub enum AskForApproval {
     /// Ask for every command except those known to be harmless.
+    #[serde(alias = "unlessTrusted")]
     Untrusted,
     /// Run in the sandbox, and ask only to retry outside it. Deprecated.
+    #[serde(alias = "onFailure")]
     OnFailure,
     /// Run in the sandbox, and ask where the agent requests more or a command looks dangerous.
+    #[serde(alias = "onRequest")]
     OnRequest,
     /// Never ask; what would need approval is refused or fails.
     Never,
@@ -56,10 +59,13 @@ pub enum ApprovalsReviewer {
 #[serde(rename_all = "kebab-case")]
 pub enum SandboxMode {
     /// Reading is allowed; writing and the network are not.
+    #[serde(alias = "readOnly")]
     ReadOnly,
     /// Writing is allowed in the working directory and in configured places.
+    #[serde(alias = "workspaceWrite")]
     WorkspaceWrite,
     /// No sandbox at all.
+    #[serde(alias = "dangerFullAccess")]
     DangerFullAccess,
 }
 
@@ -174,4 +180,29 @@ pub struct PermissionProfileSummary {
     pub description: Option<String>,
     /// Whether the administrator allows them.
     pub allowed: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spellings_of_the_specification_are_read_and_not_written() {
+        for (read, written) in [
+            ("unlessTrusted", "untrusted"),
+            ("onRequest", "on-request"),
+            ("onFailure", "on-failure"),
+        ] {
+            let policy: AskForApproval = serde_json::from_value(read.into()).unwrap();
+            assert_eq!(serde_json::to_value(&policy).unwrap(), written);
+        }
+        for (read, written) in [
+            ("readOnly", "read-only"),
+            ("workspaceWrite", "workspace-write"),
+            ("dangerFullAccess", "danger-full-access"),
+        ] {
+            let mode: SandboxMode = serde_json::from_value(read.into()).unwrap();
+            assert_eq!(serde_json::to_value(mode).unwrap(), written);
+        }
+    }
 }

@@ -123,13 +123,12 @@ fn features_of_0_169(features: FeatureSet) -> Vec<v2::ExperimentalFeature> {
 
 /// A feature of another release that this program does not have.
 fn without_effect(key: &str) -> v2::ExperimentalFeature {
-    let is_shown = BETA_IN_0_169.contains(&key);
     v2::ExperimentalFeature {
         name: key.to_owned(),
         stage: v2::ExperimentalFeatureStage::Removed,
-        display_name: is_shown.then(|| key.replace('_', " ")),
-        description: is_shown.then(|| "This program does not have this feature.".to_owned()),
-        announcement: is_shown.then(String::new),
+        display_name: None,
+        description: None,
+        announcement: None,
         enabled: false,
         default_enabled: false,
     }

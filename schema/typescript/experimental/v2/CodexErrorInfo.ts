@@ -90,7 +90,7 @@ export type CodexErrorInfo =
   | ResponseTooManyFailedAttemptsCodexErrorInfo
   | ActiveTurnNotSteerableCodexErrorInfo
   /** Of release 0.169; not used here. */
-  | string
+  | (string & {})
   | OtherCodexErrorInfo
   /** Of release 0.169; not used here. */
   | "inferenceHookDenied"
