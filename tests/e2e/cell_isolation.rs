@@ -397,3 +397,40 @@ async fn no_cell_outlives_its_server() {
     }
     other.finish().await.unwrap();
 }
+
+/// Arguments that no reader of JSON goes into are refused to the script that passes them; it and all other cells go on.
+#[tokio::test]
+async fn arguments_that_are_nested_too_deep_end_no_cell() {
+    const WAITS: &str = "text('begun'); yield_control(); await new Promise((done) => setTimeout(done, 1500)); text('goes on')";
+    const PASSES: &str = "
+        for (const depth of [20, 99, 101, 127, 128, 1000]) {
+            let value = 1;
+            for (let level = 1; level < depth; level++) value = level % 2 ? [value] : { value };
+            const answer = await tools.update_plan({ value }).then(() => 'called', String);
+            text(depth + ': ' + (/too deeply/.test(answer) ? 'refused' : 'passed'));
+        }
+        text(await tools.update_plan({ plan: [], explanation: '[{'.repeat(500) }).then(() => 'called', String));
+        text('ended')";
+    let mut scripted = Scripted::start(ENABLED).await;
+    let outputs = scripted
+        .outputs([
+            script("c0", WAITS),
+            script("c1", PASSES),
+            wait("c2", &json!({ "cell_id": "1" })),
+        ])
+        .await;
+    let expected = [
+        "Script completed",
+        "20: passed",
+        "99: passed",
+        "101: refused",
+        "127: refused",
+        "128: refused",
+        "1000: refused",
+        "called",
+        "ended",
+    ];
+    assert_eq!(outputs[1], expected);
+    assert_eq!(outputs[2], ["Script completed", "goes on"]);
+    scripted.server.finish().await.unwrap();
+}

@@ -66,6 +66,8 @@ mod exec_threads;
 #[cfg(target_os = "linux")]
 mod failing_commands;
 #[cfg(target_os = "linux")]
+mod few_threads;
+#[cfg(target_os = "linux")]
 mod filesystem;
 #[cfg(target_os = "linux")]
 mod fuzzy_search;
@@ -95,6 +97,8 @@ mod limits;
 mod listeners;
 #[cfg(target_os = "linux")]
 mod logging;
+#[cfg(target_os = "linux")]
+mod long_lines;
 #[cfg(target_os = "linux")]
 mod many_clients;
 #[cfg(target_os = "linux")]
@@ -228,6 +232,8 @@ mod turn_settings;
 mod typescript;
 #[cfg(target_os = "linux")]
 mod undo;
+#[cfg(target_os = "linux")]
+mod unnamed_folders;
 mod usage_limits;
 mod utilities;
 mod vocabulary;

@@ -58,7 +58,7 @@ pub(crate) fn writable_startup_variables(
     let is_writable = |name: &&&str| {
         let value = variable(environment, name).map(PathBuf::from);
         value.is_some_and(|path| {
-            let real = dunce::canonicalize(&path);
+            let real = codex_mounts::canonicalize(&path);
             may_write(&path) || real.is_ok_and(|real| may_write(&real)) || path.is_relative()
         })
     };

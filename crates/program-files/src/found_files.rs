@@ -134,7 +134,7 @@ impl ProgramFiles {
     ) -> Option<OsString> {
         let folders: Vec<PathBuf> = std::env::split_paths(path?).collect();
         let is_safe = |folder: &PathBuf| {
-            let real = dunce::canonicalize(folder);
+            let real = codex_mounts::canonicalize(folder);
             let is_writable = may_write(folder) || real.is_ok_and(|real| may_write(&real));
             let is_used = || {
                 let mut all = self.all.iter();

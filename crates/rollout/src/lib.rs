@@ -19,6 +19,7 @@ mod line;
 mod load;
 mod lock;
 mod log;
+mod long_line;
 mod message_history;
 mod message_images;
 mod mirrored;

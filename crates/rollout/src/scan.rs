@@ -12,10 +12,8 @@ use codex_protocol::{LineStart, RawRolloutLine, RolloutItem, RolloutLine};
 
 use crate::chain::RolloutChain;
 use crate::load::RolloutLoadError;
+use crate::long_line::{LONG_LINE, LongLine};
 use crate::mirrored::is_mirrored;
-
-/// A longer line is skipped.
-const LINE_LIMIT: usize = 256 * 1024 * 1024;
 
 /// The size of one read.
 const BUFFER: usize = 256 * 1024;
@@ -183,34 +181,48 @@ fn scan_lines(
     let mut buffer = vec![0; FIRST_READ];
     // `buffer[taken..filled]` is read but not yet passed on; its first byte is at `offset`.
     let (mut taken, mut filled, mut offset) = (0, 0, begin);
-    // The number of discarded bytes of a line that is too long.
-    let mut discarded = 0;
+    // The beginning of a line that is too long to be kept whole.
+    let mut long: Option<LongLine> = None;
     let mut is_blank = true;
     loop {
-        if filled > LINE_LIMIT {
-            discarded += filled as u64;
+        if filled > LONG_LINE || long.is_some() {
+            (long.get_or_insert_default()).push(&buffer[..filled]);
             filled = 0;
+            buffer.truncate(BUFFER);
+            buffer.shrink_to_fit();
         }
         if filled == buffer.len() {
-            buffer.resize((filled * 2).max(BUFFER), 0);
+            buffer.resize((filled * 2).clamp(BUFFER, LONG_LINE + BUFFER), 0);
         }
         // The older bytes contain no line end, so only the new ones are searched.
         let before = filled;
         filled += read_some(&mut input, &mut buffer[filled..])?;
         if filled == before {
-            if let Some(line) =
-                ScannedLine::of(&buffer[..filled], offset).filter(|_| discarded == 0)
-            {
+            let rest = long.as_ref().map_or(&buffer[..filled], LongLine::bytes);
+            if let Some(line) = ScannedLine::of(rest, offset) {
                 is_blank = false;
                 let _ = take(line);
             }
-            return Ok((offset, is_blank && discarded == 0));
+            return Ok((offset, is_blank && long.is_none()));
         }
         for end in memchr::memchr_iter(b'\n', &buffer[before..filled]) {
             let end = before + end + 1;
-            let line = ScannedLine::of(&buffer[taken..end], offset).filter(|_| discarded == 0);
-            is_blank &= line.is_none() && discarded == 0;
-            offset += std::mem::take(&mut discarded) + (end - taken) as u64;
+            let part = &buffer[taken..end];
+            let whole = long.take().map(|mut long| {
+                long.push(part);
+                long
+            });
+            let (bytes, length) = match &whole {
+                Some(long) => (long.bytes(), long.length()),
+                None => (part, part.len() as u64),
+            };
+            if let Some(long) = whole.as_ref().filter(|long| long.is_dropped()) {
+                let length = long.length();
+                tracing::warn!(offset, length, "a line is too long and is not read");
+            }
+            let line = ScannedLine::of(bytes, offset);
+            is_blank &= line.is_none() && whole.is_none();
+            offset += length;
             taken = end;
             if line.is_some_and(|line| take(line).is_break()) {
                 return Ok((offset, is_blank));
