@@ -90,7 +90,7 @@ async fn replies(
 #[tokio::test]
 async fn thousands_of_threads_at_once_are_all_answered() {
     let base = tempfile::tempdir().unwrap();
-    for limit in [10, 60] {
+    for limit in [60, 400] {
         let Some(server) = limited(&base, USERS[0], limit) else {
             return;
         };
