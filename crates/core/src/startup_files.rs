@@ -97,9 +97,8 @@ fn writable_startup_file(
             cwd: home,
             environment,
         };
-        let files = file
-            .exists()
-            .then(|| ProgramFiles::of_arguments(&command, place));
+        let files =
+            codex_mounts::exists(&file).then(|| ProgramFiles::of_arguments(&command, place));
         files?.first_writable(may_write).map(Path::to_path_buf)
     })
 }

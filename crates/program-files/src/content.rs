@@ -42,7 +42,7 @@ pub(crate) fn hash_of(path: &Path) -> Result<Hash, ContentError> {
         source,
     };
     codex_mounts::check(path).map_err(|error| failed(error.into()))?;
-    let mut file = File::open(path).map_err(failed)?;
+    let mut file = codex_regular_file::open(path).map_err(failed)?;
     let about = file.metadata().map_err(failed)?;
     if about.len() > MAX_BYTES {
         return Err(ContentError::TooLarge(path.to_path_buf()));

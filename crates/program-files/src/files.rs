@@ -84,7 +84,7 @@ impl ProgramFiles {
     fn add_variables(&mut self, place: LaunchPlace<'_>) {
         let finder = Finder::new(&Candidates::default(), &[], place);
         for (name, path) in code_paths(place) {
-            if path.is_dir() {
+            if codex_mounts::is_dir(&path) {
                 self.push_tree(&path);
             } else {
                 finder.add_path(name, path, self);

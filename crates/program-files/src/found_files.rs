@@ -62,7 +62,7 @@ impl ProgramFiles {
         let named = self.all.iter().filter(|file| !file.is_of_system);
         let named = named.filter(|file| !file.word.starts_with(FOLLOWED));
         let folders = named.filter_map(|file| file.real.parent().map(Path::to_path_buf));
-        let cwd = dunce::canonicalize(cwd).unwrap_or_else(|_| cwd.to_path_buf());
+        let cwd = codex_mounts::canonicalize(cwd).unwrap_or_else(|_| cwd.to_path_buf());
         for folder in folders.collect::<BTreeSet<_>>() {
             if cwd.starts_with(&folder) {
                 let unknown = || format!("more than {MAX_FILES} files");

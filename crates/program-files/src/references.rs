@@ -4,7 +4,6 @@
 //! scripts for a shell are also read like a line of a hook. Names that a program computes are not found.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -279,7 +278,7 @@ impl Language {
 /// The text of a file, if it is one.
 fn text_of(path: &Path) -> Option<String> {
     codex_mounts::check(path).ok()?;
-    let file = File::open(path).ok()?;
+    let file = codex_regular_file::open(path).ok()?;
     let about = file.metadata().ok()?;
     if !about.is_file() || about.len() > MAX_TEXT {
         return None;
@@ -295,7 +294,7 @@ fn begins_script(path: &Path) -> bool {
     if !codex_mounts::answers(path) {
         return false;
     }
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    let read = codex_regular_file::open(path).and_then(|mut file| file.read_exact(&mut start));
     read.is_ok() && start == *b"#!"
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn is_of_system(real: &Path) -> bool {
 #[must_use]
 pub fn system_first(path: &OsStr) -> OsString {
     let is_of_system = |folder: &PathBuf| {
-        let real = dunce::canonicalize(folder);
+        let real = codex_mounts::canonicalize(folder);
         real.is_ok_and(|real| is_of_system(&real))
     };
     let (first, then): (Vec<_>, Vec<_>) = std::env::split_paths(path).partition(is_of_system);
