@@ -357,6 +357,80 @@ async fn models_of_the_service_are_listed_with_a_chatgpt_login() {
     server.finish().await.unwrap();
 }
 
+/// As releases 0.169 and 0.171 answer.
+#[tokio::test]
+async fn a_login_whose_renewal_was_refused_is_no_account() {
+    let error = |code: &str| json!({ "error": { "code": code, "message": "no" } });
+    for (status, body, is_refused) in [
+        (401, error("refresh_token_invalidated"), true),
+        (401, error("other"), true),
+        (400, error("invalid_grant"), true),
+        (400, json!({ "error": "invalid_grant" }), true),
+        (400, error("other"), false),
+        (500, error("other"), false),
+    ] {
+        let test = AccountTest::new("").await;
+        let file = test.home.path().join("auth.json");
+        fs::write(&file, stored_login(&token("w1"))).unwrap();
+        let mut server = test.server().await;
+        let known = json!({ "account": { "type": "chatgpt", "email": "me@here", "planType": "pro" },
+            "requiresOpenaiAuth": true });
+        assert_eq!(server.result("account/read", json!({})).await, known);
+        for _ in 0..2 {
+            test.service
+                .push_for("/oauth/token", HttpReply::json(status, &body));
+        }
+        let nobody = json!({ "account": null, "requiresOpenaiAuth": true });
+        let expected = if is_refused { &nobody } else { &known };
+        let renewing = json!({ "refreshToken": true });
+        for params in [renewing.clone(), json!({}), renewing] {
+            let read = server.result("account/read", params).await;
+            assert_eq!(read, *expected, "{status} {body}");
+        }
+        let with_token = json!({ "includeToken": true });
+        let read = server.result("getAuthStatus", with_token).await;
+        assert_eq!(read["authMethod"], "chatgpt");
+        assert_eq!(read["authToken"].is_null(), is_refused);
+        // The login is kept, and another one takes its place.
+        assert_eq!(test.auth_file()["tokens"]["refresh_token"], "r1");
+        let key = json!({ "type": "apiKey", "apiKey": "sk-1" });
+        server.result("account/login/start", key).await;
+        let read = server.result("account/read", json!({})).await;
+        assert_eq!(read["account"], json!({ "type": "apiKey" }));
+        server.finish().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn amazon_bedrock_is_an_account_of_its_own() {
+    let home = tempfile::tempdir().unwrap();
+    let config = home.path().join("config.toml");
+    fs::write(&config, "model_provider = \"amazon-bedrock\"\n").unwrap();
+    let mut server = AppServer::start_in(PROGRAM, home.path(), &[]).unwrap();
+    server.initialize_experimental().await;
+    let account = |is_managed: bool| {
+        json!({
+            "account": { "type": "amazonBedrock", "usesCodexManagedCredentials": is_managed },
+            "requiresOpenaiAuth": false,
+        })
+    };
+    for params in [json!({}), json!({ "refreshToken": true })] {
+        assert_eq!(server.result("account/read", params).await, account(false));
+    }
+    // Keys that another release has stored.
+    let keys = json!({ "auth_mode": "bedrockApiKey", "OPENAI_API_KEY": null,
+        "bedrock_api_key": { "api_key": "bk-1", "region": "us-east-1" } });
+    fs::write(home.path().join("auth.json"), keys.to_string()).unwrap();
+    assert_eq!(
+        server.result("account/read", json!({})).await,
+        account(true)
+    );
+    fs::write(&config, "").unwrap();
+    let (code, message) = server.refusal("account/read", json!({})).await;
+    assert_eq!(code, -32600, "{message}");
+    server.finish().await.unwrap();
+}
+
 #[tokio::test]
 async fn replies_tell_where_the_account_stands_and_refusals_too() {
     let test = AccountTest::new("").await;

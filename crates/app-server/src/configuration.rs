@@ -138,6 +138,13 @@ impl Configuration {
         Ok(stack.requirements().clone())
     }
 
+    /// The model provider that the settings name now, whether or not it is one. Project settings cannot.
+    pub(crate) fn named_provider(&self) -> Option<String> {
+        let stack = LayerStack::load(&self.environment(), None, &self.flags).ok()?;
+        let name = stack.merged().get("model_provider")?.as_str()?.to_owned();
+        Some(name)
+    }
+
     /// The configuration file of the user, which need not exist.
     #[must_use]
     pub fn user_file(&self) -> PathBuf {

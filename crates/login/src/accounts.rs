@@ -235,6 +235,12 @@ impl Accounts {
         self.login()
     }
 
+    /// Whether keys for Amazon Bedrock are stored. Reads the store.
+    pub fn has_bedrock_keys(&self) -> bool {
+        let stored = self.store.load();
+        stored.is_ok_and(|stored| stored.is_some_and(|file| file.is_of_bedrock))
+    }
+
     /// Why the tokens of a login can no longer be renewed, if a renewal was refused.
     pub fn refusal(&self, login: &Login) -> Option<String> {
         let LoginKind::Managed { tokens, .. } = &login.kind else {

@@ -12,6 +12,8 @@ pub(crate) struct AuthFile {
     pub(crate) api_key: Option<Secret>,
     pub(crate) tokens: Option<ChatGptTokens>,
     pub(crate) last_refresh: Option<Timestamp>,
+    /// Whether another release has stored keys for Amazon Bedrock, which have no use here.
+    pub(crate) is_of_bedrock: bool,
     rest: UnknownFields,
 }
 
@@ -38,6 +40,8 @@ impl std::fmt::Debug for UnknownFields {
 }
 
 const KEY: &str = "OPENAI_API_KEY";
+/// The kinds of login for Amazon Bedrock.
+const BEDROCK: [&str; 2] = ["bedrockApiKey", "bedrockAccessKeys"];
 
 impl AuthFile {
     pub(crate) fn with_api_key(key: Secret) -> Self {
@@ -76,8 +80,13 @@ impl AuthFile {
             Value::Null => None,
             _ => return Err("`tokens` is no object".to_owned()),
         };
+        let is_of_bedrock = matches!(file.get("auth_mode"), Some(Value::String(mode)) if BEDROCK.contains(&&**mode));
         let mode = match file.remove("auth_mode").unwrap_or_default() {
             Value::Null => None,
+            mode if is_of_bedrock => {
+                file.insert("auth_mode".to_owned(), mode);
+                None
+            }
             mode => Some(serde_json::from_value(mode).map_err(|error| error.to_string())?),
         };
         let last_refresh = match take_text(&mut file, "last_refresh")? {
@@ -91,6 +100,7 @@ impl AuthFile {
             api_key,
             tokens,
             last_refresh,
+            is_of_bedrock,
             rest,
         })
     }

@@ -10,7 +10,7 @@ pub(crate) const SIGNED_OUT: &str = "Your access token could not be refreshed be
 /// The error for a reply to a renewal.
 pub(crate) fn refresh_error(status: u16, reason: &str, body: &[u8]) -> CredentialError {
     let json: Value = serde_json::from_slice(body).unwrap_or_default();
-    if status != 401 {
+    if !is_refusal(status, &code(&json)) {
         let text = detail(&json, body, "Unknown error");
         let text = format!("Failed to refresh token: {status} {reason}: {text}");
         return CredentialError::Failed(text);
@@ -24,6 +24,12 @@ pub(crate) fn refresh_error(status: u16, reason: &str, body: &[u8]) -> Credentia
     CredentialError::Refused(format!(
         "Your access token could not be refreshed{why}. Please log out and sign in again."
     ))
+}
+
+/// Whether another attempt with the same tokens is refused, too.
+fn is_refusal(status: u16, code: &str) -> bool {
+    let is_about_token = code == "invalid_grant" || code.starts_with("refresh_token_");
+    status == 401 || (status == 400 && is_about_token)
 }
 
 /// Whether the server reports that the refresh token was already used.

@@ -3,6 +3,7 @@
 
 /// By type, sorted for the search: a member; `variant.member` of a variant; or `=variant`.
 pub(super) const MEMBERS: &[(&str, &[&str])] = &[
+    ("Account", &["=amazonBedrock"]),
     ("AdditionalFileSystemPermissions", &["entries"]),
     ("ApprovalsReviewer", &["=auto_review"]),
     (

@@ -209,6 +209,11 @@ pub enum Account {
         /// Plan claimed by the token, or given with it; `unknown` for names not in the list.
         plan_type: PlanType,
     },
+    /// Amazon Bedrock, which takes credentials of its own.
+    AmazonBedrock {
+        /// Whether they are stored beside the logins; otherwise they are those of the machine.
+        uses_codex_managed_credentials: bool,
+    },
 }
 
 /// The account in use and whether one is needed.

@@ -22,14 +22,22 @@ pub(super) async fn read(
     params: v2::GetAccountParams,
 ) -> Result<v2::GetAccountResponse, Failure> {
     let accounts = server.host().accounts();
-    if params.refresh_token
-        && let Err(error) = accounts.renew().await
-    {
-        // The account is known without renewed tokens.
-        tracing::warn!(%error, "tokens were not renewed");
-    }
     let requires_openai_auth = requires_login(&server);
-    let login = requires_openai_auth.then(|| accounts.login()).flatten();
+    let login_in_use = || requires_openai_auth.then(|| accounts.login()).flatten();
+    // Before anything is waited for: later requests may change it.
+    let mut login = login_in_use();
+    if let Some(response) = bedrock_account(&server).await? {
+        return Ok(response);
+    }
+    if params.refresh_token {
+        if let Err(error) = accounts.renew().await {
+            // The account is known without renewed tokens, unless they were refused.
+            tracing::warn!(%error, "tokens were not renewed");
+        }
+        login = login_in_use();
+    }
+    // Nothing can be done with such a login any more: the user has to log in again.
+    let login = login.filter(|login| accounts.refusal(login).is_none());
     let account = login.map(|login| match login.mode() {
         AuthMode::Apikey => v2::Account::ApiKey,
         AuthMode::Chatgpt | AuthMode::ChatgptAuthTokens => v2::Account::Chatgpt {
@@ -41,6 +49,32 @@ pub(super) async fn read(
         account,
         requires_openai_auth,
     })
+}
+
+/// The ids of Amazon Bedrock as a model provider.
+const BEDROCK: [&str; 2] = ["amazon-bedrock", "amazon-bedrock-runtime"];
+
+/// The account where the settings name Amazon Bedrock, which takes no login of OpenAI.
+async fn bedrock_account(
+    server: &Arc<AppServer>,
+) -> Result<Option<v2::GetAccountResponse>, Failure> {
+    let server = Arc::clone(server);
+    let read = move || {
+        let named = server.host().configuration().named_provider();
+        let has_keys = server.host().accounts().has_bedrock_keys();
+        let is_bedrock = named.is_some_and(|name| BEDROCK.contains(&&*name));
+        if has_keys && !is_bedrock && requires_login(&server) {
+            let text = "the stored keys are for Amazon Bedrock, which is not the model provider; log in again";
+            return Err(Failure::invalid(text));
+        }
+        Ok(is_bedrock.then_some(v2::GetAccountResponse {
+            account: Some(v2::Account::AmazonBedrock {
+                uses_codex_managed_credentials: has_keys,
+            }),
+            requires_openai_auth: false,
+        }))
+    };
+    blocking(read).await
 }
 
 pub(super) async fn log_in(

@@ -19,6 +19,14 @@ export type ChatgptAccount = {
   workspaceName?: string | null;
 };
 
+/** Amazon Bedrock, which takes credentials of its own. */
+export type AmazonBedrockAccount = {
+  /** Tells which variant this is. */
+  type: "amazonBedrock";
+  /** Whether they are stored beside the logins; otherwise they are those of the machine. */
+  usesCodexManagedCredentials: boolean;
+};
+
 /** Of release 0.169; not used here. */
 export type AmazonBedrockAccount = {
   /** Of release 0.169; not used here. */
@@ -37,5 +45,6 @@ export type GcpAccount = {
 export type Account =
   | ApiKeyAccount
   | ChatgptAccount
+  | AmazonBedrockAccount
   | AmazonBedrockAccount
   | GcpAccount;
