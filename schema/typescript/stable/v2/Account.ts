@@ -28,14 +28,6 @@ export type AmazonBedrockAccount = {
 };
 
 /** Of release 0.169; not used here. */
-export type AmazonBedrockAccount = {
-  /** Of release 0.169; not used here. */
-  type: "amazonBedrock";
-  /** Of release 0.169; not used here. */
-  usesCodexManagedCredentials?: boolean;
-};
-
-/** Of release 0.169; not used here. */
 export type GcpAccount = {
   /** Of release 0.169; not used here. */
   type: "gcp";
@@ -45,6 +37,5 @@ export type GcpAccount = {
 export type Account =
   | ApiKeyAccount
   | ChatgptAccount
-  | AmazonBedrockAccount
   | AmazonBedrockAccount
   | GcpAccount;
