@@ -70,7 +70,7 @@ struct SessionEnvironment<'a> {
 macro_rules! environment {
     ($request:expr) => {
         SessionEnvironment {
-            cwd: working_folder(&$request.cwd)?,
+            cwd: working_folder(&$request.cwd).await?,
             folders: &$request.additional_directories,
             servers: &$request.mcp_servers,
         }
@@ -79,11 +79,21 @@ macro_rules! environment {
 
 /// The folder of a session. The protocol demands an absolute path; some clients send one that begins at the folder of
 /// this process.
-fn working_folder(cwd: &Path) -> Result<PathBuf, Error> {
-    let found = std::path::absolute(cwd)
-        .ok()
-        .filter(|path| codex_mounts::is_dir(path));
-    found.ok_or_else(|| errors::invalid(format!("there is no folder `{}`", cwd.display())))
+async fn working_folder(cwd: &Path) -> Result<PathBuf, Error> {
+    let refused = |why: String| Err(errors::invalid(why));
+    let Ok(path) = std::path::absolute(cwd) else {
+        return refused(format!("there is no folder `{}`", cwd.display()));
+    };
+    if let Err(error) = codex_mounts::check_async(&path).await {
+        return refused(error.to_string());
+    }
+    if path.to_str().is_none() {
+        return refused(format!("{path:?} is not valid UTF-8"));
+    }
+    if !codex_mounts::is_dir(&path) {
+        return refused(format!("there is no folder `{}`", cwd.display()));
+    }
+    Ok(path)
 }
 
 pub(crate) async fn new(
