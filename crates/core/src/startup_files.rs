@@ -16,19 +16,25 @@ const SHELLS: [&str; 9] = [
 ];
 
 /// Files of a home that shells run before a script.
-const STARTUP_FILES: [&str; 12] = [
+const STARTUP_FILES: [&str; 10] = [
     ".bash_login",
     ".bash_logout",
     ".bash_profile",
     ".bashrc",
-    ".config/fish/config.fish",
-    ".config/powershell/profile.ps1",
     ".profile",
     ".zlogin",
     ".zlogout",
     ".zprofile",
     ".zshenv",
     ".zshrc",
+];
+
+/// The same below the folder of settings; fish runs all files of its folders.
+const STARTUP_SETTINGS: [&str; 4] = [
+    "fish/conf.d",
+    "fish/config.fish",
+    "fish/functions",
+    "powershell/profile.ps1",
 ];
 
 /// The same call without startup files, and the first of these that commands may write; nothing if they may write none, or
@@ -80,15 +86,19 @@ fn writable_startup_file(
         .iter()
         .flatten()
         .flat_map(|home| STARTUP_FILES.map(|name| home.join(name)));
+    let settings = homes.iter().flatten().map(|home| home.join(".config"));
+    let settings = settings.chain(value("XDG_CONFIG_HOME"));
+    let of_settings = settings.flat_map(|folder| STARTUP_SETTINGS.map(|name| folder.join(name)));
     let named = STARTUP_VARIABLES.iter().filter_map(|name| value(name));
     let home = homes
         .iter()
         .flatten()
         .next()
         .map_or(Path::new("/"), PathBuf::as_path);
-    let mut files = of_homes.chain(named);
+    let mut files = of_homes.chain(of_settings).chain(named);
     files.find_map(|file| {
-        if may_write(&file) {
+        let real = codex_mounts::canonicalize(&file);
+        if may_write(&file) || real.is_ok_and(|real| may_write(&real)) {
             return Some(file);
         }
         // What it sources counts, too.
@@ -135,8 +145,14 @@ mod tests {
         assert_eq!(call(&environment, false), Some(without.to_vec()));
         std::fs::remove_file(home.path().join(".bash_profile")).unwrap();
         assert_eq!(call(&environment, false), None);
-        let mut named = environment.clone();
-        named.insert("BASH_ENV".into(), work.join("env.sh").into());
-        assert_eq!(call(&named, false), Some(without.to_vec()));
+        for (name, path) in [("BASH_ENV", "env.sh"), ("XDG_CONFIG_HOME", "settings")] {
+            let mut named = environment.clone();
+            named.insert(name.into(), work.join(path).into());
+            assert_eq!(call(&named, false), Some(without.to_vec()), "{name}");
+        }
+        // A folder whose files fish runs.
+        std::fs::create_dir_all(home.path().join(".config/fish")).unwrap();
+        std::os::unix::fs::symlink(&work, home.path().join(".config/fish/conf.d")).unwrap();
+        assert_eq!(call(&environment, false), Some(without.to_vec()));
     }
 }
