@@ -136,7 +136,7 @@ def only(kinds, turns):
     return [(turn, status, [item for item in items if item[0] in kinds]) for turn, status, items in turns]
 
 
-def check(binary, home, cwd, thread, expected, kinds, arguments=(), is_first_reader=True):
+def check(binary, home, cwd, thread, expected, kinds, arguments=(), reads_unloaded=True):
     """What is wrong with the thread, and its turns with one more."""
     problems = []
 
@@ -147,7 +147,7 @@ def check(binary, home, cwd, thread, expected, kinds, arguments=(), is_first_rea
     listed = server.call("thread/list", {})["data"]
     expect("list", [(found["id"], found["preview"]) for found in listed], [(thread, TEXTS[0])])
     # Releases from 0.169 on read a thread that is not loaded from tables of their own, which do not know others' turns yet.
-    if is_first_reader:
+    if reads_unloaded:
         read = server.call("thread/read", {"threadId": thread, "includeTurns": True})["thread"]
         expect("read", only(kinds, shapes(read)), expected)
     resumed = server.call("thread/resume", {"threadId": thread})["thread"]

@@ -8,6 +8,7 @@ use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::agents::until_both_ended;
 use crate::setup::{PROGRAM, numbered, scripted_home};
 
 struct Numbered {
@@ -217,5 +218,36 @@ async fn fork_of_a_numbered_thread_goes_on_with_its_numbers() {
     let is_start = |line: &&Value| line["type"] == "session_meta";
     assert_eq!(lines.iter().filter(is_start).count(), 1);
     assert_eq!(numbered.kinds().await, [SHOWN, SHOWN]);
+    numbered.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn agents_of_a_numbered_thread_are_numbered_also_after_a_resume() {
+    let mut numbered = Numbered::start(NEWER).await;
+    let parent = numbered.thread.clone();
+    for turn in ["one", "two"] {
+        let task = json!({ "message": "make it", "agent_type": "worker" });
+        let call = sse::function_call(turn, "spawn_agent", &task);
+        numbered.model.push(HttpReply::stream(&sse::items(&[call])));
+        let answer = || HttpReply::stream(&crate::setup::numbered(sse::text("done")));
+        numbered.model.push(answer());
+        numbered.model.push_for_agent(answer());
+        let params = json!({ "threadId": parent, "input": [{ "type": "text", "text": turn }] });
+        numbered.server.result("turn/start", params).await;
+        let ends = until_both_ended(&mut numbered.server).await;
+        let of_agent = |end: &&Value| {
+            let thread = &end["params"]["threadId"];
+            end["method"] == "turn/completed" && *thread != parent.as_str()
+        };
+        let agent = ends.iter().find(of_agent).unwrap();
+        numbered.thread = agent["params"]["threadId"].as_str().unwrap().to_owned();
+        let lines = numbered.lines().await;
+        assert_eq!(lines[0]["payload"]["history_mode"], "paginated", "{turn}");
+        let is_numbered = |(index, line): (usize, &Value)| line["ordinal"] == index;
+        assert!(lines.iter().enumerate().all(is_numbered), "{turn}");
+        numbered.thread.clone_from(&parent);
+        // The client that goes on is one of 0.117.
+        numbered.restart(&[]).await;
+    }
     numbered.server.finish().await.unwrap();
 }

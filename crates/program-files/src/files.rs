@@ -9,18 +9,13 @@ use crate::finder::Finder;
 use crate::found_files::ProgramFiles;
 use crate::launch_place::LaunchPlace;
 use crate::line::{CommandWords, KnownValues, read_line};
-use crate::program_file::variable;
 
 impl ProgramFiles {
     /// The files of a line for a shell.
     #[must_use]
     pub fn of_line(line: &str, place: LaunchPlace<'_>) -> Self {
-        let lookup = |name: &str| {
-            let value = variable(place.environment, name)?;
-            value.to_str().map(str::to_owned)
-        };
         let known = KnownValues {
-            variable: &lookup,
+            variable: &|name| place.variable(name),
             cwd: place.cwd.display().to_string(),
             repository: repository(place.cwd).map(|folder| folder.display().to_string()),
         };
@@ -46,20 +41,12 @@ impl ProgramFiles {
         let runs_lines = words.iter().any(|word| is_shell(word));
         for word in words.iter().skip(1) {
             if word.contains(char::is_whitespace) {
-                let inner = Self::of_line(word, place);
-                files.all.extend(inner.all);
-                files.trees.extend(inner.trees);
-                files.imports_nothing |= inner.imports_nothing;
-                files.has_more |= inner.has_more;
-                files.unknown = files.unknown.or(inner.unknown.filter(|_| runs_lines));
+                let mut inner = Self::of_line(word, place);
+                inner.unknown = inner.unknown.filter(|_| runs_lines);
+                files.join(inner);
             }
         }
-        let own = Self::of_commands(&[CommandWords(words)], &[], place);
-        files.all.extend(own.all);
-        files.trees.extend(own.trees);
-        files.imports_nothing |= own.imports_nothing;
-        files.has_more |= own.has_more;
-        files.unknown = files.unknown.or(own.unknown);
+        files.join(Self::of_commands(&[CommandWords(words)], &[], place));
         files.add_variables(place);
         files.complete(place)
     }

@@ -56,6 +56,15 @@ impl ProgramFiles {
         true
     }
 
+    /// Adds what was found for a part of the same start.
+    pub(crate) fn join(&mut self, part: Self) {
+        self.all.extend(part.all);
+        self.trees.extend(part.trees);
+        self.imports_nothing |= part.imports_nothing;
+        self.has_more |= part.has_more;
+        self.unknown = self.unknown.take().or(part.unknown);
+    }
+
     /// Of a program with too many files, the folders of those that its words name count as a whole. A folder around the working
     /// folder cannot: everything in it changes.
     pub(crate) fn replace_by_folders(&mut self, cwd: &Path) {

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 
+use crate::program_file::variable;
+
 /// Where something is run.
 #[derive(Clone, Copy, Debug)]
 pub struct LaunchPlace<'a> {
@@ -11,4 +13,13 @@ pub struct LaunchPlace<'a> {
     pub cwd: &'a Path,
     /// The variables.
     pub environment: &'a BTreeMap<OsString, OsString>,
+}
+
+impl LaunchPlace<'_> {
+    /// The value of a variable, if it is text.
+    pub(crate) fn variable(self, name: &str) -> Option<String> {
+        variable(self.environment, name)?
+            .to_str()
+            .map(str::to_owned)
+    }
 }

@@ -11,7 +11,7 @@ use crate::candidates::{Candidates, base_name, has_code_ending};
 use crate::finder::Finder;
 use crate::found_files::{FOLLOWED, MAX_FILES, ProgramFiles};
 use crate::line::{KnownValues, read_line};
-use crate::program_file::{may_be_run, variable};
+use crate::program_file::may_be_run;
 
 /// Longer texts are not read; their hashes count all the same.
 const MAX_TEXT: u64 = 8 * 1024 * 1024;
@@ -111,12 +111,8 @@ impl ReferenceReader<'_> {
     /// A script for a shell, like a line. Words that are not known are no reason to distrust it: it has been seen.
     fn read_script(&self, text: &str, found: &mut ProgramFiles) {
         let place = self.finder.place;
-        let lookup = |name: &str| {
-            let value = variable(place.environment, name)?;
-            value.to_str().map(str::to_owned)
-        };
         let known = KnownValues {
-            variable: &lookup,
+            variable: &|name| place.variable(name),
             cwd: place.cwd.display().to_string(),
             repository: None,
         };

@@ -47,7 +47,7 @@ pub use message_history::{MessageHistoryState, add_message, message_at, message_
 pub use message_images::name_images;
 pub use mirrored::mirrored_item;
 pub use names::{name_of, set_name};
-pub use ordinals::is_numbered_from_zero;
+pub use ordinals::{has_ordinals, is_numbered_from_zero};
 pub use path::{RolloutPath, SESSIONS, folder_name, folder_path, parse_file_name};
 pub use persist::{PersistedDetail, is_persisted, reduced};
 pub use scan::{LineSelection, ScannedLine, scan, scan_segment, scan_selection};

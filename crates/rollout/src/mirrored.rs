@@ -82,7 +82,7 @@ fn mcp_call(end: &McpToolCallEndEvent) -> Value {
     }
     let size = item["result"].to_string().len();
     if size > MCP_RESULT_LIMIT {
-        let text = format!("a result of {size} bytes, which is in the line before this one");
+        let text = format!("a result of {size} bytes, which is left out here");
         item["result"] = json!({ "content": [{ "type": "text", "text": text }] });
     }
     item

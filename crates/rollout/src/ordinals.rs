@@ -32,23 +32,23 @@ pub(crate) fn next_ordinal(file: &mut (impl Read + Seek)) -> io::Result<Option<u
 }
 
 /// Whether the lines of a file have numbers. What cannot be read has none.
-pub(crate) fn has_ordinals(path: &Path) -> bool {
+#[must_use]
+pub fn has_ordinals(path: &Path) -> bool {
+    first_ordinal(path).is_some()
+}
+
+fn first_ordinal(path: &Path) -> Option<u64> {
     let mut start = Vec::new();
-    let read = codex_regular_file::open(path)
-        .and_then(|file| file.take(LINE_START as u64).read_to_end(&mut start));
-    read.is_ok() && ordinal_of(&start).is_some()
+    let file = codex_regular_file::open(path).ok()?;
+    file.take(LINE_START as u64).read_to_end(&mut start).ok()?;
+    ordinal_of(&start)
 }
 
 /// Whether a copy of the file can go on with its numbers: it has them from 0 on, and continues no other file.
 #[must_use]
 pub fn is_numbered_from_zero(path: &Path) -> bool {
-    let begins_at_zero = codex_regular_file::open(path).and_then(|file| {
-        let mut start = Vec::new();
-        file.take(LINE_START as u64).read_to_end(&mut start)?;
-        Ok(ordinal_of(&start) == Some(0))
-    });
     let chain = RolloutChain::open(path);
-    begins_at_zero.unwrap_or_default() && chain.is_ok_and(|chain| !chain.has_base())
+    first_ordinal(path) == Some(0) && chain.is_ok_and(|chain| !chain.has_base())
 }
 
 /// The length of the first line, with its end.

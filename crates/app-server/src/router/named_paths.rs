@@ -78,7 +78,7 @@ fn collect(value: &Value, name: &str, found: &mut Vec<PathBuf>) {
                 .filter(|(name, _)| !NO_PATHS.contains(&name.as_str()));
             for (name, value) in members {
                 // Tables by path.
-                if Path::new(name).is_absolute() {
+                if Path::new(name).is_absolute() && found.len() < PATH_LIMIT {
                     found.push(name.into());
                 }
                 collect(value, name, found);

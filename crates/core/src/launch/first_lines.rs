@@ -94,8 +94,8 @@ pub(crate) fn write_start(
     }
 }
 
-/// Whether a file gets the form that newer engines show whole. A copy has the form of its source, and lines that were taken
-/// over one by one have lost what those engines go by.
+/// Whether a file has or gets the form that newer engines show whole. A copy has the form of its source, and lines that were
+/// taken over one by one have lost what those engines go by. New agents of a thread take over its form.
 pub(crate) fn is_paginated(
     config: &SessionConfig,
     file: &RolloutFile,
@@ -105,7 +105,7 @@ pub(crate) fn is_paginated(
         _ if config.has_legacy_history => false,
         RolloutFile::New => config.has_paginated_history && lines.read().is_empty(),
         RolloutFile::Copy { source, .. } => codex_rollout::is_numbered_from_zero(source),
-        RolloutFile::Existing { .. } => false,
+        RolloutFile::Existing { path, .. } => codex_rollout::has_ordinals(path),
     }
 }
 
