@@ -17,7 +17,6 @@ fn flags_that_are_not_supported_say_what_to_use_instead() {
     let cases = [
         ("--approve-for-me", "--sandbox"),
         ("--worktree", "git worktree add"),
-        ("--strict-config", "codex doctor"),
         ("--ignore-user-config", "CODEX_HOME"),
         ("--ignore-rules", "CODEX_HOME"),
         ("--local-provider=other", "-c model_provider=other"),
@@ -75,4 +74,46 @@ async fn a_profile_may_be_a_file_of_its_own() {
     let output = tokio::task::spawn_blocking(move || command.output().unwrap());
     assert_eq!(stdout_of(&output.await.unwrap()), "done\n");
     assert_eq!(model.requests()[0].json()["model"], "small-model");
+}
+
+#[tokio::test]
+async fn flags_before_the_command_are_those_of_the_command() {
+    let model = ModelServer::start([HttpReply::stream(&sse::text("done"))]);
+    let model = model.await.unwrap();
+    let place = ExecFolders::with_model(&model);
+    let image = place.work.path().join("dot.png");
+    image::RgbImage::new(1, 1).save(&image).unwrap();
+    let other = tempfile::tempdir().unwrap();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_codex"));
+    command
+        .args(["-i", "dot.png", "--add-dir"])
+        .arg(other.path())
+        .args(["-s", "workspace-write", "-c", "model=\"first\""])
+        .args(["exec", "hi", "-c", "model=\"second\""])
+        .env("HOME", place.home.path())
+        .env("CODEX_HOME", place.home.path())
+        .current_dir(place.work.path())
+        .stdin(Stdio::null());
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap());
+    assert_eq!(stdout_of(&output.await.unwrap()), "done\n");
+    let request = model.requests()[0].json();
+    assert_eq!(request["model"], "second");
+    let text = request.to_string();
+    assert_eq!(text.matches("input_image").count(), 1, "{text}");
+    assert!(text.contains(&*other.path().to_string_lossy()), "{text}");
+}
+
+#[test]
+fn a_local_model_can_be_named_before_the_command() {
+    let place = ExecFolders::new();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_codex"));
+    let output = command
+        .args(["--local-provider", "other", "exec", "hi"])
+        .env("CODEX_HOME", place.home.path())
+        .current_dir(place.work.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("-c model_provider=other"), "{error}");
 }

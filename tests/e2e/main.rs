@@ -207,6 +207,8 @@ mod soak;
 #[cfg(target_os = "linux")]
 mod stored_threads;
 #[cfg(target_os = "linux")]
+mod strict_config;
+#[cfg(target_os = "linux")]
 mod teams;
 mod thread_export;
 #[cfg(target_os = "linux")]

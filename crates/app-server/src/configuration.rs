@@ -29,7 +29,7 @@ impl Configuration {
     /// ignored and reported by the warnings of the start.
     ///
     /// # Errors
-    /// The flags are invalid.
+    /// The flags are invalid, or they require known settings and files are unusable.
     pub fn new(
         environment: Environment,
         flags: Overrides,
@@ -44,6 +44,7 @@ impl Configuration {
         };
         let startup = match Config::load(request) {
             Ok(config) => config,
+            Err(error) if flags.requires_known_settings() => return Err(error),
             Err(error) => {
                 let mut config = Config::without_files(request)?;
                 let warning = ConfigWarning::using_defaults(&error);

@@ -31,15 +31,11 @@ pub(crate) struct AcpArguments {
     /// Log in on this terminal in place of serving.
     #[arg(long)]
     login: bool,
-    #[command(flatten)]
-    settings: SettingsFlags,
 }
 
-/// `before` are the settings that stand in front of the command.
-pub(crate) fn run(arguments: AcpArguments, before: SettingsFlags) -> anyhow::Result<ExitCode> {
-    let settings = before.followed_by(arguments.settings);
+pub(crate) fn run(arguments: AcpArguments, settings: SettingsFlags) -> anyhow::Result<ExitCode> {
     if arguments.login {
-        return login::run(login::LoginArguments::default(), settings);
+        return login::run(&login::LoginArguments::default(), &settings);
     }
     let opens_pages = non_blank(NO_BROWSER).is_none();
     let program = Program {

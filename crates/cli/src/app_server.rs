@@ -37,8 +37,6 @@ pub(crate) struct AppServerArguments {
     /// Accepted for compatibility; has no effect.
     #[arg(long, hide = true)]
     analytics_default_enabled: bool,
-    #[command(flatten)]
-    settings: SettingsFlags,
     #[command(subcommand)]
     command: Option<GenerateCommand>,
 }
@@ -55,8 +53,7 @@ enum GenerateCommand {
     GenerateOpenRpc(generate::GenerateArguments),
 }
 
-/// `before` are the settings before the subcommand.
-pub(crate) fn run(arguments: AppServerArguments, before: SettingsFlags) -> anyhow::Result<()> {
+pub(crate) fn run(arguments: AppServerArguments, settings: SettingsFlags) -> anyhow::Result<()> {
     match arguments.command {
         Some(GenerateCommand::GenerateTs(arguments)) => {
             generate::run(&arguments, &generate::TYPESCRIPT)
@@ -68,7 +65,6 @@ pub(crate) fn run(arguments: AppServerArguments, before: SettingsFlags) -> anyho
             generate::run(&arguments, &generate::OPENRPC)
         }
         None => {
-            let settings = before.followed_by(arguments.settings);
             let scenario = arguments.scenario.as_deref();
             serve(
                 arguments.listen,

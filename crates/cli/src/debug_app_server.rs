@@ -54,8 +54,6 @@ pub(crate) struct SendArguments {
     /// Let the server use a scripted model from a scenario file.
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
-    #[command(flatten)]
-    settings: SettingsFlags,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -67,15 +65,14 @@ enum ApprovalAnswer {
     Ask,
 }
 
-/// `before` are the settings before the subcommand.
-pub(crate) fn run(arguments: SendArguments, before: SettingsFlags) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: SendArguments, settings: &SettingsFlags) -> anyhow::Result<ExitCode> {
     let runtime = crate::runtime::beside_output()?;
-    let sent = runtime.block_on(send(arguments, before));
+    let sent = runtime.block_on(send(arguments, settings));
     runtime.shutdown_background();
     sent
 }
 
-async fn send(arguments: SendArguments, before: SettingsFlags) -> anyhow::Result<ExitCode> {
+async fn send(arguments: SendArguments, settings: &SettingsFlags) -> anyhow::Result<ExitCode> {
     let mut command = match &arguments.bin {
         Some(program) => {
             let mut command = Command::new(program);
@@ -84,9 +81,7 @@ async fn send(arguments: SendArguments, before: SettingsFlags) -> anyhow::Result
         }
         None => own_server()?,
     };
-    before
-        .followed_by(arguments.settings.clone())
-        .pass_on(&mut command);
+    settings.pass_on(&mut command);
     if let Some(scenario) = &arguments.scenario {
         command.arg("--scenario").arg(scenario);
     }

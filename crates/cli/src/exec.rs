@@ -1,7 +1,6 @@
 //! `codex exec`: one turn without a UI, for scripts. A client of an app-server in the same process.
 
 mod arguments;
-mod compatibility;
 mod follow;
 mod prompt;
 mod thread;
@@ -43,12 +42,11 @@ enum ExecTask {
     None,
 }
 
-/// `before` are the settings before the subcommand.
-pub(crate) fn run(arguments: ExecArguments, before: SettingsFlags) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: ExecArguments, settings: SettingsFlags) -> anyhow::Result<ExitCode> {
     app_server::start_log();
     let runtime = crate::runtime::beside_output()?;
     let tracing = TraceRecorder::from_environment();
-    let done = runtime.block_on(exec(arguments, before, tracing.clone()));
+    let done = runtime.block_on(exec(arguments, settings, tracing.clone()));
     runtime.shutdown_background();
     tracing.finish();
     done
@@ -56,7 +54,7 @@ pub(crate) fn run(arguments: ExecArguments, before: SettingsFlags) -> anyhow::Re
 
 async fn exec(
     arguments: ExecArguments,
-    before: SettingsFlags,
+    settings: SettingsFlags,
     tracing: TraceRecorder,
 ) -> anyhow::Result<ExitCode> {
     let ExecArguments {
@@ -69,11 +67,7 @@ async fn exec(
     if let Some(program) = &options.cyber_access_program {
         tracing::warn!("no access program is asked for: `{program}` has no effect");
     }
-    let Planned {
-        choice,
-        task,
-        flags,
-    } = plan(command, prompt, &options)?;
+    let (choice, task) = plan(command, prompt, &options)?;
     let cwd = working_folder(&options)?;
     let schema = options
         .output_schema
@@ -85,7 +79,7 @@ async fn exec(
         .as_deref()
         .map(Scenario::load)
         .transpose()?;
-    let settings = options.settings(before, flags, &cwd)?;
+    let settings = options.settings(settings, &cwd)?;
     let api_key = non_blank(KEY_VARIABLE);
     let purpose = HostPurpose::Exec { api_key };
     let server = app_server::server(&settings, scenario, tracing, purpose).await?;
@@ -146,46 +140,29 @@ fn cannot_write(file: &OutputFile) -> String {
 }
 
 /// What the arguments ask for.
-struct Planned {
-    choice: ThreadChoice,
-    task: ExecTask,
-    /// Settings behind the subcommand.
-    flags: SettingsFlags,
-}
-
 fn plan(
     command: Option<ExecCommand>,
     prompt: Option<String>,
     options: &ExecOptions,
-) -> anyhow::Result<Planned> {
+) -> anyhow::Result<(ThreadChoice, ExecTask)> {
     Ok(match command {
-        Some(ExecCommand::Resume(mut resume)) => {
-            let flags = std::mem::take(&mut resume.flags);
+        Some(ExecCommand::Resume(resume)) => {
             let (stored, prompt) = resume.split();
-            Planned {
-                choice: ThreadChoice::Resumed(stored),
-                task: ExecTask::Prompt(prompt::read(prompt)?),
-                flags,
-            }
+            let task = ExecTask::Prompt(prompt::read(prompt)?);
+            (ThreadChoice::Resumed(stored), task)
         }
-        Some(ExecCommand::Fork(fork)) => Planned {
-            choice: ThreadChoice::Forked(StoredThread::Named(fork.thread)),
-            task: match fork.prompt {
+        Some(ExecCommand::Fork(fork)) => {
+            let task = match fork.prompt {
                 Some(prompt) => ExecTask::Prompt(prompt::read(Some(prompt))?),
                 None => ExecTask::None,
-            },
-            flags: fork.flags,
-        },
-        Some(ExecCommand::Review(mut review)) => Planned {
-            flags: std::mem::take(&mut review.flags),
-            choice: ThreadChoice::New,
-            task: ExecTask::Review(target_of(review, options)?),
-        },
-        None => Planned {
-            choice: ThreadChoice::New,
-            task: ExecTask::Prompt(prompt::read(prompt)?),
-            flags: SettingsFlags::default(),
-        },
+            };
+            (ThreadChoice::Forked(StoredThread::Named(fork.thread)), task)
+        }
+        Some(ExecCommand::Review(review)) => {
+            let task = ExecTask::Review(target_of(review, options)?);
+            (ThreadChoice::New, task)
+        }
+        None => (ThreadChoice::New, ExecTask::Prompt(prompt::read(prompt)?)),
     })
 }
 

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 
 use crate::environment;
+use crate::other_flags::OtherFlags;
 use crate::profile;
 use crate::settings_flags::SettingsFlags;
 
@@ -41,6 +42,26 @@ pub(crate) struct GlobalFlags {
     /// Allow live web searches.
     #[arg(long)]
     search: bool,
+    /// An additional writable folder.
+    #[arg(id = "add_dir_before", long = "add-dir", value_name = "DIR")]
+    pub(crate) add_dir: Vec<PathBuf>,
+    /// An image to send with the prompt; several are separated by commas.
+    #[arg(
+        id = "images_before",
+        short = 'i',
+        long = "image",
+        value_delimiter = ',',
+        value_name = "FILE"
+    )]
+    pub(crate) images: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) other: OtherFlags,
+    /// Accepted for compatibility; there is no terminal UI.
+    #[arg(long, hide = true)]
+    no_alt_screen: bool,
+    /// Accepted for compatibility; no command uses a server in the background unless it is told to.
+    #[arg(long, hide = true)]
+    no_daemon: bool,
 }
 
 /// What commands may do.
@@ -89,8 +110,8 @@ impl ApprovalFlag {
 }
 
 impl GlobalFlags {
-    /// The settings for these flags.
-    pub(crate) fn settings(&self) -> anyhow::Result<SettingsFlags> {
+    /// The settings for these flags. `given` are those of the other flags before the subcommand.
+    pub(crate) fn settings(&self, given: &SettingsFlags) -> anyhow::Result<SettingsFlags> {
         let sandbox = match self.sandbox {
             None if self.full_auto => Some(SandboxFlag::WorkspaceWrite),
             None if self.bypass => Some(SandboxFlag::DangerFullAccess),
@@ -101,7 +122,7 @@ impl GlobalFlags {
             approval => approval,
         };
         let mut settings = match &self.profile {
-            Some(name) => profile::settings(&environment::home()?, name)?,
+            Some(name) => profile::settings(&environment::home()?, name, given)?,
             None => SettingsFlags::default(),
         };
         for (key, value) in [
@@ -117,6 +138,20 @@ impl GlobalFlags {
         Ok(settings)
     }
 
+    /// What the flags mean that are settings of a thread in the working folder, for commands other than `codex exec`,
+    /// which combine them with their own.
+    pub(crate) fn apply_others(&self, settings: &mut SettingsFlags) -> anyhow::Result<()> {
+        if !self.images.is_empty() {
+            bail!(
+                "--image goes with a prompt: `codex exec`, `codex resume` and `codex fork` take it"
+            );
+        }
+        let cwd = std::env::current_dir().context("cannot determine the working folder")?;
+        self.other.check()?;
+        self.other.apply(settings, &cwd)?;
+        add_writable_folders(settings, &self.add_dir)
+    }
+
     /// Changes the working folder of the process.
     pub(crate) fn enter_folder(&self) -> anyhow::Result<()> {
         match &self.cwd {
@@ -127,4 +162,17 @@ impl GlobalFlags {
             None => Ok(()),
         }
     }
+}
+
+/// Lets commands write in more folders.
+pub(crate) fn add_writable_folders(
+    settings: &mut SettingsFlags,
+    folders: &[PathBuf],
+) -> anyhow::Result<()> {
+    if !folders.is_empty() {
+        let folders: Result<Vec<_>, _> = folders.iter().map(std::path::absolute).collect();
+        let folders = serde_json::to_string(&folders?)?;
+        settings.set("sandbox_workspace_write.writable_roots", &folders);
+    }
+    Ok(())
 }

@@ -42,8 +42,6 @@ pub(crate) struct LoginArguments {
     /// The client id for the identity server.
     #[arg(long = "experimental_client-id", value_name = "ID", hide = true)]
     client_id: Option<String>,
-    #[command(flatten)]
-    settings: SettingsFlags,
     #[command(subcommand)]
     command: Option<LoginCommand>,
 }
@@ -55,15 +53,11 @@ enum LoginCommand {
     Status,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct LogoutArguments {
-    #[command(flatten)]
-    settings: SettingsFlags,
-}
-
-/// `before` are the settings before the subcommand.
-pub(crate) fn run(arguments: LoginArguments, before: SettingsFlags) -> anyhow::Result<ExitCode> {
-    let config = config(before.followed_by(arguments.settings.clone()))?;
+pub(crate) fn run(
+    arguments: &LoginArguments,
+    settings: &SettingsFlags,
+) -> anyhow::Result<ExitCode> {
+    let config = config(settings)?;
     if let Some(LoginCommand::Status) = arguments.command {
         let machine = EngineResources::new(&config);
         return Ok(status(machine.accounts(), &config));
@@ -82,7 +76,7 @@ pub(crate) fn run(arguments: LoginArguments, before: SettingsFlags) -> anyhow::R
         settings.client_id.clone_from(id);
     }
     let machine = EngineResources::with_login(settings);
-    let (what, outcome) = log_in(&arguments, machine.accounts())?;
+    let (what, outcome) = log_in(arguments, machine.accounts())?;
     match outcome {
         Ok(()) => {
             say("Successfully logged in");
@@ -95,11 +89,8 @@ pub(crate) fn run(arguments: LoginArguments, before: SettingsFlags) -> anyhow::R
     }
 }
 
-pub(crate) fn log_out(
-    arguments: LogoutArguments,
-    before: SettingsFlags,
-) -> anyhow::Result<ExitCode> {
-    let config = config(before.followed_by(arguments.settings))?;
+pub(crate) fn log_out(settings: &SettingsFlags) -> anyhow::Result<ExitCode> {
+    let config = config(settings)?;
     let machine = EngineResources::new(&config);
     let logged_out = match machine.accounts().log_out() {
         Ok(logged_out) => logged_out,
@@ -118,7 +109,7 @@ pub(crate) fn log_out(
 }
 
 /// The settings of the working folder, without project settings.
-fn config(flags: SettingsFlags) -> anyhow::Result<Config> {
+fn config(flags: &SettingsFlags) -> anyhow::Result<Config> {
     wiring::load_config(None, &flags.overrides()?, &RequestParams::default())
 }
 

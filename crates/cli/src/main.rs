@@ -32,6 +32,7 @@ mod mcp_server;
 mod mcp_servers;
 mod memories;
 mod notify;
+mod other_flags;
 mod output;
 mod plugin;
 mod plugin_sources;
@@ -73,10 +74,11 @@ mod wiring;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::client_check::ClientProtocol;
 use crate::debug_app_server::AppServerCommand;
+use crate::settings_flags::SettingsFlags;
 
 /// The local engine behind AI coding assistants.
 ///
@@ -93,7 +95,7 @@ use crate::debug_app_server::AppServerCommand;
 )]
 struct CliArguments {
     #[command(flatten)]
-    settings: settings_flags::SettingsFlags,
+    settings: SettingsFlags,
     #[command(flatten)]
     global: global_flags::GlobalFlags,
     #[command(subcommand)]
@@ -136,7 +138,7 @@ enum Command {
     /// Log in to the model service.
     Login(login::LoginArguments),
     /// Delete the stored login.
-    Logout(login::LogoutArguments),
+    Logout,
     /// List, add and remove MCP servers, and log in to them.
     Mcp(Box<mcp::McpArguments>),
     /// List programs that ran outside of the sandbox, and accept changes of their files.
@@ -202,7 +204,11 @@ fn main() -> ExitCode {
     codex_mounts::serve_if_asked();
     codex_exec::run_helper_if_asked();
     codex_code_mode::run_kernel_if_asked();
-    match run(CliArguments::parse()) {
+    let matches = command().get_matches();
+    let parsed = CliArguments::from_arg_matches(&matches)
+        .and_then(|arguments| Ok((arguments, settings_flags::found_below(&matches)?)));
+    let (arguments, settings) = parsed.unwrap_or_else(|error| error.exit());
+    match run(arguments, settings) {
         Ok(code) => code,
         Err(error) => {
             report(&error);
@@ -211,14 +217,24 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
+/// The command line. Flags before the subcommand hold for it, but are not those of all commands.
+fn command() -> clap::Command {
+    let command = CliArguments::command().mut_args(|argument| argument.global(false));
+    settings_flags::below(command)
+}
+
+/// `below` are the settings of flags behind the subcommand.
+fn run(arguments: CliArguments, below: SettingsFlags) -> anyhow::Result<ExitCode> {
     let CliArguments {
         settings,
         global,
         command,
     } = arguments;
     let success = |()| ExitCode::SUCCESS;
-    let settings = settings.followed_by(global.settings()?);
+    let given = settings.clone().followed_by(below.clone());
+    let mut settings = settings
+        .followed_by(global.settings(&given)?)
+        .followed_by(below);
     match command {
         Command::Exec(mut arguments) => {
             arguments.take_global(global);
@@ -232,6 +248,7 @@ fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
         _ => {}
     }
     global.enter_folder()?;
+    global.apply_others(&mut settings)?;
     match command {
         Command::Exec(_) | Command::Review(_) => Ok(ExitCode::SUCCESS),
         Command::Demo(arguments) => demo::run(arguments),
@@ -240,27 +257,24 @@ fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
         Command::Features(command) => features::run(&command, &settings).map(success),
         Command::AppServer(arguments) => app_server::run(*arguments, settings).map(success),
         Command::Acp(arguments) => acp::run(*arguments, settings),
-        Command::Login(arguments) => login::run(arguments, settings),
-        Command::Logout(arguments) => login::log_out(arguments, settings),
-        Command::Mcp(arguments) => mcp::run(*arguments, settings),
+        Command::Login(arguments) => login::run(&arguments, &settings),
+        Command::Logout => login::log_out(&settings),
+        Command::Mcp(arguments) => mcp::run(*arguments, &settings),
         Command::Programs(arguments) => programs::run(arguments, settings),
-        Command::Plugin(arguments) => plugin::run(*arguments, settings),
+        Command::Plugin(arguments) => plugin::run(*arguments, &settings),
         Command::McpServer(arguments) => mcp_server::run(arguments, settings),
-        Command::Proto(arguments) => proto::run(arguments, settings).map(success),
+        Command::Proto(_) => proto::run(&settings).map(success),
         Command::Doctor(arguments) => Ok(doctor::run(&arguments, &settings)),
-        Command::Debug(command) => debug(command, settings),
+        Command::Debug(command) => debug(command, &settings),
         Command::Completion(arguments) => {
-            completion::run(&arguments, CliArguments::command());
+            completion::run(&arguments, self::command());
             Ok(ExitCode::SUCCESS)
         }
-        Command::Man(arguments) => man::run(&arguments, CliArguments::command()).map(success),
+        Command::Man(arguments) => man::run(&arguments, self::command()).map(success),
     }
 }
 
-fn debug(
-    command: DebugCommand,
-    settings: settings_flags::SettingsFlags,
-) -> anyhow::Result<ExitCode> {
+fn debug(command: DebugCommand, settings: &SettingsFlags) -> anyhow::Result<ExitCode> {
     match command {
         DebugCommand::AppServer(AppServerCommand::Send(arguments)) => {
             debug_app_server::run(arguments, settings)
@@ -295,5 +309,29 @@ fn report(error: &anyhow::Error) {
     #[allow(clippy::print_stderr)] // What the program says when it fails.
     {
         eprintln!("error: {message}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(command: &clap::Command, path: &str) {
+        for flag in ["config", "enable", "disable", "strict-config"] {
+            let takes = command
+                .get_arguments()
+                .any(|argument| argument.get_long() == Some(flag));
+            assert!(takes, "`{path}` takes no --{flag}");
+        }
+        for below in command.get_subcommands() {
+            check(below, &format!("{path} {}", below.get_name()));
+        }
+    }
+
+    #[test]
+    fn every_command_takes_settings() {
+        let command = command();
+        command.clone().debug_assert();
+        check(&command, "codex");
     }
 }

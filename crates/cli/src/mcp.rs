@@ -30,8 +30,6 @@ const LOGIN_TIME: Duration = Duration::from_secs(300);
 
 #[derive(Debug, Args)]
 pub(crate) struct McpArguments {
-    #[command(flatten)]
-    settings: SettingsFlags,
     #[command(subcommand)]
     command: McpCommand,
 }
@@ -57,8 +55,6 @@ struct McpListArguments {
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    #[command(flatten)]
-    settings: SettingsFlags,
 }
 
 #[derive(Debug, Args)]
@@ -68,16 +64,12 @@ struct McpGetArguments {
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    #[command(flatten)]
-    settings: SettingsFlags,
 }
 
 #[derive(Debug, Args)]
 struct McpNameArguments {
     /// The name of the server.
     name: String,
-    #[command(flatten)]
-    settings: SettingsFlags,
 }
 
 #[derive(Debug, Args)]
@@ -103,8 +95,6 @@ struct McpAddArguments {
     /// Print the login address instead of opening a browser.
     #[arg(long)]
     no_browser: bool,
-    #[command(flatten)]
-    settings: SettingsFlags,
     /// The program and its arguments.
     #[arg(
         trailing_var_arg = true,
@@ -124,25 +114,17 @@ struct McpLoginArguments {
     /// Print the address instead of opening a browser.
     #[arg(long)]
     no_browser: bool,
-    #[command(flatten)]
-    settings: SettingsFlags,
 }
 
-/// `before` are the settings before the subcommand.
-pub(crate) fn run(arguments: McpArguments, before: SettingsFlags) -> anyhow::Result<ExitCode> {
-    let before = before.followed_by(arguments.settings);
-    let overrides = |settings| before.clone().followed_by(settings).overrides();
+pub(crate) fn run(arguments: McpArguments, settings: &SettingsFlags) -> anyhow::Result<ExitCode> {
+    let flags = settings.overrides()?;
     match arguments.command {
-        McpCommand::List(arguments) => list(&overrides(arguments.settings)?, arguments.json),
-        McpCommand::Get(arguments) => get(
-            &arguments.name,
-            &overrides(arguments.settings)?,
-            arguments.json,
-        ),
-        McpCommand::Add(arguments) => add(arguments, before),
-        McpCommand::Remove(arguments) => remove(&arguments.name, &overrides(arguments.settings)?),
-        McpCommand::Login(arguments) => log_in(arguments, before),
-        McpCommand::Logout(arguments) => log_out(&arguments.name, &overrides(arguments.settings)?),
+        McpCommand::List(arguments) => list(&flags, arguments.json),
+        McpCommand::Get(arguments) => get(&arguments.name, &flags, arguments.json),
+        McpCommand::Add(arguments) => add(&arguments, &flags),
+        McpCommand::Remove(arguments) => remove(&arguments.name, &flags),
+        McpCommand::Login(arguments) => log_in(arguments, &flags),
+        McpCommand::Logout(arguments) => log_out(&arguments.name, &flags),
     }?;
     Ok(ExitCode::SUCCESS)
 }
@@ -201,8 +183,7 @@ fn get(name: &str, flags: &Overrides, json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn add(arguments: McpAddArguments, before: SettingsFlags) -> anyhow::Result<()> {
-    let flags = before.followed_by(arguments.settings).overrides()?;
+fn add(arguments: &McpAddArguments, flags: &Overrides) -> anyhow::Result<()> {
     let name = &arguments.name;
     check_name(name)?;
     let mut table = Table::new();
@@ -231,12 +212,12 @@ fn add(arguments: McpAddArguments, before: SettingsFlags) -> anyhow::Result<()> 
     edit(
         name,
         SettingChange::Set(table.into(), MergeStrategy::Replace),
-        &flags,
+        flags,
     )?;
     print(&format!(
         "Added the MCP server '{name}' to the user's settings.\n"
     ));
-    let config = config(&flags)?;
+    let config = config(flags)?;
     let server = mcp_servers::server(name, known(&config, name)?);
     let connector = connector(&config);
     crate::runtime::here()?.block_on(async {
@@ -266,8 +247,8 @@ fn remove(name: &str, flags: &Overrides) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn log_in(arguments: McpLoginArguments, before: SettingsFlags) -> anyhow::Result<()> {
-    let config = config(&before.followed_by(arguments.settings).overrides()?)?;
+fn log_in(arguments: McpLoginArguments, flags: &Overrides) -> anyhow::Result<()> {
+    let config = config(flags)?;
     let name = &arguments.name;
     let server = mcp_servers::server(name, known(&config, name)?);
     let connector = connector(&config);

@@ -19,16 +19,12 @@ pub(crate) struct McpServerArguments {
     /// Play the model's part from a scenario file: no key, no network, no cost.
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
-    #[command(flatten)]
-    settings: SettingsFlags,
 }
 
-/// `before` are the settings that stand in front of the command.
 pub(crate) fn run(
     arguments: McpServerArguments,
-    before: SettingsFlags,
+    settings: SettingsFlags,
 ) -> anyhow::Result<ExitCode> {
-    let settings = before.followed_by(arguments.settings);
     in_process::run(&settings, arguments.scenario.as_deref(), async |client| {
         let version = env!("CARGO_PKG_VERSION");
         let (input, output) = (tokio::io::stdin(), tokio::io::stdout());

@@ -16,8 +16,6 @@ use crate::settings_flags::SettingsFlags;
 
 #[derive(Debug, Args)]
 pub(crate) struct PluginArguments {
-    #[command(flatten)]
-    settings: SettingsFlags,
     #[command(subcommand)]
     command: PluginCommand,
 }
@@ -52,8 +50,6 @@ struct OutputArguments {
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    #[command(flatten)]
-    settings: SettingsFlags,
 }
 
 #[derive(Debug, Args)]
@@ -102,9 +98,10 @@ struct MarketplaceUpgradeArguments {
     output: OutputArguments,
 }
 
-/// `before` are the settings before the subcommand.
-pub(crate) fn run(arguments: PluginArguments, before: SettingsFlags) -> anyhow::Result<ExitCode> {
-    let before = before.followed_by(arguments.settings);
+pub(crate) fn run(
+    arguments: PluginArguments,
+    settings: &SettingsFlags,
+) -> anyhow::Result<ExitCode> {
     let (request, output) = match arguments.command {
         PluginCommand::List(output) => (PluginRequest::List, output),
         PluginCommand::Read(arguments) => (PluginRequest::Read(arguments.plugin), arguments.output),
@@ -131,8 +128,7 @@ pub(crate) fn run(arguments: PluginArguments, before: SettingsFlags) -> anyhow::
             arguments.output,
         ),
     };
-    let settings = before.followed_by(output.settings);
-    in_process::run(&settings, None, async |mut client| {
+    in_process::run(settings, None, async |mut client| {
         let answer = request.send(&mut client).await;
         client.finish().await;
         let answer = answer?;

@@ -10,8 +10,12 @@ use crate::settings_flags::SettingsFlags;
 /// A larger file is refused.
 const LIMIT: u64 = 1024 * 1024;
 
-/// The settings for a profile, which stand before those of other flags.
-pub(crate) fn settings(home: &Path, name: &str) -> anyhow::Result<SettingsFlags> {
+/// The settings for a profile, which stand before those of the flags that are `given`.
+pub(crate) fn settings(
+    home: &Path,
+    name: &str,
+    given: &SettingsFlags,
+) -> anyhow::Result<SettingsFlags> {
     let is_name = !name.is_empty() && !name.contains(['/', '\\']);
     if !is_name {
         bail!("`{name}` is no name of a profile");
@@ -28,6 +32,9 @@ pub(crate) fn settings(home: &Path, name: &str) -> anyhow::Result<SettingsFlags>
             return Err(error).with_context(|| format!("cannot read {}", path.display()));
         }
     };
+    if given.are_strict() {
+        codex_config::refuse_unknown_settings(&path, &text)?;
+    }
     let table = toml::from_str(&text).with_context(|| format!("{} is not TOML", path.display()))?;
     Ok(SettingsFlags::of_profile(table))
 }
@@ -39,16 +46,16 @@ mod tests {
     #[test]
     fn a_file_of_its_own_comes_before_a_table() {
         let home = tempfile::tempdir().unwrap();
-        let table = settings(home.path(), "fast").unwrap();
+        let table = settings(home.path(), "fast", &SettingsFlags::default()).unwrap();
         assert!(format!("{table:?}").contains("profile="), "{table:?}");
         let file = home.path().join("fast.config.toml");
         std::fs::write(file, "model = 'm'\n[mcp_servers.x]\ncommand = 'c'\n").unwrap();
-        let read = settings(home.path(), "fast").unwrap();
+        let read = settings(home.path(), "fast", &SettingsFlags::default()).unwrap();
         let overrides = read.overrides().unwrap();
         assert!(
             format!("{overrides:?}").contains("mcp_servers"),
             "{overrides:?}"
         );
-        assert!(settings(home.path(), "../fast").is_err());
+        assert!(settings(home.path(), "../fast", &SettingsFlags::default()).is_err());
     }
 }

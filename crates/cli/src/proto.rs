@@ -38,14 +38,10 @@ A line in is a submission, a line out an event, both as JSON. The session is the
 ends with the input.\n\n\
 Example:\n  \
 echo '{\"id\":\"1\",\"op\":{\"type\":\"user_input\",\"items\":[{\"type\":\"text\",\"text\":\"hi\"}]}}' | codex proto")]
-pub(crate) struct ProtoArguments {
-    #[command(flatten)]
-    settings: SettingsFlags,
-}
+pub(crate) struct ProtoArguments {}
 
-/// `before` are the settings before the subcommand.
-pub(crate) fn run(arguments: ProtoArguments, before: SettingsFlags) -> anyhow::Result<()> {
-    let overrides = before.followed_by(arguments.settings).overrides()?;
+pub(crate) fn run(settings: &SettingsFlags) -> anyhow::Result<()> {
+    let overrides = settings.overrides()?;
     let runtime = crate::runtime::beside_output()?;
     let tracing = TraceRecorder::from_environment();
     let served = runtime.block_on(async {

@@ -1,9 +1,10 @@
-//! Flags that change settings for one run, before or after the subcommand.
+//! Flags that change settings for one run. Every command takes them, on each of its levels.
 
-use clap::Args;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 use codex_config::Overrides;
 
 #[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Settings")]
 pub(crate) struct SettingsFlags {
     /// Override a setting, for example `model="gpt-5.4"`.
     #[arg(short = 'c', long = "config", value_name = "KEY=VALUE")]
@@ -14,12 +15,36 @@ pub(crate) struct SettingsFlags {
     /// Switches a feature off.
     #[arg(long, value_name = "FEATURE")]
     disable: Vec<String>,
+    /// Settings that are not known are an error, with file, line and column, in place of a warning.
+    #[arg(long)]
+    strict_config: bool,
     /// The settings of a profile with a file of its own, over which all other flags take precedence.
     #[arg(skip)]
     profile: toml::Table,
 }
 
+/// Adds the flags to all commands below this one.
+pub(crate) fn below(command: Command) -> Command {
+    command.mut_subcommands(|command| below(SettingsFlags::augment_args(command)))
+}
+
+/// The flags of all commands below this one, in their order.
+pub(crate) fn found_below(matches: &ArgMatches) -> Result<SettingsFlags, clap::Error> {
+    match matches.subcommand() {
+        Some((_, matches)) => {
+            let own = SettingsFlags::from_arg_matches(matches)?;
+            Ok(own.followed_by(found_below(matches)?))
+        }
+        None => Ok(SettingsFlags::default()),
+    }
+}
+
 impl SettingsFlags {
+    /// Whether unknown settings are an error.
+    pub(crate) fn are_strict(&self) -> bool {
+        self.strict_config
+    }
+
     /// The settings of the file of a profile.
     pub(crate) fn of_profile(profile: toml::Table) -> Self {
         Self {
@@ -34,6 +59,7 @@ impl SettingsFlags {
         self.enable.extend(later.enable);
         self.disable.extend(later.disable);
         self.profile.extend(later.profile);
+        self.strict_config |= later.strict_config;
         self
     }
 
@@ -65,10 +91,16 @@ impl SettingsFlags {
                 command.arg(flag).arg(value);
             }
         }
+        if self.strict_config {
+            command.arg("--strict-config");
+        }
     }
 
     /// Applies these flags on top of other overrides.
     pub(crate) fn over(&self, mut overrides: Overrides) -> anyhow::Result<Overrides> {
+        if self.strict_config {
+            overrides.require_known_settings();
+        }
         overrides.add_table(self.profile.clone());
         for flag in &self.config {
             overrides.add_flag(flag)?;

@@ -60,9 +60,6 @@ pub(crate) struct TraceReplayArguments {
     /// The scenario whose model answers the other turn.
     #[arg(long, value_name = "FILE", requires = "prompt")]
     scenario: Option<PathBuf>,
-    /// Settings that replace recorded ones, to try them.
-    #[command(flatten)]
-    settings: SettingsFlags,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -73,19 +70,17 @@ enum ReplayedTools {
     Live,
 }
 
-/// `before` are the settings before the subcommand.
 pub(crate) fn run(
     arguments: &TraceReplayArguments,
-    before: SettingsFlags,
+    settings: &SettingsFlags,
 ) -> anyhow::Result<ExitCode> {
-    let settings = before.followed_by(arguments.settings.clone());
-    let change = settings_change(&settings)?;
+    let change = settings_change(settings)?;
     let mut status = 0;
     for bundle in &arguments.bundles {
         // A runtime of its own, which ends what is left of the session.
         let runtime = crate::runtime::here()?;
         let replayed = runtime.block_on(async {
-            let next = next_turn(arguments, &settings).await?;
+            let next = next_turn(arguments, settings).await?;
             let (next, model) = next.unzip();
             let options = ReplayOptions {
                 until: arguments.until,

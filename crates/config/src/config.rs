@@ -48,6 +48,7 @@ use crate::requirements::{RequirementViolation, Requirements};
 use crate::schema::{AppsFile, Discoverable};
 use crate::stack::{LayerStack, MergedTables};
 use crate::trust::TrustLevel;
+use crate::unknown_settings;
 use crate::unknown_values::DecodedSettings;
 use crate::warning;
 use crate::warning::ConfigWarning;
@@ -146,6 +147,9 @@ impl Config {
             unknown_keys,
             warnings: unknown_values,
         } = decode_file(stack, &merged)?;
+        if request.flags.requires_known_settings() {
+            unknown_settings::refuse(stack, &unknown_keys)?;
+        }
         let features = features_of(stack, &tables, request)?;
         let mut warnings = Vec::from_iter(warning::disabled_projects(stack));
         warnings.extend(warning::unknown_keys(stack, &unknown_keys));

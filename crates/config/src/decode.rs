@@ -19,10 +19,13 @@ pub(crate) fn decode<T: DeserializeOwned>(table: &Table) -> Result<T, DecodeErro
     decode_reporting_unknown(table).map(|(value, _)| value)
 }
 
-/// Decodes a table, and returns the unknown keys as dotted paths.
+/// The names on the way to a key; elements of arrays are named by their index.
+pub(crate) type KeyNames = Vec<String>;
+
+/// Decodes a table, and returns the unknown keys.
 pub(crate) fn decode_reporting_unknown<T: DeserializeOwned>(
     table: &Table,
-) -> Result<(T, Vec<String>), DecodeError> {
+) -> Result<(T, Vec<KeyNames>), DecodeError> {
     let mut unknown = Vec::new();
     let mut track = serde_path_to_error::Track::new();
     let deserializer = serde_path_to_error::Deserializer::new(table.clone(), &mut track);
@@ -38,21 +41,20 @@ pub(crate) fn decode_reporting_unknown<T: DeserializeOwned>(
     }
 }
 
-/// The dotted path of an unknown key.
-fn ignored_path(path: &serde_ignored::Path<'_>) -> String {
+/// The names on the way to an unknown key.
+fn ignored_path(path: &serde_ignored::Path<'_>) -> KeyNames {
     use serde_ignored::Path;
     let (parent, name) = match path {
-        Path::Root => return String::new(),
+        Path::Root => return KeyNames::new(),
         Path::Map { parent, key } => (parent, key.clone()),
         Path::Seq { parent, index } => (parent, index.to_string()),
         Path::Some { parent }
         | Path::NewtypeStruct { parent }
         | Path::NewtypeVariant { parent } => return ignored_path(parent),
     };
-    match ignored_path(parent) {
-        parent if parent.is_empty() => name,
-        parent => format!("{parent}.{name}"),
-    }
+    let mut names = ignored_path(parent);
+    names.push(name);
+    names
 }
 
 fn message_of(error: &toml::de::Error) -> String {

@@ -38,6 +38,9 @@ pub enum ConfigError {
     /// An explicitly requested value is not allowed.
     #[error(transparent)]
     RequirementViolation(#[from] RequirementViolation),
+    /// There are unknown settings, which are to be an error.
+    #[error(transparent)]
+    Unknown(UnknownSettings),
     /// A flag is invalid.
     #[error("error parsing -c overrides: {0}")]
     Override(#[from] OverrideError),
@@ -96,6 +99,18 @@ impl fmt::Display for FileError {
 }
 
 impl std::error::Error for FileError {}
+
+/// All unknown settings, a line each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownSettings(pub(crate) Vec<String>);
+
+impl fmt::Display for UnknownSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join("\n"))
+    }
+}
+
+impl std::error::Error for UnknownSettings {}
 
 /// An error about a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]

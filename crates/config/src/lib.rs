@@ -40,6 +40,7 @@ pub mod schema;
 mod source;
 mod stack;
 mod trust;
+mod unknown_settings;
 mod unknown_values;
 mod value;
 mod view;
@@ -53,7 +54,7 @@ pub use edit::{
     SettingChange, edit_text, edit_user_config,
 };
 pub use environment::{Environment, EnvironmentVariables, ManagedPreferences};
-pub use error::{ConfigError, FileError, ReferencedFileError, SettingError};
+pub use error::{ConfigError, FileError, ReferencedFileError, SettingError, UnknownSettings};
 pub use features::{
     BETA_IN_0_169, BetaTexts, DeprecationNotice, FEATURES_OF_0_169, Feature, FeatureSet,
     FeatureStage, HOST_FEATURES, HostFeatureError, is_without_effect,
@@ -71,6 +72,7 @@ pub use requirements::*;
 pub use source::LayerSource;
 pub use stack::LayerStack;
 pub use trust::{TrustLevel, trust_key_path};
+pub use unknown_settings::refuse_unknown_settings;
 pub use value::ValueError;
 pub use view::{ConfigView, LayerMetadata, LayerView, ViewError};
 pub use warning::ConfigWarning;

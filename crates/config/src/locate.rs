@@ -56,6 +56,35 @@ pub(crate) fn find(text: &str, path: &Path) -> Option<TextRange> {
     Some(range_of(text, span))
 }
 
+/// The range of a key in the text; that of the closest array around it if it is in one.
+pub(crate) fn find_key(text: &str, names: &[String]) -> Option<TextRange> {
+    let root = DeTable::parse(text).ok()?;
+    let span = key_in_table(root.get_ref(), names)?;
+    Some(range_of(text, span))
+}
+
+fn key_in_table(table: &DeTable<'_>, names: &[String]) -> Option<Range<usize>> {
+    let (first, rest) = names.split_first()?;
+    let (name, value) = table
+        .iter()
+        .find(|(name, _)| name.get_ref().as_ref() == first.as_str())?;
+    if rest.is_empty() {
+        return Some(name.span());
+    }
+    Some(key_in_value(value, rest).unwrap_or_else(|| name.span()))
+}
+
+fn key_in_value(value: &Spanned<DeValue<'_>>, names: &[String]) -> Option<Range<usize>> {
+    match (value.get_ref(), names) {
+        (DeValue::Table(table), names) => key_in_table(table, names),
+        (DeValue::Array(items), [index, rest @ ..]) => {
+            let item = items.get(index.parse::<usize>().ok()?)?;
+            Some(key_in_value(item, rest).unwrap_or_else(|| item.span()))
+        }
+        _ => None,
+    }
+}
+
 fn find_in_table(table: &DeTable<'_>, path: &[&Segment]) -> Option<Range<usize>> {
     let (first, rest) = path.split_first()?;
     let key = match first {

@@ -13,6 +13,7 @@ use crate::value::{NullHandling, ValueError};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overrides {
     table: Table,
+    strict: bool,
 }
 
 /// Why a flag is invalid.
@@ -38,6 +39,16 @@ pub enum OverrideError {
 impl Overrides {
     pub fn is_empty(&self) -> bool {
         self.table.is_empty()
+    }
+
+    /// Makes unknown settings an error, wherever they come from.
+    pub fn require_known_settings(&mut self) {
+        self.strict = true;
+    }
+
+    /// Whether unknown settings are an error.
+    pub fn requires_known_settings(&self) -> bool {
+        self.strict
     }
 
     /// Adds a flag `key=value`. The value is parsed as TOML; if that fails, it is the text without surrounding quotes.

@@ -7,7 +7,7 @@
 use serde_path_to_error::{Path, Segment};
 use toml::{Table, Value};
 
-use crate::decode::{DecodeError, decode_reporting_unknown, dotted};
+use crate::decode::{DecodeError, KeyNames, decode_reporting_unknown, dotted};
 use crate::locate;
 use crate::schema::ConfigFile;
 use crate::stack::LayerStack;
@@ -66,7 +66,7 @@ const RULES: &[(&[&str], Fallback)] = &[
 /// Merged settings in typed form.
 pub(crate) struct DecodedSettings {
     pub(crate) file: ConfigFile,
-    pub(crate) unknown_keys: Vec<String>,
+    pub(crate) unknown_keys: Vec<KeyNames>,
     /// Warnings about replaced values.
     pub(crate) warnings: Vec<ConfigWarning>,
 }

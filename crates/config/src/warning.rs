@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
+use crate::decode::KeyNames;
 use crate::error::ConfigError;
 use crate::layer::Layer;
 use crate::locate::TextRange;
 use crate::project_layers::holds_settings;
 use crate::source::LayerSource;
 use crate::stack::LayerStack;
+use crate::unknown_settings::holds;
 
 const USING_DEFAULTS: &str = "Invalid configuration; using defaults.";
 
@@ -95,7 +97,7 @@ pub(crate) fn withheld_keys(stack: &LayerStack) -> impl Iterator<Item = ConfigWa
 }
 
 /// One warning per file with unknown keys.
-pub(crate) fn unknown_keys(stack: &LayerStack, unknown: &[String]) -> Vec<ConfigWarning> {
+pub(crate) fn unknown_keys(stack: &LayerStack, unknown: &[KeyNames]) -> Vec<ConfigWarning> {
     if unknown.is_empty() {
         return Vec::new();
     }
@@ -110,11 +112,11 @@ pub(crate) fn unknown_keys(stack: &LayerStack, unknown: &[String]) -> Vec<Config
         .collect()
 }
 
-fn unknown_in(layer: &Layer, unknown: &[String]) -> Option<ConfigWarning> {
+fn unknown_in(layer: &Layer, unknown: &[KeyNames]) -> Option<ConfigWarning> {
     let named: Vec<String> = unknown
         .iter()
-        .filter(|path| holds(&layer.table, path))
-        .map(|path| format!("`{path}`"))
+        .filter(|names| holds(&layer.table, names))
+        .map(|names| format!("`{}`", names.join(".")))
         .collect();
     if named.is_empty() {
         return None;
@@ -125,23 +127,5 @@ fn unknown_in(layer: &Layer, unknown: &[String]) -> Option<ConfigWarning> {
             "Unknown settings are ignored: {}",
             named.join(", ")
         ))
-    })
-}
-
-/// Whether a table contains a dotted path whose names may contain dots.
-fn holds(table: &toml::Table, path: &str) -> bool {
-    table.iter().any(|(key, value)| {
-        let Some(rest) = path.strip_prefix(key.as_str()) else {
-            return false;
-        };
-        match rest.strip_prefix('.') {
-            None => rest.is_empty(),
-            Some(rest) => match value {
-                toml::Value::Table(table) => holds(table, rest),
-                // A key inside an array is attributed to the array as a whole.
-                toml::Value::Array(_) => true,
-                _ => false,
-            },
-        }
     })
 }

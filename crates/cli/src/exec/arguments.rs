@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::{ArgGroup, Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::compatibility::OtherFlags;
 use crate::environment;
-use crate::global_flags::{GlobalFlags, SandboxFlag};
+use crate::global_flags::{GlobalFlags, SandboxFlag, add_writable_folders};
+use crate::other_flags::OtherFlags;
 use crate::profile;
 use crate::settings_flags::SettingsFlags;
 use crate::terminal::Colours;
@@ -40,6 +40,9 @@ impl ExecArguments {
         let options = &mut self.options;
         options.cwd = options.cwd.take().or(global.cwd);
         options.outside_repository |= global.bypass;
+        options.images.splice(..0, global.images);
+        options.add_dir.splice(..0, global.add_dir);
+        options.other.add(global.other);
     }
 }
 
@@ -75,8 +78,6 @@ pub(super) struct ResumeArguments {
     /// With --last: of any folder.
     #[arg(long, requires = "last")]
     all: bool,
-    #[command(flatten)]
-    pub(super) flags: SettingsFlags,
 }
 
 #[derive(Debug, Args)]
@@ -85,8 +86,6 @@ pub(super) struct ForkArguments {
     pub(super) thread: String,
     /// The prompt; `-` reads it from standard input. Without one the copy is only made.
     pub(super) prompt: Option<String>,
-    #[command(flatten)]
-    pub(super) flags: SettingsFlags,
 }
 
 /// The first four arguments exclude each other and select the target.
@@ -115,8 +114,6 @@ pub(crate) struct ReviewArguments {
     /// With --commit: the title of the commit, for the reviewer.
     #[arg(long, requires = "commit", value_name = "TITLE")]
     title: Option<String>,
-    #[command(flatten)]
-    pub(super) flags: SettingsFlags,
 }
 
 impl ReviewArguments {
@@ -228,8 +225,6 @@ pub(super) struct ExecOptions {
     #[arg(long, global = true, value_name = "FILE")]
     pub(super) scenario: Option<PathBuf>,
     #[command(flatten)]
-    flags: SettingsFlags,
-    #[command(flatten)]
     pub(super) other: OtherFlags,
     /// Whether a flag before the subcommand allows work outside a repository.
     #[arg(skip)]
@@ -246,23 +241,18 @@ impl ExecOptions {
         }
     }
 
-    /// Combines the settings from flags with those `before` and `behind` them.
+    /// Adds what the options set to the settings of flags.
     pub(super) fn settings(
         &self,
-        before: SettingsFlags,
-        behind: SettingsFlags,
+        mut settings: SettingsFlags,
         cwd: &Path,
     ) -> anyhow::Result<SettingsFlags> {
-        let mut settings = before.followed_by(self.flags.clone()).followed_by(behind);
         self.other.apply(&mut settings, cwd)?;
         if let Some(name) = &self.profile {
-            settings = profile::settings(&environment::home()?, name)?.followed_by(settings);
+            settings =
+                profile::settings(&environment::home()?, name, &settings)?.followed_by(settings);
         }
-        if !self.add_dir.is_empty() {
-            let folders: Result<Vec<_>, _> = self.add_dir.iter().map(std::path::absolute).collect();
-            let folders = serde_json::to_string(&folders?)?;
-            settings.set("sandbox_workspace_write.writable_roots", &folders);
-        }
+        add_writable_folders(&mut settings, &self.add_dir)?;
         Ok(settings)
     }
 }

@@ -11,7 +11,7 @@ use crate::settings_flags::SettingsFlags;
 const LOCAL_PROVIDERS: [&str; 2] = ["ollama", "lmstudio"];
 
 #[derive(Debug, Default, Args)]
-pub(super) struct OtherFlags {
+pub(crate) struct OtherFlags {
     /// Use a model on this machine; the same as `-c model_provider=ollama`.
     #[arg(long, global = true)]
     oss: bool,
@@ -29,16 +29,26 @@ pub(super) struct OtherFlags {
     #[arg(long, hide = true, global = true, value_name = "NAME", num_args = 0..=1)]
     worktree: Option<Option<String>>,
     #[arg(long, hide = true, global = true)]
-    strict_config: bool,
-    #[arg(long, hide = true, global = true)]
     ignore_user_config: bool,
     #[arg(long, hide = true, global = true)]
     ignore_rules: bool,
 }
 
 impl OtherFlags {
+    /// Combines these flags with more of them.
+    pub(crate) fn add(&mut self, more: Self) {
+        self.oss |= more.oss;
+        self.local_provider = self.local_provider.take().or(more.local_provider);
+        self.trust |= more.trust;
+        self.dangerously_bypass_hook_trust |= more.dangerously_bypass_hook_trust;
+        self.approve_for_me |= more.approve_for_me;
+        self.worktree = self.worktree.take().or(more.worktree);
+        self.ignore_user_config |= more.ignore_user_config;
+        self.ignore_rules |= more.ignore_rules;
+    }
+
     /// Flags that would promise something that is not kept are refused.
-    pub(super) fn check(&self) -> anyhow::Result<()> {
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
         let refused = [
             (
                 self.approve_for_me,
@@ -48,10 +58,6 @@ impl OtherFlags {
             (
                 self.worktree.is_some(),
                 "--worktree is not supported; use `git worktree add PATH` and --cd PATH",
-            ),
-            (
-                self.strict_config,
-                "--strict-config is not supported; `codex doctor` says what is wrong with a configuration",
             ),
             (
                 self.ignore_user_config,
@@ -76,7 +82,7 @@ impl OtherFlags {
     }
 
     /// What the flags set.
-    pub(super) fn apply(&self, settings: &mut SettingsFlags, cwd: &Path) -> anyhow::Result<()> {
+    pub(crate) fn apply(&self, settings: &mut SettingsFlags, cwd: &Path) -> anyhow::Result<()> {
         if self.oss || self.local_provider.is_some() {
             let name = self.local_provider.as_deref().unwrap_or(LOCAL_PROVIDERS[0]);
             settings.set("model_provider", &serde_json::to_string(name)?);
