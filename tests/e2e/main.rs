@@ -11,6 +11,7 @@ mod acp;
 mod acp_client;
 #[cfg(target_os = "linux")]
 mod acp_features;
+mod acp_sessions;
 #[cfg(target_os = "linux")]
 mod agent_jobs;
 mod agents;

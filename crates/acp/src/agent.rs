@@ -16,7 +16,8 @@ use tokio::sync::{OnceCell, oneshot};
 use crate::children::Children;
 use crate::client_features::ClientFeatures;
 use crate::errors;
-use crate::options::{ModelChoice, Settings};
+use crate::models::ModelChoice;
+use crate::options::Settings;
 use crate::program::Program;
 use crate::session::AcpSession;
 
@@ -30,6 +31,13 @@ pub(crate) struct Agent {
     pub(crate) home: Option<String>,
     state: Mutex<AgentState>,
     children: Mutex<Children>,
+}
+
+/// The session that a message is about.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SessionNamed {
+    session_id: SessionId,
 }
 
 #[derive(Debug, Default)]
@@ -76,11 +84,17 @@ impl Agent {
     }
 
     /// Opens a session, or opens one again, whose prompts go on.
-    pub(crate) fn open_session(&self, id: &str, cwd: PathBuf, settings: Settings) {
+    pub(crate) fn open_session(
+        &self,
+        id: &str,
+        cwd: PathBuf,
+        settings: Settings,
+    ) -> Arc<AcpSession> {
         let mut state = self.state();
         let opened = state.sessions.entry(id.to_owned());
         let session = opened.or_insert_with(|| AcpSession::new(id));
         session.open(cwd, settings);
+        Arc::clone(session)
     }
 
     pub(crate) fn find(&self, thread: &str) -> Option<Arc<AcpSession>> {
@@ -93,7 +107,10 @@ impl Agent {
     }
 
     pub(crate) fn close_session(&self, id: &SessionId) {
-        self.state().sessions.remove(&*id.0);
+        let closed = self.state().sessions.remove(&*id.0);
+        if let Some(session) = closed {
+            session.gate.discard();
+        }
         self.children().forget(id);
     }
 
@@ -118,10 +135,49 @@ impl Agent {
         }
     }
 
-    /// Sends an update of a session to the client.
+    /// Sends an update of a session to the client, once that knows the session.
     pub(crate) async fn update(&self, session: &SessionId, update: SessionUpdate) {
+        let updates = match self.find(&session.0) {
+            Some(session) => session.gate.pass(update),
+            None => vec![update],
+        };
+        for update in updates {
+            self.update_now(session, update).await;
+        }
+    }
+
+    /// Sends an update of a session to the client, which has named the session itself.
+    pub(crate) async fn update_now(&self, session: &SessionId, update: SessionUpdate) {
         let params = SessionNotification::new(session.clone(), update);
         self.peer.notify("session/update", params).await;
+    }
+
+    /// Sends what the client of a session has not got before it knew the session.
+    pub(crate) async fn send_held(&self, session: &AcpSession) {
+        while let Some(updates) = session.gate.next_held() {
+            for update in updates {
+                self.update_now(&session.id, update).await;
+            }
+        }
+    }
+
+    /// Whether the session is still open.
+    pub(crate) fn is_open(&self, session: &Arc<AcpSession>) -> bool {
+        let found = self.find(session.thread_id());
+        found.is_some_and(|found| Arc::ptr_eq(&found, session))
+    }
+
+    /// The client has sent a message with these params.
+    pub(crate) fn note_message(&self, params: &RawValue) {
+        let mut sessions = self.sessions().into_iter();
+        if !sessions.any(|session| session.gate.awaits_request()) {
+            return;
+        }
+        let named = errors::read::<SessionNamed>(params).ok();
+        let session = named.and_then(|named| self.find(&named.session_id.0));
+        if let Some(session) = session {
+            session.gate.requested();
+        }
     }
 
     pub(crate) async fn send_all(&self, updates: Vec<SessionNotification>) {

@@ -47,6 +47,7 @@ pub(crate) async fn permit(
             whole(call)
         }
     };
+    session.gate.opened().await;
     let request = RequestPermissionRequest::new(session.id.clone(), update, choices.options());
     let invocation = agent
         .peer

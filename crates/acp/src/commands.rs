@@ -188,8 +188,8 @@ async fn skills(agent: &Agent, session: &AcpSession) -> Result<Vec<Value>, Error
         .collect())
 }
 
-/// Sends the list of available commands to the client.
-pub(crate) async fn announce(agent: &Agent, session: &AcpSession) {
+/// The list of available commands, for the client.
+pub(crate) async fn available(agent: &Agent, session: &AcpSession) -> SessionUpdate {
     let commands = COMMANDS
         .iter()
         .map(|(name, what, hint)| command(*name, *what, hint.map(str::to_owned)));
@@ -213,8 +213,7 @@ pub(crate) async fn announce(agent: &Agent, session: &AcpSession) {
             Some("what to do with it".to_owned()),
         ));
     }
-    let update = SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(commands));
-    agent.update(&session.id, update).await;
+    SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(commands))
 }
 
 fn command(

@@ -19,6 +19,8 @@ pub(crate) struct CancelRequest {
 
 /// Dispatches a message. What takes time is spawned; what depends on the order of messages is done here.
 pub(crate) fn receive(agent: &Arc<Agent>, incoming: Incoming) {
+    let (Incoming::Request { params, .. } | Incoming::Notification { params, .. }) = &incoming;
+    agent.note_message(params);
     match incoming {
         Incoming::Request {
             responder,

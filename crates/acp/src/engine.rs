@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use agent_client_protocol_schema::v1::ToolCallContent;
 use codex_app_server_protocol::rpc::RequestId;
+use codex_app_server_protocol::v2::ThreadItem;
 use codex_app_server_protocol::{ServerNotification, ServerRequest};
 use codex_client::Adapter;
 use codex_json_rpc::Incoming;
 use codex_protocol::AnswerCut;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::agent::Agent;
 use crate::session::AcpSession;
-use crate::{buffers, diffs, dispatch, prompt, questions, settings};
+use crate::{buffers, diffs, dispatch, prompt, questions, settings, titles};
 
 impl Adapter for Agent {
     fn receive(self: &Arc<Self>, incoming: Incoming) {
@@ -80,7 +82,11 @@ async fn notified_of_session(
     match notification {
         ServerNotification::TurnStarted(it) => prompt::begin(agent, session, &it.turn.id),
         ServerNotification::TurnCompleted(it) => prompt::complete(agent, session, &it.turn).await,
+        ServerNotification::ItemStarted(it) => send_first_title(agent, session, &it.item).await,
         ServerNotification::ItemCompleted(it) => buffers::after(agent, session, &it.item),
+        ServerNotification::ThreadNameUpdated(it) => {
+            session.state().title.clone_from(&it.thread_name);
+        }
         ServerNotification::Warning(it) => {
             let cut = AnswerCut::known_in_text(&it.message);
             let mut state = session.state();
@@ -95,6 +101,22 @@ async fn notified_of_session(
         }
         _ => {}
     }
+}
+
+/// The first message of a session without a title gives it one.
+async fn send_first_title(agent: &Agent, session: &AcpSession, item: &ThreadItem) {
+    let Some(title) = titles::of_message(item) else {
+        return;
+    };
+    {
+        let mut state = session.state();
+        if state.title.is_some() {
+            return;
+        }
+        state.title = Some(title.clone());
+    }
+    let update = titles::update(title, Timestamp::now());
+    agent.update(&session.id, update).await;
 }
 
 async fn diffs_in(notification: &ServerNotification) -> Vec<ToolCallContent> {

@@ -6,7 +6,8 @@
 //!
 //! Code map. `dispatch` is the table of methods; `open`, `listing`, `prompt`, `settings`, `login` serve them. `engine`
 //! handles the notifications of the engine, `questions` its requests. Pure functions between the two vocabularies: `updates`, `tool_calls`,
-//! `permission`, `forms`, `options`, `prompt_blocks`, `mcp_servers`. `run` is the table of the lifecycle of a prompt.
+//! `permission`, `forms`, `options`, `prompt_blocks`, `mcp_servers`. `run` is the table of the lifecycle of a prompt,
+//! `update_gate` holds the updates of a session that its client does not know yet.
 
 mod agent;
 mod ask;
@@ -29,6 +30,7 @@ mod listing;
 mod login;
 mod mcp_servers;
 mod messages;
+mod models;
 mod modes;
 mod open;
 mod options;
@@ -46,8 +48,10 @@ mod session;
 mod settings;
 mod steering;
 mod terminals;
+mod titles;
 mod tool_calls;
 mod undo;
+mod update_gate;
 mod updates;
 
 use codex_client::{AdapterError, Client, serve_adapter};

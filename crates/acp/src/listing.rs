@@ -11,15 +11,12 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::agent::Agent;
-use crate::{errors, prompt};
+use crate::{errors, open, prompt, titles};
 
 /// The sources of threads that people started; threads of agents are not listed.
 const KINDS: [&str; 3] = ["cli", "vscode", "appServer"];
 
 const PAGE: usize = 50;
-
-/// The longest title, in characters.
-const TITLE: usize = 200;
 
 pub(crate) async fn list(
     agent: Arc<Agent>,
@@ -42,21 +39,12 @@ pub(crate) async fn list(
 fn info(thread: &Value) -> Option<SessionInfo> {
     let id = thread["id"].as_str()?.to_owned();
     let cwd = thread["cwd"].as_str()?;
-    let preview = thread["preview"]
-        .as_str()
-        .filter(|preview| !preview.is_empty());
-    let title = thread["name"].as_str().or(preview).map(short);
+    let title = titles::of_thread(thread);
     let updated = thread["updatedAt"]
         .as_i64()
         .and_then(|at| Timestamp::from_second(at).ok());
     let updated = updated.map(|at| at.to_string());
     Some(SessionInfo::new(id, cwd).title(title).updated_at(updated))
-}
-
-/// The first line, shortened.
-fn short(text: &str) -> String {
-    let line = text.trim().lines().next().unwrap_or_default();
-    line.chars().take(TITLE).collect()
 }
 
 pub(crate) async fn close(
@@ -65,6 +53,7 @@ pub(crate) async fn close(
 ) -> Result<CloseSessionResponse, Error> {
     let session = agent.session(&request.session_id)?;
     prompt::end(&agent, &session).await;
+    open::store(&agent, &session).await?;
     agent.close_session(&request.session_id);
     let params = json!({ "threadId": session.thread_id() });
     agent.call("thread/unsubscribe", &params).await?;

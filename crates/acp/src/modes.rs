@@ -2,17 +2,19 @@
 
 use serde_json::{Value, json};
 
+pub(crate) const READ_ONLY: &str = "read-only";
+pub(crate) const WORKSPACE: &str = "workspace-write";
 pub(crate) const FULL_ACCESS: &str = "agent-full-access";
 
 /// The modes: id, name, description.
 pub(crate) const MODES: [(&str, &str, &str); 3] = [
     (
-        "read-only",
+        READ_ONLY,
         "Read only",
         "Looks at files; asks before it changes anything.",
     ),
     (
-        "workspace-write",
+        WORKSPACE,
         "Workspace",
         "Changes files of the workspace; asks before it goes beyond.",
     ),
@@ -22,6 +24,15 @@ pub(crate) const MODES: [(&str, &str, &str); 3] = [
         "Never asks, and nothing confines it. Use it where something else protects the machine.",
     ),
 ];
+
+/// The names that adapters have for these modes. Clients that were written for an adapter send them.
+pub(crate) fn by_alias(mode: &str) -> &str {
+    match mode {
+        "agent" | "auto" => WORKSPACE,
+        "full-access" => FULL_ACCESS,
+        mode => mode,
+    }
+}
 
 /// The mode for settings that match no other mode.
 pub(crate) const CONFIGURED: (&str, &str, &str) = (
@@ -33,8 +44,8 @@ pub(crate) const CONFIGURED: (&str, &str, &str) = (
 /// The mode of these settings, if there is one.
 pub(crate) fn mode_of(approval: &Value, sandbox: &Value) -> Option<&'static str> {
     match (approval.as_str()?, sandbox["type"].as_str()?) {
-        ("on-request", "readOnly") => Some("read-only"),
-        ("on-request", "workspaceWrite") => Some("workspace-write"),
+        ("on-request", "readOnly") => Some(READ_ONLY),
+        ("on-request", "workspaceWrite") => Some(WORKSPACE),
         ("never", "dangerFullAccess") => Some(FULL_ACCESS),
         _ => None,
     }

@@ -9,6 +9,7 @@ use agent_client_protocol_schema::v1::{
     ResumeSessionResponse, SessionConfigOption, SessionId, SessionModeState, SessionUpdate,
     ToolCall, ToolCallStatus, ToolKind,
 };
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -16,18 +17,21 @@ use serde_json::{Value, json};
 use crate::agent::Agent;
 use crate::call_content::text;
 use crate::messages::notice;
-use crate::options::{ModelChoice, Settings};
+use crate::models::{ModelChoice, ModelState};
+use crate::options::Settings;
 use crate::session::AcpSession;
-use crate::{commands, errors, mcp_servers, replay, terminals};
+use crate::{commands, errors, mcp_servers, replay, terminals, titles};
 use codex_json_rpc::Responder;
 
 /// An open session, and the MCP servers of the request that were ignored because the configuration defines them.
 pub(crate) struct OpenedSession {
     session: Arc<AcpSession>,
     ignored_servers: Vec<String>,
+    /// The title that its client does not know yet.
+    title: Option<String>,
 }
 
-/// Serves a request that opens a session. The commands of the session are announced after the reply.
+/// Serves a request that opens a session. The commands of the session are announced when the client has read the reply.
 pub(crate) fn serve<P, R, F>(
     agent: &Arc<Agent>,
     params: &RawValue,
@@ -35,7 +39,7 @@ pub(crate) fn serve<P, R, F>(
     handler: impl FnOnce(Arc<Agent>, P) -> F,
 ) where
     P: for<'de> Deserialize<'de>,
-    R: Serialize + Send,
+    R: Serialize + Send + 'static,
     F: Future<Output = Result<(R, OpenedSession), Error>> + Send + 'static,
 {
     let work = match errors::read(params) {
@@ -47,16 +51,38 @@ pub(crate) fn serve<P, R, F>(
     };
     let agent = Arc::clone(agent);
     tokio::spawn(async move {
-        let opened = match work.await {
-            Ok((response, opened)) => {
-                responder.respond(Ok::<_, Error>(response)).await;
-                opened
-            }
+        let (response, opened) = match work.await {
+            Ok(opened) => opened,
             Err(error) => return responder.respond(Err::<(), _>(error)).await,
         };
-        notify_ignored_servers(&agent, &opened).await;
-        commands::announce(&agent, &opened.session).await;
+        let session = &opened.session;
+        let reply = WithModels {
+            models: session.state().settings.model_state(),
+            response,
+        };
+        let read = async {
+            responder.respond_and_flush(Ok::<_, Error>(reply)).await;
+            session.gate.reply_read().await;
+        };
+        let ((), commands) = tokio::join!(read, commands::available(&agent, session));
+        agent.send_held(session).await;
+        if agent.is_open(session) {
+            notify_ignored_servers(&agent, &opened).await;
+            if let Some(title) = &opened.title {
+                let update = titles::update(title.clone(), Timestamp::now());
+                agent.update(&session.id, update).await;
+            }
+            agent.update(&session.id, commands).await;
+        }
     });
+}
+
+/// A reply with the models, which the protocol had before there were options.
+#[derive(Serialize)]
+struct WithModels<R> {
+    #[serde(flatten)]
+    response: R,
+    models: ModelState,
 }
 
 /// The environment of a session, a part of every request that opens one.
@@ -116,7 +142,10 @@ pub(crate) async fn load(
     let opened = environment
         .reopen(&agent, "thread/resume", &request.session_id)
         .await?;
-    replay::send(&agent, &opened.session).await?;
+    if let Err(error) = replay::send(&agent, &opened.session).await {
+        agent.send_held(&opened.session).await;
+        return Err(error);
+    }
     let (modes, options) = state(&agent, &opened.session);
     let response = LoadSessionResponse::new();
     Ok((response.modes(modes).config_options(options), opened))
@@ -140,9 +169,10 @@ pub(crate) async fn fork(
     request: ForkSessionRequest,
 ) -> Result<(ForkSessionResponse, OpenedSession), Error> {
     let environment = environment!(request);
-    let opened = environment
+    let mut opened = environment
         .reopen(&agent, "thread/fork", &request.session_id)
         .await?;
+    opened.title.clone_from(&opened.session.state().title);
     let (modes, options) = state(&agent, &opened.session);
     let response = ForkSessionResponse::new(opened.session.id.clone());
     Ok((response.modes(modes).config_options(options), opened))
@@ -165,8 +195,12 @@ impl SessionEnvironment<'_> {
         id: &SessionId,
     ) -> Result<OpenedSession, Error> {
         let known = json!({ "threadId": id });
-        if agent.find(&id.0).is_none() && agent.call("thread/read", &known).await.is_err() {
-            return Err(Error::session_not_found(id.clone()));
+        match agent.find(&id.0) {
+            Some(session) => store(agent, &session).await?,
+            None if agent.call("thread/read", &known).await.is_err() => {
+                return Err(Error::session_not_found(id.clone()));
+            }
+            None => {}
         }
         self.open(agent, method, Some(id)).await
     }
@@ -202,10 +236,15 @@ impl SessionEnvironment<'_> {
         params["config"] = overrides(client_servers.servers, &workspace, &folders);
         // The session must exist before notifications of its thread are handled.
         let (noting, cwd) = (Arc::clone(agent), self.cwd.clone());
+        let is_stored = id.is_some();
         let note = move |reply: &Value| {
-            if let Some(id) = reply["thread"]["id"].as_str() {
+            let thread = &reply["thread"];
+            if let Some(id) = thread["id"].as_str() {
                 let settings = Settings::opened(reply, models, &workspace, &folders);
-                noting.open_session(id, cwd, settings);
+                let session = noting.open_session(id, cwd, settings);
+                let mut state = session.state();
+                state.is_stored |= is_stored;
+                state.title = titles::of_thread(thread);
             }
         };
         let reply = agent.engine.call_with_hook(method, &params, note).await;
@@ -216,6 +255,7 @@ impl SessionEnvironment<'_> {
         Ok(OpenedSession {
             session,
             ignored_servers,
+            title: None,
         })
     }
 
@@ -226,6 +266,18 @@ impl SessionEnvironment<'_> {
         }
         Ok(self.folders.iter().map(|folder| json!(folder)).collect())
     }
+}
+
+/// Has the engine write the file of a session that had no turn yet, so that it can be loaded, resumed and forked.
+pub(crate) async fn store(agent: &Agent, session: &AcpSession) -> Result<(), Error> {
+    if session.state().is_stored {
+        return Ok(());
+    }
+    // What a new thread is like already; any change of its metadata stores it.
+    let params = json!({ "threadId": session.thread_id(), "projectId": "" });
+    agent.call("thread/metadata/update", &params).await?;
+    session.state().is_stored = true;
+    Ok(())
 }
 
 /// The settings of a thread that come from the request.

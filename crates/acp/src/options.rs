@@ -8,42 +8,16 @@ use serde_json::{Value, json};
 
 use crate::client_features::ClientFeatures;
 use crate::errors;
-use crate::modes::{self, CONFIGURED, FULL_ACCESS, MODES};
+use crate::models::{ModelChoice, ModelInfo, ModelState, OwnModel, model_id};
+use crate::modes::{self, CONFIGURED, FULL_ACCESS, MODES, READ_ONLY, WORKSPACE};
 
 const MODE: &str = "mode";
 const COLLABORATION: &str = "collaboration_mode";
 pub(crate) const MODEL: &str = "model";
 pub(crate) const EFFORT: &str = "reasoning_effort";
 const FAST: &str = "fast-mode";
-
-/// A model that the user can choose.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ModelChoice {
-    id: String,
-    name: String,
-    description: String,
-    efforts: Vec<(String, String)>,
-    default_effort: Option<String>,
-}
-
-impl ModelChoice {
-    /// Reads an entry of `model/list`.
-    pub(crate) fn read(entry: &Value) -> Option<Self> {
-        let text = |value: &Value| value.as_str().map(str::to_owned);
-        let efforts = entry["supportedReasoningEfforts"].as_array()?.iter();
-        let effort = |entry: &Value| {
-            let description = text(&entry["description"]).unwrap_or_default();
-            Some((text(&entry["reasoningEffort"])?, description))
-        };
-        Some(Self {
-            id: text(&entry["model"])?,
-            name: text(&entry["displayName"])?,
-            description: text(&entry["description"]).unwrap_or_default(),
-            efforts: efforts.filter_map(effort).collect(),
-            default_effort: text(&entry["defaultReasoningEffort"]),
-        })
-    }
-}
+const ON: &str = "on";
+const OFF: &str = "off";
 
 /// The settings of a session.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,6 +30,8 @@ pub(crate) struct Settings {
     /// The sandbox policy of the mode that writes to the workspace.
     workspace: Value,
     models: Vec<ModelChoice>,
+    /// Models that the session has had and that are not listed, such as the configured one of an own provider.
+    own_models: Vec<OwnModel>,
 }
 
 impl Settings {
@@ -89,11 +65,25 @@ impl Settings {
             self.model = model.to_owned();
         }
         self.effort = reported["effort"].as_str().map(str::to_owned);
+        self.keep_own_model();
         self.mode = modes::mode_of(&reported["approvalPolicy"], &reported["sandboxPolicy"]);
         self.is_fast = matches!(reported["serviceTier"].as_str(), Some("fast" | "priority"));
         if let Some(mode) = reported["collaborationMode"]["mode"].as_str() {
             self.is_planning = mode == "plan";
         }
+    }
+
+    /// Remembers the current model if it is not listed, so that it can be chosen again.
+    fn keep_own_model(&mut self) {
+        if self.model.is_empty() || self.chosen_model().is_some() {
+            return;
+        }
+        let own = OwnModel {
+            id: self.model.clone(),
+            effort: self.effort.clone(),
+        };
+        self.own_models.retain(|known| known.id != own.id);
+        self.own_models.insert(0, own);
     }
 
     fn mode_id(&self) -> &'static str {
@@ -147,12 +137,17 @@ impl Settings {
             self.model_option(),
         ];
         options.extend(self.effort_option());
-        if client_features.boolean_options {
-            let fast = SessionConfigOption::boolean(FAST, "Fast", self.is_fast)
-                .description("Faster answers at a higher price".to_owned())
-                .category(Category::ModelConfig);
-            options.push(fast);
-        }
+        let fast = if client_features.boolean_options {
+            SessionConfigOption::boolean(FAST, "Fast", self.is_fast)
+        } else {
+            let current = if self.is_fast { ON } else { OFF };
+            let speeds = vec![choice(OFF, "Off"), choice(ON, "On")];
+            SessionConfigOption::select(FAST, "Fast", current, speeds)
+        };
+        let fast = fast
+            .description("Faster answers at a higher price".to_owned())
+            .category(Category::ModelConfig);
+        options.push(fast);
         options
     }
 
@@ -160,21 +155,23 @@ impl Settings {
         let listed = self.models.iter().map(|model| {
             choice(model.id.clone(), model.name.clone()).description(model.description.clone())
         });
-        let mut models: Vec<_> = listed.collect();
-        if self.chosen_model().is_none() {
-            models.insert(0, choice(self.model.clone(), self.model.clone()));
-        }
+        let own = self.own_models.iter();
+        let own = own.map(|model| choice(model.id.clone(), model.id.clone()));
+        let models: Vec<_> = own.chain(listed).collect();
         SessionConfigOption::select(MODEL, "Model", self.model.clone(), models)
             .category(SessionConfigOptionCategory::Model)
     }
 
+    /// The effort of the current model: its own if none is set.
+    fn current_effort(&self) -> Option<String> {
+        let of_model = || self.chosen_model()?.default_effort.clone();
+        self.effort.clone().or_else(of_model)
+    }
+
     fn effort_option(&self) -> Option<SessionConfigOption> {
         let model = self.chosen_model()?;
-        let current = self
-            .effort
-            .clone()
-            .or_else(|| model.default_effort.clone())?;
-        let known = model.efforts.iter().any(|(effort, _)| *effort == current);
+        let current = self.current_effort()?;
+        let known = model.has_effort(&current);
         let mut efforts: Vec<_> = model
             .efforts
             .iter()
@@ -190,11 +187,42 @@ impl Settings {
         Some(option)
     }
 
-    /// The change of thread settings for a mode.
+    /// The models, each with each of its efforts, for clients from before there were options.
+    pub(crate) fn model_state(&self) -> ModelState {
+        let own = self.own_models.iter().map(|model| ModelInfo {
+            model_id: model_id(&model.id, model.effort.as_deref()),
+            name: model.id.clone(),
+            description: None,
+        });
+        let current_effort = self.current_effort();
+        let listed = self.models.iter().flat_map(|model| {
+            let mut efforts: Vec<_> = model.efforts.iter().map(|(effort, _)| effort).collect();
+            let current = current_effort.as_ref().filter(|_| model.id == self.model);
+            efforts.extend(current.filter(|current| !model.has_effort(current)));
+            let without = efforts.is_empty().then_some(None);
+            let efforts = efforts.into_iter().map(|effort| Some(effort.as_str()));
+            let infos = efforts.chain(without).map(|effort| ModelInfo {
+                model_id: model_id(&model.id, effort),
+                name: match effort {
+                    Some(effort) => format!("{} ({effort})", model.name),
+                    None => model.name.clone(),
+                },
+                description: Some(model.description.clone()),
+            });
+            infos.collect::<Vec<_>>()
+        });
+        ModelState {
+            current_model_id: model_id(&self.model, current_effort.as_deref()),
+            available_models: own.chain(listed).collect(),
+        }
+    }
+
+    /// The change of thread settings for a mode. The name of the fast option is taken, too, as adapters do.
     pub(crate) fn change_mode(&self, mode: &str) -> Result<Value, Error> {
-        let (policy, sandbox) = match mode {
-            "read-only" => ("on-request", json!({ "type": "readOnly" })),
-            "workspace-write" => ("on-request", self.workspace.clone()),
+        let (policy, sandbox) = match modes::by_alias(mode) {
+            FAST => return Ok(tier(true)),
+            READ_ONLY => ("on-request", json!({ "type": "readOnly" })),
+            WORKSPACE => ("on-request", self.workspace.clone()),
             FULL_ACCESS => ("never", json!({ "type": "dangerFullAccess" })),
             _ if mode == self.mode_id() => return Ok(json!({})),
             _ => return Err(errors::invalid(format!("there is no mode `{mode}`"))),
@@ -209,10 +237,7 @@ impl Settings {
         value: &SessionConfigOptionValue,
     ) -> Result<Value, Error> {
         match (option, value) {
-            (FAST, SessionConfigOptionValue::Boolean { value }) => {
-                let tier = if *value { json!("fast") } else { Value::Null };
-                Ok(json!({ "serviceTier": tier }))
-            }
+            (FAST, SessionConfigOptionValue::Boolean { value }) => Ok(tier(*value)),
             (_, SessionConfigOptionValue::ValueId { value }) => self.select(option, &value.0),
             _ => Err(errors::invalid(format!(
                 "there is no option `{option}` with such a value"
@@ -228,19 +253,25 @@ impl Settings {
                 "plan" | "default" => Ok(self.thinking(value, &self.model, self.effort.as_deref())),
                 _ => Err(unknown()),
             },
+            FAST if value == ON || value == OFF => Ok(tier(value == ON)),
             MODEL if value == self.model => Ok(json!({})),
             MODEL => {
+                if let Some(own) = self.own_models.iter().find(|own| own.id == value) {
+                    return Ok(self.thinking(self.collaboration(), value, own.effort.as_deref()));
+                }
                 let model = self.models.iter().find(|model| model.id == value);
                 let model = model.ok_or_else(unknown)?;
                 let kept = self.effort.as_ref();
-                let kept =
-                    kept.filter(|kept| model.efforts.iter().any(|(effort, _)| effort == *kept));
+                let kept = kept.filter(|kept| model.has_effort(kept));
                 let effort = kept.or(model.default_effort.as_ref());
                 Ok(self.thinking(self.collaboration(), value, effort.map(String::as_str)))
             }
             EFFORT => {
-                let model = self.chosen_model().ok_or_else(unknown)?;
-                if model.efforts.iter().any(|(effort, _)| effort == value) {
+                let is_known = match self.chosen_model() {
+                    Some(model) => model.has_effort(value),
+                    None => self.effort.as_deref() == Some(value),
+                };
+                if is_known {
                     Ok(self.thinking(self.collaboration(), &self.model, Some(value)))
                 } else {
                     Err(unknown())
@@ -276,8 +307,13 @@ impl Settings {
             self.effort = mode["settings"]["reasoning_effort"]
                 .as_str()
                 .map(str::to_owned);
+            self.keep_own_model();
         }
     }
+}
+
+fn tier(is_fast: bool) -> Value {
+    json!({ "serviceTier": if is_fast { json!("fast") } else { Value::Null } })
 }
 
 fn choice(value: impl Into<String>, name: impl Into<String>) -> SessionConfigSelectOption {

@@ -39,10 +39,61 @@ fn modes_and_options_say_the_same() {
         .collect();
     assert_eq!(
         ids,
-        ["mode", "collaboration_mode", "model", "reasoning_effort"]
+        [
+            "mode",
+            "collaboration_mode",
+            "model",
+            "reasoning_effort",
+            "fast-mode"
+        ]
     );
     assert_eq!(options[0]["currentValue"], "read-only");
     assert_eq!(options[3]["currentValue"], "low");
+    assert_eq!(options[4]["currentValue"], "off");
+}
+
+#[test]
+fn each_listed_model_can_be_set_and_the_current_one_is_among_them() {
+    let settings = settings("on-request", "readOnly");
+    let models = json!(settings.model_state());
+    assert_eq!(models["currentModelId"], "a[low]");
+    let ids = models["availableModels"].as_array().unwrap().iter();
+    let ids: Vec<_> = ids.map(|model| model["modelId"].clone()).collect();
+    assert_eq!(ids, ["a[low]", "a[medium]", "b[medium]"]);
+}
+
+#[test]
+fn a_model_that_is_not_listed_comes_back_with_its_effort() {
+    let mut settings = settings("on-request", "readOnly");
+    settings.take(&json!({ "model": "own", "effort": "high" }));
+    let change = settings.change("model", &select("b")).unwrap();
+    settings.assume(&change);
+    let models = json!(settings.model_state());
+    assert_eq!(models["availableModels"][0]["modelId"], "own[high]");
+    let change = settings.change("model", &select("own")).unwrap();
+    settings.assume(&change);
+    assert_eq!(
+        (settings.model.as_str(), settings.effort.as_deref()),
+        ("own", Some("high"))
+    );
+    assert_eq!(json!(settings.model_state())["currentModelId"], "own[high]");
+    assert!(settings.change("reasoning_effort", &select("high")).is_ok());
+    assert!(settings.change("reasoning_effort", &select("low")).is_err());
+}
+
+#[test]
+fn names_of_adapters_stand_for_modes() {
+    let settings = settings("on-request", "readOnly");
+    for (alias, mode) in [
+        ("agent", "workspace-write"),
+        ("auto", "workspace-write"),
+        ("full-access", "agent-full-access"),
+    ] {
+        let change = settings.change_mode(alias).unwrap();
+        assert_eq!(change, settings.change_mode(mode).unwrap());
+    }
+    let fast = json!({ "serviceTier": "fast" });
+    assert_eq!(settings.change_mode("fast-mode").unwrap(), fast);
 }
 
 #[test]

@@ -80,6 +80,7 @@ async fn start(
 /// Replies to a prompt that started no turn, and returns the next one.
 async fn refuse(session: &AcpSession, outcome: Result<StopReason, Error>) -> Option<PromptInput> {
     let PromptRunEnd { answered, next } = session.state().run.refuse()?;
+    session.gate.opened().await;
     answer(answered, outcome, None).await;
     next
 }
@@ -129,6 +130,7 @@ pub(crate) fn begin(agent: &Arc<Agent>, session: &Arc<AcpSession>, turn: &str) {
         let mut state = session.state();
         state.tokens_before = state.tokens.clone();
         state.cut = None;
+        state.is_stored = true;
         state.run.begin(turn)
     };
     if actions.interrupt {
@@ -151,13 +153,16 @@ pub(crate) async fn complete(agent: &Arc<Agent>, session: &Arc<AcpSession>, turn
         return;
     };
     let outcome = outcome_of(turn, cut.as_ref());
-    if buffers.is_empty() {
+    if buffers.is_empty() && session.gate.is_open() {
         answer(answered, outcome, usage).await;
     } else {
+        let session = Arc::clone(session);
+        // The task that handles notifications must not wait: what opens the gate may need it.
         tokio::spawn(async move {
             for work in buffers {
                 let _ = work.await;
             }
+            session.gate.opened().await;
             answer(answered, outcome, usage).await;
         });
     }

@@ -26,7 +26,7 @@ pub(crate) async fn send(agent: &Agent, session: &AcpSession) -> Result<(), Erro
                 .projection
                 .replay(item, shown, agent.client_features());
             for update in updates {
-                agent.update(&session.id, update).await;
+                agent.update_now(&session.id, update).await;
             }
         }
         match page["nextCursor"].take() {

@@ -13,12 +13,14 @@ use crate::client_features::ClientFeatures;
 use crate::options::Settings;
 use crate::prompt_input::PromptInput;
 use crate::run::PromptRun;
+use crate::update_gate::UpdateGate;
 use crate::updates::Projection;
 
 #[derive(Debug)]
 pub(crate) struct AcpSession {
     pub(crate) id: SessionId,
     state: Mutex<SessionState>,
+    pub(crate) gate: UpdateGate,
 }
 
 #[derive(Debug, Default)]
@@ -36,6 +38,10 @@ pub(crate) struct SessionState {
     pub(crate) cut: Option<AnswerCut>,
     /// Tasks that update the client's buffers. They end before the reply to the prompt.
     pub(crate) buffers: Vec<JoinHandle<()>>,
+    /// Whether the engine has a file of the thread. A new one has none before its first turn.
+    pub(crate) is_stored: bool,
+    /// The title that the client knows.
+    pub(crate) title: Option<String>,
 }
 
 impl AcpSession {
@@ -43,6 +49,7 @@ impl AcpSession {
         Arc::new(Self {
             id: SessionId::new(id),
             state: Mutex::default(),
+            gate: UpdateGate::closed(),
         })
     }
 

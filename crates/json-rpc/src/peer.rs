@@ -281,6 +281,16 @@ impl Responder {
         self.peer.0.output.send(line).await;
     }
 
+    /// Sends the reply and waits until it is written. False if the connection is closed.
+    pub async fn respond_and_flush(
+        mut self,
+        result: Result<impl Serialize, impl Serialize>,
+    ) -> bool {
+        self.close();
+        let line = message::reply(self.id(), result);
+        self.peer.0.output.send_and_flush(line).await
+    }
+
     /// The id of the request.
     #[must_use]
     pub fn id(&self) -> &JsonRpcId {

@@ -33,7 +33,22 @@ const STARTUP_PAUSE: Duration = Duration::from_millis(25);
 /// The time limit of a login.
 pub(super) const LOGIN_SECONDS: i64 = 300;
 
-/// Queries the servers through temporary connections, which end with the reply.
+/// A server to list, and how to reach it.
+struct ListedServer {
+    server: McpServerConfig,
+    reach: Reach,
+}
+
+enum Reach {
+    /// Through a temporary connection, which ends with the reply.
+    Connect,
+    /// Through the connection of its thread, which alone has this server.
+    Thread(Thread),
+    /// Not at all: it is switched off.
+    Off,
+}
+
+/// Lists the configured servers, and those that only the named thread has.
 pub(super) async fn list(
     RequestContext { server, .. }: RequestContext,
     params: v2::ListMcpServerStatusParams,
@@ -50,20 +65,31 @@ pub(super) async fn list(
     let of_plugins: BTreeMap<String, String> = (settings.enabled.iter())
         .filter_map(|own| Some((own.server.name.clone(), own.plugin_id.clone()?)))
         .collect();
+    let listed = |reach: fn() -> Reach| {
+        move |server| ListedServer {
+            server,
+            reach: reach(),
+        }
+    };
     let enabled = settings.enabled.into_iter();
-    let enabled = enabled.map(|configured| (configured.server, true));
-    let disabled = settings.disabled.into_iter().map(|server| (server, false));
+    let enabled = enabled.map(|configured| configured.server);
+    let enabled = enabled.map(listed(|| Reach::Connect));
+    let disabled = settings.disabled.into_iter().map(listed(|| Reach::Off));
     let mut all: Vec<_> = enabled.chain(disabled).collect();
-    if let Some(name) = &params.server_name {
-        all.retain(|(server, _)| server.name == *name);
+    if let Some(id) = &params.thread_id {
+        let own = servers_of_thread(&engine(&server, id).await?, &all);
+        all.extend(own);
     }
-    all.sort_by(|(left, _), (right, _)| left.name.cmp(&right.name));
+    if let Some(name) = &params.server_name {
+        all.retain(|listed| listed.server.name == *name);
+    }
+    all.sort_by(|left, right| left.server.name.cmp(&right.server.name));
     let cursor = params.cursor.as_deref();
     let (shown, next_cursor) = page(all, cursor, params.limit, "MCP servers")?;
     let detail = params.detail.unwrap_or(v2::McpServerStatusDetail::Full);
     let asked = shown
         .into_iter()
-        .map(|(server, is_enabled)| status(&settings.connector, server, is_enabled, detail));
+        .map(|listed| status(&settings.connector, listed, detail));
     let mut data = join_all(asked).await;
     for server in &mut data {
         server.plugin_id = of_plugins.get(&server.name).cloned();
@@ -81,20 +107,37 @@ pub(super) async fn list(
     Ok(v2::ListMcpServerStatusResponse { data, next_cursor })
 }
 
+/// The servers of a thread that are not among the configured ones, because the request that opened it brought them.
+fn servers_of_thread(thread: &Thread, configured: &[ListedServer]) -> Vec<ListedServer> {
+    let is_known = |name: &str| configured.iter().any(|listed| listed.server.name == name);
+    let own = thread.mcp_servers().into_iter();
+    let own = own.filter(|server| !is_known(&server.name));
+    own.map(|server| ListedServer {
+        server,
+        reach: Reach::Thread(thread.clone()),
+    })
+    .collect()
+}
+
 async fn status(
     connector: &McpConnector,
-    server: McpServerConfig,
-    is_enabled: bool,
+    ListedServer { server, reach }: ListedServer,
     detail: v2::McpServerStatusDetail,
 ) -> v2::McpServerStatus {
     let start = async {
-        if is_enabled {
-            connector
-                .start(&server, Arc::new(CancelElicitations))
-                .await
-                .map(Some)
-        } else {
-            Ok(None)
+        match &reach {
+            Reach::Connect => {
+                let started = connector.start(&server, Arc::new(CancelElicitations));
+                started.await.map(Some).map_err(|error| error.to_string())
+            }
+            Reach::Thread(thread) => {
+                let running = thread.running_mcp_server(&server.name);
+                match tokio::time::timeout(LISTING, running).await {
+                    Ok(running) => running.map(Some).map_err(|error| error.to_string()),
+                    Err(_) => Ok(None),
+                }
+            }
+            Reach::Off => Ok(None),
         }
     };
     let authorization = async {
@@ -119,7 +162,7 @@ async fn status(
         server_info: None,
         server_capabilities: None,
         tool_list_meta: None,
-        tools_error: running.as_ref().err().map(ToString::to_string),
+        tools_error: running.as_ref().err().cloned(),
     };
     if let Ok(Some(RunningMcpServer {
         connection,

@@ -171,6 +171,11 @@ impl McpServerSet {
         }
     }
 
+    /// The configurations of all servers.
+    pub(crate) fn configured(&self) -> impl Iterator<Item = &McpServerConfig> {
+        self.slots.values().map(|slot| &slot.configured.server)
+    }
+
     /// All servers that have started.
     pub(crate) async fn all_running(&self) -> Vec<(&McpServerConfig, RunningMcpServer)> {
         let mut all = Vec::new();

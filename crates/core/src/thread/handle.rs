@@ -76,6 +76,27 @@ impl Thread {
         Ok((server.clone(), running.connection))
     }
 
+    /// The MCP servers of the thread, whether they run or not.
+    #[must_use]
+    pub fn mcp_servers(&self) -> Vec<codex_mcp_client::McpServerConfig> {
+        self.mcp.current().configured().cloned().collect()
+    }
+
+    /// A running server with its tools.
+    ///
+    /// # Errors
+    /// There is no such server, or it did not start.
+    pub async fn running_mcp_server(
+        &self,
+        name: &str,
+    ) -> Result<codex_mcp_client::RunningMcpServer, McpServerUnavailable> {
+        let servers = self.mcp.current();
+        let found = servers.running(name).await;
+        found
+            .map(|(_, running)| running)
+            .map_err(McpServerUnavailable)
+    }
+
     /// Submits an operation; waits while the queue is full. Returns the id of the submission, which is that
     /// of the turn if it starts one.
     ///
