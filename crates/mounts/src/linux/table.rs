@@ -7,11 +7,15 @@ use std::io::{Read as _, Seek as _};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 const TABLE: &str = "/proc/self/mountinfo";
+
+/// How long the table counts as that of now. A request looks at dozens of paths, and each look at the table is a system call.
+const FRESH: Duration = Duration::from_millis(2);
 
 /// File systems that need nobody but this kernel and its devices. All others are in doubt.
 const LOCAL: [&str; 45] = [
@@ -170,6 +174,7 @@ fn unescape(field: &[u8]) -> OsString {
 struct Known {
     file: Option<File>,
     table: Arc<MountTable>,
+    looked_at: Instant,
     trusted: Vec<Device>,
 }
 
@@ -207,16 +212,22 @@ impl Known {
         let mut known = Self {
             file: File::open(TABLE).ok(),
             table: Arc::default(),
+            looked_at: Instant::now(),
             trusted: Vec::new(),
         };
         known.read();
         known
     }
 
-    fn is_outdated(&self) -> bool {
+    fn is_outdated(&mut self) -> bool {
         let Some(file) = &self.file else {
             return false;
         };
+        let now = Instant::now();
+        if now.duration_since(self.looked_at) < FRESH {
+            return false;
+        }
+        self.looked_at = now;
         let mut wanted = [PollFd::new(file, PollFlags::PRI)];
         let at_once = Timespec::default();
         match poll(&mut wanted, Some(&at_once)) {
