@@ -552,11 +552,16 @@ async fn a_client_that_has_no_tokens_fails_the_turn_and_nothing_else() {
 
 /// Runs the binary with this home, and this on its standard input.
 fn codex(home: &Path, arguments: &[&str], input: &str) -> Output {
+    codex_with(home, arguments, &[], input)
+}
+
+fn codex_with(home: &Path, arguments: &[&str], variables: &[(&str, &str)], input: &str) -> Output {
     use std::io::Write;
     let mut child = Command::new(env!("CARGO_BIN_EXE_codex"))
         .args(arguments)
         .env("HOME", home)
         .env("CODEX_HOME", home)
+        .envs(variables.iter().copied())
         .current_dir(home)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -649,4 +654,142 @@ async fn a_list_of_workspaces_restricts_logins_to_any_of_them() {
         }
         server.finish().await.unwrap();
     }
+}
+
+/// What the service says of the owner of a personal access token.
+fn owner(account: &str) -> Value {
+    json!({
+        "email": "me@here", "chatgpt_user_id": "u1", "chatgpt_account_id": account,
+        "chatgpt_plan_type": "pro", "chatgpt_account_is_fedramp": true,
+    })
+}
+
+impl AccountTest {
+    /// A server with a personal access token in its environment.
+    fn server_with_token(&self, token: &str) -> AppServer {
+        let accounts = self.service.base_url();
+        let variables = [
+            ("CODEX_ACCESS_TOKEN", token),
+            ("CODEX_AUTHAPI_BASE_URL", &*accounts),
+        ];
+        AppServer::start_in(PROGRAM, self.home.path(), &variables).unwrap()
+    }
+}
+
+const WHO_AM_I: &str = "/v1/user-auth-credential/whoami";
+
+#[tokio::test]
+async fn personal_access_token_is_a_login_with_the_account_of_its_owner() {
+    let test = AccountTest::new("").await;
+    test.service
+        .push_for(WHO_AM_I, HttpReply::json(200, &owner("w1")));
+    test.service
+        .push_for("/responses", HttpReply::stream(&sse::text("hi")));
+    fs::write(
+        test.home.path().join("auth.json"),
+        r#"{"OPENAI_API_KEY":"sk-stored"}"#,
+    )
+    .unwrap();
+    let mut server = test.server_with_token("at-secret");
+    server.initialize_experimental().await;
+    let account = server.result("account/read", json!({})).await;
+    let expected = json!({
+        "account": { "type": "chatgpt", "email": "me@here", "planType": "pro" },
+        "requiresOpenaiAuth": true,
+    });
+    assert_eq!(account, expected);
+    assert_eq!(turn(&mut server).await["status"], "completed");
+    let requests = test.service.requests();
+    let sent_to = |path: &str| -> Vec<_> {
+        let to_path = requests.iter().filter(|one| one.path.ends_with(path));
+        to_path.collect()
+    };
+    let asked = sent_to(WHO_AM_I);
+    assert_eq!(asked.len(), 1);
+    assert_eq!(asked[0].header("authorization"), Some("Bearer at-secret"));
+    let sent = sent_to("/responses")[0];
+    assert_eq!(sent.header("authorization"), Some("Bearer at-secret"));
+    assert_eq!(sent.header("chatgpt-account-id"), Some("w1"));
+    assert_eq!(sent.header("x-openai-fedramp"), Some("true"));
+    // The token is in no reply, and a client of 0.117 knows no such kind of login.
+    let status = json!({ "includeToken": true });
+    let status = server.result("getAuthStatus", status).await;
+    let expected =
+        json!({ "authMethod": "chatgpt", "authToken": null, "requiresOpenaiAuth": true });
+    assert_eq!(status, expected);
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn personal_access_token_whose_owner_is_not_known_or_not_allowed_is_no_login() {
+    let refused = HttpReply::json(401, &json!({}));
+    let unreadable = HttpReply::json(200, &json!({ "email": "me@here" }));
+    let of_another_workspace = HttpReply::json(200, &owner("w2"));
+    for reply in [refused, unreadable, of_another_workspace] {
+        let test = AccountTest::new("forced_chatgpt_workspace_id = \"w1\"\n").await;
+        fs::write(
+            test.home.path().join("auth.json"),
+            stored_login(&token("w1")),
+        )
+        .unwrap();
+        test.service.push_for(WHO_AM_I, reply);
+        let mut server = test.server_with_token("at-secret");
+        server.initialize_experimental().await;
+        let nobody = json!({ "account": null, "requiresOpenaiAuth": true });
+        for _ in 0..2 {
+            assert_eq!(server.result("account/read", json!({})).await, nobody);
+        }
+        let status = server.result("getAuthStatus", json!({})).await;
+        assert_eq!(status["authMethod"], json!(null));
+        assert_eq!(test.service.requests().len(), 1);
+        server.finish().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn access_token_of_another_kind_is_not_sent_anywhere() {
+    let test = AccountTest::new("").await;
+    fs::write(
+        test.home.path().join("auth.json"),
+        stored_login(&token("w1")),
+    )
+    .unwrap();
+    let mut server = test.server_with_token(&token("w1"));
+    server.initialize_experimental().await;
+    let nobody = json!({ "account": null, "requiresOpenaiAuth": true });
+    assert_eq!(server.result("account/read", json!({})).await, nobody);
+    assert!(test.service.requests().is_empty());
+    server.finish().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn command_line_stores_a_personal_access_token_that_the_service_knows() {
+    let test = AccountTest::new("").await;
+    test.service
+        .push_for(WHO_AM_I, HttpReply::json(401, &json!({})));
+    let accounts = test.service.base_url();
+    let log_in = |arguments: &[&str], input: &str| {
+        let variables = [("CODEX_AUTHAPI_BASE_URL", &*accounts)];
+        codex_with(test.home.path(), arguments, &variables, input)
+    };
+    let with_token = ["login", "--with-access-token"];
+    let refused = log_in(&with_token, "at-secret");
+    assert!(!refused.status.success());
+    let text = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(
+        text.contains("refused") && !text.contains("at-secret"),
+        "{text}"
+    );
+    assert!(!test.home.path().join("auth.json").exists());
+    test.service
+        .push_for(WHO_AM_I, HttpReply::json(200, &owner("w1")));
+    assert!(log_in(&with_token, "at-secret\n").status.success());
+    let expected = json!({ "OPENAI_API_KEY": null, "personal_access_token": "at-secret" });
+    assert_eq!(test.auth_file(), expected);
+    test.service
+        .push_for(WHO_AM_I, HttpReply::json(200, &owner("w1")));
+    let status = log_in(&["login", "status"], "");
+    assert!(status.status.success());
+    let text = String::from_utf8_lossy(&status.stderr).into_owned();
+    assert!(text.contains("personal access token"), "{text}");
 }

@@ -166,6 +166,17 @@ impl AppServer {
         self.broadcasts.notify_waiters();
     }
 
+    /// Broadcasts a notification in the form of newer clients and in that of 0.117.
+    pub(crate) fn broadcast_forms(&self, newer: &ServerNotification, older: &ServerNotification) {
+        let is_older = |client: &Connection| !client.knows_newer();
+        let line = || encode_notification(newer).into();
+        self.clients
+            .broadcast(newer.method(), Connection::knows_newer, line);
+        let line = || encode_notification(older).into();
+        self.clients.broadcast(older.method(), is_older, line);
+        self.broadcasts.notify_waiters();
+    }
+
     /// Broadcasts a notification about a thread. Clients of 0.117 get it with these turns; newer ones read
     /// the turns page by page.
     pub(crate) fn broadcast_with(&self, notification: &ServerNotification, turns: &Turns) {

@@ -89,13 +89,15 @@ fn authorization(credential: &Credential) -> Option<Authorization> {
     let Credential::ChatGpt {
         access_token,
         account_id,
+        ..
     } = credential
     else {
         return None;
     };
     let token = non_blank(TOKEN_VARIABLE).unwrap_or_else(|| access_token.reveal().to_owned());
     let mut headers = vec![("Authorization", format!("Bearer {token}"))];
-    headers.extend(account_id.clone().map(|id| ("ChatGPT-Account-ID", id)));
+    let account_headers = credential.account_headers().into_iter();
+    headers.extend(account_headers.map(|(name, value)| (name, value.to_owned())));
     Some(Authorization {
         account_id: account_id.clone(),
         headers,

@@ -30,8 +30,11 @@ pub(crate) struct LoginArguments {
     /// Rejected: other programs can see keys on the command line.
     #[arg(long, value_name = "KEY", hide = true)]
     api_key: Option<String>,
-    /// Log in by entering a code on another device.
+    /// Read a personal access token from standard input.
     #[arg(long, conflicts_with = "with_api_key")]
+    with_access_token: bool,
+    /// Log in by entering a code on another device.
+    #[arg(long, conflicts_with_all = ["with_api_key", "with_access_token"])]
     device_auth: bool,
     /// Print the address instead of opening a browser.
     #[arg(long)]
@@ -60,6 +63,7 @@ pub(crate) fn run(
     let config = config(settings)?;
     if let Some(LoginCommand::Status) = arguments.command {
         let machine = EngineResources::new(&config);
+        crate::runtime::here()?.block_on(machine.accounts().identify());
         return Ok(status(machine.accounts(), &config));
     }
     if arguments.api_key.is_some() {
@@ -119,9 +123,18 @@ fn log_in(
     accounts: &Arc<Accounts>,
 ) -> anyhow::Result<(&'static str, Result<(), String>)> {
     if arguments.with_api_key {
-        let key = read_key()?;
+        let key = read_secret("--with-api-key", "key")?;
         let outcome = accounts.log_in_with_api_key(&key);
         return Ok(("", outcome.map_err(|error| error.to_string())));
+    }
+    if arguments.with_access_token {
+        let token = read_secret("--with-access-token", "token")?;
+        let logging_in = accounts.log_in_with_access_token(&token);
+        let outcome = crate::runtime::here()?.block_on(logging_in);
+        return Ok((
+            " with access token",
+            outcome.map_err(|error| error.to_string()),
+        ));
     }
     Ok(crate::runtime::here()?.block_on(async {
         if arguments.device_auth {
@@ -135,17 +148,15 @@ fn log_in(
     }))
 }
 
-fn read_key() -> anyhow::Result<String> {
+fn read_secret(flag: &str, what: &str) -> anyhow::Result<String> {
     let input = std::io::stdin();
     if input.is_terminal() {
-        bail!(
-            "--with-api-key reads the key from a pipe, for example: codex login --with-api-key < key.txt"
-        );
+        bail!("{flag} reads the {what} from a pipe, for example: codex login {flag} < {what}.txt");
     }
     let mut key = String::new();
     input.take(MAX_KEY_BYTES).read_to_string(&mut key)?;
     match key.trim() {
-        "" => bail!("there is no key on standard input"),
+        "" => bail!("there is no {what} on standard input"),
         key => Ok(key.to_owned()),
     }
 }
@@ -193,6 +204,9 @@ pub(crate) fn open_browser(url: &str) {
 
 fn status(accounts: &Accounts, config: &Config) -> ExitCode {
     match accounts.login() {
+        Some(login) if login.mode() == AuthMode::PersonalAccessToken => {
+            say("Logged in using a personal access token");
+        }
         Some(login) if login.mode() == AuthMode::Apikey => {
             let key = masked(login.token().reveal());
             say(&format!("Logged in using an API key - {key}"));

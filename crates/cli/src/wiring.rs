@@ -69,6 +69,10 @@ pub(crate) fn login_settings(config: &Config) -> LoginSettings {
     settings.forced_method = config.account.forced_login_method;
     settings.forced_workspaces = config.account.forced_workspaces.clone();
     settings.backend_url = config.account.chatgpt_base_url.clone();
+    settings.personal_token = non_blank("CODEX_ACCESS_TOKEN").map(|token| token.trim().into());
+    if let Some(url) = non_blank("CODEX_AUTHAPI_BASE_URL") {
+        settings.account_api_url = url;
+    }
     settings.refresh_url = non_blank("CODEX_REFRESH_TOKEN_URL_OVERRIDE");
     settings.revoke_url = non_blank("CODEX_REVOKE_TOKEN_URL_OVERRIDE");
     if let Some(issuer) = non_blank("CODEX_LOGIN_ISSUER") {

@@ -22,6 +22,7 @@ use crate::login::{Login, LoginKind};
 use crate::service_client::ServiceClient;
 use crate::settings::LoginSettings;
 use crate::store::{CredentialStore, StoreStamp};
+use crate::token_owner::{KnownToken, is_personal};
 
 /// The login of a process.
 #[derive(Debug)]
@@ -45,11 +46,22 @@ struct LoadedLogins {
     /// The login with tokens of a host application.
     external: Option<Login>,
     /// The login that was last read from the store, with the store's stamp at that time.
-    stored: Option<(StoreStamp, Option<Login>)>,
+    stored: Option<(StoreStamp, Stored)>,
     /// Why the store has no usable login.
     problem: Option<String>,
     /// The refresh token that was refused for good, and why.
     refused: Option<(Secret, String)>,
+    /// What is known of a personal access token.
+    personal: Option<KnownToken>,
+}
+
+/// What the store has.
+#[derive(Clone, Debug)]
+enum Stored {
+    Nothing,
+    Login(Login),
+    /// A personal access token, which is a login as soon as its owner is known.
+    PersonalToken(Secret),
 }
 
 /// Tokens that a host application obtained.
@@ -149,8 +161,16 @@ impl Accounts {
 
     /// What is wrong with the stored login, as a text for the user.
     pub fn problem(&self) -> Option<String> {
-        self.any_login();
-        self.state.lock().problem.clone()
+        let login = self.any_login();
+        let token = self.token_in_use().filter(|_| login.is_none());
+        let state = self.state.lock();
+        let of_token = |token: Secret| {
+            if is_personal(token.reveal()) {
+                return state.personal.as_ref()?.problem(&token);
+            }
+            Some("the access token is of a kind that is not used here".to_owned())
+        };
+        token.and_then(of_token).or_else(|| state.problem.clone())
     }
 
     /// Logs in with an API key and stores it.
@@ -225,6 +245,7 @@ impl Accounts {
 
     /// The current login, renewed first if its tokens are about to expire. A failed renewal is logged.
     pub async fn fresh_login(&self) -> Option<Login> {
+        self.identify().await;
         let login = self.login()?;
         if !login.is_due(self.now()) || self.refusal(&login).is_some() {
             return Some(login);
@@ -247,6 +268,29 @@ impl Accounts {
             return None;
         };
         self.remembered_refusal(&tokens.refresh_token)
+    }
+
+    pub(crate) fn know_token(&self, known: KnownToken) {
+        self.state.lock().personal = Some(known);
+    }
+
+    pub(crate) fn is_known(&self, test: impl FnOnce(&KnownToken) -> bool) -> bool {
+        self.state.lock().personal.as_ref().is_some_and(test)
+    }
+
+    /// The personal access token in use. Reads the store.
+    pub(crate) fn token_in_use(&self) -> Option<Secret> {
+        let mut state = self.state.lock();
+        if self.settings.api_key.is_some() || state.external.is_some() {
+            return None;
+        }
+        if let Some(token) = &self.settings.personal_token {
+            return Some(token.clone());
+        }
+        match self.stored(&mut state) {
+            Stored::PersonalToken(token) => Some(token),
+            Stored::Nothing | Stored::Login(_) => None,
+        }
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -294,29 +338,48 @@ impl Accounts {
         if state.external.is_some() {
             return state.external.clone();
         }
+        let of_token = |state: &LoadedLogins, token: &Secret| {
+            let owner = state.personal.as_ref()?.owner(token)?;
+            Some(Login::personal(token.clone(), owner.clone()))
+        };
+        if let Some(token) = &self.settings.personal_token {
+            return of_token(&state, token);
+        }
+        match self.stored(&mut state) {
+            Stored::Nothing => None,
+            Stored::Login(login) => Some(login),
+            Stored::PersonalToken(token) => of_token(&state, &token),
+        }
+    }
+
+    /// What the store has, read again if it has changed.
+    fn stored(&self, state: &mut LoadedLogins) -> Stored {
         let stamp = self.store.stamp();
-        if let Some((known, login)) = &state.stored
+        if let Some((known, stored)) = &state.stored
             && *known == stamp
         {
-            return login.clone();
+            return stored.clone();
         }
-        let (login, problem) = match self.store.load() {
-            Ok(None) => (None, None),
-            Ok(Some(file)) => match Login::of_file(&file) {
-                Some(login) => (Some(login), None),
-                None => (None, Some("the stored login is incomplete".to_owned())),
+        let (stored, problem) = match self.store.load() {
+            Ok(None) => (Stored::Nothing, None),
+            Ok(Some(file)) => match stored_in(&file) {
+                Some(stored) => (stored, None),
+                None => {
+                    let problem = "the stored login is incomplete".to_owned();
+                    (Stored::Nothing, Some(problem))
+                }
             },
-            Err(error) => (
-                None,
-                Some(format!("the stored login cannot be read: {error}")),
-            ),
+            Err(error) => {
+                let problem = format!("the stored login cannot be read: {error}");
+                (Stored::Nothing, Some(problem))
+            }
         };
         if let Some(problem) = &problem {
             tracing::warn!(%problem, "nobody is logged in");
         }
         state.problem = problem;
-        state.stored = Some((stamp, login.clone()));
-        login
+        state.stored = Some((stamp, stored.clone()));
+        stored
     }
 
     async fn renew_external(&self, account: &str) -> Result<(), CredentialError> {
@@ -341,6 +404,14 @@ impl Accounts {
         }
         Ok(())
     }
+}
+
+fn stored_in(file: &AuthFile) -> Option<Stored> {
+    if file.kind() != AuthMode::PersonalAccessToken {
+        return Login::of_file(file).map(Stored::Login);
+    }
+    let token = file.personal_token.clone()?;
+    is_personal(token.reveal()).then_some(Stored::PersonalToken(token))
 }
 
 fn external_login(tokens: &ExternalTokens) -> Result<Login, impl fmt::Display> {

@@ -12,6 +12,7 @@ pub(crate) struct AuthFile {
     pub(crate) api_key: Option<Secret>,
     pub(crate) tokens: Option<ChatGptTokens>,
     pub(crate) last_refresh: Option<Timestamp>,
+    pub(crate) personal_token: Option<Secret>,
     /// Whether another release has stored keys for Amazon Bedrock, which have no use here.
     pub(crate) is_of_bedrock: bool,
     rest: UnknownFields,
@@ -40,6 +41,7 @@ impl std::fmt::Debug for UnknownFields {
 }
 
 const KEY: &str = "OPENAI_API_KEY";
+const PERSONAL_TOKEN: &str = "personal_access_token";
 /// The kinds of login for Amazon Bedrock.
 const BEDROCK: [&str; 2] = ["bedrockApiKey", "bedrockAccessKeys"];
 
@@ -61,12 +63,21 @@ impl AuthFile {
         }
     }
 
+    pub(crate) fn with_personal_token(token: Secret) -> Self {
+        Self {
+            personal_token: Some(token),
+            ..Self::default()
+        }
+    }
+
     /// The kind of login, inferred if the file does not name it.
     pub(crate) fn kind(&self) -> AuthMode {
-        self.mode.unwrap_or(match self.api_key {
-            Some(_) => AuthMode::Apikey,
-            None => AuthMode::Chatgpt,
-        })
+        self.mode
+            .unwrap_or(match (&self.personal_token, &self.api_key) {
+                (Some(_), _) => AuthMode::PersonalAccessToken,
+                (None, Some(_)) => AuthMode::Apikey,
+                (None, None) => AuthMode::Chatgpt,
+            })
     }
 
     pub(crate) fn parse(text: &[u8]) -> Result<Self, String> {
@@ -94,12 +105,14 @@ impl AuthFile {
             Some(text) => Some(text.parse().map_err(|_| "`last_refresh` is no time")?),
         };
         let api_key = take_text(&mut file, KEY)?.map(Secret::from);
+        let personal_token = take_text(&mut file, PERSONAL_TOKEN)?.map(Secret::from);
         rest.file = file;
         Ok(Self {
             mode,
             api_key,
             tokens,
             last_refresh,
+            personal_token,
             is_of_bedrock,
             rest,
         })
@@ -139,6 +152,9 @@ impl AuthFile {
         }
         if let Some(time) = self.last_refresh {
             file.insert("last_refresh".to_owned(), json!(time.to_string()));
+        }
+        if let Some(token) = &self.personal_token {
+            file.insert(PERSONAL_TOKEN.to_owned(), json!(token.reveal()));
         }
         file.extend(self.rest.file.clone());
         Value::Object(file)
@@ -200,6 +216,8 @@ mod tests {
         assert_eq!(kind(r#"{"OPENAI_API_KEY":"k"}"#), AuthMode::Apikey);
         assert_eq!(kind(r#"{"OPENAI_API_KEY":null}"#), AuthMode::Chatgpt);
         assert_eq!(kind("{}"), AuthMode::Chatgpt);
+        let personal = r#"{"OPENAI_API_KEY":null,"personal_access_token":"at-1"}"#;
+        assert_eq!(kind(personal), AuthMode::PersonalAccessToken);
     }
 
     #[test]

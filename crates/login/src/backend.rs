@@ -37,19 +37,14 @@ impl Accounts {
             .fresh_login()
             .await
             .ok_or(RateLimitsError::NotLoggedIn)?;
-        let Credential::ChatGpt {
-            access_token,
-            account_id,
-        } = login.credential()
-        else {
+        let credential = login.credential();
+        let Credential::ChatGpt { access_token, .. } = &credential else {
             return Err(RateLimitsError::NotChatGpt);
         };
         let url = backend_url(&self.settings.backend_url, "usage");
         let bearer = format!("Bearer {}", access_token.reveal());
         let mut headers = vec![("authorization", bearer.as_str())];
-        if let Some(id) = &account_id {
-            headers.push(("ChatGPT-Account-Id", id));
-        }
+        headers.extend(credential.account_headers());
         let answer = self.http.get(&url, &headers).await;
         let answer = answer
             .map_err(|error| RateLimitsError::Failed(format!("GET {url} failed: {error}")))?;

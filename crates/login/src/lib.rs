@@ -16,6 +16,7 @@ mod device;
 mod jwt;
 mod keyring;
 mod login;
+mod personal_token;
 mod refresh;
 mod refused;
 mod requirements;
@@ -24,6 +25,7 @@ mod service_client;
 mod settings;
 mod store;
 mod system_keyring;
+mod token_owner;
 
 pub use account_state::LoggedOut;
 pub use accounts::{Accounts, ExternalTokens, LoginError, TokenRefreshError, TokenRefresher};

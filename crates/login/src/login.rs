@@ -8,6 +8,7 @@ use crate::auth_file::{AuthFile, ChatGptTokens};
 use crate::jwt;
 use crate::jwt::TokenClaims;
 use crate::settings::LoginSettings;
+use crate::token_owner::TokenOwner;
 
 /// After how long tokens without an expiry are renewed.
 const DEFAULT_LIFETIME: jiff::SignedDuration = jiff::SignedDuration::from_hours(8 * 24);
@@ -35,6 +36,12 @@ pub(crate) enum LoginKind {
     External {
         access_token: Secret,
         account_id: String,
+    },
+    /// A token that its owner has made and that is never renewed.
+    Personal {
+        token: Secret,
+        account_id: String,
+        is_fedramp: bool,
     },
 }
 
@@ -74,6 +81,20 @@ impl Login {
         Ok(Self::chatgpt(kind, claims, plan))
     }
 
+    /// Creates a login from a personal access token.
+    pub(crate) fn personal(token: Secret, owner: TokenOwner) -> Self {
+        Self {
+            kind: LoginKind::Personal {
+                token,
+                account_id: owner.account_id,
+                is_fedramp: owner.is_fedramp,
+            },
+            email: owner.email,
+            plan: Some(plan_type(&owner.plan)),
+            user_id: Some(owner.user_id),
+        }
+    }
+
     fn chatgpt(kind: LoginKind, claims: TokenClaims, plan: Option<&str>) -> Self {
         let plan = plan.or(claims.plan.as_deref()).map(plan_type);
         Self {
@@ -89,6 +110,7 @@ impl Login {
             LoginKind::ApiKey(_) => AuthMode::Apikey,
             LoginKind::Managed { .. } => AuthMode::Chatgpt,
             LoginKind::External { .. } => AuthMode::ChatgptAuthTokens,
+            LoginKind::Personal { .. } => AuthMode::PersonalAccessToken,
         }
     }
 
@@ -109,17 +131,20 @@ impl Login {
 
     /// The credential for requests.
     pub fn credential(&self) -> Credential {
-        let (access_token, account_id) = match &self.kind {
+        let (account_id, is_fedramp) = match &self.kind {
             LoginKind::ApiKey(key) => return Credential::ApiKey(key.clone()),
-            LoginKind::Managed { tokens, .. } => (&tokens.access_token, tokens.account_id.clone()),
-            LoginKind::External {
-                access_token,
+            LoginKind::Managed { tokens, .. } => (tokens.account_id.clone(), false),
+            LoginKind::External { account_id, .. } => (Some(account_id.clone()), false),
+            LoginKind::Personal {
                 account_id,
-            } => (access_token, Some(account_id.clone())),
+                is_fedramp,
+                ..
+            } => (Some(account_id.clone()), *is_fedramp),
         };
         Credential::ChatGpt {
-            access_token: access_token.clone(),
+            access_token: self.token().clone(),
             account_id,
+            is_fedramp,
         }
     }
 
@@ -129,6 +154,7 @@ impl Login {
             LoginKind::ApiKey(key) => key,
             LoginKind::Managed { tokens, .. } => &tokens.access_token,
             LoginKind::External { access_token, .. } => access_token,
+            LoginKind::Personal { token, .. } => token,
         }
     }
 
@@ -156,7 +182,9 @@ impl Login {
         };
         let workspace = match &self.kind {
             LoginKind::ApiKey(_) => true,
-            LoginKind::External { account_id, .. } => settings.allows_workspace(account_id),
+            LoginKind::External { account_id, .. } | LoginKind::Personal { account_id, .. } => {
+                settings.allows_workspace(account_id)
+            }
             LoginKind::Managed { tokens, .. } => {
                 let claims = TokenClaims::of(tokens.id_token.reveal()).unwrap_or_default();
                 match claims.account_id {

@@ -52,6 +52,7 @@ impl Accounts {
     /// The account may have requirements, but they are not known.
     pub async fn requirements(&self) -> Result<Option<String>, AccountRequirementsError> {
         let is_limited = |plan| matches!(plan, PlanType::Business | PlanType::Enterprise);
+        self.identify().await;
         let Some(login) = self
             .login()
             .filter(|login| login.plan().is_some_and(is_limited))
@@ -106,20 +107,13 @@ impl Accounts {
             AccountRequirementsError::Auth(text.to_owned())
         };
         loop {
-            let Some(Credential::ChatGpt {
-                access_token,
-                account_id,
-            }) = self.current().await
-            else {
+            let credential = self.current().await;
+            let Some(credential @ Credential::ChatGpt { access_token, .. }) = &credential else {
                 return Err(relogin());
             };
             let bearer = format!("Bearer {}", access_token.reveal());
             let mut headers = vec![("authorization", bearer.as_str())];
-            headers.extend(
-                account_id
-                    .as_ref()
-                    .map(|id| ("ChatGPT-Account-Id", id.as_str())),
-            );
+            headers.extend(credential.account_headers());
             let answer = self.http.get(&url, &headers).await.map_err(|error| {
                 tracing::warn!(error, "the limits of the account cannot be asked for");
                 AccountRequirementsError::RequestFailed { status: None }

@@ -14,6 +14,8 @@ pub struct LoginSettings {
     pub store: StoreKind,
     /// An API key that takes precedence over every other login.
     pub api_key: Option<Secret>,
+    /// A personal access token that takes precedence over the stored login.
+    pub personal_token: Option<Secret>,
     /// The only kind of login that is allowed.
     pub forced_method: Option<ForcedLoginMethod>,
     /// The only workspaces that are allowed; empty allows any.
@@ -26,6 +28,8 @@ pub struct LoginSettings {
     pub refresh_url: Option<String>,
     /// The endpoint for revocations, if not the usual one of the identity server.
     pub revoke_url: Option<String>,
+    /// The address of the service that knows the owners of personal access tokens.
+    pub account_api_url: String,
     /// The address of the service's backend.
     pub backend_url: String,
     /// The port of the browser callback; 0 for any free port.
@@ -66,12 +70,14 @@ impl LoginSettings {
             home: home.into(),
             store: StoreKind::File,
             api_key: None,
+            personal_token: None,
             forced_method: None,
             forced_workspaces: Vec::new(),
             issuer: "https://auth.openai.com".to_owned(),
             client_id: "app_EMoamEEZ73f0CkXaXp7hrann".to_owned(),
             refresh_url: None,
             revoke_url: None,
+            account_api_url: "https://auth.openai.com/api/accounts".to_owned(),
             backend_url: "https://chatgpt.com/backend-api/".to_owned(),
             callback_port: 1455,
             browser_time: Duration::from_secs(10 * 60),

@@ -20,7 +20,26 @@ pub enum Credential {
         access_token: Secret,
         /// The account id.
         account_id: Option<String>,
+        /// Whether the account is on the service's servers for government.
+        is_fedramp: bool,
     },
+}
+
+impl Credential {
+    /// The headers that name the account of a ChatGPT login.
+    pub fn account_headers(&self) -> Vec<(&'static str, &str)> {
+        let Self::ChatGpt {
+            account_id,
+            is_fedramp,
+            ..
+        } = self
+        else {
+            return Vec::new();
+        };
+        let account = account_id.as_deref().map(|id| ("chatgpt-account-id", id));
+        let fedramp = is_fedramp.then_some(("x-openai-fedramp", "true"));
+        account.into_iter().chain(fedramp).collect()
+    }
 }
 
 /// The result of a recovery step.
@@ -115,10 +134,11 @@ impl Authorization {
         }
     }
 
-    pub(crate) fn account_id(&self) -> Option<&str> {
+    /// The headers that name the account.
+    pub(crate) fn account_headers(&self) -> Vec<(&'static str, &str)> {
         match self {
-            Self::Session(Credential::ChatGpt { account_id, .. }) => account_id.as_deref(),
-            _ => None,
+            Self::Session(credential) => credential.account_headers(),
+            Self::None | Self::Provider(_) => Vec::new(),
         }
     }
 

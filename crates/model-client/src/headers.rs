@@ -42,7 +42,9 @@ impl HeaderBuilder {
         if let Some(token) = authorization.bearer() {
             headers.set_secret("authorization", &format!("Bearer {}", token.reveal()));
         }
-        headers.set_if("chatgpt-account-id", authorization.account_id());
+        for (name, value) in authorization.account_headers() {
+            headers.set(name, value);
+        }
         headers
     }
 

@@ -48,4 +48,6 @@ pub enum AuthMode {
     Chatgpt,
     /// ChatGPT tokens that the client hands in and renews.
     ChatgptAuthTokens,
+    /// A personal access token of a ChatGPT account.
+    PersonalAccessToken,
 }

@@ -8,6 +8,8 @@ export type AuthMode =
   | "chatgpt"
   /** ChatGPT tokens that the client hands in and renews. */
   | "chatgptAuthTokens"
+  /** A personal access token of a ChatGPT account. */
+  | "personalAccessToken"
   /** Of release 0.169; not used here. */
   | "agentIdentity"
   /** Of release 0.169; not used here. */
@@ -15,6 +17,4 @@ export type AuthMode =
   /** Of release 0.169; not used here. */
   | "bedrockApiKey"
   /** Of release 0.169; not used here. */
-  | "headers"
-  /** Of release 0.169; not used here. */
-  | "personalAccessToken";
+  | "headers";

@@ -6,6 +6,7 @@ pub(super) const MEMBERS: &[(&str, &[&str])] = &[
     ("Account", &["=amazonBedrock"]),
     ("AdditionalFileSystemPermissions", &["entries"]),
     ("ApprovalsReviewer", &["=auto_review"]),
+    ("AuthMode", &["=personalAccessToken"]),
     (
         "CodexErrorInfo",
         &[

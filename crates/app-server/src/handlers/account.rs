@@ -23,6 +23,9 @@ pub(super) async fn read(
 ) -> Result<v2::GetAccountResponse, Failure> {
     let accounts = server.host().accounts();
     let requires_openai_auth = requires_login(&server);
+    if requires_openai_auth {
+        accounts.identify().await;
+    }
     let login_in_use = || requires_openai_auth.then(|| accounts.login()).flatten();
     // Before anything is waited for: later requests may change it.
     let mut login = login_in_use();
@@ -40,10 +43,12 @@ pub(super) async fn read(
     let login = login.filter(|login| accounts.refusal(login).is_none());
     let account = login.map(|login| match login.mode() {
         AuthMode::Apikey => v2::Account::ApiKey,
-        AuthMode::Chatgpt | AuthMode::ChatgptAuthTokens => v2::Account::Chatgpt {
-            email: login.email().unwrap_or_default().to_owned(),
-            plan_type: login.plan().unwrap_or(PlanType::Unknown),
-        },
+        AuthMode::Chatgpt | AuthMode::ChatgptAuthTokens | AuthMode::PersonalAccessToken => {
+            v2::Account::Chatgpt {
+                email: login.email().unwrap_or_default().to_owned(),
+                plan_type: login.plan().unwrap_or(PlanType::Unknown),
+            }
+        }
     });
     Ok(v2::GetAccountResponse {
         account,
@@ -222,7 +227,7 @@ pub(super) async fn read_rate_limits(
 
 /// The older form of `read`.
 pub(super) async fn auth_status(
-    RequestContext { server, .. }: RequestContext,
+    RequestContext { server, connection }: RequestContext,
     params: v2::GetAuthStatusParams,
 ) -> Result<v2::GetAuthStatusResponse, Failure> {
     let requires_login = requires_login(&server);
@@ -233,6 +238,7 @@ pub(super) async fn auth_status(
         if let Err(error) = accounts.renew().await {
             tracing::warn!(%error, "tokens were not renewed");
         }
+        accounts.identify().await;
         accounts.login()
     } else {
         accounts.fresh_login().await
@@ -241,12 +247,21 @@ pub(super) async fn auth_status(
     let token = login
         .as_ref()
         .filter(|login| wanted && accounts.refusal(login).is_none())
+        .filter(|login| login.mode() != AuthMode::PersonalAccessToken)
         .map(|login| login.token().reveal().to_owned());
     Ok(v2::GetAuthStatusResponse {
-        auth_method: login.map(|login| login.mode()),
+        auth_method: login.map(|login| mode_for(connection.knows_newer(), login.mode())),
         auth_token: token,
         requires_openai_auth: Some(requires_login),
     })
+}
+
+/// A kind of login in the words of a client.
+fn mode_for(is_newer: bool, mode: AuthMode) -> AuthMode {
+    match mode {
+        AuthMode::PersonalAccessToken if !is_newer => AuthMode::Chatgpt,
+        mode => mode,
+    }
 }
 
 /// Whether the provider that the server started with needs a login.
@@ -273,9 +288,13 @@ fn notify_completed(server: &AppServer, login_id: Option<String>, outcome: &Resu
 
 fn notify_updated(server: &AppServer) {
     let login = server.host().accounts().login();
-    let notification = v2::AccountUpdatedNotification {
-        auth_mode: login.as_ref().map(codex_login::Login::mode),
-        plan_type: login.and_then(|login| login.plan()),
-    };
-    server.broadcast(&ServerNotification::AccountUpdated(notification));
+    let mode = login.as_ref().map(codex_login::Login::mode);
+    let plan_type = login.and_then(|login| login.plan());
+    let [newer, older] = [true, false].map(|is_newer| {
+        ServerNotification::AccountUpdated(v2::AccountUpdatedNotification {
+            auth_mode: mode.map(|mode| mode_for(is_newer, mode)),
+            plan_type,
+        })
+    });
+    server.broadcast_forms(&newer, &older);
 }

@@ -333,6 +333,7 @@ mod tests {
         Some(Credential::ChatGpt {
             access_token: "token".into(),
             account_id: None,
+            is_fedramp: false,
         })
     }
 

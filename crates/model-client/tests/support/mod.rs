@@ -100,6 +100,7 @@ pub(crate) fn chatgpt(token: &str) -> Credential {
     Credential::ChatGpt {
         access_token: Secret::from(token),
         account_id: Some("account-1".to_owned()),
+        is_fedramp: false,
     }
 }
 
