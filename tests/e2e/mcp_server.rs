@@ -121,9 +121,47 @@ impl McpClient {
     }
 }
 
+/// The capability of a client that reads events.
+fn reads_events() -> Value {
+    json!({ "experimental": { "codex/event": {} } })
+}
+
+#[test]
+fn a_client_that_does_not_ask_for_events_gets_progress() {
+    let mut client = McpClient::start("hello.toml", &json!({ "elicitation": {} }));
+    let params = json!({ "name": "codex", "arguments": { "prompt": "go" },
+                         "_meta": { "progressToken": 7 } });
+    let done = client.request("tools/call", params);
+    assert_eq!(done["result"].get("isError"), None, "{done}");
+    let methods = client.received.iter();
+    let mut methods: Vec<_> = methods.filter_map(|one| one["method"].as_str()).collect();
+    assert!(methods.contains(&"notifications/progress"), "{methods:?}");
+    methods.retain(|method| *method != "notifications/progress");
+    assert!(methods.is_empty(), "{methods:?}");
+    client.received.clear();
+    let params = json!({ "name": "codex", "arguments": { "prompt": "go" } });
+    client.request("tools/call", params);
+    assert_eq!(client.received.len(), 1, "{:?}", client.received);
+}
+
+#[test]
+fn a_known_client_gets_events_without_asking() {
+    let mut client = McpClient::spawn("hello.toml");
+    let info = json!({ "name": "happy-codex-client", "version": "1.0.0" });
+    let params = json!({ "protocolVersion": "2025-06-18", "capabilities": { "elicitation": {} },
+                         "clientInfo": info });
+    client.request("initialize", params);
+    client.call("codex", json!({ "prompt": "hi" }));
+    assert!(
+        client.events().contains(&"task_complete"),
+        "{:?}",
+        client.events()
+    );
+}
+
 #[test]
 fn a_task_is_done_and_gone_on_with() {
-    let mut client = McpClient::start("chat.toml", &json!({}));
+    let mut client = McpClient::start("chat.toml", &reads_events());
     let tools = client.request("tools/list", json!({}));
     let names: Vec<_> = tools["result"]["tools"]
         .as_array()
@@ -218,7 +256,7 @@ fn a_command_is_refused_where_nobody_can_be_asked() {
 
 #[test]
 fn a_call_that_is_cancelled_ends() {
-    let mut client = McpClient::start("slow-answer.toml", &json!({}));
+    let mut client = McpClient::start("slow-answer.toml", &reads_events());
     let params = json!({ "name": "codex", "arguments": { "prompt": "go" } });
     let id = client.ask("tools/call", params);
     client.until(|message| message["params"]["msg"]["type"] == "agent_message_delta");

@@ -17,6 +17,9 @@ use tokio_util::sync::CancellationToken;
 use crate::error::McpError;
 use crate::message::{self, IncomingMessage};
 
+/// Members of `_meta` that clients do not get.
+const NOT_FORWARDED: [&str; 2] = ["persist", "progressToken"];
+
 /// The maximum number of open elicitations; further ones are not answered.
 const MAX_ELICITATIONS: usize = 64;
 
@@ -321,12 +324,14 @@ fn text(params: &mut Value, name: &'static str) -> Result<String, String> {
     }
 }
 
-/// The `_meta` of a question, without what clients would trust as if it came from the engine.
+/// The `_meta` of a question, without what clients would trust as if it came from the engine, and without the token for
+/// progress, which belongs to this connection.
 fn server_meta(params: &mut Value) -> Option<Value> {
     let Some(Value::Object(mut meta)) = params.get_mut("_meta").map(Value::take) else {
         return None;
     };
-    meta.retain(|name, _| !name.starts_with("codex") && name != "persist");
+    let is_own = |name: &str| !name.starts_with("codex") && !NOT_FORWARDED.contains(&name);
+    meta.retain(|name, _| is_own(name));
     (!meta.is_empty()).then_some(Value::Object(meta))
 }
 
@@ -404,6 +409,15 @@ mod tests {
             dispatcher.deliver(metadata);
             assert_eq!(sent.recv().await.unwrap(), expected);
         }
+    }
+
+    #[test]
+    fn clients_do_not_get_what_belongs_to_the_connection_or_the_engine() {
+        let meta = |meta: Value| server_meta(&mut serde_json::json!({ "_meta": meta }));
+        let all =
+            serde_json::json!({ "progressToken": 3, "persist": "always", "codex_x": 1, "a": 1 });
+        assert_eq!(meta(all), Some(serde_json::json!({ "a": 1 })));
+        assert_eq!(meta(serde_json::json!({ "progressToken": 3 })), None);
     }
 
     #[tokio::test]

@@ -119,6 +119,11 @@ fn read<T: for<'de> Deserialize<'de>>(arguments: Option<&RawValue>) -> Result<T,
         .map_err(|error| CallError::Arguments(format!("the arguments cannot be read: {error}")))
 }
 
+/// Whether events are sent for a request. Without a handshake there are none.
+fn has_events(reads_events: bool, request: &ToolCallRequest) -> bool {
+    reads_events && request.rules == Rules::Handshake
+}
+
 async fn start_thread(
     server: &McpAdapter,
     request: &ToolCallRequest,
@@ -130,7 +135,8 @@ async fn start_thread(
         .as_str()
         .unwrap_or_default()
         .to_owned();
-    if request.rules == Rules::Handshake {
+    let reads_events = server.state().reads_events;
+    if has_events(reads_events, request) {
         let event = events::configured(&thread, &started);
         send_event(server, request.responder.id(), &thread, event).await;
     }
@@ -241,6 +247,7 @@ fn update(
     notification: &ServerNotification,
 ) -> Option<CallEffects> {
     let mut state = server.state();
+    let reads_events = state.reads_events;
     let call = state.calls.get_mut(thread)?;
     if let ServerNotification::ItemCompleted(it) = notification
         && let ThreadItem::AgentMessage { text, .. } = &it.item.item
@@ -248,7 +255,7 @@ fn update(
         call.last_message = text.as_str().into_owned();
     }
     let request = call.request();
-    let event_request = request.filter(|request| request.rules == Rules::Handshake);
+    let event_request = request.filter(|request| has_events(reads_events, request));
     let event_request = event_request.map(|request| request.responder.id().clone());
     let progress = events::step(notification).and_then(|_| call.next_step());
     Some(CallEffects {
@@ -274,7 +281,7 @@ async fn send(
 
 async fn send_event(server: &McpAdapter, id: &JsonRpcId, thread: &str, mut event: Value) {
     event["_meta"] = json!({ "requestId": id, "threadId": thread });
-    server.peer.notify("codex/event", event).await;
+    server.peer.notify(events::METHOD, event).await;
 }
 
 /// Replies to the call whose turn has ended.

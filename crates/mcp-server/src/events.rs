@@ -5,6 +5,19 @@ use codex_app_server_protocol::v2::{ThreadItem, TurnStatus};
 use codex_shell_command::split_command;
 use serde_json::{Value, json};
 
+/// The notification with an event, which is also the experimental capability of clients that want events.
+pub(crate) const METHOD: &str = "codex/event";
+
+/// How the names of clients end that show conversations by events and declare no capability.
+const KNOWN_READERS: &str = "codex-client";
+
+/// Whether the client of this `initialize` request reads events. Others may fail at methods that they do not know.
+pub(crate) fn are_read_by(initialize: &Value) -> bool {
+    let asked = &initialize["capabilities"]["experimental"][METHOD];
+    let name = initialize["clientInfo"]["name"].as_str();
+    asked.is_object() || *asked == true || name.is_some_and(|name| name.ends_with(KNOWN_READERS))
+}
+
 /// A short text about an item that starts, for progress notifications.
 pub(crate) fn step(notification: &ServerNotification) -> Option<String> {
     let ServerNotification::ItemStarted(it) = notification else {
@@ -161,4 +174,23 @@ fn ended(item: &ThreadItem) -> Option<Value> {
         }
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_for_clients_that_ask_and_known_ones() {
+        let by = |capabilities: Value, name: &str| {
+            are_read_by(&json!({ "capabilities": capabilities, "clientInfo": { "name": name } }))
+        };
+        let asks = json!({ "experimental": { METHOD: {} } });
+        assert!(by(asks, "test"));
+        assert!(by(json!({ "experimental": { METHOD: true } }), "test"));
+        assert!(by(json!({ "elicitation": {} }), "happy-codex-client"));
+        assert!(!by(json!({ "experimental": { METHOD: false } }), "test"));
+        assert!(!by(json!({ "experimental": { "other": {} } }), "codex"));
+        assert!(!are_read_by(&json!({})));
+    }
 }

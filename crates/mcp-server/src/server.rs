@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::active_call::{ActiveCall, ToolCallRequest};
 use crate::revision::{self, Rules};
-use crate::{call, tools};
+use crate::{call, events, tools};
 
 /// How long a client without a handshake may keep what it was told about this server: a day, in milliseconds.
 const CACHE_TIME: u64 = 24 * 60 * 60 * 1000;
@@ -32,6 +32,8 @@ pub(crate) struct AdapterState {
     is_initialized: bool,
     /// Whether a client that shook hands can be asked.
     pub(crate) can_elicit: bool,
+    /// Whether it reads events of the engine.
+    pub(crate) reads_events: bool,
     /// Calls under way, by their threads.
     pub(crate) calls: HashMap<String, ActiveCall>,
 }
@@ -84,6 +86,7 @@ impl McpAdapter {
         }
         state.is_initialized = true;
         state.can_elicit = revision::has_forms(&request["capabilities"]);
+        state.reads_events = events::are_read_by(&request);
         let asked = request["protocolVersion"].as_str().unwrap_or_default();
         let known = revision::WITH_HANDSHAKE
             .into_iter()
