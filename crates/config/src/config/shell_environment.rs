@@ -14,6 +14,9 @@ const CORE: &[&str] = &[
 /// Patterns of variables that probably contain secrets.
 const SECRETS: &[&str] = &["*KEY*", "*SECRET*", "*TOKEN*"];
 
+/// Logins of this program, which no command is for.
+const LOGINS: &[&str] = &["CODEX_ACCESS_TOKEN"];
+
 /// Selects the environment variables of commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShellEnvironmentPolicy {
@@ -67,6 +70,7 @@ impl ShellEnvironmentPolicy {
         };
         base && !(self.drop_secrets && matches_any(SECRETS, name))
             && !matches_any(&self.exclude, name)
+            && !matches_any(LOGINS, name)
     }
 }
 
@@ -138,7 +142,7 @@ mod tests {
     #[track_caller]
     fn check(policy: &str, expected: &[&str]) {
         let policy = ShellEnvironmentPolicy::from_file(&toml::from_str(policy).unwrap());
-        let inherited = ["PATH", "HOME", "API_KEY", "EDITOR"];
+        let inherited = ["PATH", "HOME", "API_KEY", "EDITOR", "CODEX_ACCESS_TOKEN"];
         let inherited = inherited.map(|name| (name.to_owned(), "v".to_owned()));
         let names: Vec<String> = policy.apply(inherited, None).into_keys().collect();
         assert_eq!(names, expected);
