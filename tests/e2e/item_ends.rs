@@ -1,7 +1,7 @@
 //! Where items begin and end when something comes between: nobody agrees, an error for an answer, a
 //! failure of the model.
 
-use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
+use codex_test_support::{AppServer, HttpReply, Latch, ModelServer, sse};
 use serde_json::{Value, json};
 
 use crate::setup::{server, untrusted_home};
@@ -79,7 +79,7 @@ async fn what_was_typed_last_is_told_before_the_end_that_it_brings() {
 }
 
 #[tokio::test]
-async fn an_error_for_an_answer_fails_the_command_that_was_asked_about() {
+async fn an_error_for_an_answer_declines_the_command_that_was_asked_about() {
     let command = call("shell_command", &json!({ "command": "touch made.txt" }));
     let model = ModelServer::start([command, says("done")]).await.unwrap();
     let home = untrusted_home(&model);
@@ -92,7 +92,7 @@ async fn an_error_for_an_answer_fails_the_command_that_was_asked_about() {
     server.send(&answer).await.unwrap();
     let ended = |status: &str| ("item/completed", json!(status));
     let seen = ends_of(&mut server, &["commandExecution"]).await;
-    assert_eq!(seen, expected(&[ended("failed"), ended("declined")]));
+    assert_eq!(seen, expected(&[ended("declined")]));
     server.finish().await.unwrap();
 }
 
@@ -101,7 +101,7 @@ fn refused() -> HttpReply {
 }
 
 #[tokio::test]
-async fn a_compaction_that_fails_begins_and_is_not_told_as_done() {
+async fn a_compaction_that_fails_ends_as_failed() {
     let model = ModelServer::start([says("hello"), refused(), says("still here")]);
     let model = model.await.unwrap();
     let home = untrusted_home(&model);
@@ -113,7 +113,11 @@ async fn a_compaction_that_fails_begins_and_is_not_told_as_done() {
     let seen = ends_of(&mut server, &["contextCompaction"]).await;
     assert_eq!(
         seen,
-        expected(&[("item/started", Value::Null), ("error", Value::Null)])
+        expected(&[
+            ("item/started", Value::Null),
+            ("error", Value::Null),
+            ("item/completed", json!("failed")),
+        ])
     );
     let ended = server.run_turn(&thread, "and now?").await;
     assert_eq!(ended["status"], "completed");
@@ -135,5 +139,64 @@ async fn a_review_that_fails_says_why_before_it_ends() {
     let seen = ends_of(&mut server, &["exitedReviewMode"]).await;
     let seen: Vec<_> = seen.iter().map(|(method, _)| method.as_str()).collect();
     assert_eq!(seen, ["error", "item/started", "item/completed"]);
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_message_that_is_interrupted_ends_before_its_turn() {
+    let frames = sse::text("one two");
+    let begun = frames.len() - 2;
+    let latch = Latch::new();
+    let reply = HttpReply::stream(&frames[..begun]).wait(&latch);
+    let model = ModelServer::start([reply]).await.unwrap();
+    let home = untrusted_home(&model);
+    let mut server = server(&home).await;
+    let thread = server.start_thread().await;
+    let turn = server.start_turn(&thread, "hi").await;
+    server.wait_for("item/agentMessage/delta").await.unwrap();
+    let params = json!({ "threadId": thread, "turnId": turn["id"] });
+    server.begin("turn/interrupt", params).await.unwrap();
+    let seen = ends_of(&mut server, &["agentMessage"]).await;
+    assert_eq!(seen, expected(&[("item/completed", Value::Null)]));
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_terminal_that_is_declined_begins_and_ends_once() {
+    let command = call("exec_command", &json!({ "cmd": "touch made.txt" }));
+    let model = ModelServer::start([command, says("done")]).await.unwrap();
+    let home = untrusted_home(&model);
+    let mut server = server(&home).await;
+    let thread = thread_with_terminals(&mut server, "untrusted").await;
+    server.start_turn(&thread, "run it").await;
+    let question = server.wait_for(APPROVAL).await.unwrap();
+    let answer = json!({ "id": question["id"], "result": { "decision": "decline" } });
+    server.send(&answer).await.unwrap();
+    let seen = ends_of(&mut server, &["commandExecution"]).await;
+    let begun = ("item/started", json!("inProgress"));
+    let ended = ("item/completed", json!("declined"));
+    assert_eq!(seen, expected(&[begun, ended]));
+    server.finish().await.unwrap();
+}
+
+/// Some servers give every message the same id.
+#[tokio::test]
+async fn messages_with_the_same_id_are_two_items() {
+    let mut message = sse::message("one");
+    message["id"] = "same".into();
+    let mut other = sse::message("two");
+    other["id"] = "same".into();
+    let reply = HttpReply::stream(&sse::items(&[message, other]));
+    let model = ModelServer::start([reply]).await.unwrap();
+    let home = untrusted_home(&model);
+    let mut server = server(&home).await;
+    let thread = server.start_thread().await;
+    let ended = server.run_turn(&thread, "hi").await;
+    let texts: Vec<_> = ended["items"].as_array().unwrap()[1..]
+        .iter()
+        .map(|item| item["text"].as_str().unwrap())
+        .collect();
+    assert_eq!(texts, ["one", "two"]);
+    assert_ne!(ended["items"][1]["id"], ended["items"][2]["id"]);
     server.finish().await.unwrap();
 }

@@ -103,7 +103,7 @@ async fn details_of_images_and_sound_reach_the_model_and_come_back() {
 }
 
 #[tokio::test]
-async fn newer_clients_are_told_why_a_request_failed() {
+async fn clients_get_the_cause_of_a_failed_request_as_their_release_knows_it() {
     let unknown = json!({ "error": { "message": "none", "code": "model_not_found" } });
     let refused = json!({ "error": { "message": "no key" } });
     let status = |code: u16| json!({ "httpConnectionFailed": { "httpStatusCode": code } });
@@ -111,10 +111,12 @@ async fn newer_clients_are_told_why_a_request_failed() {
     for (status, body, is_newer, expected) in [
         (404, &unknown, true, json!("modelNotFound")),
         (404, &unknown, false, json!("other")),
-        (401, &refused, true, status(401)),
-        (401, &refused, false, json!("other")),
-        (418, &refused, true, status(418)),
-        (418, &refused, false, json!("other")),
+        (400, &refused, true, json!("badRequest")),
+        (400, &refused, false, json!("badRequest")),
+        (401, &refused, true, json!("unauthorized")),
+        (401, &refused, false, json!("unauthorized")),
+        (403, &refused, true, status(403)),
+        (403, &refused, false, status(403)),
         (400, &forbidden, true, json!("cyberPolicy")),
         (400, &forbidden, false, json!("other")),
     ] {

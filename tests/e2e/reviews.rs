@@ -27,7 +27,7 @@ fn items(turn: &Value) -> Vec<(&str, &str)> {
 }
 
 #[tokio::test]
-async fn a_review_against_a_branch_starts_where_it_was_left() {
+async fn a_review_is_one_turn_that_starts_before_its_items() {
     let model = ModelServer::start(texts(&["It is fine."])).await.unwrap();
     let home = untrusted_home(&model);
     git(home.path(), &["init", "-q", "-b", "main"]);
@@ -43,7 +43,12 @@ async fn a_review_against_a_branch_starts_where_it_was_left() {
     assert_eq!(reply["result"]["reviewThreadId"], json!(thread), "{reply}");
     let turn = &reply["result"]["turn"];
     let hint = "changes against 'main'";
-    assert_eq!(turn["items"][0]["content"][0]["text"], hint);
+    let title = format!("Review {hint}");
+    assert_eq!(turn["items"][0]["content"][0]["text"], title);
+    let started = server.wait_for("turn/started").await.unwrap();
+    assert_eq!(started["params"]["turn"]["id"], turn["id"]);
+    let entered = server.wait_for("item/started").await.unwrap();
+    assert_eq!(entered["params"]["item"]["type"], "enteredReviewMode");
     let ended = server.wait_for("turn/completed").await.unwrap();
     let ended = &ended["params"]["turn"];
     assert_eq!(ended["id"], turn["id"]);

@@ -13,7 +13,8 @@ use agent_client_protocol_schema::v1::{
 };
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{
-    McpServerStartupState, ThreadItem, ThreadTokenUsage, TurnPlanStep, TurnPlanStepStatus,
+    ContextCompactionStatus, McpServerStartupState, ThreadItem, ThreadTokenUsage, TurnPlanStep,
+    TurnPlanStepStatus,
 };
 
 use crate::client_features::ClientFeatures;
@@ -139,7 +140,7 @@ impl Projection {
         diffs: Vec<ToolCallContent>,
         client_features: ClientFeatures,
     ) -> Vec<SessionUpdate> {
-        if let ThreadItem::ContextCompaction { id } = item {
+        if let ThreadItem::ContextCompaction { id, .. } = item {
             return vec![self.compaction(id, CompactionStatus::InProgress, client_features)];
         }
         if let ThreadItem::CommandExecution { id, .. } = item
@@ -181,8 +182,12 @@ impl Projection {
                     _ => Vec::new(),
                 }
             }
-            ThreadItem::ContextCompaction { id } => {
-                vec![self.compaction(id, CompactionStatus::Completed, client_features)]
+            ThreadItem::ContextCompaction { id, status } => {
+                let status = match status {
+                    None => CompactionStatus::Completed,
+                    Some(ContextCompactionStatus::Failed) => CompactionStatus::Failed,
+                };
+                vec![self.compaction(id, status, client_features)]
             }
             ThreadItem::CommandExecution { id, .. } => {
                 let shown = self.terminals.remove(id);
@@ -283,6 +288,7 @@ impl Projection {
         }
         let status = match status {
             CompactionStatus::InProgress => ToolCallStatus::InProgress,
+            CompactionStatus::Failed => ToolCallStatus::Failed,
             _ => ToolCallStatus::Completed,
         };
         let call = ToolCall::new(id.to_owned(), "Compact the conversation");

@@ -255,7 +255,8 @@ fn agent_tool_call(item: &ThreadItem) -> Option<(&String, Value)> {
 /// The id and the fields of an item that has one event, at its end.
 fn at_once(item: &ThreadItem) -> Option<(&String, Value)> {
     Some(match item {
-        ThreadItem::AgentMessage { id, text, .. } => {
+        // Messages of a reviewer have no text.
+        ThreadItem::AgentMessage { id, text, .. } if !text.as_str().is_empty() => {
             (id, json!({ "type": "agent_message", "text": text }))
         }
         ThreadItem::Reasoning { id, summary, .. } if !summary.is_empty() => {

@@ -324,7 +324,7 @@ impl<W: Write> Transcript<W> {
     }
 
     fn whole(&mut self, id: &str, heading: &str, text: &str) -> io::Result<()> {
-        if !self.streamed.contains_key(id) {
+        if !self.streamed.contains_key(id) && !text.is_empty() {
             self.text(id, heading, None, text)?;
         }
         self.end_open()

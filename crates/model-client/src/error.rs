@@ -11,6 +11,17 @@ use codex_protocol::CodexErrorInfo;
 
 use crate::usage_limit::UsageLimit;
 
+/// What broke a response off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BreakCause {
+    /// There was no connection, so the server sent nothing.
+    NoConnection,
+    /// The stream ended early, or cannot be read.
+    CutStream,
+    /// The server reports a failure.
+    ServerReport,
+}
+
 /// A failed request to a model.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -74,6 +85,7 @@ pub enum ModelError {
     #[error("stream disconnected before completion: {detail}")]
     Disconnected {
         detail: String,
+        cause: BreakCause,
         /// The wait that the server asks for.
         retry_after: Option<Duration>,
     },
@@ -87,6 +99,7 @@ pub enum ModelError {
         what: &'static str,
         /// The limit.
         after: Duration,
+        cause: BreakCause,
     },
     /// The input exceeds the context window.
     #[error(
@@ -126,8 +139,23 @@ pub enum ModelError {
 impl ModelError {
     /// A failure of the stream.
     pub fn disconnected(detail: impl Into<String>) -> Self {
+        Self::broken(BreakCause::CutStream, detail)
+    }
+
+    /// A failure to reach the server.
+    pub(crate) fn not_connected(detail: impl Into<String>) -> Self {
+        Self::broken(BreakCause::NoConnection, detail)
+    }
+
+    /// A failure that the server reports without a meaning of its own.
+    pub(crate) fn reported(detail: impl Into<String>) -> Self {
+        Self::broken(BreakCause::ServerReport, detail)
+    }
+
+    fn broken(cause: BreakCause, detail: impl Into<String>) -> Self {
         Self::Disconnected {
             detail: detail.into(),
+            cause,
             retry_after: None,
         }
     }
@@ -148,9 +176,11 @@ impl ModelError {
             },
             Self::Disconnected {
                 detail,
+                cause,
                 retry_after,
             } => Self::Disconnected {
                 detail: redact(detail),
+                cause,
                 retry_after,
             },
             Self::UnexpectedStatus(status) => Self::UnexpectedStatus(Box::new(UnexpectedStatus {
@@ -212,7 +242,7 @@ impl ModelError {
     /// The error kind for clients when the turn fails.
     pub fn codex_error_info(&self) -> CodexErrorInfo {
         match self {
-            Self::InvalidImage => CodexErrorInfo::BadRequest,
+            Self::InvalidImage | Self::InvalidRequest(_) => CodexErrorInfo::BadRequest,
             Self::UsageLimitReached(_) | Self::UsageNotIncluded | Self::QuotaExceeded => {
                 CodexErrorInfo::UsageLimitExceeded
             }
@@ -228,13 +258,20 @@ impl ModelError {
             Self::SecurityPolicy(_) => CodexErrorInfo::CyberPolicy,
             Self::FlexUnavailable => CodexErrorInfo::FlexUnavailable,
             Self::PolicyCapacityUnavailable => CodexErrorInfo::PolicyCapacityUnavailable,
+            Self::UnexpectedStatus(reply) if reply.status == 401 => CodexErrorInfo::Unauthorized,
             Self::UnexpectedStatus(reply) => CodexErrorInfo::HttpConnectionFailed {
                 http_status_code: Some(reply.status),
             },
-            Self::InvalidRequest(_)
-            | Self::Disconnected { .. }
-            | Self::TimedOut { .. }
-            | Self::PreviousResponseNotFound
+            Self::Disconnected { cause, .. } | Self::TimedOut { cause, .. } => match cause {
+                BreakCause::NoConnection => CodexErrorInfo::ResponseStreamConnectionFailed {
+                    http_status_code: None,
+                },
+                BreakCause::CutStream => CodexErrorInfo::ResponseStreamDisconnected {
+                    http_status_code: None,
+                },
+                BreakCause::ServerReport => CodexErrorInfo::Other,
+            },
+            Self::PreviousResponseNotFound
             | Self::MissingEnvironmentVariable { .. }
             | Self::LoginNotRenewed(_)
             | Self::TooLarge { .. }

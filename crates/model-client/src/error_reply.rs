@@ -191,7 +191,12 @@ mod tests {
         let forbidden = ModelError::SecurityPolicy("no".to_owned());
         assert_eq!(coded("cyber_policy"), forbidden);
         let body = r#"{"error":{"message":"no"}}"#;
-        check(reply(400, &[], body), body, CodexErrorInfo::Other, false);
+        check(
+            reply(400, &[], body),
+            body,
+            CodexErrorInfo::BadRequest,
+            false,
+        );
     }
 
     #[test]
@@ -267,9 +272,7 @@ mod tests {
             ),
             "unexpected status 401 Unauthorized: no key, url: http://x/r, cf-ray: ray, \
              request id: r2, auth error: expired, auth error code: token_expired",
-            CodexErrorInfo::HttpConnectionFailed {
-                http_status_code: Some(401),
-            },
+            CodexErrorInfo::Unauthorized,
             false,
         );
         check(

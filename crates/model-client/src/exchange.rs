@@ -13,7 +13,7 @@ use reqwest::header::HeaderMap;
 use reqwest::{Method, Response};
 
 use crate::credential::{Authorization, Recovery};
-use crate::error::ModelError;
+use crate::error::{BreakCause, ModelError};
 use crate::error_reply::{ErrorReply, request_id};
 use crate::headers::HeaderBuilder;
 use crate::http_client::HttpModelClient;
@@ -265,10 +265,11 @@ impl HttpModelClient {
             Ok(Err(error)) if error.is_builder() => {
                 return Err(ModelError::Unsendable(error_text(error)).into());
             }
-            Ok(Err(error)) => return Err(ModelError::disconnected(error_text(error)).into()),
+            Ok(Err(error)) => return Err(ModelError::not_connected(error_text(error)).into()),
             Err(_) => {
                 let (what, after) = ("the model's server to reply", limit);
-                return Err(ModelError::TimedOut { what, after }.into());
+                let cause = BreakCause::NoConnection;
+                return Err(ModelError::TimedOut { what, after, cause }.into());
             }
         };
         let status = response.status();

@@ -22,7 +22,7 @@ use crate::catalog::readable;
 use crate::client::{ModelClient, ModelList};
 use crate::clock::Clock;
 use crate::credential::CredentialSource;
-use crate::error::ModelError;
+use crate::error::{BreakCause, ModelError};
 use crate::error_reply::request_id;
 use crate::event::Completion;
 use crate::exchange::{CallPurpose, EndpointCall, SuccessReply, read_body};
@@ -228,6 +228,7 @@ impl ModelClient for HttpModelClient {
         reply.await.unwrap_or(Err(ModelError::TimedOut {
             what: "the list of models",
             after: MODELS_TIMEOUT,
+            cause: BreakCause::NoConnection,
         }))
     }
 

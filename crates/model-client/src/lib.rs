@@ -40,7 +40,7 @@ pub use clock::{Clock, SystemClock};
 pub use codex_protocol::{Provider, Secret, WireApi};
 pub use credential::{Credential, CredentialError, CredentialSource, FixedCredential, Recovery};
 pub use encoded::Encoded;
-pub use error::{ModelError, UnexpectedStatus};
+pub use error::{BreakCause, ModelError, UnexpectedStatus};
 pub use event::{Completion, ModelEvent};
 pub use http_client::{ClientDependencies, HttpModelClient};
 pub use identity::{ClientIdentity, Platform};

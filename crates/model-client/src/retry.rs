@@ -89,6 +89,7 @@ mod tests {
     use jiff::Zoned;
 
     use super::*;
+    use crate::error::BreakCause;
 
     #[derive(Debug)]
     struct FixedClock;
@@ -109,6 +110,7 @@ mod tests {
     fn broken(retry_after: Option<Duration>) -> ModelError {
         ModelError::Disconnected {
             detail: "cut".to_owned(),
+            cause: BreakCause::CutStream,
             retry_after,
         }
     }

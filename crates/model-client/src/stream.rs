@@ -16,7 +16,7 @@ use futures::Stream;
 use http_body::Body;
 use tokio::time::{Instant, Sleep};
 
-use crate::error::ModelError;
+use crate::error::{BreakCause, ModelError};
 use crate::event::ModelEvent;
 use crate::limits::ResponseSize;
 use crate::request::TurnState;
@@ -242,6 +242,7 @@ impl IdleTimer {
         ModelError::TimedOut {
             what: "the next event of the stream",
             after: self.timeout,
+            cause: BreakCause::CutStream,
         }
     }
 

@@ -28,7 +28,7 @@ use self::message::SocketRequest;
 use self::reader::SocketReader;
 use crate::attempt_recorder::AttemptRecorder;
 use crate::credential::Authorization;
-use crate::error::ModelError;
+use crate::error::{BreakCause, ModelError};
 use crate::event::ModelEvent;
 use crate::exchange::{CallPurpose, EndpointCall, SuccessReply};
 use crate::headers::{reply_events, server_model};
@@ -115,7 +115,7 @@ impl HttpModelClient {
             let headers = response.headers().clone();
             let socket = WebSocket::connect(response, &key, MAX_REPLY_BYTES).await;
             let socket = socket
-                .map_err(|error| ModelError::disconnected(error.to_string()).redacted(&secrets))?;
+                .map_err(|error| ModelError::not_connected(error.to_string()).redacted(&secrets))?;
             Ok(SocketConnection {
                 socket,
                 authorization,
@@ -129,6 +129,7 @@ impl HttpModelClient {
         opened.unwrap_or(Err(ModelError::TimedOut {
             what: "the websocket of the model's server",
             after: limit,
+            cause: BreakCause::NoConnection,
         }))
     }
 

@@ -1,10 +1,9 @@
 //! Checks that an app-server keeps the promises of the protocol: one reply per request; each turn and each item
-//! starts once and ends once.
+//! starts once and ends once, nothing comes after an end, and ids belong together.
 //!
-//! Four exceptions belong to the protocol: a declined command or file change may end twice; a declined command may
-//! end without having started; a message, plan, reasoning, command, MCP call or agent call that is unfinished when
-//! its turn is interrupted ends with the turn, whose items contain it; a compaction that fails ends with its turn.
-//! Reviews are a fifth, see [`Reviews`].
+//! Two things may come after the end of a turn: a terminal in the background ends when its process does, and the use
+//! of tokens is repeated for a client that subscribes later. Two kinds of items are not among those of their turn: a
+//! compaction that fails, which has changed nothing, and messages of a reviewer, which its result repeats.
 //!
 //! A client that subscribes to a thread during a turn learns from the reply what has started: see
 //! [`ProtocolObserver::joins`].
@@ -17,50 +16,30 @@ use serde_json::Value;
 #[derive(Debug, Default)]
 pub struct ProtocolObserver {
     requests: HashMap<String, bool>,
-    turns: HashMap<String, bool>,
+    turns: HashMap<String, ObservedTurn>,
     items: HashMap<String, ObservedItem>,
-    reviews: Reviews,
 }
 
-/// The threads under review, which clients expect to be reported differently: the turn starts under another id than
-/// it ends with, messages of the reviewer start and do not end, and the items at both ends of a review share an id.
+/// The state of a turn.
 #[derive(Debug, Default)]
-struct Reviews(HashMap<String, String>);
-
-impl Reviews {
-    /// Whether a message belongs to a review and is exempt from the checks.
-    fn takes(&mut self, method: &str, params: &Value) -> bool {
-        let thread = params["threadId"].to_string();
-        let kind = params["item"]["type"].as_str().unwrap_or_default();
-        match (method, kind) {
-            (_, "enteredReviewMode") => {
-                self.0.insert(thread, params["turnId"].to_string());
-                true
-            }
-            (_, "exitedReviewMode") => {
-                if method == "item/completed" {
-                    self.0.insert(thread, String::new());
-                }
-                true
-            }
-            ("turn/started", _) => self.0.contains_key(&thread),
-            ("turn/completed", _) => self.0.remove(&thread).is_some(),
-            ("item/started", "agentMessage") => {
-                self.0.get(&thread).is_some_and(|turn| !turn.is_empty())
-            }
-            _ => false,
-        }
-    }
+struct ObservedTurn {
+    has_ended: bool,
+    /// It started before the client subscribed, so not all of its items are known.
+    known: bool,
+    /// A reviewer works.
+    is_reviewed: bool,
+    /// The items that have ended, in order.
+    completed: Vec<Value>,
 }
 
 /// The state of an item.
 #[derive(Debug, Default)]
 struct ObservedItem {
     turn: String,
-    kind: String,
-    ends: u32,
-    /// It was declined, or nobody could approve it.
-    refused: bool,
+    kind: Value,
+    has_ended: bool,
+    /// It may outlive its turn.
+    is_terminal: bool,
     /// It started before the client subscribed, and may already have ended.
     known: bool,
 }
@@ -83,26 +62,35 @@ impl ProtocolObserver {
     pub fn received(&mut self, message: &Value) {
         let Some(method) = message["method"].as_str() else {
             if !message["id"].is_null() {
-                end(&mut self.requests, "request", &message["id"].to_string());
+                self.reply(&message["id"].to_string());
             }
             return self.joins(&message["result"]["thread"]);
         };
         let params = &message["params"];
-        let thread = &params["threadId"];
-        let turn = format!("{thread} {}", params["turn"]["id"]);
-        let item = format!("{thread} {}", params["item"]["id"]);
-        if self.reviews.takes(method, params) {
-            return;
-        }
+        let turn = format!("{} {}", params["threadId"], params["turn"]["id"]);
         match method {
-            "turn/started" => begin(&mut self.turns, "turn", &turn),
-            "turn/completed" => {
-                end(&mut self.turns, "turn", &turn);
-                self.end_what_was_cut_short(&turn, &params["turn"]);
+            "turn/started" => {
+                let before = self.turns.insert(turn.clone(), ObservedTurn::default());
+                assert!(before.is_none(), "turn {turn} begins twice");
             }
-            "item/started" => self.item_begins(item, params),
-            "item/completed" => self.item_ends(&item, &params["item"]),
+            "turn/completed" => self.turn_ends(&turn, &params["turn"]),
+            "item/started" => self.item_begins(params),
+            "item/completed" => self.item_ends(params),
+            _ if method.starts_with("item/") => self.item_goes_on(method, params),
+            "turn/diff/updated" | "turn/plan/updated" | "error" | "model/rerouted" => {
+                let turn = format!("{} {}", params["threadId"], params["turnId"]);
+                let ended = self.turns.get(&turn).is_some_and(|turn| turn.has_ended);
+                assert!(!ended, "{method} after the end of turn {turn}");
+            }
             _ => {}
+        }
+    }
+
+    fn reply(&mut self, id: &str) {
+        match self.requests.insert(id.to_owned(), true) {
+            Some(false) => {}
+            Some(true) => panic!("request {id} ends twice"),
+            None => panic!("request {id} ends without having begun"),
         }
     }
 
@@ -111,24 +99,56 @@ impl ProtocolObserver {
         let turns = thread["turns"].as_array().into_iter().flatten();
         for turn in turns.filter(|turn| turn["status"] == "inProgress") {
             let id = format!("{} {}", thread["id"], turn["id"]);
-            self.turns.entry(id.clone()).or_insert(false);
+            self.turns.entry(id.clone()).or_insert(ObservedTurn {
+                known: true,
+                ..ObservedTurn::default()
+            });
             for item in turn["items"].as_array().into_iter().flatten() {
                 let known = ObservedItem {
                     turn: id.clone(),
-                    kind: text(&item["type"]),
+                    kind: item["type"].clone(),
+                    is_terminal: is_terminal(item),
                     known: true,
                     ..ObservedItem::default()
                 };
-                let item = format!("{} {}", thread["id"], item["id"]);
+                let item = item_key(&thread["id"], &turn["id"], item);
                 self.items.entry(item).or_insert(known);
             }
         }
     }
 
-    fn item_begins(&mut self, id: String, params: &Value) {
+    fn turn_ends(&mut self, id: &str, value: &Value) {
+        let Some(turn) = self.turns.get_mut(id) else {
+            panic!("turn {id} ends without having begun");
+        };
+        assert!(!turn.has_ended, "turn {id} ends twice");
+        turn.has_ended = true;
+        let is_open = |item: &&ObservedItem| {
+            item.turn == id && !item.has_ended && !item.known && !item.is_terminal
+        };
+        let open: Vec<_> = self.items.values().filter(is_open).collect();
+        assert!(open.is_empty(), "turn {id} ends before its items: {open:?}");
+        let shown: Vec<_> = value["items"].as_array().into_iter().flatten().collect();
+        let terminal = |item: &&Value| item["status"] == "inProgress" && is_terminal(item);
+        let ended: Vec<_> = shown.iter().filter(|item| !terminal(item)).collect();
+        if !turn.known {
+            let ids = |items: Vec<&Value>| -> Vec<_> {
+                let id = |item: &&Value| (item["type"].clone(), item["id"].clone());
+                items.iter().map(id).collect()
+            };
+            let streamed = ids(turn.completed.iter().collect());
+            let listed = ids(ended.into_iter().copied().collect());
+            assert_eq!(streamed, listed, "the items of turn {id}: {value}");
+        }
+    }
+
+    fn item_begins(&mut self, params: &Value) {
+        let id = item_key(&params["threadId"], &params["turnId"], &params["item"]);
+        let turn = self.open_turn("item/started", params);
         let begun = ObservedItem {
-            turn: format!("{} {}", params["threadId"], params["turnId"]),
-            kind: text(&params["item"]["type"]),
+            turn,
+            kind: params["item"]["type"].clone(),
+            is_terminal: is_terminal(&params["item"]),
             ..ObservedItem::default()
         };
         let before = self.items.insert(id.clone(), begun);
@@ -136,51 +156,57 @@ impl ProtocolObserver {
         assert!(is_new, "item {id} begins twice");
     }
 
-    fn item_ends(&mut self, id: &str, value: &Value) {
-        let status = value["status"].as_str().unwrap_or_default();
-        let is_command = value["type"] == "commandExecution";
-        if is_command && status == "declined" {
-            self.items.entry(id.to_owned()).or_default();
-        }
-        let Some(item) = self.items.get_mut(id) else {
-            panic!("item {id} ends without having begun");
+    fn item_ends(&mut self, params: &Value) {
+        let id = item_key(&params["threadId"], &params["turnId"], &params["item"]);
+        let Some(item) = self.items.get_mut(&id) else {
+            panic!("item {id} ends without having begun: {params}");
         };
-        let was_refused =
-            std::mem::replace(&mut item.refused, matches!(status, "declined" | "failed"));
-        let again = was_refused && status == "declined" && item.ends == 1;
-        assert!(item.ends == 0 || again, "item {id} ends twice");
-        item.ends += 1;
-    }
-
-    /// Ends the unfinished items of an interrupted turn.
-    fn end_what_was_cut_short(&mut self, turn: &str, value: &Value) {
-        let compactions = self.items.values_mut().filter(|item| {
-            item.turn == turn && item.kind == "contextCompaction" && value["status"] != "completed"
-        });
-        compactions.for_each(|item| item.ends = 1);
-        if value["status"] != "interrupted" {
-            return;
-        }
-        let kinds = [
-            "agentMessage",
-            "plan",
-            "reasoning",
-            "commandExecution",
-            "mcpToolCall",
-            "collabAgentToolCall",
-        ];
-        let open = |item: &ObservedItem| item.turn == turn && item.ends == 0;
-        for (id, item) in self.items.iter_mut().filter(|(_, item)| open(item)) {
-            let items = value["items"].as_array();
-            // Items that are still in progress continue in the background and end later.
-            let is_it = |other: &Value| {
-                other["status"] != "inProgress" && id.ends_with(&format!(" {}", other["id"]))
+        assert!(!item.has_ended, "item {id} ends twice: {params}");
+        item.has_ended = true;
+        assert_eq!(item.kind, params["item"]["type"], "the type of item {id}");
+        let turn = format!("{} {}", params["threadId"], params["turnId"]);
+        let can_be_late = item.is_terminal;
+        if let Some(turn) = self.turns.get_mut(&turn) {
+            assert!(
+                !turn.has_ended || can_be_late,
+                "item {id} ends after its turn"
+            );
+            let item = &params["item"];
+            turn.is_reviewed &= item["type"] != "exitedReviewMode";
+            turn.is_reviewed |= item["type"] == "enteredReviewMode";
+            let is_left_out = match item["type"].as_str() {
+                Some("contextCompaction") => item["status"] == "failed",
+                Some("agentMessage") => turn.is_reviewed,
+                _ => false,
             };
-            let is_there = items.is_some_and(|items| items.iter().any(is_it));
-            if kinds.contains(&item.kind.as_str()) && is_there {
-                item.ends = 1;
+            if !turn.has_ended && !is_left_out {
+                turn.completed.push(item.clone());
             }
         }
+    }
+
+    /// Something is said about an item that runs.
+    fn item_goes_on(&mut self, method: &str, params: &Value) {
+        let id = format!(
+            "{} {} {}",
+            params["threadId"], params["turnId"], params["itemId"]
+        );
+        match self.items.get(&id) {
+            Some(item) => assert!(!item.has_ended, "{method} after the end of item {id}"),
+            // Questions and changes of a patch may come before the item begins.
+            None if method.ends_with("elta") => panic!("{method} before the start of item {id}"),
+            None => {}
+        }
+    }
+
+    /// The turn that a message about an item belongs to.
+    fn open_turn(&self, method: &str, params: &Value) -> String {
+        let id = format!("{} {}", params["threadId"], params["turnId"]);
+        match self.turns.get(&id) {
+            Some(turn) => assert!(!turn.has_ended, "{method} after the end of turn {id}"),
+            None => panic!("{method} before the start of turn {id}: {params}"),
+        }
+        id
     }
 
     /// Checks that nothing is unfinished.
@@ -188,31 +214,31 @@ impl ProtocolObserver {
     /// # Panics
     /// Something has started and not ended.
     pub fn finish(&self) {
-        for (kind, all) in [("request", &self.requests), ("turn", &self.turns)] {
-            let open: Vec<_> = all.iter().filter(|(_, ended)| !**ended).collect();
-            assert!(open.is_empty(), "{kind} without an end: {open:?}");
-        }
-        let is_open = |item: &ObservedItem| item.ends == 0 && !item.known;
+        let open: Vec<_> = self.requests.iter().filter(|(_, ended)| !**ended).collect();
+        assert!(open.is_empty(), "request without an end: {open:?}");
+        let is_open = |turn: &ObservedTurn| !turn.has_ended;
+        let open: Vec<_> = self.turns.iter().filter(|turn| is_open(turn.1)).collect();
+        assert!(open.is_empty(), "turn without an end: {open:?}");
+        let is_open = |item: &ObservedItem| !item.has_ended && !item.known;
         let open: Vec<_> = self.items.iter().filter(|item| is_open(item.1)).collect();
         assert!(open.is_empty(), "item without an end: {open:?}");
     }
 }
 
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
-}
-
-fn begin(all: &mut HashMap<String, bool>, kind: &str, id: &str) {
-    let before = all.insert(id.to_owned(), false);
-    assert!(before.is_none(), "{kind} {id} begins twice");
-}
-
-fn end(all: &mut HashMap<String, bool>, kind: &str, id: &str) {
-    match all.insert(id.to_owned(), true) {
-        Some(false) => {}
-        Some(true) => panic!("{kind} {id} ends twice"),
-        None => panic!("{kind} {id} ends without having begun"),
+/// Identifies an item. The two items around a review may have the same id.
+fn item_key(thread: &Value, turn: &Value, item: &Value) -> String {
+    let kind = item["type"].as_str().unwrap_or_default();
+    match kind {
+        "enteredReviewMode" | "exitedReviewMode" => {
+            format!("{thread} {turn} {} {kind}", item["id"])
+        }
+        _ => format!("{thread} {turn} {}", item["id"]),
     }
+}
+
+/// Whether an item is a command that may go on in the background.
+fn is_terminal(item: &Value) -> bool {
+    item["source"] == "unifiedExecStartup"
 }
 
 #[cfg(test)]
@@ -221,16 +247,9 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_conversation_that_keeps_its_promises_passes() {
-        let mut observer = ProtocolObserver::default();
-        observer.sent(&json!({ "id": 1, "method": "turn/start" }));
-        observer.received(&json!({ "id": 1, "result": {} }));
-        for method in ["turn/started", "turn/completed"] {
-            let params = json!({ "threadId": "t", "turn": { "id": "u" } });
-            observer.received(&json!({ "method": method, "params": params }));
-        }
-        observer.finish();
+    fn turn(method: &str, status: &str, items: &[&Value]) -> Value {
+        let turn = json!({ "id": "u", "status": status, "items": items });
+        json!({ "method": method, "params": { "threadId": "t", "turn": turn } })
     }
 
     fn item(method: &str, item: &Value) -> Value {
@@ -238,49 +257,85 @@ mod tests {
         json!({ "method": method, "params": params })
     }
 
-    #[test]
-    fn what_was_declined_may_end_twice_and_what_was_written_with_its_turn() {
+    /// An observer that has seen the start of a turn and these messages.
+    fn observe(messages: &[Value]) -> ProtocolObserver {
         let mut observer = ProtocolObserver::default();
-        let declined = json!({ "id": "c", "type": "commandExecution", "status": "declined" });
-        let written = json!({ "id": "m", "type": "agentMessage" });
-        let turn = json!({ "id": "u", "status": "interrupted", "items": [declined, written] });
-        let turn =
-            |method: &str| json!({ "method": method, "params": { "threadId": "t", "turn": turn } });
-        for message in [
-            turn("turn/started"),
-            item("item/started", &declined),
-            item("item/completed", &declined),
-            item("item/completed", &declined),
-            item("item/started", &written),
-            turn("turn/completed"),
-        ] {
-            observer.received(&message);
-        }
+        observer.received(&turn("turn/started", "inProgress", &[]));
+        messages
+            .iter()
+            .for_each(|message| observer.received(message));
+        observer
+    }
+
+    fn message() -> Value {
+        json!({ "id": "m", "type": "agentMessage" })
+    }
+
+    #[test]
+    fn a_conversation_that_keeps_its_promises_passes() {
+        let mut observer = observe(&[
+            item("item/started", &message()),
+            item("item/completed", &message()),
+            turn("turn/completed", "completed", &[&message()]),
+        ]);
+        observer.sent(&json!({ "id": 1, "method": "turn/start" }));
+        observer.received(&json!({ "id": 1, "result": {} }));
         observer.finish();
     }
 
     #[test]
-    #[should_panic(expected = "item \"t\" \"c\" ends twice")]
-    fn a_third_end_is_noticed() {
-        let mut observer = ProtocolObserver::default();
-        let declined = json!({ "id": "c", "type": "fileChange", "status": "declined" });
-        observer.received(&item("item/started", &declined));
-        for _ in 0..3 {
-            observer.received(&item("item/completed", &declined));
-        }
+    fn a_terminal_may_end_after_its_turn() {
+        let command = json!({
+            "id": "c", "type": "commandExecution", "status": "inProgress", "source": "unifiedExecStartup",
+        });
+        let observer = observe(&[
+            item("item/started", &command),
+            turn("turn/completed", "completed", &[&command]),
+            item("item/completed", &command),
+        ]);
+        observer.finish();
     }
 
     #[test]
-    #[should_panic(expected = "item without an end")]
-    fn a_command_that_goes_on_does_not_end_with_its_turn() {
-        let mut observer = ProtocolObserver::default();
-        let command = json!({ "id": "c", "type": "commandExecution", "status": "inProgress" });
-        let turn = json!({ "id": "u", "status": "interrupted", "items": [command] });
-        observer.received(&item("item/started", &command));
-        let params = json!({ "threadId": "t", "turn": turn });
-        observer.received(&json!({ "method": "turn/started", "params": params }));
-        observer.received(&json!({ "method": "turn/completed", "params": params }));
-        observer.finish();
+    #[should_panic(expected = "ends twice")]
+    fn a_second_end_is_noticed() {
+        observe(&[
+            item("item/started", &message()),
+            item("item/completed", &message()),
+            item("item/completed", &message()),
+        ]);
+    }
+
+    #[test]
+    #[should_panic(expected = "ends before its items")]
+    fn an_item_that_is_left_open_is_noticed() {
+        observe(&[
+            item("item/started", &message()),
+            turn("turn/completed", "interrupted", &[&message()]),
+        ]);
+    }
+
+    #[test]
+    #[should_panic(expected = "the items of turn")]
+    fn an_item_that_was_not_streamed_is_noticed() {
+        observe(&[turn("turn/completed", "completed", &[&message()])]);
+    }
+
+    #[test]
+    #[should_panic(expected = "after the end of item")]
+    fn text_after_the_end_of_its_item_is_noticed() {
+        let params = json!({ "threadId": "t", "turnId": "u", "itemId": "m", "delta": "x" });
+        observe(&[
+            item("item/started", &message()),
+            item("item/completed", &message()),
+            json!({ "method": "item/agentMessage/delta", "params": params }),
+        ]);
+    }
+
+    #[test]
+    #[should_panic(expected = "before the start of turn")]
+    fn an_item_without_a_turn_is_noticed() {
+        ProtocolObserver::default().received(&item("item/started", &message()));
     }
 
     #[test]

@@ -244,7 +244,18 @@ pub enum ThreadItem {
     ContextCompaction {
         /// Id of the compaction.
         id: String,
+        /// `failed` if the history was not replaced: the compaction failed, or was interrupted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<ContextCompactionStatus>,
     },
+}
+
+/// How a compaction ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ContextCompactionStatus {
+    /// The history is as it was.
+    Failed,
 }
 
 /// What one hook had to say.

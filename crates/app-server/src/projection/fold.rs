@@ -10,9 +10,8 @@
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{ThreadItem, TimedItem, Turn, TurnStatus};
 use codex_protocol::{
-    AgentReasoningEvent, EventMsg, ExecCommandEndEvent, ExecCommandStatus, ItemEvent,
-    ReasoningItemContent, ResponseItem, RolloutItem, ThreadRolledBackEvent, TokenUsageInfo,
-    TurnStartedEvent,
+    AgentReasoningEvent, EventMsg, ExecCommandEndEvent, ItemEvent, ReasoningItemContent,
+    ResponseItem, RolloutItem, ThreadRolledBackEvent, TokenUsageInfo, TurnStartedEvent,
 };
 
 use super::turn_error::{older_error, turn_error};
@@ -20,7 +19,6 @@ use super::usage_limits::wire_exceeded;
 use super::{item, turn_item};
 
 mod byte_ranges;
-mod concessions;
 mod consumer;
 mod event_notification;
 mod items;
@@ -36,9 +34,10 @@ mod turns;
 pub(crate) use byte_ranges::{ByteRanges, FilePart, StoredRange, TurnRanges};
 pub(crate) use consumer::Consumer;
 pub(crate) use notifications::{Audience, Notifications, usage as wire_usage};
+use review::wire_message;
 use state::{Counters, EventContext};
 pub(crate) use state::{Fold, ItemIds};
-use turn::FoldedTurn;
+use turn::{FoldedTurn, ReviewState};
 use turn_end::TurnEnd;
 pub(crate) use turns::{PackTurns, Turns};
 
@@ -175,9 +174,18 @@ impl<C: Consumer> Fold<C> {
             EventMsg::EnteredReviewMode(request) => self.enter_review(context, request),
             EventMsg::ExitedReviewMode(exited) => self.exit_review(context, exited),
             EventMsg::ItemStarted(started) if self.is_of_reviewer(&started.item) => {
-                self.start_reviewer_item(context, started);
+                if let Some(item) = wire_message(started) {
+                    self.consumer
+                        .item_started(&started.turn_id, &item, context.now);
+                }
             }
-            EventMsg::ItemCompleted(completed) if self.is_of_reviewer(&completed.item) => {}
+            EventMsg::ItemCompleted(completed) if self.is_of_reviewer(&completed.item) => {
+                if let Some(item) = wire_message(completed) {
+                    let ended = context.at_once(item);
+                    self.consumer
+                        .item_completed(&completed.turn_id, &ended, context.now);
+                }
+            }
             EventMsg::ItemStarted(started) => self.start_item(context, started),
             EventMsg::ItemCompleted(completed) => self.complete_item(context, completed),
             EventMsg::ExecCommandBegin(begin) => {
@@ -257,15 +265,7 @@ impl<C: Consumer> Fold<C> {
     }
 
     fn end_command(&mut self, context: EventContext<'_>, end: &ExecCommandEndEvent) {
-        let item = item::command_ended(end);
-        let is_declined = end.status == ExecCommandStatus::Declined;
-        if is_declined && self.never_began(context, &end.turn_id, &end.call_id) {
-            self.complete_unbegun(context, &end.turn_id, item);
-        } else if is_declined && !end.aggregated_output.is_empty() {
-            self.complete_declined(context, &end.turn_id, item);
-        } else {
-            self.complete(context, Some(&end.turn_id), item);
-        }
+        self.complete(context, Some(&end.turn_id), item::command_ended(end));
     }
 
     /// The older events, the only form in which messages are stored.
@@ -323,7 +323,11 @@ impl<C: Consumer> Fold<C> {
                 if self.is_compaction_stored(&id) {
                     return;
                 }
-                self.complete(context, None, ThreadItem::ContextCompaction { id });
+                self.complete(
+                    context,
+                    None,
+                    ThreadItem::ContextCompaction { id, status: None },
+                );
             }
             EventMsg::WebSearchEnd(end) => {
                 self.complete(
@@ -418,7 +422,7 @@ impl<C: Consumer> Fold<C> {
             return false;
         };
         let last = turn.completed.last_mut().map(|last| &mut last.item);
-        let Some(ThreadItem::ContextCompaction { id }) = last else {
+        let Some(ThreadItem::ContextCompaction { id, .. }) = last else {
             return false;
         };
         if id.starts_with("item-") {
@@ -434,12 +438,19 @@ impl<C: Consumer> Fold<C> {
         if !context.is_live() {
             self.close_open_turn();
         }
-        let mut turn = self.review_of(context, &started.turn_id);
+        let mut turn = FoldedTurn::new(started.turn_id.clone(), true);
+        let entered = self.entered.take();
+        if entered.is_some() {
+            turn.review = ReviewState::Runs;
+        }
         turn.root.clone_from(&started.root_turn_id);
         turn.begun = context.now;
         turn.started_at = started.started_at.or(turn.begun.map(|begun| begun / 1000));
         self.consumer.turn_started(&turn);
         self.add_turn(turn);
+        if let Some(entered) = entered {
+            self.add_at_once(context, &started.turn_id, entered);
+        }
     }
 
     fn end_turn(
@@ -466,8 +477,7 @@ impl<C: Consumer> Fold<C> {
         if self.turns[position].status == TurnStatus::Interrupted {
             return;
         }
-        self.break_off_items(context, position, status);
-        self.release_held_items(context, position, status);
+        self.break_off_items(context, position);
         let turn = &mut self.turns[position];
         turn.is_open = false;
         turn.completed_at = end.completed_at;
@@ -484,29 +494,42 @@ impl<C: Consumer> Fold<C> {
     }
 
     /// Ends the unfinished items of a turn that ends, except terminals in the background.
-    fn break_off_items(&mut self, context: EventContext<'_>, position: usize, status: TurnStatus) {
+    fn break_off_items(&mut self, context: EventContext<'_>, position: usize) {
         let turn = &mut self.turns[position];
         let (outliving, left): (Vec<_>, Vec<_>) = std::mem::take(&mut turn.running)
             .into_iter()
             .partition(|item| item::outlives_turn(item));
         turn.running = outliving;
-        for left in left.into_iter().filter(|item| concessions::needs_end(item)) {
-            let completed_at_ms = context.item_time;
+        for left in left {
             let turn = &mut self.turns[position];
-            let item = if turn.concessions.waits_for_people(&left) {
-                item::declined(left.item)
-            } else {
-                item::broken_off(left.item)
-            };
-            let is_notified = !concessions::ends_with_turn(&item, status);
-            turn.completed.push(TimedItem {
-                item,
-                completed_at_ms,
+            let is_asked_about = turn.asked.contains(item::id_of(&left));
+            let ended = TimedItem {
+                item: if is_asked_about {
+                    item::declined(left.item)
+                } else {
+                    item::broken_off(left.item)
+                },
+                completed_at_ms: context.item_time,
                 ..left
-            });
-            if is_notified {
-                self.notify_last_completed(context, position);
+            };
+            self.consumer.item_completed(&turn.id, &ended, context.now);
+            // A compaction that fails has changed nothing, so it is no item of the turn.
+            if !matches!(ended.item, ThreadItem::ContextCompaction { .. }) {
+                turn.completed.push(ended);
             }
+        }
+    }
+
+    /// Whether the item has no `item/started`.
+    fn never_began(&mut self, context: EventContext<'_>, turn_id: &str, item_id: &str) -> bool {
+        let turn = self.turn_mut(turn_id);
+        context.is_live() && turn.is_some_and(|turn| !turn.ids.contains(item_id))
+    }
+
+    /// Clients are asked about the item.
+    fn asked_about(&mut self, turn_id: &str, item_id: &str) {
+        if let Some(turn) = self.turn_mut(turn_id) {
+            turn.asked.insert(item_id.to_owned());
         }
     }
 

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use codex_app_server_protocol::v2::{
     ByteRange, CollabAgentToolCallStatus, CommandAction, CommandExecutionSource,
-    CommandExecutionStatus, DynamicToolCallOutputContentItem, DynamicToolCallStatus,
-    FileUpdateChange, McpToolCallError, McpToolCallResult, McpToolCallStatus, MemoryCitation,
-    MemoryCitationEntry, PatchApplyStatus, PatchChangeKind, TextElement, ThreadItem, UserInput,
-    WebSearchAction,
+    CommandExecutionStatus, ContextCompactionStatus, DynamicToolCallOutputContentItem,
+    DynamicToolCallStatus, FileUpdateChange, McpToolCallError, McpToolCallResult,
+    McpToolCallStatus, MemoryCitation, MemoryCitationEntry, PatchApplyStatus, PatchChangeKind,
+    TextElement, ThreadItem, UserInput, WebSearchAction,
 };
 use codex_protocol as v1;
 use serde_json::Value;
@@ -433,15 +433,17 @@ pub(super) fn mcp_ended(end: &v1::McpToolCallEndEvent) -> ThreadItem {
     }
 }
 
-/// A declined item without the text for the model.
-pub(super) fn bare(mut item: ThreadItem) -> ThreadItem {
+/// The item as it begins, if its end is the first that is known of it.
+pub(super) fn as_begun(mut item: ThreadItem) -> ThreadItem {
     if let ThreadItem::CommandExecution {
+        status,
         aggregated_output,
         exit_code,
         duration_ms,
         ..
     } = &mut item
     {
+        *status = CommandExecutionStatus::InProgress;
         (*aggregated_output, *exit_code, *duration_ms) = (None, None, None);
     }
     item
@@ -456,6 +458,9 @@ pub(super) fn broken_off(mut item: ThreadItem) -> ThreadItem {
         ThreadItem::McpToolCall { status, .. } => *status = McpToolCallStatus::Failed,
         ThreadItem::CollabAgentToolCall { status, .. } => {
             *status = CollabAgentToolCallStatus::Failed;
+        }
+        ThreadItem::ContextCompaction { status, .. } => {
+            *status = Some(ContextCompactionStatus::Failed);
         }
         _ => {}
     }
@@ -521,6 +526,6 @@ pub(crate) fn id_of(item: &ThreadItem) -> &str {
         | ThreadItem::EnteredReviewMode { id, .. }
         | ThreadItem::ExitedReviewMode { id, .. }
         | ThreadItem::FunctionCallOutput { id, .. }
-        | ThreadItem::ContextCompaction { id } => id,
+        | ThreadItem::ContextCompaction { id, .. } => id,
     }
 }

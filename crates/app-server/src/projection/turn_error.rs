@@ -18,7 +18,7 @@ pub(crate) fn turn_error(
     }
 }
 
-/// Whether clients of 0.117 do not know the cause, or get another one: that release says `other` for error statuses.
+/// Whether clients of 0.117 do not know the cause. They get `other`.
 fn is_newer(error: &v2::TurnError) -> bool {
     use v2::CodexErrorInfo as Wire;
     matches!(
@@ -30,9 +30,6 @@ fn is_newer(error: &v2::TurnError) -> bool {
                 | Wire::CyberPolicy
                 | Wire::FlexUnavailable
                 | Wire::PolicyCapacityUnavailable
-                | Wire::HttpConnectionFailed {
-                    http_status_code: Some(_)
-                }
         )
     )
 }

@@ -49,6 +49,7 @@ pub(super) fn wire_item(item: &v1::TurnItem) -> Option<ThreadItem> {
         },
         v1::TurnItem::ContextCompaction(from) => ThreadItem::ContextCompaction {
             id: from.id.clone(),
+            status: None,
         },
         v1::TurnItem::Unknown(from) => return newer_item(from),
         _ => return None,

@@ -341,8 +341,7 @@ impl Actor {
                 let message = format!("expected active turn id `{expected}` but found `{active}`");
                 reply.refuse(Failure::invalid(message));
             }
-            Some(active) => {
-                self.fold.stopping(active);
+            Some(_) => {
                 if self.thread.submit(Op::Interrupt).await.is_ok() {
                     self.interrupts.push(reply);
                 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::rpc::RequestId;
 use codex_app_server_protocol::v2::{ServerRequestResolvedNotification, WarningNotification};
-use codex_app_server_protocol::{ServerNotification, ServerRequest};
 use codex_protocol::EventMsg;
 
 use super::actor::{Actor, OpenQuestion};
@@ -63,9 +63,6 @@ impl Actor {
         };
         self.server.close_question(number);
         self.notify_resolved(number, &pending);
-        if answer.is_none() {
-            self.note_refusal(&pending.request);
-        }
         let (op, problem) = pending.question.answered(answer);
         if let Some(problem) = problem {
             let method = pending.request.method();
@@ -80,18 +77,6 @@ impl Actor {
         }
         let _ = self.thread.submit(op).await;
         self.notify_status();
-    }
-
-    /// The client replied with an error, so the item of the question fails.
-    fn note_refusal(&mut self, request: &ServerRequest) {
-        let (turn, item) = match request {
-            ServerRequest::CommandExecutionRequestApproval(asked) => {
-                (&asked.turn_id, &asked.item_id)
-            }
-            ServerRequest::FileChangeRequestApproval(asked) => (&asked.turn_id, &asked.item_id),
-            _ => return,
-        };
-        self.fold.refused_with_error(turn, item);
     }
 
     /// The turn has ended: closes its questions.

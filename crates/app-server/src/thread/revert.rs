@@ -38,7 +38,6 @@ impl Actor {
             {
                 return reply.refuse(failure);
             }
-            self.fold.stopping(&running);
             return match self.thread.submit(Op::Interrupt).await {
                 Ok(_) => self.revert_after_turn = Some((before.to_owned(), reply)),
                 Err(error) => reply.refuse(Failure::internal(error.to_string())),

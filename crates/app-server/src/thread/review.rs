@@ -10,6 +10,14 @@ use super::actor::Actor;
 use crate::connection::Responder;
 use crate::failure::Failure;
 
+/// The message that stands for the request of a review: what the user wrote, or the title of the target.
+fn title(target: &ReviewTarget, hint: String) -> String {
+    match target {
+        ReviewTarget::Custom { .. } => hint,
+        _ => format!("Review {hint}"),
+    }
+}
+
 impl Actor {
     pub(super) async fn review(
         &mut self,
@@ -20,7 +28,7 @@ impl Actor {
             return reply.refuse(Failure::invalid(error.to_string()));
         }
         let mut review_request = ReviewRequest {
-            target,
+            target: target.clone(),
             user_facing_hint: None,
         };
         let hint = review_hint(&review_request);
@@ -39,7 +47,7 @@ impl Actor {
             client_id: None,
             id: id.clone(),
             content: vec![UserInput::Text {
-                text: hint,
+                text: title(&target, hint),
                 text_elements: Vec::new(),
             }],
         };

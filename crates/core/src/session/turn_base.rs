@@ -16,7 +16,7 @@ use crate::input::StopSignal;
 use crate::ports::Model;
 use crate::session_context::SessionContext;
 use crate::tools::{McpTools, ToolServices, ToolSet, TurnCheckpoint, TurnDiffTracker, TurnTools};
-use crate::turn::{NextStep, TurnScope};
+use crate::turn::{NextStep, TurnItemIds, TurnScope};
 use crate::turn_settings::{Instructions, TurnSettings};
 
 /// What the turns of a session share.
@@ -59,6 +59,7 @@ impl TurnBase {
             tool_services: Arc::clone(&self.tool_services),
             tools: Arc::new(TurnTools::new(tools)),
             input_queue: Arc::default(),
+            item_ids: TurnItemIds::default(),
             next_step: NextStep::default(),
             stop: StopSignal::default(),
         }

@@ -28,10 +28,9 @@ impl ActiveItem {
     pub(crate) fn start(
         emitter: &TurnEmitter,
         item: &ResponseItem,
-        fresh_id: impl FnOnce() -> String,
+        id: String,
         options: ItemOptions,
     ) -> Option<Self> {
-        let id = item.id().map_or_else(fresh_id, str::to_owned);
         let state = match item {
             ResponseItem::Message { role, phase, .. } if role == "assistant" => {
                 let writer = MessageWriter::start(emitter, id, *phase, options.plan_mode);

@@ -127,7 +127,9 @@ impl RunningTurn<'_> {
             raw_reasoning: services.config.show_raw_reasoning,
             plan_mode: self.in_plan_mode(),
         };
-        ActiveItem::start(self.emitter, item, || services.ids.item(), options)
+        let ids = &self.scope.item_ids;
+        let id = ids.assign(item.id(), || services.ids.item());
+        ActiveItem::start(self.emitter, item, id, options)
     }
 
     fn text_delta(&self, response: &mut ActiveResponse, delta: String) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
+use super::item_ids::TurnItemIds;
 use super::next_step::{NextStep, StepChange};
 use super::outcome::TurnError;
 use crate::budget::TurnBudget;
@@ -32,6 +33,7 @@ pub(crate) struct TurnScope {
     pub(crate) diff: TurnDiffTracker,
     pub(crate) checkpoint: TurnCheckpoint,
     pub(crate) budget: TurnBudget,
+    pub(crate) item_ids: TurnItemIds,
 }
 
 impl TurnScope {

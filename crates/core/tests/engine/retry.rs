@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use codex_model_client::{ModelError, ModelEvent};
+use codex_model_client::{BreakCause, ModelError, ModelEvent};
 use codex_protocol::*;
 
 use crate::support::*;
@@ -36,6 +36,7 @@ async fn before_the_first_byte() {
     let driver = recovers(vec![
         ModelReply::Refused(broken()),
         ModelReply::Events(vec![Err(ModelError::Disconnected {
+            cause: BreakCause::CutStream,
             detail: "test".to_owned(),
             retry_after: Some(Duration::from_secs(7)),
         })]),

@@ -520,7 +520,7 @@ mod tests {
         let failed = |error: Value| decode(&[json!({"error": error})]).1;
         let expected = Some(ModelError::ContextWindowExceeded);
         assert_eq!(failed(json!({"code": "context_length_exceeded"})), expected);
-        let expected = Some(ModelError::disconnected("boom"));
+        let expected = Some(ModelError::reported("boom"));
         assert_eq!(
             failed(json!({"message": "boom", "type": "server_error"})),
             expected

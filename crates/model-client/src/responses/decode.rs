@@ -266,7 +266,7 @@ fn failure(response: Option<&RawValue>) -> ModelError {
                 .error
         })
         .map_or_else(
-            || ModelError::disconnected("response.failed event received"),
+            || ModelError::reported("response.failed event received"),
             ModelError::from,
         )
 }
@@ -443,12 +443,12 @@ mod tests {
         check_error(code("flex_unavailable"), ModelError::FlexUnavailable);
         let by_rules = ModelError::PolicyCapacityUnavailable;
         check_error(code("policy_capacity_unavailable"), by_rules);
-        check_error(code("new"), ModelError::disconnected("why"));
+        check_error(code("new"), ModelError::reported("why"));
         check_error(
             failed(json!({"message": "why"})),
-            ModelError::disconnected("why"),
+            ModelError::reported("why"),
         );
-        let unread = || ModelError::disconnected("response.failed event received");
+        let unread = || ModelError::reported("response.failed event received");
         check_error(failed(Value::Null), unread());
         check_error(failed(json!("x")), unread());
         check_error(json!({"type": "response.failed"}), unread());

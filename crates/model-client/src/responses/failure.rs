@@ -39,7 +39,7 @@ impl From<ResponseFailure> for ModelError {
                         retry_after: wait_in_text(&detail),
                         detail,
                     },
-                    _ => Self::disconnected(detail),
+                    _ => Self::reported(detail),
                 }
             }
         }

@@ -16,7 +16,7 @@ use super::connection::SocketConnection;
 use super::frames::SocketFrames;
 use super::idle::IdleConnection;
 use super::message::{LastResponse, SocketRequest};
-use crate::error::ModelError;
+use crate::error::{BreakCause, ModelError};
 use crate::event::ModelEvent;
 use crate::limits::ResponseSize;
 use crate::prompt::Prompt;
@@ -211,6 +211,7 @@ async fn send(
         Err(_) => Err(ModelError::TimedOut {
             what: "the model's server to read the request",
             after: timeout,
+            cause: BreakCause::NoConnection,
         }),
     }
 }

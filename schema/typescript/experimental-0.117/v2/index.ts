@@ -76,6 +76,7 @@ export type { ConfigValueWriteParams } from "./ConfigValueWriteParams";
 export type { ConfigWarningNotification } from "./ConfigWarningNotification";
 export type { ConfigWriteResponse } from "./ConfigWriteResponse";
 export type { ContextCompactedNotification } from "./ContextCompactedNotification";
+export type { ContextCompactionStatus } from "./ContextCompactionStatus";
 export type { CreditsSnapshot } from "./CreditsSnapshot";
 export type { DeprecationNoticeNotification } from "./DeprecationNoticeNotification";
 export type { InputTextDynamicToolCallOutputContentItem, InputImageDynamicToolCallOutputContentItem, DynamicToolCallOutputContentItem } from "./DynamicToolCallOutputContentItem";

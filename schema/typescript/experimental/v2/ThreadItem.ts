@@ -8,6 +8,7 @@ import type { CollabAgentToolCallStatus } from "./CollabAgentToolCallStatus";
 import type { CommandAction } from "./CommandAction";
 import type { CommandExecutionSource } from "./CommandExecutionSource";
 import type { CommandExecutionStatus } from "./CommandExecutionStatus";
+import type { ContextCompactionStatus } from "./ContextCompactionStatus";
 import type { DynamicToolCallOutputContentItem } from "./DynamicToolCallOutputContentItem";
 import type { DynamicToolCallStatus } from "./DynamicToolCallStatus";
 import type { FileUpdateChange } from "./FileUpdateChange";
@@ -382,6 +383,8 @@ export type ContextCompactionThreadItem = {
   type: "contextCompaction";
   /** Id of the compaction. */
   id: string;
+  /** `failed` if the history was not replaced: the compaction failed, or was interrupted. */
+  status?: ContextCompactionStatus | null;
   /** When it began, in Unix milliseconds; absent where that is not known. */
   startedAtMs?: number | null;
   /** When it ended, in Unix milliseconds; absent before that. */

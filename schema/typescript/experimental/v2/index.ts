@@ -150,6 +150,7 @@ export type { ConsumeAccountRateLimitResetCreditOutcome } from "./ConsumeAccount
 export type { ConsumeAccountRateLimitResetCreditParams } from "./ConsumeAccountRateLimitResetCreditParams";
 export type { ConsumeAccountRateLimitResetCreditResponse } from "./ConsumeAccountRateLimitResetCreditResponse";
 export type { ContextCompactedNotification } from "./ContextCompactedNotification";
+export type { ContextCompactionStatus } from "./ContextCompactionStatus";
 export type { ContinueTurn } from "./ContinueTurn";
 export type { ConversationTextRole } from "./ConversationTextRole";
 export type { CreditsSnapshot } from "./CreditsSnapshot";

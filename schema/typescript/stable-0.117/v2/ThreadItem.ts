@@ -5,6 +5,7 @@ import type { CollabAgentToolCallStatus } from "./CollabAgentToolCallStatus";
 import type { CommandAction } from "./CommandAction";
 import type { CommandExecutionSource } from "./CommandExecutionSource";
 import type { CommandExecutionStatus } from "./CommandExecutionStatus";
+import type { ContextCompactionStatus } from "./ContextCompactionStatus";
 import type { DynamicToolCallOutputContentItem } from "./DynamicToolCallOutputContentItem";
 import type { DynamicToolCallStatus } from "./DynamicToolCallStatus";
 import type { FileUpdateChange } from "./FileUpdateChange";
@@ -244,6 +245,8 @@ export type ContextCompactionThreadItem = {
   type: "contextCompaction";
   /** Id of the compaction. */
   id: string;
+  /** `failed` if the history was not replaced: the compaction failed, or was interrupted. */
+  status?: ContextCompactionStatus | null;
 };
 
 /** One thing that happened in a turn. Ids in rebuilt histories can differ from live ones. */

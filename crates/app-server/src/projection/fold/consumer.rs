@@ -52,11 +52,6 @@ pub(crate) trait Consumer {
     /// An item ends.
     fn item_completed(&mut self, _turn: &str, _item: &TimedItem, _now: Option<i64>) {}
 
-    /// A declined item that has ended ends again, with the text for the model.
-    fn declined_again(&mut self, turn: &str, item: &TimedItem, now: Option<i64>) {
-        self.item_completed(turn, item, now);
-    }
-
     /// A patch produced output.
     fn patch_output(&mut self, _turn: &str, _item: &str, _output: &str) {}
 

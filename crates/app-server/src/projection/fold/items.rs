@@ -87,7 +87,8 @@ impl<C: Consumer> Fold<C> {
                 ..begun
             }
         } else if turn.ids.insert(item::id_of(&item).to_owned()) {
-            self.consumer.item_started(&turn.id, &item, context.now);
+            let begun = item::as_begun(item.clone());
+            self.consumer.item_started(&turn.id, &begun, context.now);
             context.ended(item)
         } else {
             let earlier = turn.completed.iter().position(is_it);
@@ -97,19 +98,8 @@ impl<C: Consumer> Fold<C> {
             }
             return;
         };
-        let is_held = turn.concessions.hold(&ended);
+        self.consumer.item_completed(&turn.id, &ended, context.now);
         turn.completed.push(ended);
-        if !is_held {
-            self.notify_last_completed(context, position);
-        }
-    }
-
-    /// Calls the consumer for the last item of a turn.
-    pub(super) fn notify_last_completed(&mut self, context: EventContext<'_>, position: usize) {
-        let turn = &self.turns[position];
-        if let Some(item) = turn.completed.last() {
-            self.consumer.item_completed(&turn.id, item, context.now);
-        }
     }
 
     pub(super) fn end_patch(
@@ -121,13 +111,7 @@ impl<C: Consumer> Fold<C> {
             self.consumer
                 .patch_output(&end.turn_id, &end.call_id, &end.stdout);
         }
-        let item = item::patch_ended(end);
-        match end.status {
-            codex_protocol::PatchApplyStatus::Declined if !end.stderr.is_empty() => {
-                self.complete_declined(context, &end.turn_id, item);
-            }
-            _ => self.complete(context, Some(&end.turn_id), item),
-        }
+        self.complete(context, Some(&end.turn_id), item::patch_ended(end));
     }
 
     /// Starts or completes the item of an agent tool, if the event is about one.

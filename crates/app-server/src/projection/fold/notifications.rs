@@ -30,8 +30,8 @@ pub(crate) enum Audience {
 pub(crate) struct Notifications {
     thread: String,
     pending: Vec<(Audience, ServerNotification)>,
-    /// Commands that wait for approval, of which only newer clients know.
-    waiting: Vec<TimedItem>,
+    /// Commands that were asked about before they began, and have not ended.
+    waiting: Vec<WaitingCommand>,
     /// The checkpoint of the turn that is about to end.
     checkpoint: Option<String>,
     /// Its use.
@@ -42,6 +42,14 @@ pub(crate) struct Notifications {
     counted: Option<v1::TokenUsageInfo>,
     /// The realtime conversation, from the first one on.
     realtime: Option<Box<RealtimeProjection>>,
+}
+
+/// A command that newer clients know since they were asked about it.
+#[derive(Debug)]
+struct WaitingCommand {
+    item: TimedItem,
+    /// Whether it runs, so that all clients know of it.
+    has_begun: bool,
 }
 
 impl Notifications {
@@ -73,13 +81,23 @@ impl Notifications {
 
     /// Takes a command off those that wait, if it is one of them.
     fn take_waiting(&mut self, id: &str) -> Option<TimedItem> {
-        let position = self.waiting.iter().position(|one| id_of(&one.item) == id);
-        position.map(|at| self.waiting.swap_remove(at))
+        let is_it = |one: &WaitingCommand| id_of(&one.item.item) == id;
+        let position = self.waiting.iter().position(is_it)?;
+        Some(self.waiting.swap_remove(position).item)
+    }
+
+    /// Notes that a command begins. Returns whether newer clients know of it already.
+    fn begin_waiting(&mut self, id: &str) -> bool {
+        let mut waiting = self.waiting.iter_mut();
+        let begun = waiting.find(|one| id_of(&one.item.item) == id);
+        begun.map(|one| one.has_begun = true).is_some()
     }
 
     /// Ends the commands that nobody decided about.
     fn end_waiting(&mut self, turn: &str, now: Option<i64>) {
-        for mut one in std::mem::take(&mut self.waiting) {
+        let never_began = |one: &mut WaitingCommand| !one.has_begun;
+        let undecided: Vec<_> = self.waiting.extract_if(.., never_began).collect();
+        for mut one in undecided.into_iter().map(|one| one.item) {
             if let ThreadItem::CommandExecution { status, .. } = &mut one.item {
                 *status = CommandExecutionStatus::Declined;
             }
@@ -100,15 +118,19 @@ impl Notifications {
             item.item
         {
             self.pending.push((Audience::Newer, notify(item.clone())));
-            if let ThreadItem::EnteredReviewMode { id, .. }
-            | ThreadItem::ExitedReviewMode { id, .. } = &mut item.item
-            {
-                turn.clone_into(id);
-            }
+            name_after_turn(&mut item.item, turn);
             self.pending.push((Audience::Older, notify(item)));
         } else {
             self.push(notify(item));
         }
+    }
+}
+
+/// Gives an item around a review the id of its turn.
+fn name_after_turn(item: &mut ThreadItem, turn: &str) {
+    if let ThreadItem::EnteredReviewMode { id, .. } | ThreadItem::ExitedReviewMode { id, .. } = item
+    {
+        turn.clone_into(id);
     }
 }
 
@@ -149,13 +171,9 @@ fn completed(
 
 impl Consumer for Notifications {
     fn turn_started(&mut self, turn: &FoldedTurn) {
-        let mut turn_shown = turn.with_items(Vec::new(), TurnItemsView::NotLoaded);
-        if turn.review == ReviewState::Runs {
-            turn_shown.id = uuid::Uuid::now_v7().to_string();
-        }
         self.push(ServerNotification::TurnStarted(TurnStartedNotification {
             thread_id: self.thread.clone(),
-            turn: turn_shown,
+            turn: turn.with_items(Vec::new(), TurnItemsView::NotLoaded),
         }));
     }
 
@@ -165,15 +183,23 @@ impl Consumer for Notifications {
             self.push_counted(&turn.id);
         }
         let checkpoint_id = self.checkpoint.take();
-        let usage = self.usage.take();
-        self.push(ServerNotification::TurnCompleted(
-            TurnCompletedNotification {
-                thread_id: self.thread.clone(),
-                turn: turn.to_turn(),
-                checkpoint_id,
-                usage,
-            },
-        ));
+        let completed = TurnCompletedNotification {
+            thread_id: self.thread.clone(),
+            turn: turn.to_turn(),
+            checkpoint_id,
+            usage: self.usage.take(),
+        };
+        if turn.review == ReviewState::None {
+            return self.push(ServerNotification::TurnCompleted(completed));
+        }
+        let mut older = completed.clone();
+        for item in &mut older.turn.items {
+            name_after_turn(&mut item.item, &turn.id);
+        }
+        for (audience, completed) in [(Audience::Newer, completed), (Audience::Older, older)] {
+            let completed = ServerNotification::TurnCompleted(completed);
+            self.pending.push((audience, completed));
+        }
     }
 
     fn turn_usage(&mut self, usage: &v1::TurnUsage) {
@@ -207,7 +233,7 @@ impl Consumer for Notifications {
             })
         };
         let is_compaction = matches!(item.item, ThreadItem::ContextCompaction { .. });
-        if self.take_waiting(id_of(&item.item)).is_some() {
+        if self.begin_waiting(id_of(&item.item)) {
             self.pending.push((Audience::Older, started(item)));
         } else {
             self.push_item(turn, item, started);
@@ -223,7 +249,10 @@ impl Consumer for Notifications {
             started_at_ms: now,
             completed_at_ms: None,
         };
-        self.waiting.push(item.clone());
+        self.waiting.push(WaitingCommand {
+            item: item.clone(),
+            has_begun: false,
+        });
         let asked = ItemStartedNotification {
             item,
             thread_id: self.thread.clone(),
@@ -249,15 +278,6 @@ impl Consumer for Notifications {
         });
     }
 
-    fn declined_again(&mut self, turn: &str, item: &TimedItem, now: Option<i64>) {
-        if let ThreadItem::FileChange { .. } = item.item {
-            let again = completed(self.thread.clone(), turn, item.clone(), now);
-            self.pending.push((Audience::Older, again));
-        } else {
-            self.item_completed(turn, item, now);
-        }
-    }
-
     fn patch_output(&mut self, turn: &str, item: &str, output: &str) {
         self.push(ServerNotification::FileChangeOutputDelta(
             FileChangeOutputDeltaNotification {
@@ -275,9 +295,9 @@ impl Consumer for Notifications {
 
     fn other_event(&mut self, turns: &[FoldedTurn], turn: &str, event: &EventMsg) {
         match event {
-            EventMsg::ExecCommandOutputDelta(delta) => self.push_output(turns, turn, delta),
+            EventMsg::ExecCommandOutputDelta(delta) => self.push_output(turns, delta),
             EventMsg::TerminalInteraction(interaction) => {
-                self.push_interaction(turns, turn, interaction);
+                self.push_interaction(turns, interaction);
             }
             EventMsg::StreamError(error) => {
                 let info = error.codex_error_info.as_ref();
@@ -346,13 +366,15 @@ impl Notifications {
     fn push_interaction(
         &mut self,
         turns: &[FoldedTurn],
-        turn_id: &str,
         interaction: &v1::TerminalInteractionEvent,
     ) {
+        let Some(turn_id) = turn_of(turns, &interaction.call_id) else {
+            return;
+        };
         self.push(ServerNotification::TerminalInteraction(
             TerminalInteractionNotification {
                 thread_id: self.thread.clone(),
-                turn_id: turn_of(turns, &interaction.call_id, turn_id),
+                turn_id,
                 item_id: interaction.call_id.clone(),
                 process_id: interaction.process_id.clone(),
                 stdin: interaction.stdin.clone(),
@@ -407,16 +429,15 @@ impl Notifications {
         }
     }
 
-    fn push_output(
-        &mut self,
-        turns: &[FoldedTurn],
-        turn_id: &str,
-        output: &v1::ExecCommandOutputDeltaEvent,
-    ) {
+    fn push_output(&mut self, turns: &[FoldedTurn], output: &v1::ExecCommandOutputDeltaEvent) {
+        // Nothing comes after the end of an item, not even what a command writes while it is stopped.
+        let Some(turn_id) = turn_of(turns, &output.call_id) else {
+            return;
+        };
         self.push(ServerNotification::CommandExecutionOutputDelta(
             CommandExecutionOutputDeltaNotification {
                 thread_id: self.thread.clone(),
-                turn_id: turn_of(turns, &output.call_id, turn_id),
+                turn_id,
                 item_id: output.call_id.clone(),
                 delta: String::from_utf8_lossy(&output.chunk.0).into_owned(),
             },
@@ -424,11 +445,11 @@ impl Notifications {
     }
 }
 
-/// The turn that a running item belongs to, otherwise the turn of the event.
-fn turn_of(turns: &[FoldedTurn], item_id: &str, event: &str) -> String {
+/// The turn that a running item belongs to.
+fn turn_of(turns: &[FoldedTurn], item_id: &str) -> Option<String> {
     let is_it = |item: &TimedItem| id_of(item) == item_id;
     let turn = turns.iter().find(|turn| turn.running.iter().any(is_it));
-    turn.map_or(event, |turn| &turn.id).to_owned()
+    turn.map(|turn| turn.id.clone())
 }
 
 /// Token usage in the form of the wire.

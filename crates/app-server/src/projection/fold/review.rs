@@ -1,8 +1,7 @@
 //! Reviews: an item at the start, one at the end, and the items of the reviewer in between.
 //!
-//! A review is announced before its turn starts. Clients expect two more things: `turn/started` has an id of
-//! the reviewer while everything else has the id of the review, and messages of the reviewer are only started, since
-//! the result repeats them.
+//! The engine announces a review before its turn starts; the first item is added when the turn has started. Messages
+//! of the reviewer are streamed without their text and are no items of the turn, since the result repeats them.
 
 use codex_app_server_protocol::v2::ThreadItem;
 use codex_core::{review_hint, review_text};
@@ -13,46 +12,28 @@ use super::state::{EventContext, Fold};
 use super::turn::{FoldedTurn, ReviewState};
 use crate::projection::turn_item;
 
+/// A message of the reviewer, without its text.
+pub(super) fn wire_message(event: &ItemEvent) -> Option<ThreadItem> {
+    let mut item = turn_item::wire_item(&event.item)?;
+    if let ThreadItem::AgentMessage { text, .. } = &mut item {
+        *text = Default::default();
+    }
+    Some(item)
+}
+
 impl<C: Consumer> Fold<C> {
     pub(super) fn enter_review(&mut self, context: EventContext<'_>, request: &ReviewRequest) {
+        let id = match context.submission {
+            Some(id) => format!("{id}-entered"),
+            None => {
+                self.close_open_turn();
+                self.leave_turn();
+                self.consumer.review_announced();
+                self.number()
+            }
+        };
         let review = review_hint(request);
-        let Some(id) = context.submission else {
-            self.close_open_turn();
-            self.leave_turn();
-            let id = self.number();
-            self.entered = Some(ThreadItem::EnteredReviewMode { id, review });
-            self.consumer.review_announced();
-            return;
-        };
-        let mut turn = FoldedTurn::new(id.to_owned(), true);
-        turn.review = ReviewState::Runs;
-        self.turns.push(turn);
-        let item = ThreadItem::EnteredReviewMode {
-            id: format!("{id}-entered"),
-            review,
-        };
-        self.add_at_once(context, id, item);
-    }
-
-    /// The turn with this id, which starts now: that of the announced review, or a new one.
-    pub(super) fn review_of(&mut self, context: EventContext<'_>, id: &str) -> FoldedTurn {
-        if let Some(entered) = self.entered.take() {
-            let mut turn = FoldedTurn::new(id.to_owned(), true);
-            turn.review = ReviewState::Runs;
-            turn.completed.push(context.at_once(entered));
-            return turn;
-        }
-        let is_it = |turn: &FoldedTurn| turn.review == ReviewState::Runs && turn.id == id;
-        // Stored turns may be many, and none of them waits for its start.
-        let entered = if context.is_live() {
-            self.turns.iter().position(is_it)
-        } else {
-            None
-        };
-        match entered {
-            Some(position) => self.turns.remove(position),
-            None => FoldedTurn::new(id.to_owned(), true),
-        }
+        self.entered = Some(ThreadItem::EnteredReviewMode { id, review });
     }
 
     pub(super) fn exit_review(
@@ -73,7 +54,12 @@ impl<C: Consumer> Fold<C> {
     }
 
     /// Adds an item that starts and ends at once.
-    fn add_at_once(&mut self, context: EventContext<'_>, turn_id: &str, item: ThreadItem) {
+    pub(super) fn add_at_once(
+        &mut self,
+        context: EventContext<'_>,
+        turn_id: &str,
+        item: ThreadItem,
+    ) {
         self.consumer.item_started(turn_id, &item, context.now);
         let ended = context.at_once(item);
         self.consumer.item_completed(turn_id, &ended, context.now);
@@ -86,14 +72,6 @@ impl<C: Consumer> Fold<C> {
     pub(super) fn is_of_reviewer(&self, item: &TurnItem) -> bool {
         let reviewing = |turn: &FoldedTurn| turn.is_open && turn.review == ReviewState::Runs;
         matches!(item, TurnItem::AgentMessage(_)) && self.turns.last().is_some_and(reviewing)
-    }
-
-    /// Starts a message of the reviewer; clients see only its start.
-    pub(super) fn start_reviewer_item(&mut self, context: EventContext<'_>, started: &ItemEvent) {
-        if let Some(item) = turn_item::wire_item(&started.item) {
-            let turn = &started.turn_id;
-            self.consumer.item_started(turn, &item, context.now);
-        }
     }
 
     /// The turn with this id, otherwise the running review: other programs store its end with another id than its
@@ -178,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_review_is_told_as_clients_know_it_and_reads_back_so() {
+    fn a_review_is_one_turn_with_complete_items_and_reads_back_so() {
         let mut fold = Fold::live("thread".to_owned());
         let sent: Vec<ServerNotification> = events()
             .iter()
@@ -188,10 +166,11 @@ mod tests {
             .collect();
         let names: Vec<&str> = sent.iter().map(ServerNotification::method).collect();
         let item = ["item/started", "item/completed"];
-        assert_eq!(names[..2], item);
-        assert_eq!(names[2..4], ["turn/started", "item/started"]);
-        assert_eq!(names[4..6], item);
-        assert_eq!(names[6..], ["turn/completed"]);
+        assert_eq!(names[..1], ["turn/started"]);
+        assert_eq!(names[1..3], item);
+        assert_eq!(names[3..5], item);
+        assert_eq!(names[5..7], item);
+        assert_eq!(names[7..], ["turn/completed"]);
         let Some(ServerNotification::TurnCompleted(ended)) = sent.last() else {
             panic!("{sent:?}")
         };

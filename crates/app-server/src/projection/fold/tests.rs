@@ -47,8 +47,8 @@ impl ItemOutcome {
 enum Ending {
     Completes,
     IsReplaced,
-    /// A client interrupts the turn while items are still streamed.
-    IsInterruptedAfter(usize),
+    /// A client interrupts the turn.
+    IsInterrupted,
 }
 
 fn text() -> impl Strategy<Value = String> {
@@ -89,7 +89,7 @@ fn ending() -> impl Strategy<Value = Ending> {
     prop_oneof![
         Just(Ending::Completes),
         Just(Ending::IsReplaced),
-        (0_usize..4).prop_map(Ending::IsInterruptedAfter),
+        Just(Ending::IsInterrupted),
     ]
 }
 
@@ -345,18 +345,13 @@ impl RecordedConversation {
             json!({ "type": "task_started", "turn_id": id, "started_at": started_at,
                 "model_context_window": null }),
         );
-        for (position, step) in steps.into_iter().enumerate() {
-            if matches!(ending, Ending::IsInterruptedAfter(after) if after == position) {
-                self.fold.stopping(id);
-            }
+        for step in steps {
             self.step(id, step);
         }
         let end = match ending {
             Ending::Completes => json!({ "type": "task_complete", "last_agent_message": null }),
             Ending::IsReplaced => json!({ "type": "turn_aborted", "reason": "replaced" }),
-            Ending::IsInterruptedAfter(_) => {
-                json!({ "type": "turn_aborted", "reason": "interrupted" })
-            }
+            Ending::IsInterrupted => json!({ "type": "turn_aborted", "reason": "interrupted" }),
         };
         let mut end = end;
         for (name, value) in [
@@ -406,12 +401,12 @@ fn shape(turn: &Turn) -> Value {
 }
 
 /// How often each item was started and completed.
-fn ends(sent: &[ServerNotification]) -> std::collections::BTreeMap<String, (u32, u32, bool)> {
+fn ends(sent: &[ServerNotification]) -> std::collections::BTreeMap<String, (u32, u32)> {
     let mut all = std::collections::BTreeMap::new();
     for sent in sent {
         match sent {
             ServerNotification::ItemStarted(started) => {
-                let entry: &mut (u32, u32, bool) = all
+                let entry: &mut (u32, u32) = all
                     .entry(item::id_of(&started.item).to_owned())
                     .or_default();
                 entry.0 += 1;
@@ -421,8 +416,6 @@ fn ends(sent: &[ServerNotification]) -> std::collections::BTreeMap<String, (u32,
                     .entry(item::id_of(&completed.item).to_owned())
                     .or_default();
                 entry.1 += 1;
-                let value = serde_json::to_value(&completed.item).unwrap();
-                entry.2 |= value["status"] == "declined";
             }
             _ => {}
         }
@@ -445,18 +438,13 @@ proptest! {
     }
 
     #[test]
-    fn what_begins_ends_once_but_for_what_was_declined_or_still_written(
+    fn what_begins_ends_once(
         steps in prop::collection::vec(step(), 0..8), ending in ending()
     ) {
         let mut conversation = RecordedConversation::new();
         conversation.turn("turn", steps, ending);
-        let interrupted = matches!(ending, Ending::IsInterruptedAfter(_));
-        for (id, (begins, ends, declined)) in ends(&conversation.sent) {
-            let never_began = declined && begins == 0;
-            prop_assert!(begins == 1 || never_began, "{} began {} times", id, begins);
-            let most = if declined && !never_began { 2 } else { 1 };
-            let least = if interrupted { 0 } else { 1 };
-            prop_assert!((least..=most).contains(&ends), "{} ended {} times", id, ends);
+        for (id, (begins, ends)) in ends(&conversation.sent) {
+            prop_assert_eq!((begins, ends), (1, 1), "{}", id);
         }
     }
 }

@@ -1,11 +1,9 @@
-//! A turn under construction, and its state for reviews and for compatibility.
+//! A turn under construction.
 
 use std::collections::HashSet;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use codex_app_server_protocol::v2::{
-    ThreadItem, TimedItem, Turn, TurnError, TurnItemsView, TurnStatus,
-};
+use codex_app_server_protocol::v2::{TimedItem, Turn, TurnError, TurnItemsView, TurnStatus};
 
 use crate::gap::Gap;
 use crate::projection::item;
@@ -34,7 +32,8 @@ pub(crate) struct FoldedTurn {
     pub(super) started_at: Option<i64>,
     pub(super) completed_at: Option<i64>,
     pub(super) duration_ms: Option<i64>,
-    pub(super) concessions: Concessions,
+    /// The items that clients were asked about.
+    pub(super) asked: HashSet<String>,
     pub(super) review: ReviewState,
 }
 
@@ -69,7 +68,7 @@ impl FoldedTurn {
             started_at: None,
             completed_at: None,
             duration_ms: None,
-            concessions: Concessions::default(),
+            asked: HashSet::new(),
             review: ReviewState::None,
         }
     }
@@ -144,35 +143,6 @@ impl FoldedTurn {
             between.extend_from_slice(after);
         }
         Ok(())
-    }
-}
-
-/// The state of a turn for compatibility with clients of 0.117.
-#[derive(Debug, Default)]
-pub(super) struct Concessions {
-    /// The items that clients were asked about.
-    pub(super) asked: HashSet<String>,
-    /// Those whose question was answered with an error.
-    pub(super) refused_with_error: HashSet<String>,
-    /// The items that were unfinished when a client interrupted the turn.
-    pub(super) cut: HashSet<String>,
-    /// The ends of those items since then. The end of the turn decides whether they are sent.
-    pub(super) held: Vec<TimedItem>,
-}
-
-impl Concessions {
-    /// Whether the item waits for an answer of the user.
-    pub(super) fn waits_for_people(&self, item: &ThreadItem) -> bool {
-        self.asked.contains(item::id_of(item))
-    }
-
-    /// Holds the end of an item that was unfinished at the interrupt.
-    pub(super) fn hold(&mut self, item: &TimedItem) -> bool {
-        let timeout_pauses = self.cut.contains(item::id_of(item));
-        if timeout_pauses {
-            self.held.push(item.clone());
-        }
-        timeout_pauses
     }
 }
 
