@@ -145,6 +145,7 @@ fn is_workspace(login: &Login) -> bool {
 /// The server of apps for a thread.
 pub(crate) fn server(config: &Config, account: &AppsAccount) -> McpServer {
     let transport = McpServerTransport::Http {
+        client: None,
         url: server_address(&account.directory.base),
         bearer_token_variable: None,
         headers: BTreeMap::new(),

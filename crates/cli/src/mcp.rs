@@ -7,13 +7,14 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use codex_config::schema::McpServer as Configured;
 use codex_config::{
     Config, ConfigEdit, EditRequest, KeyPath, LayerStack, MergeStrategy, Overrides, RequestParams,
     SettingChange, edit_user_config,
 };
 use codex_exec::Launcher;
+use codex_http::PkceSecrets;
 use codex_mcp_client::{
     McpAuthorization, McpConnector, McpLoginError, McpLoginOptions, McpServerConfig,
     McpServerTransport,
@@ -89,6 +90,18 @@ struct McpAddArguments {
     /// The environment variable with the token of the server.
     #[arg(long, value_name = "ENV_VAR", conflicts_with = "command")]
     bearer_token_env_var: Option<String>,
+    /// The id of a client that is registered at the authorization server.
+    #[arg(long, value_name = "CLIENT_ID", requires = "url")]
+    oauth_client_id: Option<String>,
+    /// The secret of that client. Other programs of this machine can see it on the command line.
+    #[arg(long, value_name = "CLIENT_SECRET", requires = "oauth_client_id")]
+    oauth_client_secret: Option<String>,
+    /// The resource to name in logins.
+    #[arg(long, value_name = "RESOURCE", requires = "url")]
+    oauth_resource: Option<String>,
+    /// How this program is known to the authorization server, for the login that follows only.
+    #[arg(long, value_enum, value_name = "WAY", requires = "url")]
+    oauth_client_registration: Option<ClientRegistration>,
     /// An environment variable for the program; may be repeated.
     #[arg(long, value_name = "KEY=VALUE", value_parser = assignment)]
     env: Vec<(String, String)>,
@@ -104,10 +117,24 @@ struct McpAddArguments {
     command: Vec<String>,
 }
 
+/// How this program is known to an authorization server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ClientRegistration {
+    /// With the configured client id, or else it registers itself.
+    Auto,
+    /// It registers itself.
+    Dcr,
+    /// With the address of a document about it, which this program does not have.
+    Cimd,
+}
+
 #[derive(Debug, Args)]
 struct McpLoginArguments {
     /// The name of the server.
     name: String,
+    /// How this program is known to the authorization server, for this login only.
+    #[arg(long, value_enum, value_name = "WAY")]
+    oauth_client_registration: Option<ClientRegistration>,
     /// The scopes to request, instead of the configured or offered ones.
     #[arg(long, value_delimiter = ',', value_name = "SCOPE,SCOPE")]
     scopes: Option<Vec<String>>,
@@ -186,6 +213,7 @@ fn get(name: &str, flags: &Overrides, json: bool) -> anyhow::Result<()> {
 fn add(arguments: &McpAddArguments, flags: &Overrides) -> anyhow::Result<()> {
     let name = &arguments.name;
     check_name(name)?;
+    let registers_itself = registers_itself(arguments.oauth_client_registration)?;
     let mut table = Table::new();
     match (&arguments.url, arguments.command.split_first()) {
         (Some(url), _) => {
@@ -193,6 +221,12 @@ fn add(arguments: &McpAddArguments, flags: &Overrides) -> anyhow::Result<()> {
             if let Some(variable) = &arguments.bearer_token_env_var {
                 let key = "bearer_token_env_var".to_owned();
                 table.insert(key, variable.as_str().into());
+            }
+            if let Some(resource) = &arguments.oauth_resource {
+                table.insert("oauth_resource".to_owned(), resource.as_str().into());
+            }
+            if let Some(id) = &arguments.oauth_client_id {
+                table.insert("oauth".to_owned(), registered_client(arguments, id)?.into());
             }
         }
         (None, Some((program, rest))) => {
@@ -225,8 +259,40 @@ fn add(arguments: &McpAddArguments, flags: &Overrides) -> anyhow::Result<()> {
             return Ok(());
         }
         print("It offers logins.\n");
-        with_browser(&connector, &server, None, !arguments.no_browser).await
+        let open = !arguments.no_browser;
+        with_browser(&connector, &server, None, registers_itself, open).await
     })
+}
+
+/// The settings of a client that is registered by hand. Its callback has a path of its own, which people enter there.
+fn registered_client(arguments: &McpAddArguments, id: &str) -> anyhow::Result<Table> {
+    let secrets = PkceSecrets::new()?;
+    let random: String = (secrets.state.chars())
+        .filter(char::is_ascii_alphanumeric)
+        .take(12)
+        .collect();
+    let callback = format!("http://127.0.0.1/callback/{random}");
+    let mut client = Table::new();
+    client.insert("client_id".to_owned(), id.into());
+    if let Some(secret) = &arguments.oauth_client_secret {
+        client.insert("client_secret".to_owned(), secret.as_str().into());
+    }
+    print(&format!(
+        "Address for the callback, to be registered for the client: {callback}\n"
+    ));
+    client.insert("callback_url".to_owned(), callback.into());
+    Ok(client)
+}
+
+/// Whether this program registers itself whatever is configured.
+fn registers_itself(registration: Option<ClientRegistration>) -> anyhow::Result<bool> {
+    match registration {
+        None | Some(ClientRegistration::Auto) => Ok(false),
+        Some(ClientRegistration::Dcr) => Ok(true),
+        Some(ClientRegistration::Cimd) => bail!(
+            "this program has no document about itself that an authorization server could read; use `auto` or `dcr`"
+        ),
+    }
 }
 
 fn remove(name: &str, flags: &Overrides) -> anyhow::Result<()> {
@@ -252,7 +318,15 @@ fn log_in(arguments: McpLoginArguments, flags: &Overrides) -> anyhow::Result<()>
     let name = &arguments.name;
     let server = mcp_servers::server(name, known(&config, name)?);
     let connector = connector(&config);
-    let login = with_browser(&connector, &server, arguments.scopes, !arguments.no_browser);
+    let registers_itself = registers_itself(arguments.oauth_client_registration)?;
+    let open = !arguments.no_browser;
+    let login = with_browser(
+        &connector,
+        &server,
+        arguments.scopes,
+        registers_itself,
+        open,
+    );
     crate::runtime::here()?.block_on(login)
 }
 
@@ -261,6 +335,7 @@ async fn with_browser(
     connector: &McpConnector,
     server: &McpServerConfig,
     scopes: Option<Vec<String>>,
+    registers_itself: bool,
     open: bool,
 ) -> anyhow::Result<()> {
     let mut scopes = scopes;
@@ -268,6 +343,7 @@ async fn with_browser(
         let options = McpLoginOptions {
             scopes: scopes.clone(),
             time: LOGIN_TIME,
+            registers_itself,
         };
         let started = connector.log_in(server, options).await?;
         let (name, url) = (&server.name, &started.authorization_url);

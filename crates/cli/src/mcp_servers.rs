@@ -14,8 +14,11 @@ use codex_config::{
 };
 use codex_core::{ApprovalNotStored, McpApprovals, McpServer, ToolApproval};
 use codex_mcp_client::{
-    McpLoginSettings, McpLoginStore, McpServerConfig, McpServerTransport, ProgramGuard,
+    McpLoginSettings, McpLoginStore, McpRegisteredClient, McpServerConfig, McpServerTransport,
+    ProgramGuard,
 };
+
+use codex_protocol::Secret;
 
 use crate::environment::variable;
 use crate::wiring::{self, non_blank};
@@ -116,7 +119,13 @@ fn transport(configured: &McpTransport, scopes: Option<Vec<String>>) -> McpServe
             http_headers,
             env_http_headers,
             oauth_resource,
+            oauth,
         } => McpServerTransport::Http {
+            client: oauth.map(|oauth| McpRegisteredClient {
+                id: oauth.client_id,
+                secret: oauth.client_secret.map(Secret::from),
+                callback_url: oauth.callback_url,
+            }),
             url,
             bearer_token_variable: bearer_token_env_var,
             headers: http_headers,

@@ -18,8 +18,8 @@ use codex_config::{
     Requirements, StorageSettings, TeamSettings as ConfiguredTeam,
 };
 use codex_core::{
-    AgentJobs, AgentSettings, CodeMode, Features, InstructionFiles, JsRepl, Limits, MessageHistory,
-    NotAllowed, SessionConfig, TeamSettings, WebSearch,
+    AgentJobs, AgentSettings, CodeMode, ContextSections, Features, InstructionFiles, JsRepl,
+    Limits, MessageHistory, NotAllowed, SessionConfig, TeamSettings, WebSearch,
 };
 use codex_model_client::{AgentsVersion, ModelCatalog, ModelInfo, ToolMode};
 use codex_protocol::{AskForApproval, SandboxPolicy, WebSearchMode};
@@ -98,6 +98,7 @@ pub(crate) fn session_parts(
         rule_folders: _,
         requirements,
         notify,
+        reviewer_policy,
         limits,
         show_raw_reasoning,
         deprecations,
@@ -139,8 +140,9 @@ pub(crate) fn session_parts(
     session.code_mode = self::code_mode(&features, code_mode);
     session.js_repl = js_repl(&features);
     session.features = self::features(features);
-    let policy = requirements.guardian_instructions.as_ref();
-    session.reviewer_policy = policy.map(|policy| Arc::from(policy.value.as_str()));
+    let required = requirements.guardian_instructions.as_ref();
+    let policy = required.map(|policy| policy.value.as_str());
+    session.reviewer_policy = policy.or(reviewer_policy.as_deref()).map(Arc::from);
     session.limits = Some(Arc::new(AdministratorLimits(requirements)));
     session.read_instructions();
     SessionParts {
@@ -228,12 +230,20 @@ fn apply_instructions(
         developer,
         compact_prompt,
         commit_attribution,
+        sections,
     } = instructions;
     let trailer = features
         .enabled(Feature::CodexGitCommit)
         .then(|| commit_trailer(commit_attribution.as_deref()));
     let developer = [developer, trailer.flatten()].into_iter().flatten();
     let developer: Vec<String> = developer.collect();
+    session.context_sections = ContextSections {
+        permissions: !sections.without_permissions,
+        environment: !sections.without_environment,
+        time: !sections.without_time,
+        modes: !sections.without_modes,
+        apps: !sections.without_apps,
+    };
     session.base_instructions = base;
     session.developer_instructions = (!developer.is_empty()).then(|| developer.join("\n\n"));
     session.compact_prompt = compact_prompt;

@@ -29,7 +29,7 @@ use codex_protocol::{Provider, ThreadLimits};
 pub use agents::{AgentRole, AgentSettings};
 pub use code_mode::CodeModeSettings;
 pub(crate) use decode_file::decode_file;
-pub use instructions::Instructions;
+pub use instructions::{Instructions, SectionSettings};
 pub use memories::MemorySettings;
 pub use model::{ModelCatalog, ModelSettings};
 pub use permissions::ConfiguredPermissions;
@@ -107,6 +107,8 @@ pub struct Config {
     pub requirements: Requirements,
     /// The program to start after each turn, and its first arguments.
     pub notify: Option<Vec<String>>,
+    /// The user's instructions of the reviewer of approvals.
+    pub reviewer_policy: Option<String>,
     /// Limits on what threads may use.
     pub limits: ThreadLimits,
     /// Whether raw reasoning is sent to clients.
@@ -188,6 +190,9 @@ impl Config {
                 .collect(),
             requirements: stack.requirements().clone(),
             notify: file.notify.clone().filter(|command| !command.is_empty()),
+            reviewer_policy: (file.auto_review.as_ref())
+                .and_then(|review| review.policy.clone())
+                .filter(|policy| !policy.trim().is_empty()),
             limits: file.limits,
             show_raw_reasoning: file.show_raw_agent_reasoning.unwrap_or(false),
             deprecations: deprecation_notices(&merged),

@@ -102,6 +102,17 @@ impl Overrides {
         Ok(())
     }
 
+    /// The settings as those of a request.
+    pub fn to_json(&self) -> Map<String, Json> {
+        let settings = self.table.iter();
+        settings
+            .filter_map(|(key, value)| {
+                let path = KeyPath::from_segments([key.clone()])?;
+                Some((path.to_string(), value::to_json(value)))
+            })
+            .collect()
+    }
+
     /// Sets one key.
     pub fn set(&mut self, path: &KeyPath, value: Value) {
         value::set(&mut self.table, path.segments(), value);

@@ -5,6 +5,7 @@
 
 mod agents;
 mod apps;
+mod auto_review;
 mod features;
 mod mcp;
 mod opaque_table;
@@ -15,6 +16,7 @@ mod sandbox;
 mod services;
 mod storage;
 mod telemetry;
+mod thread_store;
 mod tools;
 mod ui;
 mod workspace_ids;
@@ -31,7 +33,8 @@ use serde::{Deserialize, Serialize};
 
 pub use agents::{AgentRoleFile, AgentsFile};
 pub use apps::{AppDefaults, AppFile, AppToolFile, AppsFile, ToolApprovalMode};
-pub use mcp::{McpServer, McpTool, McpTransport};
+pub use auto_review::AutoReviewFile;
+pub use mcp::{McpOAuthFile, McpServer, McpTool, McpTransport};
 pub use opaque_table::OpaqueTable;
 pub use permissions::{
     FileAccessLevel, FileRule, HostDecision, NetworkFile, NetworkMode, PermissionsFile,
@@ -48,6 +51,7 @@ pub use storage::{
     CheckpointsFile, GhostSnapshotFile, HistoryFile, HistoryPersistence, MemoriesFile, TracesFile,
 };
 pub use telemetry::{Exporter, FeedbackFile, OtelFile, OtlpProtocol, SwitchFile, TlsFile};
+pub use thread_store::{CompactScope, ThreadStoreFile};
 pub use tools::{
     BundledSkills, Discoverable, DiscoverableKind, MarketplaceFile, PluginFile, SkillRule,
     SkillsFile, ToolSuggestFile, ToolsFile,
@@ -79,6 +83,8 @@ pub struct ConfigFile {
     pub model_verbosity: Option<Verbosity>,
     pub model_context_window: Option<i64>,
     pub model_auto_compact_token_limit: Option<i64>,
+    pub model_auto_compact_token_limit_scope: Option<CompactScope>,
+    pub model_post_turn_compact_threshold_percent: Option<u8>,
     pub tool_output_token_limit: Option<u64>,
     pub model_catalog_json: Option<PathBuf>,
     pub service_tier: Option<ServiceTier>,
@@ -97,10 +103,16 @@ pub struct ConfigFile {
     pub project_doc_fallback_filenames: Option<Vec<String>>,
     pub project_root_markers: Option<Vec<String>>,
     pub commit_attribution: Option<String>,
+    pub include_permissions_instructions: Option<bool>,
+    pub include_collaboration_mode_instructions: Option<bool>,
+    pub include_apps_instructions: Option<bool>,
+    pub include_environment_context: Option<bool>,
+    pub include_environment_context_time: Option<bool>,
 
     // Approvals and the sandbox.
     pub approval_policy: Option<AskForApproval>,
     pub approvals_reviewer: Option<ApprovalsReviewer>,
+    pub auto_review: Option<AutoReviewFile>,
     pub sandbox_mode: Option<SandboxMode>,
     pub sandbox_workspace_write: Option<WorkspaceWriteFile>,
     pub default_permissions: Option<String>,
@@ -177,6 +189,18 @@ pub struct ConfigFile {
     pub desktop: Option<OpaqueTable>,
     pub browser_use: Option<OpaqueTable>,
     pub computer_use: Option<OpaqueTable>,
+
+    // Of newer releases; accepted without an effect.
+    pub apps_mcp_product_sku: Option<String>,
+    pub cloud: Option<OpaqueTable>,
+    pub code_mode: Option<OpaqueTable>,
+    pub experimental_realtime_webrtc_call_base_url: Option<String>,
+    pub goals: Option<OpaqueTable>,
+    pub orchestrator: Option<OpaqueTable>,
+    pub responses: Option<OpaqueTable>,
+    pub rollout_trace: Option<OpaqueTable>,
+    /// There is only the one that is named.
+    pub experimental_thread_store: Option<ThreadStoreFile>,
 }
 
 /// `[projects."<path>"]`: the user's decision about a project.

@@ -3,13 +3,23 @@
 /// The names of these settings in files. docs/status.md lists the same names.
 pub const WITHOUT_EFFECT: &[&str] = &[
     "analytics",
+    "apps_mcp_product_sku",
     "browser_use",
+    "cloud",
+    "code_mode",
     "computer_use",
     "desktop",
+    "experimental_realtime_webrtc_call_base_url",
     "ghost_snapshot",
+    "goals",
     "js_repl_node_module_dirs",
     "js_repl_node_path",
+    "model_auto_compact_token_limit_scope",
+    "model_post_turn_compact_threshold_percent",
+    "orchestrator",
     "otel",
+    "responses",
+    "rollout_trace",
     "windows.sandbox_private_desktop",
     "zsh_path",
 ];

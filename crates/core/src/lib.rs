@@ -43,13 +43,13 @@ mod turn_settings;
 
 pub use config::{
     AgentJobs, AgentRole, AgentSettings, ApprovalNotStored, AppsServer, CheckpointSettings,
-    ClientHook, ClientHookCall, ClientHookError, ClientHooks, CodeMode, EndedTurn, Features,
-    FinishedHook, HiddenThread, HookDecisionSource, HooksRun, HostCall, HostToolError, HostTools,
-    InstructionFiles, JsRepl, Limits, McpApprovals, McpServer, MessageHistory, NotAllowed,
-    PreparedRealtime, RealtimeService, RealtimeStart, RealtimeThread, RealtimeUnavailable,
-    RecordedAnswer, RecordedFailure, ReplaySource, RoleUnavailable, Roles, SessionConfig,
-    SessionHooks, SuggestionKind, TakenInput, TeamSettings, ToolApproval, ToolSuggestion,
-    ToolSuggestions, TurnEnded, WebSearch, WritableFiles, is_sandboxed,
+    ClientHook, ClientHookCall, ClientHookError, ClientHooks, CodeMode, ContextSections, EndedTurn,
+    Features, FinishedHook, HiddenThread, HookDecisionSource, HooksRun, HostCall, HostToolError,
+    HostTools, InstructionFiles, JsRepl, Limits, McpApprovals, McpServer, MessageHistory,
+    NotAllowed, PreparedRealtime, RealtimeService, RealtimeStart, RealtimeThread,
+    RealtimeUnavailable, RecordedAnswer, RecordedFailure, ReplaySource, RoleUnavailable, Roles,
+    SessionConfig, SessionHooks, SuggestionKind, TakenInput, TeamSettings, ToolApproval,
+    ToolSuggestion, ToolSuggestions, TurnEnded, WebSearch, WritableFiles, is_sandboxed,
 };
 pub use context::{default_mode_instructions, image_data_url, plan_mode_instructions};
 pub use events::{EventReceiver, older_delta};

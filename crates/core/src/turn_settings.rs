@@ -14,6 +14,7 @@ use codex_sandbox::NetworkLimits;
 use codex_skills::SkillSet;
 use serde_json::Value;
 
+use crate::config::ContextSections;
 use crate::turn_reviews::TurnReviews;
 
 /// Instructions for the model. They stay the same for a session.
@@ -28,6 +29,8 @@ pub(crate) struct Instructions {
     pub(crate) allowed_commands: Arc<str>,
     /// How the agents of a team work together, if the thread is in one.
     pub(crate) team: Option<Arc<str>>,
+    /// Which parts of the context the model gets.
+    pub(crate) sections: ContextSections,
 }
 
 /// Whether a realtime conversation lasts, and what the model is told about it.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codex_http::SharedLogin;
-use codex_protocol::Tool;
+use codex_protocol::{Secret, Tool};
 
 /// The configuration of an MCP server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,9 +118,22 @@ pub enum McpServerTransport {
         scopes: Option<Vec<String>>,
         /// The resource indicator of a login.
         resource: Option<String>,
+        /// How this program is registered at the authorization server; it registers itself if absent.
+        client: Option<McpRegisteredClient>,
         /// The login whose headers are added, in place of a login to the server itself.
         login: Option<SharedLogin>,
     },
+}
+
+/// A client that was registered by hand at an authorization server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct McpRegisteredClient {
+    /// Its id; this program registers itself if there is none.
+    pub id: Option<String>,
+    /// Its secret, if it has one.
+    pub secret: Option<Secret>,
+    /// The address that browsers come back to.
+    pub callback_url: Option<String>,
 }
 
 impl McpServerConfig {

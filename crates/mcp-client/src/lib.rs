@@ -20,8 +20,8 @@ mod stdio;
 mod transport;
 
 pub use config::{
-    McpServerConfig, McpServerTransport, ProgramGuard, ProgramRefused, ProgramStart,
-    ProgramVariables,
+    McpRegisteredClient, McpServerConfig, McpServerTransport, ProgramGuard, ProgramRefused,
+    ProgramStart, ProgramVariables,
 };
 pub use connection::{ListPage, McpConnection, McpServerFacts};
 pub use connector::{McpConnector, RunningMcpServer};

@@ -64,6 +64,8 @@ pub struct McpLoginOptions {
     pub scopes: Option<Vec<String>>,
     /// How long the login waits for the user.
     pub time: Duration,
+    /// Whether this program registers itself even if a client is configured.
+    pub registers_itself: bool,
 }
 
 /// How requests to a server are authorized.

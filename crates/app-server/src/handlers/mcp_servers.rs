@@ -282,6 +282,7 @@ async fn begin(
     let options = McpLoginOptions {
         scopes: params.scopes,
         time: Duration::from_secs(seconds.unsigned_abs()),
+        registers_itself: false,
     };
     let started = settings.connector.log_in(found, options).await;
     started.map_err(|error| match error {

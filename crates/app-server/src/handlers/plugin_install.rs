@@ -107,6 +107,7 @@ async fn log_in_to(
     let options = McpLoginOptions {
         scopes: None,
         time: Duration::from_secs(LOGIN_SECONDS.unsigned_abs()),
+        registers_itself: false,
     };
     let error = match connector.log_in(config, options).await {
         Ok(started) => {

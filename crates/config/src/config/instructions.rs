@@ -19,6 +19,31 @@ pub struct Instructions {
     pub compact_prompt: Option<String>,
     /// The trailer for commit messages.
     pub commit_attribution: Option<String>,
+    /// Which parts of the context the model gets.
+    pub sections: SectionSettings,
+}
+
+/// Parts of the context that can be left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SectionSettings {
+    pub without_permissions: bool,
+    pub without_environment: bool,
+    /// Without date and time zone.
+    pub without_time: bool,
+    pub without_modes: bool,
+    pub without_apps: bool,
+}
+
+impl SectionSettings {
+    fn of(file: &ConfigFile) -> Self {
+        Self {
+            without_permissions: file.include_permissions_instructions == Some(false),
+            without_environment: file.include_environment_context == Some(false),
+            without_time: file.include_environment_context_time == Some(false),
+            without_modes: file.include_collaboration_mode_instructions == Some(false),
+            without_apps: file.include_apps_instructions == Some(false),
+        }
+    }
 }
 
 impl Instructions {
@@ -43,6 +68,7 @@ impl Instructions {
                 .or_else(|| file.developer_instructions.clone()),
             compact_prompt: written.and_then(|text| not_blank(text)).or(compact),
             commit_attribution: file.commit_attribution.clone(),
+            sections: SectionSettings::of(file),
         })
     }
 }

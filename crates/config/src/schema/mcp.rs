@@ -1,6 +1,7 @@
 //! `[mcp_servers.<name>]`: how to connect to an MCP server, and which of its tools are used.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,30 @@ pub struct McpServer {
     pub scopes: Option<Vec<String>>,
 }
 
+/// `[mcp_servers.<name>.oauth]`: how this program is registered at the authorization server.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct McpOAuthFile {
+    /// The id that the authorization server knows; without one, this program registers itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
+    /// The secret that belongs to the id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_secret: Option<String>,
+    /// The address that browsers come back to, as it is registered. A port of this machine may be left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub callback_url: Option<String>,
+}
+
+impl fmt::Debug for McpOAuthFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McpOAuthFile")
+            .field("client_id", &self.client_id)
+            .field("callback_url", &self.callback_url)
+            .finish_non_exhaustive()
+    }
+}
+
 /// How to connect to an MCP server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum McpTransport {
@@ -61,6 +86,8 @@ pub enum McpTransport {
         env_http_headers: BTreeMap<String, String>,
         /// The resource to request at a login.
         oauth_resource: Option<String>,
+        /// How this program is registered at the authorization server.
+        oauth: Option<McpOAuthFile>,
     },
 }
 
@@ -98,6 +125,8 @@ struct McpServerForm {
     env_http_headers: Option<BTreeMap<String, String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     oauth_resource: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    oauth: Option<McpOAuthFile>,
     enabled: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     required: Option<bool>,
@@ -165,6 +194,7 @@ fn transport_of(form: &McpServerForm) -> Result<McpTransport, McpFormError> {
             ("http_headers", form.http_headers.is_some()),
             ("env_http_headers", form.env_http_headers.is_some()),
             ("oauth_resource", form.oauth_resource.is_some()),
+            ("oauth", form.oauth.is_some()),
         ];
         refuse(&foreign, "stdio")?;
         return Ok(McpTransport::Stdio {
@@ -190,6 +220,7 @@ fn transport_of(form: &McpServerForm) -> Result<McpTransport, McpFormError> {
         http_headers: form.http_headers.clone().unwrap_or_default(),
         env_http_headers: form.env_http_headers.clone().unwrap_or_default(),
         oauth_resource: form.oauth_resource.clone(),
+        oauth: form.oauth.clone(),
     })
 }
 
@@ -242,12 +273,14 @@ impl From<McpServer> for McpServerForm {
                 http_headers,
                 env_http_headers,
                 oauth_resource,
+                oauth,
             } => {
                 form.url = Some(url);
                 form.bearer_token_env_var = bearer_token_env_var;
                 form.http_headers = (!http_headers.is_empty()).then_some(http_headers);
                 form.env_http_headers = (!env_http_headers.is_empty()).then_some(env_http_headers);
                 form.oauth_resource = oauth_resource;
+                form.oauth = oauth;
             }
         }
         form

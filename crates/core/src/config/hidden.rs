@@ -8,7 +8,7 @@ use std::sync::Arc;
 use codex_protocol::{AskForApproval, ModeKind, SandboxPolicy, SessionSource, ThreadSettings};
 use codex_rollout::PersistedDetail;
 
-use super::{Features, MessageHistory, SessionConfig, SessionHooks, WebSearch};
+use super::{ContextSections, Features, MessageHistory, SessionConfig, SessionHooks, WebSearch};
 
 /// What a hidden thread is for.
 #[derive(Debug)]
@@ -94,6 +94,7 @@ impl SessionConfig {
             engine_files,
             restricted_token,
             reviewer_policy: _,
+            context_sections: _,
             realtime: _,
             replay: _,
         } = self;
@@ -159,6 +160,7 @@ impl SessionConfig {
             engine_files: Arc::clone(engine_files),
             restricted_token: *restricted_token,
             reviewer_policy: None,
+            context_sections: ContextSections::default(),
             realtime: None,
             replay: None,
         }

@@ -3,6 +3,7 @@
 mod agents;
 mod client_hooks;
 mod confinement;
+mod context_sections;
 mod hidden;
 mod hooks;
 mod mcp;
@@ -35,6 +36,7 @@ pub use agents::{AgentJobs, AgentRole, AgentSettings, RoleUnavailable, Roles, Te
 pub(crate) use agents::{DEFAULT_ROLE, all_roles, find_role};
 pub use client_hooks::{ClientHook, ClientHookCall, ClientHookError, ClientHooks};
 pub(crate) use confinement::{policy_of, writing};
+pub use context_sections::ContextSections;
 pub use hidden::HiddenThread;
 pub use hooks::{
     EndedTurn, HostCall, HostToolError, HostTools, InstructionFiles, Limits, NotAllowed, TurnEnded,
@@ -170,6 +172,8 @@ pub struct SessionConfig {
     pub restricted_token: bool,
     /// The instructions of reviewers of approvals, in place of the built-in ones.
     pub reviewer_policy: Option<Arc<str>>,
+    /// Which parts of the context the model gets.
+    pub context_sections: ContextSections,
     /// Knows the server of realtime conversations; none if the thread has none.
     pub realtime: Option<Arc<dyn RealtimeService>>,
     /// Provides what was recorded, when a recorded session runs again.
@@ -248,6 +252,7 @@ impl SessionConfig {
             turn_ended: None,
             restricted_token: false,
             reviewer_policy: None,
+            context_sections: ContextSections::default(),
             realtime: None,
             replay: None,
         }

@@ -9,19 +9,21 @@ use crate::turn_settings::TurnSettings;
 /// What stands in place of folder and shell where commands cannot run.
 const UNAVAILABLE: &str = r#"<environment id="local" status="unavailable" />"#;
 
-/// All of it.
-pub(crate) fn full(turn: &TurnSettings) -> String {
-    block(turn, true)
+/// All of it that the model gets.
+pub(crate) fn full(turn: &TurnSettings) -> Option<String> {
+    let is_shown = turn.instructions.sections.environment;
+    is_shown.then(|| block(turn, true))
 }
 
 /// The environment again, if it has changed.
 pub(crate) fn changed(turn: &TurnSettings, reference: &TurnContext) -> Option<String> {
     let cwd_changed = reference.cwd != turn.cwd.display().to_string()
         || reference.without_environment == turn.has_environment;
-    let changed = cwd_changed
-        || reference.current_date.as_deref() != Some(&turn.date)
+    let sections = turn.instructions.sections;
+    let time_changed = reference.current_date.as_deref() != Some(&turn.date)
         || reference.timezone.as_deref() != Some(&turn.timezone);
-    changed.then(|| block(turn, cwd_changed))
+    let changed = cwd_changed || (sections.time && time_changed);
+    (sections.environment && changed).then(|| block(turn, cwd_changed))
 }
 
 fn block(turn: &TurnSettings, with_cwd: bool) -> String {
@@ -38,8 +40,10 @@ fn block(turn: &TurnSettings, with_cwd: bool) -> String {
     } else {
         line("environments", UNAVAILABLE);
     }
-    line("current_date", &turn.date);
-    line("timezone", &turn.timezone);
+    if turn.instructions.sections.time {
+        line("current_date", &turn.date);
+        line("timezone", &turn.timezone);
+    }
     text.push_str("</environment_context>");
     text
 }

@@ -50,15 +50,18 @@ pub(crate) fn turn_aborted_marker(is_in_team: bool) -> ResponseItem {
 pub(crate) fn initial(turn: &TurnSettings, previous_model: Option<&str>) -> Vec<ResponseItem> {
     let mut sections = Vec::new();
     sections.extend(model_switch(turn, previous_model));
-    sections.push(permissions::text(turn));
+    let shown = turn.instructions.sections;
+    if shown.permissions {
+        sections.push(permissions::text(turn));
+    }
     sections.extend(turn.instructions.developer.as_deref().map(str::to_owned));
     sections.extend(turn.memory_summary.as_deref().map(memory_section));
-    if !is_plain(&turn.mode) {
+    if shown.modes && !is_plain(&turn.mode) {
         sections.extend(collaboration_mode(turn));
     }
     sections.extend(turn.realtime.started());
     sections.extend(personality(turn));
-    if turn.apps.get().is_some_and(|apps| !apps.is_empty()) {
+    if shown.apps && turn.apps.get().is_some_and(|apps| !apps.is_empty()) {
         sections.push(apps_section());
     }
     sections.extend(skills::text(turn));
@@ -70,12 +73,17 @@ pub(crate) fn initial(turn: &TurnSettings, previous_model: Option<&str>) -> Vec<
             .as_deref()
             .map(|text| instructions_text(turn, text)),
     );
-    user.push(environment::full(turn));
+    user.extend(environment::full(turn));
     let team = turn.instructions.team.as_deref();
     let team = team.map(|hint| developer_message([hint.to_owned()]));
-    let mut items = vec![developer_message(sections)];
+    let mut items = Vec::new();
+    if !sections.is_empty() {
+        items.push(developer_message(sections));
+    }
     items.extend(team);
-    items.push(user_message(user));
+    if !user.is_empty() {
+        items.push(user_message(user));
+    }
     items
 }
 
@@ -87,14 +95,15 @@ pub(crate) fn updates(
 ) -> Vec<ResponseItem> {
     let mut sections = Vec::new();
     sections.extend(model_switch(turn, previous_model));
-    if reference.approval_policy != turn.approval_policy
-        || reference.sandbox_policy != turn.sandbox_policy
-    {
+    let shown = turn.instructions.sections;
+    let has_other_permissions = reference.approval_policy != turn.approval_policy
+        || reference.sandbox_policy != turn.sandbox_policy;
+    if shown.permissions && has_other_permissions {
         sections.push(permissions::text(turn));
     }
     let known_mode = reference.collaboration_mode.as_ref();
     let was_plain = known_mode.is_none_or(is_plain);
-    if known_mode != Some(&turn.mode) && !(was_plain && is_plain(&turn.mode)) {
+    if shown.modes && known_mode != Some(&turn.mode) && !(was_plain && is_plain(&turn.mode)) {
         sections.extend(collaboration_mode(turn));
     }
     sections.extend(

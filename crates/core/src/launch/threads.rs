@@ -207,6 +207,7 @@ impl Threads {
             user: config.user_instructions.take(),
             developer: config.developer_instructions.take().map(Arc::from),
             allowed_commands: config.rules.allowed_prefixes_text().into(),
+            sections: config.context_sections,
             team,
         }
     }

@@ -53,6 +53,7 @@ impl McpLogins {
             url,
             scopes,
             resource,
+            client,
             ..
         } = &server.transport
         else {
@@ -65,12 +66,19 @@ impl McpLogins {
         let found = discover(&oauth_client).await;
         let found = found.map_err(|why| failed(format!("{none}: {why}")))?;
         let found = found.ok_or_else(|| failed(none))?;
-        let back = CallbackAddress::of(&self.settings)?;
+        let configured = client
+            .as_ref()
+            .and_then(|client| client.callback_url.as_deref());
+        let back = CallbackAddress::of(&self.settings, configured)?;
         let bound = listen(back.port).await;
         let (port, listeners) = bound
             .map_err(|error| failed(format!("cannot listen on port {}: {error}", back.port)))?;
         let redirect_uri = back.redirect_uri(port);
-        let client = register_client(&oauth_client, &found, &redirect_uri).await?;
+        let registered = client.as_ref().filter(|_| !options.registers_itself);
+        let client = match registered.and_then(|client| Some((client.id.clone()?, client))) {
+            Some((id, client)) => client_with(id, client.secret.clone()),
+            None => register_client(&oauth_client, &found, &redirect_uri).await?,
+        };
         let asked = options.scopes.or_else(|| scopes.clone());
         let has_offered_scopes = asked.is_none() && !found.scopes.is_empty();
         let resource = resource
@@ -158,8 +166,26 @@ struct CallbackAddress {
 impl CallbackAddress {
     /// Listens only on the loopback interface, whatever the redirect URI is: forwarding to this machine is up to
     /// who configured it.
-    fn of(settings: &McpLoginSettings) -> Result<Self, McpLoginError> {
+    ///
+    /// `configured` is the address for one server. If it is on this machine and has no port, any port is used, as
+    /// authorization servers allow it for such addresses.
+    fn of(settings: &McpLoginSettings, configured: Option<&str>) -> Result<Self, McpLoginError> {
         let port = settings.callback_port.map(NonZeroU16::get);
+        if let Some(text) = configured {
+            let url = Url::parse(text);
+            let url = url.map_err(|error| {
+                failed(format!(
+                    "`oauth.callback_url` of the server is no address: {error}"
+                ))
+            })?;
+            let is_here = matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
+            let is_open = is_here && url.scheme() == "http" && url.port().is_none();
+            return Ok(Self {
+                port: url.port().filter(|_| is_here).or(port).unwrap_or(0),
+                path: url.path().to_owned(),
+                announced: (!is_open).then(|| text.to_owned()),
+            });
+        }
         let Some(text) = &settings.callback_url else {
             return Ok(Self {
                 port: port.unwrap_or(0),
@@ -208,16 +234,22 @@ async fn register_client(
     let text = |name: &str| json[name].as_str().filter(|text| !text.is_empty());
     let id =
         text("client_id").ok_or_else(|| refused("the authorization server gives no client id"))?;
-    Ok(StoredLogin {
+    let secret = text("client_secret").map(Secret::from);
+    Ok(client_with(id.to_owned(), secret))
+}
+
+/// A login with this client, without tokens.
+fn client_with(id: String, secret: Option<Secret>) -> StoredLogin {
+    StoredLogin {
         server_name: String::new(),
         server_url: String::new(),
-        client_id: id.to_owned(),
-        client_secret: text("client_secret").map(Secret::from),
+        client_id: id,
+        client_secret: secret,
         access_token: "".into(),
         expires_at: None,
         refresh_token: None,
         scopes: Vec::new(),
-    })
+    }
 }
 
 /// Serves the callback of one login.
@@ -341,11 +373,12 @@ mod tests {
     use super::*;
 
     fn back(port: Option<u16>, url: Option<&str>) -> Result<(u16, String), McpLoginError> {
-        let back = CallbackAddress::of(&McpLoginSettings {
+        let settings = McpLoginSettings {
             callback_port: port.and_then(NonZeroU16::new),
             callback_url: url.map(str::to_owned),
             ..McpLoginSettings::default()
-        })?;
+        };
+        let back = CallbackAddress::of(&settings, None)?;
         Ok((back.port, back.redirect_uri(1)))
     }
 
@@ -370,5 +403,29 @@ mod tests {
             assert_eq!(back(port, url), Ok((listened, announced.to_owned())));
         }
         assert!(back(None, Some("x")).is_err());
+    }
+
+    #[test]
+    fn a_server_has_an_address_of_its_own() {
+        let other = McpLoginSettings {
+            callback_port: NonZeroU16::new(5),
+            callback_url: Some("http://localhost:7/x".to_owned()),
+            ..McpLoginSettings::default()
+        };
+        let back = |url: &str| {
+            let back = CallbackAddress::of(&other, Some(url)).unwrap();
+            (back.port, back.redirect_uri(1))
+        };
+        let expected = |port: u16, url: &str| (port, url.to_owned());
+        assert_eq!(
+            back("http://127.0.0.1/callback/a"),
+            expected(5, "http://127.0.0.1:1/callback/a")
+        );
+        assert_eq!(
+            back("http://127.0.0.1:8/a"),
+            expected(8, "http://127.0.0.1:8/a")
+        );
+        assert_eq!(back("https://h/a"), expected(5, "https://h/a"));
+        assert!(CallbackAddress::of(&other, Some("x")).is_err());
     }
 }
