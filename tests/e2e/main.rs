@@ -43,6 +43,8 @@ mod configured;
 #[cfg(target_os = "linux")]
 mod cut_answers;
 #[cfg(target_os = "linux")]
+mod daemon;
+#[cfg(target_os = "linux")]
 mod dead_mounts;
 mod debug_send;
 #[cfg(target_os = "linux")]
@@ -132,6 +134,8 @@ mod newer_homes;
 mod newer_methods;
 mod newer_requests;
 mod newer_search;
+#[cfg(target_os = "linux")]
+mod newer_settings;
 mod newer_state;
 mod newer_threads;
 mod newer_values;
@@ -211,6 +215,8 @@ mod stored_threads;
 mod strict_config;
 #[cfg(target_os = "linux")]
 mod teams;
+#[cfg(target_os = "linux")]
+mod thread_commands;
 mod thread_export;
 #[cfg(target_os = "linux")]
 mod thread_settings;
@@ -232,6 +238,8 @@ mod transcript;
 #[cfg(target_os = "linux")]
 mod trust;
 mod turn_settings;
+#[cfg(target_os = "linux")]
+mod typed_commands;
 mod typescript;
 #[cfg(target_os = "linux")]
 mod undo;

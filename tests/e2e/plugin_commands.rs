@@ -85,7 +85,10 @@ fn a_plugin_is_found_installed_and_removed() {
     assert!(
         config.starts_with("model = \"x\" # mine\n") && config.contains("[plugins.\"demo@team\"]")
     );
-    assert_eq!(json_of(home, &["uninstall", "demo@team"]), json!({}));
+    assert_eq!(
+        json_of(home, &["uninstall", "demo@team"]),
+        json!({ "pluginId": "demo@team" })
+    );
     assert!(!home.join("plugins/cache/team/demo").exists());
     answer(home, &["marketplace", "remove", "team"]);
     assert_eq!(json_of(home, &["list"])["marketplaces"], json!([]));
@@ -108,7 +111,7 @@ fn what_cannot_be_done_says_why() {
         "{none}"
     );
     let wrong = refusal(home, &["uninstall", "demo"]);
-    assert!(wrong.contains("invalid plugin key `demo`"), "{wrong}");
+    assert!(wrong.contains("'demo' is not installed"), "{wrong}");
     let missing = refusal(home, &["marketplace", "add", "none"]);
     assert!(
         missing.contains("failed to resolve local marketplace source path"),

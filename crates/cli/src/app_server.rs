@@ -1,20 +1,20 @@
 //! `codex app-server` and its subcommands.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use codex_app_server::{AppServer, Listen, Listener};
 use codex_scenario::Scenario;
 
-use crate::generate;
 use crate::host::{EngineHost, HostPurpose};
 use crate::listen_flags::{ListenFlags, ListenTransport};
 use crate::log::LogWriter;
 use crate::scripted_model::ScenarioModel;
 use crate::settings_flags::SettingsFlags;
 use crate::wiring::TraceRecorder;
+use crate::{daemon, generate};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -37,13 +37,20 @@ pub(crate) struct AppServerArguments {
     /// Accepted for compatibility; has no effect.
     #[arg(long, hide = true)]
     analytics_default_enabled: bool,
+    /// Be the server in the background of the home folder. What `daemon start` starts.
+    #[arg(long, hide = true)]
+    managed_daemon: bool,
     #[command(subcommand)]
-    command: Option<GenerateCommand>,
+    command: Option<AppServerCommand>,
 }
 
 #[derive(Debug, Subcommand)]
-#[allow(clippy::enum_variant_names)] // The names of the commands.
-enum GenerateCommand {
+enum AppServerCommand {
+    /// Start, end and find the server that runs in the background.
+    #[command(subcommand)]
+    Daemon(daemon::DaemonCommand),
+    /// Pass standard input and output on to the socket of a running server, byte by byte.
+    Proxy(daemon::ProxyArguments),
     /// Write the protocol's types as TypeScript, a file per type.
     GenerateTs(generate::GenerateArguments),
     /// Write the protocol's types as JSON Schema, a file per type and two bundles.
@@ -55,16 +62,20 @@ enum GenerateCommand {
 
 pub(crate) fn run(arguments: AppServerArguments, settings: SettingsFlags) -> anyhow::Result<()> {
     match arguments.command {
-        Some(GenerateCommand::GenerateTs(arguments)) => {
+        Some(AppServerCommand::GenerateTs(arguments)) => {
             generate::run(&arguments, &generate::TYPESCRIPT)
         }
-        Some(GenerateCommand::GenerateJsonSchema(arguments)) => {
+        Some(AppServerCommand::GenerateJsonSchema(arguments)) => {
             generate::run(&arguments, &generate::JSON_SCHEMA)
         }
-        Some(GenerateCommand::GenerateOpenRpc(arguments)) => {
+        Some(AppServerCommand::GenerateOpenRpc(arguments)) => {
             generate::run(&arguments, &generate::OPENRPC)
         }
+        Some(AppServerCommand::Daemon(command)) => daemon::run(command, &settings),
+        Some(AppServerCommand::Proxy(arguments)) => daemon::proxy(arguments),
         None => {
+            let _mark = arguments.managed_daemon.then(daemon::become_daemon);
+            let _mark = _mark.transpose()?;
             let scenario = arguments.scenario.as_deref();
             serve(
                 arguments.listen,
@@ -146,7 +157,13 @@ fn announce(listener: &Listener, listen: &Listen) {
 }
 
 /// Starts logging to standard error and to the log buffer. `RUST_LOG` sets the level; `LOG_FORMAT=json` the format.
+/// Nothing happens if it is started already.
 pub(crate) fn start_log() {
+    static STARTED: Once = Once::new();
+    STARTED.call_once(set_up_log);
+}
+
+fn set_up_log() {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("error"));
     let log = tracing_subscriber::fmt()

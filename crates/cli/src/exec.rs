@@ -6,27 +6,26 @@ mod prompt;
 mod thread;
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use codex_app_server::{InMemory, serve_in_memory};
 use codex_app_server_protocol::v2::TurnStatus;
-use codex_client::{Client, TurnOutcome};
+use codex_client::{Client, ServerAddress, TurnOutcome};
 use codex_regular_file::{NewFile, OpenOutput, OutputFile};
 use codex_scenario::Scenario;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-pub(crate) use arguments::{ExecArguments, ReviewArguments};
+pub(crate) use arguments::{ExecArguments, ReviewArguments, StoredArguments};
 use arguments::{ExecCommand, ExecOptions, StoredThread, ThreadChoice};
 use follow::TurnPrinter;
 
-use crate::app_server;
 use crate::environment::named_path;
 use crate::host::HostPurpose;
 use crate::settings_flags::SettingsFlags;
 use crate::wiring::{TraceRecorder, non_blank};
+use crate::{app_server, connected_server};
 
 /// The environment variable with an API key for this command only.
 const KEY_VARIABLE: &str = "CODEX_API_KEY";
@@ -38,6 +37,8 @@ const INTERRUPTED: u8 = 130;
 enum ExecTask {
     Prompt(String),
     Review(Value),
+    /// Prompts that a person types in, one after the other.
+    Typed,
     /// Only the thread is wanted.
     None,
 }
@@ -61,14 +62,31 @@ async fn exec(
         options,
         prompt,
         command,
+        stored,
     } = arguments;
     options.other.check()?;
+    let address = options.remote.address()?;
+    let is_here = address
+        .as_ref()
+        .is_none_or(ServerAddress::is_on_this_machine);
+    check_remote(&options, address.is_some(), is_here)?;
     check_images(&options)?;
     if let Some(program) = &options.cyber_access_program {
         tracing::warn!("no access program is asked for: `{program}` has no effect");
     }
-    let (choice, task) = plan(command, prompt, &options)?;
-    let cwd = working_folder(&options)?;
+    let (choice, task) = match stored {
+        Some(choice) => {
+            let task = task_for_stored(&choice, prompt)?;
+            (choice, task)
+        }
+        None => plan(command, prompt, &options)?,
+    };
+    // The folders of another machine are not known here.
+    let cwd = if is_here {
+        Some(working_folder(&options)?)
+    } else {
+        options.cwd.clone()
+    };
     let schema = options
         .output_schema
         .as_deref()
@@ -79,44 +97,63 @@ async fn exec(
         .as_deref()
         .map(Scenario::load)
         .transpose()?;
-    let settings = options.settings(settings, &cwd)?;
+    let settings = options.settings(settings, cwd.as_deref().unwrap_or(Path::new("/")))?;
+    let config = match &address {
+        Some(_) => settings.overrides()?.to_json(),
+        None => Map::new(),
+    };
     let api_key = non_blank(KEY_VARIABLE);
     let purpose = HostPurpose::Exec { api_key };
-    let server = app_server::server(&settings, scenario, tracing, purpose).await?;
-    let InMemory {
-        input,
-        output,
-        served,
-    } = serve_in_memory(server);
-    let mut client = Client::new(output, input);
+    let (mut client, end) = connected_server::connect(
+        &options.remote,
+        address.as_ref(),
+        &settings,
+        scenario,
+        tracing,
+        purpose,
+    )
+    .await?;
     client
         .initialize("codex_exec", env!("CARGO_PKG_VERSION"))
         .await?;
     if options.scenario.is_none() {
         note_missing_login(&mut client).await?;
     }
-    let read = client.call("config/read", &json!({ "cwd": cwd })).await?;
+    let params = cwd
+        .as_ref()
+        .map_or_else(|| json!({}), |cwd| json!({ "cwd": cwd }));
+    let read = client.call("config/read", &params).await?;
     let hides_reasoning = read["config"]["hide_agent_reasoning"] == true;
     // Before a command of the model can put a link or a pipe in its place, or in that of its folder.
     let last_message = options.output_last_message.clone().map(OutputFile::named);
     let last_message = last_message.map(open_output).transpose()?;
-    let mut session = thread::open(client, &options, &cwd, choice).await?;
-    let mut follower = TurnPrinter::new(&options, session.id(), &cwd, hides_reasoning)?;
+    let mut session = thread::open(client, &options, cwd.as_deref(), config, choice).await?;
+    let shown = cwd.unwrap_or_default();
+    let mut follower = TurnPrinter::new(&options, session.id(), &shown, hides_reasoning)?;
+    let more = schema.map_or_else(|| json!({}), |schema| json!({ "outputSchema": schema }));
     let outcome = match task {
         ExecTask::Prompt(prompt) => {
             follower.prompt(&prompt)?;
-            let more = schema.map_or_else(|| json!({}), |schema| json!({ "outputSchema": schema }));
             let input = input_of(&prompt, &options);
             session.turn(input, more, &mut follower).await?
         }
         ExecTask::Review(target) => session.review(&target, &mut follower).await?,
-        ExecTask::None => TurnOutcome {
-            status: TurnStatus::Completed,
-            error: None,
-        },
+        ExecTask::Typed => {
+            let mut outcome = done();
+            while let Some(prompt) = prompt::typed().await? {
+                let input = input_of(&prompt, &options);
+                outcome = session.turn(input, more.clone(), &mut follower).await?;
+                follower.finish(&outcome)?;
+                if outcome.status == TurnStatus::Interrupted {
+                    break;
+                }
+            }
+            outcome
+        }
+        ExecTask::None => done(),
     };
     session.finish().await;
-    served.await.context("the server failed")??;
+    end.wait().await?;
     follower.finish(&outcome)?;
     if let Some((file, output)) = last_message {
         let message = follower.last_message().unwrap_or_default();
@@ -128,6 +165,46 @@ async fn exec(
         TurnStatus::Interrupted => ExitCode::from(INTERRUPTED),
         TurnStatus::Failed | TurnStatus::InProgress => ExitCode::FAILURE,
     })
+}
+
+/// The end where nothing had to be done.
+fn done() -> TurnOutcome {
+    TurnOutcome {
+        status: TurnStatus::Completed,
+        error: None,
+    }
+}
+
+/// What a running server cannot do is refused rather than ignored.
+fn check_remote(options: &ExecOptions, is_remote: bool, is_here: bool) -> anyhow::Result<()> {
+    if is_remote && options.scenario.is_some() {
+        bail!("--scenario is for a server in this process; start the other one with it");
+    }
+    if !is_here && !options.images.is_empty() {
+        bail!("--image names files of this machine, which a server on another one cannot read");
+    }
+    if !is_here && options.has_folders() {
+        bail!(
+            "--add-dir names folders of this machine, which a server on another one does not have"
+        );
+    }
+    Ok(())
+}
+
+/// What `codex resume` and `codex fork` do with the thread.
+fn task_for_stored(choice: &ThreadChoice, prompt: Option<String>) -> anyhow::Result<ExecTask> {
+    if prompt.is_none() && io::stdin().is_terminal() {
+        return Ok(ExecTask::Typed);
+    }
+    if let ThreadChoice::Resumed(StoredThread::Chosen { .. })
+    | ThreadChoice::Forked(StoredThread::Chosen { .. }) = choice
+        && !io::stdin().is_terminal()
+    {
+        bail!(
+            "name a thread by its id or its name, or give --last; only on a terminal one can be chosen from a list"
+        );
+    }
+    Ok(ExecTask::Prompt(prompt::read(prompt)?))
 }
 
 fn open_output(file: OutputFile) -> anyhow::Result<(OutputFile, OpenOutput)> {

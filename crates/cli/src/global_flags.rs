@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use crate::environment;
 use crate::other_flags::OtherFlags;
 use crate::profile;
+use crate::remote_flags::RemoteFlags;
 use crate::settings_flags::SettingsFlags;
 
 /// Most become settings. The same flag after the subcommand takes precedence.
@@ -54,6 +55,8 @@ pub(crate) struct GlobalFlags {
         value_name = "FILE"
     )]
     pub(crate) images: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) remote: RemoteFlags,
     #[command(flatten)]
     pub(crate) other: OtherFlags,
     /// Accepted for compatibility; there is no terminal UI.
@@ -141,6 +144,11 @@ impl GlobalFlags {
     /// What the flags mean that are settings of a thread in the working folder, for commands other than `codex exec`,
     /// which combine them with their own.
     pub(crate) fn apply_others(&self, settings: &mut SettingsFlags) -> anyhow::Result<()> {
+        if self.remote.are_given() {
+            bail!(
+                "this command does not use a running server; --remote goes with `codex exec` and commands for threads"
+            );
+        }
         if !self.images.is_empty() {
             bail!(
                 "--image goes with a prompt: `codex exec`, `codex resume` and `codex fork` take it"

@@ -123,18 +123,10 @@ impl EngineHost {
             None => resources.models(config, hosted)?,
         };
         let rules = rules(config);
-        let network_limits = rules.network_limits.for_people();
         let warnings = startup_warnings(config, rules, &resources);
         let launcher = Launcher::of_this_program();
-        let commands = StandaloneCommands {
-            launcher: launcher.clone(),
-            cwd: configuration.cwd().to_owned(),
-            environment: Arc::new(wiring::command_environment(config)),
-            sandbox_policy: config.policy.sandbox_policy.clone(),
-            network_limits: Arc::new(network_limits),
-            engine_files: Arc::new(engine_files(config)),
-            restricted_token: config.policy.windows_sandbox == Some(WindowsSandbox::Unelevated),
-        };
+        let folder = configuration.cwd().to_owned();
+        let commands = standalone_commands(config, launcher.clone(), folder);
         let store = ThreadStore::kept_in(&config.home, &config.storage.sqlite_home);
         let memories = Arc::new(MemoryStore::in_folder(&config.storage.sqlite_home));
         let checkpoints = checkpoints::store(config);
@@ -354,6 +346,23 @@ impl EngineHost {
         let started = RolloutWriter::start_observed(Box::new(move |path| store.touched(path)));
         let started = started.context("cannot start the rollout writer")?;
         Ok(self.writer.get_or_init(|| started).clone())
+    }
+}
+
+/// What commands outside of threads run with.
+pub(crate) fn standalone_commands(
+    config: &Config,
+    launcher: Launcher,
+    cwd: PathBuf,
+) -> StandaloneCommands {
+    StandaloneCommands {
+        launcher,
+        cwd,
+        environment: Arc::new(wiring::command_environment(config)),
+        sandbox_policy: config.policy.sandbox_policy.clone(),
+        network_limits: Arc::new(rules(config).network_limits.for_people()),
+        engine_files: Arc::new(engine_files(config)),
+        restricted_token: config.policy.windows_sandbox == Some(WindowsSandbox::Unelevated),
     }
 }
 

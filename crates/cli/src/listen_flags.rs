@@ -7,9 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use codex_app_server::{Auth, Listen, MESSAGE_LIMIT, Secret, SignedTokens};
-
-/// The default socket, relative to the home folder. Clients rely on this path.
-const HOME_SOCKET: &str = "app-server-control/app-server-control.sock";
+use codex_daemon::DaemonFolder;
 
 #[derive(Debug, Args)]
 pub(crate) struct ListenFlags {
@@ -100,12 +98,9 @@ fn listen_url(url: &str) -> Result<ListenUrl, String> {
 
 /// The path of the default socket. Creates its folder, accessible for the owner only.
 fn home_socket() -> anyhow::Result<PathBuf> {
-    let path = crate::environment::home()?.join(HOME_SOCKET);
-    if let Some(folder) = path.parent() {
-        codex_private_files::create_dir_all(folder)
-            .with_context(|| format!("cannot make {}", folder.display()))?;
-    }
-    Ok(path)
+    let folder = DaemonFolder::of_home(&crate::environment::home()?);
+    folder.make_socket_folder()?;
+    Ok(folder.socket())
 }
 
 impl ListenFlags {

@@ -8,14 +8,19 @@ mod app_server;
 mod app_sources;
 mod checkpoint;
 mod checkpoints;
+mod client_call;
 mod client_check;
 mod completion;
+mod connected_server;
+mod daemon;
 mod debug_app_server;
+mod debug_models;
 mod demo;
 mod doctor;
 mod engine_files;
 mod environment;
 mod exec;
+mod exec_policy;
 mod features;
 mod generate;
 mod global_flags;
@@ -32,6 +37,7 @@ mod mcp_server;
 mod mcp_servers;
 mod memories;
 mod notify;
+mod other_commands;
 mod other_flags;
 mod output;
 mod plugin;
@@ -39,19 +45,23 @@ mod plugin_sources;
 mod profile;
 mod program_checks;
 mod programs;
+mod prompt_input;
 mod proto;
 mod proto_memories;
 mod realtime;
 mod realtime_context;
+mod remote_flags;
 mod resources;
 mod rules;
 mod runtime;
+mod sandbox;
 mod scratch_folder;
 mod scripted_model;
 mod server_process;
 mod session_settings;
 mod settings_flags;
 mod skills;
+mod stored_threads;
 mod suggestions;
 mod system_folder;
 mod terminal;
@@ -122,7 +132,24 @@ enum Command {
     Exec(Box<exec::ExecArguments>),
     /// Review changes in this repository; the same as `codex exec review`.
     Review(Box<exec::ReviewArguments>),
-    /// List features and whether they are enabled.
+    /// Go on with a stored thread.
+    Resume(Box<exec::StoredArguments>),
+    /// Go on with a copy of a stored thread.
+    Fork(Box<exec::StoredArguments>),
+    /// Put a thread away: it is left out of lists.
+    Archive(stored_threads::ThreadArguments),
+    /// Bring an archived thread back.
+    Unarchive(stored_threads::ThreadArguments),
+    /// Delete a thread and its file for good.
+    Delete(stored_threads::DeleteArguments),
+    /// Queue a message for a thread.
+    Queue(stored_threads::QueueArguments),
+    /// Run a command in the sandbox.
+    Sandbox(sandbox::SandboxArguments),
+    /// Check rules files.
+    #[command(subcommand, name = "execpolicy")]
+    ExecPolicy(exec_policy::ExecPolicyCommand),
+    /// List features and whether they are enabled, and set them.
     #[command(subcommand)]
     Features(features::FeaturesCommand),
     /// Go back to what files were before turns changed them.
@@ -158,10 +185,16 @@ enum Command {
     Completion(completion::CompletionArguments),
     /// Write manual pages, one for each command.
     Man(man::ManArguments),
+    #[command(flatten)]
+    Other(other_commands::OtherCommand),
 }
 
 #[derive(Debug, Subcommand)]
 enum DebugCommand {
+    /// Print the data about models as JSON.
+    Models(debug_models::ModelsArguments),
+    /// Print what the model would be sent before and with a prompt, as JSON.
+    PromptInput(prompt_input::PromptInputArguments),
     /// Drive an app-server by hand.
     #[command(subcommand)]
     AppServer(debug_app_server::AppServerCommand),
@@ -227,30 +260,49 @@ fn command() -> clap::Command {
 fn run(arguments: CliArguments, below: SettingsFlags) -> anyhow::Result<ExitCode> {
     let CliArguments {
         settings,
-        global,
-        command,
+        mut global,
+        mut command,
     } = arguments;
     let success = |()| ExitCode::SUCCESS;
     let given = settings.clone().followed_by(below.clone());
     let mut settings = settings
         .followed_by(global.settings(&given)?)
         .followed_by(below);
-    match command {
-        Command::Exec(mut arguments) => {
-            arguments.take_global(global);
-            return exec::run(*arguments, settings);
-        }
-        Command::Review(review) => {
-            let mut arguments = exec::ExecArguments::from(*review);
+    let turn = match command {
+        Command::Exec(arguments) => Ok(*arguments),
+        Command::Review(review) => Ok(exec::ExecArguments::from(*review)),
+        Command::Resume(arguments) => Ok(arguments.into_exec(false)),
+        Command::Fork(arguments) => Ok(arguments.into_exec(true)),
+        other => Err(other),
+    };
+    command = match turn {
+        Ok(mut arguments) => {
             arguments.take_global(global);
             return exec::run(arguments, settings);
         }
-        _ => {}
+        Err(command) => command,
+    };
+    if let Command::Other(command) = &command {
+        other_commands::refuse(command)?;
+    }
+    if let Some(remote) = remote_of(&mut command) {
+        *remote = std::mem::take(remote).or(std::mem::take(&mut global.remote));
     }
     global.enter_folder()?;
     global.apply_others(&mut settings)?;
     match command {
-        Command::Exec(_) | Command::Review(_) => Ok(ExitCode::SUCCESS),
+        // Done above.
+        Command::Exec(_)
+        | Command::Review(_)
+        | Command::Resume(_)
+        | Command::Fork(_)
+        | Command::Other(_) => Ok(ExitCode::SUCCESS),
+        Command::Archive(arguments) => stored_threads::archive(&arguments, &settings),
+        Command::Unarchive(arguments) => stored_threads::unarchive(&arguments, &settings),
+        Command::Delete(arguments) => stored_threads::delete(&arguments, &settings),
+        Command::Queue(arguments) => stored_threads::queue(&arguments, &settings),
+        Command::Sandbox(arguments) => sandbox::run(arguments, settings),
+        Command::ExecPolicy(command) => exec_policy::run(command).map(success),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Checkpoint(command) => checkpoint::run(command, &settings),
         Command::Thread(command) => thread_export::run(command),
@@ -274,8 +326,22 @@ fn run(arguments: CliArguments, below: SettingsFlags) -> anyhow::Result<ExitCode
     }
 }
 
+/// The flags of a command that name a running server.
+fn remote_of(command: &mut Command) -> Option<&mut remote_flags::RemoteFlags> {
+    match command {
+        Command::Archive(arguments) | Command::Unarchive(arguments) => Some(&mut arguments.remote),
+        Command::Delete(arguments) => Some(&mut arguments.thread.remote),
+        Command::Queue(arguments) => Some(&mut arguments.remote),
+        _ => None,
+    }
+}
+
 fn debug(command: DebugCommand, settings: &SettingsFlags) -> anyhow::Result<ExitCode> {
     match command {
+        DebugCommand::Models(arguments) => {
+            debug_models::run(&arguments, settings).map(|()| ExitCode::SUCCESS)
+        }
+        DebugCommand::PromptInput(arguments) => prompt_input::run(arguments, settings.clone()),
         DebugCommand::AppServer(AppServerCommand::Send(arguments)) => {
             debug_app_server::run(arguments, settings)
         }

@@ -7,10 +7,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
-use codex_client::{Client, ClientError};
+use codex_client::Client;
 use codex_plugins::MarketplaceSource;
 use serde_json::{Value, json};
 
+use crate::client_call::call;
 use crate::in_process;
 use crate::settings_flags::SettingsFlags;
 
@@ -27,16 +28,20 @@ enum PluginCommand {
     /// Show one plugin.
     Read(PluginNameArguments),
     /// Install a plugin, or replace the installed version.
+    #[command(visible_alias = "add")]
     Install(PluginNameArguments),
     /// Remove an installed plugin.
-    Uninstall(UninstallArguments),
-    /// Add and remove marketplaces: folders or repositories with plugins.
+    #[command(visible_alias = "remove")]
+    Uninstall(PluginNameArguments),
+    /// List, add and remove marketplaces: folders or repositories with plugins.
     #[command(subcommand)]
     Marketplace(MarketplaceCommand),
 }
 
 #[derive(Debug, Subcommand)]
 enum MarketplaceCommand {
+    /// List the marketplaces and where they are.
+    List(OutputArguments),
     /// Add a marketplace to the user's settings.
     Add(MarketplaceAddArguments),
     /// Remove a marketplace from the user's settings. Its folder and installed plugins are kept.
@@ -56,14 +61,9 @@ struct OutputArguments {
 struct PluginNameArguments {
     /// The plugin: NAME@MARKETPLACE, or NAME if only one marketplace has it.
     plugin: String,
-    #[command(flatten)]
-    output: OutputArguments,
-}
-
-#[derive(Debug, Args)]
-struct UninstallArguments {
-    /// The plugin: NAME@MARKETPLACE.
-    plugin: String,
+    /// The marketplace of the plugin, if its name does not end with it.
+    #[arg(short, long, value_name = "MARKETPLACE")]
+    marketplace: Option<String>,
     #[command(flatten)]
     output: OutputArguments,
 }
@@ -104,12 +104,15 @@ pub(crate) fn run(
 ) -> anyhow::Result<ExitCode> {
     let (request, output) = match arguments.command {
         PluginCommand::List(output) => (PluginRequest::List, output),
-        PluginCommand::Read(arguments) => (PluginRequest::Read(arguments.plugin), arguments.output),
+        PluginCommand::Read(arguments) => (PluginRequest::Read(arguments.id()?), arguments.output),
         PluginCommand::Install(arguments) => {
-            (PluginRequest::Install(arguments.plugin), arguments.output)
+            (PluginRequest::Install(arguments.id()?), arguments.output)
         }
         PluginCommand::Uninstall(arguments) => {
-            (PluginRequest::Uninstall(arguments.plugin), arguments.output)
+            (PluginRequest::Uninstall(arguments.id()?), arguments.output)
+        }
+        PluginCommand::Marketplace(MarketplaceCommand::List(output)) => {
+            (PluginRequest::ListMarketplaces, output)
         }
         PluginCommand::Marketplace(MarketplaceCommand::Add(arguments)) => (
             PluginRequest::AddMarketplace {
@@ -141,9 +144,29 @@ pub(crate) fn run(
     })
 }
 
+impl PluginNameArguments {
+    /// The name with its marketplace, where one is given.
+    fn id(&self) -> anyhow::Result<String> {
+        match (&self.marketplace, self.plugin.split_once('@')) {
+            (None, _) => Ok(self.plugin.clone()),
+            (Some(marketplace), None) => Ok(format!("{}@{marketplace}", self.plugin)),
+            (Some(marketplace), Some((_, named))) if named == marketplace => {
+                Ok(self.plugin.clone())
+            }
+            (Some(marketplace), Some((_, named))) => {
+                bail!(
+                    "'{}' is in the marketplace '{named}', not in '{marketplace}'",
+                    self.plugin
+                )
+            }
+        }
+    }
+}
+
 /// What the user wants, with its subject.
 enum PluginRequest {
     List,
+    ListMarketplaces,
     Read(String),
     Install(String),
     Uninstall(String),
@@ -163,16 +186,23 @@ impl PluginRequest {
             .await?;
         match self {
             Self::List => list(client).await,
+            Self::ListMarketplaces => Ok(listing::marketplaces(&list(client).await?)),
             Self::Read(plugin) => {
                 let params = find(client, plugin).await?;
                 call(client, "plugin/read", &params).await
             }
             Self::Install(plugin) => {
                 let params = find(client, plugin).await?;
-                call(client, "plugin/install", &params).await
+                let mut answer = call(client, "plugin/install", &params).await?;
+                answer["name"] = params["pluginName"].clone();
+                Ok(answer)
             }
             Self::Uninstall(plugin) => {
-                call(client, "plugin/uninstall", &json!({ "pluginId": plugin })).await
+                let id = installed(client, plugin).await?;
+                let mut answer =
+                    call(client, "plugin/uninstall", &json!({ "pluginId": id })).await?;
+                answer["pluginId"] = json!(id);
+                Ok(answer)
             }
             Self::AddMarketplace {
                 source,
@@ -206,6 +236,7 @@ impl PluginRequest {
         let text = |member: &str| answer[member].as_str().unwrap_or_default();
         match self {
             Self::List => listing::as_table(answer),
+            Self::ListMarketplaces => listing::marketplaces_as_table(answer),
             Self::Read(_) => listing::as_facts(&answer["plugin"]),
             Self::Install(plugin) => format!("Installed the plugin '{plugin}'.\n"),
             Self::Uninstall(plugin) => {
@@ -237,14 +268,6 @@ fn add_source(written: &str) -> anyhow::Result<String> {
     let folder = std::path::absolute(Path::new(written));
     let folder = folder.context("cannot determine the folder")?;
     Ok(folder.display().to_string())
-}
-
-/// Sends a request. An error of the server is told in its own words.
-async fn call(client: &mut Client, method: &str, params: &Value) -> anyhow::Result<Value> {
-    match client.call(method, params).await {
-        Err(ClientError::Refused { error, .. }) => bail!("{}", error.message),
-        answer => Ok(answer?),
-    }
 }
 
 /// The plugins of the user's marketplaces and that of the working folder.
@@ -289,6 +312,25 @@ async fn find(client: &mut Client, wanted: &str) -> anyhow::Result<Value> {
                 ids.join(", ")
             )
         }
+    }
+}
+
+/// The id of an installed plugin. A name without a marketplace has to be that of one plugin.
+async fn installed(client: &mut Client, wanted: &str) -> anyhow::Result<String> {
+    if wanted.contains('@') {
+        return Ok(wanted.to_owned());
+    }
+    let listed = list(client).await?;
+    let plugins = members(&listed["marketplaces"]).flat_map(|it| members(&it["plugins"]));
+    let installed = plugins.filter(|it| it["name"] == wanted && it["installed"] == true);
+    let ids: Vec<&str> = installed.filter_map(|it| it["id"].as_str()).collect();
+    match ids[..] {
+        [id] => Ok(id.to_owned()),
+        [] => bail!("The plugin '{wanted}' is not installed. See: codex plugin list"),
+        _ => bail!(
+            "Several marketplaces have the plugin '{wanted}': {}",
+            ids.join(", ")
+        ),
     }
 }
 

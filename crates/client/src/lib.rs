@@ -1,6 +1,6 @@
 //! Layer: surface. A small client of the app-server, for terminals and scripts.
 //!
-//! It connects to any server over any pair of streams ([`Client`], or [`ConnectionHandle`] and [`ServerMessages`] where many tasks
+//! It connects to any server over any pair of streams, and to running ones ([`ServerAddress`]) ([`Client`], or [`ConnectionHandle`] and [`ServerMessages`] where many tasks
 //! share a connection), runs turns ([`ClientThread`]), and shows them to people ([`Transcript`]) or programs
 //! ([`ExecEvents`]). [`serve_adapter`] serves another protocol on top of it. It starts no process and reads neither
 //! terminal nor environment: both are passed in as values.
@@ -14,6 +14,9 @@ mod conversation_check;
 mod exec_events;
 mod multiplex;
 mod question_texts;
+mod server_address;
+mod socket_client;
+mod stored_thread;
 mod style;
 mod text;
 mod transcript;
@@ -31,6 +34,11 @@ pub use conversation_check::{
 pub use exec_events::ExecEvents;
 pub use multiplex::{ConnectionHandle, ServerMessages};
 pub use question_texts::{question_texts, server_question};
+pub use server_address::{AddressError, ServerAddress};
+pub use socket_client::{ConnectError, connect, relay};
+pub use stored_thread::{
+    FoundThread, ListedThread, ThreadPlace, find_thread, last_thread, recent_threads,
+};
 pub use style::Style;
 pub use text::harmless;
 pub use transcript::Transcript;

@@ -13,12 +13,13 @@ use futures::{SinkExt, Stream};
 use reqwest::Response;
 use reqwest::header::{HeaderMap, HeaderValue};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::error::CapacityError;
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
+use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
 use crate::error_text;
 
@@ -127,6 +128,39 @@ impl WebSocket {
         Ok(Self {
             stream: stream.await,
         })
+    }
+
+    /// A client's connection on a stream that is open already, such as that of a local socket. `url` names the server, and
+    /// `authorization` is the value of that header.
+    ///
+    /// # Errors
+    /// The server does not accept the handshake.
+    pub async fn over<S>(
+        stream: S,
+        url: &str,
+        authorization: Option<&str>,
+        limit: usize,
+    ) -> Result<Self, SocketError>
+    where
+        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        let mut request = url.into_client_request().map_err(lost)?;
+        if let Some(value) = authorization {
+            let value = HeaderValue::from_str(value);
+            let mut value = value.map_err(|error| SocketError::Lost(error.to_string()))?;
+            value.set_sensitive(true);
+            request.headers_mut().insert("authorization", value);
+        }
+        let transport: AnyStream = Box::new(stream);
+        let opening = client_async_with_config(request, transport, Some(config(limit)));
+        match opening.await {
+            Ok((stream, _)) => Ok(Self { stream }),
+            Err(Error::Http(reply)) => {
+                let status = reply.status();
+                Err(SocketError::Lost(format!("it refuses with {status}")))
+            }
+            Err(error) => Err(lost(error)),
+        }
     }
 
     /// The server's side, once the handshake was accepted. `read` was read ahead.

@@ -54,7 +54,20 @@ impl HttpServer {
     /// # Errors
     /// No port can be bound.
     pub async fn start(responder: Arc<impl HttpResponder>) -> io::Result<Self> {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
+        listener.set_nonblocking(true)?;
+        Self::serve(listener, responder)
+    }
+
+    /// Starts on a port that is bound already, with a listener that does not block.
+    ///
+    /// # Errors
+    /// The listener cannot be used.
+    pub fn serve(
+        listener: std::net::TcpListener,
+        responder: Arc<impl HttpResponder>,
+    ) -> io::Result<Self> {
+        let listener = TcpListener::from_std(listener)?;
         let address = listener.local_addr()?;
         let task = tokio::spawn(accept(listener, responder)).abort_handle();
         Ok(Self { address, task })

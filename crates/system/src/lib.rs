@@ -6,12 +6,15 @@
 //!
 //! Code map: `file` (modes, kinds and numbers of files), `link` (links, and different paths of the same file), `copying`
 //! (contents and folders), `name` (paths as bytes), `signals` (requests to end), `output` (standard output without waiting),
-//! `process` (priority, and the terminal of a program), `facts` (what is true of the system as a whole).
+//! `process` (priority, and the terminal of a program), `background` (one process in the background, and who it is),
+//! `local_socket` (connections to sockets that are files), `facts` (what is true of the system as a whole).
 
+pub mod background;
 pub mod copying;
 pub mod facts;
 pub mod file;
 pub mod link;
+pub mod local_socket;
 pub mod name;
 pub mod output;
 pub mod process;

@@ -9,6 +9,7 @@ use crate::environment;
 use crate::global_flags::{GlobalFlags, SandboxFlag, add_writable_folders};
 use crate::other_flags::OtherFlags;
 use crate::profile;
+use crate::remote_flags::RemoteFlags;
 use crate::settings_flags::SettingsFlags;
 use crate::terminal::Colours;
 
@@ -20,6 +21,7 @@ MCP servers with mcp_servers.NAME.tools.TOOL.approval_mode=\"approve\", or all o
 mcp_servers.NAME.default_tools_approval_mode=\"approve\".\n\n\
 Examples:\n  codex exec \"Explain what this repository does.\"\n  \
 git diff | codex exec - > review.txt\n  \
+codex exec --remote unix:// \"Say hello.\"\n  \
 codex exec --json -s workspace-write \"Fix the failing test.\" | jq -r .type\n  \
 codex exec resume --last \"And now the next one.\"\n  \
 codex exec review --uncommitted\n\n\
@@ -32,6 +34,9 @@ pub(crate) struct ExecArguments {
     pub(super) prompt: Option<String>,
     #[command(subcommand)]
     pub(super) command: Option<ExecCommand>,
+    /// The thread of `codex resume` and `codex fork`.
+    #[arg(skip)]
+    pub(super) stored: Option<ThreadChoice>,
 }
 
 impl ExecArguments {
@@ -43,6 +48,7 @@ impl ExecArguments {
         options.images.splice(..0, global.images);
         options.add_dir.splice(..0, global.add_dir);
         options.other.add(global.other);
+        options.remote = std::mem::take(&mut options.remote).or(global.remote);
     }
 }
 
@@ -52,6 +58,57 @@ impl From<ReviewArguments> for ExecArguments {
             options: ExecOptions::default(),
             prompt: None,
             command: Some(ExecCommand::Review(review)),
+            stored: None,
+        }
+    }
+}
+
+/// `codex resume` and `codex fork`: as below `codex exec`, with a list to choose from, and prompts from the terminal.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Goes on as `codex exec` does: the last message goes to standard output, progress to standard error, and nobody is \
+asked for approvals. On a terminal, without a thread and --last, one is chosen from a list; without a prompt, prompts \
+are typed in, a line each, until the end of the input. In a pipe the prompt is read from standard input.\n\n\
+Examples:\n  codex resume --last\n  codex resume --last \"And now the next one.\"\n  \
+git diff | codex fork --last \"Review this.\"\n\n\
+Exit status: as that of `codex exec`.")]
+pub(crate) struct StoredArguments {
+    #[command(flatten)]
+    options: ExecOptions,
+    /// The id or the name of the thread. Omit it with --last.
+    thread: Option<String>,
+    /// The prompt; `-` reads it from standard input.
+    prompt: Option<String>,
+    /// The most recently changed thread of this folder.
+    #[arg(long)]
+    last: bool,
+    /// With --last and in the list: of any folder.
+    #[arg(long)]
+    all: bool,
+    /// Accepted for compatibility; threads of `codex exec` are always included.
+    #[arg(long, hide = true)]
+    include_non_interactive: bool,
+}
+
+impl StoredArguments {
+    /// The same for `codex exec`, with the thread itself or a copy of it.
+    pub(crate) fn into_exec(self, is_copied: bool) -> ExecArguments {
+        let anywhere = self.all;
+        let (stored, prompt) = match (self.thread, self.last) {
+            (Some(thread), false) => (StoredThread::Named(thread), self.prompt),
+            (first, true) => (StoredThread::Last { anywhere }, first.or(self.prompt)),
+            (None, false) => (StoredThread::Chosen { anywhere }, self.prompt),
+        };
+        let choice = if is_copied {
+            ThreadChoice::Forked(stored)
+        } else {
+            ThreadChoice::Resumed(stored)
+        };
+        ExecArguments {
+            options: self.options,
+            prompt,
+            command: None,
+            stored: Some(choice),
         }
     }
 }
@@ -145,6 +202,8 @@ pub(super) enum StoredThread {
     Named(String),
     /// The one that was changed last.
     Last { anywhere: bool },
+    /// The one that the person at the terminal chooses.
+    Chosen { anywhere: bool },
 }
 
 impl ResumeArguments {
@@ -225,6 +284,8 @@ pub(super) struct ExecOptions {
     #[arg(long, global = true, value_name = "FILE")]
     pub(super) scenario: Option<PathBuf>,
     #[command(flatten)]
+    pub(super) remote: RemoteFlags,
+    #[command(flatten)]
     pub(super) other: OtherFlags,
     /// Whether a flag before the subcommand allows work outside a repository.
     #[arg(skip)]
@@ -232,6 +293,11 @@ pub(super) struct ExecOptions {
 }
 
 impl ExecOptions {
+    /// Whether more folders are writable.
+    pub(super) fn has_folders(&self) -> bool {
+        !self.add_dir.is_empty()
+    }
+
     pub(super) fn sandbox_mode(&self) -> Option<&'static str> {
         match self.sandbox {
             Some(sandbox) => Some(sandbox.name()),

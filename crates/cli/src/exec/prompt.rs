@@ -1,11 +1,12 @@
 //! The prompt of `codex exec`: from the arguments, from standard input, or from both.
 
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal, Read, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use codex_system::signals::Signals;
 
 /// How long to wait for the first byte of what is piped in besides a prompt before a person is told.
 const QUIET_WAIT: Duration = Duration::from_millis(500);
@@ -31,6 +32,30 @@ pub(super) fn read(given: Option<String>) -> anyhow::Result<String> {
         bail!("the prompt on standard input is empty");
     }
     Ok(prompt)
+}
+
+/// The next prompt of the person at the terminal; none at the end of the input.
+pub(super) async fn typed() -> anyhow::Result<Option<String>> {
+    loop {
+        let reading = tokio::task::spawn_blocking(|| {
+            let mut out = io::stderr();
+            write!(out, "\n> ")?;
+            out.flush()?;
+            let mut line = String::new();
+            io::stdin().read_line(&mut line).map(|_| line)
+        });
+        // The first interrupt ends the prompts.
+        let mut interrupts = Signals::interrupts()?;
+        let line = tokio::select! {
+            line = reading => line.context("standard input cannot be read")??,
+            _ = interrupts.next() => return Ok(None),
+        };
+        match line.trim() {
+            "" if line.is_empty() => return Ok(None),
+            "" => {}
+            prompt => return Ok(Some(prompt.to_owned())),
+        }
+    }
 }
 
 /// The prompt, and after it what is piped in.

@@ -1,27 +1,32 @@
 //! Opens the thread of `codex exec`: a new or a stored one, or a copy of that.
 
+use std::io::{self, Write};
 use std::path::Path;
 
-use anyhow::bail;
-use codex_client::{Client, ClientThread};
-use codex_protocol::ThreadId;
-use serde_json::{Value, json};
+use anyhow::{Context, bail};
+use codex_client::{Client, ClientThread, ThreadPlace, find_thread, last_thread, recent_threads};
+use serde_json::{Map, Value, json};
 
 use super::arguments::{ExecOptions, StoredThread, ThreadChoice};
 
-/// The source kinds of threads that are not agents.
-const KINDS: [&str; 4] = ["cli", "vscode", "exec", "appServer"];
+/// How many threads a person can choose from.
+const CHOICES: usize = 20;
 
-/// The maximum page size of the server.
-const PAGE: usize = 100;
-
+/// `config` are settings for a server that was started without them. Without a folder the server determines it.
 pub(super) async fn open(
     mut client: Client,
     options: &ExecOptions,
-    cwd: &Path,
+    cwd: Option<&Path>,
+    config: Map<String, Value>,
     choice: ThreadChoice,
 ) -> anyhow::Result<ClientThread> {
-    let mut params = json!({ "cwd": cwd, "approvalPolicy": "never" });
+    let mut params = json!({ "approvalPolicy": "never" });
+    if let Some(cwd) = cwd {
+        params["cwd"] = json!(cwd);
+    }
+    if !config.is_empty() {
+        params["config"] = config.into();
+    }
     if let Some(model) = &options.model {
         params["model"] = json!(model);
     }
@@ -49,51 +54,68 @@ pub(super) async fn open(
     }
 }
 
-async fn id_of(client: &mut Client, cwd: &Path, stored: StoredThread) -> anyhow::Result<String> {
+async fn id_of(
+    client: &mut Client,
+    cwd: Option<&Path>,
+    stored: StoredThread,
+) -> anyhow::Result<String> {
     match stored {
-        StoredThread::Named(id) if ThreadId::parse(&id).is_ok() => Ok(id),
-        StoredThread::Named(name) => named(client, &name).await,
-        StoredThread::Last { anywhere } => last(client, cwd, anywhere).await,
+        StoredThread::Named(name) => {
+            let found = find_thread(client, &name, &[ThreadPlace::Active]).await?;
+            let found = found.with_context(|| {
+                format!(
+                    "no thread has the id or the name `{name}`; \
+                     `codex exec resume --last` goes on with the one of this folder that was changed last"
+                )
+            })?;
+            Ok(found.id().to_owned())
+        }
+        StoredThread::Last { anywhere } => last(client, cwd.filter(|_| !anywhere)).await,
+        StoredThread::Chosen { anywhere } => choose(client, cwd.filter(|_| !anywhere)).await,
     }
 }
 
-/// The most recently changed thread with this name.
-async fn named(client: &mut Client, name: &str) -> anyhow::Result<String> {
-    let mut params = listing(PAGE);
-    loop {
-        let page = client.call("thread/list", &params).await?;
-        let mut threads = page["data"].as_array().into_iter().flatten();
-        let found = threads.find(|thread| thread["name"] == name);
-        if let Some(id) = found.and_then(|thread| thread["id"].as_str()) {
-            return Ok(id.to_owned());
-        }
-        if page["nextCursor"].is_null() {
-            bail!(
-                "no thread has the id or the name `{name}`; \
-                 `codex exec resume --last` goes on with the one of this folder that was changed last"
-            );
-        }
-        params["cursor"] = page["nextCursor"].clone();
-    }
+async fn last(client: &mut Client, folder: Option<&Path>) -> anyhow::Result<String> {
+    let found = last_thread(client, folder).await?;
+    found.with_context(|| nothing_there(folder))
 }
 
-async fn last(client: &mut Client, cwd: &Path, anywhere: bool) -> anyhow::Result<String> {
-    let mut params = listing(1);
-    if !anywhere {
-        params["cwd"] = json!(cwd);
-    }
-    let threads = client.call("thread/list", &params).await?;
-    match threads["data"][0]["id"].as_str() {
-        Some(id) => Ok(id.to_owned()),
-        None if anywhere => bail!("there is no thread to resume yet"),
-        None => bail!(
+fn nothing_there(folder: Option<&Path>) -> String {
+    match folder {
+        None => "there is no thread to resume yet".to_owned(),
+        Some(folder) => format!(
             "no thread was started in {}; --all looks everywhere",
-            cwd.display()
+            folder.display()
         ),
     }
 }
 
-/// The parameters for a page of threads of any provider, most recently changed first.
-fn listing(limit: usize) -> Value {
-    json!({ "limit": limit, "sortKey": "updated_at", "sourceKinds": KINDS, "modelProviders": [] })
+/// Lets the person at the terminal choose a thread.
+async fn choose(client: &mut Client, folder: Option<&Path>) -> anyhow::Result<String> {
+    let mut threads = recent_threads(client, folder, CHOICES).await?;
+    if threads.is_empty() {
+        bail!(nothing_there(folder));
+    }
+    let mut out = io::stderr();
+    for (index, thread) in threads.iter().enumerate() {
+        writeln!(out, "{:>3}  {}  {}", index + 1, thread.id, thread.title)?;
+    }
+    loop {
+        write!(out, "Number of the thread: ")?;
+        out.flush()?;
+        let line = tokio::task::spawn_blocking(|| {
+            let mut line = String::new();
+            io::stdin().read_line(&mut line).map(|_| line)
+        });
+        let line = line.await??;
+        if line.is_empty() {
+            bail!("no thread was chosen");
+        }
+        match line.trim().parse::<usize>() {
+            Ok(number) if (1..=threads.len()).contains(&number) => {
+                return Ok(threads.swap_remove(number - 1).id);
+            }
+            _ => writeln!(out, "A number from 1 to {}, please.", threads.len())?,
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use codex_client::harmless;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::members;
 
@@ -96,4 +96,39 @@ pub(super) fn as_facts(plugin: &Value) -> String {
 fn text(value: &Value) -> String {
     let text = value.as_str().unwrap_or_default();
     harmless(&text.split_whitespace().collect::<Vec<_>>().join(" ")).to_string()
+}
+
+/// The end of the path of a marketplace, below its root.
+const MANIFEST: &str = ".agents/plugins/marketplace.json";
+
+/// The names of all marketplaces, and where they are.
+pub(super) fn marketplaces(listed: &Value) -> Value {
+    let marketplaces = members(&listed["marketplaces"]).map(|marketplace| {
+        let path = marketplace["path"].as_str().unwrap_or_default();
+        let root = path.strip_suffix(MANIFEST).unwrap_or(path);
+        json!({ "name": marketplace["name"], "root": root.trim_end_matches('/') })
+    });
+    json!({
+        "marketplaces": marketplaces.collect::<Vec<_>>(),
+        "errors": listed["marketplaceLoadErrors"],
+    })
+}
+
+/// The marketplaces as a table, and those that cannot be used.
+pub(super) fn marketplaces_as_table(listed: &Value) -> String {
+    let mut table = String::new();
+    let all: Vec<&Value> = members(&listed["marketplaces"]).collect();
+    let names = all.iter().map(|it| text(&it["name"]).chars().count());
+    let width = names.max().unwrap_or_default();
+    for marketplace in &all {
+        let (name, root) = (text(&marketplace["name"]), text(&marketplace["root"]));
+        let _ = writeln!(table, "{name:width$}  {root}");
+    }
+    if all.is_empty() {
+        table.push_str("There are no marketplaces. Add one: codex plugin marketplace add FOLDER\n");
+    }
+    for error in members(&listed["errors"]) {
+        let _ = writeln!(table, "\nwarning: {}", text(&error["message"]));
+    }
+    table
 }

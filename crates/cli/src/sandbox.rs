@@ -1,0 +1,173 @@
+//! `codex sandbox`: runs a command in the sandbox of the settings.
+//!
+//! The command gets pipes in place of the terminal, because a program that has the terminal can type into it.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Args;
+use codex_config::{Config, RequestParams};
+use codex_core::StandaloneCommand;
+use codex_exec::{ExitStatus, Launcher, OutputStream, StandardInput, StreamSetup};
+use codex_protocol::SandboxPolicy;
+use codex_system::signals::Signals;
+use tokio::io::AsyncReadExt;
+
+use crate::host::standalone_commands;
+use crate::settings_flags::SettingsFlags;
+use crate::wiring;
+
+/// The exit status after an interrupt.
+const INTERRUPTED: u8 = 130;
+
+/// Names of sandboxes that older releases want before the command.
+const KINDS: [&str; 5] = ["linux", "landlock", "macos", "seatbelt", "windows"];
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without -P, what `sandbox_mode` or `default_permissions` says holds; by default, files can be read only. Where the \
+sandbox cannot be enforced, the command does not run.\n\n\
+Examples:\n  codex sandbox -- ls -l\n  codex sandbox -P :workspace -- make test\n  \
+codex -s workspace-write sandbox -- make test\n\n\
+Exit status: that of the command, 128 and the signal that ended it, 1 if it did not run.")]
+pub(crate) struct SandboxArguments {
+    /// The permission profile: `:read-only`, `:workspace`, `:danger-no-sandbox`, or one of the settings.
+    #[arg(short = 'P', long, value_name = "NAME")]
+    permission_profile: Option<String>,
+    /// The same as `-s workspace-write` before the command.
+    #[arg(long, conflicts_with = "permission_profile")]
+    full_auto: bool,
+    /// The working folder.
+    #[arg(short = 'C', long = "cd", value_name = "DIR")]
+    cwd: Option<PathBuf>,
+    /// Accepted for compatibility; what an administrator requires always holds.
+    #[arg(long, hide = true)]
+    include_managed_config: bool,
+    /// The program and its arguments.
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        required = true,
+        value_name = "COMMAND"
+    )]
+    command: Vec<String>,
+}
+
+pub(crate) fn run(
+    mut arguments: SandboxArguments,
+    mut settings: SettingsFlags,
+) -> anyhow::Result<ExitCode> {
+    if let [kind, _, ..] = &arguments.command[..]
+        && KINDS.contains(&kind.as_str())
+    {
+        arguments.command.remove(0);
+    }
+    if let Some(cwd) = &arguments.cwd {
+        codex_mounts::check(cwd)
+            .map_err(io::Error::from)
+            .and_then(|()| std::env::set_current_dir(cwd))
+            .with_context(|| format!("cannot work in {}", cwd.display()))?;
+    }
+    if let Some(name) = &arguments.permission_profile {
+        settings.set("default_permissions", &serde_json::to_string(name)?);
+    } else if arguments.full_auto {
+        settings.set("sandbox_mode", "\"workspace-write\"");
+    }
+    let cwd = std::env::current_dir().context("cannot determine the working folder")?;
+    let (flags, params) = (settings.overrides()?, RequestParams::default());
+    let config = wiring::load_config(Some(&cwd), &flags, &params)?;
+    if config.policy.sandbox_policy == SandboxPolicy::DangerFullAccess {
+        note("the settings allow everything, so the command runs without a sandbox");
+    }
+    let runtime = crate::runtime::beside_output()?;
+    let ended = runtime.block_on(run_confined(arguments.command, &config, cwd));
+    // A pending read of standard input must not keep the process alive.
+    runtime.shutdown_background();
+    ended
+}
+
+async fn run_confined(
+    command: Vec<String>,
+    config: &Config,
+    cwd: PathBuf,
+) -> anyhow::Result<ExitCode> {
+    let launcher = Launcher::of_this_program();
+    let commands = standalone_commands(config, launcher.clone(), cwd);
+    let has_input = !io::stdin().is_terminal() || io::stdout().is_terminal();
+    let command = StandaloneCommand {
+        command,
+        cwd: None,
+        environment: Default::default(),
+        sandbox_policy: None,
+        streams: if has_input {
+            StreamSetup::InputAndOutput
+        } else {
+            StreamSetup::OutputOnly
+        },
+    };
+    if let Some(problem) = commands.network_problem(&command) {
+        note(&problem);
+    }
+    let mut interrupts = Signals::interrupts()?;
+    let started = commands.start(command).await;
+    let started = started.context("the command does not run")?;
+    let (mut process, mut output) = (started.process, started.output);
+    if let Some(input) = started.input {
+        tokio::spawn(pass_input_on(input));
+    }
+    let passing = async {
+        while let Some(chunk) = output.next().await {
+            match chunk.stream {
+                OutputStream::Stdout => write_all(io::stdout().lock(), &chunk.bytes)?,
+                OutputStream::Stderr => write_all(io::stderr().lock(), &chunk.bytes)?,
+            }
+        }
+        io::Result::Ok(())
+    };
+    let code = tokio::select! {
+        passed = passing => {
+            // A reader that has gone away ends the command, as it does without a sandbox.
+            let status = match passed {
+                Ok(()) => process.wait().await,
+                Err(_) => process.kill().await,
+            };
+            exit_code(status)
+        }
+        _ = interrupts.next() => {
+            process.kill().await;
+            INTERRUPTED
+        }
+    };
+    // What the command left running ends with it.
+    process.kill().await;
+    launcher.close().await;
+    Ok(ExitCode::from(code))
+}
+
+fn write_all(mut out: impl Write, bytes: &[u8]) -> io::Result<()> {
+    out.write_all(bytes)?;
+    out.flush()
+}
+
+async fn pass_input_on(mut input: StandardInput) {
+    let mut stdin = tokio::io::stdin();
+    let mut buffer = vec![0; 64 * 1024];
+    while let Ok(count) = stdin.read(&mut buffer).await {
+        if count == 0 || input.write(&buffer[..count]).await.is_err() {
+            break;
+        }
+    }
+    let _ = input.close().await;
+}
+
+fn exit_code(status: ExitStatus) -> u8 {
+    u8::try_from(status.code()).unwrap_or(u8::MAX)
+}
+
+/// For people, beside the output of the command.
+#[allow(clippy::print_stderr)]
+fn note(text: &str) {
+    eprintln!("note: {text}.");
+}

@@ -1,0 +1,241 @@
+//! Commands for stored threads: resume, fork, archive, unarchive, delete, queue, and running servers as their source.
+
+use std::fs;
+use std::process::{Command, Output, Stdio};
+
+use codex_test_support::{HttpReply, ModelServer, sse};
+use serde_json::Value;
+
+use crate::exec::ExecFolders;
+use crate::listeners::Listening;
+use crate::stdout_of;
+
+/// The command line itself, in place of `codex exec`.
+fn command(place: &ExecFolders, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_codex"));
+    command
+        .args(arguments)
+        .env("HOME", place.home.path())
+        .env("CODEX_HOME", place.home.path())
+        .current_dir(place.work.path())
+        .stdin(Stdio::null());
+    command
+}
+
+async fn run(place: &ExecFolders, arguments: &[&str]) -> Output {
+    let mut command = command(place, arguments);
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap());
+    output.await.unwrap()
+}
+
+async fn model(replies: &[&str]) -> ModelServer {
+    let replies = replies
+        .iter()
+        .map(|text| HttpReply::stream(&sse::text(text)));
+    ModelServer::start(replies.collect::<Vec<_>>())
+        .await
+        .unwrap()
+}
+
+/// The ids of the stored threads, the oldest first.
+fn ids(place: &ExecFolders) -> Vec<String> {
+    let mut paths = place.rollouts();
+    paths.sort();
+    let id = |path: std::path::PathBuf| {
+        let text = fs::read_to_string(path).unwrap();
+        let line: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+        line["payload"]["id"].as_str().unwrap().to_owned()
+    };
+    paths.into_iter().map(id).collect()
+}
+
+fn error_of(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+#[tokio::test]
+async fn threads_go_on_and_copies_of_them() {
+    let model = model(&["one", "two", "three"]).await;
+    let place = ExecFolders::with_model(&model);
+    run(&place, &["exec", "first"]).await;
+    let id = ids(&place).remove(0);
+    let resumed = run(&place, &["resume", "--last", "second"]).await;
+    assert_eq!(stdout_of(&resumed), "two\n");
+    assert_eq!(ids(&place).len(), 1);
+    let forked = run(&place, &["fork", &id, "third"]).await;
+    assert_eq!(stdout_of(&forked), "three\n");
+    assert_eq!(ids(&place).len(), 2);
+    let last = model.requests()[2].json().to_string();
+    for said in ["first", "one", "second", "two", "third"] {
+        assert!(last.contains(said), "{said} is not in {last}");
+    }
+}
+
+#[tokio::test]
+async fn a_thread_has_to_be_named_where_nobody_can_choose() {
+    let place = ExecFolders::new();
+    for command in ["resume", "fork"] {
+        let error = error_of(&run(&place, &[command]).await);
+        assert!(error.contains("--last"), "{error}");
+    }
+    let error = error_of(&run(&place, &["resume", "--last", "more"]).await);
+    assert!(error.contains("no thread was started in"), "{error}");
+}
+
+#[tokio::test]
+async fn threads_are_archived_brought_back_and_deleted() {
+    let model = model(&["one"]).await;
+    let place = ExecFolders::with_model(&model);
+    run(&place, &["exec", "first"]).await;
+    let id = ids(&place).remove(0);
+    assert!(stdout_of(&run(&place, &["archive", &id]).await).contains("Archived"));
+    assert!(place.rollouts().is_empty());
+    assert!(stdout_of(&run(&place, &["unarchive", &id]).await).contains("active again"));
+    assert_eq!(place.rollouts().len(), 1);
+    let error = error_of(&run(&place, &["delete", &id]).await);
+    assert!(error.contains("--force"), "{error}");
+    let error = error_of(&run(&place, &["delete", "--force", "a name"]).await);
+    assert!(error.contains("needs the id"), "{error}");
+    assert_eq!(place.rollouts().len(), 1);
+    assert!(stdout_of(&run(&place, &["delete", "--force", &id]).await).contains("Deleted"));
+    assert!(place.rollouts().is_empty());
+    for command in ["archive", "unarchive"] {
+        let error = error_of(&run(&place, &[command, "nobody"]).await);
+        assert!(error.contains("`nobody`"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn queued_messages_are_sent_when_the_thread_is_opened() {
+    let model = model(&["one", "two", "three"]).await;
+    let place = ExecFolders::with_model(&model);
+    run(&place, &["exec", "first"]).await;
+    let id = ids(&place).remove(0);
+    let queued = run(
+        &place,
+        &["queue", "--thread", &id, "--message", "the queued one"],
+    )
+    .await;
+    assert!(stdout_of(&queued).contains(&id));
+    assert_eq!(model.requests().len(), 1);
+    let server = Listening::start(place.home.path(), &["--listen", "unix://"]).await;
+    let arguments = [
+        "queue",
+        "--thread",
+        &id,
+        "--message",
+        "another",
+        "--resume",
+        "--remote",
+        "unix://",
+    ];
+    let resumed = run(&place, &arguments).await;
+    assert!(resumed.status.success(), "{resumed:?}");
+    let sent = tokio::time::timeout(std::time::Duration::from_secs(30), async {
+        while model.requests().len() < 2 {
+            tokio::task::yield_now().await;
+        }
+    });
+    sent.await.unwrap();
+    assert!(
+        model.requests()[1]
+            .json()
+            .to_string()
+            .contains("the queued one")
+    );
+    drop(server);
+}
+
+#[tokio::test]
+async fn a_message_is_queued_even_if_nobody_opens_the_thread() {
+    let model = model(&["one"]).await;
+    let place = ExecFolders::with_model(&model);
+    run(&place, &["exec", "first"]).await;
+    let id = ids(&place).remove(0);
+    let queued = run(
+        &place,
+        &["queue", "--thread", &id, "--message", "x", "--resume"],
+    )
+    .await;
+    assert!(queued.status.success(), "{queued:?}");
+    let told = String::from_utf8(queued.stderr).unwrap();
+    assert!(told.contains("daemon start"), "{told}");
+}
+
+#[tokio::test]
+async fn exec_uses_a_running_server() {
+    let model = model(&["from afar", "again"]).await;
+    let place = ExecFolders::with_model(&model);
+    let token = place.home.path().join("token");
+    fs::write(&token, "open sesame").unwrap();
+    let path = token.to_str().unwrap();
+    let arguments = [
+        "--listen",
+        "ws://127.0.0.1:0",
+        "--ws-auth",
+        "capability-token",
+        "--ws-token-file",
+        path,
+    ];
+    let server = Listening::start(place.home.path(), &arguments).await;
+    let refused = run(&place, &["exec", "--remote", &server.address, "hi"]).await;
+    assert!(error_of(&refused).contains("401"), "{refused:?}");
+    let mut with_token = command(
+        &place,
+        &[
+            "--remote",
+            &server.address,
+            "exec",
+            "--remote-auth-token-env",
+            "TOKEN",
+            "-c",
+            "model=\"another\"",
+            "hi",
+        ],
+    );
+    with_token.env("TOKEN", "open sesame");
+    let output = tokio::task::spawn_blocking(move || with_token.output().unwrap());
+    assert_eq!(stdout_of(&output.await.unwrap()), "from afar\n");
+    let request = model.requests()[0].json();
+    assert_eq!(request["model"], "another");
+    let work = fs::canonicalize(place.work.path()).unwrap();
+    assert!(request.to_string().contains(&*work.to_string_lossy()));
+}
+
+#[tokio::test]
+async fn addresses_and_flags_that_cannot_hold_are_refused() {
+    let place = ExecFolders::new();
+    let cases: [(&[&str], &str); 5] = [
+        (
+            &["exec", "--remote", "http://a", "hi"],
+            "no address of a server",
+        ),
+        (&["exec", "--remote", "wss://a:b@c", "hi"], "password"),
+        (
+            &["exec", "--remote-auth-token-env", "X", "hi"],
+            "needs --remote",
+        ),
+        (
+            &[
+                "exec",
+                "--remote",
+                "ws://192.0.2.1:1",
+                "--remote-auth-token-env",
+                "HOME",
+                "hi",
+            ],
+            "use wss://",
+        ),
+        (
+            &["--remote", "unix://", "doctor"],
+            "does not use a running server",
+        ),
+    ];
+    for (arguments, expected) in cases {
+        let error = error_of(&run(&place, arguments).await);
+        assert!(error.contains(expected), "{arguments:?}: {error}");
+    }
+    let error = error_of(&run(&place, &["exec", "--remote", "unix://", "hi"]).await);
+    assert!(error.contains("daemon start"), "{error}");
+}
