@@ -276,3 +276,63 @@ async fn scopes_that_nobody_asked_for_are_left_out_when_they_are_refused() {
         "{shown}"
     );
 }
+
+/// A client that was registered by hand: its id and secret are used, its callback comes back at its path, and this
+/// program does not register itself.
+#[tokio::test]
+async fn a_registered_client_logs_in_with_its_id_and_secret() {
+    let web = OauthServer::start().await;
+    let home = home(SETTINGS);
+    let url = web.url();
+    let arguments = [
+        "add",
+        "web",
+        "--url",
+        &url,
+        "--oauth-client-id",
+        "by-hand",
+        "--oauth-client-secret",
+        "hush",
+        "--oauth-resource",
+        "https://r/x",
+    ];
+    let mut login = LoginProcess::start(&home, &arguments);
+    let asked = login.come_back("code=the-code").await;
+    assert_eq!(parameter(&asked, "client_id").unwrap(), "by-hand");
+    assert_eq!(parameter(&asked, "resource").unwrap(), "https://r/x");
+    let back = parameter(&asked, "redirect_uri").unwrap();
+    let (_, path) = back
+        .strip_prefix("http://127.0.0.1:")
+        .unwrap()
+        .split_once('/')
+        .unwrap();
+    let (status, shown) = login.end().await;
+    assert_eq!(status, 0, "{shown}");
+    assert!(!shown.contains("hush"), "{shown}");
+    assert!(
+        shown.contains(&format!("http://127.0.0.1/{path}")),
+        "{shown}"
+    );
+    assert!(web.requests_at("/register").await.is_empty());
+    let written = config(&home);
+    assert!(written.contains("client_id = \"by-hand\""), "{written}");
+    assert!(written.contains(&format!("callback_url = \"http://127.0.0.1/{path}\"")));
+    assert_eq!(listed(&home).await[1]["auth_status"], "o_auth");
+}
+
+#[tokio::test]
+async fn ways_to_be_known_that_are_not_there_are_refused_before_anything_is_written() {
+    let home = home(SETTINGS);
+    let arguments = [
+        "add",
+        "web",
+        "--url",
+        "http://127.0.0.1:9/",
+        "--oauth-client-registration",
+        "cimd",
+    ];
+    let (status, _, errors) = run(&home, &arguments).await;
+    assert_eq!(status, 1);
+    assert!(errors.contains("dcr"), "{errors}");
+    assert_eq!(config(&home), SETTINGS);
+}
