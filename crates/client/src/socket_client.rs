@@ -179,8 +179,18 @@ pub async fn relay(
             output.flush().await?;
         }
     };
-    tokio::select! {
+    let ended = tokio::select! {
         () = up => Ok(()),
         ended = down => ended,
+    };
+    // The server drops a client that has ended, and a client may end before it has read everything.
+    match ended {
+        Err(error) if is_end(&error) => Ok(()),
+        ended => ended,
     }
+}
+
+fn is_end(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset};
+    matches!(error.kind(), BrokenPipe | ConnectionReset)
 }
