@@ -68,9 +68,10 @@ impl ShellEnvironmentPolicy {
             }
             EnvironmentInherit::Core => CORE.contains(&name),
         };
-        base && !(self.drop_secrets && matches_any(SECRETS, name))
-            && !matches_any(&self.exclude, name)
-            && !matches_any(LOGINS, name)
+        let is_dropped = (self.drop_secrets && matches_any(SECRETS, name))
+            || matches_any(&self.exclude, name)
+            || matches_any(LOGINS, name);
+        base && !is_dropped
     }
 }
 
