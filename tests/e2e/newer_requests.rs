@@ -419,6 +419,97 @@ async fn efforts_and_tiers_that_are_not_known_pass_through() {
 }
 
 #[tokio::test]
+async fn a_flat_tool_of_the_client_may_name_its_namespace() {
+    let tool = |name: &str, more: Value| {
+        let mut tool =
+            json!({ "name": name, "description": "d", "inputSchema": { "type": "object" } });
+        tool.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        tool
+    };
+    let call = json!({
+        "type": "function_call", "name": "lookup", "namespace": "kb", "arguments": "{}", "call_id": "c1",
+    });
+    let done = json!({ "type": "response.output_item.done", "item": call });
+    let completed = json!({ "type": "response.completed", "response": { "id": "r" } });
+    let replies = [HttpReply::stream([&done, &completed]), message(1, "done")];
+    let tools = json!([
+        tool("lookup", json!({ "namespace": "kb" })),
+        tool("lookup", json!({})),
+        tool("more", json!({ "namespace": "kb" })),
+        tool("later", json!({ "namespace": "kb", "deferLoading": true })),
+    ]);
+    let mut scripted = ScriptedThread::start(replies, json!({ "dynamicTools": tools })).await;
+    let input = json!([{ "type": "text", "text": "hi" }]);
+    scripted.call("turn/start", json!({ "input": input })).await;
+    let asked = scripted.server.wait_for("item/tool/call").await.unwrap();
+    assert_eq!(asked["params"]["tool"], "lookup");
+    assert_eq!(asked["params"]["namespace"], "kb");
+    let answer = json!({ "contentItems": [{ "type": "inputText", "text": "x" }], "success": true });
+    let reply = json!({ "id": asked["id"], "result": answer });
+    scripted.server.send(&reply).await.unwrap();
+    scripted.server.wait_for("turn/completed").await.unwrap();
+    let request = scripted.model.request(0).await.json();
+    let offered = request["tools"].as_array().unwrap();
+    let spaces: Vec<_> = offered
+        .iter()
+        .filter(|tool| tool["type"] == "namespace")
+        .collect();
+    assert_eq!(spaces.len(), 1, "{spaces:?}");
+    assert_eq!(spaces[0]["name"], "kb");
+    let names = spaces[0]["tools"].as_array().unwrap().iter();
+    let names: Vec<_> = names.map(|tool| tool["name"].clone()).collect();
+    assert_eq!(names, ["lookup", "more"]);
+    assert!(offered.iter().any(|tool| tool["name"] == "lookup"));
+    for (refused, cause) in [
+        (
+            json!([tool("later", json!({ "deferLoading": true }))]),
+            "must include a namespace",
+        ),
+        (
+            json!([tool("x", json!({ "namespace": " " }))]),
+            "must not be empty",
+        ),
+        (
+            json!([tool("x", json!({ "namespace": "mcp__a" }))]),
+            "reserved",
+        ),
+        (
+            json!([tool("x", json!({ "namespace": "a b" }))]),
+            "must match",
+        ),
+        (
+            json!([
+                tool("x", json!({ "namespace": "a" })),
+                tool("x", json!({ "namespace": "a" }))
+            ]),
+            "duplicate dynamic tool name in namespace a: x",
+        ),
+    ] {
+        let params = json!({ "dynamicTools": refused });
+        let reply = scripted.server.call("thread/start", params).await.unwrap();
+        let message = reply["error"]["message"].as_str().unwrap_or_default();
+        assert!(message.contains(cause), "{reply}");
+    }
+}
+
+#[tokio::test]
+async fn empty_instructions_send_nothing() {
+    let params = json!({ "baseInstructions": "", "developerInstructions": "" });
+    let mut scripted = ScriptedThread::start([message(1, "done")], params).await;
+    scripted.turn(json!({})).await;
+    let request = scripted.model.request(0).await.json();
+    assert_eq!(request.get("instructions"), None);
+    let input = request["input"].as_array().unwrap().iter();
+    let parts = input.flat_map(|item| item["content"].as_array().into_iter().flatten());
+    let texts: Vec<_> = parts
+        .map(|part| part["text"].as_str().unwrap_or("?"))
+        .collect();
+    assert!(texts.iter().all(|text| !text.is_empty()), "{texts:?}");
+}
+
+#[tokio::test]
 async fn tools_of_the_client_may_be_in_a_namespace() {
     let schema = json!({ "type": "object" });
     let tools = json!([

@@ -415,12 +415,42 @@ async fn without_a_key_or_the_feature_there_is_none() {
     let error = server.wait_for("thread/realtime/error").await.unwrap();
     let message = "realtime conversation requires API key auth";
     assert_eq!(error["params"]["message"], message);
-    let transport = json!({"threadId": thread, "transport": {"type": "webrtc", "sdp": "x"}});
+    let transport =
+        json!({"threadId": thread, "transport": {"type": "existingCall", "callId": "x"}});
     let refusal = server
         .call("thread/realtime/start", transport)
         .await
         .unwrap();
     assert_eq!(refusal["error"]["code"], -32600);
+    server.finish().await.unwrap();
+}
+
+/// What the terminal UI 0.169 sends for `/voice`.
+#[tokio::test]
+async fn a_voice_conversation_of_a_newer_client_ends_with_an_error_that_says_why() {
+    let model = ModelServer::start([]).await.unwrap();
+    let home = home_of(&model, "ws://127.0.0.1:9", "");
+    let mut server = experimental_server(&home).await;
+    let thread = server.start_thread().await;
+    for (start, cause) in [
+        (
+            json!({ "version": "v3", "transport": { "type": "webrtc", "sdp": "v=0" } }),
+            "WebRTC",
+        ),
+        (
+            json!({ "transport": { "type": "webrtc", "sdp": "v=0" } }),
+            "WebRTC",
+        ),
+        (json!({ "version": "v3" }), "`v3`"),
+    ] {
+        call(&mut server, &thread, "start", start.clone()).await;
+        let error = server.wait_for("thread/realtime/error").await.unwrap();
+        let message = error["params"]["message"].as_str().unwrap();
+        assert!(message.contains(cause), "{start}: {message}");
+        call(&mut server, &thread, "stop", json!({})).await;
+        let closed = server.wait_for("thread/realtime/closed").await.unwrap();
+        assert_eq!(closed["params"]["reason"], "requested");
+    }
     server.finish().await.unwrap();
 }
 

@@ -92,6 +92,7 @@ fn function(
     required: &[&str],
 ) -> DynamicToolFunction {
     DynamicToolFunction {
+        namespace: None,
         kind: None,
         name: name.to_owned(),
         description: description.to_owned(),

@@ -235,6 +235,8 @@ fn apply_instructions(
     let trailer = features
         .enabled(Feature::CodexGitCommit)
         .then(|| commit_trailer(commit_attribution.as_deref()));
+    // Empty ones say that there are none.
+    let developer = developer.filter(|text| !text.is_empty());
     let developer = [developer, trailer.flatten()].into_iter().flatten();
     let developer: Vec<String> = developer.collect();
     session.context_sections = ContextSections {

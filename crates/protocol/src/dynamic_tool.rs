@@ -40,6 +40,9 @@ pub struct DynamicToolFunction {
     /// Name the model calls it by: unique in its namespace, no blanks around it, not `mcp`, not beginning
     /// `mcp__`.
     pub name: String,
+    /// The namespace of a tool that is not listed in one, as clients before the form with tags name it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
     /// What the tool does, for the model.
     pub description: String,
     /// JSON Schema of the arguments.
@@ -73,9 +76,19 @@ impl DynamicToolSpec {
     pub fn functions(&self) -> impl Iterator<Item = (Option<&str>, &DynamicToolFunction)> {
         let (namespace, tools) = match self {
             Self::Namespace(namespace) => (Some(namespace.name.as_str()), &*namespace.tools),
-            Self::Function(function) => (None, std::slice::from_ref(function)),
+            Self::Function(function) => (
+                function.namespace.as_deref(),
+                std::slice::from_ref(function),
+            ),
         };
         tools.iter().map(move |tool| (namespace, tool))
+    }
+
+    /// Whether it has what 0.117 does not know: a tag or a namespace.
+    #[must_use]
+    pub fn is_newer(&self) -> bool {
+        let is_named = matches!(self, Self::Function(function) if function.namespace.is_some());
+        is_named || self.is_tagged()
     }
 
     /// Whether it is written in the newer form, with a tag.

@@ -220,6 +220,8 @@ pub enum RealtimeConversationVersion {
     V1,
     /// The second.
     V2,
+    /// The third, which only newer clients have. No conversation can be held with it.
+    V3,
 }
 
 #[cfg(test)]

@@ -120,19 +120,25 @@ pub fn queues() -> (
     (ConversationInputs { audio, texts }, queues, received)
 }
 
+/// Why there is no conversation with the third version.
+const NO_THIRD_VERSION: &str = "version `v3` of the realtime protocol is not available; start the conversation with `v1` or `v2`";
+
 /// Holds a conversation until it ends. Dropping the future ends it at once.
 pub async fn converse(
     settings: RealtimeSettings,
     pool: &HttpPool,
     queues: ConversationQueues,
 ) -> ConversationEnd {
+    let dialect: Box<dyn Dialect> = match settings.version {
+        RealtimeConversationVersion::V1 => Box::new(FirstDialect::new(settings.voice.clone())),
+        RealtimeConversationVersion::V2 => Box::new(SecondDialect::new(&settings)),
+        RealtimeConversationVersion::V3 => {
+            return ConversationEnd::NotConnected(NO_THIRD_VERSION.to_owned());
+        }
+    };
     let socket = match settings.open(pool).await {
         Ok(socket) => socket,
         Err(error) => return ConversationEnd::NotConnected(error.to_string()),
-    };
-    let dialect: Box<dyn Dialect> = match settings.version {
-        RealtimeConversationVersion::V1 => Box::new(FirstDialect::new(settings.voice)),
-        RealtimeConversationVersion::V2 => Box::new(SecondDialect::new(&settings)),
     };
     let task = ConversationTask {
         socket,

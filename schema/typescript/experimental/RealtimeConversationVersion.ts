@@ -6,5 +6,5 @@ export type RealtimeConversationVersion =
   | "v1"
   /** The second. */
   | "v2"
-  /** Of release 0.169; not used here. */
+  /** The third, which only newer clients have. No conversation can be held with it. */
   | "v3";

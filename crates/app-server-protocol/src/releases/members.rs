@@ -42,7 +42,7 @@ pub(super) const MEMBERS: &[(&str, &[&str])] = &[
         &["input_image.detail", "input_image.file_id"],
     ),
     ("DynamicToolCallParams", &["namespace"]),
-    ("DynamicToolFunction", &["type"]),
+    ("DynamicToolFunction", &["namespace", "type"]),
     ("DynamicToolSpec", &["=DynamicToolNamespace"]),
     ("ExperimentalFeatureListParams", &["threadId"]),
     ("ExternalAgentConfigDetectResponse", &["connectors"]),
@@ -133,6 +133,7 @@ pub(super) const MEMBERS: &[(&str, &[&str])] = &[
         "PluginSummary",
         &["localVersion", "availability", "keywords"],
     ),
+    ("RealtimeConversationVersion", &["=v3"]),
     ("ReasoningEffort", &["=string"]),
     ("ServiceTier", &["=string", "=default", "=priority"]),
     (

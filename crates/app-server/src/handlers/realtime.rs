@@ -17,14 +17,16 @@ pub(super) async fn start(
     params: v2::ThreadRealtimeStartParams,
 ) -> Result<v2::ThreadRealtimeStartResponse, Failure> {
     let thread = realtime_thread(&call, &params.thread_id).await?;
-    match params.transport {
-        None | Some(v2::ThreadRealtimeStartTransport::Websocket) => {}
-        Some(_) => {
-            let message = "realtime conversations are held over the websocket of the server; leave \
-                           `transport` out";
+    let by_webrtc = match params.transport {
+        None | Some(v2::ThreadRealtimeStartTransport::Websocket) => false,
+        // Taken, as newer clients expect; that it is not available is reported like every other failure to connect.
+        Some(v2::ThreadRealtimeStartTransport::Webrtc { .. }) => true,
+        Some(v2::ThreadRealtimeStartTransport::ExistingCall { .. }) => {
+            let message =
+                "calls that a client has negotiated cannot be joined; leave `transport` out";
             return Err(Failure::invalid(message));
         }
-    }
+    };
     let start = RealtimeStart {
         prompt: match params.prompt {
             Update::Leave => None,
@@ -33,6 +35,7 @@ pub(super) async fn start(
         },
         session_id: params.realtime_session_id.or(params.session_id),
         version: params.version,
+        by_webrtc,
         model: params.model,
         voice: params.voice.and_then(voice_name),
         writes: params.output_modality == Some(v2::RealtimeOutputModality::Text),

@@ -26,7 +26,7 @@ pub(super) async fn start(
         .dynamic_tools
         .iter()
         .flatten()
-        .any(DynamicToolSpec::is_tagged)
+        .any(DynamicToolSpec::is_newer)
     {
         connection.note_newer();
     }

@@ -17,6 +17,8 @@ pub struct RealtimeStart {
     /// The id that the server is given, in place of the thread's.
     pub session_id: Option<String>,
     pub version: Option<RealtimeConversationVersion>,
+    /// Whether the client wants to connect by WebRTC itself, which is not available.
+    pub by_webrtc: bool,
     pub model: Option<String>,
     pub voice: Option<String>,
     /// Whether the model writes in place of speaking.
@@ -48,6 +50,12 @@ pub struct PreparedRealtime {
 /// Why a conversation cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RealtimeUnavailable {
+    /// Only the server itself connects.
+    #[error(
+        "realtime conversations over WebRTC are not available: the server talks to the provider over a websocket; leave \
+         `transport` out"
+    )]
+    WebRtc,
     /// Nobody is logged in with an API key, and the provider has none.
     #[error("realtime conversation requires API key auth")]
     NoKey,

@@ -19,7 +19,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{RealtimeService, RealtimeStart, RealtimeThread};
+use crate::config::{RealtimeService, RealtimeStart, RealtimeThread, RealtimeUnavailable};
 use crate::events::{Emitter, TurnOutput, TurnOutputKind};
 use crate::input::TurnInput;
 use crate::ports::Ids;
@@ -94,6 +94,9 @@ impl RealtimeTask {
         start: RealtimeStart,
         queues: ConversationQueues,
     ) -> ConversationEnd {
+        if start.by_webrtc {
+            return ConversationEnd::NotConnected(RealtimeUnavailable::WebRtc.to_string());
+        }
         // The file has everything that was said so far.
         let _ = self.emitter.flush().await;
         let prepared = self.service.prepare(start, self.thread.clone()).await;

@@ -306,12 +306,31 @@ impl ToolSetBuilder {
             self.tools.insert(name, registered);
         }
         match tool {
-            DynamicToolSpec::Function(_) => self.specs.extend(offered),
             // Providers refuse an empty namespace.
-            DynamicToolSpec::Namespace(_) if offered.is_empty() => {}
+            _ if offered.is_empty() => {}
+            DynamicToolSpec::Function(function) => match &function.namespace {
+                Some(namespace) => self.add_to_namespace(namespace, offered),
+                None => self.specs.extend(offered),
+            },
             DynamicToolSpec::Namespace(namespace) => self.specs.push(ToolSpec::Namespace {
                 name: namespace.name.clone(),
                 description: namespace.description.clone(),
+                tools: offered,
+            }),
+        }
+    }
+
+    /// Adds tools to the namespace that earlier tools of the client have named, or to a new one.
+    fn add_to_namespace(&mut self, namespace: &str, offered: Vec<ToolSpec>) {
+        let known = self.specs.iter_mut().find_map(|spec| match spec {
+            ToolSpec::Namespace { name, tools, .. } if name == namespace => Some(tools),
+            _ => None,
+        });
+        match known {
+            Some(tools) => tools.extend(offered),
+            None => self.specs.push(ToolSpec::Namespace {
+                name: namespace.to_owned(),
+                description: format!("Tools in the {namespace} namespace."),
                 tools: offered,
             }),
         }

@@ -331,6 +331,7 @@ async fn a_patch_in_a_folder_that_is_not_there_makes_none() {
 async fn the_client_carries_its_tools_out() {
     let mut driver = Driver::with(|config| {
         config.dynamic_tools = vec![DynamicToolSpec::Function(DynamicToolFunction {
+            namespace: None,
             kind: None,
             name: "weather".to_owned(),
             description: "The weather.".to_owned(),

@@ -19,6 +19,7 @@ const SMALL_FIELDS_BYTES: usize = 1024;
 #[derive(Serialize)]
 struct StreamHead<'a> {
     model: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
     instructions: &'a str,
 }
 
@@ -53,6 +54,7 @@ struct CompactHead<'a> {
 
 #[derive(Serialize)]
 struct CompactTail<'a> {
+    #[serde(skip_serializing_if = "str::is_empty")]
     instructions: &'a str,
     tools: &'a Encoded<Vec<ToolSpec>>,
     parallel_tool_calls: bool,

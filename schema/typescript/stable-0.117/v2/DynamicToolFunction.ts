@@ -3,15 +3,15 @@ import type { JsonValue } from "../serde_json/JsonValue";
 
 /** A tool that the client carries out. */
 export type DynamicToolFunction = {
-  /** Whether the tool stays callable without being listed to the model; false by default. */
-  deferLoading?: boolean;
+  /** JSON Schema of the arguments. */
+  inputSchema: JsonValue;
   /**
    * Name the model calls it by: unique in its namespace, no blanks around it, not `mcp`, not beginning
    * `mcp__`.
    */
   name: string;
+  /** Whether the tool stays callable without being listed to the model; false by default. */
+  deferLoading?: boolean;
   /** What the tool does, for the model. */
   description: string;
-  /** JSON Schema of the arguments. */
-  inputSchema: JsonValue;
 };

@@ -11,6 +11,8 @@ export type DynamicToolFunction = {
    * `mcp__`.
    */
   name: string;
+  /** The namespace of a tool that is not listed in one, as clients before the form with tags name it. */
+  namespace?: string | null;
   /** What the tool does, for the model. */
   description: string;
   /** JSON Schema of the arguments. */
