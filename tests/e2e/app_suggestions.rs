@@ -44,6 +44,34 @@ async fn an_installation_tells_which_apps_are_yet_to_be_connected() {
     test.server.finish().await.unwrap();
 }
 
+#[tokio::test]
+async fn apps_of_a_plugin_are_described_though_nobody_has_listed_apps() {
+    let mut test = AppTest::new(directory(), Vec::new(), "").await;
+    let mut team = MarketplaceFolder::new(&test.home.path().join("team"), "team");
+    team.add("demo", &json!({ "name": "demo" }), &json!({}));
+    let apps =
+        json!({ "apps": { "a": { "id": "connector_mail" }, "b": { "id": "connector_zeal" } } });
+    team.write("demo", ".app.json", &apps.to_string());
+    let read = test.server.result("plugin/read", team.params("demo")).await;
+    let expected = json!([
+        { "id": "connector_mail", "name": "Mail", "description": "letters", "needsAuth": false,
+          "installUrl": "https://chatgpt.com/apps/mail/connector_mail" },
+        { "id": "connector_zeal", "name": "Zeal", "description": "d", "needsAuth": true,
+          "installUrl": "https://chatgpt.com/apps/zeal/connector_zeal" },
+    ]);
+    assert_eq!(read["plugin"]["apps"], expected, "{read}");
+    test.server.finish().await.unwrap();
+
+    // So it is for an installation.
+    let mut test = AppTest::new(directory(), Vec::new(), "").await;
+    let mut team = MarketplaceFolder::new(&test.home.path().join("team"), "team");
+    team.add("demo", &json!({ "name": "demo" }), &json!({}));
+    team.write("demo", ".app.json", &apps.to_string());
+    let installed = test.server.result("plugin/install", team.params("demo"));
+    assert_eq!(installed.await["appsNeedingAuth"], json!([expected[1]]));
+    test.server.finish().await.unwrap();
+}
+
 /// Settings with an app and a plugin that may be suggested.
 const SUGGESTIONS: &str = "[[tool_suggest.discoverables]]\ntype = \"connector\"\nid = \"connector_zeal\"\n\
     [[tool_suggest.discoverables]]\ntype = \"plugin\"\nid = \"demo@team\"\n\

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
@@ -27,6 +27,8 @@ struct ServiceState {
     plugins: Mutex<Value>,
     /// A header `authorization` that is refused.
     refused: Mutex<Option<String>>,
+    /// Whether the server of apps is where newer services have it.
+    is_newer: AtomicBool,
 }
 
 /// The service of apps: the directory and the MCP server.
@@ -52,6 +54,14 @@ impl Respond for AppService {
         }
         if request.url.path().contains("/plugins/") {
             return self.plugins(request.url.path());
+        }
+        let place = if self.0.is_newer.load(Ordering::Relaxed) {
+            "/api/codex/ps/mcp"
+        } else {
+            "/api/codex/apps"
+        };
+        if request.url.path() != place {
+            return ResponseTemplate::new(404);
         }
         let message: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         let answer = |result: Value| {
@@ -150,6 +160,7 @@ impl AppTest {
             asked: AtomicUsize::new(0),
             plugins: Mutex::default(),
             refused: Mutex::default(),
+            is_newer: AtomicBool::new(false),
         });
         let service = MockServer::start().await;
         let answers = AppService(Arc::clone(&state));
@@ -356,6 +367,59 @@ async fn the_list_is_merged_told_kept_and_paged() {
         .result("app/list", json!({ "forceRefetch": true }))
         .await;
     assert!(asked() > before);
+    test.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_refetch_shows_no_list_that_is_half_new() {
+    let mut test = AppTest::new(directory(), Vec::new(), "").await;
+    let old = test.server.result("app/list", json!({})).await["data"].take();
+    let news = json!([{ "id": "connector_mail", "name": "Post", "description": "new" }]);
+    *test.state.directory.lock() = vec![page(&news, None)];
+    *test.state.tools.lock() = json!([tool("mail", "send", &json!({}))]);
+    let refetch = json!({ "forceRefetch": true });
+    let new = test.server.result("app/list", refetch).await["data"].take();
+    assert_eq!(new[0]["name"], "Post");
+    assert_ne!(old, new);
+    let mut told = Vec::new();
+    while told.last() != Some(&new) {
+        let update = test.server.wait_for("app/list/updated").await.unwrap();
+        told.push(update["params"]["data"].clone());
+    }
+    let since = told.iter().position(|list| *list == old).unwrap();
+    assert!(
+        told[since..]
+            .iter()
+            .all(|list| *list == old || *list == new),
+        "{told:?}"
+    );
+    test.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn apps_that_are_switched_on_are_fetched_and_told() {
+    let mut test = AppTest::new(directory(), Vec::new(), "").await;
+    let switch = json!({ "enablement": { "apps": true } });
+    test.server
+        .result("experimentalFeature/enablement/set", switch)
+        .await;
+    let told = loop {
+        let told = test.server.wait_for("app/list/updated").await.unwrap();
+        if told["params"]["data"].as_array().unwrap().len() == 3 {
+            break told;
+        }
+    };
+    assert_eq!(told["params"]["data"][0]["id"], "connector_mail");
+    test.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_newer_service_has_its_apps_elsewhere() {
+    let mut test = AppTest::new(directory(), vec![says("done")], "").await;
+    test.state.is_newer.store(true, Ordering::Relaxed);
+    let list = test.server.result("app/list", json!({})).await;
+    assert_eq!(list["data"][0]["id"], "connector_mail", "{list}");
+    assert_eq!(list["data"][0]["isAccessible"], true);
     test.server.finish().await.unwrap();
 }
 

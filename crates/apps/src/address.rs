@@ -29,6 +29,17 @@ pub fn server_address(base: &str) -> String {
     }
 }
 
+/// Where services of newer releases have that server.
+#[must_use]
+pub fn newer_server_address(base: &str) -> String {
+    let base = service_address(base);
+    if base.contains("/backend-api") || base.contains("/api/codex") {
+        format!("{base}/ps/mcp")
+    } else {
+        format!("{base}/api/codex/ps/mcp")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

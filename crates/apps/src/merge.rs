@@ -19,32 +19,37 @@ pub(crate) fn is_hidden(id: &str) -> bool {
 pub fn merge(directory: &[App], accessible: &[App], of_plugins: &[&str]) -> Vec<App> {
     let mut merged: BTreeMap<String, App> = BTreeMap::new();
     for app in directory {
-        merged.entry(app.id.clone()).or_insert_with(|| app.clone());
+        merged
+            .entry(app.id.clone())
+            .or_insert_with(|| with_page(app.clone()));
     }
     for app in accessible {
         match merged.get_mut(&app.id) {
             Some(known) => complete(known, app),
-            None => drop(merged.insert(app.id.clone(), app.clone())),
+            None => drop(merged.insert(app.id.clone(), with_page(app.clone()))),
         }
     }
     for id in of_plugins {
         merged
             .entry((*id).to_owned())
-            .or_insert_with(|| App::unknown(id));
+            .or_insert_with(|| with_page(App::unknown(id)));
     }
     let mut all: Vec<App> = merged
         .into_values()
         .filter(|app| !is_hidden(&app.id))
         .collect();
-    for app in &mut all {
-        let page = || install_page(&app.name, &app.id);
-        app.install_url.get_or_insert_with(page);
-    }
     all.sort_by(|a, b| {
         let key = |app: &App| (Reverse(app.is_accessible), app.name.clone(), app.id.clone());
         key(a).cmp(&key(b))
     });
     all
+}
+
+/// The app with its page, whose address has the name that the app has in its own source.
+fn with_page(mut app: App) -> App {
+    let page = || install_page(&app.name, &app.id);
+    app.install_url.get_or_insert_with(page);
+    app
 }
 
 /// Adds to an app of the directory what only the account knows.
@@ -107,5 +112,13 @@ mod tests {
         assert_eq!(all[1].description.as_deref(), Some("account"));
         let page = all[2].install_url.as_deref().unwrap();
         assert_eq!(page, "https://chatgpt.com/apps/zed/d");
+        // The account calls it otherwise.
+        let mut renamed = app("d", "Zet", None);
+        renamed.is_accessible = true;
+        let unnamed = [app("d", "d", None)];
+        let all = merge(&unnamed, &[renamed], &[]);
+        assert_eq!(all[0].name, "Zet");
+        let page = all[0].install_url.as_deref();
+        assert_eq!(page, Some("https://chatgpt.com/apps/d/d"));
     }
 }

@@ -196,7 +196,12 @@ impl McpConnector {
                     StdioTransport::start(launcher, program, name, &dispatcher, closed.clone());
                 Transport::Stdio(started.await?)
             }
-            McpServerTransport::Http { url, login, .. } => {
+            McpServerTransport::Http {
+                url,
+                newer_url,
+                login,
+                ..
+            } => {
                 let client = self.http.client(url);
                 let client = client.map_err(|error| McpError::Http(error.to_string()))?;
                 let headers = headers_of(server, self.environment.as_ref())?;
@@ -208,7 +213,8 @@ impl McpConnector {
                     let client = self.oauth_client(url, &headers)?;
                     self.logins.tokens(server, client).map(Authorizer::Tokens)
                 };
-                let http = HttpTransport::new(client.clone(), url, headers, authorizer);
+                let http = HttpTransport::new(client.clone(), url, headers, authorizer)
+                    .or_at(newer_url.clone());
                 Transport::Http(Box::new(http))
             }
         };

@@ -37,7 +37,9 @@ const RENEWALS: u32 = 3;
 #[derive(Debug)]
 pub(crate) struct HttpTransport {
     client: Client,
-    url: String,
+    url: Mutex<String>,
+    /// Where the server is if there is nothing at `url`.
+    newer_url: Mutex<Option<String>>,
     headers: HeaderMap,
     authorizer: Option<Authorizer>,
     state: Mutex<HttpSession>,
@@ -113,11 +115,31 @@ impl HttpTransport {
     ) -> Self {
         Self {
             client,
-            url: url.to_owned(),
+            url: Mutex::new(url.to_owned()),
+            newer_url: Mutex::default(),
             headers,
             authorizer,
             state: Mutex::default(),
         }
+    }
+
+    /// The same server, which may be at another address.
+    pub(crate) fn or_at(self, newer_url: Option<String>) -> Self {
+        *self.newer_url.lock() = newer_url;
+        self
+    }
+
+    fn url(&self) -> String {
+        self.url.lock().clone()
+    }
+
+    /// Goes over to the other address. False if there is none.
+    fn goes_on_elsewhere(&self) -> bool {
+        let Some(other) = self.newer_url.lock().take() else {
+            return false;
+        };
+        *self.url.lock() = other;
+        true
     }
 
     /// Posts a message and dispatches everything in the reply.
@@ -138,6 +160,9 @@ impl HttpTransport {
             step += 1;
         }
         let had_session = self.state.lock().session.is_some();
+        if response.status() == StatusCode::NOT_FOUND && !had_session && self.goes_on_elsewhere() {
+            response = self.post(message, &headers).await?;
+        }
         match response.status() {
             StatusCode::ACCEPTED | StatusCode::NO_CONTENT => return Ok(()),
             StatusCode::UNAUTHORIZED if response.headers().contains_key(WWW_AUTHENTICATE) => {
@@ -164,7 +189,7 @@ impl HttpTransport {
     }
 
     async fn post(&self, message: String, headers: &HeaderMap) -> Result<Response, McpError> {
-        let request = self.prepared(self.client.post(&self.url), headers.clone());
+        let request = self.prepared(self.client.post(self.url()), headers.clone());
         let request = request
             .header(ACCEPT, BOTH)
             .header(CONTENT_TYPE, "application/json");
@@ -175,7 +200,7 @@ impl HttpTransport {
     async fn unexpected(&self, response: Response, headers: &HeaderMap) -> McpError {
         let mut secrets = SentSecrets::of(headers);
         // Some servers take their key in the query of their address.
-        let url = Url::parse(&self.url).ok();
+        let url = Url::parse(&self.url()).ok();
         for (_, value) in url.iter().flat_map(Url::query_pairs) {
             secrets.add(&value);
         }
@@ -203,7 +228,7 @@ impl HttpTransport {
     pub(crate) async fn listen(&self, dispatcher: &Arc<MessageDispatcher>) {
         let mut failures = 0;
         while failures < ATTEMPTS {
-            let request = self.prepared(self.client.get(&self.url), self.authorized().await);
+            let request = self.prepared(self.client.get(self.url()), self.authorized().await);
             let request = request.header(ACCEPT, "text/event-stream");
             match request.send().await {
                 Ok(response) if response.status() == StatusCode::OK => {
@@ -229,7 +254,7 @@ impl HttpTransport {
         }
         let goodbye = async {
             let headers = self.authorized().await;
-            let request = self.prepared(self.client.delete(&self.url), headers);
+            let request = self.prepared(self.client.delete(self.url()), headers);
             request.send().await
         };
         let _ = tokio::time::timeout(GOODBYE, goodbye).await;

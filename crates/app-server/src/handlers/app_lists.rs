@@ -43,7 +43,10 @@ async fn load_sources(
         directory: catalog.directory(key),
         accessible: catalog.accessible(key),
     };
-    let is_fresh = !force && known.directory.is_some() && known.accessible.is_some();
+    let is_known = known.directory.is_some() && known.accessible.is_some();
+    let is_fresh = !force && is_known;
+    // What is half new is not told.
+    let is_refetch = force && is_known;
     let mut shown = Vec::new();
     if is_fresh {
         return Ok(known.list(access));
@@ -65,7 +68,9 @@ async fn load_sources(
                 has_accessible = true;
             }
         }
-        known.tell(server, access, &mut shown);
+        if !is_refetch || (has_directory && has_accessible) {
+            known.tell(server, access, &mut shown);
+        }
     }
     Ok(known.list(access))
 }
@@ -101,7 +106,7 @@ impl KnownApps {
     }
 }
 
-async fn directory(
+pub(super) async fn directory(
     access: &AppsAccess,
     known: Option<Arc<Vec<App>>>,
 ) -> Result<Arc<Vec<App>>, Failure> {

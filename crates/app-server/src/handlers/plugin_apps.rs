@@ -12,7 +12,7 @@ use crate::host::AppsAccess;
 use crate::projection::wire_app_summary;
 use crate::server::AppServer;
 
-/// How long an installation waits to learn which apps are connected.
+/// How long a request waits to learn what apps are, and which are connected.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// The apps that the account has yet to connect. None if that cannot be found out in time.
@@ -23,14 +23,38 @@ pub(super) async fn needing_auth(server: &Arc<AppServer>, ids: &[String]) -> Vec
     let Ok(Some(access)) = access(server, None).await else {
         return Vec::new();
     };
-    let known = access.catalog.accessible(&access.key);
-    let asked = tokio::time::timeout(LIMIT, app_lists::accessible(&access, known)).await;
-    if !matches!(asked, Ok(Ok(_))) {
+    let found = find_out(&access).await;
+    if !found.accessible {
         return Vec::new();
     }
     let mut apps = described(Some(&access), ids);
     apps.retain(|app| app.needs_auth);
     apps
+}
+
+/// What was found out about the apps of an account.
+pub(super) struct FoundOut {
+    /// Whether it is known which ones are connected.
+    accessible: bool,
+}
+
+/// Asks the directory and the account about apps, unless that is known, for a limited time.
+pub(super) async fn find_out(access: &AppsAccess) -> FoundOut {
+    let (catalog, key) = (&access.catalog, &access.key);
+    let directory = app_lists::directory(access, catalog.directory(key));
+    let accessible = app_lists::accessible(access, catalog.accessible(key));
+    let directory = tokio::time::timeout(LIMIT, directory);
+    let accessible = tokio::time::timeout(LIMIT, accessible);
+    let (directory, accessible) = tokio::join!(directory, accessible);
+    if let Ok(Err(error)) = &directory {
+        tracing::warn!(
+            ?error,
+            "the directory does not describe the apps of a plugin"
+        );
+    }
+    FoundOut {
+        accessible: matches!(accessible, Ok(Ok(_))),
+    }
 }
 
 /// The apps as far as they are known without a request.

@@ -15,7 +15,7 @@ use super::blocking;
 use super::call::RequestContext;
 use super::fs::absolute;
 use super::paging::page;
-use super::plugin_apps::described;
+use super::plugin_apps::{described, find_out};
 use super::plugin_share::needs_catalog;
 use super::plugin_sync::sync;
 use super::plugin_view::{MarketplaceList, PluginView, reading, unusable_marketplace};
@@ -151,7 +151,7 @@ pub(super) async fn read(
     let file = absolute(&params.marketplace_path)?;
     let host = Arc::clone(server.host());
     let apps = access(&server, None).await?;
-    reading(&server, &file.clone(), move || {
+    let (mut plugin, app_ids) = reading(&server, &file.clone(), move || {
         let view = PluginView::read(&*host)?;
         if !view.is_on() {
             return Err(Failure::invalid("plugins feature is disabled"));
@@ -175,17 +175,23 @@ pub(super) async fn read(
             app_templates: Some(Vec::new()),
             summary: wire_plugin(id.clone(), listed, plugin.as_ref(), view.state(&id)),
         };
+        let mut app_ids = Vec::new();
         if let Some(plugin) = plugin {
             let servers = plugin.mcp_servers().into_iter();
             detail.skills = skills_of(&*host, &plugin);
-            detail.apps = described(apps.as_ref(), &plugin.apps());
+            app_ids = plugin.apps();
             detail.mcp_servers = servers.map(|server| server.name).collect();
             detail.hooks = Some(wire_hooks(&id, &plugin)?);
             detail.description = plugin.manifest.description;
         }
-        Ok(v2::PluginReadResponse { plugin: detail })
+        Ok((detail, app_ids))
     })
-    .await
+    .await?;
+    if let Some(apps) = apps.as_ref().filter(|_| !app_ids.is_empty()) {
+        find_out(apps).await;
+    }
+    plugin.apps = described(apps.as_ref(), &app_ids);
+    Ok(v2::PluginReadResponse { plugin })
 }
 
 /// What is said of a plugin in a repository before it is installed.
