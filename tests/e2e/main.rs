@@ -128,6 +128,7 @@ mod module_layers;
 mod network_by_host;
 mod newer_clients;
 #[cfg(target_os = "linux")]
+mod newer_details;
 mod newer_filing;
 mod newer_history;
 mod newer_homes;

@@ -12,7 +12,8 @@ pub(crate) struct SearchQuery {
 
 impl SearchQuery {
     pub(crate) fn new(text: &str) -> Self {
-        let pattern = Pattern::parse(text, CaseMatching::Smart, Normalization::Smart);
+        // Capital letters are no promise that the name of a file has them.
+        let pattern = Pattern::parse(text, CaseMatching::Ignore, Normalization::Smart);
         let mut letters = LetterSet::default();
         for atom in pattern.atoms.iter().filter(|atom| !atom.negative) {
             for character in atom.needle_text().chars() {

@@ -1,15 +1,19 @@
 //! Feature switches and presets of collaboration modes.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use codex_app_server_protocol::v2;
 use codex_config::{
-    BETA_IN_0_169, Config, FEATURES_OF_0_169, Feature, FeatureSet, FeatureStage, is_without_effect,
+    BETA_IN_0_169, Config, FEATURES_OF_0_169, Feature, FeatureSet, FeatureStage, RequestParams,
+    is_without_effect,
 };
 use codex_protocol::{ModeKind, ReasoningEffort};
 
 use super::call::RequestContext;
 use super::paging::page;
+use super::{app_lists, apps};
 use super::{blocking, loaded_thread};
 use crate::failure::Failure;
 use crate::server::AppServer;
@@ -19,11 +23,19 @@ pub(super) async fn list(
     RequestContext { server, connection }: RequestContext,
     params: v2::ExperimentalFeatureListParams,
 ) -> Result<v2::ExperimentalFeatureListResponse, Failure> {
-    if let Some(id) = &params.thread_id {
-        loaded_thread(&server, id)?;
-    }
+    let folder = match &params.thread_id {
+        Some(id) => {
+            let missing = || Failure::invalid(format!("thread not found: {id}"));
+            let live = loaded_thread(&server, id)?.describe().await;
+            Some(PathBuf::from(live.ok_or_else(missing)?.thread.cwd))
+        }
+        None => None,
+    };
     let list = move || {
-        let features = reloaded(&server)?.features;
+        let features = match folder {
+            Some(folder) => of_project(&server, &folder)?.features,
+            None => reloaded(&server)?.features,
+        };
         let all = if connection.knows_newer() {
             features_of_0_169(features)
         } else {
@@ -47,7 +59,9 @@ pub(super) async fn switch(
     RequestContext { server, connection }: RequestContext,
     params: v2::ExperimentalFeatureEnablementSetParams,
 ) -> Result<v2::ExperimentalFeatureEnablementSetResponse, Failure> {
+    let on = Arc::clone(&server);
     let switch = move || {
+        let server = on;
         let mut enablement = params.enablement;
         let is_newer = connection.knows_newer();
         let mut features = BTreeMap::new();
@@ -68,9 +82,28 @@ pub(super) async fn switch(
                 Failure::internal(message)
             })?;
         }
-        Ok(v2::ExperimentalFeatureEnablementSetResponse { enablement })
+        let has_apps = features.get(&Feature::Apps) == Some(&true);
+        let response = v2::ExperimentalFeatureEnablementSetResponse { enablement };
+        Ok((response, has_apps))
     };
-    blocking(switch).await
+    let (response, has_apps) = blocking(switch).await?;
+    if has_apps {
+        tokio::spawn(show_apps(server));
+    }
+    Ok(response)
+}
+
+/// Fetches the apps, which were just switched on, and tells clients of them.
+async fn show_apps(server: Arc<AppServer>) {
+    let shown = async {
+        match apps::access(&server, None).await? {
+            Some(access) => app_lists::load(&server, &access, true).await.map(drop),
+            None => Ok(()),
+        }
+    };
+    if let Err(error) = shown.await {
+        tracing::warn!(?error, "the apps that were switched on are not listed");
+    }
 }
 
 /// The presets: plan mode uses medium effort unless configured otherwise, the default mode changes nothing.
@@ -93,6 +126,15 @@ pub(super) async fn collaboration_modes(
             preset("Default", ModeKind::Default, None),
         ],
     })
+}
+
+/// The configuration for the folder of a thread, with that of its project.
+fn of_project(server: &AppServer, folder: &Path) -> Result<Config, Failure> {
+    let params = RequestParams::default();
+    let configuration = server.host().configuration();
+    let loaded = configuration.load(folder, &serde_json::Map::new(), &params);
+    let failed = |error| Failure::internal(format!("failed to reload config: {error}"));
+    loaded.map(|(config, _)| config).map_err(failed)
 }
 
 fn reloaded(server: &AppServer) -> Result<Config, Failure> {

@@ -6,7 +6,8 @@ use codex_app_server_protocol::{NoParams, v2};
 use codex_memories::{MemoryMode, MemoryStore, MemoryStoreError};
 
 use super::call::RequestContext;
-use super::{blocking, loaded_thread, store_loaded};
+use super::stored::record;
+use super::{blocking, loaded_thread, store_loaded, thread_id};
 use crate::failure::Failure;
 use crate::server::AppServer;
 
@@ -49,8 +50,13 @@ pub(super) async fn set_mode(
     RequestContext { server, connection }: RequestContext,
     params: v2::ThreadMemoryModeSetParams,
 ) -> Result<v2::ThreadMemoryModeSetResponse, Failure> {
-    let thread = loaded_thread(&server, &params.thread_id)?;
-    let live = thread.describe().await;
+    let live = match loaded_thread(&server, &params.thread_id) {
+        Ok(thread) => thread.describe().await,
+        Err(_) => {
+            check_stored(&server, &params.thread_id).await?;
+            None
+        }
+    };
     if live.is_some_and(|live| live.thread.ephemeral) {
         let id = params.thread_id;
         let message = format!("ephemeral thread does not support metadata updates: {id}");
@@ -64,6 +70,17 @@ pub(super) async fn set_mode(
     let thread = params.thread_id;
     with_store(&server, move |store| store.set_mode(&thread, mode)).await?;
     Ok(v2::ThreadMemoryModeSetResponse {})
+}
+
+/// Refuses threads that have no file, or one in the archive.
+async fn check_stored(server: &AppServer, id: &str) -> Result<(), Failure> {
+    let id = thread_id(id)?;
+    let stored = record(server, &id).await?;
+    if stored.is_some_and(|record| !record.archived) {
+        return Ok(());
+    }
+    let message = format!("no rollout found for thread id {id}");
+    Err(Failure::invalid(message))
 }
 
 async fn with_store<T: Send + 'static>(

@@ -348,14 +348,17 @@ async fn summary(
             .await?
         }
     };
+    let (path, seconds) = (record.path.clone(), record.updated_at);
+    let updated_at = blocking(move || Ok(changed_at(&path, seconds))).await?;
     let provider = default_provider(server);
     let facts = record.facts;
+    let timestamp = started_at(record.id.as_str(), facts.created_at);
     Ok(ConversationSummary {
         conversation_id: record.id,
         path: record.path.display().to_string(),
         preview: facts.preview.unwrap_or_default(),
-        timestamp: time(facts.created_at),
-        updated_at: time(record.updated_at),
+        timestamp,
+        updated_at,
         model_provider: facts.provider.unwrap_or(provider),
         cwd: facts.cwd,
         cli_version: facts.cli_version,
@@ -371,7 +374,23 @@ async fn summary(
     })
 }
 
-fn time(seconds: i64) -> Option<String> {
-    let time = Timestamp::from_second(seconds).ok();
-    time.filter(|_| seconds != 0).map(|time| time.to_string())
+/// The time at which a thread started, with the milliseconds that its id has.
+fn started_at(id: &str, seconds: i64) -> Option<String> {
+    let of_id = uuid::Uuid::parse_str(id).ok();
+    let of_id = of_id.and_then(|id| id.get_timestamp());
+    let of_id = of_id.map(|time| time.to_unix());
+    let nanos = of_id.filter(|(at, _)| i64::try_from(*at) == Ok(seconds));
+    let nanos = nanos.and_then(|(_, nanos)| i32::try_from(nanos).ok());
+    in_milliseconds(Timestamp::new(seconds, nanos.unwrap_or_default()).ok()?)
+}
+
+/// The time at which the file of a thread changed last; `seconds` if it is gone.
+fn changed_at(path: &Path, seconds: i64) -> Option<String> {
+    let changed = std::fs::metadata(path).and_then(|file| file.modified());
+    let changed = changed.ok().and_then(|at| Timestamp::try_from(at).ok());
+    in_milliseconds(changed.or_else(|| Timestamp::from_second(seconds).ok())?)
+}
+
+fn in_milliseconds(time: Timestamp) -> Option<String> {
+    (time.as_second() != 0).then(|| format!("{time:.3}"))
 }

@@ -1,6 +1,6 @@
 //! What `thread/start`, `thread/resume` and `thread/fork` share: they load a thread and subscribe the client.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use codex_app_server_protocol::ServerNotification;
@@ -185,6 +185,14 @@ impl LoadSource {
     }
 }
 
+/// Why there is no file to open for a thread.
+fn not_to_be_opened(home: &Path, id: &ThreadId) -> Failure {
+    Failure::invalid(match codex_rollout::find_archived(home, id) {
+        Some(_) => format!("session {id} is archived; `thread/unarchive` brings it back"),
+        None => format!("no rollout found for thread id {id}"),
+    })
+}
+
 /// The path of a request. An empty one stands for none, as in newer releases.
 pub(super) fn given(path: Option<String>) -> Option<String> {
     path.filter(|path| !path.is_empty())
@@ -207,8 +215,7 @@ pub(super) async fn source(
     let server = Arc::clone(server);
     blocking(move || {
         let path = wanted.or_else(|id| {
-            let missing = || Failure::invalid(format!("no rollout found for thread id {id}"));
-            codex_rollout::find(&home, &id).ok_or_else(missing)
+            codex_rollout::find(&home, &id).ok_or_else(|| not_to_be_opened(&home, &id))
         })?;
         let ids = ids_in(&path, ids);
         let end = match cut {

@@ -66,12 +66,24 @@ impl RequestedPlace {
     pub(crate) fn named(self, at: &Path) -> NamedPlace {
         let environment = self.environments.into_iter().flatten().next();
         let of_environment = environment.map(|environment| environment.runtime_workspace_roots);
+        let roots = self.roots.or(of_environment.clone().flatten());
         NamedPlace {
             at: at.to_owned(),
             cwd: self.cwd.filter(|_| of_environment.is_some()),
-            roots: self.roots.or(of_environment.flatten()),
+            roots: roots.map(each_once),
         }
     }
+}
+
+/// The folders without those that are named before.
+fn each_once(roots: Vec<String>) -> Vec<String> {
+    let mut once: Vec<String> = Vec::with_capacity(roots.len());
+    for root in roots {
+        if !once.contains(&root) {
+            once.push(root);
+        }
+    }
+    once
 }
 
 /// The names that clients have given. They hold as long as the working folder stays the same.

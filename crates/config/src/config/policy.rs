@@ -204,7 +204,12 @@ pub(super) fn read_only() -> SandboxPolicy {
 fn workspace_write(file: &ConfigFile, home: Option<&Path>) -> SandboxPolicy {
     let default = WorkspaceWriteFile::default();
     let settings = file.sandbox_workspace_write.as_ref().unwrap_or(&default);
-    let mut roots: Vec<PathBuf> = settings.writable_roots.clone();
+    let mut roots: Vec<PathBuf> = Vec::new();
+    for root in &settings.writable_roots {
+        if !roots.contains(root) {
+            roots.push(root.clone());
+        }
+    }
     // Sent to clients whether the feature is enabled or not.
     roots.extend(home.map(|home| home.join("memories")));
     SandboxPolicy::WorkspaceWrite {

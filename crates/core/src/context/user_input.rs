@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use codex_protocol::{ContentItem, ResponseItem, UserInput};
+use codex_protocol::{ContentItem, ImageDetail, ResponseItem, UserInput};
 
 use super::image_file::{ImageProblem, data_url};
 
@@ -37,7 +37,8 @@ pub(crate) async fn message_of(items: &[UserInput]) -> ResponseItem {
                         let image = ContentItem::InputImage {
                             image_url: url,
                             file_id: None,
-                            detail: *detail,
+                            // What a person shows has details that matter.
+                            detail: detail.or(Some(ImageDetail::High)),
                         };
                         content.extend(wrapped(open, image));
                     }
