@@ -406,7 +406,13 @@ async fn amazon_bedrock_is_an_account_of_its_own() {
     let home = tempfile::tempdir().unwrap();
     let config = home.path().join("config.toml");
     fs::write(&config, "model_provider = \"amazon-bedrock\"\n").unwrap();
-    let mut server = AppServer::start_in(PROGRAM, home.path(), &[]).unwrap();
+    let mut older = AppServer::start_in(PROGRAM, home.path(), &[]).unwrap();
+    older.initialize().await;
+    let none = json!({ "account": null, "requiresOpenaiAuth": false });
+    assert_eq!(older.result("account/read", json!({})).await, none);
+    older.finish().await.unwrap();
+    let newer = ["--newer-clients"];
+    let mut server = AppServer::start_with(PROGRAM, home.path(), &newer).unwrap();
     server.initialize_experimental().await;
     let account = |is_managed: bool| {
         json!({

@@ -4,9 +4,8 @@ use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::setup::{
-    PROGRAM, experimental_server, home_with, scripted_config, scripted_home, server,
-};
+use crate::newer_threads::newer_server;
+use crate::setup::{PROGRAM, experimental_server, home_with, scripted_config, scripted_home};
 use crate::soak::message;
 
 /// A thread with a model that has this to say.
@@ -373,7 +372,7 @@ async fn efforts_and_tiers_that_are_not_known_pass_through() {
     let settings = "model_reasoning_effort = \"ultra\"\nservice_tier = \"standard\"\n\
                     personality = \"grumpy\"\n";
     let home = scripted_home(&model, settings);
-    let mut first = server(&home).await;
+    let mut first = newer_server(&home).await;
     let initialized = json!({ "method": "initialized" });
     first.send(&initialized).await.unwrap();
     let warning = first.wait_for("configWarning").await.unwrap();
@@ -409,7 +408,7 @@ async fn efforts_and_tiers_that_are_not_known_pass_through() {
     }
     first.finish().await.unwrap();
 
-    let mut second = server(&home).await;
+    let mut second = newer_server(&home).await;
     let resumed = second
         .call("thread/resume", json!({ "threadId": id }))
         .await

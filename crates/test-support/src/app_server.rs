@@ -82,13 +82,17 @@ impl AppServer {
             .stdout(Stdio::piped())
             .kill_on_drop(true)
             .spawn()?;
+        let mut observer = ProtocolObserver::default();
+        if arguments.contains(&"--newer-clients") {
+            observer.be_newer();
+        }
         let input = child.stdin.take();
         let output = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
         Ok(Self {
             child,
             input,
             output: BufReader::new(output).lines(),
-            observer: ProtocolObserver::default(),
+            observer,
             next_id: 0,
             unread: Vec::new(),
         })

@@ -2,6 +2,7 @@
 //! protocol observer.
 
 mod app_server;
+mod message_schemas;
 mod model_server;
 mod protocol_observer;
 mod pseudo_random;

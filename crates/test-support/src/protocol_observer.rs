@@ -1,5 +1,6 @@
 //! Checks that an app-server keeps the promises of the protocol: one reply per request; each turn and each item
-//! starts once and ends once, nothing comes after an end, and ids belong together.
+//! starts once and ends once, nothing comes after an end, and ids belong together; and that every message is valid under
+//! each generated schema that its client could have.
 //!
 //! Two things may come after the end of a turn: a terminal in the background ends when its process does, and the use
 //! of tokens is repeated for a client that subscribes later. Two kinds of items are not among those of their turn: a
@@ -12,12 +13,15 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use crate::message_schemas::ClientSchemas;
+
 /// Records what has started and not yet ended.
 #[derive(Debug, Default)]
 pub struct ProtocolObserver {
     requests: HashMap<String, bool>,
     turns: HashMap<String, ObservedTurn>,
     items: HashMap<String, ObservedItem>,
+    schemas: ClientSchemas,
 }
 
 /// The state of a turn.
@@ -47,6 +51,7 @@ struct ObservedItem {
 impl ProtocolObserver {
     /// Records a message of the client.
     pub fn sent(&mut self, message: &Value) {
+        self.schemas.sent(message);
         let is_answer = ["result", "error"]
             .iter()
             .any(|part| message.get(part).is_some());
@@ -60,6 +65,16 @@ impl ProtocolObserver {
     /// # Panics
     /// The message breaks a promise.
     pub fn received(&mut self, message: &Value) {
+        self.schemas.received(message);
+        self.follow(message);
+    }
+
+    /// The server counts the client as newer than 0.117 from the start.
+    pub(crate) fn be_newer(&mut self) {
+        self.schemas.be_newer();
+    }
+
+    fn follow(&mut self, message: &Value) {
         let Some(method) = message["method"].as_str() else {
             if !message["id"].is_null() {
                 self.reply(&message["id"].to_string());
@@ -260,10 +275,8 @@ mod tests {
     /// An observer that has seen the start of a turn and these messages.
     fn observe(messages: &[Value]) -> ProtocolObserver {
         let mut observer = ProtocolObserver::default();
-        observer.received(&turn("turn/started", "inProgress", &[]));
-        messages
-            .iter()
-            .for_each(|message| observer.received(message));
+        observer.follow(&turn("turn/started", "inProgress", &[]));
+        messages.iter().for_each(|message| observer.follow(message));
         observer
     }
 
@@ -279,7 +292,7 @@ mod tests {
             turn("turn/completed", "completed", &[&message()]),
         ]);
         observer.sent(&json!({ "id": 1, "method": "turn/start" }));
-        observer.received(&json!({ "id": 1, "result": {} }));
+        observer.follow(&json!({ "id": 1, "result": {} }));
         observer.finish();
     }
 
@@ -335,7 +348,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "before the start of turn")]
     fn an_item_without_a_turn_is_noticed() {
-        ProtocolObserver::default().received(&item("item/started", &message()));
+        ProtocolObserver::default().follow(&item("item/started", &message()));
     }
 
     #[test]
@@ -343,7 +356,7 @@ mod tests {
     fn a_second_reply_is_noticed() {
         let mut observer = ProtocolObserver::default();
         observer.sent(&json!({ "id": 1, "method": "turn/start" }));
-        observer.received(&json!({ "id": 1, "result": {} }));
-        observer.received(&json!({ "id": 1, "error": {} }));
+        observer.follow(&json!({ "id": 1, "result": {} }));
+        observer.follow(&json!({ "id": 1, "error": {} }));
     }
 }

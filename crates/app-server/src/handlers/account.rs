@@ -18,7 +18,9 @@ use crate::projection::wire_limits;
 use crate::server::AppServer;
 
 pub(super) async fn read(
-    RequestContext { server, .. }: RequestContext,
+    RequestContext {
+        server, connection, ..
+    }: RequestContext,
     params: v2::GetAccountParams,
 ) -> Result<v2::GetAccountResponse, Failure> {
     let accounts = server.host().accounts();
@@ -29,7 +31,9 @@ pub(super) async fn read(
     let login_in_use = || requires_openai_auth.then(|| accounts.login()).flatten();
     // Before anything is waited for: later requests may change it.
     let mut login = login_in_use();
-    if let Some(response) = bedrock_account(&server).await? {
+    if let Some(mut response) = bedrock_account(&server).await? {
+        // 0.117 has no such account.
+        response.account = response.account.filter(|_| connection.knows_newer());
         return Ok(response);
     }
     if params.refresh_token {
