@@ -438,6 +438,8 @@ async fn programs_that_are_told_to_work_on_a_dead_mount_refuse_soon() {
     let folder = mount.path("folder");
     let folder = folder.to_str().unwrap();
     let image = mount.path("image.png");
+    let file = mount.path("file");
+    let file = file.to_str().unwrap();
     for arguments in [
         vec!["exec", "-C", folder, "hi"],
         vec![
@@ -447,6 +449,15 @@ async fn programs_that_are_told_to_work_on_a_dead_mount_refuse_soon() {
             image.to_str().unwrap(),
             "hi",
         ],
+        vec!["exec", "--skip-git-repo-check", "-o", file, "hi"],
+        vec![
+            "exec",
+            "--skip-git-repo-check",
+            "--output-schema",
+            file,
+            "hi",
+        ],
+        vec!["exec", "--skip-git-repo-check", "--add-dir", folder, "hi"],
         vec!["-C", folder, "app-server"],
         vec!["-C", folder, "mcp-server"],
         vec!["-C", folder, "acp"],

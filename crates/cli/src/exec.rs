@@ -70,6 +70,7 @@ async fn exec(
         .as_ref()
         .is_none_or(ServerAddress::is_on_this_machine);
     check_remote(&options, address.is_some(), is_here)?;
+    check_that_files_answer(&options)?;
     check_images(&options)?;
     if let Some(program) = &options.cyber_access_program {
         tracing::warn!("no access program is asked for: `{program}` has no effect");
@@ -256,6 +257,19 @@ async fn note_missing_login(client: &mut Client) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Fails where the command line names a file on a file system that does not answer: nothing could end the wait for it.
+fn check_that_files_answer(options: &ExecOptions) -> anyhow::Result<()> {
+    let single = [
+        &options.output_last_message,
+        &options.output_schema,
+        &options.scenario,
+    ];
+    let mut files = (single.into_iter().flatten())
+        .chain(&options.images)
+        .chain(&options.add_dir);
+    Ok(files.try_for_each(|path| codex_mounts::check(path))?)
 }
 
 fn check_images(options: &ExecOptions) -> anyhow::Result<()> {

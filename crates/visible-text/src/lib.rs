@@ -4,7 +4,7 @@
 //! like less than it is, or like the words of this program. Characters that do not show, or that change how others show,
 //! become escapes `\u{HEX}`: control characters, marks for the direction of text, characters without width, line
 //! separators, and blanks other than the space. Several in a row are written once with their number (`\u{a×3}`), as is a
-//! long run of spaces. A text that contains `\u{` itself has that backslash escaped, so escapes are not ambiguous.
+//! long gap of blanks. A text that contains `\u{` itself has that backslash escaped, so escapes are not ambiguous.
 //!
 //! Nothing is ever left out. Not covered: letters that look like others, and text that is written from right to left.
 
@@ -12,20 +12,18 @@ use std::fmt::Write as _;
 
 use unicode_general_category::{GeneralCategory, get_general_category};
 
-/// What stays as it is.
+/// How many blanks of each kind stay as they are between two characters that show, in any order.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
-    /// The longest run of spaces.
     spaces: usize,
-    /// The longest run of line breaks.
     line_breaks: usize,
-    tabs: bool,
+    tabs: usize,
 }
 
 const LINE: Kept = Kept {
     spaces: 8,
     line_breaks: 0,
-    tabs: false,
+    tabs: 0,
 };
 
 const LINES: Kept = Kept {
@@ -37,7 +35,7 @@ const LINES: Kept = Kept {
 const SCRIPT: Kept = Kept {
     spaces: 32,
     line_breaks: 8,
-    tabs: true,
+    tabs: 16,
 };
 
 /// More marks on one character are escaped, because they cover what is above and below.
@@ -101,6 +99,7 @@ struct Shown {
 
 fn visible(text: &str, kept: Kept) -> Shown {
     let mut shown = Shown::default();
+    let mut left = kept;
     let mut marks = 0;
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
@@ -108,10 +107,13 @@ fn visible(text: &str, kept: Kept) -> Shown {
         let count = rest[..rest.len() - after.len()].chars().count();
         let is_mark = is_mark(first);
         let is_kept = match first {
-            '\n' => count <= kept.line_breaks,
-            '\t' => kept.tabs,
-            ' ' => count <= kept.spaces,
-            _ => !is_hidden(first),
+            '\n' => take(&mut left.line_breaks, count),
+            '\t' => take(&mut left.tabs, count),
+            ' ' => take(&mut left.spaces, count),
+            _ => {
+                left = kept;
+                !is_hidden(first)
+            }
         };
         if first == '\\' && after.starts_with("u{") {
             shown.keep(first, count - 1);
@@ -129,6 +131,13 @@ fn visible(text: &str, kept: Kept) -> Shown {
         rest = after;
     }
     shown
+}
+
+/// Takes so many of what is left, if there are as many.
+fn take(left: &mut usize, count: usize) -> bool {
+    let rest = left.checked_sub(count);
+    *left = rest.unwrap_or(0);
+    rest.is_some()
 }
 
 impl Shown {

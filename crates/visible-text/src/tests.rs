@@ -45,6 +45,25 @@ fn what_does_not_show_is_escaped() {
 }
 
 #[test]
+fn gaps_of_mixed_blanks_are_as_short_as_those_of_one_kind() {
+    let indented = "if x; then\n\t\ty\n    \n\n        z\nfi\n";
+    assert_eq!(visible_script(indented), indented);
+    for gap in [
+        "\t".repeat(300),
+        format!("{}\n", " ".repeat(32)).repeat(60),
+        format!("{} ", "\n".repeat(8)).repeat(80),
+        "\n \t".repeat(200),
+    ] {
+        let script = format!("touch x{gap}; id");
+        let shown = visible_script(&script);
+        let gaps = shown.split(|c: char| !c.is_whitespace());
+        let longest = gaps.map(|gap| gap.chars().count()).max();
+        assert!(longest.unwrap() <= 56, "{shown}");
+        assert!(script_hides(&script));
+    }
+}
+
+#[test]
 fn an_escape_in_the_text_is_told_from_one_of_ours() {
     assert_eq!(visible_line(r"\u{202e}"), r"\u{5c}u{202e}");
     assert_eq!(visible_line(r"\\u{202e}"), r"\\u{5c}u{202e}");

@@ -243,7 +243,7 @@ pub(super) struct ExecOptions {
     pub(super) cwd: Option<PathBuf>,
     /// An additional writable folder.
     #[arg(long, global = true, value_name = "DIR")]
-    add_dir: Vec<PathBuf>,
+    pub(super) add_dir: Vec<PathBuf>,
     /// An image to send with the prompt; several are separated by commas.
     #[arg(
         short,

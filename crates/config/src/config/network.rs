@@ -122,6 +122,7 @@ mod tests {
         ),
         ("experimental_network.review_domains = ['a.test']", true),
         ("experimental_network.allowed_domains = []", true),
+        ("experimental_network.alowed_domains = ['a.test']", true),
         ("experimental_network.denied_domains = ['a.test']", true),
         (
             "experimental_network.managed_allowed_domains_only = true",

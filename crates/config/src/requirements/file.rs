@@ -136,6 +136,9 @@ pub struct NetworkRequirements {
     pub allow_local_binding: Option<bool>,
     /// Headers for certain hosts.
     pub header_injections: Option<toml::Value>,
+    /// What is not known here, which may be a limit.
+    #[serde(flatten)]
+    pub unknown: BTreeMap<String, toml::Value>,
 }
 
 /// What to do about a local socket.
@@ -159,6 +162,7 @@ impl NetworkRequirements {
                     || self.denied_domains.is_some()
                     || self.header_injections.is_some()
                     || self.managed_allowed_domains_only == Some(true)
+                    || !self.unknown.is_empty()
             }
         }
     }
