@@ -182,8 +182,10 @@ impl SurfaceFiles {
             let place = error.instance_path();
             let of_hook = ["/run/eventName", "/run/handlerType"].contains(&place.as_str());
             // Receivers ignore kinds of items that they do not know.
-            let kind = value["item"]["type"].as_str().unwrap_or_default();
-            let is_newer_item = place.as_str() == "/item" && !has_method(&self.items, kind);
+            let at_place = value.pointer(place.as_str());
+            let kind = at_place.and_then(|item| item["type"].as_str());
+            let is_item = place.as_str() == "/item" || place.as_str().contains("/items/");
+            let is_newer_item = is_item && kind.is_some_and(|kind| !has_method(&self.items, kind));
             if !is_own && (of_hook || is_newer_item) {
                 // Runs of newer hooks are sent to every client too.
                 return;
