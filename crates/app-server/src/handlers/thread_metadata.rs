@@ -386,7 +386,7 @@ fn started_at(id: &str, seconds: i64) -> Option<String> {
 
 /// The time at which the file of a thread changed last; `seconds` if it is gone.
 fn changed_at(path: &Path, seconds: i64) -> Option<String> {
-    let changed = std::fs::metadata(path).and_then(|file| file.modified());
+    let changed = codex_mounts::metadata(path).and_then(|file| file.modified());
     let changed = changed.ok().and_then(|at| Timestamp::try_from(at).ok());
     in_milliseconds(changed.or_else(|| Timestamp::from_second(seconds).ok())?)
 }
