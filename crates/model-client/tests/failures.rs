@@ -49,7 +49,8 @@ async fn every_status_has_its_error() {
         1,
     )
     .await;
-    check(HttpReply::status(400).body("why"), "why", Other, false, 1).await;
+    let refused = HttpReply::status(400).body("why");
+    check(refused, "why", BadRequest, false, 1).await;
     let limit = error_body(
         429,
         json!({"type": "usage_limit_reached", "plan_type": "plus"}),
@@ -97,7 +98,7 @@ async fn every_status_has_its_error() {
     check(
         HttpReply::status(401).body("no"),
         text,
-        failed(401),
+        Unauthorized,
         false,
         1,
     )
@@ -154,7 +155,7 @@ async fn every_failure_in_the_stream_has_its_error() {
         1,
     )
     .await;
-    check(failed("invalid_prompt"), "why", Other, false, 1).await;
+    check(failed("invalid_prompt"), "why", BadRequest, false, 1).await;
     check(
         failed("slow_down"),
         "Selected model is at",
@@ -214,6 +215,10 @@ async fn nobody_there_is_retryable() {
         text.starts_with("stream disconnected before completion: "),
         "{text}"
     );
+    let info = CodexErrorInfo::ResponseStreamConnectionFailed {
+        http_status_code: None,
+    };
+    assert_eq!(error.codex_error_info(), info);
     assert!(error.is_retryable());
     assert_eq!(setup.clock.slept().len(), 1);
 }

@@ -213,10 +213,7 @@ async fn a_refused_login_is_renewed_step_by_step() {
 async fn a_login_that_cannot_be_renewed_is_an_error() {
     let setup = with_login(1, Ok(()), 9).await;
     let error = setup.error().await;
-    let info = CodexErrorInfo::HttpConnectionFailed {
-        http_status_code: Some(401),
-    };
-    assert_eq!(error.codex_error_info(), info);
+    assert_eq!(error.codex_error_info(), CodexErrorInfo::Unauthorized);
     let text = error.to_string();
     assert!(
         text.starts_with("unexpected status 401 Unauthorized: expired, url: "),
