@@ -107,7 +107,8 @@ async fn open(
     Ok(WebSocket::connect(reply, &key, MESSAGE_LIMIT).await?)
 }
 
-/// Carries lines of the client and messages of the server until one of them ends.
+/// Carries lines of the client and messages of the server until one of them ends. Beyond one message no more than the
+/// buffer waits for a client that does not read.
 async fn carry(mut socket: WebSocket, client: DuplexStream) {
     let (lines, mut output) = tokio::io::split(client);
     let mut lines = BufReader::with_capacity(BUFFER, lines).lines();
@@ -125,7 +126,7 @@ async fn carry(mut socket: WebSocket, client: DuplexStream) {
                     break;
                 }
             },
-            message = socket.next() => match message {
+            message = socket.next(), if waiting.len() < BUFFER => match message {
                 Ok(SocketMessage::Text(text)) => {
                     // A line break is white space in JSON, where it is not escaped.
                     waiting.extend(text.bytes().map(|byte| if byte == b'\n' { b' ' } else { byte }));
