@@ -393,36 +393,82 @@ async fn permissions_with_listed_hosts_that_a_turn_names_have_no_network_and_say
     machine.server.finish().await.unwrap();
 }
 
+/// Settings with a limited network under which the model may ask for permissions.
+const LIMITED_AND_ASKING: [&str; 2] = [
+    "sandbox_mode = 'read-only'\n\
+     features = { network_proxy = true, request_permissions_tool = true, exec_permission_approvals = true }\n",
+    "default_permissions = 'p'\n\
+     features = { request_permissions_tool = true, exec_permission_approvals = true }\n\
+     [permissions.p]\nextends = ':workspace'\n\
+     [permissions.p.network]\nenabled = true\ndomains = { '127.0.0.1' = 'allow' }\n",
+];
+
+impl Machine {
+    /// What the model is told about a call that asks for the network. Nobody is asked.
+    async fn asked_for_network(
+        &mut self,
+        thread: &str,
+        tool: &str,
+        arguments: &Value,
+        more: &Value,
+    ) -> String {
+        let call = sse::function_call("call", tool, arguments);
+        self.model
+            .push(HttpReply::stream(&numbered(sse::items(&[call]))));
+        self.model
+            .push(HttpReply::stream(&numbered(sse::text("done"))));
+        let input = json!([{ "type": "text", "text": "go" }]);
+        let mut params =
+            json!({ "threadId": thread, "input": input, "approvalPolicy": "on-request" });
+        let more = more.as_object().unwrap().clone();
+        params.as_object_mut().unwrap().extend(more);
+        self.ask("turn/start", params).await;
+        self.until(|message| {
+            let method = message["method"].as_str().unwrap_or_default();
+            assert!(!method.ends_with("requestApproval"), "{message}");
+            method == "turn/completed"
+        })
+        .await;
+        let requests = self.model.requests();
+        let input = requests.last().map(ReceivedRequest::json).unwrap()["input"].clone();
+        let last = input.as_array().unwrap().last().cloned();
+        last.unwrap()["output"].to_string()
+    }
+}
+
 #[tokio::test]
 async fn permissions_for_a_limited_network_are_not_asked_for() {
-    let user = UserSettings {
-        text: "sandbox_mode = 'read-only'\n\
-               features = { network_proxy = true, request_permissions_tool = true }\n",
-        ..users().swap_remove(0)
-    };
-    let mut machine = Machine::start(&user, "", None).await;
-    let thread = machine.start_thread().await;
-    let arguments = json!({ "permissions": { "network": { "enabled": true } } });
-    let call = sse::function_call("call", "request_permissions", &arguments);
-    machine
-        .model
-        .push(HttpReply::stream(&numbered(sse::items(&[call]))));
-    machine
-        .model
-        .push(HttpReply::stream(&numbered(sse::text("done"))));
-    let input = json!([{ "type": "text", "text": "go" }]);
-    let params = json!({ "threadId": thread, "input": input, "approvalPolicy": "on-request" });
-    machine.ask("turn/start", params).await;
-    machine
-        .until(|message| message["method"] == "turn/completed")
-        .await;
-    let told = machine
-        .model
-        .requests()
-        .last()
-        .map(ReceivedRequest::json)
-        .unwrap();
-    let told = told["input"].to_string();
-    assert!(told.contains("the network cannot be given."), "{told}");
-    machine.server.finish().await.unwrap();
+    let network = json!({ "network": { "enabled": true } });
+    for text in LIMITED_AND_ASKING {
+        let user = UserSettings {
+            text,
+            ..users().swap_remove(0)
+        };
+        let mut machine = Machine::start(&user, "", None).await;
+        let started = machine.ask("thread/start", json!({})).await;
+        let thread = started["thread"]["id"].as_str().unwrap().to_owned();
+        // A client that repeats in each turn what it was shown lifts no limit.
+        let repeated = json!({ "sandboxPolicy": started["sandbox"] });
+        for more in [json!({}), repeated] {
+            let arguments = json!({ "permissions": network });
+            let told = machine
+                .asked_for_network(&thread, "request_permissions", &arguments, &more)
+                .await;
+            assert!(
+                told.contains("the network cannot be given."),
+                "{text} {told}"
+            );
+            let arguments = json!({
+                "command": machine.probe(),
+                "sandbox_permissions": "with_additional_permissions",
+                "additional_permissions": network,
+                "justification": "to look",
+            });
+            let told = machine
+                .asked_for_network(&thread, "shell_command", &arguments, &more)
+                .await;
+            assert!(told.contains("cannot be given."), "{text} {told}");
+        }
+        machine.server.finish().await.unwrap();
+    }
 }

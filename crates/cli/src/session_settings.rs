@@ -195,6 +195,7 @@ fn apply_policy(session: &mut SessionConfig, policy: PolicySettings, requirement
         approvals_reviewer,
         sandbox_policy,
         permissions,
+        host_limits,
         // Part of the limits with those of rules.
         network_limits: _,
         // Clients choose among them at run time.
@@ -210,6 +211,7 @@ fn apply_policy(session: &mut SessionConfig, policy: PolicySettings, requirement
     settings.approvals_reviewer = approvals_reviewer;
     settings.sandbox_policy = sandbox_policy;
     settings.permission_profile = permissions;
+    settings.host_limits = host_limits;
     session.allow_login_shell = allow_login_shell;
     session.restricted_token = windows_sandbox == Some(WindowsSandbox::Unelevated);
     session.longest_poll = background_terminal_max_timeout;

@@ -11,6 +11,8 @@ use codex_protocol::{
     SandboxPolicy,
 };
 
+use codex_sandbox::NetworkLimits;
+
 use crate::turn_settings::TurnSettings;
 
 /// What a turn may do without asking, and what it may ask for.
@@ -21,6 +23,7 @@ pub(crate) struct TurnRights {
     approval_policy: AskForApproval,
     is_reviewed: bool,
     sandbox_policy: SandboxPolicy,
+    network_limits: Arc<NetworkLimits>,
 }
 
 /// The approval policies of two turns allow different things, and neither allows less.
@@ -38,6 +41,7 @@ impl TurnRights {
             approval_policy: turn.approval_policy,
             is_reviewed: turn.reviews.is_some(),
             sandbox_policy: turn.sandbox_policy.clone(),
+            network_limits: Arc::clone(&turn.network_limits),
         }
     }
 
@@ -89,6 +93,12 @@ impl TurnSettings {
             sandbox_policy != self.sandbox_policy || approval_policy != self.approval_policy;
         if limited.is_narrowed {
             limited.permission_profile = None;
+        }
+        if rights.network_limits != limited.network_limits {
+            let both = (*limited.network_limits)
+                .clone()
+                .and(&rights.network_limits);
+            limited.network_limits = Arc::new(both);
         }
         limited.sandbox_policy = sandbox_policy;
         limited.approval_policy = approval_policy;

@@ -52,6 +52,9 @@ pub struct ThreadSettings {
     pub sandbox_policy: SandboxPolicy,
     /// The permission name by which the sandbox policy was chosen.
     pub permission_profile: Option<ActivePermissions>,
+    /// The settings that limit the network of the sandbox policy to certain hosts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub host_limits: Vec<String>,
     /// What its turns and agents may use.
     #[serde(default, skip_serializing_if = "ThreadLimits::is_empty")]
     pub limits: ThreadLimits,
@@ -98,6 +101,9 @@ pub struct ThreadSettingsPatch {
     /// The permission name of `sandbox_policy`; ignored without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permission_profile: Option<ActivePermissions>,
+    /// The settings that limit the network of `sandbox_policy` to certain hosts; ignored without it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub host_limits: Vec<String>,
     /// Replaces all limits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<ThreadLimits>,
@@ -130,6 +136,7 @@ impl ThreadSettings {
                 network_access: false,
             },
             permission_profile: None,
+            host_limits: Vec::new(),
             limits: ThreadLimits::default(),
             disabled_plugins: Vec::new(),
             without_environment: false,
@@ -151,6 +158,7 @@ impl ThreadSettings {
             approvals_reviewer,
             sandbox_policy,
             permission_profile,
+            host_limits,
             limits,
             disabled_plugins,
             without_environment,
@@ -177,6 +185,10 @@ impl ThreadSettings {
         new.approval_policy = approval_policy.unwrap_or(new.approval_policy);
         new.approvals_reviewer = approvals_reviewer.unwrap_or(new.approvals_reviewer);
         if let Some(policy) = sandbox_policy {
+            // Clients repeat the policy that they were shown. That lifts no limit.
+            if permission_profile.is_some() || policy != new.sandbox_policy {
+                new.host_limits = host_limits;
+            }
             new.sandbox_policy = policy;
             new.permission_profile = permission_profile;
         }
@@ -214,6 +226,7 @@ impl From<OverrideTurnContext> for ThreadSettingsPatch {
             approvals_reviewer: change.approvals_reviewer,
             sandbox_policy: change.sandbox_policy,
             permission_profile: None,
+            host_limits: Vec::new(),
             limits: None,
             disabled_plugins: None,
             without_environment: None,
@@ -244,6 +257,7 @@ impl From<&UserTurn> for ThreadSettingsPatch {
             approvals_reviewer: turn.approvals_reviewer,
             sandbox_policy: Some(turn.sandbox_policy.clone()),
             permission_profile: None,
+            host_limits: Vec::new(),
             limits: None,
             disabled_plugins: None,
             without_environment: None,
@@ -344,6 +358,32 @@ mod tests {
             ..Default::default()
         };
         assert_eq!(named.apply(patch, Path::new("/")).permission_profile, None);
+    }
+
+    #[test]
+    fn repeating_a_policy_keeps_its_host_limits() {
+        let policy = SandboxPolicy::ReadOnly {
+            access: Default::default(),
+            network_access: false,
+        };
+        let limited = patched(ThreadSettingsPatch {
+            sandbox_policy: Some(policy.clone()),
+            permission_profile: Some(ActivePermissions {
+                id: "some-hosts".to_owned(),
+                extends: None,
+            }),
+            host_limits: vec!["a setting".to_owned()],
+            ..Default::default()
+        });
+        let with_policy = |sandbox_policy| {
+            let patch = ThreadSettingsPatch {
+                sandbox_policy: Some(sandbox_policy),
+                ..Default::default()
+            };
+            limited.apply(patch, Path::new("/")).host_limits
+        };
+        assert_eq!(with_policy(policy), ["a setting"]);
+        assert!(with_policy(SandboxPolicy::DangerFullAccess).is_empty());
     }
 
     #[test]

@@ -39,6 +39,27 @@ impl NetworkLimits {
         }
     }
 
+    /// These limits, and those of the settings for commands in the sandbox.
+    #[must_use]
+    pub fn with_settings(mut self, settings: &[String]) -> Self {
+        for setting in settings {
+            self.add(HostLimit {
+                setting: setting.clone(),
+                commands: LimitedCommands::Confined,
+            });
+        }
+        self
+    }
+
+    /// The limits of both.
+    #[must_use]
+    pub fn and(mut self, others: &Self) -> Self {
+        for limit in &others.0 {
+            self.add(limit.clone());
+        }
+        self
+    }
+
     /// The limits for what people and clients run themselves. In the sandbox all of them apply.
     #[must_use]
     pub fn for_people(&self) -> Self {

@@ -25,6 +25,8 @@ pub(crate) struct NamedSandbox {
     pub(crate) active: ActivePermissions,
     /// Why the policy has no network although the permissions have one.
     pub(crate) network_problem: Option<String>,
+    /// The settings that limit the network to certain hosts.
+    pub(crate) host_limits: Vec<String>,
 }
 
 /// The sandbox policy of permissions that a running thread is given by their name. Built-in ones come without additions
@@ -50,6 +52,7 @@ pub(crate) fn named_sandbox(
         policy: engine_sandbox(policy),
         active,
         network_problem: None,
+        host_limits: Vec::new(),
     })
 }
 
@@ -82,6 +85,7 @@ fn configured_sandbox(server: &AppServer, name: &str, cwd: &Path) -> Result<Name
         policy: found.sandbox_policy.map_err(unusable)?,
         active,
         network_problem: found.network_problem,
+        host_limits: found.host_limits,
     })
 }
 

@@ -261,7 +261,7 @@ impl Actor {
         let new_cwd = place.folder().map(|cwd| configuration.folder(cwd));
         let cwd = new_cwd.clone();
         let cwd = cwd.unwrap_or_else(|| self.thread.settings().cwd.clone());
-        let mut permission_profile = None;
+        let (mut permission_profile, mut host_limits) = (None, Vec::new());
         let sandbox_policy = match (params.sandbox_policy.take(), &params.permissions) {
             (Some(_), Some(_)) => {
                 let message = "`permissions` cannot be combined with `sandboxPolicy`";
@@ -275,6 +275,7 @@ impl Actor {
                         .broadcast(&ServerNotification::ConfigWarning(warning));
                 }
                 permission_profile = Some(named.active);
+                host_limits = named.host_limits;
                 Some(named.policy)
             }
             (policy, None) => {
@@ -304,6 +305,7 @@ impl Actor {
             approvals_reviewer: params.approvals_reviewer.take().map(engine_reviewer),
             sandbox_policy,
             permission_profile,
+            host_limits,
             limits: None,
             disabled_plugins,
             without_environment: place.has_environment().map(|has| !has),

@@ -41,6 +41,9 @@ impl ContinuableTurn {
                 .map(|_| settings.approvals_reviewer),
             sandbox_policy: has_sandbox.then(|| settings.sandbox_policy.clone()),
             permission_profile: settings.permission_profile.clone().filter(|_| has_sandbox),
+            host_limits: (settings.host_limits.clone().into_iter())
+                .filter(|_| has_sandbox)
+                .collect(),
             ..ThreadSettingsPatch::default()
         };
     }

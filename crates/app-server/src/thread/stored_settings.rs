@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::Actor;
 use super::history::SETTINGS_APPLIED;
-use crate::handlers::{amend, blocking};
+use crate::handlers::{amend, blocking, named_sandbox};
 
 /// What a request to open a thread says itself about what the thread may do.
 pub(crate) struct GivenPolicy {
@@ -42,11 +42,23 @@ fn allowed_by(stored: ThreadSettings, given: &GivenPolicy) -> ThreadSettingsPatc
         approvals_reviewer: (!given.reviewer).then_some(stored.approvals_reviewer),
         sandbox_policy: (!given.sandbox).then_some(stored.sandbox_policy),
         permission_profile: stored.permission_profile.filter(|_| !given.sandbox),
+        host_limits: stored.host_limits,
         ..ThreadSettingsPatch::default()
     }
 }
 
 impl Actor {
+    /// Settings that were stored without the limits of their permissions have those of the configuration.
+    fn with_host_limits(&self, mut stored: ThreadSettings) -> ThreadSettings {
+        let named = stored.permission_profile.as_ref();
+        if let Some(profile) = named.filter(|_| stored.host_limits.is_empty())
+            && let Ok(found) = named_sandbox(&self.server, &profile.id, &stored.cwd)
+        {
+            stored.host_limits = found.host_limits;
+        }
+        stored
+    }
+
     /// Takes the settings that a newer client has changed before the thread was loaded, but for those that it gives now.
     pub(crate) async fn restore_settings(
         &mut self,
@@ -54,6 +66,7 @@ impl Actor {
         params: &ThreadResumeParams,
     ) {
         self.stored_settings = Some(stored.clone());
+        let stored = self.with_host_limits(stored);
         let now = self.thread.settings();
         let mut mode = stored.collaboration_mode();
         mode.settings.model.clone_from(&now.model);

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use codex_protocol::{AbsolutePathBuf, ReadOnlyAccess, SandboxPolicy};
-use codex_sandbox::{HostLimit, LimitedCommands, NetworkLimits, NetworkMode};
+use codex_sandbox::{LimitedCommands, NetworkLimits, NetworkMode};
 
 use crate::config::permissions::{FileEntry, FileTarget, NamedPermissions};
 use crate::error::ConfigError;
@@ -70,14 +70,7 @@ impl NamedPermissions {
     }
 
     fn limits(&self) -> NetworkLimits {
-        let mut limits = NetworkLimits::default();
-        for setting in &self.network_limits {
-            limits.add(HostLimit {
-                setting: setting.clone(),
-                commands: LimitedCommands::Confined,
-            });
-        }
-        limits
+        NetworkLimits::default().with_settings(&self.network_limits)
     }
 
     fn entries_with(&self, access: FileAccessLevel) -> impl Iterator<Item = &FileTarget> {

@@ -62,6 +62,8 @@ pub struct ConfiguredPermissions {
     pub sandbox_policy: Result<SandboxPolicy, String>,
     /// Why that policy has no network although the permissions have one.
     pub network_problem: Option<String>,
+    /// The settings that limit the network to certain hosts.
+    pub host_limits: Vec<String>,
 }
 
 /// All permissions of the configuration.
@@ -77,6 +79,9 @@ pub(super) fn configured_permissions(
             description: own.description.clone(),
             extends: own.extends.clone(),
             network_problem: resolved.as_ref().ok().and_then(|own| own.network_problem()),
+            host_limits: (resolved.as_ref().ok())
+                .map(|own| own.network_limits.clone())
+                .unwrap_or_default(),
             sandbox_policy: resolved
                 .and_then(|resolved| resolved.as_sandbox_policy(name))
                 .map_err(|error| error.to_string()),

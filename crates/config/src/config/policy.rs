@@ -37,6 +37,8 @@ pub struct PolicySettings {
     pub sandbox_policy: SandboxPolicy,
     /// The name of the permissions that `sandbox_policy` was made of, if they were chosen by name.
     pub permissions: Option<ActivePermissions>,
+    /// The settings that limit the network of `permissions` to certain hosts.
+    pub host_limits: Vec<String>,
     /// What limits the network of commands to certain hosts, besides permissions and rules.
     pub network_limits: NetworkLimits,
     /// The permissions that the configuration defines.
@@ -114,11 +116,10 @@ pub(super) fn resolve(
     // Permissions that are not allowed are not in force.
     let permissions = permissions.filter(|_| sandbox_checked.is_ok());
     let configured_permissions = configured_permissions(file, request.env);
-    let permissions = permissions.map(|id| {
-        let own = configured_permissions.iter().find(|own| own.id == id);
-        let extends = own.and_then(|own| own.extends.clone());
-        ActivePermissions { id, extends }
-    });
+    let own = (configured_permissions.iter()).find(|own| permissions.as_ref() == Some(&own.id));
+    let host_limits = own.map(|own| own.host_limits.clone()).unwrap_or_default();
+    let extends = own.and_then(|own| own.extends.clone());
+    let permissions = permissions.map(|id| ActivePermissions { id, extends });
     let search = ExplicitChoice::new(explicit_search(file, features), || WebSearchMode::Cached);
     let search_checked = limits.check_web_search(search.value);
     let approval_checked = limits.check_approval_policy(approval.value);
@@ -136,6 +137,7 @@ pub(super) fn resolve(
         windows_sandbox,
         sandbox_policy: enforce(sandbox, sandbox_checked, read_only, warnings),
         permissions,
+        host_limits,
         network_limits: network_limits(&tables.merge(), features, limits),
         configured_permissions,
         allow_login_shell: file.allow_login_shell.unwrap_or(true),

@@ -121,6 +121,7 @@ pub(crate) fn take_policies(config: &mut SessionConfig, turn: &TurnSettings) {
     settings
         .permission_profile
         .clone_from(&turn.permission_profile);
+    config.network_limits = Arc::clone(&turn.network_limits);
 }
 
 /// Whether a configuration is that of an agent.

@@ -47,7 +47,7 @@ impl TurnPolicy {
             shell: settings.shell.clone(),
             inline_permissions: config.features.exec_permissions,
             restricted_token: config.restricted_token,
-            network_limits: Arc::clone(&config.network_limits),
+            network_limits: Arc::clone(&settings.network_limits),
             engine: Arc::clone(&config.engine_files),
         }
     }

@@ -8,6 +8,7 @@ use codex_plugins::InstalledPlugin;
 use codex_protocol::{
     ApprovalsReviewer, AskForApproval, SandboxPolicy, ThreadLimits, ThreadSettings,
 };
+use codex_sandbox::NetworkLimits;
 
 use super::state::TurnOverrides;
 use crate::budget::TurnBudget;
@@ -65,6 +66,16 @@ impl TurnBase {
         }
     }
 
+    /// What limits the network of commands: the limits of the session, and those of the permissions in force.
+    fn network_limits(&self, settings: &ThreadSettings) -> Arc<NetworkLimits> {
+        let of_session = &self.session.config.network_limits;
+        if settings.host_limits.is_empty() {
+            return Arc::clone(of_session);
+        }
+        let limits = (**of_session).clone();
+        Arc::new(limits.with_settings(&settings.host_limits))
+    }
+
     fn turn_settings(
         &self,
         settings: &ThreadSettings,
@@ -83,7 +94,7 @@ impl TurnBase {
             approval_policy: settings.approval_policy,
             sandbox_policy: settings.sandbox_policy.clone(),
             permission_profile: settings.permission_profile.clone(),
-            network_limits: Arc::clone(&config.network_limits),
+            network_limits: self.network_limits(settings),
             limits: settings.limits,
             turn_limits: overrides.limits,
             approvals_reviewer: settings.approvals_reviewer,

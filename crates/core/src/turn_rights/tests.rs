@@ -32,6 +32,7 @@ fn rights(cwd: &str, sandbox_policy: SandboxPolicy) -> TurnRights {
         approval_policy: AskForApproval::Never,
         is_reviewed: false,
         sandbox_policy,
+        network_limits: std::sync::Arc::default(),
     }
 }
 
