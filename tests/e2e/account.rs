@@ -306,6 +306,22 @@ async fn a_business_account_opens_no_thread_without_its_limits() {
         (&json!("RequestFailed"), &json!(503))
     );
     assert_eq!(asked(&test), 6);
+    test.service.push_for(path, HttpReply::status(401));
+    let begun = server.begin("thread/start", json!({})).await.unwrap();
+    let asked_for = server
+        .wait_for("account/chatgptAuthTokens/refresh")
+        .await
+        .unwrap();
+    let no = json!({ "id": asked_for["id"], "error": { "code": -32000, "message": "no" } });
+    server.send(&no).await.unwrap();
+    let reply = server.reply_to(begun).await.unwrap();
+    let data = &reply["error"]["data"];
+    let refused = (&data["errorCode"], &data["statusCode"], &data["action"]);
+    assert_eq!(
+        refused,
+        (&json!("Auth"), &json!(401), &json!("relogin")),
+        "{reply}"
+    );
 
     // One failure may pass; what is answered holds, also for the next thread.
     let limits = json!({ "contents": "allowed_sandbox_modes = [\"read-only\"]" });
@@ -318,7 +334,7 @@ async fn a_business_account_opens_no_thread_without_its_limits() {
         let thread = server.result("thread/start", wider.clone()).await;
         assert_eq!(thread["sandbox"]["type"], "readOnly");
     }
-    assert_eq!(asked(&test), 8);
+    assert_eq!(asked(&test), 9);
     server.finish().await.unwrap();
 }
 

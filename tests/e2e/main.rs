@@ -174,6 +174,9 @@ mod project_settings;
 mod proto;
 #[cfg(target_os = "linux")]
 mod proto_forms;
+#[cfg(target_os = "linux")]
+mod proto_listeners;
+mod proto_tasks;
 mod questions;
 #[cfg(target_os = "linux")]
 mod queue_handover;

@@ -32,8 +32,17 @@ impl Proto {
         replies: &[Vec<Value>],
         prepare: impl FnOnce(&Path),
     ) -> Self {
+        let replies = replies.iter().map(HttpReply::stream);
+        Self::start_with(settings, replies, prepare)
+    }
+
+    /// The same with any replies.
+    pub(crate) fn start_with(
+        settings: &str,
+        replies: impl IntoIterator<Item = HttpReply>,
+        prepare: impl FnOnce(&Path),
+    ) -> Self {
         let runtime = tokio::runtime::Runtime::new().unwrap();
-        let replies: Vec<HttpReply> = replies.iter().map(HttpReply::stream).collect();
         let model = runtime.block_on(ModelServer::start(replies)).unwrap();
         model.always(HttpReply::stream(&sse::text("done")));
         let folder = tempfile::tempdir().unwrap();
@@ -100,6 +109,11 @@ impl Proto {
     /// The address of the model's API.
     pub(crate) fn model_url(&self) -> String {
         self.model.base_url()
+    }
+
+    /// Adds a reply to the requests of agents.
+    pub(crate) fn answer_agent(&self, events: &[Value]) {
+        self.model.push_for_agent(HttpReply::stream(events));
     }
 
     /// The body of the model's request number `index`, from 0.

@@ -66,9 +66,9 @@ fn the_first_form_configures_a_session_and_goes_back() {
     assert_eq!(configured["id"], "configure");
     assert_eq!(configured["msg"]["model"], "older-model");
 
-    proto.say("1", "first");
+    proto.say("1", "say one");
     let first = proto.wait_for("task_complete");
-    proto.say("2", "second");
+    proto.say("2", "say two");
     proto.wait_for("task_complete");
     let back = json!({
         "type": "user_input",
@@ -78,7 +78,7 @@ fn the_first_form_configures_a_session_and_goes_back() {
     proto.submit("3", &back);
     proto.wait_for("task_complete");
     let body = proto.model_request(2);
-    assert!(body.contains("instead") && body.contains("first") && !body.contains("second"));
+    assert!(body.contains("instead") && body.contains("say one") && !body.contains("say two"));
 }
 
 #[test]

@@ -48,5 +48,6 @@ pub use projection::queued_by_others;
 pub use serve::{serve_in_memory, serve_stdio};
 pub use server::AppServer;
 pub use transport::{
-    Auth, AuthError, InMemory, Listen, Listener, MESSAGE_LIMIT, Secret, SignedTokens,
+    Auth, AuthError, ByteStream, InMemory, Listen, Listener, MESSAGE_LIMIT, OwnerListener, Secret,
+    SignedTokens, UncheckedClient,
 };

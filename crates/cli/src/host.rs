@@ -309,6 +309,30 @@ impl EngineHost {
             None => wiring::provider(&config.model.provider),
         };
         wiring::configure_provider(&mut provider, config);
+        self.engine_of(provider, config, client, catalog)
+    }
+
+    /// The engine for a provider that is not the configured one.
+    pub(crate) fn engine_with(&self, provider: Provider) -> anyhow::Result<Arc<ThreadManager>> {
+        let config = self.configuration.startup();
+        let catalog = Arc::new(match &config.model.catalog {
+            Some(_) => self.resources.catalog(config)?,
+            None => self.models.known(),
+        });
+        let client = ClientName {
+            name: String::new(),
+            version: String::new(),
+        };
+        self.engine_of(provider, config, &client, &catalog)
+    }
+
+    fn engine_of(
+        &self,
+        provider: Provider,
+        config: &Config,
+        client: &ClientName,
+        catalog: &Arc<ModelCatalog>,
+    ) -> anyhow::Result<Arc<ThreadManager>> {
         let key = EngineKey {
             provider,
             client: client.clone(),
@@ -320,7 +344,8 @@ impl EngineHost {
         {
             return Ok(Arc::clone(engine));
         }
-        let identity = wiring::identity(&originator(client), Some(client));
+        let named = Some(client).filter(|client| !client.name.is_empty());
+        let identity = wiring::identity(&originator(client), named);
         let client = self.resources.client(key.provider.clone(), identity);
         let model = ProviderModel::new(client, Arc::clone(catalog));
         let ports = resources::ports(

@@ -47,7 +47,6 @@ mod program_checks;
 mod programs;
 mod prompt_input;
 mod proto;
-mod proto_memories;
 mod realtime;
 mod realtime_context;
 mod remote_flags;
@@ -174,7 +173,7 @@ enum Command {
     Plugin(Box<plugin::PluginArguments>),
     /// Serve the engine as tools of an MCP server.
     McpServer(mcp_server::McpServerArguments),
-    /// Serve the queue protocol over standard input and output, one message per line.
+    /// Serve the queue protocol, one message per line.
     Proto(proto::ProtoArguments),
     /// Check the home folder and this machine, and say how to fix problems.
     Doctor(doctor::DoctorArguments),
@@ -315,7 +314,7 @@ fn run(arguments: CliArguments, below: SettingsFlags) -> anyhow::Result<ExitCode
         Command::Programs(arguments) => programs::run(arguments, settings),
         Command::Plugin(arguments) => plugin::run(*arguments, &settings),
         Command::McpServer(arguments) => mcp_server::run(arguments, settings),
-        Command::Proto(_) => proto::run(&settings).map(success),
+        Command::Proto(arguments) => proto::run(arguments, &settings).map(success),
         Command::Doctor(arguments) => Ok(doctor::run(&arguments, &settings)),
         Command::Debug(command) => debug(command, &settings),
         Command::Completion(arguments) => {

@@ -79,22 +79,6 @@ impl EngineResources {
         Arc::clone(&self.accounts) as Arc<dyn CredentialSource>
     }
 
-    /// The ports with the models of a provider and an own rollout writer.
-    pub(crate) fn ports(
-        &self,
-        provider: Provider,
-        identity: ClientIdentity,
-        catalog: Arc<ModelCatalog>,
-        config: &Config,
-    ) -> anyhow::Result<Ports> {
-        let client = self.client(provider, identity);
-        let writer = RolloutWriter::start().context("cannot start the rollout writer")?;
-        let launcher = Launcher::of_this_program();
-        let connector = self.connector(launcher.clone(), config);
-        let model = ProviderModel::new(client, catalog);
-        Ok(ports(model, launcher, writer, connector))
-    }
-
     /// Connects to MCP servers, whose programs are started by `launcher`.
     pub(crate) fn connector(&self, launcher: Launcher, config: &Config) -> McpConnector {
         McpConnector {

@@ -23,8 +23,13 @@ const CACHE_TIME: Duration = Duration::from_secs(30 * 60);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AccountRequirementsError {
     /// The login was refused.
-    #[error("{0}")]
-    Auth(String),
+    #[error("{text}")]
+    Auth {
+        /// What to do about it.
+        text: String,
+        /// The HTTP status of the refusal; none without a login.
+        status: Option<u16>,
+    },
     /// The backend did not reply in time.
     #[error("failed to load your workspace-managed config")]
     Timeout,
@@ -102,14 +107,14 @@ impl Accounts {
         recoveries: &mut u32,
     ) -> Result<Option<String>, AccountRequirementsError> {
         let url = backend_url(&self.settings.backend_url, "config/requirements");
-        let relogin = || {
-            let text = "Your login is not accepted any more. Please log in again.";
-            AccountRequirementsError::Auth(text.to_owned())
+        let relogin = |status| AccountRequirementsError::Auth {
+            text: "Your login is not accepted any more. Please log in again.".to_owned(),
+            status,
         };
         loop {
             let credential = self.current().await;
             let Some(credential @ Credential::ChatGpt { access_token, .. }) = &credential else {
-                return Err(relogin());
+                return Err(relogin(None));
             };
             let bearer = format!("Bearer {}", access_token.reveal());
             let mut headers = vec![("authorization", bearer.as_str())];
@@ -124,11 +129,12 @@ impl Accounts {
                     let reply = reply.map_err(|_| AccountRequirementsError::Parse)?;
                     return Ok(reply.contents.filter(|text| !text.trim().is_empty()));
                 }
-                401 => match self.recover(*recoveries).await {
+                status @ 401 => match self.recover(*recoveries).await {
                     Ok(Recovery::Retry) => *recoveries += 1,
-                    Ok(Recovery::Exhausted) => return Err(relogin()),
+                    Ok(Recovery::Exhausted) => return Err(relogin(Some(status))),
                     Err(CredentialError::Refused(text) | CredentialError::Failed(text)) => {
-                        return Err(AccountRequirementsError::Auth(text));
+                        let status = Some(status);
+                        return Err(AccountRequirementsError::Auth { text, status });
                     }
                 },
                 status => {

@@ -89,6 +89,8 @@ pub enum EventMsg {
     StreamError(StreamErrorEvent),
     /// The server used a model other than the requested one.
     ModelReroute(ModelRerouteEvent),
+    /// A response of the model and its calls ended. Only for clients of the queue protocol.
+    ResponseCompleted(ResponseCompletedEvent),
     /// The token usage or the rate limits changed.
     TokenCount(TokenCountEvent),
     /// The history was compacted.

@@ -21,20 +21,18 @@ pub(super) async fn load(server: &AppServer) -> Result<(), Failure> {
 fn failure(error: &AccountRequirementsError) -> Failure {
     let detail = error.to_string();
     let mut data = json!({ "reason": "cloudRequirements", "detail": detail });
-    data["errorCode"] = match error {
-        AccountRequirementsError::Auth(_) => {
+    let (code, status) = match error {
+        AccountRequirementsError::Auth { status, .. } => {
             data["action"] = "relogin".into();
-            "Auth"
+            ("Auth", *status)
         }
-        AccountRequirementsError::Timeout => "Timeout",
-        AccountRequirementsError::Parse => "Parse",
-        AccountRequirementsError::RequestFailed { status } => {
-            if let Some(status) = status {
-                data["statusCode"] = (*status).into();
-            }
-            "RequestFailed"
-        }
+        AccountRequirementsError::Timeout => ("Timeout", None),
+        AccountRequirementsError::Parse => ("Parse", None),
+        AccountRequirementsError::RequestFailed { status } => ("RequestFailed", *status),
+    };
+    data["errorCode"] = code.into();
+    if let Some(status) = status {
+        data["statusCode"] = status.into();
     }
-    .into();
     Failure::invalid(format!("failed to load configuration: {detail}")).with_data(data)
 }

@@ -50,7 +50,7 @@ impl Admission {
             return Err(forbidden("`Host` has to be an address or `localhost`"));
         }
         match self.peers.verdict(peer).await {
-            PeerVerdict::Free => {}
+            PeerVerdict::Free | PeerVerdict::OtherUser => {}
             PeerVerdict::Confined => {
                 return Err(forbidden("a program in a sandbox may not connect"));
             }

@@ -3,22 +3,19 @@
 //! Threads do not end with the client that started them. The first signal waits for running turns and continues to
 //! serve clients; then threads and connections are closed. A second signal ends the process at once.
 
-use std::fmt;
 use std::io::{self, Cursor};
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use codex_system::signals::Signals;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, BufReader};
-use tokio::net::TcpListener;
+use tokio::io::{AsyncReadExt, BufReader};
 use tokio::task::JoinSet;
 
 use super::admission::Admission;
 use super::auth::Auth;
+use super::listening_socket::{ByteStream, Listen, ListeningSocket};
 use super::peer::Peer;
-use super::unix_socket::SocketFile;
 use super::websocket::{self, ControlQueue, WebSocketReader};
 use super::{ConnectedClient, LAST_WORDS, MessageHandler, Service, end_work, http};
 use crate::outbox::Limits;
@@ -32,43 +29,14 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 /// The pause after a failed accept, for example without free descriptors.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Where to listen.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Listen {
-    /// A TCP port.
-    Tcp(SocketAddr),
-    /// A unix socket.
-    Unix(PathBuf),
-}
-
-impl fmt::Display for Listen {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Tcp(address) => write!(formatter, "ws://{address}"),
-            Self::Unix(path) => write!(formatter, "unix://{}", path.display()),
-        }
-    }
-}
-
 /// A bound listener.
 #[derive(Debug)]
 pub struct Listener {
-    socket: Socket,
+    socket: ListeningSocket,
     auth: Option<Auth>,
     limit: usize,
     signals: Signals,
 }
-
-#[derive(Debug)]
-enum Socket {
-    Tcp(TcpListener),
-    Unix(SocketFile),
-}
-
-/// A TCP or unix connection.
-trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
 impl Listener {
     /// Binds an address for clients that pass `auth`. `limit` is the longest message.
@@ -78,10 +46,7 @@ impl Listener {
     pub async fn bind(listen: &Listen, auth: Option<Auth>, limit: usize) -> io::Result<Self> {
         Ok(Self {
             signals: Signals::new()?,
-            socket: match listen {
-                Listen::Tcp(address) => Socket::Tcp(TcpListener::bind(address).await?),
-                Listen::Unix(path) => Socket::Unix(SocketFile::bind(path).await?),
-            },
+            socket: ListeningSocket::bind(listen).await?,
             auth,
             limit,
         })
@@ -90,10 +55,7 @@ impl Listener {
     /// The TCP address, with the chosen port.
     #[must_use]
     pub fn tcp_address(&self) -> Option<SocketAddr> {
-        match &self.socket {
-            Socket::Tcp(listener) => listener.local_addr().ok(),
-            Socket::Unix(_) => None,
-        }
+        self.socket.tcp_address()
     }
 
     /// Serves clients until a signal arrives and the shutdown is complete.
@@ -130,28 +92,10 @@ impl Listener {
     }
 }
 
-impl Socket {
-    async fn accept(&self) -> io::Result<(Box<dyn Stream>, Peer)> {
-        match self {
-            Self::Tcp(listener) => {
-                let (stream, client) = listener.accept().await?;
-                let server = stream.local_addr()?;
-                // Messages are written as a whole, so waiting for more data would only delay them.
-                stream.set_nodelay(true)?;
-                Ok((Box::new(stream), Peer::Tcp { client, server }))
-            }
-            Self::Unix(socket) => {
-                let (stream, peer) = socket.accept().await?;
-                Ok((Box::new(stream), peer))
-            }
-        }
-    }
-}
-
 /// Serves one client.
 async fn serve_client(
     service: Arc<impl Service>,
-    (stream, peer): (Box<dyn Stream>, Peer),
+    (stream, peer): (Box<dyn ByteStream>, Peer),
     admission: Admission,
     limit: usize,
 ) {

@@ -11,6 +11,8 @@ mod http;
 mod in_memory;
 mod lines;
 mod listener;
+mod listening_socket;
+mod owner_listener;
 mod peer;
 mod stdio;
 mod stdout;
@@ -28,7 +30,9 @@ use crate::outbox::{Limits, Outbox};
 pub use auth::{Auth, AuthError, Secret, SignedTokens};
 pub use in_memory::InMemory;
 pub(crate) use in_memory::serve_in_memory;
-pub use listener::{Listen, Listener};
+pub use listener::Listener;
+pub use listening_socket::{ByteStream, Listen};
+pub use owner_listener::{OwnerListener, UncheckedClient};
 pub(crate) use stdio::serve_stdio;
 
 #[cfg(test)]

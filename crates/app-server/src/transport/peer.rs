@@ -14,6 +14,7 @@ use std::net::SocketAddr;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
+pub(super) use processes::KNOWS_USERS;
 use processes::verdicts;
 
 /// The other end of a connection.
@@ -50,6 +51,8 @@ pub(super) enum Peer {
 pub(super) enum PeerVerdict {
     /// Not sandboxed.
     Free,
+    /// A process of another user of this machine.
+    OtherUser,
     /// Sandboxed.
     Confined,
     /// A local process of this user that was not found.

@@ -97,6 +97,7 @@ impl SessionConfig {
             context_sections: _,
             realtime: _,
             replay: _,
+            serves_queue: _,
         } = self;
         Self {
             home: home.clone(),
@@ -163,6 +164,7 @@ impl SessionConfig {
             context_sections: ContextSections::default(),
             realtime: None,
             replay: None,
+            serves_queue: false,
         }
     }
 }

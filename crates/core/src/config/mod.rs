@@ -178,6 +178,9 @@ pub struct SessionConfig {
     pub realtime: Option<Arc<dyn RealtimeService>>,
     /// Provides what was recorded, when a recorded session runs again.
     pub replay: Option<Arc<dyn ReplaySource>>,
+    /// Whether the client speaks the queue protocol: more input of the user aborts the running task, a command begins
+    /// once it is approved, and the end of each response is an event. It does not hold for agents.
+    pub serves_queue: bool,
 }
 
 impl SessionConfig {
@@ -255,6 +258,7 @@ impl SessionConfig {
             context_sections: ContextSections::default(),
             realtime: None,
             replay: None,
+            serves_queue: false,
         }
     }
 }

@@ -433,6 +433,7 @@ fn is_shown_of_reviewer(msg: &EventMsg) -> bool {
         EventMsg::AgentMessage(_)
             | EventMsg::AgentMessageContentDelta(_)
             | EventMsg::RawResponseItem(_)
+            | EventMsg::ResponseCompleted(_)
             | EventMsg::TokenCount(_)
     )
 }

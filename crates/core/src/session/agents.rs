@@ -169,6 +169,7 @@ impl SessionActor {
         let launcher = self.launcher.upgrade();
         let launcher = launcher.ok_or("the engine is going away")?;
         origin.config.rules = self.approvals.rules().clone();
+        origin.config.serves_queue = false;
         let config = Box::new(origin.config.clone());
         let cancel = origin.agent_tree.cancel.clone().drop_guard();
         let started = launcher.launch(origin).map_err(|error| error.to_string())?;

@@ -212,7 +212,7 @@ impl SessionActor {
         Ok((turn.input, overrides))
     }
 
-    /// Starts a turn, or gives the input to the running one.
+    /// Starts a turn, or gives the input to the running one. For clients of the queue protocol it always starts one.
     async fn begin_or_steer(
         &mut self,
         id: String,
@@ -223,7 +223,11 @@ impl SessionActor {
         if input.is_empty() {
             return self.error(&id, "input must not be empty", CodexErrorInfo::BadRequest);
         }
-        let placed = self.place_input(&id, input, overrides, last_response_id.as_deref());
+        let placed = if self.context.config.serves_queue {
+            InputPlace::NewTurn(Box::new((input, overrides)))
+        } else {
+            self.place_input(&id, input, overrides, last_response_id.as_deref())
+        };
         let InputPlace::NewTurn(begins) = placed else {
             return;
         };

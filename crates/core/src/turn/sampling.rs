@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use codex_model_client::{ModelError, ModelEvent, ModelRequest, ModelStream, RequestContext};
 use codex_protocol::{
-    CodexErrorInfo, EventMsg, ReasoningEffort, ResponseItem, SessionSource, StreamErrorEvent,
-    SubAgentSource, WarningEvent,
+    CodexErrorInfo, EventMsg, ReasoningEffort, ResponseCompletedEvent, ResponseItem, SessionSource,
+    StreamErrorEvent, SubAgentSource, WarningEvent,
 };
 use futures::StreamExt;
 use tracing::Instrument;
@@ -110,6 +110,13 @@ impl RunningTurn<'_> {
         self.scope.diff.emit(self.emitter).await;
         if let Some(id) = &completed.response_id {
             self.conversation.mark_response(id);
+            if self.scope.session.config.serves_queue {
+                let ended = ResponseCompletedEvent {
+                    turn_id: self.emitter.turn_id().to_owned(),
+                    response_id: id.clone(),
+                };
+                self.emitter.emit(EventMsg::ResponseCompleted(ended));
+            }
         }
         // After an answer, messages of other agents wait for the next turn.
         let reads_mail = !response.has_answered() && self.scope.has_mail();

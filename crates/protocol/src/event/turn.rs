@@ -51,6 +51,15 @@ pub struct TurnCompleteEvent {
     pub usage: Option<Box<TurnUsage>>,
 }
 
+/// A response of the model and its calls ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResponseCompletedEvent {
+    #[serde(default)]
+    pub turn_id: String,
+    /// The id of the response, from which the conversation can be continued.
+    pub response_id: String,
+}
+
 /// A turn was aborted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnAbortedEvent {

@@ -10,6 +10,9 @@ use procfs::process::{Process, all_processes};
 
 use super::{Peer, PeerVerdict};
 
+/// Whether the user of a TCP connection of this machine is known.
+pub(in crate::transport) const KNOWS_USERS: bool = true;
+
 /// The limit of ancestors of a process.
 const ANCESTORS: usize = 4096;
 
@@ -22,7 +25,7 @@ pub(super) fn verdicts(peers: &[Peer]) -> Vec<PeerVerdict> {
         .map(|(position, peer)| match *peer {
             Peer::Tcp { client, server } => search.add(position, client, server),
             Peer::Unix { process, user } if user == own_user() => of_process(process),
-            Peer::Unix { .. } => PeerVerdict::Free,
+            Peer::Unix { .. } => PeerVerdict::OtherUser,
             #[cfg(test)]
             Peer::Trusted => PeerVerdict::Free,
         })
@@ -115,7 +118,7 @@ impl ConnectionSearch {
             let verdict = if entry.uid == own_user() {
                 PeerVerdict::Unknown
             } else {
-                PeerVerdict::Free
+                PeerVerdict::OtherUser
             };
             positions
                 .iter()

@@ -70,12 +70,18 @@ pub(crate) async fn run_command(context: &ToolContext, request: CommandRequest) 
         &request.cwd,
         ExecCommandSource::Agent,
         None,
-    )
-    .begin();
+    );
+    let begins_late = context.session.config.serves_queue;
+    if !begins_late {
+        item = item.begin();
+    }
     let permit = match context.gate().permit(Effect::Command(effect.clone())).await {
         Ok(permit) => permit,
         Err(stopped) => return Err(decline(item, stopped)),
     };
+    if begins_late {
+        item = item.begin();
+    }
     item.set_running();
     let first = match watched_attempt(context, &request, &effect, &permit, &mut item).await {
         Ok(outcome) => outcome,

@@ -1,4 +1,4 @@
-//! `drop_memories` and `update_memories` of `codex proto`. Each answers with a text for people.
+//! The operations `drop_memories` and `update_memories` of `codex proto`. Each answers with a text for people.
 
 use std::sync::Arc;
 

@@ -1,0 +1,57 @@
+//! The events of the engine as clients of the queue protocol get them.
+
+use codex_protocol::{ErrorEvent, Event, EventMsg, TurnAbortReason};
+use serde::Serialize;
+
+/// The message of the error before the end of an interrupted task.
+const INTERRUPTED: &str = "interrupted";
+
+/// An event that is read as the end of a task elsewhere, so it is never stored.
+#[derive(Serialize)]
+struct TurnCompleteLine<'a> {
+    id: &'a str,
+    msg: TurnComplete<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "turn_complete")]
+struct TurnComplete<'a> {
+    turn_id: &'a str,
+    response_id: &'a str,
+}
+
+/// Writes an event as lines of JSON. An interrupted task has an error before its end, a delta its older form after it.
+pub(super) fn write_event(text: &mut Vec<u8>, event: &Event) -> serde_json::Result<()> {
+    match &event.msg {
+        EventMsg::ResponseCompleted(ended) => {
+            let msg = TurnComplete {
+                turn_id: &ended.turn_id,
+                response_id: &ended.response_id,
+            };
+            return write_line(text, &TurnCompleteLine { id: &event.id, msg });
+        }
+        EventMsg::TurnAborted(aborted) if aborted.reason == TurnAbortReason::Interrupted => {
+            let interrupted = Event {
+                id: event.id.clone(),
+                msg: EventMsg::Error(ErrorEvent {
+                    message: INTERRUPTED.to_owned(),
+                    codex_error_info: None,
+                    exceeded_limit: None,
+                }),
+            };
+            write_line(text, &interrupted)?;
+        }
+        _ => {}
+    }
+    write_line(text, event)?;
+    match codex_core::older_delta(event) {
+        Some(older) => write_line(text, &older),
+        None => Ok(()),
+    }
+}
+
+fn write_line(text: &mut Vec<u8>, line: &impl Serialize) -> serde_json::Result<()> {
+    serde_json::to_writer(&mut *text, line)?;
+    text.push(b'\n');
+    Ok(())
+}
