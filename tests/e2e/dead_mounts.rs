@@ -13,7 +13,7 @@ use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::repository;
+use crate::codex;
 use crate::setup::{PROGRAM, experimental_server, home_with, scripted_config, scripted_home};
 use crate::threads::said;
 
@@ -159,8 +159,17 @@ async fn every_method_replies_soon_to_params_that_name_a_dead_mount() {
     let Some((home, mount)) = mounted("") else {
         return;
     };
-    let openrpc = repository().join("schema/openrpc/experimental/openrpc.json");
-    let openrpc: Value = serde_json::from_slice(&fs::read(openrpc).unwrap()).unwrap();
+    let generated = tempfile::tempdir().unwrap();
+    let out = generated.path().to_str().unwrap();
+    codex(&[
+        "app-server",
+        "generate-openrpc",
+        "--experimental",
+        "--out",
+        out,
+    ]);
+    let openrpc = fs::read(generated.path().join("openrpc.json")).unwrap();
+    let openrpc: Value = serde_json::from_slice(&openrpc).unwrap();
     let mut server = experimental_server(&home).await;
     let path = mount.path("folder/file");
     let mut count = 0;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::{codex, repository, stdout_of};
 
-/// Generates into an empty folder and holds the result against a checked-in one.
+/// The files that a command generates into an empty folder.
 #[track_caller]
-fn check(command: &str, options: &[&str], checked_in: &str) {
+fn generate(command: &str, options: &[&str]) -> BTreeMap<PathBuf, String> {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("made/on/demand");
     let arguments = [
@@ -17,7 +17,13 @@ fn check(command: &str, options: &[&str], checked_in: &str) {
     ]
     .concat();
     assert_eq!(stdout_of(&codex(&arguments)), "");
-    let generated = read_below(&out);
+    read_below(&out)
+}
+
+/// Holds what a command generates against a checked-in folder.
+#[track_caller]
+fn check(command: &str, options: &[&str], checked_in: &str) {
+    let generated = generate(command, options);
     assert!(!generated.is_empty());
     assert!(
         generated == read_below(&repository().join(checked_in)),
@@ -46,39 +52,93 @@ fn read_below(folder: &Path) -> BTreeMap<PathBuf, String> {
 #[test]
 fn typescript() {
     check("generate-ts", &[], "schema/typescript/stable");
-    let older = ["--for", "0.117"];
-    check("generate-ts", &older, "schema/typescript/stable-0.117");
-    let all = ["--for", "0.117", "--experimental"];
-    check("generate-ts", &all, "schema/typescript/experimental-0.117");
+    let experimental = ["--experimental"];
     check(
         "generate-ts",
-        &["--experimental"],
+        &experimental,
         "schema/typescript/experimental",
     );
 }
 
 #[test]
 fn json_schema() {
-    check("generate-json-schema", &[], "schema/json/stable");
-    let older = ["--for", "0.117"];
-    check("generate-json-schema", &older, "schema/json/stable-0.117");
-    check(
-        "generate-json-schema",
-        &["--experimental"],
-        "schema/json/experimental",
-    );
+    const BUNDLE: &str = "codex_app_server_protocol.schemas.json";
+    for (options, surface) in [(&[][..], "stable"), (&["--experimental"], "experimental")] {
+        let generated = generate("generate-json-schema", options);
+        let checked_in = repository().join("schema/json").join(surface).join(BUNDLE);
+        let bundle = &generated[Path::new(BUNDLE)];
+        assert!(
+            *bundle == fs::read_to_string(checked_in).unwrap(),
+            "{surface}"
+        );
+        for path in [
+            "v2/ThreadStartParams.json",
+            "v2/RequestId.json",
+            "RequestId.json",
+            "v1/InitializeParams.json",
+        ] {
+            assert!(generated.contains_key(Path::new(path)), "{surface}: {path}");
+        }
+    }
 }
 
 #[test]
 fn openrpc() {
-    check("generate-openrpc", &[], "schema/openrpc/stable");
-    let older = ["--for", "0.117"];
-    check("generate-openrpc", &older, "schema/openrpc/stable-0.117");
-    check(
-        "generate-openrpc",
-        &["--experimental"],
-        "schema/openrpc/experimental",
-    );
+    let generated = generate("generate-openrpc", &["--for", "0.140"]);
+    let text = &generated[Path::new("openrpc.json")];
+    let document: serde_json::Value = serde_json::from_str(text).unwrap();
+    let methods = document["methods"].as_array().unwrap();
+    let has = |name: &str| methods.iter().any(|method| method["name"] == name);
+    assert!(has("turn/start") && has("thread/delete") && !has("app/read"));
+}
+
+#[test]
+fn types_of_any_release_can_be_generated() {
+    let requests = |release| {
+        let mut files = generate("generate-ts", &["--experimental", "--for", release]);
+        files.remove(Path::new("ClientRequest.ts")).unwrap()
+    };
+    let older = requests("0.117");
+    assert!(!older.contains("thread/goal/set"));
+    let between = requests("0.150");
+    assert!(between.contains("thread/goal/set") && !between.contains("project/create"));
+    assert!(requests("0.171").contains("project/create"));
+    for wrong in ["0.116", "0.172", "own", "1"] {
+        let output = codex(&[
+            "app-server",
+            "generate-ts",
+            "--out",
+            "unused",
+            "--for",
+            wrong,
+        ]);
+        assert!(!output.status.success());
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            message.contains("from 0.117 to 0.171"),
+            "{wrong}: {message}"
+        );
+    }
+}
+
+#[test]
+fn imports_have_the_extension_that_is_asked_for() {
+    let files = generate("generate-ts", &["--import-extension", "js"]);
+    for (path, text) in &files {
+        for line in text.lines().filter(|line| line.contains(" from \"")) {
+            assert!(line.ends_with(".js\";"), "{}: {line}", path.display());
+        }
+    }
+    assert!(files[Path::new("index.ts")].contains("from \"./v2/index.js\""));
+    let wrong = [
+        "app-server",
+        "generate-ts",
+        "--out",
+        "unused",
+        "--import-extension",
+        "js\";",
+    ];
+    assert!(!codex(&wrong).status.success());
 }
 
 #[test]

@@ -8,6 +8,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use syn::{Attribute, Data, DeriveInput, Fields, LitStr, Type, Variant};
 
+use crate::released;
 use crate::serde_attributes::SerdeAttributes;
 use crate::sparse::outer_type;
 
@@ -47,10 +48,12 @@ pub(crate) fn derive(input: &DeriveInput) -> syn::Result<TokenStream> {
         }
     };
     let name = &input.ident;
+    let released = released::parts(input)?;
     Ok(quote! {
         #[automatically_derived]
         impl ::codex_protocol::Experimental for #name {
             const MEMBERS: &'static [::codex_protocol::ExperimentalMember] = &[#(#members),*];
+            const RELEASED: &'static [::codex_protocol::ReleasedPart] = &[#(#released),*];
             fn experimental_use(&self) -> ::core::option::Option<&'static str> {
                 #body
             }

@@ -5,6 +5,7 @@
 //! the traits of `codex_protocol`.
 
 mod experimental;
+mod released;
 mod serde_attributes;
 mod sparse;
 mod tagged;
@@ -27,12 +28,14 @@ pub fn derive_tagged(input: TokenStream) -> TokenStream {
         .into()
 }
 
-/// Implements `codex_protocol::Experimental`: says which experimental thing a value uses, if any, and
-/// which members of the type are experimental.
+/// Implements `codex_protocol::Experimental`: says which experimental thing a value uses, if any, which members of the
+/// type are experimental, and which releases have a member.
 ///
 /// `#[experimental("descriptor")]` marks a field or a variant as experimental;
 /// `#[experimental(nested)]` marks a stable field whose type has experimental members of its own.
-#[proc_macro_derive(Experimental, attributes(experimental))]
+/// `#[since("0.140")]` and `#[until("0.170")]` on a field or a variant name the first and the last release that has it,
+/// `#[unread("0.169", "name")]` on a type names members that a release has and that are not read.
+#[proc_macro_derive(Experimental, attributes(experimental, since, until, unread))]
 pub fn derive_experimental(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     experimental::derive(&input)

@@ -15,6 +15,7 @@ pub(crate) struct SerdeAttributes {
     pub(crate) aliases: Vec<String>,
     pub(crate) default: bool,
     pub(crate) skip_serializing_if: bool,
+    pub(crate) untagged: bool,
 }
 
 impl SerdeAttributes {
@@ -40,6 +41,7 @@ impl SerdeAttributes {
                     ("alias", Some(value)) => found.aliases.push(value),
                     ("default", _) => found.default = true,
                     ("skip_serializing_if", _) => found.skip_serializing_if = true,
+                    ("untagged", _) => found.untagged = true,
                     _ => {}
                 }
                 Ok(())

@@ -4,7 +4,7 @@
 use std::any::TypeId;
 use std::borrow::Cow;
 
-use codex_protocol::{Experimental, JsonError, from_json};
+use codex_protocol::{Experimental, JsonError, Releases, from_json};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::ser::SerializeStruct;
@@ -13,7 +13,8 @@ use serde_json::value::RawValue;
 use thiserror::Error;
 
 /// Who sends a method and whether it is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Direction {
     /// The client asks, the server answers.
     ClientRequest,
@@ -36,6 +37,8 @@ pub struct Method {
     pub direction: Direction,
     /// Whether a client must opt in.
     pub experimental: bool,
+    /// Which releases have it.
+    pub releases: Releases,
     /// One line for people.
     pub description: &'static str,
     /// The type of `params`; none if there are none.
@@ -202,7 +205,23 @@ macro_rules! method_table {
 macro_rules! method_enum {
     // `#[experimental]` on a row as a boolean.
     (@is_experimental) => { false };
-    (@is_experimental experimental) => { true };
+    (@is_experimental [experimental] $($rest:tt)*) => { true };
+    (@is_experimental [$($other:tt)*] $($rest:tt)*) => {
+        $crate::method_table::method_enum!(@is_experimental $($rest)*)
+    };
+    // `#[since("0.140")]` and `#[until("0.170")]` on a row.
+    (@since) => { ::codex_protocol::Release::FIRST };
+    (@since [since $since:literal] $($rest:tt)*) => { ::codex_protocol::Release::of_mark($since) };
+    (@since [$($other:tt)*] $($rest:tt)*) => {
+        $crate::method_table::method_enum!(@since $($rest)*)
+    };
+    (@until) => { None };
+    (@until [until $until:literal] $($rest:tt)*) => {
+        Some(::codex_protocol::Release::of_mark($until))
+    };
+    (@until [$($other:tt)*] $($rest:tt)*) => {
+        $crate::method_table::method_enum!(@until $($rest)*)
+    };
     (@response) => { None };
     (@response $response:ty) => { $crate::method_table::TypeReference::of::<$response>() };
 
@@ -212,13 +231,13 @@ macro_rules! method_enum {
         $request:ident, $answer:ident, $dispatch:ident;
         $(
             #[doc = $description:literal]
-            $(#[$experimental:ident])? $variant:ident = $name:literal: $params:ty => $response:ty;
+            $(#[$mark:ident $(($release:literal))?])* $variant:ident = $name:literal: $params:ty => $response:ty;
         )*
     ) => {
         $crate::method_table::method_enum! {
             @messages $(#[$meta])* $request;
             $(
-                $description [$($experimental)?] $variant = $name: $params => [$response];
+                $description [$([$mark $($release)?])*] $variant = $name: $params => [$response];
             )*
         }
 
@@ -226,7 +245,7 @@ macro_rules! method_enum {
             fn experimental_use(&self) -> Option<&'static str> {
                 match self {
                     $( Self::$variant(params) => {
-                        if $crate::method_table::method_enum!(@is_experimental $($experimental)?) {
+                        if $crate::method_table::method_enum!(@is_experimental $([$mark $($release)?])*) {
                             Some($name)
                         } else {
                             params.experimental_use()
@@ -238,6 +257,16 @@ macro_rules! method_enum {
             fn clear_experimental(&mut self) {
                 match self {
                     $( Self::$variant(params) => params.clear_experimental(), )*
+                }
+            }
+        }
+
+        impl $request {
+            /// The members of the params of a method that not every release has.
+            pub fn released_params(method: &str) -> &'static [::codex_protocol::ReleasedPart] {
+                match method {
+                    $( $name => <$params as ::codex_protocol::Experimental>::RELEASED, )*
+                    _ => &[],
                 }
             }
         }
@@ -296,13 +325,13 @@ macro_rules! method_enum {
         $notification:ident;
         $(
             #[doc = $description:literal]
-            $(#[$experimental:ident])? $variant:ident = $name:literal: $params:ty;
+            $(#[$mark:ident $(($release:literal))?])* $variant:ident = $name:literal: $params:ty;
         )*
     ) => {
         $crate::method_table::method_enum! {
             @messages $(#[$meta])* $notification;
             $(
-                $description [$($experimental)?] $variant = $name: $params => [];
+                $description [$([$mark $($release)?])*] $variant = $name: $params => [];
             )*
         }
     };
@@ -311,7 +340,7 @@ macro_rules! method_enum {
     (
         @messages $(#[$meta:meta])* $messages:ident;
         $(
-            $description:literal [$($experimental:ident)?] $variant:ident = $name:literal:
+            $description:literal [$([$($mark:tt)*])*] $variant:ident = $name:literal:
                 $params:ty => [$($response:ty)?];
         )*
     ) => {
@@ -331,12 +360,26 @@ macro_rules! method_enum {
                         variant: stringify!($variant),
                         direction: $crate::method_table::Direction::$messages,
                         experimental:
-                            $crate::method_table::method_enum!(@is_experimental $($experimental)?),
+                            $crate::method_table::method_enum!(@is_experimental $([$($mark)*])*),
+                        releases: Self::releases($name).unwrap_or(::codex_protocol::Releases::ALL),
                         description: $description.trim_ascii(),
                         params: $crate::method_table::TypeReference::of::<$params>(),
                         response: $crate::method_table::method_enum!(@response $($response)?),
                     },
                 )*]
+            }
+
+            /// Which releases have the method of this name; none if there is no such method here.
+            pub fn releases(method: &str) -> Option<::codex_protocol::Releases> {
+                match method {
+                    $( $name => Some(const {
+                        ::codex_protocol::Releases {
+                            since: $crate::method_table::method_enum!(@since $([$($mark)*])*),
+                            until: $crate::method_table::method_enum!(@until $([$($mark)*])*),
+                        }
+                    }), )*
+                    _ => None,
+                }
             }
 
             /// The name on the wire.

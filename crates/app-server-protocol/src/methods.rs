@@ -35,12 +35,14 @@ method_table! {
         ThreadMetadataUpdate = "thread/metadata/update":
             ThreadMetadataUpdateParams => ThreadMetadataUpdateResponse;
         /// Changes what a loaded thread is set to, without a turn.
+        #[since("0.140")]
         #[experimental]
         ThreadSettingsUpdate = "thread/settings/update":
             ThreadSettingsUpdateParams => ThreadSettingsUpdateResponse;
         /// Brings an archived thread back into the default list.
         ThreadUnarchive = "thread/unarchive": ThreadUnarchiveParams => ThreadUnarchiveResponse;
         /// Removes a stored thread for good, in use or archived.
+        #[since("0.140")]
         ThreadDelete = "thread/delete": ThreadDeleteParams => ThreadDeleteResponse;
         /// Replaces the older part of a thread's history by a summary; progress comes as a turn.
         ThreadCompactStart = "thread/compact/start":
@@ -49,24 +51,30 @@ method_table! {
         ThreadShellCommand = "thread/shellCommand":
             ThreadShellCommandParams => ThreadShellCommandResponse;
         /// Asks the model once with the context of a thread; neither the thread nor its clients notice.
+        #[since("0.169")]
         #[experimental]
         ThreadSample = "thread/sample": ThreadSampleParams => ThreadSampleResponse;
         /// Gives up a `thread/sample` of the same connection.
+        #[since("0.169")]
         #[experimental]
         ThreadSampleCancel = "thread/sample/cancel":
             ThreadSampleCancelParams => ThreadSampleCancelResponse;
         /// Puts an approved plan into the context of a thread.
+        #[since("0.169")]
         #[experimental]
         ThreadPrepareApprovedPlan = "thread/prepareApprovedPlan":
             ThreadPrepareApprovedPlanParams => ThreadPrepareApprovedPlanResponse;
         /// Asks for a guess at the next message.
+        #[since("0.169")]
         #[experimental]
         ThreadPredictionRequest = "thread/prediction/request":
             ThreadPredictionRequestParams => ThreadPredictionRequestResponse;
         /// Lets an action go on that the automatic reviewer denied.
+        #[since("0.140")]
         ThreadApproveGuardianDeniedAction = "thread/approveGuardianDeniedAction":
             ThreadApproveGuardianDeniedActionParams => ThreadApproveGuardianDeniedActionResponse;
         /// Has the automatic reviewer judge the last call of a thread.
+        #[since("0.169")]
         #[experimental]
         ThreadGuardianReview = "thread/guardianReview":
             ThreadGuardianReviewParams => ThreadGuardianReviewResponse;
@@ -75,14 +83,17 @@ method_table! {
         ThreadBackgroundTerminalsClean = "thread/backgroundTerminals/clean":
             ThreadBackgroundTerminalsCleanParams => ThreadBackgroundTerminalsCleanResponse;
         /// Lists the terminals that still run in the background of a thread.
+        #[since("0.140")]
         #[experimental]
         ThreadBackgroundTerminalsList = "thread/backgroundTerminals/list":
             ThreadBackgroundTerminalsListParams => ThreadBackgroundTerminalsListResponse;
         /// Ends one terminal that still runs in the background of a thread.
+        #[since("0.140")]
         #[experimental]
         ThreadBackgroundTerminalsTerminate = "thread/backgroundTerminals/terminate":
             ThreadBackgroundTerminalsTerminateParams => ThreadBackgroundTerminalsTerminateResponse;
         /// Takes the last turns out of a thread's history; files stay as they are.
+        #[until("0.140")]
         ThreadRollback = "thread/rollback": ThreadRollbackParams => ThreadRollbackResponse;
         /// Pages through the stored threads.
         ThreadList = "thread/list": ThreadListParams => ThreadListResponse;
@@ -91,31 +102,40 @@ method_table! {
         /// Reads a thread without loading it, with its turns if asked.
         ThreadRead = "thread/read": ThreadReadParams => ThreadReadResponse;
         /// Pages through the turns of a thread, from either end.
+        #[since("0.140")]
         ThreadTurnsList = "thread/turns/list": ThreadTurnsListParams => ThreadTurnsListResponse;
         /// Pages through the items of a thread, from either end.
+        #[since("0.169")]
         ThreadItemsList = "thread/items/list": ThreadItemsListParams => ThreadItemsListResponse;
         /// Puts items into what the model of a thread sees, without a turn.
+        #[since("0.140")]
         ThreadInjectItems = "thread/inject_items":
             ThreadInjectItemsParams => ThreadInjectItemsResponse;
         /// Reads what a thread works towards.
+        #[since("0.140")]
         ThreadGoalGet = "thread/goal/get": ThreadGoalGetParams => ThreadGoalGetResponse;
         /// Lists the skills found for one or more folders.
         SkillsList = "skills/list": SkillsListParams => SkillsListResponse;
         /// Lists the plugin marketplaces and what they offer.
         PluginList = "plugin/list": PluginListParams => PluginListResponse;
         /// Lists the plugins that are installed.
+        #[since("0.140")]
         PluginInstalled = "plugin/installed": PluginInstalledParams => PluginInstalledResponse;
         /// Describes one plugin in full.
         PluginRead = "plugin/read": PluginReadParams => PluginReadResponse;
         /// Lists the hooks found for one or more folders.
+        #[since("0.140")]
         HooksList = "hooks/list": HooksListParams => HooksListResponse;
         /// Registers this connection for a hook: it is asked with `hook/run`.
+        #[since("own")]
         #[experimental]
         HooksRegister = "hooks/register": HooksRegisterParams => HooksRegisterResponse;
         /// Takes a registration for a hook back.
+        #[since("own")]
         #[experimental]
         HooksUnregister = "hooks/unregister": HooksUnregisterParams => HooksUnregisterResponse;
         /// Pages through the permissions that a thread can be given by name.
+        #[since("0.140")]
         PermissionProfileList = "permissionProfile/list":
             PermissionProfileListParams => PermissionProfileListResponse;
         /// Pages through the apps that can be connected.
@@ -140,6 +160,7 @@ method_table! {
         /// Ends a watch.
         FsUnwatch = "fs/unwatch": FsUnwatchParams => FsUnwatchResponse;
         /// Sets further folders of skills for every working folder.
+        #[since("0.140")]
         SkillsExtraRootsSet = "skills/extraRoots/set":
             SkillsExtraRootsSetParams => SkillsExtraRootsSetResponse;
         /// Turns a skill on or off in the user's configuration.
@@ -151,11 +172,13 @@ method_table! {
         /// Gives the model new input; the turn that follows streams as notifications.
         TurnStart = "turn/start": TurnStartParams => TurnStartResponse;
         /// Continues a turn that had not ended when its server did.
+        #[since("own")]
         #[experimental]
         TurnContinue = "turn/continue": TurnContinueParams => TurnContinueResponse;
         /// Adds input to the turn that is running.
         TurnSteer = "turn/steer": TurnSteerParams => TurnSteerResponse;
         /// Changes the settings of the running turn alone.
+        #[since("0.169")]
         #[experimental]
         TurnSettingsUpdate = "turn/settings/update":
             TurnSettingsUpdateParams => TurnSettingsUpdateResponse;
@@ -218,6 +241,7 @@ method_table! {
         /// Sends a report about a thread.
         FeedbackUpload = "feedback/upload": FeedbackUploadParams => FeedbackUploadResponse;
         /// Saves a report on this machine, as an archive.
+        #[since("0.169")]
         FeedbackSave = "feedback/save": FeedbackSaveParams => FeedbackSaveResponse;
         /// Runs one command in the sandbox, without a thread.
         CommandExec = "command/exec": CommandExecParams => CommandExecResponse;
@@ -268,315 +292,412 @@ method_table! {
         FuzzyFileSearchSessionStop = "fuzzyFileSearch/sessionStop":
             FuzzyFileSearchSessionStopParams => FuzzyFileSearchSessionStopResponse;
         /// Creates a project.
+        #[since("0.169")]
         #[experimental]
         ProjectCreate = "project/create": ProjectCreateParams => ProjectCreateResponse;
         /// Deletes a project; its threads stay.
+        #[since("0.169")]
         #[experimental]
         ProjectDelete = "project/delete": ProjectDeleteParams => ProjectDeleteResponse;
         /// Creates a project with threads.
+        #[since("0.169")]
         #[experimental]
         ProjectImport = "project/import": ProjectImportParams => ProjectImportResponse;
         /// Pages through the projects.
+        #[since("0.169")]
         #[experimental]
         ProjectList = "project/list": ProjectListParams => ProjectListResponse;
         /// Changes the position of a project.
+        #[since("0.169")]
         #[experimental]
         ProjectMove = "project/move": ProjectMoveParams => ProjectMoveResponse;
         /// Reads a project.
+        #[since("0.169")]
         #[experimental]
         ProjectRead = "project/read": ProjectReadParams => ProjectReadResponse;
         /// Changes a project.
+        #[since("0.169")]
         #[experimental]
         ProjectUpdate = "project/update": ProjectUpdateParams => ProjectUpdateResponse;
         /// Adds a record of the client to a thread.
+        #[since("0.169")]
         ThreadAttachmentAdd = "thread/attachment/add":
             ThreadAttachmentAddParams => ThreadAttachmentAddResponse;
         /// Lists the records on a thread.
+        #[since("0.169")]
         ThreadAttachmentList = "thread/attachment/list":
             ThreadAttachmentListParams => ThreadAttachmentListResponse;
         /// Removes a record from a thread.
+        #[since("0.169")]
         ThreadAttachmentRemove = "thread/attachment/remove":
             ThreadAttachmentRemoveParams => ThreadAttachmentRemoveResponse;
         /// Lists the threads with a record.
+        #[since("0.169")]
         ThreadAttachmentOwnerList = "thread/attachmentOwner/list":
             ThreadAttachmentOwnerListParams => ThreadAttachmentOwnerListResponse;
         /// Removes the goal of a thread.
+        #[since("0.140")]
         ThreadGoalClear = "thread/goal/clear": ThreadGoalClearParams => ThreadGoalClearResponse;
         /// Sets or changes what a thread works towards.
+        #[since("0.140")]
         ThreadGoalSet = "thread/goal/set": ThreadGoalSetParams => ThreadGoalSetResponse;
         /// Reads items of a turn by their ids.
+        #[since("0.169")]
         #[experimental]
         ThreadItemsRead = "thread/items/read": ThreadItemsReadParams => ThreadItemsReadResponse;
         /// Adds a message that waits for the running turn to end.
+        #[since("0.169")]
         #[experimental]
         ThreadQueueAdd = "thread/queue/add": ThreadQueueAddParams => ThreadQueueAddResponse;
         /// Removes a message from the queue.
+        #[since("0.169")]
         #[experimental]
         ThreadQueueDelete = "thread/queue/delete":
             ThreadQueueDeleteParams => ThreadQueueDeleteResponse;
         /// Pages through the queue of a thread.
+        #[since("0.169")]
         #[experimental]
         ThreadQueueList = "thread/queue/list": ThreadQueueListParams => ThreadQueueListResponse;
         /// Changes the order of the queue.
+        #[since("0.169")]
         #[experimental]
         ThreadQueueReorder = "thread/queue/reorder":
             ThreadQueueReorderParams => ThreadQueueReorderResponse;
         /// Starts a message of the queue now.
+        #[since("0.169")]
         #[experimental]
         ThreadQueueStart = "thread/queue/start": ThreadQueueStartParams => ThreadQueueStartResponse;
         /// Changes a message of the queue.
+        #[since("0.169")]
         #[experimental]
         ThreadQueueUpdate = "thread/queue/update":
             ThreadQueueUpdateParams => ThreadQueueUpdateResponse;
         /// Searches the messages of all threads.
+        #[since("0.140")]
         #[experimental]
         ThreadSearch = "thread/search": ThreadSearchParams => ThreadSearchResponse;
         /// Searches the messages of one thread.
+        #[since("0.169")]
         #[experimental]
         ThreadSearchOccurrences = "thread/searchOccurrences":
             ThreadSearchOccurrencesParams => ThreadSearchOccurrencesResponse;
         /// Pages through everything that happened in a thread.
+        #[since("0.169")]
         #[experimental]
         ThreadTimelineList = "thread/timeline/list":
             ThreadTimelineListParams => ThreadTimelineListResponse;
         /// Marks a thread as read or unread.
+        #[since("0.169")]
         #[experimental]
         ThreadReadStateUpdate = "thread/readState/update":
             ThreadReadStateUpdateParams => ThreadReadStateUpdateResponse;
         /// Lists what files were before turns of a thread changed them.
+        #[since("own")]
         #[experimental]
         ThreadCheckpointList = "thread/checkpoint/list":
             ThreadCheckpointListParams => ThreadCheckpointListResponse;
         /// Shows what differs between a checkpoint and another one, or now.
+        #[since("own")]
         #[experimental]
         ThreadCheckpointDiff = "thread/checkpoint/diff":
             ThreadCheckpointDiffParams => ThreadCheckpointDiffResponse;
         /// Makes files, the conversation or both what they were before a checkpoint.
+        #[since("own")]
         #[experimental]
         ThreadCheckpointRestore = "thread/checkpoint/restore":
             ThreadCheckpointRestoreParams => ThreadCheckpointRestoreResponse;
         /// Takes a turn and all after it out of a thread's history.
+        #[since("0.169")]
         ThreadRevert = "thread/revert": ThreadRevertParams => ThreadRevertResponse;
         /// Moves a thread to a section, or out of it.
+        #[since("0.169")]
         ThreadSectionMove = "thread/section/move":
             ThreadSectionMoveParams => ThreadSectionMoveResponse;
         /// Creates a section.
+        #[since("0.169")]
         ThreadSectionCreate = "threadSection/create":
             ThreadSectionCreateParams => ThreadSectionCreateResponse;
         /// Deletes a section; its threads stay.
+        #[since("0.169")]
         ThreadSectionDelete = "threadSection/delete":
             ThreadSectionDeleteParams => ThreadSectionDeleteResponse;
         /// Lists the sections.
+        #[since("0.169")]
         ThreadSectionList = "threadSection/list":
             ThreadSectionListParams => ThreadSectionListResponse;
         /// Changes a section.
+        #[since("0.169")]
         ThreadSectionUpdate = "threadSection/update":
             ThreadSectionUpdateParams => ThreadSectionUpdateResponse;
         /// Ends a process of the client.
+        #[since("0.140")]
         #[experimental]
         ProcessKill = "process/kill": ProcessKillParams => ProcessKillResponse;
         /// Changes the terminal size of a process of the client.
+        #[since("0.140")]
         #[experimental]
         ProcessResizePty = "process/resizePty": ProcessResizePtyParams => ProcessResizePtyResponse;
         /// Starts a process for the client, outside of any sandbox.
+        #[since("0.140")]
         #[experimental]
         ProcessSpawn = "process/spawn": ProcessSpawnParams => ProcessSpawnResponse;
         /// Writes to the input of a process of the client, or closes it.
+        #[since("0.140")]
         #[experimental]
         ProcessWriteStdin = "process/writeStdin":
             ProcessWriteStdinParams => ProcessWriteStdinResponse;
         /// Calls a tool of an MCP server, without a turn.
+        #[since("0.140")]
         McpServerToolCall = "mcpServer/tool/call":
             McpServerToolCallParams => McpServerToolCallResponse;
         /// Reads a resource of an MCP server.
+        #[since("0.140")]
         McpServerResourceRead = "mcpServer/resource/read":
             McpResourceReadParams => McpResourceReadResponse;
         /// Lists the model providers.
+        #[since("0.169")]
         ModelProviderList = "modelProvider/list":
             ModelProviderListParams => ModelProviderListResponse;
         /// Reads what the provider can do besides text.
+        #[since("0.140")]
         ModelProviderCapabilitiesRead = "modelProvider/capabilities/read":
             ModelProviderCapabilitiesReadParams => ModelProviderCapabilitiesReadResponse;
         /// Changes how a provider is used.
+        #[since("0.169")]
         ModelProviderConfigWrite = "modelProvider/config/write":
             ModelProviderConfigWriteParams => ModelProviderConfigWriteResponse;
         /// Lists the apps that are installed.
+        #[since("0.169")]
         AppInstalled = "app/installed": AppsInstalledParams => AppsInstalledResponse;
         /// Describes apps by their ids.
+        #[since("0.169")]
         AppRead = "app/read": AppsReadParams => AppsReadResponse;
         /// Compares the installed plugins with the remote catalog.
+        #[since("0.169")]
         PluginReconcile = "plugin/reconcile": PluginReconcileParams => PluginReconcileResponse;
         /// Searches the remote catalog of plugins.
+        #[since("0.169")]
         #[experimental]
         PluginSearch = "plugin/search": PluginSearchParams => PluginSearchResponse;
         /// Brings Git marketplaces up to date.
+        #[since("0.140")]
         MarketplaceUpgrade = "marketplace/upgrade":
             MarketplaceUpgradeParams => MarketplaceUpgradeResponse;
         /// Adds a marketplace of plugins.
+        #[since("0.140")]
         MarketplaceAdd = "marketplace/add": MarketplaceAddParams => MarketplaceAddResponse;
         /// Removes a marketplace of plugins.
+        #[since("0.140")]
         MarketplaceRemove = "marketplace/remove":
             MarketplaceRemoveParams => MarketplaceRemoveResponse;
         /// Lists the voices of live conversations.
+        #[since("0.140")]
         #[experimental]
         ThreadRealtimeListVoices = "thread/realtime/listVoices":
             ThreadRealtimeListVoicesParams => ThreadRealtimeListVoicesResponse;
         /// Has the voice model say a text.
+        #[since("0.169")]
         #[experimental]
         ThreadRealtimeAppendSpeech = "thread/realtime/appendSpeech":
             ThreadRealtimeAppendSpeechParams => ThreadRealtimeAppendSpeechResponse;
         /// Lists the imports of another assistant's settings.
+        #[since("0.169")]
         ExternalAgentConfigImportReadHistories = "externalAgentConfig/import/readHistories":
             NoParams => ExternalAgentConfigImportHistoriesReadResponse;
         /// Records an import that a client made.
+        #[since("0.169")]
         ExternalAgentConfigImportRecordHistory = "externalAgentConfig/import/recordHistory":
             ExternalAgentConfigImportHistoryRecordParams => ExternalAgentConfigImportHistoryRecordResponse;
         /// Lists the plugins that are shared.
+        #[since("0.140")]
         PluginShareList = "plugin/share/list": PluginShareListParams => PluginShareListResponse;
         /// Shares a plugin.
+        #[since("0.140")]
         PluginShareSave = "plugin/share/save": PluginShareSaveParams => PluginShareSaveResponse;
         /// Copies a shared plugin to this machine.
+        #[since("0.140")]
         PluginShareCheckout = "plugin/share/checkout":
             PluginShareCheckoutParams => PluginShareCheckoutResponse;
         /// Ends the sharing of a plugin.
+        #[since("0.140")]
         PluginShareDelete = "plugin/share/delete":
             PluginShareDeleteParams => PluginShareDeleteResponse;
         /// Changes whom a plugin is shared with.
+        #[since("0.140")]
         PluginShareUpdateTargets = "plugin/share/updateTargets":
             PluginShareUpdateTargetsParams => PluginShareUpdateTargetsResponse;
         /// Reads a skill of a remote plugin.
+        #[since("0.140")]
         PluginSkillRead = "plugin/skill/read": PluginSkillReadParams => PluginSkillReadResponse;
         /// Subscribes to events of an MCP server.
+        #[since("0.169")]
         #[experimental]
         McpServerEventStreamStart = "mcpServer/event/stream/start":
             McpServerEventStreamStartParams => McpServerEventStreamStartResponse;
         /// Ends a subscription to events of an MCP server.
+        #[since("0.169")]
         #[experimental]
         McpServerEventStreamStop = "mcpServer/event/stream/stop":
             McpServerEventStreamStopParams => McpServerEventStreamStopResponse;
         /// Reads how many tokens the account has used.
+        #[since("0.140")]
         AccountUsageRead = "account/usage/read":
             GetAccountTokenUsageParams => GetAccountTokenUsageResponse;
         /// Reads messages of the workspace's owner.
+        #[since("0.169")]
         AccountWorkspaceMessagesRead = "account/workspaceMessages/read":
             NoParams => GetWorkspaceMessagesResponse;
         /// Reads a notice about the account's security.
+        #[since("0.169")]
         AccountSecuritySetupRead = "account/securitySetup/read":
             NoParams => GetAccountSecuritySetupResponse;
         /// Uses a credit that resets the account's limits.
+        #[since("0.169")]
         AccountRateLimitResetCreditConsume = "account/rateLimitResetCredit/consume":
             ConsumeAccountRateLimitResetCreditParams => ConsumeAccountRateLimitResetCreditResponse;
         /// Asks the owner of the workspace for credits.
+        #[since("0.140")]
         AccountSendAddCreditsNudgeEmail = "account/sendAddCreditsNudgeEmail":
             SendAddCreditsNudgeEmailParams => SendAddCreditsNudgeEmailResponse;
         /// Lists the logins that are kept beside each other.
+        #[since("0.169")]
         #[experimental]
         AccountSessionList = "accountSession/list":
             AccountSessionsListParams => AccountSessionsListResponse;
         /// Changes to another login that is kept.
+        #[since("0.169")]
         #[experimental]
         AccountSessionSwitch = "accountSession/switch":
             AccountSessionsSwitchParams => AccountSessionsSwitchResponse;
         /// Reads whether the gateway needs a login.
+        #[since("0.169")]
         AccountGatewayOAuthRead = "account/gatewayOAuth/read":
             GatewayOAuthReadParams => GatewayOAuthReadResponse;
         /// Starts a login to a gateway.
+        #[since("0.169")]
         AccountGatewayOAuthLogin = "account/gatewayOAuth/login":
             GatewayOAuthLoginParams => GatewayOAuthLoginResponse;
         /// Gives up a login to a gateway.
+        #[since("0.169")]
         AccountGatewayOAuthCancel = "account/gatewayOAuth/cancel":
             NoParams => GatewayOAuthCancelResponse;
         /// Checks whether the credentials of Amazon Bedrock belong to a government cloud.
+        #[since("0.169")]
         #[experimental]
         AccountBedrockCheckGovCloudRequirements = "account/bedrock/checkGovCloudRequirements":
             BedrockCheckGovCloudRequirementsParams => BedrockCheckGovCloudRequirementsResponse;
         /// Lists credentials for Amazon Bedrock that are on this machine.
+        #[since("0.169")]
         #[experimental]
         AccountBedrockDiscover = "account/bedrock/discover":
             BedrockDiscoverParams => BedrockDiscoverResponse;
         /// Sets the credentials for Amazon Bedrock.
+        #[since("0.169")]
         #[experimental]
         AccountBedrockSetup = "account/bedrock/setup": BedrockSetupParams => BedrockSetupResponse;
         /// Sets the credentials for Google Cloud.
+        #[since("0.169")]
         #[experimental]
         AccountGcpSetup = "account/gcp/setup": GcpSetupParams => GcpSetupResponse;
         /// Reads whether the user can be verified.
+        #[since("0.169")]
         #[experimental]
         UserVerificationStatus = "userVerification/status":
             UserVerificationStatusParams => UserVerificationStatusResponse;
         /// Creates a credential of the user.
+        #[since("0.169")]
         #[experimental]
         UserVerificationEnroll = "userVerification/enroll":
             UserVerificationEnrollParams => UserVerificationEnrollResponse;
         /// Has the user prove to be present.
+        #[since("0.169")]
         #[experimental]
         UserVerificationVerify = "userVerification/verify":
             UserVerificationVerifyParams => UserVerificationVerifyResponse;
         /// Deletes the credential of the user.
+        #[since("0.169")]
         #[experimental]
         UserVerificationDelete = "userVerification/delete":
             UserVerificationDeleteParams => UserVerificationDeleteResponse;
         /// Gives up a verification of the user.
+        #[since("0.169")]
         #[experimental]
         UserVerificationCancel = "userVerification/cancel":
             UserVerificationCancelParams => UserVerificationCancelResponse;
         /// Reads whether this server can be controlled from elsewhere.
+        #[since("0.140")]
         #[experimental]
         RemoteControlStatusRead = "remoteControl/status/read":
             NoParams => RemoteControlStatusReadResponse;
         /// Allows control from elsewhere.
+        #[since("0.140")]
         #[experimental]
         RemoteControlEnable = "remoteControl/enable": NoParams => RemoteControlEnableResponse;
         /// Ends control from elsewhere.
+        #[since("0.140")]
         #[experimental]
         RemoteControlDisable = "remoteControl/disable": NoParams => RemoteControlDisableResponse;
         /// Lists the clients that control this server from elsewhere.
+        #[since("0.140")]
         #[experimental]
         RemoteControlClientList = "remoteControl/client/list":
             RemoteControlClientsListParams => RemoteControlClientsListResponse;
         /// Forgets a client that controls this server from elsewhere.
+        #[since("0.140")]
         #[experimental]
         RemoteControlClientRevoke = "remoteControl/client/revoke":
             RemoteControlClientsRevokeParams => RemoteControlClientsRevokeResponse;
         /// Makes a code that pairs a client.
+        #[since("0.140")]
         #[experimental]
         RemoteControlPairingStart = "remoteControl/pairing/start":
             RemoteControlPairingStartParams => RemoteControlPairingStartResponse;
         /// Reads whether a code was used.
+        #[since("0.140")]
         #[experimental]
         RemoteControlPairingStatus = "remoteControl/pairing/status":
             RemoteControlPairingStatusParams => RemoteControlPairingStatusResponse;
         /// Reads figures of the server.
+        #[since("0.169")]
         #[experimental]
         ServerDiagnostics = "server/diagnostics":
             ServerDiagnosticsParams => ServerDiagnosticsResponse;
         /// Makes the files of old threads smaller.
+        #[since("0.169")]
         #[experimental]
         RolloutCompress = "rollout/compress": NoParams => RolloutCompressResponse;
         /// Describes a machine to work on.
+        #[since("0.169")]
         #[experimental]
         EnvironmentInfo = "environment/info": EnvironmentInfoParams => EnvironmentInfoResponse;
         /// Reads whether a machine can be used.
+        #[since("0.169")]
         #[experimental]
         EnvironmentStatus = "environment/status":
             EnvironmentStatusParams => EnvironmentStatusResponse;
         /// Registers a remote machine to work on.
+        #[since("0.140")]
         #[experimental]
         EnvironmentAdd = "environment/add": EnvironmentAddParams => EnvironmentAddResponse;
         /// Reads whether there are memories.
+        #[since("0.169")]
         #[experimental]
         MemoryStatus = "memory/status": MemoryStatusParams => MemoryStatusResponse;
         /// Forgets all memories.
+        #[since("0.140")]
         #[experimental]
         MemoryReset = "memory/reset": NoParams => MemoryResetResponse;
         /// Reads what is remembered of a thread.
+        #[since("0.169")]
         #[experimental]
         ThreadMemoryRead = "thread/memory/read": ThreadMemoryReadParams => ThreadMemoryReadResponse;
         /// Sets whether memories are made of a thread.
+        #[since("0.140")]
         #[experimental]
         ThreadMemoryModeSet = "thread/memoryMode/set":
             ThreadMemoryModeSetParams => ThreadMemoryModeSetResponse;
         /// Reads whether the sandbox on Windows is set up.
+        #[since("0.140")]
         WindowsSandboxReadiness = "windowsSandbox/readiness":
             NoParams => WindowsSandboxReadinessResponse;
     }
@@ -600,6 +721,7 @@ method_table! {
         /// Has the client run one of the tools that it brought along.
         DynamicToolCall = "item/tool/call": DynamicToolCallParams => DynamicToolCallResponse;
         /// Runs a hook that the client has registered.
+        #[since("own")]
         HookRun = "hook/run": HookRunParams => HookRunResponse;
         /// Asks the client, who holds the login, for new tokens.
         ChatgptAuthTokensRefresh = "account/chatgptAuthTokens/refresh":
@@ -611,9 +733,12 @@ method_table! {
         ExecCommandApproval = "execCommandApproval":
             ExecCommandApprovalParams => ExecCommandApprovalResponse;
         /// Asks the client for a proof of what it is.
+        #[since("0.140")]
         AttestationGenerate = "attestation/generate":
             AttestationGenerateParams => AttestationGenerateResponse;
         /// Asks the client for its time.
+        #[since("0.169")]
+        #[until("0.170")]
         #[experimental]
         CurrentTimeRead = "currentTime/read": CurrentTimeReadParams => CurrentTimeReadResponse;
     }
@@ -630,6 +755,7 @@ method_table! {
         /// A thread was brought back from the archive.
         ThreadUnarchived = "thread/unarchived": ThreadUnarchivedNotification;
         /// A thread was removed for good.
+        #[since("0.140")]
         ThreadDeleted = "thread/deleted": ThreadDeletedNotification;
         /// A thread was unloaded.
         ThreadClosed = "thread/closed": ThreadClosedNotification;
@@ -638,6 +764,7 @@ method_table! {
         /// A thread has another name.
         ThreadNameUpdated = "thread/name/updated": ThreadNameUpdatedNotification;
         /// A thread is set to something else.
+        #[since("0.140")]
         ThreadSettingsUpdated = "thread/settings/updated": ThreadSettingsUpdatedNotification;
         /// A thread's token count changed.
         ThreadTokenUsageUpdated = "thread/tokenUsage/updated": ThreadTokenUsageUpdatedNotification;
@@ -711,6 +838,7 @@ method_table! {
         /// The provider answers with another model than the one asked for.
         ModelRerouted = "model/rerouted": ModelReroutedNotification;
         /// Something went otherwise than asked, and work goes on.
+        #[since("0.140")]
         Warning = "warning": WarningNotification;
         /// Something that is in use will go away.
         DeprecationNotice = "deprecationNotice": DeprecationNoticeNotification;
@@ -727,6 +855,7 @@ method_table! {
         /// An item of the live conversation that has no notification of its own.
         ThreadRealtimeItemAdded = "thread/realtime/itemAdded": ThreadRealtimeItemAddedNotification;
         /// More text of what is being said.
+        #[until("0.117")]
         ThreadRealtimeTranscriptUpdated = "thread/realtime/transcriptUpdated":
             ThreadRealtimeTranscriptUpdatedNotification;
         /// More audio of what is being said.
@@ -745,93 +874,128 @@ method_table! {
         /// A login ended, well or not.
         AccountLoginCompleted = "account/login/completed": AccountLoginCompletedNotification;
         /// A login to a gateway went on.
+        #[since("0.169")]
         AccountGatewayOAuthChanged = "account/gatewayOAuth/changed":
             GatewayOAuthChangedNotification;
         /// The rest of a turn is reviewed strictly.
+        #[since("0.169")]
         AutoApprovalReviewStrictReviewRequired = "autoApprovalReview/strictReviewRequired":
             StrictReviewRequiredNotification;
         /// An import of another assistant's settings ended.
+        #[since("0.140")]
         ExternalAgentConfigImportCompleted = "externalAgentConfig/import/completed":
             ExternalAgentConfigImportCompletedNotification;
         /// An import of another assistant's settings went on.
+        #[since("0.169")]
         ExternalAgentConfigImportProgress = "externalAgentConfig/import/progress":
             ExternalAgentConfigImportProgressNotification;
         /// The automatic reviewer warns of an action.
+        #[since("0.140")]
         GuardianWarning = "guardianWarning": GuardianWarningNotification;
         /// A patch that the model is writing went on.
+        #[since("0.140")]
         ItemFileChangePatchUpdated = "item/fileChange/patchUpdated":
             FileChangePatchUpdatedNotification;
         /// An event of an MCP server.
+        #[since("0.169")]
         McpServerEventStreamNotification = "mcpServer/event/stream/notification":
             McpServerEventStreamNotification;
         /// The provider checks an answer before it shows it.
+        #[since("0.169")]
         ModelSafetyBufferingUpdated = "model/safetyBuffering/updated":
             ModelSafetyBufferingUpdatedNotification;
         /// The provider verified a request.
+        #[since("0.140")]
         ModelVerification = "model/verification": ModelVerificationNotification;
         /// A login to a provider was renewed.
+        #[since("0.169")]
         ModelProviderAuthRecoveryCompleted = "modelProvider/authRecoveryCompleted":
             AuthRecoveryNotification;
         /// A login to a provider is being renewed.
+        #[since("0.169")]
         ModelProviderAuthRecoveryStarted = "modelProvider/authRecoveryStarted":
             AuthRecoveryNotification;
         /// A process of the client ended.
+        #[since("0.140")]
         ProcessExited = "process/exited": ProcessExitedNotification;
         /// More output of a process of the client.
+        #[since("0.140")]
         ProcessOutputDelta = "process/outputDelta": ProcessOutputDeltaNotification;
         /// A project was created, changed or deleted.
+        #[since("0.169")]
         ProjectChanged = "project/changed": ProjectChangedNotification;
         /// Whether this server can be controlled from elsewhere changed; also sent after `initialize`.
+        #[since("0.140")]
         RemoteControlStatusChanged = "remoteControl/status/changed":
             RemoteControlStatusChangedNotification;
         /// A record on a thread was added or removed.
+        #[since("0.169")]
         ThreadAttachmentUpdated = "thread/attachment/updated": ThreadAttachmentUpdatedNotification;
         /// A remote machine of a thread can be used.
+        #[since("0.169")]
         ThreadEnvironmentConnected = "thread/environment/connected":
             EnvironmentConnectionNotification;
         /// A remote machine of a thread cannot be used any more.
+        #[since("0.169")]
         ThreadEnvironmentDisconnected = "thread/environment/disconnected":
             EnvironmentConnectionNotification;
         /// A thread has no goal any more, or has none when it is resumed.
+        #[since("0.140")]
         ThreadGoalCleared = "thread/goal/cleared": ThreadGoalClearedNotification;
         /// The goal of a thread changed.
+        #[since("0.140")]
         ThreadGoalUpdated = "thread/goal/updated": ThreadGoalUpdatedNotification;
         /// A guess at the next message changed.
+        #[since("0.169")]
         ThreadPredictionUpdated = "thread/prediction/updated": ThreadPredictionUpdatedNotification;
         /// A thread was filed under another project.
+        #[since("0.169")]
         ThreadProjectUpdated = "thread/project/updated": ThreadProjectUpdatedNotification;
         /// The queue of a thread changed.
+        #[since("0.169")]
         ThreadQueueChanged = "thread/queue/changed": ThreadQueueChangedNotification;
         /// What of a thread is unread changed.
+        #[since("0.169")]
         ThreadReadStateChanged = "thread/readState/changed": ThreadReadStateChangedNotification;
         /// An item of the live conversation ended.
+        #[since("0.169")]
         ThreadRealtimeItemCompleted = "thread/realtime/item/completed":
             ThreadRealtimeItemCompletedNotification;
         /// An item of the live conversation began.
+        #[since("0.169")]
         ThreadRealtimeItemStarted = "thread/realtime/item/started":
             ThreadRealtimeItemStartedNotification;
         /// More text of an item of the live conversation.
+        #[since("0.169")]
         ThreadRealtimeItemTranscriptDelta = "thread/realtime/item/transcript/delta":
             ThreadRealtimeItemTranscriptDeltaNotification;
         /// The description of the live conversation's session.
+        #[since("0.140")]
         ThreadRealtimeSdp = "thread/realtime/sdp": ThreadRealtimeSdpNotification;
         /// More text of what is being spoken.
+        #[since("0.140")]
         ThreadRealtimeTranscriptDelta = "thread/realtime/transcript/delta":
             ThreadRealtimeTranscriptDeltaNotification;
         /// The text of what was spoken.
+        #[since("0.140")]
         ThreadRealtimeTranscriptDone = "thread/realtime/transcript/done":
             ThreadRealtimeTranscriptDoneNotification;
         /// A turn has changed files, and what they were before is kept.
+        #[since("own")]
         ThreadCheckpointCreated = "thread/checkpoint/created":
             ThreadCheckpointCreatedNotification;
         /// Files of a thread became what they were before a checkpoint.
+        #[since("own")]
         ThreadCheckpointRestored = "thread/checkpoint/restored":
             ThreadCheckpointRestoredNotification;
         /// Turns were taken out of a thread's history.
+        #[since("0.169")]
         ThreadReverted = "thread/reverted": ThreadRevertedNotification;
         /// A thread was moved to another section.
+        #[since("0.169")]
         ThreadSectionChanged = "thread/section/changed": ThreadSectionChangedNotification;
         /// What the provider's moderation says about a turn.
+        #[since("0.140")]
         TurnModerationMetadata = "turn/moderationMetadata": TurnModerationMetadataNotification;
     }
 

@@ -1,13 +1,13 @@
 //! Which parts of the vocabulary clients of release 0.117 do not know.
 //!
 //! A client that uses one of them is newer than that release. What later releases brought is otherwise sent
-//! to every client: receivers skip members and notifications that they do not know.
+//! to every client: receivers skip members and notifications that they do not know. The marks of methods and members,
+//! `#[since("0.140")]`, stand where they are defined.
 
-mod members;
-mod methods;
+use codex_protocol::{Experimental, PartPlace, Release, ReleasedPart};
 
-use members::MEMBERS;
-use methods::METHODS;
+use crate::methods::ClientRequest;
+use crate::v2::InitializeCapabilities;
 
 /// The minor version of the last release with the older vocabulary.
 const OLDER: u32 = 117;
@@ -22,11 +22,6 @@ pub fn is_newer_client(name: &str, version: &str) -> bool {
         || official_release(name, version).is_some_and(|release| release > OLDER)
 }
 
-/// The capabilities of `initialize` that are newer than 0.117.
-pub fn newer_capabilities() -> &'static [&'static str] {
-    newer_members("InitializeCapabilities")
-}
-
 /// The minor version of the release of an official client, whose version it is; none for others.
 pub fn official_release(name: &str, version: &str) -> Option<u32> {
     let minor = version.strip_prefix("0.")?.split('.').next()?;
@@ -34,182 +29,36 @@ pub fn official_release(name: &str, version: &str) -> Option<u32> {
     name.starts_with("codex").then_some(minor)
 }
 
-/// Whether a method, in either direction, is newer than 0.117.
-pub fn is_newer_method(method: &str) -> bool {
-    release_of(method).is_some()
+/// The capabilities of `initialize` that are newer than 0.117.
+pub fn newer_capabilities() -> impl Iterator<Item = &'static str> + Clone {
+    newer_members(InitializeCapabilities::RELEASED)
 }
 
-/// The release that brought a method; none if 0.117 has it.
-pub(crate) fn release_of(method: &str) -> Option<&'static str> {
-    let found = METHODS.binary_search_by_key(&method, |(name, _)| name);
-    found.ok().map(|at| METHODS[at].1)
+/// Whether a request of a client is newer than 0.117. A method that no release has says nothing about the client.
+pub fn is_newer_request(method: &str) -> bool {
+    ClientRequest::releases(method).is_some_and(|releases| is_newer(releases.since))
 }
 
-/// What of a type is newer than 0.117: a member, `variant.member`, or `=variant`.
-pub(crate) fn newer_members(ty: &str) -> &'static [&'static str] {
-    let found = MEMBERS.binary_search_by_key(&ty, |(name, _)| name);
-    found.map_or(&[], |at| MEMBERS[at].1)
+/// The members of a request's params that are newer than 0.117; empty for methods that are newer as a whole.
+pub fn newer_params(method: &str) -> impl Iterator<Item = &'static str> + Clone {
+    newer_members(ClientRequest::released_params(method))
 }
 
-/// The members of a method's params that are newer than 0.117; empty for methods that are newer as a whole.
-pub fn newer_params(method: &str) -> &'static [&'static str] {
-    let found = NEWER_PARAMS.binary_search_by_key(&method, |(name, _)| name);
-    found.map_or(&[], |at| NEWER_PARAMS[at].1)
+fn newer_members(parts: &'static [ReleasedPart]) -> impl Iterator<Item = &'static str> + Clone {
+    parts.iter().filter_map(|part| match part.place {
+        PartPlace::Member(name) | PartPlace::Unread(name) => {
+            is_newer(part.releases.since).then_some(name)
+        }
+        _ => None,
+    })
 }
 
-/// Sorted by method, for the search.
-const NEWER_PARAMS: &[(&str, &[&str])] = &[
-    ("command/exec", &["permissionProfile"]),
-    ("experimentalFeature/list", &["threadId"]),
-    (
-        "externalAgentConfig/detect",
-        &[
-            "maxSessionAgeDays",
-            "maxSessions",
-            "migrationSource",
-            "source",
-        ],
-    ),
-    (
-        "externalAgentConfig/import",
-        &["migrationSource", "providerId", "source"],
-    ),
-    ("feedback/upload", &["tags"]),
-    ("fs/watch", &["watchId"]),
-    ("mcpServer/oauth/login", &["clientRegistration", "threadId"]),
-    (
-        "mcpServerStatus/list",
-        &["detail", "serverName", "threadId"],
-    ),
-    ("model/list", &["modelProvider"]),
-    (
-        "plugin/install",
-        &["installAttemptId", "remoteMarketplaceName"],
-    ),
-    ("plugin/list", &["forceRefetch", "marketplaceKinds"]),
-    ("plugin/read", &["remoteMarketplaceName"]),
-    (
-        "thread/fork",
-        &[
-            "attachToSource",
-            "beforeTurnId",
-            "deferGoalContinuation",
-            "excludeTurns",
-            "experimentalDisablePredictionMcp",
-            "experimentalPredictionMode",
-            "lastTurnId",
-            "limits",
-            "permissions",
-            "runtimeWorkspaceRoots",
-            "threadSource",
-        ],
-    ),
-    (
-        "thread/list",
-        &[
-            "ancestorThreadId",
-            "attachedToThreadId",
-            "currentAccountOnly",
-            "excludedThreadIds",
-            "includeAttachedThreads",
-            "includedThreadIds",
-            "originators",
-            "parentThreadId",
-            "projectId",
-            "sectionId",
-            "sortDirection",
-            "useStateDbOnly",
-        ],
-    ),
-    ("thread/metadata/update", &["daybreakEnabled", "projectId"]),
-    ("thread/realtime/appendText", &["role"]),
-    (
-        "thread/realtime/start",
-        &[
-            "backendReasoningStatus",
-            "clientManagedHandoffs",
-            "codexResponseHandoffChannelPrefixes",
-            "codexResponseHandoffMode",
-            "codexResponseItemPrefix",
-            "codexResponsesAsItems",
-            "delegationAckFiller",
-            "flushTranscriptTailOnSessionEnd",
-            "includeStartupContext",
-            "initialItems",
-            "model",
-            "outputModality",
-            "realtimeEndInstructions",
-            "realtimeSessionId",
-            "realtimeStartInstructions",
-            "transport",
-            "version",
-            "voice",
-            "voiceSessionId",
-        ],
-    ),
-    (
-        "thread/resume",
-        &[
-            "excludeTurns",
-            "initialTurnsPage",
-            "limits",
-            "permissions",
-            "runtimeWorkspaceRoots",
-        ],
-    ),
-    ("thread/shellCommand", &["timeoutMs"]),
-    (
-        "thread/start",
-        &[
-            "allowProviderModelFallback",
-            "daybreakEnabled",
-            "environments",
-            "historyMode",
-            "limits",
-            "multiAgentMode",
-            "permissions",
-            "projectId",
-            "runtimeWorkspaceRoots",
-            "selectedCapabilityRoots",
-            "sessionStartSource",
-            "threadSource",
-        ],
-    ),
-    (
-        "turn/start",
-        &[
-            "additionalContext",
-            "clientUserMessageId",
-            "cyberAccessProgram",
-            "disabledPluginIds",
-            "environments",
-            "limits",
-            "multiAgentMode",
-            "parentTurnId",
-            "permissions",
-            "responsesapiClientMetadata",
-            "responsesapiClientMetadataPatch",
-            "rootTurnId",
-            "runtimeWorkspaceRoots",
-            "serviceTierForTurn",
-            "toolOutput",
-            "turnTrigger",
-        ],
-    ),
-    (
-        "turn/steer",
-        &[
-            "additionalContext",
-            "clientUserMessageId",
-            "responsesapiClientMetadata",
-            "responsesapiClientMetadataPatch",
-        ],
-    ),
-];
+fn is_newer(since: Release) -> bool {
+    since > Release::FIRST && since != Release::OWN
+}
 
 #[cfg(test)]
 mod tests {
-    use super::methods::OWN;
     use super::*;
 
     #[test]
@@ -224,15 +73,19 @@ mod tests {
     }
 
     #[test]
-    fn the_lists_are_sorted() {
-        assert!(METHODS.is_sorted());
-        assert!(MEMBERS.is_sorted_by_key(|(ty, _)| ty));
-        assert!(NEWER_PARAMS.is_sorted_by_key(|(method, _)| method));
-        assert!(is_newer_method("thread/goal/set"));
-        assert!(!is_newer_method("thread/start"));
-        assert_eq!(release_of("thread/goal/set"), Some("0.140"));
-        assert_eq!(release_of("hook/run"), Some(OWN));
-        assert!(newer_capabilities().contains(&"extensions"));
-        assert!(newer_params("thread/resume").contains(&"excludeTurns"));
+    fn requests_and_members_after_0_117_are_newer() {
+        assert!(is_newer_request("thread/goal/set"));
+        assert!(!is_newer_request("thread/start"));
+        assert!(!is_newer_request("hooks/register"), "no release has it");
+        assert!(!is_newer_request("no/such/method"));
+        let has = |method, member| newer_params(method).any(|name| name == member);
+        assert!(has("thread/resume", "excludeTurns"));
+        assert!(
+            has("thread/realtime/start", "voiceSessionId"),
+            "not read here"
+        );
+        assert!(!has("thread/resume", "threadId"));
+        assert!(!has("thread/start", "limits"), "no release has it");
+        assert!(newer_capabilities().any(|name| name == "extensions"));
     }
 }

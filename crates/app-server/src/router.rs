@@ -161,9 +161,8 @@ impl Router {
         if self.connection.knows_newer() {
             return;
         }
-        let newer = releases::newer_params(method);
-        let is_newer = releases::is_newer_method(method)
-            || (!newer.is_empty() && has_member(params, newer))
+        let is_newer = releases::is_newer_request(method)
+            || has_member(params, releases::newer_params(method))
             || (method == "initialize" && names_newer_capability(params));
         if is_newer {
             self.connection.note_newer();
@@ -224,18 +223,16 @@ struct HandshakeParams<'a> {
 }
 
 /// Whether the params have one of these members with a value other than null.
-fn has_member(params: Option<&RawValue>, names: &[&str]) -> bool {
-    let Some(params) = params else {
+fn has_member(
+    params: Option<&RawValue>,
+    mut names: impl Iterator<Item = &'static str> + Clone,
+) -> bool {
+    let Some(params) = params.filter(|_| names.clone().next().is_some()) else {
         return false;
     };
     let members = serde_json::from_str::<HashMap<&str, &RawValue>>(params.get());
     members.is_ok_and(|members| {
-        let given = |name: &&str| {
-            members
-                .get(*name)
-                .is_some_and(|value| value.get() != "null")
-        };
-        names.iter().any(given)
+        names.any(|name| members.get(name).is_some_and(|value| value.get() != "null"))
     })
 }
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, Once};
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use codex_app_server::{AppServer, Listen, Listener};
+use codex_app_server_protocol::export;
 use codex_scenario::Scenario;
 
 use crate::host::{EngineHost, HostPurpose};
@@ -52,7 +53,7 @@ enum AppServerCommand {
     /// Pass standard input and output on to the socket of a running server, byte by byte.
     Proxy(daemon::ProxyArguments),
     /// Write the protocol's types as TypeScript, a file per type.
-    GenerateTs(generate::GenerateArguments),
+    GenerateTs(generate::TypeScriptArguments),
     /// Write the protocol's types as JSON Schema, a file per type and two bundles.
     GenerateJsonSchema(generate::GenerateArguments),
     /// Write an OpenRPC document of every method.
@@ -62,14 +63,12 @@ enum AppServerCommand {
 
 pub(crate) fn run(arguments: AppServerArguments, settings: SettingsFlags) -> anyhow::Result<()> {
     match arguments.command {
-        Some(AppServerCommand::GenerateTs(arguments)) => {
-            generate::run(&arguments, &generate::TYPESCRIPT)
-        }
+        Some(AppServerCommand::GenerateTs(arguments)) => generate::run_typescript(&arguments),
         Some(AppServerCommand::GenerateJsonSchema(arguments)) => {
-            generate::run(&arguments, &generate::JSON_SCHEMA)
+            generate::run(&arguments, export::json_schema)
         }
         Some(AppServerCommand::GenerateOpenRpc(arguments)) => {
-            generate::run(&arguments, &generate::OPENRPC)
+            generate::run(&arguments, export::openrpc)
         }
         Some(AppServerCommand::Daemon(command)) => daemon::run(command, &settings),
         Some(AppServerCommand::Proxy(arguments)) => daemon::proxy(arguments),

@@ -1,7 +1,10 @@
 //! Facts about the account that the model is used with.
 
+use codex_app_server_protocol_macros::Experimental;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::mark_members;
 
 /// The ChatGPT plan of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -39,8 +42,9 @@ pub enum ForcedLoginMethod {
 }
 
 /// How requests to the model are authorised.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub enum AuthMode {
     /// An API key.
     Apikey,
@@ -49,5 +53,6 @@ pub enum AuthMode {
     /// ChatGPT tokens that the client hands in and renews.
     ChatgptAuthTokens,
     /// A personal access token of a ChatGPT account.
+    #[since("0.140")]
     PersonalAccessToken,
 }

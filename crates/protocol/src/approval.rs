@@ -1,6 +1,7 @@
 //! The content of approval requests, and the decisions on them.
 
-use codex_app_server_protocol_macros::Tagged;
+use crate::mark_members;
+use codex_app_server_protocol_macros::{Experimental, Tagged};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -125,8 +126,9 @@ pub enum ParsedCommand {
 pub struct ExecPolicyAmendment(pub Vec<String>);
 
 /// The answer to an approval request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "snake_case")]
+#[schemars(transform = mark_members::<Self>)]
 pub enum ReviewDecision {
     /// Do it this once.
     Approved,
@@ -143,6 +145,7 @@ pub enum ReviewDecision {
         network_policy_amendment: NetworkPolicyAmendment,
     },
     /// Do not do it; the turn goes on.
+    #[until("0.140")]
     Denied,
     /// Do not do it, and end the turn.
     Abort,

@@ -1,15 +1,19 @@
 //! Tools that the client carries out, as clients register them and as files store them.
 
+use crate::mark_members;
+use codex_app_server_protocol_macros::Experimental;
 use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 /// A tool that the client carries out, or several of them.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema, Experimental)]
 #[serde(untagged)]
+#[schemars(transform = mark_members::<Self>)]
 pub enum DynamicToolSpec {
     /// Tools that the model calls by the name of their namespace and their own.
+    #[since("0.169")]
     Namespace(DynamicToolNamespace),
     /// A tool of its own.
     Function(DynamicToolFunction),
@@ -31,17 +35,21 @@ pub struct DynamicToolNamespace {
 }
 
 /// A tool that the client carries out.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct DynamicToolFunction {
     /// Tells it from a namespace; older clients leave it out.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    #[since("0.169")]
     pub kind: Option<DynamicFunctionKind>,
     /// Name the model calls it by: unique in its namespace, no blanks around it, not `mcp`, not beginning
     /// `mcp__`.
     pub name: String,
     /// The namespace of a tool that is not listed in one, as clients before the form with tags name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
+    #[until("0.140")]
     pub namespace: Option<String>,
     /// What the tool does, for the model.
     pub description: String,

@@ -30,6 +30,7 @@ mod plan;
 mod policy;
 mod provider;
 mod raw_text;
+mod release;
 mod response_item;
 mod review;
 mod rollout_line;
@@ -54,7 +55,10 @@ pub use configure_session::*;
 pub use dynamic_tool::*;
 pub use error_info::*;
 pub use event::*;
-pub use experimental::{EXPERIMENTAL_KEY, Experimental, ExperimentalMember, mark_experimental};
+pub use experimental::{
+    EXPERIMENTAL_KEY, Experimental, ExperimentalMember, SINCE_KEY, UNTIL_KEY, mark_members,
+    mark_releases,
+};
 pub use function_output::*;
 pub use ids::*;
 pub use items::*;
@@ -66,6 +70,7 @@ pub use plan::*;
 pub use policy::*;
 pub use provider::*;
 pub use raw_text::RawText;
+pub use release::{PartPlace, Release, ReleasedPart, Releases};
 pub use response_item::*;
 pub use review::*;
 pub use rollout_line::*;

@@ -7,19 +7,20 @@
 
 use std::collections::BTreeMap;
 
-use codex_app_server_protocol_macros::Tagged;
+use codex_app_server_protocol_macros::{Experimental, Tagged};
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::function_output::FunctionCallOutputBody;
 use crate::tagged;
 use crate::tagged::OtherSchema;
+use crate::{function_output::FunctionCallOutputBody, mark_members};
 
 /// A part of a message.
-#[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema, Experimental)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[schemars(transform = require_image_url)]
+#[schemars(transform = mark_members::<Self>)]
 pub enum ContentItem {
     /// Text for the model.
     InputText {
@@ -33,9 +34,11 @@ pub enum ContentItem {
         image_url: String,
         /// The id of the image, if it is a file that the provider keeps.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[since("0.169")]
         file_id: Option<String>,
         /// In which detail the model should look at it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[since("0.140")]
         detail: Option<ImageDetail>,
     },
     /// Text from the model.
@@ -177,10 +180,11 @@ pub enum AgentMessagePart {
 }
 
 /// An item of the conversation with the model.
-#[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema, Experimental)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[schemars(transform = tagged::exactly_one)]
 #[non_exhaustive]
+#[schemars(transform = mark_members::<Self>)]
 pub enum ResponseItem {
     /// A message of any role.
     Message {
@@ -190,12 +194,14 @@ pub enum ResponseItem {
         content: Vec<ContentItem>,
         /// Whether the model means to end its turn with it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[until("0.117")]
         end_turn: Option<bool>,
         /// Whether the message is commentary or the final answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         phase: Option<MessagePhase>,
         /// The id that the model gave it.
         #[serde(default, skip_serializing)]
+        #[since("0.169")]
         id: Option<String>,
     },
     /// The model's reasoning.
@@ -222,6 +228,7 @@ pub enum ResponseItem {
         action: LocalShellAction,
         /// An id of older servers, used where there is no call id.
         #[serde(default, skip_serializing)]
+        #[since("0.169")]
         id: Option<String>,
     },
     /// A call of a function tool.
@@ -237,6 +244,7 @@ pub enum ResponseItem {
         call_id: String,
         /// The id that the model gave the item.
         #[serde(default, skip_serializing)]
+        #[since("0.169")]
         id: Option<String>,
     },
     /// A search for tools.
@@ -252,6 +260,7 @@ pub enum ResponseItem {
         arguments: Value,
         /// The id that the model gave the item.
         #[serde(default, skip_serializing)]
+        #[since("0.169")]
         id: Option<String>,
     },
     /// The output of a function tool or a shell call.
@@ -274,6 +283,7 @@ pub enum ResponseItem {
         input: String,
         /// The id that the model gave the item.
         #[serde(default, skip_serializing)]
+        #[since("0.169")]
         id: Option<String>,
     },
     /// The output of a custom tool.
@@ -307,6 +317,7 @@ pub enum ResponseItem {
         action: Option<WebSearchAction>,
         /// The id that the model gave the item.
         #[serde(default, skip_serializing)]
+        #[since("0.169")]
         id: Option<String>,
     },
     /// The generation of an image.
@@ -322,6 +333,7 @@ pub enum ResponseItem {
         result: String,
     },
     /// A snapshot of the working tree. Kept in the history, never sent to the model.
+    #[until("0.117")]
     GhostSnapshot {
         /// The commit that holds it.
         ghost_commit: GhostCommit,

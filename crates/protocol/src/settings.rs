@@ -1,5 +1,7 @@
 //! Settings of a thread that say how the model should work and answer.
 
+use crate::mark_members;
+use codex_app_server_protocol_macros::Experimental;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,19 +19,23 @@ pub enum Personality {
 
 /// The class of service that requests to the model ask for. Model services add tiers at any time, so
 /// that a name which is not known here is kept and passed on as it is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub enum ServiceTier {
     /// Faster, at a higher price.
     Fast,
     /// The same as `fast`, by the name that it has in requests to the model.
+    #[since("0.140")]
     Priority,
     /// Slower, at a lower price.
     Flex,
     /// What the account has: nothing is asked for.
+    #[since("0.140")]
     Default,
     /// Any other.
     #[serde(untagged)]
+    #[since("0.140")]
     Other(String),
 }
 
@@ -79,8 +85,9 @@ pub enum ModeKind {
 
 /// How much the model should think before it answers. Models add efforts at any time, so that a name
 /// which is not known here is kept and passed on as it is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub enum ReasoningEffort {
     /// Not at all.
     None,
@@ -96,6 +103,7 @@ pub enum ReasoningEffort {
     Xhigh,
     /// Any other.
     #[serde(untagged)]
+    #[since("0.140")]
     Other(String),
 }
 
@@ -212,8 +220,11 @@ pub struct WebSearchToolConfig {
 }
 
 /// The version of the realtime protocol.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Experimental,
+)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub enum RealtimeConversationVersion {
     /// The first.
     #[default]
@@ -221,6 +232,7 @@ pub enum RealtimeConversationVersion {
     /// The second.
     V2,
     /// The third, which only newer clients have. No conversation can be held with it.
+    #[since("0.169")]
     V3,
 }
 

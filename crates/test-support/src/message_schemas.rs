@@ -4,18 +4,29 @@
 //! also have those of that release; what these do not name is skipped, since receivers ignore what they do not know. Each
 //! schema is compiled once per process, when it is needed first.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
+use codex_app_server_protocol::Direction;
+use codex_app_server_protocol::export::{Catalogue, MessageSchemas, Request, Surface};
+use codex_protocol::Release;
 use jsonschema::Validator;
 use parking_lot::Mutex;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
-/// The generated files of one surface.
-static SURFACES: LazyLock<Mutex<HashMap<String, Arc<SurfaceFiles>>>> =
+/// The generated files of one surface, by its name.
+static SURFACES: LazyLock<Mutex<HashMap<String, Arc<SurfaceSchemas>>>> =
     LazyLock::new(Mutex::default);
+
+static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema/catalogue.json");
+    let text = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    Catalogue::read(&text).unwrap_or_else(|error| panic!("{error}"))
+});
+
+const REFERENCE: &str = "#/definitions/";
 
 /// Which schemas a client could have.
 #[derive(Debug, Default)]
@@ -65,119 +76,104 @@ impl ClientSchemas {
             },
             (None, None) => return,
         };
-        let name = if self.is_experimental {
-            "experimental"
+        let surface = if self.is_experimental {
+            Surface::Experimental
         } else {
-            "stable"
+            Surface::Stable
         };
-        surface(name).check(&method, message, true);
+        schemas(surface, Release::OWN).check(&method, message, true);
         if !self.is_newer {
-            surface(&format!("{name}-0.117")).check(&method, message, false);
+            schemas(surface, Release::FIRST).check(&method, message, false);
         }
     }
 }
 
-fn surface(name: &str) -> Arc<SurfaceFiles> {
+fn schemas(surface: Surface, release: Release) -> Arc<SurfaceSchemas> {
     let mut surfaces = SURFACES.lock();
-    let files = surfaces.entry(name.to_owned());
-    Arc::clone(files.or_insert_with(|| Arc::new(SurfaceFiles::read(name))))
+    let name = match surface {
+        Surface::Stable => format!("stable {release}"),
+        Surface::Experimental => format!("experimental {release}"),
+    };
+    let found = surfaces.entry(name.clone()).or_insert_with(|| {
+        let request = Request::of_release(surface, release);
+        let messages = MessageSchemas::new(&CATALOGUE, &request);
+        Arc::new(SurfaceSchemas {
+            name,
+            messages,
+            validators: Mutex::default(),
+        })
+    });
+    Arc::clone(found)
 }
 
-fn older() -> Arc<SurfaceFiles> {
-    surface("experimental-0.117")
+fn older() -> Arc<SurfaceSchemas> {
+    schemas(Surface::Experimental, Release::FIRST)
 }
 
 /// The schemas of one surface.
-struct SurfaceFiles {
+#[derive(Debug)]
+struct SurfaceSchemas {
     name: String,
-    folder: PathBuf,
-    /// The texts of the files that name the types of methods.
-    notifications: String,
-    requests: String,
-    own_requests: String,
-    methods: String,
-    /// The types of items.
-    items: String,
+    messages: MessageSchemas,
     validators: Mutex<HashMap<String, Option<Arc<Validator>>>>,
 }
 
-impl SurfaceFiles {
-    fn read(name: &str) -> Self {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema");
-        let folder = root.join("json").join(name);
-        let text = |path: PathBuf| {
-            fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-        };
-        Self {
-            name: name.to_owned(),
-            notifications: text(folder.join("ServerNotification.json")),
-            requests: text(folder.join("ServerRequest.json")),
-            own_requests: text(folder.join("ClientRequest.json")),
-            items: text(folder.join("v2").join("ItemStartedNotification.json")),
-            methods: text(root.join("openrpc").join(name).join("openrpc.json")),
-            folder,
-            validators: Mutex::default(),
-        }
-    }
-
+impl SurfaceSchemas {
     /// Whether a release knows a method of clients, and all of its params.
     fn knows(&self, method: &str, params: &Value) -> bool {
-        if method == "initialized" {
-            return true;
-        }
-        let Some(type_name) = params_type(&self.own_requests, method) else {
-            // A method without params.
-            return has_method(&self.own_requests, method);
+        let find = |direction| self.messages.method(direction, method);
+        let Some(types) =
+            find(Direction::ClientRequest).or_else(|| find(Direction::ClientNotification))
+        else {
+            return false;
         };
-        let members = self.read_type(&type_name);
-        let known = members
-            .as_ref()
+        let Some(type_name) = &types.params else {
+            return true;
+        };
+        let known = self
+            .messages
+            .definition(type_name)
             .and_then(|schema| schema["properties"].as_object());
         let mut given = params.as_object().into_iter().flatten();
-        let is_known = |(name, value): (&String, &Value)| {
-            let member = known.and_then(|known| known.get(name));
-            let text = member.and_then(|member| member["description"].as_str());
-            let is_newer = text.is_some_and(|text| text.contains("Newer than 0.117"));
-            value.is_null() || (member.is_some() && !is_newer)
-        };
         // Values of another form are newer too.
         let fits = self
-            .validator(&type_name)
+            .validator(type_name)
             .is_some_and(|type_| type_.is_valid(params));
-        fits && given.all(is_known)
-            && params["capabilities"]
-                .as_object()
-                .into_iter()
-                .flatten()
-                .all(|(name, _)| {
-                    ["experimentalApi", "optOutNotificationMethods"].contains(&&**name)
-                })
+        let mut capabilities = params["capabilities"].as_object().into_iter().flatten();
+        fits && given.all(|(name, value)| {
+            value.is_null() || known.is_some_and(|known| known.contains_key(name))
+        }) && capabilities
+            .all(|(name, _)| ["experimentalApi", "optOutNotificationMethods"].contains(&&**name))
     }
 
     /// Checks the params of a method of the server, or the result of one of the client.
     fn check(&self, method: &str, message: &Value, is_own: bool) {
-        let (type_name, value) = if message.get("method").is_none() {
-            (result_type(&self.methods, method), &message["result"])
+        let (direction, part) = if message.get("method").is_none() {
+            (Direction::ClientRequest, "result")
         } else if message.get("id").is_some() {
-            (params_type(&self.requests, method), &message["params"])
+            (Direction::ServerRequest, "params")
         } else {
-            (params_type(&self.notifications, method), &message["params"])
+            (Direction::ServerNotification, "params")
         };
-        let Some(type_name) = type_name else {
-            let is_known = [&self.notifications, &self.requests, &self.methods]
-                .iter()
-                .any(|text| has_method(text, method));
+        let Some(types) = self.messages.method(direction, method) else {
             assert!(
-                is_known || !is_own,
+                !is_own,
                 "{method} has no schema in {}: {message}",
                 self.name
             );
             return;
         };
-        let Some(validator) = self.validator(&type_name) else {
-            assert!(!is_own, "no schema of {type_name} in {}", self.name);
+        let type_name = match part {
+            "result" => types.result.as_ref(),
+            _ => types.params.as_ref(),
+        };
+        let Some(type_name) = type_name else {
             return;
         };
+        let Some(validator) = self.validator(type_name) else {
+            panic!("no schema of {type_name} in {}", self.name);
+        };
+        let value = &message[part];
         if let Err(error) = validator.validate(value) {
             let place = error.instance_path();
             let of_hook = ["/run/eventName", "/run/handlerType"].contains(&place.as_str());
@@ -185,7 +181,7 @@ impl SurfaceFiles {
             let at_place = value.pointer(place.as_str());
             let kind = at_place.and_then(|item| item["type"].as_str());
             let is_item = place.as_str() == "/item" || place.as_str().contains("/items/");
-            let is_newer_item = is_item && kind.is_some_and(|kind| !has_method(&self.items, kind));
+            let is_newer_item = is_item && kind.is_some_and(|kind| !self.has_item(kind));
             if !is_own && (of_hook || is_newer_item) {
                 // Runs of newer hooks are sent to every client too.
                 return;
@@ -197,10 +193,19 @@ impl SurfaceFiles {
         }
     }
 
+    /// Whether there is an item of this kind.
+    fn has_item(&self, kind: &str) -> bool {
+        let item = self.messages.definition("ThreadItem");
+        let variants = item.and_then(|item| item["oneOf"].as_array());
+        let mut variants = variants.into_iter().flatten();
+        variants.any(|variant| variant["properties"]["type"]["const"] == kind)
+    }
+
     fn validator(&self, type_name: &str) -> Option<Arc<Validator>> {
         let mut validators = self.validators.lock();
         let compiled = validators.entry(type_name.to_owned()).or_insert_with(|| {
-            let schema = self.read_type(type_name)?;
+            self.messages.definition(type_name)?;
+            let schema = self.with_references(type_name);
             let compiled = jsonschema::validator_for(&schema);
             Some(Arc::new(
                 compiled.unwrap_or_else(|error| panic!("{type_name}: {error}")),
@@ -209,40 +214,42 @@ impl SurfaceFiles {
         compiled.clone()
     }
 
-    fn read_type(&self, type_name: &str) -> Option<Value> {
-        let file = format!("{type_name}.json");
-        let text = fs::read_to_string(self.folder.join("v2").join(&file))
-            .or_else(|_| fs::read_to_string(self.folder.join(&file)))
-            .ok()?;
-        Some(serde_json::from_str(&text).unwrap_or_else(|error| panic!("{type_name}: {error}")))
+    /// The schema of a type, with all that it refers to.
+    fn with_references(&self, type_name: &str) -> Value {
+        let mut definitions = BTreeMap::new();
+        let mut open = vec![type_name];
+        while let Some(name) = open.pop() {
+            if definitions.contains_key(name) {
+                continue;
+            }
+            if let Some(schema) = self.messages.definition(name) {
+                definitions.insert(name, schema.clone());
+                add_references(schema, &mut open);
+            }
+        }
+        let definitions: Map<_, _> = (definitions.into_iter())
+            .map(|(name, schema)| (name.to_owned(), schema))
+            .collect();
+        json!({
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "allOf": [{ "$ref": format!("{REFERENCE}{type_name}") }],
+            "definitions": definitions,
+        })
     }
 }
 
-fn has_method(text: &str, method: &str) -> bool {
-    text.contains(&format!("\"const\": \"{method}\""))
-        || text.contains(&format!("\"name\": \"{method}\""))
-}
-
-/// The type of the params of a method, in a file with all methods of a direction.
-fn params_type(text: &str, method: &str) -> Option<String> {
-    let (_, rest) = text.split_once(&format!("\"const\": \"{method}\""))?;
-    let (variant, _) = rest.split_once("\"required\"")?;
-    let (_, params) = variant.split_once("\"params\"")?;
-    let (_, name) = params.split_once("\"#/definitions/")?;
-    name.split_once('"').map(|(name, _)| name.to_owned())
-}
-
-/// The type of the result of a method, in an OpenRPC document.
-fn result_type(text: &str, method: &str) -> Option<String> {
-    let (_, rest) = text.split_once(&format!("\"name\": \"{method}\",\n      \"summary\""))?;
-    let (_, result) = rest.split_once("\"result\": {")?;
-    let (_, name) = result.split_once("\"name\": \"")?;
-    name.split_once('"').map(|(name, _)| name.to_owned())
-}
-
-impl std::fmt::Debug for SurfaceFiles {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "SurfaceFiles({})", self.name)
+/// Adds the names of the types that a schema refers to.
+fn add_references<'s>(schema: &'s Value, names: &mut Vec<&'s str>) {
+    match schema {
+        Value::Object(object) => {
+            let reference = object.get("$ref").and_then(Value::as_str);
+            names.extend(reference.and_then(|text| text.strip_prefix(REFERENCE)));
+            object
+                .values()
+                .for_each(|value| add_references(value, names));
+        }
+        Value::Array(values) => values.iter().for_each(|value| add_references(value, names)),
+        _ => {}
     }
 }
 
@@ -272,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "is no ErrorNotification of stable")]
+    #[should_panic(expected = "is no ErrorNotification of stable own")]
     fn a_member_of_another_type_is_noticed() {
         let mut message = failed_turn();
         message["params"]["willRetry"] = json!("no");

@@ -5,6 +5,4 @@ export type InputModality =
   /** Text. */
   | "text"
   /** Images. */
-  | "image"
-  /** Of release 0.169; not used here. */
-  | "audio";
+  | "image";

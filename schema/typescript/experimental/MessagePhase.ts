@@ -5,6 +5,4 @@ export type MessagePhase =
   /** It accompanies the work. */
   | "commentary"
   /** It is the answer. */
-  | "final_answer"
-  /** Of release 0.169; not used here. */
-  | "partial_answer";
+  | "final_answer";

@@ -10,9 +10,9 @@ export type ResourceTemplate = {
   /** The name of the family. */
   name: string;
   /** Its name for display. */
-  title?: string | null;
+  title?: string;
   /** What the resources are, for people and models. */
-  description?: string | null;
+  description?: string;
   /** The media type that they all have, if they do. */
-  mimeType?: string | null;
+  mimeType?: string;
 };

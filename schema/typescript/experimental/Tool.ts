@@ -6,9 +6,9 @@ export type Tool = {
   /** The name by which it is called. */
   name: string;
   /** Its name for display. */
-  title?: string | null;
+  title?: string;
   /** What it does, for people and models. */
-  description?: string | null;
+  description?: string;
   /** The JSON Schema of its arguments. */
   inputSchema: JsonValue;
   /** The JSON Schema of its structured result. */
@@ -16,7 +16,7 @@ export type Tool = {
   /** Hints about what calling it may do. */
   annotations?: JsonValue;
   /** Icons for display. */
-  icons?: Array<JsonValue> | null;
+  icons?: Array<JsonValue>;
   /** What the server adds for clients that know it. */
   _meta?: JsonValue;
 };

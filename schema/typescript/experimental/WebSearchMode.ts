@@ -7,6 +7,4 @@ export type WebSearchMode =
   /** Only what the search provider has stored; newer settings tell an index of it apart. */
   | "cached"
   /** The web as it is now. */
-  | "live"
-  /** Of release 0.169; not used here. */
-  | "indexed";
+  | "live";

@@ -9,12 +9,4 @@ export type AuthMode =
   /** ChatGPT tokens that the client hands in and renews. */
   | "chatgptAuthTokens"
   /** A personal access token of a ChatGPT account. */
-  | "personalAccessToken"
-  /** Of release 0.169; not used here. */
-  | "agentIdentity"
-  /** Of release 0.169; not used here. */
-  | "bedrockAccessKeys"
-  /** Of release 0.169; not used here. */
-  | "bedrockApiKey"
-  /** Of release 0.169; not used here. */
-  | "headers";
+  | "personalAccessToken";

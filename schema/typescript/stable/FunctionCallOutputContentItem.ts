@@ -19,45 +19,5 @@ export type InputImageFunctionCallOutputContentItem = {
   detail?: ImageDetail | null;
 };
 
-/** Of release 0.169; not used here. */
-export type InputAudioFunctionCallOutputContentItem = {
-  /** Of release 0.169; not used here. */
-  audio_url: string;
-  /** Of release 0.169; not used here. */
-  type: "input_audio";
-};
-
-/** Of release 0.169; not used here. */
-export type InputAudioFileFunctionCallOutputContentItem = {
-  /** Of release 0.169; not used here. */
-  file_id: string;
-  /** Of release 0.169; not used here. */
-  type: "input_audio";
-};
-
-/** Of release 0.169; not used here. */
-export type EncryptedContentFunctionCallOutputContentItem = {
-  /** Of release 0.169; not used here. */
-  encrypted_content: string;
-  /** Of release 0.169; not used here. */
-  type: "encrypted_content";
-};
-
-/** Of release 0.169; not used here. */
-export type InputImageFileFunctionCallOutputContentItem = {
-  /** Of release 0.169; not used here. */
-  type: "input_image";
-  /** Of release 0.169; not used here. */
-  file_id: string;
-  /** Of release 0.169; not used here. */
-  detail?: ImageDetail | null;
-};
-
 /** A part of the output of a tool call. */
-export type FunctionCallOutputContentItem =
-  | InputTextFunctionCallOutputContentItem
-  | InputImageFunctionCallOutputContentItem
-  | InputAudioFunctionCallOutputContentItem
-  | InputAudioFileFunctionCallOutputContentItem
-  | EncryptedContentFunctionCallOutputContentItem
-  | InputImageFileFunctionCallOutputContentItem;
+export type FunctionCallOutputContentItem = InputTextFunctionCallOutputContentItem | InputImageFunctionCallOutputContentItem;

@@ -19,26 +19,4 @@ export type PlanType =
   /** The education plan. */
   | "edu"
   /** A plan that this version does not know. */
-  | "unknown"
-  /** Of release 0.169; not used here. */
-  | "edu_plus"
-  /** Of release 0.169; not used here. */
-  | "edu_pro"
-  /** Of release 0.169; not used here. */
-  | "ent26"
-  /** Of release 0.169; not used here. */
-  | "enterprise_cbp_automation"
-  /** Of release 0.169; not used here. */
-  | "enterprise_cbp_usage_based"
-  /** Of release 0.169; not used here. */
-  | "prolite"
-  /** Of release 0.169; not used here. */
-  | "promax"
-  /** Of release 0.169; not used here. */
-  | "sci"
-  /** Of release 0.169; not used here. */
-  | "sci_plus"
-  /** Of release 0.169; not used here. */
-  | "self_serve_business_prolite"
-  /** Of release 0.169; not used here. */
-  | "self_serve_business_usage_based";
+  | "unknown";

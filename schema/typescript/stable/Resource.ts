@@ -6,19 +6,19 @@ export type Resource = {
   /** Hints for clients: audience, priority and the like. */
   annotations?: JsonValue;
   /** What the resource is, for people and models. */
-  description?: string | null;
+  description?: string;
   /** The media type of its content. */
-  mimeType?: string | null;
+  mimeType?: string;
   /** Its name. */
   name: string;
   /** The size of its content in bytes. */
-  size?: number | null;
+  size?: number;
   /** Its name for display. */
-  title?: string | null;
+  title?: string;
   /** The URI by which it is read. */
   uri: string;
   /** Icons for display. */
-  icons?: Array<JsonValue> | null;
+  icons?: Array<JsonValue>;
   /** What the server adds for clients that know it. */
   _meta?: JsonValue;
 };

@@ -20,15 +20,6 @@ export type NetworkPolicyAmendmentReviewDecision = {
   };
 };
 
-/** Of release 0.169; not used here. */
-export type DeniedReviewDecision = {
-  /** Of release 0.169; not used here. */
-  denied: {
-    /** Of release 0.169; not used here. */
-    rejection: string;
-  };
-};
-
 /** The answer to an approval request. */
 export type ReviewDecision =
   /** Do it this once. */
@@ -40,9 +31,4 @@ export type ReviewDecision =
   /** Do not do it; the turn goes on. */
   | "denied"
   /** Do not do it, and end the turn. */
-  | "abort"
-  | DeniedReviewDecision
-  /** Of release 0.169; not used here. */
-  | "approved_mcp_policy_amendment"
-  /** Of release 0.169; not used here. */
-  | "timed_out";
+  | "abort";

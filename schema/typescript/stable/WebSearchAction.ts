@@ -5,9 +5,9 @@ export type SearchResponsesApiWebSearchAction = {
   /** Tells which variant this is. */
   type: "search";
   /** The query. */
-  query?: string | null;
+  query?: string;
   /** The queries, if there are several. */
-  queries?: Array<string> | null;
+  queries?: Array<string>;
 };
 
 /** A page was opened. */
@@ -15,7 +15,7 @@ export type OpenPageResponsesApiWebSearchAction = {
   /** Tells which variant this is. */
   type: "open_page";
   /** Which. */
-  url?: string | null;
+  url?: string;
 };
 
 /** A search inside a page. */
@@ -23,9 +23,9 @@ export type FindInPageResponsesApiWebSearchAction = {
   /** Tells which variant this is. */
   type: "find_in_page";
   /** The address of the page. */
-  url?: string | null;
+  url?: string;
   /** The text. */
-  pattern?: string | null;
+  pattern?: string;
 };
 
 /** An unknown action. */

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use codex_protocol as protocol;
 use schemars::JsonSchema;
 
-use super::catalogue::Catalogue;
+use super::schema::IN_ROOT;
+use super::selection::Selection;
 use crate::{rpc, v2};
 
 /// The folder of a type.
@@ -34,28 +35,49 @@ pub(super) struct Layout {
 impl Layout {
     /// Where TypeScript goes: what both versions of the protocol share, and the older families, are
     /// in the root.
-    pub(super) fn typescript() -> Self {
+    pub(super) fn typescript(selection: &Selection<'_>) -> Self {
         let names: Vec<Cow<'static, str>> =
             [shared_types(), older_types(), message_types()].concat();
+        let named = (selection.names())
+            .filter(|name| selection.schema(name).get(IN_ROOT).is_some())
+            .map(|name| Cow::Owned(name.to_owned()));
         Self {
-            root: names.into_iter().collect(),
+            root: names.into_iter().chain(named).collect(),
         }
     }
 
     /// Where JSON Schema goes: everything that v2 needs is in `v2`.
-    pub(super) fn json_schema(catalogue: &Catalogue) -> Self {
-        let typescript = Self::typescript();
-        let of_v2 = catalogue
+    pub(super) fn json_schema(selection: &Selection<'_>) -> Self {
+        let typescript = Self::typescript(selection);
+        let of_v2 = selection
             .names()
             .filter(|name| typescript.folder(name) == LayoutFolder::V2);
-        let needed_by_v2 = catalogue.closure(of_v2);
-        let root = catalogue
+        let needed_by_v2 = selection.closure(of_v2);
+        let root = selection
             .names()
             .filter(|name| !needed_by_v2.contains(*name))
             .map(|name| Cow::Owned(name.to_owned()));
         Self {
             root: root.collect(),
         }
+    }
+
+    /// The folders of a type's JSON Schema. The generated files of other programs have some types in another folder than
+    /// ours; these are in both.
+    pub(super) fn json_folders(&self, selection: &Selection<'_>, name: &str) -> Vec<&'static str> {
+        let own = self.folder(name).prefix();
+        let other = if ["InitializeParams", "InitializeResponse"].contains(&name) {
+            "v1/"
+        } else if name == "RequestId" || selection.is_of_server_request(name) {
+            ""
+        } else {
+            own
+        };
+        let mut folders = vec![own];
+        if other != own {
+            folders.push(other);
+        }
+        folders
     }
 
     pub(super) fn folder(&self, name: &str) -> LayoutFolder {
@@ -84,7 +106,7 @@ fn message_types() -> Vec<Cow<'static, str>> {
         rpc::ErrorObject,
         rpc::TraceContext,
     ];
-    all.extend(super::catalogue::UNIONS.map(|(_, name)| Cow::Borrowed(name)));
+    all.extend(super::selection::UNIONS.map(|(_, name)| Cow::Borrowed(name)));
     all
 }
 

@@ -2,17 +2,20 @@
 
 use std::fmt::Write;
 
+use codex_protocol::Release;
+
 use super::request::GeneratedFile;
 use crate::method_table::{Direction, Method, TypeReference};
 use crate::methods::methods;
-use crate::releases::release_of;
 
 const HEADER: &str = "\
 # Methods
 
 Generated from the method table by `just write-app-server-schema`. Do not edit.
 
-An asterisk marks an experimental method: it needs `capabilities.experimentalApi` in `initialize`. Since: the release\nthat brought the method, where 0.117 does not have it; 0.169 also stands for releases between 0.140 and it; `own` marks\nmethods of this program alone.
+An asterisk marks an experimental method: it needs `capabilities.experimentalApi` in `initialize`. Since: the release
+that brought the method, where 0.117 does not have it; 0.169 also stands for releases between 0.140 and it; `own` marks
+methods of this program alone. Until: the last release that has the method; it is still served.
 ";
 
 pub(super) fn file() -> GeneratedFile {
@@ -44,15 +47,16 @@ fn push_table(text: &mut String, title: &str, rows: &[Method]) {
     };
     let _ = write!(
         text,
-        "\n## {title}\n\n| Method | Since | What it does | Params |{heading}\n|---|---|---|---|{rule}\n"
+        "\n## {title}\n\n| Method | Since | Until | What it does | Params |{heading}\n|---|---|---|---|---|{rule}\n"
     );
     for method in rows {
         let star = if method.experimental { " \\*" } else { "" };
         let _ = write!(
             text,
-            "| `{}`{star} | {} | {} | {} |",
+            "| `{}`{star} | {} | {} | {} | {} |",
             method.name,
-            release_of(method.name).unwrap_or_default(),
+            since(method),
+            until(method),
             method.description,
             type_name(method.params),
         );
@@ -61,6 +65,18 @@ fn push_table(text: &mut String, title: &str, rows: &[Method]) {
         }
         text.push('\n');
     }
+}
+
+fn since(method: &Method) -> String {
+    match method.releases.since {
+        Release::FIRST => String::new(),
+        since => since.to_string(),
+    }
+}
+
+fn until(method: &Method) -> String {
+    let until = method.releases.until;
+    until.map(|until| until.to_string()).unwrap_or_default()
 }
 
 fn type_name(ty: Option<TypeReference>) -> String {

@@ -5,27 +5,28 @@
 
 use serde_json::{Value, json};
 
-use super::catalogue::Catalogue;
+use super::catalogue::MethodRow;
 use super::json_schema::{clean, to_text};
 use super::request::GeneratedFile;
 use super::schema::REFERENCE;
-use crate::method_table::{Direction, Method, TypeReference};
+use super::selection::Selection;
+use crate::method_table::Direction;
 use crate::rpc::error_code;
 
 const SCHEMAS: &str = "#/components/schemas/";
 
-pub(super) fn file(catalogue: &Catalogue) -> GeneratedFile {
-    let methods: Vec<Value> = catalogue
+pub(super) fn file(selection: &Selection<'_>) -> GeneratedFile {
+    let methods: Vec<Value> = selection
         .methods
         .iter()
-        .map(|method| describe(catalogue, method))
+        .map(|method| describe(selection, method))
         .collect();
-    let schemas: serde_json::Map<String, Value> = catalogue
+    let schemas: serde_json::Map<String, Value> = selection
         .names()
         .map(|name| {
             (
                 name.to_owned(),
-                refer_to_components(clean(catalogue.schema(name))),
+                refer_to_components(clean(selection.schema(name))),
             )
         })
         .collect();
@@ -54,13 +55,13 @@ pub(super) fn file(catalogue: &Catalogue) -> GeneratedFile {
     }
 }
 
-fn describe(catalogue: &Catalogue, method: &Method) -> Value {
+fn describe(selection: &Selection<'_>, method: &MethodRow) -> Value {
     let mut described = json!({
         "name": method.name,
         "summary": method.description,
-        "tags": [{ "name": family(method.name) }],
+        "tags": [{ "name": family(&method.name) }],
         "paramStructure": "by-name",
-        "params": method.params.map_or_else(Vec::new, |params| parameters(catalogue, params)),
+        "params": method.params.as_deref().map_or_else(Vec::new, |params| parameters(selection, params)),
         "x-direction": match method.direction {
             Direction::ClientRequest => "clientRequest",
             Direction::ServerRequest => "serverRequest",
@@ -69,11 +70,11 @@ fn describe(catalogue: &Catalogue, method: &Method) -> Value {
         },
         "x-stability": if method.experimental { "experimental" } else { "stable" },
     });
-    if let Some(params) = method.params {
+    if let Some(params) = &method.params {
         described["x-params"] = reference(params);
     }
-    if let Some(response) = method.response {
-        described["result"] = json!({ "name": (response.name)(), "schema": reference(response) });
+    if let Some(response) = &method.response {
+        described["result"] = json!({ "name": response, "schema": reference(response) });
         let codes = error_code::ALL.iter().map(|(code, _)| error_name(*code));
         described["errors"] = codes
             .map(|name| json!({ "$ref": format!("#/components/errors/{name}") }))
@@ -84,8 +85,8 @@ fn describe(catalogue: &Catalogue, method: &Method) -> Value {
 
 /// The members of the params. Where the params are a union, its members are those of all variants;
 /// `x-params` names the union itself.
-fn parameters(catalogue: &Catalogue, params: TypeReference) -> Vec<Value> {
-    let schema = catalogue.schema(&(params.name)());
+fn parameters(selection: &Selection<'_>, params: &str) -> Vec<Value> {
+    let schema = selection.schema(params);
     let union = ["oneOf", "anyOf"]
         .iter()
         .filter_map(|key| schema.get(*key)?.as_array())
@@ -130,8 +131,8 @@ fn required(schema: &Value) -> Vec<&str> {
     names.filter_map(Value::as_str).collect()
 }
 
-fn reference(ty: TypeReference) -> Value {
-    json!({ "$ref": format!("{SCHEMAS}{}", (ty.name)()) })
+fn reference(ty: &str) -> Value {
+    json!({ "$ref": format!("{SCHEMAS}{ty}") })
 }
 
 /// The part of a method's name that it shares with its relatives.

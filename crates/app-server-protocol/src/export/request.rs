@@ -1,5 +1,7 @@
 //! What is asked of an exporter, and what it answers.
 
+use codex_protocol::Release;
+
 /// How much of the vocabulary to describe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Surface {
@@ -9,15 +11,34 @@ pub enum Surface {
     Experimental,
 }
 
-/// The release of the clients that the vocabulary is for.
+/// The vocabulary that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Release {
-    /// This one and 0.169: all methods and members, also those of 0.169 that this program does not use.
-    Current,
-    /// This program alone.
-    Own,
-    /// 0.117: without what came later.
-    V0_117,
+pub struct Request<'a> {
+    /// With or without what clients must opt into.
+    pub surface: Surface,
+    /// The release of the clients; [`Release::OWN`] for all that this program has.
+    pub release: Release,
+    /// Whether schemas have what releases have and this program does not use.
+    pub with_unused: bool,
+    /// What the paths of TypeScript imports end with, for example `.js`.
+    pub import_extension: &'a str,
+}
+
+impl Request<'_> {
+    /// The vocabulary of this program, and what of other releases it does not use, marked as such.
+    pub fn current(surface: Surface) -> Self {
+        Self::of_release(surface, Release::OWN)
+    }
+
+    /// The vocabulary of a release.
+    pub fn of_release(surface: Surface, release: Release) -> Self {
+        Self {
+            surface,
+            release,
+            with_unused: true,
+            import_extension: "",
+        }
+    }
 }
 
 /// A file to be written, with its path below the folder that was asked for.

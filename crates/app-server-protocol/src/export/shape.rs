@@ -1,5 +1,6 @@
 //! A schema read as a type: the few shapes that types of this vocabulary take.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
@@ -123,6 +124,39 @@ impl Shape {
             Some(rest) => Self::Every(vec![Self::Object(fields), rest]),
             None => Self::Object(fields),
         }
+    }
+
+    /// Whether null is one of the values.
+    pub(super) fn has_null(&self) -> bool {
+        match self {
+            Self::Null => true,
+            Self::Union(variants) => variants.iter().any(|variant| variant.shape.has_null()),
+            _ => false,
+        }
+    }
+
+    /// The other values.
+    pub(super) fn without_null(&self) -> Cow<'_, Self> {
+        if !self.has_null() {
+            return Cow::Borrowed(self);
+        }
+        let Self::Union(variants) = self else {
+            return Cow::Owned(Self::Union(Vec::new()));
+        };
+        let mut others = Vec::new();
+        for variant in variants {
+            if variant.shape == Self::Null {
+                continue;
+            }
+            others.push(Variant {
+                shape: variant.shape.without_null().into_owned(),
+                ..variant.clone()
+            });
+        }
+        Cow::Owned(match others.as_slice() {
+            [one] if one.description.is_none() => one.shape.clone(),
+            _ => Self::Union(others),
+        })
     }
 
     fn union(shapes: impl Iterator<Item = Self>) -> Self {

@@ -1,26 +1,57 @@
-//! What release 0.169 describes otherwise than this program, for clients that are written for that release.
+//! What releases describe otherwise than this program, for clients that are written for them.
 //!
 //! Most of it is not used here. The members are optional: this program never sends them and ignores them. It sends none
-//! of the variants, and refuses them in requests.
+//! of the variants, and refuses them in requests. All of it is marked.
 
 use std::collections::BTreeMap;
 
-use codex_protocol::EXPERIMENTAL_KEY;
+use codex_protocol::{EXPERIMENTAL_KEY, SINCE_KEY};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::older::{for_each_branch, is_variant};
-use super::schema::describe;
+use super::catalogue::{MethodRow, UnreadParams};
+use super::definitions::name_variants;
+use super::error::CatalogueError;
+use super::schema::{
+    IN_RELEASES, IN_ROOT, NAMED_ALONE, NOT_USED, REQUIRED_BESIDE_UNUSED, SCHEMA_ONLY,
+    SHOWN_IN_STABLE, for_each_branch, has_tag,
+};
 
 const TABLE: &str = include_str!("unused.json");
-const DESCRIPTION: &str = "Of release 0.169; not used here.";
 
 /// The descriptions of what is not used.
-#[derive(Default, Deserialize)]
+#[derive(Deserialize)]
 pub(super) struct UnusedParts {
     types: BTreeMap<String, UnusedInType>,
-    /// Types that only these parts refer to.
+    /// Types that only these parts refer to, or that have another name in a release.
     definitions: BTreeMap<String, Value>,
+    /// Types that have a file even where nothing refers to them.
+    named: BTreeMap<String, NamedType>,
+    /// Experimental members that releases describe on their stable surface, by type.
+    stable: BTreeMap<String, Vec<String>>,
+    /// Params of methods that take none here.
+    params: BTreeMap<String, UnreadParams>,
+    /// Types and members that some releases describe in another way.
+    forms: BTreeMap<String, OtherForms>,
+}
+
+/// How releases describe a type, or members of it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct OtherForms {
+    /// The schema of the whole type, with the releases: `since`, `until`, `schema`.
+    whole: Option<Value>,
+    members: BTreeMap<String, Value>,
+}
+
+/// A type that clients of a release import by its name.
+#[derive(Deserialize)]
+struct NamedType {
+    since: String,
+    #[serde(default)]
+    in_root: bool,
+    #[serde(default)]
+    schema_only: bool,
 }
 
 /// What is not used of a type.
@@ -35,40 +66,111 @@ struct UnusedInType {
     required: Vec<String>,
 }
 
-#[derive(Clone, Deserialize)]
+#[derive(Deserialize)]
 struct UnusedMember {
     schema: Value,
+    #[serde(default)]
     experimental: bool,
+    since: String,
 }
 
 impl UnusedParts {
-    pub(super) fn read() -> serde_json::Result<Self> {
-        serde_json::from_str(TABLE)
+    pub(super) fn read() -> Result<Self, CatalogueError> {
+        serde_json::from_str(TABLE).map_err(CatalogueError::of("the parts that are not used"))
     }
 
-    /// Adds what is not used of a type to its schema.
-    pub(super) fn add(&self, ty: &str, schema: &mut Value) {
-        let Some(unused) = self.types.get(ty) else {
+    /// Adds what is not used to the schemas of all types.
+    pub(super) fn add_to(
+        mut self,
+        methods: &mut [MethodRow],
+        definitions: &mut BTreeMap<String, Value>,
+    ) {
+        for method in methods {
+            method.unread_params = self.params.remove(&method.name);
+        }
+        for (name, unused) in &self.types {
+            if let Some(schema) = definitions.get_mut(name) {
+                unused.add_to(schema);
+            }
+        }
+        for (name, mut schema) in self.definitions {
+            name_variants(&name, &mut schema);
+            mark_not_used(&mut schema);
+            definitions.entry(name).or_insert(schema);
+        }
+        for (name, forms) in self.forms {
+            if let Some(schema) = definitions.get_mut(&name) {
+                forms.add_to(&name, schema);
+            }
+        }
+        for (name, members) in self.stable {
+            let schema = definitions.get_mut(&name).and_then(Value::as_object_mut);
+            let properties = schema.and_then(|schema| schema.get_mut("properties"));
+            let properties = properties.and_then(Value::as_object_mut);
+            for (_, property) in properties
+                .into_iter()
+                .flatten()
+                .filter(|(name, _)| members.contains(name))
+            {
+                if let Some(property) = property.as_object_mut() {
+                    property.insert(SHOWN_IN_STABLE.to_owned(), true.into());
+                }
+            }
+        }
+        for (name, named) in self.named {
+            let schema = definitions.get_mut(&name).and_then(Value::as_object_mut);
+            if let Some(schema) = schema {
+                schema.insert(NAMED_ALONE.to_owned(), named.since.into());
+                if named.schema_only {
+                    schema.insert(SCHEMA_ONLY.to_owned(), true.into());
+                }
+                if named.in_root {
+                    schema.insert(IN_ROOT.to_owned(), true.into());
+                }
+            }
+        }
+    }
+}
+
+impl OtherForms {
+    fn add_to(self, ty: &str, schema: &mut Value) {
+        let Some(schema) = schema.as_object_mut() else {
             return;
         };
-        add_members(schema, &unused.members);
-        require(schema, &unused.required);
-        for (tag, members) in &unused.of {
+        if let Some(mut whole) = self.whole {
+            name_variants(ty, &mut whole["schema"]);
+            schema.insert(IN_RELEASES.to_owned(), whole);
+        }
+        let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+        for (name, property) in properties.into_iter().flatten() {
+            if let (Some(other), Some(property)) =
+                (self.members.get(name), property.as_object_mut())
+            {
+                property.insert(IN_RELEASES.to_owned(), other.clone());
+            }
+        }
+    }
+}
+
+impl UnusedInType {
+    fn add_to(&self, schema: &mut Value) {
+        add_members(schema, &self.members);
+        if let (false, Some(object)) = (self.required.is_empty(), schema.as_object_mut()) {
+            let names = self.required.clone();
+            object.insert(REQUIRED_BESIDE_UNUSED.to_owned(), names.into());
+        }
+        for (tag, members) in &self.of {
             for_each_branch(schema, &mut |branch| {
-                if is_variant(branch, tag) {
+                if has_tag(branch, tag) {
                     add_members(branch, members);
                 }
             });
         }
-        for variant in &unused.variants {
-            add_variant(schema, described(variant.clone()));
+        for variant in &self.variants {
+            let mut variant = variant.clone();
+            mark_not_used(&mut variant);
+            add_variant(schema, variant);
         }
-    }
-
-    /// The types that only these parts refer to.
-    pub(super) fn definitions(&self) -> impl Iterator<Item = (String, Value)> {
-        let all = self.definitions.iter();
-        all.map(|(name, schema)| (name.clone(), described(schema.clone())))
     }
 }
 
@@ -83,40 +185,28 @@ fn add_members(object: &mut Value, members: &BTreeMap<String, UnusedMember>) {
         return;
     };
     for (name, member) in members {
-        let mut schema = described(member.schema.clone());
-        if let (true, Some(schema)) = (member.experimental, schema.as_object_mut()) {
-            schema.insert(EXPERIMENTAL_KEY.to_owned(), name.clone().into());
+        let mut schema = member.schema.clone();
+        mark_not_used(&mut schema);
+        if let Some(schema) = schema.as_object_mut() {
+            schema.insert(SINCE_KEY.to_owned(), member.since.clone().into());
+            if member.experimental {
+                schema.insert(EXPERIMENTAL_KEY.to_owned(), name.clone().into());
+            }
         }
         properties.entry(name.clone()).or_insert(schema);
     }
 }
 
-fn require(schema: &mut Value, members: &[String]) {
-    let Some(object) = schema.as_object_mut().filter(|_| !members.is_empty()) else {
-        return;
-    };
-    let required = object
-        .entry("required")
-        .or_insert_with(|| Value::Array(Vec::new()));
-    let names = members.iter().cloned().map(Value::from);
-    required
-        .as_array_mut()
-        .into_iter()
-        .for_each(|all| all.extend(names.clone()));
+fn mark_not_used(schema: &mut Value) {
+    if *schema == Value::Bool(true) {
+        *schema = Map::new().into();
+    }
+    if let Some(schema) = schema.as_object_mut() {
+        schema.insert(NOT_USED.to_owned(), true.into());
+    }
 }
 
 fn add_variant(schema: &mut Value, variant: Value) {
-    let is_constant = variant
-        .get("const")
-        .and_then(Value::as_str)
-        .map(str::to_owned);
-    if let (Some(constant), Some(values)) = (
-        &is_constant,
-        schema.get_mut("enum").and_then(Value::as_array_mut),
-    ) {
-        values.push(constant.clone().into());
-        return;
-    }
     if is_open(&variant)
         && let Some(object) = schema.as_object_mut()
         && let Some(branches) = object.remove("oneOf")
@@ -142,61 +232,12 @@ fn is_open(variant: &Value) -> bool {
     }
 }
 
-/// Describes a schema and the members in it.
-fn described(mut schema: Value) -> Value {
-    if schema == Value::Bool(true) {
-        schema = Map::new().into();
-    }
-    describe(&mut schema, DESCRIPTION.into());
-    describe_members(&mut schema);
-    schema
-}
-
-fn describe_members(schema: &mut Value) {
-    let Some(object) = schema.as_object_mut() else {
-        return;
-    };
-    let properties = object.get_mut("properties").and_then(Value::as_object_mut);
-    for property in properties.into_iter().flat_map(|all| all.values_mut()) {
-        *property = described(property.take());
-    }
-    for key in ["oneOf", "anyOf", "allOf"] {
-        let branches = object.get_mut(key).and_then(Value::as_array_mut);
-        for branch in branches.into_iter().flatten() {
-            let is_shown = branch.get("properties").is_some() || branch.get("const").is_some();
-            if is_shown {
-                *branch = described(branch.take());
-            }
-        }
-    }
-    if let Some(items) = object.get_mut("items") {
-        describe_members(items);
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use serde_json::json;
 
-    use super::super::{Release, Surface, json_schema};
     use super::*;
-
-    #[test]
-    fn what_is_not_used_is_described_for_newer_clients_alone() {
-        let parts = UnusedParts::read().unwrap();
-        assert!(parts.types.len() > 50 && parts.definitions.len() > 50);
-        let bundle = |release| {
-            let files = json_schema(Surface::Experimental, release);
-            let bundle = files
-                .into_iter()
-                .find(|file| file.path.ends_with(".v2.schemas.json"));
-            bundle.unwrap().text
-        };
-        assert!(bundle(Release::Current).contains("\"misalignment\""));
-        assert!(!bundle(Release::Own).contains("\"misalignment\""));
-        assert!(!bundle(Release::V0_117).contains("\"misalignment\""));
-    }
 
     #[test]
     fn union_with_an_open_variant_takes_what_two_variants_fit() {

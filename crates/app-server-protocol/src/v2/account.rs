@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol_macros::{Experimental, Tagged, sparse};
-use codex_protocol::{AuthMode, PlanType};
+use codex_protocol::{AuthMode, PlanType, mark_members};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +48,7 @@ pub struct ChatgptAuthTokensRefreshResponse {
     rename_all = "camelCase",
     rename_all_fields = "camelCase"
 )]
+#[schemars(transform = mark_members::<Self>)]
 pub enum LoginAccountParams {
     /// Store an API key and use it from now on; refused when ChatGPT login is enforced.
     ApiKey {
@@ -57,6 +58,7 @@ pub enum LoginAccountParams {
     /// Browser login whose callback this server receives; it gives up after 10 minutes.
     Chatgpt,
     /// Login with a code that the user types in on a page, on any device. Newer than 0.117.
+    #[since("0.140")]
     ChatgptDeviceCode,
     /// Tokens that the host application obtained and renews itself; kept in memory only.
     ChatgptAuthTokens {
@@ -89,12 +91,13 @@ pub struct GetAccountParams {
 }
 
 /// The login that was begun, or for all but `chatgpt` already done.
-#[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema, Experimental)]
 #[serde(
     tag = "type",
     rename_all = "camelCase",
     rename_all_fields = "camelCase"
 )]
+#[schemars(transform = mark_members::<Self>)]
 pub enum LoginAccountResponse {
     /// The key is stored; `account/login/completed` follows.
     ApiKey,
@@ -106,6 +109,7 @@ pub enum LoginAccountResponse {
         auth_url: String,
     },
     /// The user has to type in a code; `account/login/completed` tells how it ended. Newer than 0.117.
+    #[since("0.140")]
     ChatgptDeviceCode {
         /// UUID for cancelling and for recognising the completion.
         login_id: String,
@@ -193,12 +197,13 @@ pub struct GetAccountRateLimitsResponse {
 }
 
 /// The login in use.
-#[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema, Experimental)]
 #[serde(
     tag = "type",
     rename_all = "camelCase",
     rename_all_fields = "camelCase"
 )]
+#[schemars(transform = mark_members::<Self>)]
 pub enum Account {
     /// An API key; nothing about its owner is known.
     ApiKey,
@@ -210,8 +215,10 @@ pub enum Account {
         plan_type: PlanType,
     },
     /// Amazon Bedrock, which takes credentials of its own.
+    #[since("0.140")]
     AmazonBedrock {
         /// Whether they are stored beside the logins; otherwise they are those of the machine.
+        #[since("0.169")]
         uses_codex_managed_credentials: bool,
     },
 }

@@ -1,6 +1,7 @@
 //! Use, credits and notices of an account.
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
+use codex_protocol::mark_members;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,14 +41,16 @@ pub struct SendAddCreditsNudgeEmailResponse {
 }
 
 /// Reply to `account/usage/read`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct GetAccountTokenUsageResponse {
     /// Use day by day; null if unknown.
     pub daily_usage_buckets: Option<Vec<AccountTokenUsageDailyBucket>>,
     /// Figures in sum, or a short text.
     pub summary: AccountTokenUsageSummary,
     /// Use of one thread; null if it was not asked for.
+    #[since("0.169")]
     pub thread_usage: Option<ThreadUsage>,
 }
 

@@ -4,7 +4,7 @@
 use codex_app_server_protocol_macros::{Experimental, sparse};
 use codex_protocol::{
     AbsolutePathBuf, ExecPolicyAmendment, MacOsAutomationPermission, MacOsContactsPermission,
-    MacOsPreferencesPermission, NetworkPolicyAmendment, mark_experimental,
+    MacOsPreferencesPermission, NetworkPolicyAmendment, mark_members,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use crate::v2::FileSystemSandboxEntry;
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
-#[schemars(transform = mark_experimental::<Self>)]
+#[schemars(transform = mark_members::<Self>)]
 pub struct CommandExecutionRequestApprovalParams {
     /// Thread that asks.
     pub thread_id: String,
@@ -26,10 +26,13 @@ pub struct CommandExecutionRequestApprovalParams {
     /// Id of the `commandExecution` item, or a made-up id for a network connection.
     pub item_id: String,
     /// What the command is; absent from older servers.
+    #[since("0.169")]
     pub kind: Option<CommandExecutionApprovalKind>,
     /// Machine that the command would run on; absent from older servers.
+    #[since("0.169")]
     pub environment_id: Option<String>,
     /// When it was asked, in Unix milliseconds.
+    #[since("0.140")]
     pub started_at_ms: Option<i64>,
     /// Tells apart several questions of one item; absent if the whole command is in question.
     pub approval_id: Option<String>,
@@ -38,8 +41,10 @@ pub struct CommandExecutionRequestApprovalParams {
     pub reason: Option<String>,
     /// What the engine says about the command: whether it leaves the sandbox. Never a text of the agent; absent from older
     /// servers.
+    #[since("own")]
     pub engine_notice: Option<String>,
     /// What the agent says, as one line with escapes for what does not show; absent if it says nothing.
+    #[since("own")]
     pub justification: Option<String>,
     /// Connection to be approved; absent if the question is about a command.
     pub network_approval_context: Option<NetworkApprovalContext>,
@@ -54,6 +59,7 @@ pub struct CommandExecutionRequestApprovalParams {
     pub additional_permissions: Option<AdditionalPermissionProfile>,
     /// Skill whose script is to run; absent if no skill is involved.
     #[experimental("item/commandExecution/requestApproval.skillMetadata")]
+    #[until("0.117")]
     pub skill_metadata: Option<CommandExecutionRequestApprovalSkillMetadata>,
     /// Command prefix that a client may offer to allow for good; absent if none is proposed.
     pub proposed_execpolicy_amendment: Option<ExecPolicyAmendment>,
@@ -143,6 +149,7 @@ pub enum CommandExecutionApprovalDecision {
 /// Params of `item/fileChange/requestApproval`: may this patch be applied?
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct FileChangeRequestApprovalParams {
     /// Thread that asks.
     pub thread_id: String,
@@ -152,11 +159,13 @@ pub struct FileChangeRequestApprovalParams {
     pub item_id: String,
     /// When it was asked, in Unix milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub started_at_ms: Option<i64>,
     /// Why approval is needed, in words of the engine; absent without a reason.
     pub reason: Option<String>,
     /// What the engine says about the patch: whether it leaves the sandbox; absent from older servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("own")]
     pub engine_notice: Option<String>,
     /// Directory to open for writing until the session ends; absent if only the patch is meant.
     pub grant_root: Option<String>,
@@ -187,6 +196,7 @@ pub enum FileChangeApprovalDecision {
 /// Params of `item/permissions/requestApproval`: may the agent have more access?
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct PermissionsRequestApprovalParams {
     /// Thread that asks.
     pub thread_id: String,
@@ -196,20 +206,25 @@ pub struct PermissionsRequestApprovalParams {
     pub item_id: String,
     /// When it was asked, in Unix milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub started_at_ms: Option<i64>,
     /// Machine that the access is on. Newer than 0.117.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub environment_id: Option<String>,
     /// Working directory of the thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub cwd: Option<String>,
     /// What the access allows, in words of the engine, and what the agent wants it for, in quotation marks.
     pub reason: Option<String>,
     /// What the engine says about the access. Never a text of the agent; absent from older servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("own")]
     pub engine_notice: Option<String>,
     /// What the agent says, as one line with escapes for what does not show; absent if it says nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("own")]
     pub justification: Option<String>,
     /// Access that the agent asks for.
     pub permissions: RequestPermissionProfile,
@@ -259,14 +274,16 @@ pub enum PermissionGrantScope {
 }
 
 /// Access that a command is to have on top of its sandbox.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct AdditionalPermissionProfile {
     /// Network access; null if none is added.
     pub network: Option<AdditionalNetworkPermissions>,
     /// Paths; null if none are added.
     pub file_system: Option<AdditionalFileSystemPermissions>,
     /// Access to parts of macOS; null if none is added, as on every other system.
+    #[until("0.117")]
     pub macos: Option<AdditionalMacOsPermissions>,
 }
 
@@ -279,8 +296,9 @@ pub struct AdditionalNetworkPermissions {
 }
 
 /// Paths opened on top of a sandbox.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct AdditionalFileSystemPermissions {
     /// Absolute paths opened for reading; null if none.
     pub read: Option<Vec<AbsolutePathBuf>>,
@@ -288,6 +306,7 @@ pub struct AdditionalFileSystemPermissions {
     pub write: Option<Vec<AbsolutePathBuf>>,
     /// The same paths, each with its access. In an answer they count beside the other two. Newer than 0.117.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub entries: Option<Vec<FileSystemSandboxEntry>>,
 }
 

@@ -2,6 +2,7 @@
 //! after the user has connected them. Owns the list of them and the part of the configuration that
 //! allows or restrains them.
 
+use codex_protocol::mark_members;
 use std::collections::BTreeMap;
 
 use crate::v2::enabled;
@@ -26,8 +27,9 @@ pub struct AppsListParams {
 }
 
 /// An app as a plugin's details name it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct AppSummary {
     /// Connector id, as in `app://<id>`.
     pub id: String,
@@ -38,6 +40,7 @@ pub struct AppSummary {
     /// Web page where the user connects the app.
     pub install_url: Option<String>,
     /// Whether the user has yet to connect it; `false` also when that cannot be found out.
+    #[until("0.117")]
     pub needs_auth: bool,
 }
 
@@ -95,8 +98,9 @@ pub struct AppInfo {
 }
 
 /// What the directory's listing says beyond the name; null means not told.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct AppMetadata {
     /// Outcome of the directory's own check of the app.
     pub review: Option<AppReview>,
@@ -117,6 +121,7 @@ pub struct AppMetadata {
     /// What changed with that version.
     pub version_notes: Option<String>,
     /// Kind of app, for those the service itself makes.
+    #[until("0.140")]
     pub first_party_type: Option<String>,
     /// For those, whether the user has to connect them first.
     pub first_party_requires_install: Option<bool>,

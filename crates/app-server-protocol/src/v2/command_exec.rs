@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
-use codex_protocol::mark_experimental;
+use codex_protocol::mark_members;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ pub struct CommandExecTerminalSize {
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
-#[schemars(transform = mark_experimental::<Self>)]
+#[schemars(transform = mark_members::<Self>)]
 pub struct CommandExecParams {
     /// Program and its arguments; not empty, and no shell is put around it.
     pub command: Vec<String>,
@@ -60,6 +60,7 @@ pub struct CommandExecParams {
     pub sandbox_policy: Option<SandboxPolicy>,
     /// Name of permissions whose restrictions apply; not together with `sandboxPolicy`. Newer than 0.117.
     #[experimental("command/exec.permissionProfile")]
+    #[since("0.140")]
     pub permission_profile: Option<String>,
 }
 

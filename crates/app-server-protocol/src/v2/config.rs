@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use codex_app_server_protocol_macros::{Experimental, Tagged, sparse};
 use codex_protocol::{
     AbsolutePathBuf, ForcedLoginMethod, ReasoningEffort, ReasoningSummary, ServiceTier, Verbosity,
-    WebSearchMode, WebSearchToolConfig, mark_experimental,
+    WebSearchMode, WebSearchToolConfig, mark_members,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -97,22 +97,27 @@ pub struct AnalyticsConfig {
 
 /// Settings after merging all layers, before a profile is applied; null means set nowhere.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
-#[schemars(transform = mark_experimental::<Self>)]
+#[schemars(transform = mark_members::<Self>)]
 pub struct Config {
     /// What only parts of the context count for automatic compaction; has no effect here.
     #[serde(default)]
+    #[since("0.140")]
     pub model_auto_compact_token_limit_scope: Option<Value>,
     /// Settings of the desktop application; they have no effect here.
     #[serde(default)]
+    #[since("0.140")]
     pub desktop: Option<Value>,
     /// Settings of a browser that the model uses; they have no effect here.
     #[serde(default)]
+    #[since("0.169")]
     pub browser_use: Option<Value>,
     /// Settings of a computer that the model uses; they have no effect here.
     #[serde(default)]
+    #[since("0.169")]
     pub computer_use: Option<Value>,
     /// Search of the client; has no effect here.
     #[serde(default)]
+    #[since("0.169")]
     pub client_search_provider: Option<Value>,
     /// Slug of the model for new threads; null takes the default of the model list.
     pub model: Option<String>,
@@ -142,9 +147,11 @@ pub struct Config {
     /// Details of single built-in tools.
     pub tools: Option<ToolsV2>,
     /// Name of the profile in use; null means none.
+    #[until("0.117")]
     pub profile: Option<String>,
     /// Named sets of settings of which the chosen one beats the top level of the files.
     #[serde(default)]
+    #[until("0.117")]
     pub profiles: BTreeMap<String, ProfileV2>,
     /// Read for older files and not used.
     pub instructions: Option<String>,
@@ -285,11 +292,13 @@ pub struct SandboxWorkspaceWrite {
 }
 
 /// Table `[tools]`: details of built-in tools.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ToolsV2 {
     /// How web searches are narrowed; the bare switch of older files shows as null.
     pub web_search: Option<WebSearchToolConfig>,
     /// Read for older files, without effect.
+    #[until("0.117")]
     pub view_image: Option<bool>,
 }
 
@@ -344,7 +353,7 @@ pub struct ConfigWriteResponse {
 /// Limits of the administrator, which settings and requests must keep; null means no limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
-#[schemars(transform = mark_experimental::<Self>)]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ConfigRequirements {
     /// Policies that may be used; the first one replaces a configured one that may not.
     #[experimental(nested)]
@@ -363,8 +372,9 @@ pub struct ConfigRequirements {
 }
 
 /// What the proxy through which commands reach the network must do; null leaves it open.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct NetworkRequirements {
     /// Whether the proxy runs.
     pub enabled: Option<bool>,
@@ -388,25 +398,31 @@ pub struct NetworkRequirements {
     pub allow_local_binding: Option<bool>,
     /// What is done about hosts, by pattern.
     #[serde(default)]
+    #[since("0.140")]
     pub domains: Option<BTreeMap<String, NetworkDomainPermission>>,
     /// Hosts that a person decides about.
     #[serde(default)]
+    #[since("0.169")]
     pub review_domains: Option<Vec<String>>,
     /// Whether the user's own entries do not count.
     #[serde(default)]
+    #[since("0.140")]
     pub managed_allowed_domains_only: Option<bool>,
     /// What is done about Unix sockets, by path.
     #[serde(default)]
+    #[since("0.140")]
     pub unix_sockets: Option<BTreeMap<String, NetworkUnixSocketPermission>>,
 }
 
 /// The workspaces that logins may belong to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(untagged)]
+#[schemars(transform = mark_members::<Self>)]
 pub enum ForcedChatgptWorkspaceIds {
     /// One workspace.
     One(String),
     /// Any of these.
+    #[since("0.140")]
     AnyOf(Vec<String>),
 }
 
@@ -439,12 +455,14 @@ pub enum ResidencyRequirement {
 }
 
 /// Limits merged from all of the administrator's sources.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ConfigRequirementsReadResponse {
     /// Null when no source sets any.
     pub requirements: Option<ConfigRequirements>,
     /// Whether modes may have speeds of their own.
     #[serde(default)]
+    #[since("0.169")]
     pub supports_independent_speed_modes: bool,
 }

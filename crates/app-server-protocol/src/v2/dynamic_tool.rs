@@ -2,6 +2,7 @@
 
 use codex_app_server_protocol_macros::Experimental;
 pub use codex_protocol::DynamicToolSpec;
+use codex_protocol::mark_members;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,6 +12,7 @@ use crate::v2::DynamicToolCallOutputContentItem;
 /// Params of `item/tool/call`: the model calls a tool of the client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct DynamicToolCallParams {
     /// Thread that the tool is registered with.
     pub thread_id: String,
@@ -20,6 +22,7 @@ pub struct DynamicToolCallParams {
     pub call_id: String,
     /// Namespace of the tool; absent if it is in none. Newer than 0.117.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub namespace: Option<String>,
     /// Name of the tool, as registered.
     pub tool: String,

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol_macros::{Experimental, Tagged, sparse};
+use codex_protocol::mark_members;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -335,12 +336,13 @@ pub struct McpServerElicitationRequestParams {
 }
 
 /// What is asked, and how to answer.
-#[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema, Experimental)]
 #[serde(
     tag = "mode",
     rename_all = "camelCase",
     rename_all_fields = "camelCase"
 )]
+#[schemars(transform = mark_members::<Self>)]
 pub enum McpServerElicitationRequest {
     /// The user fills in a form, or only agrees when the form has no fields.
     Form {
@@ -355,6 +357,7 @@ pub enum McpServerElicitationRequest {
     },
     /// The user fills in a form that is more than flat fields; only clients that say so are asked.
     #[serde(rename = "openai/form")]
+    #[since("0.169")]
     OpenaiForm {
         /// Extra data of the MCP server, passed on as it is; null means none.
         #[serde(rename = "_meta", default)]

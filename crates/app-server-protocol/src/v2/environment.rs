@@ -1,6 +1,7 @@
 //! Machines to work on.
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
+use codex_protocol::mark_members;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -8,18 +9,23 @@ use serde::{Deserialize, Serialize};
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct EnvironmentAddParams {
     /// Token for the connection; absent or null without one.
+    #[since("0.169")]
     pub auth_bearer_token: Option<String>,
     /// How long connecting may take, in milliseconds.
+    #[since("0.169")]
     pub connect_timeout_ms: Option<i64>,
     /// Machine: `local` is the one that the server runs on.
     pub environment_id: String,
     /// Address of the executor.
     pub exec_server_url: String,
     /// Skills of the machine.
+    #[since("0.169")]
     pub skills: Option<EnvironmentSkillsParams>,
     /// Id to send when connecting.
+    #[since("0.169")]
     pub websocket_request_id: Option<String>,
 }
 

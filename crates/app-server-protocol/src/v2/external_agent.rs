@@ -2,6 +2,7 @@
 //! the items the user chose. Both are safe to repeat: what is already there is left alone.
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
+use codex_protocol::mark_members;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +10,13 @@ use serde::{Deserialize, Serialize};
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[unread(
+    "0.169",
+    "maxSessionAgeDays",
+    "maxSessions",
+    "migrationSource",
+    "source"
+)]
 pub struct ExternalAgentConfigDetectParams {
     /// Also look in the user's home folder.
     #[serde(default)]
@@ -46,19 +54,22 @@ pub enum ExternalAgentConfigMigrationItemType {
 /// Takes over the given items in order and stops at the first that fails.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[unread("0.169", "migrationSource", "providerId", "source")]
 pub struct ExternalAgentConfigImportParams {
     /// Items of a detection; each is checked again against what is on disk now.
     pub migration_items: Vec<ExternalAgentConfigMigrationItem>,
 }
 
 /// What was found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ExternalAgentConfigDetectResponse {
     /// Home first, then a repository after the other; empty when there is nothing to gain.
     pub items: Vec<ExternalAgentConfigMigrationItem>,
     /// Apps that the other agent uses; none are looked for.
     #[serde(default)]
+    #[since("0.169")]
     pub connectors: Vec<ExternalAgentDetectedConnectorCandidate>,
 }
 
@@ -85,10 +96,12 @@ pub enum ExternalAgentDetectedConnectorSource {
 }
 
 /// All items are taken over, or there was nothing left to do.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ExternalAgentConfigImportResponse {
     /// Tells this import from others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.169")]
     pub import_id: Option<String>,
 }

@@ -1,6 +1,7 @@
 //! Progress and history of imports of another assistant's settings.
 
 use codex_app_server_protocol_macros::Experimental;
+use codex_protocol::mark_members;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,12 +9,15 @@ use serde_json::Value;
 use crate::v2::ExternalAgentConfigMigrationItemType;
 
 /// Payload of `externalAgentConfig/import/completed`: an import of another assistant's settings ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ExternalAgentConfigImportCompletedNotification {
     /// Id of the import.
+    #[since("0.169")]
     pub import_id: String,
     /// Results by kind of setting.
+    #[since("0.169")]
     pub item_type_results: Vec<ExternalAgentConfigImportTypeResult>,
 }
 

@@ -1,6 +1,7 @@
 //! Feature flags: the list of all of them and switching a few on or off for the life of the
 //! process. Lasting choices are made through the configuration.
 
+use codex_protocol::mark_members;
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
@@ -11,12 +12,14 @@ use serde::{Deserialize, Serialize};
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ExperimentalFeatureListParams {
     /// Value of `nextCursor` from the page before; null starts at the first flag.
     pub cursor: Option<String>,
     /// Most flags in the page; null means all, 0 counts as 1.
     pub limit: Option<u32>,
     /// A loaded thread; the flags are those of the server in any case.
+    #[since("0.140")]
     pub thread_id: Option<String>,
 }
 

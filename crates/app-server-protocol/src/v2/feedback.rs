@@ -1,5 +1,6 @@
 //! Reports that a user sends to the makers about a thread or about the program.
 
+use codex_protocol::mark_members;
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct FeedbackUploadParams {
     /// Kind of report: `bug`, `bad_result`, `good_result`, `safety_check`, or anything for other.
     pub classification: String,
@@ -24,6 +26,7 @@ pub struct FeedbackUploadParams {
     /// Paths of files to attach in any case; unreadable ones are skipped.
     pub extra_log_files: Option<Vec<String>>,
     /// What the client wants the report to be found by, from name to value.
+    #[since("0.140")]
     pub tags: Option<BTreeMap<String, String>>,
 }
 

@@ -3,7 +3,7 @@
 //! changes.
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
-use codex_protocol::AbsolutePathBuf;
+use codex_protocol::{AbsolutePathBuf, mark_members};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -83,10 +83,12 @@ pub struct FsCopyParams {
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct FsWatchParams {
     /// A file, or a folder whose direct children count; it may be missing as yet.
     pub path: AbsolutePathBuf,
     /// Id by which notifications name the watch; absent has the server choose one.
+    #[since("0.140")]
     pub watch_id: Option<String>,
 }
 
@@ -115,8 +117,9 @@ pub struct FsWriteFileResponse {}
 pub struct FsCreateDirectoryResponse {}
 
 /// What is at the path; a device or a socket is neither folder nor file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct FsGetMetadataResponse {
     /// Whether it is a folder, or a link to one.
     pub is_directory: bool,
@@ -124,6 +127,7 @@ pub struct FsGetMetadataResponse {
     pub is_file: bool,
     /// Whether the path itself is a link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub is_symlink: Option<bool>,
     /// Birth time in Unix milliseconds; 0 where the file system keeps none.
     pub created_at_ms: i64,
@@ -160,10 +164,12 @@ pub struct FsRemoveResponse {}
 pub struct FsCopyResponse {}
 
 /// The watch has begun.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct FsWatchResponse {
     /// Id by which notifications name the watch: the client's, or else a UUID.
+    #[until("0.117")]
     pub watch_id: String,
     /// The watched path, with `.` and `..` resolved.
     pub path: AbsolutePathBuf,

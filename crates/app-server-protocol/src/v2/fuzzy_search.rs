@@ -2,6 +2,7 @@
 //! folders once and answers each change of the query with notifications.
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
+use codex_protocol::mark_members;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -74,13 +75,15 @@ pub struct FuzzyFileSearchResult {
 }
 
 /// The walk is over and the matches of the current query are final.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct FuzzyFileSearchSessionCompletedNotification {
     /// Name the session was started with.
     pub session_id: String,
     /// The query that is complete.
     #[serde(default)]
+    #[since("own")]
     pub query: String,
 }
 

@@ -1,6 +1,7 @@
 //! Runs of the user's hooks: what clients learn when one starts and when it has ended.
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
+use codex_protocol::mark_members;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -30,8 +31,9 @@ pub struct HookCompletedNotification {
 }
 
 /// One run of one hook.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct HookRunSummary {
     /// Made of event, `displayOrder` and file; the same hook has the same id each time it runs.
     pub id: String,
@@ -47,6 +49,7 @@ pub struct HookRunSummary {
     pub source_path: String,
     /// Where that file belongs.
     #[serde(default)]
+    #[since("0.140")]
     pub source: HookSource,
     /// Place among all configured hooks, from 0.
     pub display_order: i64,
@@ -65,36 +68,46 @@ pub struct HookRunSummary {
 }
 
 /// What a hook reacts to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub enum HookEventName {
     /// A request is about to be sent to the model.
+    #[since("0.169")]
     PreModelRequest,
     /// A response of the model has ended.
+    #[since("0.169")]
     PostModelRequest,
     /// The agent is about to use a tool.
     PreToolUse,
     /// The user is about to be asked for an approval.
+    #[since("0.140")]
     PermissionRequest,
     /// The agent has used a tool.
     PostToolUse,
     /// The history is about to be compacted.
+    #[since("0.140")]
     PreCompact,
     /// The history was compacted.
+    #[since("0.140")]
     PostCompact,
     /// The first turn of a started or resumed thread begins.
     SessionStart,
     /// A thread is unloaded.
+    #[since("0.169")]
     SessionEnd,
     /// A user message is about to be recorded.
     UserPromptSubmit,
     /// The first turn of an agent begins.
+    #[since("0.140")]
     SubagentStart,
     /// A turn of an agent is about to end normally.
+    #[since("0.140")]
     SubagentStop,
     /// A turn is about to end normally.
     Stop,
     /// A turn was interrupted.
+    #[since("0.169")]
     Interrupt,
 }
 
@@ -128,12 +141,14 @@ pub enum HookSource {
 }
 
 /// What kind of thing a hook runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub enum HookHandlerType {
     /// A shell command, run outside the sandbox.
     Command,
     /// A tool of an MCP server.
+    #[since("0.169")]
     McpTool,
     /// A prompt to a model; not run in this version.
     Prompt,
@@ -207,12 +222,14 @@ pub enum HookOutputEntryKind {
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct HooksListParams {
     /// The folders; that of the thread, or the server's own, if there are none.
     #[serde(default)]
     pub cwds: Vec<String>,
     /// A loaded thread whose folder is looked at.
     #[serde(default)]
+    #[since("0.169")]
     pub thread_id: Option<String>,
 }
 

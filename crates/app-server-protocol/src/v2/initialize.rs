@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
-use codex_protocol::AbsolutePathBuf;
+use codex_protocol::{AbsolutePathBuf, mark_members};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -34,22 +34,28 @@ pub struct ClientInfo {
 
 /// What a client opts into, for one connection.
 #[sparse]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct InitializeCapabilities {
     /// Whether the client answers `attestation/generate`; never sent here.
     #[serde(default)]
+    #[since("0.140")]
     pub request_attestation: bool,
     /// Whether forms of the provider's own kind can be shown; never sent here.
     #[serde(default)]
+    #[since("0.169")]
     pub mcp_server_openai_form_elicitation: bool,
     /// Whether some commands need a person's approval, whatever the policy says; accepted.
     #[serde(default)]
+    #[since("0.169")]
     pub required_human_approval: bool,
     /// Whether logins to a gateway are started by the client alone; accepted.
     #[serde(default)]
+    #[since("0.169")]
     pub explicit_gateway_oauth: bool,
     /// Further capabilities, by name; accepted.
+    #[since("0.169")]
     pub extensions: Option<BTreeMap<String, Value>>,
     /// Whether experimental methods and fields are accepted; false by default.
     #[serde(default)]

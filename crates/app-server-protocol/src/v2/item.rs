@@ -3,8 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use codex_app_server_protocol_macros::Tagged;
-use codex_protocol::{FunctionCallOutputBody, MessagePhase, RawText, ReasoningEffort};
+use codex_app_server_protocol_macros::{Experimental, Tagged};
+use codex_protocol::{
+    FunctionCallOutputBody, MessagePhase, RawText, ReasoningEffort, mark_members,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,12 +19,13 @@ use crate::v2::{
 };
 
 /// One thing that happened in a turn. Ids in rebuilt histories can differ from live ones.
-#[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema, Experimental)]
 #[serde(
     tag = "type",
     rename_all = "camelCase",
     rename_all_fields = "camelCase"
 )]
+#[schemars(transform = mark_members::<Self>)]
 pub enum ThreadItem {
     /// Input of the user, as handed to the model.
     UserMessage {
@@ -30,6 +33,7 @@ pub enum ThreadItem {
         id: String,
         /// The `clientUserMessageId` that it came with; absent if it had none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[since("0.140")]
         client_id: Option<String>,
         /// Parts of the input, in order.
         content: Vec<UserInput>,
@@ -117,6 +121,7 @@ pub enum ThreadItem {
         arguments: Value,
         /// Whether the server says that the tool changes nothing; absent if it does not say. Newer than 0.117.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[since("0.169")]
         read_only_hint: Option<bool>,
         /// What the tool returned, also when it reports a failure; null if no answer came.
         result: Option<McpToolCallResult>,
@@ -131,6 +136,7 @@ pub enum ThreadItem {
         id: String,
         /// Namespace of the tool; absent if it is in none. Newer than 0.117.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[since("0.140")]
         namespace: Option<String>,
         /// Name of the tool, as registered at `thread/start`.
         tool: String,
@@ -167,6 +173,7 @@ pub enum ThreadItem {
         agents_states: BTreeMap<String, CollabAgentState>,
     },
     /// Something that happened with an agent that has a path. Newer than 0.117.
+    #[since("0.140")]
     SubAgentActivity {
         /// Id of the call that caused it, or one of its own.
         id: String,
@@ -178,9 +185,11 @@ pub enum ThreadItem {
         agent_path: String,
         /// Slug of the model of an agent that was started; null for other kinds.
         #[serde(default)]
+        #[since("0.169")]
         model: Option<String>,
         /// Effort of an agent that was started; null for other kinds.
         #[serde(default)]
+        #[since("0.169")]
         reasoning_effort: Option<ReasoningEffort>,
     },
     /// A web search, carried out by the model provider.
@@ -200,6 +209,7 @@ pub enum ThreadItem {
         path: String,
     },
     /// An image that the model provider generated.
+    #[until("0.140")]
     ImageGeneration {
         /// Id that the model gave the image.
         id: String,
@@ -229,6 +239,7 @@ pub enum ThreadItem {
     },
     /// What a tool of the client answered without having been called, as a turn began with it. Newer
     /// than 0.117.
+    #[since("0.169")]
     FunctionCallOutput {
         /// Id of the item.
         id: String,
@@ -246,6 +257,7 @@ pub enum ThreadItem {
         id: String,
         /// `failed` if the history was not replaced: the compaction failed, or was interrupted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[since("own")]
         status: Option<ContextCompactionStatus>,
     },
 }

@@ -1,15 +1,17 @@
 //! Notifications about the items of a running turn: their start and end, and what streams in
 //! between. All go to the thread's subscribers.
 
-use codex_protocol::ResponseItem;
+use codex_app_server_protocol_macros::Experimental;
+use codex_protocol::{ResponseItem, mark_members};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::v2::TimedItem;
 
 /// Payload of `item/started`: an item began.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ItemStartedNotification {
     /// The item as far as it is known.
     pub item: TimedItem,
@@ -19,12 +21,14 @@ pub struct ItemStartedNotification {
     pub turn_id: String,
     /// When, in Unix milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub started_at_ms: Option<i64>,
 }
 
 /// Payload of `item/completed`: an item is final.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ItemCompletedNotification {
     /// The item in full; replaces what was gathered from deltas.
     pub item: TimedItem,
@@ -34,6 +38,7 @@ pub struct ItemCompletedNotification {
     pub turn_id: String,
     /// When, in Unix milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub completed_at_ms: Option<i64>,
 }
 

@@ -1,7 +1,8 @@
 //! Parts of the items for tool calls that leave the engine: MCP servers, tools of the client, other
 //! agents, web search.
 
-use codex_app_server_protocol_macros::Tagged;
+use codex_app_server_protocol_macros::{Experimental, Tagged};
+use codex_protocol::mark_members;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,8 +20,9 @@ pub enum McpToolCallStatus {
 }
 
 /// What an MCP tool returned.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct McpToolCallResult {
     /// Content blocks, in the form MCP defines.
     pub content: Vec<Value>,
@@ -29,6 +31,7 @@ pub struct McpToolCallResult {
     pub structured_content: Value,
     /// What the server says beside the result; absent if it says nothing. Newer than 0.117.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub meta: Option<Value>,
 }
 
@@ -89,8 +92,9 @@ pub enum CollabAgentTool {
 }
 
 /// What happened with an agent that has a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub enum SubAgentActivityKind {
     /// It was started.
     Started,
@@ -99,6 +103,7 @@ pub enum SubAgentActivityKind {
     /// Its turn was interrupted.
     Interrupted,
     /// Its turn ended.
+    #[since("0.169")]
     Completed,
 }
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
-use codex_protocol::{Resource, ResourceTemplate, Tool};
+use codex_protocol::{Resource, ResourceTemplate, Tool, mark_members};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,6 +14,8 @@ use serde_json::Value;
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
+#[unread("0.169", "clientRegistration")]
 pub struct McpServerOauthLoginParams {
     /// Name of the MCP server in the configuration.
     pub name: String,
@@ -23,6 +25,7 @@ pub struct McpServerOauthLoginParams {
     pub timeout_secs: Option<i64>,
     /// Loaded thread whose folder decides on the configuration; null means the server's own. Newer than
     /// 0.117.
+    #[since("0.169")]
     pub thread_id: Option<String>,
 }
 
@@ -30,17 +33,21 @@ pub struct McpServerOauthLoginParams {
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ListMcpServerStatusParams {
     /// Value of `nextCursor` from the page before; null starts at the first MCP server.
     pub cursor: Option<String>,
     /// Most MCP servers in the page; null means all, 0 counts as 1.
     pub limit: Option<u32>,
     /// How much to ask each MCP server; null means everything. Newer than 0.117.
+    #[since("0.140")]
     pub detail: Option<McpServerStatusDetail>,
     /// Loaded thread whose folder decides on the configuration; null means the server's own. Newer than
     /// 0.117.
+    #[since("0.140")]
     pub thread_id: Option<String>,
     /// The only MCP server to tell of; null means all. Newer than 0.117.
+    #[since("0.169")]
     pub server_name: Option<String>,
 }
 
@@ -55,11 +62,13 @@ pub enum McpServerStatusDetail {
 }
 
 /// The login waits for the user; `mcpServer/oauthLogin/completed` tells how it ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct McpServerOauthLoginResponse {
     /// Id of the login, which its end carries too. Newer than 0.117.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.169")]
     pub login_id: Option<String>,
     /// Address the client has to open in a browser; the server opens none.
     pub authorization_url: String,
@@ -84,8 +93,9 @@ pub enum McpAuthStatus {
 }
 
 /// What one MCP server offers; nothing, if it is turned off or does not start.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct McpServerStatus {
     /// Name in the configuration.
     pub name: String,
@@ -99,24 +109,31 @@ pub struct McpServerStatus {
     pub auth_status: McpAuthStatus,
     /// How the connection of the named thread is doing; absent without a thread. Newer than 0.117.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.169")]
     pub runtime_status: Option<McpServerConnectionStatus>,
     /// Id of the plugin that it comes from; absent if it is configured. Newer than 0.117.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.169")]
     pub plugin_id: Option<String>,
     /// Origin of a server that is reached over HTTP; absent for programs. Newer than 0.117.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.169")]
     pub http_origin: Option<String>,
     /// What the server says about itself; absent if it does not run. Newer than 0.117.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub server_info: Option<McpServerInfo>,
     /// What the server can do, as it says; absent if it does not run. Newer than 0.117.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.169")]
     pub server_capabilities: Option<Value>,
     /// What the server says beside the list of its tools; absent if nothing. Newer than 0.117.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.169")]
     pub tool_list_meta: Option<Value>,
     /// Why the server has no tools; absent if it runs or is switched off. Newer than 0.117.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.169")]
     pub tools_error: Option<String>,
 }
 
@@ -176,10 +193,12 @@ pub struct ListMcpServerStatusResponse {
 
 /// An OAuth login ended, well or not; sent to every connection.
 #[sparse]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct McpServerOauthLoginCompletedNotification {
     /// Id of the login. Newer than 0.117.
+    #[since("0.169")]
     pub login_id: Option<String>,
     /// Name of the MCP server in the configuration.
     pub name: String,
@@ -188,6 +207,7 @@ pub struct McpServerOauthLoginCompletedNotification {
     /// Why it failed; absent on success.
     pub error: Option<String>,
     /// Thread that the login was begun for; absent if for none. Newer than 0.117.
+    #[since("0.169")]
     pub thread_id: Option<String>,
 }
 
@@ -206,8 +226,9 @@ pub enum McpServerStartupState {
 }
 
 /// The start of an MCP server went on in one of the loaded threads.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct McpServerStatusUpdatedNotification {
     /// Name of the MCP server in the configuration.
     pub name: String,
@@ -217,5 +238,6 @@ pub struct McpServerStatusUpdatedNotification {
     pub error: Option<String>,
     /// The thread. Newer than 0.117.
     #[serde(default)]
+    #[since("0.140")]
     pub thread_id: Option<String>,
 }

@@ -1,5 +1,6 @@
 //! Using MCP servers without a turn.
 
+use codex_protocol::mark_members;
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
@@ -11,31 +12,38 @@ use serde_json::Value;
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct McpResourceReadParams {
     /// Thread that it concerns.
     pub thread_id: Option<String>,
     /// Metadata of the MCP server, passed on as it is.
     #[serde(rename = "_meta")]
+    #[since("0.169")]
     pub meta: Option<BTreeMap<String, Value>>,
     /// Connector that the contents come from; null if there is none.
+    #[since("0.169")]
     pub connector_id: Option<String>,
     /// Call that the resource belongs to; null if there is none.
+    #[since("0.169")]
     pub origin_call_id: Option<String>,
     /// Configured name of the MCP server.
     pub server: String,
     /// What it is applied to.
+    #[since("0.169")]
     pub target: Option<McpResourceReadTarget>,
     /// Address of the resource.
     pub uri: String,
 }
 
 /// Reply to `mcpServer/resource/read`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct McpResourceReadResponse {
     /// Contents of the resource.
     pub contents: Vec<ResourceContent>,
     /// Call that the resource belongs to; null if there is none.
+    #[since("0.169")]
     pub origin_call_id: Option<String>,
 }
 

@@ -2,7 +2,7 @@
 //! than was asked for.
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
-use codex_protocol::{InputModality, ReasoningEffort};
+use codex_protocol::{InputModality, ReasoningEffort, mark_members};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ModelListParams {
     /// Value of `nextCursor` from the page before; null starts at the first model.
     pub cursor: Option<String>,
@@ -18,12 +19,14 @@ pub struct ModelListParams {
     /// Also list models that are not for choosing; null means false.
     pub include_hidden: Option<bool>,
     /// Only models of this provider, which has to be configured.
+    #[since("0.169")]
     pub model_provider: Option<String>,
 }
 
 /// A model and what a picker needs to know about it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct Model {
     /// Key of the entry; the same text as `model`.
     pub id: String,
@@ -55,12 +58,15 @@ pub struct Model {
     pub is_default: bool,
     /// Speeds that can be chosen besides the usual one: none here.
     #[serde(default)]
+    #[since("0.140")]
     pub additional_speed_tiers: Vec<String>,
     /// Processing tiers that can be chosen: none are known here.
     #[serde(default)]
+    #[since("0.140")]
     pub service_tiers: Vec<ModelServiceTier>,
     /// Processing tier that is used unless another is chosen; null for the provider's default.
     #[serde(default)]
+    #[since("0.140")]
     pub default_service_tier: Option<String>,
 }
 

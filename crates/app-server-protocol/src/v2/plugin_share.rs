@@ -1,6 +1,7 @@
 //! Sharing plugins.
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
+use codex_protocol::mark_members;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -74,10 +75,12 @@ pub struct PluginShareSaveParams {
 }
 
 /// Reply to `plugin/share/save`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct PluginShareSaveResponse {
     /// Whether it may be offered to the workspace.
+    #[since("0.169")]
     pub can_publish_to_workspace: Option<bool>,
     /// Id of the plugin in the remote catalog.
     pub remote_plugin_id: String,
@@ -192,10 +195,12 @@ pub enum PluginSharePrincipalRole {
 }
 
 /// Who can find a shared plugin from now on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[schemars(transform = mark_members::<Self>)]
 pub enum PluginShareUpdateDiscoverability {
     /// Listed.
     #[serde(rename = "LISTED")]
+    #[since("0.169")]
     Listed,
     /// Private.
     #[serde(rename = "PRIVATE")]

@@ -3,7 +3,7 @@
 //! configuration write.
 
 use codex_app_server_protocol_macros::{Experimental, Tagged, sparse};
-use codex_protocol::AbsolutePathBuf;
+use codex_protocol::{AbsolutePathBuf, mark_members};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,21 +13,26 @@ use crate::v2::{AppSummary, HookEventName, SkillSummary};
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct PluginListParams {
     /// Folders whose own or repository's marketplaces count besides the user's; null means none.
     pub cwds: Option<Vec<AbsolutePathBuf>>,
     /// First make installed plugins match the ChatGPT account; a failure is only reported.
     #[serde(default)]
+    #[until("0.117")]
     pub force_remote_sync: bool,
     /// Kinds of marketplaces to list; absent or null takes those on this machine. Newer than 0.117.
+    #[since("0.140")]
     pub marketplace_kinds: Option<Vec<PluginListMarketplaceKind>>,
     /// Without effect: the files are read each time. Newer than 0.117.
+    #[since("0.169")]
     pub force_refetch: Option<bool>,
 }
 
 /// A kind of marketplaces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(transform = mark_members::<Self>)]
 pub enum PluginListMarketplaceKind {
     /// Files on this machine.
     Local,
@@ -38,6 +43,7 @@ pub enum PluginListMarketplaceKind {
     /// What others share with the account.
     SharedWithMe,
     /// What the account shares with others.
+    #[since("0.169")]
     CreatedByMeRemote,
 }
 
@@ -63,6 +69,7 @@ pub struct PluginInstalledResponse {
 /// Asks for the details of one plugin, installed or not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[unread("0.140", "remoteMarketplaceName")]
 pub struct PluginReadParams {
     /// Path of the marketplace file that lists it.
     pub marketplace_path: AbsolutePathBuf,
@@ -74,6 +81,9 @@ pub struct PluginReadParams {
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
+#[unread("0.140", "remoteMarketplaceName")]
+#[unread("0.169", "installAttemptId")]
 pub struct PluginInstallParams {
     /// Path of the marketplace file that lists it.
     pub marketplace_path: AbsolutePathBuf,
@@ -81,6 +91,7 @@ pub struct PluginInstallParams {
     pub plugin_name: String,
     /// First turn it on in the ChatGPT account; if that fails, nothing is installed.
     #[serde(default)]
+    #[until("0.117")]
     pub force_remote_sync: bool,
 }
 
@@ -88,11 +99,13 @@ pub struct PluginInstallParams {
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct PluginUninstallParams {
     /// Id in the form `<plugin>@<marketplace>`.
     pub plugin_id: String,
     /// First remove it from the ChatGPT account; if that fails, nothing is deleted here.
     #[serde(default)]
+    #[until("0.117")]
     pub force_remote_sync: bool,
 }
 
@@ -137,8 +150,9 @@ pub enum PluginInstallPolicy {
 }
 
 /// How a plugin wants to be shown, from its manifest; null means not told.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct PluginInterface {
     /// Name to show; null means its plain name.
     pub display_name: Option<String>,
@@ -168,11 +182,13 @@ pub struct PluginInterface {
     pub logo: Option<AbsolutePathBuf>,
     /// Path of the image for lists and details on dark backgrounds. Newer than 0.117.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.169")]
     pub logo_dark: Option<AbsolutePathBuf>,
     /// Paths of pictures of the plugin at work.
     pub screenshots: Vec<AbsolutePathBuf>,
     /// Addresses of pictures; empty for plugins on this machine. Newer than 0.117.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub screenshot_urls: Option<Vec<String>>,
 }
 
@@ -191,12 +207,13 @@ pub struct PluginMarketplaceEntry {
 }
 
 /// Where a plugin is installed from.
-#[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema, Experimental)]
 #[serde(
     tag = "type",
     rename_all = "camelCase",
     rename_all_fields = "camelCase"
 )]
+#[schemars(transform = mark_members::<Self>)]
 pub enum PluginSource {
     /// A folder on this machine.
     Local {
@@ -204,6 +221,7 @@ pub enum PluginSource {
         path: AbsolutePathBuf,
     },
     /// A repository. Newer than 0.117.
+    #[since("0.140")]
     Git {
         /// Address of the repository.
         url: String,
@@ -217,8 +235,9 @@ pub enum PluginSource {
 }
 
 /// A plugin as lists show it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct PluginSummary {
     /// Id in the form `<plugin>@<marketplace>`; a prompt mentions it as `plugin://<id>`.
     pub id: String,
@@ -238,12 +257,15 @@ pub struct PluginSummary {
     pub interface: Option<PluginInterface>,
     /// Version in its manifest; absent if there is none. Newer than 0.117.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub local_version: Option<String>,
     /// Whether an administrator lets users have it. Newer than 0.117.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub availability: Option<PluginAvailability>,
     /// Words to find it by. Newer than 0.117.
     #[serde(default)]
+    #[since("0.140")]
     pub keywords: Vec<String>,
 }
 
@@ -258,8 +280,9 @@ pub enum PluginAvailability {
 }
 
 /// What the marketplaces offer; empty while the feature is off.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct PluginListResponse {
     /// By path of their files; those without a visible plugin are left out.
     pub marketplaces: Vec<PluginMarketplaceEntry>,
@@ -267,6 +290,7 @@ pub struct PluginListResponse {
     #[serde(default)]
     pub marketplace_load_errors: Vec<MarketplaceLoadErrorInfo>,
     /// Why the wanted match with the account failed; the list is then the local state. Else null.
+    #[until("0.117")]
     pub remote_sync_error: Option<String>,
     /// Plugins the curated marketplace puts forward; empty when not seen or not reachable.
     #[serde(default)]
@@ -274,8 +298,9 @@ pub struct PluginListResponse {
 }
 
 /// All there is to know about one plugin before it is installed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct PluginDetail {
     /// Name of the marketplace that lists it.
     pub marketplace_name: String,
@@ -293,9 +318,11 @@ pub struct PluginDetail {
     pub mcp_servers: Vec<String>,
     /// Hooks it brings along. Newer than 0.117.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub hooks: Option<Vec<PluginHookSummary>>,
     /// Apps that a service makes for an account; always empty for plugins on this machine. Newer than 0.117.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub app_templates: Option<Vec<serde_json::Value>>,
 }
 

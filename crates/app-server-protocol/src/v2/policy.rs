@@ -2,7 +2,7 @@
 //! sandbox policy as they stand on the wire.
 
 use codex_app_server_protocol_macros::{Experimental, Tagged, sparse};
-use codex_protocol::{AbsolutePathBuf, mark_experimental};
+use codex_protocol::{AbsolutePathBuf, mark_members};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,13 +11,14 @@ use crate::v2::enabled;
 /// When to ask before an action.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "kebab-case")]
-#[schemars(transform = mark_experimental::<Self>)]
+#[schemars(transform = mark_members::<Self>)]
 pub enum AskForApproval {
     /// Ask for every command except those known to be harmless.
     #[serde(alias = "unlessTrusted")]
     Untrusted,
     /// Run in the sandbox, and ask only to retry outside it. Deprecated.
     #[serde(alias = "onFailure")]
+    #[until("0.140")]
     OnFailure,
     /// Run in the sandbox, and ask where the agent requests more or a command looks dangerous.
     #[serde(alias = "onRequest")]
@@ -43,14 +44,16 @@ pub enum AskForApproval {
 }
 
 /// Who answers the approval requests of a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "snake_case")]
+#[schemars(transform = mark_members::<Self>)]
 pub enum ApprovalsReviewer {
     /// The user, by way of a client.
     User,
     /// An agent that judges the risk, where the policy is `on-request`; the name up to 0.117.
     GuardianSubagent,
     /// The same, by its newer name.
+    #[since("0.140")]
     AutoReview,
 }
 
@@ -70,12 +73,13 @@ pub enum SandboxMode {
 }
 
 /// What commands may touch.
-#[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema, Experimental)]
 #[serde(
     tag = "type",
     rename_all = "camelCase",
     rename_all_fields = "camelCase"
 )]
+#[schemars(transform = mark_members::<Self>)]
 pub enum SandboxPolicy {
     /// Everything; no sandbox is used.
     DangerFullAccess,
@@ -83,6 +87,7 @@ pub enum SandboxPolicy {
     ReadOnly {
         /// Which files can be read; all by default.
         #[serde(default)]
+        #[until("0.117")]
         access: ReadOnlyAccess,
         /// Whether the network can be used; false by default.
         #[serde(default)]
@@ -101,6 +106,7 @@ pub enum SandboxPolicy {
         writable_roots: Vec<AbsolutePathBuf>,
         /// Which files can be read outside those places; all by default.
         #[serde(default)]
+        #[until("0.117")]
         read_only_access: ReadOnlyAccess,
         /// Whether the network can be used; false by default.
         #[serde(default)]
@@ -171,14 +177,16 @@ pub struct PermissionProfileListResponse {
 }
 
 /// Permissions that have a name.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct PermissionProfileSummary {
     /// The name; those that are built in begin with a colon.
     pub id: String,
     /// What they are for; null if that is not said.
     pub description: Option<String>,
     /// Whether the administrator allows them.
+    #[since("0.169")]
     pub allowed: bool,
 }
 

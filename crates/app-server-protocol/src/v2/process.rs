@@ -3,17 +3,19 @@
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
-use codex_protocol::Update;
+use codex_protocol::{Update, mark_members};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Payload of `process/exited`: a process of the client ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ProcessExitedNotification {
     /// Exit code of the process.
     pub exit_code: i64,
     /// Whether output may be missing, as it did not end in time.
+    #[since("0.169")]
     pub output_drain_timed_out: Option<bool>,
     /// Name that the client chose for the process.
     pub process_handle: String,

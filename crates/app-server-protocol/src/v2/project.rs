@@ -1,5 +1,6 @@
 //! Projects: groups of threads about the same folders.
 
+use codex_protocol::mark_members;
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
@@ -180,8 +181,9 @@ pub enum ProjectChangeType {
 }
 
 /// A group of threads about the same folders.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct Project {
     /// Id of it.
     pub id: String,
@@ -192,6 +194,7 @@ pub struct Project {
     /// Name for people.
     pub name: String,
     /// Place in the order, counted from zero.
+    #[until("0.169")]
     pub position: u32,
     /// When a thread of it last changed, in Unix seconds; null without threads.
     pub recency_at: Option<i64>,

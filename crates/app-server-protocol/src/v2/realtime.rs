@@ -2,7 +2,7 @@
 //! the thread comes from these notifications.
 
 use codex_app_server_protocol_macros::{Experimental, Tagged, sparse};
-use codex_protocol::{RealtimeConversationVersion, Update};
+use codex_protocol::{RealtimeConversationVersion, Update, mark_members};
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -14,6 +14,20 @@ use super::realtime_items::RealtimeVoice;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = require_prompt)]
+#[schemars(transform = mark_members::<Self>)]
+#[unread(
+    "0.169",
+    "backendReasoningStatus",
+    "clientManagedHandoffs",
+    "codexResponseHandoffChannelPrefixes",
+    "codexResponseHandoffMode",
+    "codexResponseItemPrefix",
+    "codexResponsesAsItems",
+    "delegationAckFiller",
+    "flushTranscriptTailOnSessionEnd",
+    "initialItems",
+    "voiceSessionId"
+)]
 pub struct ThreadRealtimeStartParams {
     /// Loaded thread to talk to; the caller is subscribed to it.
     pub thread_id: String,
@@ -22,24 +36,34 @@ pub struct ThreadRealtimeStartParams {
     #[serde(default)]
     pub prompt: Update<String>,
     /// Id to give to the provider; absent uses the thread's id.
+    #[until("0.117")]
     pub session_id: Option<String>,
     /// The same, as newer clients name it.
+    #[since("0.140")]
     pub realtime_session_id: Option<String>,
     /// Model of this session, in place of the configured one.
+    #[since("0.140")]
     pub model: Option<String>,
     /// Whether the model speaks or writes; absent means it speaks.
+    #[since("0.140")]
     pub output_modality: Option<RealtimeOutputModality>,
     /// Set to false to leave the summary of the thread out.
+    #[since("0.169")]
     pub include_startup_context: Option<bool>,
     /// What the coding model is told while the session lasts, in place of a built-in text.
+    #[since("0.169")]
     pub realtime_start_instructions: Option<String>,
     /// What the coding model is told after the session, in place of a built-in text.
+    #[since("0.169")]
     pub realtime_end_instructions: Option<String>,
     /// How to connect; only websockets are supported.
+    #[since("0.140")]
     pub transport: Option<ThreadRealtimeStartTransport>,
     /// Version of the provider's protocol, in place of the configured one.
+    #[since("0.140")]
     pub version: Option<RealtimeConversationVersion>,
     /// Voice of the model, in place of the default one.
+    #[since("0.140")]
     pub voice: Option<RealtimeVoice>,
 }
 
@@ -62,12 +86,13 @@ pub enum RealtimeOutputModality {
 }
 
 /// A way to connect to the provider.
-#[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema, Experimental)]
 #[serde(
     tag = "type",
     rename_all = "camelCase",
     rename_all_fields = "camelCase"
 )]
+#[schemars(transform = mark_members::<Self>)]
 pub enum ThreadRealtimeStartTransport {
     /// A websocket of the server.
     Websocket,
@@ -77,6 +102,7 @@ pub enum ThreadRealtimeStartTransport {
         sdp: String,
     },
     /// A call that the client has negotiated.
+    #[since("0.169")]
     ExistingCall {
         /// Id of the call.
         call_id: String,
@@ -105,24 +131,28 @@ pub struct ThreadRealtimeAppendAudioResponse {}
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ThreadRealtimeAppendTextParams {
     /// Thread with the open session; the caller is subscribed to it.
     pub thread_id: String,
     /// What the user typed.
     pub text: String,
     /// Who says it; absent means the user.
+    #[since("0.140")]
     pub role: Option<ConversationTextRole>,
 }
 
 /// Who says a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub enum ConversationTextRole {
     /// The user.
     User,
     /// The client.
     Developer,
     /// The model.
+    #[since("0.169")]
     Assistant,
 }
 
@@ -159,15 +189,18 @@ pub struct ThreadRealtimeAudioChunk {
 }
 
 /// Payload of `thread/realtime/started`: the session is connected.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ThreadRealtimeStartedNotification {
     /// Thread that the session is for.
     pub thread_id: String,
     /// Id of the session at the provider; null if it has none.
+    #[until("0.117")]
     pub session_id: Option<String>,
     /// The same, as newer clients name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub realtime_session_id: Option<String>,
     /// Dialect of the provider's protocol that is spoken.
     pub version: RealtimeConversationVersion,

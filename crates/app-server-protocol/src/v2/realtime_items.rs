@@ -1,6 +1,7 @@
 //! Items, texts and voices of live conversations.
 
 use codex_app_server_protocol_macros::{Experimental, Tagged};
+use codex_protocol::mark_members;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -188,8 +189,9 @@ pub enum ThreadRealtimeTranscriptRole {
 }
 
 /// Voices of live conversations, by version.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct RealtimeVoicesList {
     /// Default voice of the first version.
     pub default_v1: RealtimeVoice,
@@ -201,12 +203,14 @@ pub struct RealtimeVoicesList {
     pub v2: Vec<RealtimeVoice>,
     /// Voices of the third version.
     #[serde(default)]
+    #[since("0.169")]
     pub v3: Vec<RealtimeVoice>,
 }
 
 /// A voice of live conversations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub enum RealtimeVoice {
     /// Alloy.
     Alloy,
@@ -215,12 +219,14 @@ pub enum RealtimeVoice {
     /// Ash.
     Ash,
     /// Aube.
+    #[since("0.169")]
     Aube,
     /// Ballad.
     Ballad,
     /// Breeze.
     Breeze,
     /// Bubbie.
+    #[since("0.169")]
     Bubbie,
     /// Cedar.
     Cedar,
@@ -233,49 +239,63 @@ pub enum RealtimeVoice {
     /// Ember.
     Ember,
     /// Haetsal.
+    #[since("0.169")]
     Haetsal,
     /// Hanul.
+    #[since("0.169")]
     Hanul,
     /// Himari.
+    #[since("0.169")]
     Himari,
     /// Juniper.
     Juniper,
     /// Leher.
+    #[since("0.169")]
     Leher,
     /// Maple.
     Maple,
     /// Marin.
     Marin,
     /// Miko.
+    #[since("0.169")]
     Miko,
     /// Neer.
+    #[since("0.169")]
     Neer,
     /// Porto.
+    #[since("0.169")]
     Porto,
     /// Rindo.
+    #[since("0.169")]
     Rindo,
     /// Rio.
+    #[since("0.169")]
     Rio,
     /// Rivage.
+    #[since("0.169")]
     Rivage,
     /// Sage.
     Sage,
     /// Selva.
+    #[since("0.169")]
     Selva,
     /// Shimmer.
     Shimmer,
     /// Sol.
     Sol,
     /// Sonna.
+    #[since("0.169")]
     Sonna,
     /// Spruce.
     Spruce,
     /// Tinta.
+    #[since("0.169")]
     Tinta,
     /// Vale.
     Vale,
     /// Verse.
     Verse,
     /// Viola.
+    #[since("0.169")]
     Viola,
 }

@@ -1,6 +1,7 @@
 //! Code reviews: what is to be reviewed, and where the review runs.
 
 use codex_app_server_protocol_macros::{Experimental, Tagged, sparse};
+use codex_protocol::mark_members;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,12 +46,14 @@ pub enum ReviewTarget {
 }
 
 /// Where a review runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub enum ReviewDelivery {
     /// In the thread itself, as its next turn.
     Inline,
     /// In a new thread that begins with a copy of this one.
+    #[until("0.140")]
     Detached,
 }
 

@@ -2,7 +2,7 @@
 //! folder, turning single ones on and off, and the notice that files changed.
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
-use codex_protocol::AbsolutePathBuf;
+use codex_protocol::{AbsolutePathBuf, mark_members};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,7 @@ pub struct SkillsListExtraRootsForCwd {
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct SkillsListParams {
     /// Working folders to answer for; empty means the server's own.
     #[serde(default)]
@@ -28,6 +29,7 @@ pub struct SkillsListParams {
     #[serde(default)]
     pub force_reload: bool,
     /// Further folders to search; null means none.
+    #[until("0.117")]
     pub per_cwd_extra_user_roots: Option<Vec<SkillsListExtraRootsForCwd>>,
 }
 
@@ -95,8 +97,9 @@ pub struct SkillInterface {
 
 /// A skill as found on disk.
 #[sparse]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct SkillMetadata {
     /// What `$name` in a prompt refers to; plugin skills have their plugin's name and a colon
     /// before.
@@ -116,6 +119,7 @@ pub struct SkillMetadata {
     /// Whether threads started now may use it.
     pub enabled: bool,
     /// Id of the plugin that it is of; absent for others. Newer than 0.117.
+    #[since("0.169")]
     pub plugin_id: Option<String>,
 }
 

@@ -1,69 +1,87 @@
 //! The thread as clients see it: the object itself, its status, where it came from and the git
 //! state stored with it. The requests and notifications that carry it are in the `thread_*` files.
 
-use codex_app_server_protocol_macros::Tagged;
-use codex_protocol::{ReasoningEffort, SubAgentSource};
+use codex_app_server_protocol_macros::{Experimental, Tagged};
+use codex_protocol::{ReasoningEffort, SubAgentSource, mark_members};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::v2::{ThreadSection, Turn};
 
 /// A conversation with the agent, as stored or as loaded at the moment of the message.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct Thread {
     /// UUID that names the thread in every request and notification about it.
     pub id: String,
     /// The session that the thread belongs to, which is named by the thread itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub session_id: Option<String>,
     /// Thread that this one began as a copy of; absent if it did not, or if that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub forked_from_id: Option<String>,
     /// Slug of the model that the thread last used; absent where it was not looked up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.169")]
     pub model: Option<String>,
     /// Thread that this one is a side thread of; null if it is none.
     #[serde(default)]
+    #[since("0.169")]
     pub attached_to_thread_id: Option<String>,
     /// Project that the thread is filed under; null if it is in none.
     #[serde(default)]
+    #[since("0.169")]
     pub project_id: Option<String>,
     /// Section that the thread is in; null if it is in none.
     #[serde(default)]
+    #[since("0.169")]
     pub section: Option<ThreadSection>,
     /// Since when it is in that section, in Unix seconds; null if it is in none.
     #[serde(default)]
+    #[since("0.169")]
     pub section_entered_at: Option<i64>,
     /// Name of the client that created the thread; absent if that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.169")]
     pub originator: Option<String>,
     /// Further values: always null here.
     #[serde(default)]
+    #[since("0.169")]
     pub extra: Option<ThreadExtra>,
     /// A switch of the client; null but in the reply to `thread/start` that sets it.
     #[serde(default)]
+    #[since("0.169")]
     pub daybreak_enabled: Option<bool>,
     /// Thread that spawned this one; absent for every other thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub parent_thread_id: Option<String>,
     /// What the client said on starting the thread that it is for; absent where it is not loaded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub thread_source: Option<String>,
     /// How clients read the history: in pages of turns and items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.169")]
     pub history_mode: Option<ThreadHistoryMode>,
     /// Effort that the model was last told to spend; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.169")]
     pub reasoning_effort: Option<ReasoningEffort>,
     /// Where its commands run, which is this machine; absent where the thread is not loaded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.169")]
     pub environments: Option<Vec<ThreadEnvironment>>,
     /// Whether people may talk to it; absent where the thread is not loaded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.169")]
     pub can_accept_direct_input: Option<bool>,
     /// When the thread last changed, in Unix seconds, as lists by `recency_at` have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.169")]
     pub recency_at: Option<i64>,
     /// Text of the first user message at full length; empty while there is none.
     pub preview: String,

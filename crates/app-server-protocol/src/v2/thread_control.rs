@@ -2,6 +2,7 @@
 //! commands, background terminals, and the counter of questions asked elsewhere.
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
+use codex_protocol::mark_members;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,12 +42,14 @@ pub struct ThreadCompactStartResponse {}
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ThreadShellCommandParams {
     /// Loaded thread that sees the command and its output.
     pub thread_id: String,
     /// Line for the user's shell to run; must not be blank.
     pub command: String,
     /// Milliseconds after which the command is ended; an hour by default.
+    #[since("0.169")]
     pub timeout_ms: Option<i64>,
 }
 

@@ -1,7 +1,7 @@
 //! Goals: what a thread works towards by itself.
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
-use codex_protocol::Update;
+use codex_protocol::{Update, mark_members};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,10 +9,12 @@ use serde::{Deserialize, Serialize};
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ThreadGoalClearParams {
     /// Thread that it concerns.
     pub thread_id: String,
     /// Who asked for it.
+    #[since("0.169")]
     pub origin: Option<ThreadGoalMutationOrigin>,
 }
 
@@ -36,12 +38,14 @@ pub struct ThreadGoalClearedNotification {
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ThreadGoalSetParams {
     /// Thread that it concerns.
     pub thread_id: String,
     /// What the thread works towards, at most 4,000 characters.
     pub objective: Option<String>,
     /// Who asked for it.
+    #[since("0.169")]
     pub origin: Option<ThreadGoalMutationOrigin>,
     /// State that it is in.
     pub status: Option<ThreadGoalStatus>,

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
-use codex_protocol::{Update, mark_experimental};
+use codex_protocol::{Update, mark_members};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use crate::v2::{SortDirection, Thread, ThreadReadState};
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
-#[schemars(transform = mark_experimental::<Self>)]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ThreadListParams {
     /// `nextCursor` of the page before; absent for the first page.
     pub cursor: Option<String>,
@@ -23,6 +23,7 @@ pub struct ThreadListParams {
     /// Time to sort by; creation by default.
     pub sort_key: Option<ThreadSortKey>,
     /// Which way to go; from the newest thread back by default.
+    #[since("0.140")]
     pub sort_direction: Option<SortDirection>,
     /// Providers to keep: an empty list keeps all, absence only the server's current one.
     pub model_providers: Option<Vec<String>>,
@@ -36,36 +37,47 @@ pub struct ThreadListParams {
     /// Keeps threads whose title, their first user text, contains this; case matters.
     pub search_term: Option<String>,
     /// Threads to leave out, by their ids.
+    #[since("0.169")]
     pub excluded_thread_ids: Option<Vec<String>>,
     /// Keeps only these threads, at most 100; an empty list keeps none.
+    #[since("0.171")]
     pub included_thread_ids: Option<Vec<String>>,
     /// Keeps side threads of this thread; others are not listed.
     #[experimental("thread/list.attachedToThreadId")]
+    #[since("0.169")]
     pub attached_to_thread_id: Option<String>,
     /// Whether side threads are listed too; only with a search term.
     #[experimental("thread/list.includeAttachedThreads")]
     #[serde(default)]
+    #[since("0.169")]
     pub include_attached_threads: bool,
     /// Accepted; the index is all there is to list from.
     #[serde(default)]
+    #[since("0.140")]
     pub use_state_db_only: bool,
     /// Accepted; threads are not filed by account.
     #[serde(default)]
+    #[since("0.169")]
     pub current_account_only: bool,
     /// Keeps threads that this one spawned; of every source, unless `sourceKinds` says otherwise.
     #[experimental("thread/list.parentThreadId")]
+    #[since("0.169")]
     pub parent_thread_id: Option<String>,
     /// Keeps threads that this one spawned, or those did, and so on.
     #[experimental("thread/list.ancestorThreadId")]
+    #[since("0.169")]
     pub ancestor_thread_id: Option<String>,
     /// Keeps threads of this section; null those in none, absent all.
     #[serde(default)]
+    #[since("0.169")]
     pub section_id: Update<String>,
     /// Keeps threads of this project; null those in none, absent all.
     #[experimental("thread/list.projectId")]
     #[serde(default)]
+    #[since("0.169")]
     pub project_id: Update<String>,
     /// Keeps threads begun by these programs; refused unless empty.
+    #[since("0.169")]
     pub originators: Option<Vec<String>>,
 }
 
@@ -89,16 +101,19 @@ impl From<OneOrMore> for Vec<String> {
 }
 
 /// Time by which a thread list is sorted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "snake_case")]
+#[schemars(transform = mark_members::<Self>)]
 pub enum ThreadSortKey {
     /// When the thread was created.
     CreatedAt,
     /// When the thread last changed.
     UpdatedAt,
     /// The same here: a thread's `recencyAt` is when it last changed.
+    #[since("0.169")]
     RecencyAt,
     /// Place within a section, which has to be named by `sectionId`.
+    #[since("0.169")]
     SectionPosition,
 }
 
@@ -129,8 +144,9 @@ pub enum ThreadSourceKind {
 }
 
 /// Reply to `thread/list`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ThreadListResponse {
     /// Threads of this page, without turns.
     pub data: Vec<Thread>,
@@ -139,9 +155,11 @@ pub struct ThreadListResponse {
     /// Where a list in the other direction begins, this page's first thread included, and perhaps
     /// others of the same second; absent if the page is empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub backwards_cursor: Option<String>,
     /// What of the threads is unread, by their ids; agents are left out.
     #[serde(default)]
+    #[since("0.169")]
     pub read_states: BTreeMap<String, ThreadReadState>,
 }
 
@@ -179,12 +197,14 @@ pub struct ThreadReadParams {
 }
 
 /// Reply to `thread/read`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ThreadReadResponse {
     /// The thread, with turns only if they were asked for.
     pub thread: Thread,
     /// What of the thread is unread; null if it was never written or is an agent.
     #[serde(default)]
+    #[since("0.169")]
     pub read_state: Option<ThreadReadState>,
 }

@@ -1,7 +1,8 @@
 //! Notifications about a thread as a whole: its life, its status, its name and its token usage.
 //! Those about the thread's life go to every connection, token usage only to subscribers.
 
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, sparse};
+use codex_protocol::mark_members;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -93,8 +94,9 @@ pub struct ThreadTokenUsage {
 }
 
 /// Token counts as reported by the model provider.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct TokenUsageBreakdown {
     /// All tokens of input and output.
     pub total_tokens: i64,
@@ -104,6 +106,7 @@ pub struct TokenUsageBreakdown {
     pub cached_input_tokens: i64,
     /// Part of the input that the provider put into its cache. Newer than 0.117.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.169")]
     pub cache_write_input_tokens: Option<i64>,
     /// Tokens that the model produced, reasoning included.
     pub output_tokens: i64,

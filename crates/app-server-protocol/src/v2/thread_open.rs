@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use codex_app_server_protocol_macros::{Experimental, sparse};
 use codex_protocol::{
     CollaborationMode, Personality, ReasoningEffort, ResponseItem, ServiceTier, Update,
-    mark_experimental,
+    mark_members,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ use crate::v2::{
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
-#[schemars(transform = mark_experimental::<Self>)]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ThreadStartParams {
     /// Slug of the model to use.
     pub model: Option<String>,
@@ -42,42 +42,54 @@ pub struct ThreadStartParams {
     pub sandbox: Option<SandboxMode>,
     /// Named permissions in place of a sandbox mode, built-in or of the configuration.
     #[experimental("thread/start.permissions")]
+    #[since("0.140")]
     pub permissions: Option<String>,
     /// What the thread may use; where it says nothing, the configured limits hold.
     #[experimental("thread/start.limits")]
+    #[since("own")]
     pub limits: Option<ThreadLimits>,
     /// Folders that the thread is about, in place of its working directory.
     #[experimental("thread/start.runtimeWorkspaceRoots", even_empty)]
+    #[since("0.140")]
     pub runtime_workspace_roots: Option<Vec<String>>,
     /// Machines to work on; an empty list offers no tools that run commands.
     #[experimental("thread/start.environments", even_empty)]
+    #[since("0.140")]
     pub environments: Option<Vec<TurnEnvironmentParams>>,
     /// How clients are going to read the history; every thread here can be read either way.
     #[experimental("thread/start.historyMode")]
+    #[since("0.169")]
     pub history_mode: Option<ThreadHistoryMode>,
     /// Project to file the thread under.
     #[experimental("thread/start.projectId")]
+    #[since("0.169")]
     pub project_id: Option<String>,
     /// How agents are used; accepted without an effect.
     #[experimental("thread/start.multiAgentMode")]
+    #[since("0.169")]
     pub multi_agent_mode: Option<MultiAgentMode>,
     /// Whether the provider may choose another model; accepted without an effect.
     #[experimental("thread/start.allowProviderModelFallback")]
     #[serde(default)]
+    #[since("0.169")]
     pub allow_provider_model_fallback: bool,
     /// A switch of the client that the reply returns and nothing stores; not for ephemeral threads.
     #[experimental("thread/start.daybreakEnabled")]
+    #[since("0.169")]
     pub daybreak_enabled: Option<bool>,
     /// Folders of capabilities that the thread uses; accepted without an effect.
     #[experimental("thread/start.selectedCapabilityRoots")]
+    #[since("0.140")]
     pub selected_capability_roots: Option<Vec<Value>>,
     /// How the session came about, in the client's words; accepted without an effect.
+    #[since("0.140")]
     pub session_start_source: Option<String>,
     /// Overrides by dotted configuration key: stronger than files, weaker than the other params.
     pub config: Option<BTreeMap<String, Value>>,
     /// Tag that marks the thread in metrics; changes nothing else.
     pub service_name: Option<String>,
     /// What the thread is for, in the client's words, such as `user`; told with the thread.
+    #[since("0.140")]
     pub thread_source: Option<String>,
     /// Text to send as system instructions in place of the model's own.
     pub base_instructions: Option<String>,
@@ -100,12 +112,14 @@ pub struct ThreadStartParams {
     /// Whether to store commands, tool calls and errors too, so that later reads show them.
     #[experimental("thread/start.persistFullHistory")]
     #[serde(default)]
+    #[until("0.117")]
     pub persist_extended_history: bool,
 }
 
 /// Reply to `thread/start`: the new thread and the settings in force.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ThreadStartResponse {
     /// The thread, without turns; the `thread/started` that follows repeats it.
     pub thread: Thread,
@@ -126,18 +140,23 @@ pub struct ThreadStartResponse {
     pub sandbox: SandboxPolicy,
     /// Permissions that the sandbox was chosen by; absent if it was not by a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub active_permission_profile: Option<ActivePermissionProfile>,
     /// Plugins that are switched off.
     #[serde(default)]
+    #[since("0.169")]
     pub disabled_plugin_ids: Vec<String>,
     /// Folders that the thread is about.
     #[serde(default)]
+    #[since("0.140")]
     pub runtime_workspace_roots: Vec<String>,
     /// Files with instructions that the model gets, in order.
     #[serde(default)]
+    #[since("0.140")]
     pub instruction_sources: Vec<String>,
     /// How agents are used.
     #[serde(default)]
+    #[since("0.169")]
     pub multi_agent_mode: MultiAgentMode,
     /// Effort that the model is told to spend; null leaves it to the model.
     pub reasoning_effort: Option<ReasoningEffort>,
@@ -147,7 +166,7 @@ pub struct ThreadStartResponse {
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
-#[schemars(transform = mark_experimental::<Self>)]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ThreadResumeParams {
     /// Thread to resume; with `history` or `path` it only decides whether a loaded one is joined.
     pub thread_id: String,
@@ -175,9 +194,11 @@ pub struct ThreadResumeParams {
     pub sandbox: Option<SandboxMode>,
     /// Named permissions in place of a sandbox mode, built-in or of the configuration.
     #[experimental("thread/resume.permissions")]
+    #[since("0.140")]
     pub permissions: Option<String>,
     /// What the thread may use; where neither this nor the configuration says, the limits that it had.
     #[experimental("thread/resume.limits")]
+    #[since("own")]
     pub limits: Option<ThreadLimits>,
     /// Overrides by dotted configuration key: stronger than files, weaker than the other params.
     pub config: Option<BTreeMap<String, Value>>,
@@ -190,18 +211,23 @@ pub struct ThreadResumeParams {
     /// Whether to store commands, tool calls and errors from now on; not remembered by the thread.
     #[experimental("thread/resume.persistFullHistory")]
     #[serde(default)]
+    #[until("0.117")]
     pub persist_extended_history: bool,
     /// Whether to leave the turns out of the reply, for `thread/turns/list`; false by default.
     #[serde(default)]
+    #[since("0.140")]
     pub exclude_turns: bool,
     /// Folders that the thread is about, in place of its working directory.
     #[experimental("thread/resume.runtimeWorkspaceRoots", even_empty)]
+    #[since("0.140")]
     pub runtime_workspace_roots: Option<Vec<String>>,
     /// Asks for the first page of `thread/turns/list` with the reply; absent or null is none.
     #[experimental("thread/resume.initialTurnsPage")]
+    #[since("0.140")]
     pub initial_turns_page: Option<ThreadResumeInitialTurnsPageParams>,
     /// Whether a turn that had not ended when its server did is continued at once; absent only tells about it.
     #[experimental("thread/resume.continueTurn")]
+    #[since("own")]
     pub continue_turn: Option<ContinueTurn>,
 }
 
@@ -221,7 +247,7 @@ pub struct ThreadResumeInitialTurnsPageParams {
 /// Reply to `thread/resume`: the thread with its history and the settings in force.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
-#[schemars(transform = mark_experimental::<Self>)]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ThreadResumeResponse {
     /// The thread with its turns; under a new id and without turns if `history` was given.
     pub thread: Thread,
@@ -242,36 +268,46 @@ pub struct ThreadResumeResponse {
     pub sandbox: SandboxPolicy,
     /// Permissions that the sandbox was chosen by; absent if it was not by a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub active_permission_profile: Option<ActivePermissionProfile>,
     /// Plugins that are switched off.
     #[serde(default)]
+    #[since("0.169")]
     pub disabled_plugin_ids: Vec<String>,
     /// Folders that the thread is about.
     #[serde(default)]
+    #[since("0.140")]
     pub runtime_workspace_roots: Vec<String>,
     /// Files with instructions that the model gets, in order.
     #[serde(default)]
+    #[since("0.140")]
     pub instruction_sources: Vec<String>,
     /// How agents are used.
     #[serde(default)]
+    #[since("0.169")]
     pub multi_agent_mode: MultiAgentMode,
     /// How model and person work together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.169")]
     pub collaboration_mode: Option<CollaborationMode>,
     /// Cursor of the newest turn, for `thread/turns/list`; null if there is none.
     #[serde(default)]
+    #[since("0.169")]
     pub turns_backwards_cursor: Option<String>,
     /// Cursor of the newest item, for `thread/items/list`; null if there is none.
     #[serde(default)]
+    #[since("0.169")]
     pub items_backwards_cursor: Option<String>,
     /// Effort that the model is told to spend; null leaves it to the model.
     pub reasoning_effort: Option<ReasoningEffort>,
     /// The page of turns, if `initialTurnsPage` asked for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub initial_turns_page: Option<ThreadTurnsListResponse>,
     /// The last turn, if it had not ended when its server did; it can be continued until another turn starts.
     #[experimental("thread/resume.interruptedTurn")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("own")]
     pub interrupted_turn: Option<InterruptedTurn>,
 }
 
@@ -279,7 +315,7 @@ pub struct ThreadResumeResponse {
 #[sparse]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
-#[schemars(transform = mark_experimental::<Self>)]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ThreadForkParams {
     /// Thread to copy; it may be running, and is not used when `path` is given.
     pub thread_id: String,
@@ -304,9 +340,11 @@ pub struct ThreadForkParams {
     pub sandbox: Option<SandboxMode>,
     /// Named permissions in place of a sandbox mode, built-in or of the configuration.
     #[experimental("thread/fork.permissions")]
+    #[since("0.140")]
     pub permissions: Option<String>,
     /// What the fork may use; where it says nothing, the configured limits hold. What its source used counts.
     #[experimental("thread/fork.limits")]
+    #[since("own")]
     pub limits: Option<ThreadLimits>,
     /// Overrides by dotted configuration key: stronger than files, weaker than the other params.
     pub config: Option<BTreeMap<String, Value>>,
@@ -320,41 +358,52 @@ pub struct ThreadForkParams {
     /// Whether the new thread stores commands, tool calls and errors too; false by default.
     #[experimental("thread/fork.persistFullHistory")]
     #[serde(default)]
+    #[until("0.117")]
     pub persist_extended_history: bool,
     /// Whether to leave the turns out of the reply, for `thread/turns/list`; false by default.
     #[serde(default)]
+    #[since("0.140")]
     pub exclude_turns: bool,
     /// Folders that the thread is about, in place of its working directory.
     #[experimental("thread/fork.runtimeWorkspaceRoots", even_empty)]
+    #[since("0.140")]
     pub runtime_workspace_roots: Option<Vec<String>>,
     /// What the fork is for, in the client's words; returned with the thread.
+    #[since("0.140")]
     pub thread_source: Option<String>,
     /// Whether the fork is a side thread: it belongs to its source, and lists leave it out.
     #[experimental("thread/fork.attachToSource")]
     #[serde(default)]
+    #[since("0.169")]
     pub attach_to_source: bool,
     /// Whether the goal comes along; it waits for the first turn that a client starts. Otherwise the fork has no goal.
     #[experimental("thread/fork.deferGoalContinuation")]
     #[serde(default)]
+    #[since("0.169")]
     pub defer_goal_continuation: bool,
     /// Whether the fork is for predictions; refused unless it is ephemeral.
     #[experimental("thread/fork.experimentalPredictionMode")]
     #[serde(default)]
+    #[since("0.169")]
     pub experimental_prediction_mode: bool,
     /// Whether such a fork goes without MCP servers; accepted without an effect.
     #[experimental("thread/fork.experimentalDisablePredictionMcp")]
     #[serde(default)]
+    #[since("0.169")]
     pub experimental_disable_prediction_mcp: bool,
     /// Last turn to copy; absent copies all of them.
+    #[since("0.169")]
     pub last_turn_id: Option<String>,
     /// First turn not to copy, instead of `lastTurnId`.
     #[experimental("thread/fork.beforeTurnId")]
+    #[since("0.169")]
     pub before_turn_id: Option<String>,
 }
 
 /// Reply to `thread/fork`: the new thread and the settings in force.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ThreadForkResponse {
     /// The new thread with the copied turns; a turn that was running ends interrupted in the copy.
     pub thread: Thread,
@@ -375,18 +424,23 @@ pub struct ThreadForkResponse {
     pub sandbox: SandboxPolicy,
     /// Permissions that the sandbox was chosen by; absent if it was not by a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub active_permission_profile: Option<ActivePermissionProfile>,
     /// Plugins that are switched off.
     #[serde(default)]
+    #[since("0.169")]
     pub disabled_plugin_ids: Vec<String>,
     /// Folders that the thread is about.
     #[serde(default)]
+    #[since("0.140")]
     pub runtime_workspace_roots: Vec<String>,
     /// Files with instructions that the model gets, in order.
     #[serde(default)]
+    #[since("0.140")]
     pub instruction_sources: Vec<String>,
     /// How agents are used.
     #[serde(default)]
+    #[since("0.169")]
     pub multi_agent_mode: MultiAgentMode,
     /// Effort that the model is told to spend; null leaves it to the model.
     pub reasoning_effort: Option<ReasoningEffort>,

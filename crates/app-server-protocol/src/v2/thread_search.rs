@@ -1,6 +1,7 @@
 //! Searching the messages of threads.
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
+use codex_protocol::mark_members;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,16 +11,19 @@ use crate::v2::{SortDirection, Thread, ThreadSourceKind};
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ThreadSearchParams {
     /// Whether archived threads are meant.
     pub archived: Option<bool>,
     /// Accepted; threads are not filed by account.
     #[serde(default)]
+    #[since("0.169")]
     pub current_account_only: bool,
     /// `nextCursor` of the page before; absent or null for the first page.
     pub cursor: Option<String>,
     /// Whether side threads are searched too.
     #[serde(default)]
+    #[since("0.169")]
     pub include_attached_threads: bool,
     /// Most entries of the page; absent or null takes the default.
     pub limit: Option<u32>,

@@ -3,6 +3,7 @@
 use codex_app_server_protocol_macros::{Experimental, sparse};
 use codex_protocol::{
     CollaborationMode, Personality, ReasoningEffort, ReasoningSummary, ServiceTier, Update,
+    mark_members,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,7 @@ use crate::v2::{
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ThreadSettingsUpdateParams {
     /// Loaded thread whose settings change.
     pub thread_id: String,
@@ -43,13 +45,17 @@ pub struct ThreadSettingsUpdateParams {
     /// Mode; its own model and effort win over `model` and `effort`.
     pub collaboration_mode: Option<CollaborationMode>,
     /// Machines to work on; absent or null keeps them.
+    #[since("0.169")]
     pub environments: Option<Vec<TurnEnvironmentParams>>,
     /// How agents are used; accepted without an effect.
+    #[since("0.169")]
     pub multi_agent_mode: Option<MultiAgentMode>,
     /// Plugins that are switched off; absent or null keeps the current ones.
+    #[since("0.169")]
     pub disabled_plugin_ids: Option<Vec<String>>,
     /// Replaces all limits of the thread; absent or null keeps them.
     #[experimental("thread/settings/update.limits")]
+    #[since("own")]
     pub limits: Option<ThreadLimits>,
 }
 
@@ -105,12 +111,14 @@ pub struct ThreadSettingsUpdatedNotification {
 }
 
 /// What a thread is set to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ThreadSettings {
     /// Working directory.
     pub cwd: String,
     /// Where its commands run.
+    #[since("0.169")]
     pub environments: Vec<ThreadEnvironment>,
     /// When it asks before an action.
     pub approval_policy: AskForApproval,
@@ -133,6 +141,7 @@ pub struct ThreadSettings {
     pub collaboration_mode: CollaborationMode,
     /// Plugins that are switched off.
     #[serde(default)]
+    #[since("0.169")]
     pub disabled_plugin_ids: Vec<String>,
     /// Detail of reasoning summaries; null leaves it to the model.
     #[serde(default)]
@@ -142,9 +151,11 @@ pub struct ThreadSettings {
     pub personality: Option<Personality>,
     /// How agents are used.
     #[serde(default)]
+    #[since("0.169")]
     pub multi_agent_mode: MultiAgentMode,
     /// What its turns and agents may use; absent if nothing is limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("own")]
     pub limits: Option<ThreadLimits>,
 }
 

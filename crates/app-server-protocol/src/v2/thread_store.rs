@@ -2,7 +2,7 @@
 //! its name, its git metadata. Deleting it as a whole stands here too.
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
-use codex_protocol::{Update, mark_experimental};
+use codex_protocol::{Update, mark_members};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -66,7 +66,7 @@ pub struct ThreadSetNameResponse {}
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
-#[schemars(transform = mark_experimental::<Self>)]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ThreadMetadataUpdateParams {
     /// Thread to edit; it must not be ephemeral.
     pub thread_id: String,
@@ -74,9 +74,11 @@ pub struct ThreadMetadataUpdateParams {
     pub git_info: Option<ThreadMetadataGitInfoUpdateParams>,
     /// Project to file the thread under; an empty one takes it out.
     #[experimental("thread/metadata/update.projectId")]
+    #[since("0.169")]
     pub project_id: Option<String>,
     /// Accepted without an effect.
     #[experimental("thread/metadata/update.daybreakEnabled")]
+    #[since("0.169")]
     pub daybreak_enabled: Option<bool>,
 }
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
 
+use codex_protocol::SINCE_KEY;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -80,7 +81,11 @@ impl JsonSchema for TimedItem {
             .get_mut("oneOf")
             .and_then(|kinds| kinds.as_array_mut());
         for kind in kinds.into_iter().flatten() {
-            let time = |description: &str| json_schema!({ "description": description, "type": ["integer", "null"], "format": "int64" });
+            let time = |description: &str| {
+                json_schema!({
+                    "description": description, "type": ["integer", "null"], "format": "int64", SINCE_KEY: "0.169",
+                })
+            };
             if let Some(properties) = kind["properties"].as_object_mut() {
                 let began = "When it began, in Unix milliseconds; absent where that is not known.";
                 let ended = "When it ended, in Unix milliseconds; absent before that.";

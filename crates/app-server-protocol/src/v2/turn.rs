@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use codex_app_server_protocol_macros::{Experimental, sparse};
 use codex_protocol::{
     CollaborationMode, FunctionCallOutputBody, Personality, ReasoningEffort, ReasoningSummary,
-    ServiceTier, Update, mark_experimental,
+    ServiceTier, Update, mark_members,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,13 +17,15 @@ use crate::v2::{
 };
 
 /// One exchange: from an input to the end of everything the agent does about it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct Turn {
     /// Id of the turn, unique within its thread.
     pub id: String,
     /// First turn of the work that this one belongs to: its own id unless an agent runs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.169")]
     pub root_turn_id: Option<String>,
     /// What happened, in order; filled only in histories, else notifications bring the items.
     pub items: Vec<TimedItem>,
@@ -33,15 +35,19 @@ pub struct Turn {
     pub error: Option<TurnError>,
     /// When it started, in Unix seconds; absent until then, and where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub started_at: Option<i64>,
     /// When it ended, in Unix seconds; absent until then, and where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub completed_at: Option<i64>,
     /// How long it took, in milliseconds; absent until it ended, and where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub duration_ms: Option<i64>,
     /// How much of the items is here; absent means all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.140")]
     pub items_view: Option<TurnItemsView>,
 }
 
@@ -89,13 +95,14 @@ pub struct TurnToolOutput {
 #[sparse]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
-#[schemars(transform = mark_experimental::<Self>)]
+#[schemars(transform = mark_members::<Self>)]
 pub struct TurnStartParams {
     /// Loaded thread to run the turn in; starting a turn does not subscribe to it.
     pub thread_id: String,
     /// What the user says, 1,048,576 characters of text at most; empty only with `toolOutput`.
     pub input: Vec<UserInput>,
     /// What a tool of the client answered, in place of an input. Newer than 0.117.
+    #[since("0.169")]
     pub tool_output: Option<TurnToolOutput>,
     /// Working directory from now on; absent or null keeps the current one.
     pub cwd: Option<String>,
@@ -108,6 +115,7 @@ pub struct TurnStartParams {
     pub sandbox_policy: Option<SandboxPolicy>,
     /// Built-in permissions in place of a sandbox, from now on; absent or null keeps the current ones.
     #[experimental("turn/start.permissions")]
+    #[since("0.140")]
     pub permissions: Option<String>,
     /// Slug of the model from now on; absent or null keeps the current one.
     pub model: Option<String>,
@@ -115,6 +123,7 @@ pub struct TurnStartParams {
     #[serde(default)]
     pub service_tier: Update<ServiceTier>,
     /// Processing tier of this turn alone; absent or null takes that of the thread.
+    #[since("0.169")]
     pub service_tier_for_turn: Option<ServiceTier>,
     /// Effort the model should spend from now on; absent or null keeps the current one.
     pub effort: Option<ReasoningEffort>,
@@ -128,38 +137,51 @@ pub struct TurnStartParams {
     #[experimental("turn/start.collaborationMode")]
     pub collaboration_mode: Option<CollaborationMode>,
     /// The client's own id of the message; comes back as `clientId` of its item.
+    #[since("0.140")]
     pub client_user_message_id: Option<String>,
     /// What the model should know besides, by its names; what it was shown before is left out.
     #[experimental("turn/start.additionalContext")]
+    #[since("0.140")]
     pub additional_context: Option<BTreeMap<String, AdditionalContextEntry>>,
     /// Folders that the thread is about, from now on; absent or null keeps the current ones.
     #[experimental("turn/start.runtimeWorkspaceRoots", even_empty)]
+    #[since("0.140")]
     pub runtime_workspace_roots: Option<Vec<String>>,
     /// Machines to work on, from now on; absent or null keeps them.
     #[experimental("turn/start.environments", even_empty)]
+    #[since("0.140")]
     pub environments: Option<Vec<TurnEnvironmentParams>>,
     /// Strings for the metadata of the turn's model requests, beside its ids.
     #[experimental("turn/start.responsesapiClientMetadata")]
+    #[since("0.140")]
     pub responsesapi_client_metadata: Option<BTreeMap<String, String>>,
     /// Strings to change in that metadata.
     #[experimental("turn/start.responsesapiClientMetadataPatch")]
+    #[since("0.169")]
     pub responsesapi_client_metadata_patch: Option<BTreeMap<String, String>>,
     /// How agents are used; accepted without an effect.
     #[experimental("turn/start.multiAgentMode")]
+    #[since("0.169")]
     pub multi_agent_mode: Option<MultiAgentMode>,
     /// A programme of the provider; accepted without an effect.
     #[experimental("turn/start.cyberAccessProgram")]
+    #[since("0.169")]
     pub cyber_access_program: Option<CyberAccessProgram>,
     /// Plugins that are switched off from now on; absent or null keeps the current ones.
+    #[since("0.169")]
     pub disabled_plugin_ids: Option<Vec<String>>,
     /// What caused the turn, in the client's words, such as `user`.
+    #[since("0.169")]
     pub turn_trigger: Option<String>,
     /// Turn that this one continues; absent or null if there is none.
+    #[since("0.169")]
     pub parent_turn_id: Option<String>,
     /// First turn of the work that this one belongs to; absent or null makes it this one.
+    #[since("0.169")]
     pub root_turn_id: Option<String>,
     /// Limits of this turn alone, in place of those that the thread has for each; a running turn keeps its own.
     #[experimental("turn/start.limits")]
+    #[since("own")]
     pub limits: Option<UsageLimits>,
 }
 
@@ -220,7 +242,7 @@ pub struct TurnStartResponse {
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
-#[schemars(transform = mark_experimental::<Self>)]
+#[schemars(transform = mark_members::<Self>)]
 pub struct TurnSteerParams {
     /// Loaded thread whose turn is steered.
     pub thread_id: String,
@@ -229,15 +251,19 @@ pub struct TurnSteerParams {
     /// Turn that the client takes to be running; the request fails if it is not.
     pub expected_turn_id: String,
     /// The client's own id of the message; comes back as `clientId` of its item.
+    #[since("0.140")]
     pub client_user_message_id: Option<String>,
     /// What the model should know besides, by its names; what it was shown before is left out.
     #[experimental("turn/steer.additionalContext")]
+    #[since("0.140")]
     pub additional_context: Option<BTreeMap<String, AdditionalContextEntry>>,
     /// Strings to add to the metadata of model requests; accepted without an effect.
     #[experimental("turn/steer.responsesapiClientMetadata")]
+    #[since("0.140")]
     pub responsesapi_client_metadata: Option<BTreeMap<String, String>>,
     /// Strings to change in that metadata; accepted without an effect.
     #[experimental("turn/steer.responsesapiClientMetadataPatch")]
+    #[since("0.169")]
     pub responsesapi_client_metadata_patch: Option<BTreeMap<String, String>>,
 }
 

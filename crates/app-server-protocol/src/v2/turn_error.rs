@@ -1,13 +1,16 @@
 //! Why a turn failed: the message for the user and the cause for the client's logic.
 
+use codex_app_server_protocol_macros::Experimental;
+use codex_protocol::mark_members;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::v2::ExceededLimit;
 
 /// Why a turn failed, or why a request to the model is being retried.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct TurnError {
     /// Text for the user.
     pub message: String,
@@ -15,14 +18,16 @@ pub struct TurnError {
     pub codex_error_info: Option<CodexErrorInfo>,
     /// Limit that ended the turn; absent if none did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("own")]
     pub exceeded_limit: Option<ExceededLimit>,
     /// Technical text behind the message, such as the cause of a retry; null without one.
     pub additional_details: Option<String>,
 }
 
 /// Cause of an error, for clients that react to particular ones.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub enum CodexErrorInfo {
     /// The conversation no longer fits into the model's context window.
     ContextWindowExceeded,
@@ -41,17 +46,23 @@ pub enum CodexErrorInfo {
     /// The sandbox could not be set up or failed.
     SandboxError,
     /// A limit on use is reached, see `exceededLimit`. Newer than 0.117, whose clients get `other`.
+    #[since("0.169")]
     SessionBudgetExceeded,
     /// The provider does not know the model. Newer than 0.117, whose clients get `other`.
+    #[since("0.169")]
     ModelNotFound,
     /// The provider takes no more requests for a while. Newer than 0.117, whose clients get `other`.
+    #[since("0.169")]
     RateLimitExceeded,
     /// The provider's rules on security forbid the request. Newer than 0.117, whose clients get `other`.
+    #[since("0.140")]
     CyberPolicy,
     /// The provider has no capacity left for the tier `flex`. Newer than 0.117, whose clients get `other`.
+    #[since("0.169")]
     FlexUnavailable,
     /// The provider has no capacity left where its rules allow the request. Newer than 0.117, whose clients get
     /// `other`.
+    #[since("0.169")]
     PolicyCapacityUnavailable,
     /// Anything without a cause of its own in this list.
     Other,

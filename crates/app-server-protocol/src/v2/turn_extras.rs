@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::v2::{ApprovalsReviewer, FileUpdateChange};
-use codex_protocol::{ReasoningEffort, ReasoningSummary, ServiceTier};
+use codex_protocol::{ReasoningEffort, ReasoningSummary, ServiceTier, mark_members};
 
 /// Payload of `item/fileChange/patchUpdated`: a patch that the model is writing went on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -76,13 +76,15 @@ pub enum TurnSettingsUpdateStatus {
 }
 
 /// None
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct TurnEnvironmentParams {
     /// Working directory.
     pub cwd: String,
     /// Machine: `local` is the one that the server runs on.
     pub environment_id: String,
     /// Folders that the thread is about.
+    #[since("0.169")]
     pub runtime_workspace_roots: Option<Vec<String>>,
 }

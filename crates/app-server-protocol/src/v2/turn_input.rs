@@ -1,7 +1,7 @@
 //! What a user can put into a turn: the parts of an input, and the marks inside its text.
 
-use codex_app_server_protocol_macros::Tagged;
-use codex_protocol::{ImageDetail, require_member};
+use codex_app_server_protocol_macros::{Experimental, Tagged};
+use codex_protocol::{ImageDetail, mark_members, require_member};
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
@@ -11,9 +11,10 @@ fn require_url(schema: &mut Schema) {
 }
 
 /// One part of a user's input.
-#[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema, Experimental)]
 #[serde(tag = "type", rename_all = "camelCase")]
 #[schemars(transform = require_url)]
+#[schemars(transform = mark_members::<Self>)]
 pub enum UserInput {
     /// Text written by the user.
     Text {
@@ -30,9 +31,11 @@ pub enum UserInput {
         url: String,
         /// Id of the image, if it is a file that the model provider keeps. Newer than 0.117.
         #[serde(rename = "fileId", default, skip_serializing_if = "Option::is_none")]
+        #[since("0.169")]
         file_id: Option<String>,
         /// In which detail the model should look at it; absent leaves that to the model. Newer than 0.117.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[since("0.140")]
         detail: Option<ImageDetail>,
     },
     /// An image file on the server's machine, read when the message is sent to the model.
@@ -41,14 +44,17 @@ pub enum UserInput {
         path: String,
         /// In which detail the model should look at it; absent leaves that to the model. Newer than 0.117.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[since("0.140")]
         detail: Option<ImageDetail>,
     },
     /// Sound. Models that cannot hear are told that it is left out. Newer than 0.117.
+    #[since("0.169")]
     Audio {
         /// Web address or data URL of the sound.
         url: String,
     },
     /// A sound file on the server's machine, as `audio`. Newer than 0.117.
+    #[since("0.169")]
     LocalAudio {
         /// Path of the sound file.
         path: String,

@@ -2,7 +2,7 @@
 //! thread's subscribers.
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
-use codex_protocol::mark_experimental;
+use codex_protocol::mark_members;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub struct TurnStartedNotification {
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
-#[schemars(transform = mark_experimental::<Self>)]
+#[schemars(transform = mark_members::<Self>)]
 pub struct TurnCompletedNotification {
     /// Thread that the turn belongs to.
     pub thread_id: String,
@@ -30,9 +30,11 @@ pub struct TurnCompletedNotification {
     pub turn: Turn,
     /// Checkpoint of the files that it has changed; absent if it has changed none.
     #[experimental("turn/completed.checkpointId")]
+    #[since("own")]
     pub checkpoint_id: Option<String>,
     /// What it has used; absent if it used nothing.
     #[experimental("turn/completed.usage")]
+    #[since("own")]
     pub usage: Option<TurnUsage>,
 }
 

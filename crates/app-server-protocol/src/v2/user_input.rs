@@ -1,5 +1,6 @@
 //! Questions that the agent puts to the user through a tool, and the answers.
 
+use codex_protocol::mark_members;
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol_macros::Experimental;
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Params of `item/tool/requestUserInput`: questions from the agent to the user.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ToolRequestUserInputParams {
     /// Thread that asks.
     pub thread_id: String,
@@ -20,6 +22,7 @@ pub struct ToolRequestUserInputParams {
     pub questions: Vec<ToolRequestUserInputQuestion>,
     /// Whether the turn waits for the answers, which it always does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.169")]
     pub is_blocking: Option<bool>,
 }
 

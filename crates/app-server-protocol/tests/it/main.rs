@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // A test may panic and speak.
 
+mod checked_in;
 mod experimental;
 mod messages;
 mod properties;

@@ -5,8 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use codex_app_server_protocol::export;
-use codex_app_server_protocol::export::{GeneratedFile, Release, Surface};
+use codex_app_server_protocol::export::{Catalogue, GeneratedFile, Request, Surface};
+use codex_protocol::Release;
 use serde_json::Value;
+
+use crate::checked_in;
 
 const FLAT_BUNDLE: &str = "codex_app_server_protocol.v2.schemas.json";
 
@@ -14,13 +17,25 @@ fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The definitions of every type, at one level.
-pub(crate) fn definitions() -> Value {
-    bundle(Release::Own)["definitions"].clone()
+/// What this program has, without what only others use.
+fn own() -> Request<'static> {
+    Request {
+        with_unused: false,
+        ..Request::current(Surface::Experimental)
+    }
 }
 
-fn bundle(release: Release) -> Value {
-    let files = export::json_schema(Surface::Experimental, release);
+fn catalogue() -> Catalogue {
+    Catalogue::of_types().unwrap()
+}
+
+/// The definitions of every type, at one level.
+pub(crate) fn definitions() -> Value {
+    bundle(&own())["definitions"].clone()
+}
+
+fn bundle(request: &Request<'_>) -> Value {
+    let files = export::json_schema_bundles(&catalogue(), request);
     let bundle = files.iter().find(|file| file.path == FLAT_BUNDLE).unwrap();
     serde_json::from_str(&bundle.text).unwrap()
 }
@@ -33,7 +48,7 @@ pub(crate) struct SchemaFiles {
 
 impl SchemaFiles {
     pub(crate) fn new() -> Self {
-        let files = export::json_schema(Surface::Experimental, Release::Own);
+        let files = export::json_schema(&catalogue(), &own());
         let by_type = |file: GeneratedFile| {
             let name = file
                 .path
@@ -60,28 +75,106 @@ impl SchemaFiles {
     }
 }
 
-/// Holds a checked-in folder against what is generated now.
-#[track_caller]
-fn check_fresh(folder: &str, generated: Vec<GeneratedFile>) {
-    let root = workspace().join(folder);
-    let mut expected: BTreeMap<PathBuf, String> = generated
-        .into_iter()
-        .map(|file| (root.join(file.path), file.text))
-        .collect();
+#[test]
+fn checked_in_files_are_fresh() {
+    let mut expected = checked_in::files(&catalogue());
     let mut stale = Vec::new();
-    for path in files_below(&root) {
-        match expected.remove(&path) {
-            Some(text) if fs::read_to_string(&path).unwrap() == text => {}
-            _ => stale.push(path),
+    for folder in ["schema/typescript", "schema/json"] {
+        for path in files_below(&workspace().join(folder)) {
+            let name = path.strip_prefix(workspace()).unwrap();
+            let name = name.to_str().unwrap().replace('\\', "/");
+            if !expected.contains_key(&name) {
+                stale.push(name);
+            }
         }
     }
+    expected.retain(|path, text| {
+        fs::read_to_string(workspace().join(path)).ok().as_ref() != Some(text)
+    });
     stale.extend(expected.into_keys());
     assert!(
         stale.is_empty(),
-        "{} files below {folder} are stale, the first is {}; run `just write-app-server-schema`",
+        "{} files are stale, the first is {}; run `just write-app-server-schema`",
         stale.len(),
-        stale[0].display(),
+        stale[0],
     );
+}
+
+#[test]
+fn catalogue_that_was_written_describes_the_same() {
+    let made = catalogue();
+    let read = Catalogue::read(made.text().as_bytes()).unwrap();
+    assert_eq!(made.text(), read.text());
+    let request = Request::of_release(Surface::Experimental, Release::parse("0.140").unwrap());
+    assert_eq!(
+        export::typescript(&made, &request),
+        export::typescript(&read, &request)
+    );
+    assert!(Catalogue::read(b"{}").is_err());
+}
+
+#[test]
+fn checked_in_descriptions_are_small() {
+    let sizes = files_below(&workspace().join("schema"));
+    let sum: u64 = sizes
+        .iter()
+        .map(|path| fs::metadata(path).unwrap().len())
+        .sum();
+    assert!(sum < 15_000_000, "{sum} bytes");
+}
+
+/// The methods and the members of a type that the TypeScript of a release has.
+fn typescript_of(release: &str, path: &str) -> Option<String> {
+    let request = Request::of_release(Surface::Experimental, Release::parse(release).unwrap());
+    let files = export::typescript(&catalogue(), &request);
+    let file = files.into_iter().find(|file| file.path == path);
+    file.map(|file| file.text)
+}
+
+#[test]
+fn releases_have_what_they_brought_and_not_what_came_later() {
+    let requests = |release| typescript_of(release, "ClientRequest.ts").unwrap();
+    for (release, has_goals, has_projects) in [
+        ("0.117", false, false),
+        ("0.140", true, false),
+        ("0.169", true, true),
+    ] {
+        let requests = requests(release);
+        assert!(requests.contains("\"thread/start\""), "{release}");
+        assert_eq!(requests.contains("thread/goal/set"), has_goals, "{release}");
+        assert_eq!(
+            requests.contains("project/create"),
+            has_projects,
+            "{release}"
+        );
+        assert!(
+            !requests.contains("hooks/register"),
+            "{release}: no release has it"
+        );
+        let thread = typescript_of(release, "v2/Thread.ts").unwrap();
+        assert_eq!(thread.contains("recencyAt"), has_projects, "{release}");
+        assert_eq!(thread.contains("sessionId"), has_goals, "{release}");
+    }
+    let questions = |release| typescript_of(release, "ServerRequest.ts").unwrap();
+    assert!(questions("0.169").contains("currentTime/read"));
+    assert!(!questions("0.171").contains("currentTime/read"), "removed");
+    assert_eq!(typescript_of("0.117", "v2/ThreadGoalSetParams.ts"), None);
+}
+
+#[test]
+fn what_is_not_used_is_marked_in_schemas_and_left_out_of_types() {
+    let bundle = bundle(&Request::current(Surface::Experimental));
+    let property = &bundle["definitions"]["TurnError"]["properties"]["misalignment"];
+    assert_eq!(property["x-not-used"], true);
+    assert_eq!(property.get("description"), None);
+    let own = definitions();
+    assert_eq!(own["TurnError"]["properties"].get("misalignment"), None);
+    let current = Request::current(Surface::Experimental);
+    let files = export::typescript(&catalogue(), &current);
+    let file = files.iter().find(|file| file.path == "v2/TurnError.ts");
+    assert!(!file.unwrap().text.contains("misalignment"));
+    let of_release = typescript_of("0.169", "v2/TurnError.ts").unwrap();
+    assert!(of_release.contains("misalignment"));
 }
 
 fn files_below(folder: &Path) -> Vec<PathBuf> {
@@ -97,50 +190,9 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The folders of each kind of description.
-const SURFACES: [(&str, Surface, Release); 4] = [
-    ("stable", Surface::Stable, Release::Current),
-    ("experimental", Surface::Experimental, Release::Current),
-    ("stable-0.117", Surface::Stable, Release::V0_117),
-    ("experimental-0.117", Surface::Experimental, Release::V0_117),
-];
-
-fn check_all_fresh(kind: &str, files: fn(Surface, Release) -> Vec<GeneratedFile>) {
-    for (name, surface, release) in SURFACES {
-        check_fresh(&format!("schema/{kind}/{name}"), files(surface, release));
-    }
-}
-
-#[test]
-fn typescript_is_fresh() {
-    check_all_fresh("typescript", export::typescript);
-}
-
-#[test]
-fn json_schema_is_fresh() {
-    check_all_fresh("json", export::json_schema);
-}
-
-#[test]
-fn openrpc_is_fresh() {
-    check_all_fresh("openrpc", export::openrpc);
-}
-
-#[test]
-fn method_tables_are_fresh() {
-    let file = export::method_tables();
-    let path = workspace().join("docs").join(&file.path);
-    assert_eq!(
-        fs::read_to_string(path).unwrap_or_default(),
-        file.text,
-        "docs/{} is stale; run `just write-app-server-schema`",
-        file.path,
-    );
-}
-
 #[test]
 fn every_schema_file_is_valid_and_keeps_to_common_keywords() {
-    for file in export::json_schema(Surface::Experimental, Release::Current) {
+    for file in export::json_schema(&catalogue(), &Request::current(Surface::Experimental)) {
         let schema: Value = serde_json::from_str(&file.text).unwrap();
         if let Err(error) = jsonschema::validator_for(&schema) {
             panic!("{}: {error}", file.path);
@@ -150,7 +202,7 @@ fn every_schema_file_is_valid_and_keeps_to_common_keywords() {
 }
 
 /// The keywords that every generator of code reads.
-const COMMON_KEYWORDS: [&str; 19] = [
+const COMMON_KEYWORDS: [&str; 20] = [
     "$ref",
     "$schema",
     "allOf",
@@ -168,6 +220,7 @@ const COMMON_KEYWORDS: [&str; 19] = [
     "type",
     "writeOnly",
     "x-experimental",
+    "x-not-used",
     "additionalProperties",
     "items",
 ];
@@ -209,8 +262,8 @@ fn check_definitions(definitions: &Value, place: &str) {
 }
 
 #[test]
-fn everything_is_described() {
-    let definitions = bundle(Release::Current)["definitions"].clone();
+fn everything_that_is_used_is_described() {
+    let definitions = bundle(&Request::current(Surface::Experimental))["definitions"].clone();
     let mut bare = Vec::new();
     for (name, schema) in definitions.as_object().unwrap() {
         find_bare(schema, name, true, &mut bare);
@@ -223,6 +276,9 @@ fn find_bare(schema: &Value, path: &str, wants_description: bool, bare: &mut Vec
     let Some(object) = schema.as_object() else {
         return;
     };
+    if object.contains_key("x-not-used") {
+        return;
+    }
     if wants_description && !object.contains_key("description") {
         bare.push(path.to_owned());
     }
@@ -245,7 +301,7 @@ fn find_bare(schema: &Value, path: &str, wants_description: bool, bare: &mut Vec
 
 #[test]
 fn every_object_variant_has_a_name_of_its_own() {
-    let definitions = bundle(Release::Current)["definitions"].clone();
+    let definitions = bundle(&Request::current(Surface::Experimental))["definitions"].clone();
     let types = definitions.as_object().unwrap();
     let mut names: BTreeSet<&str> = BTreeSet::new();
     for (name, schema) in types {
@@ -275,10 +331,11 @@ fn every_object_variant_has_a_name_of_its_own() {
 
 #[test]
 fn the_stable_surface_has_no_experimental_methods_or_fields() {
-    let stable: BTreeMap<String, String> = export::json_schema(Surface::Stable, Release::Current)
-        .into_iter()
-        .map(|file| (file.path, file.text))
-        .collect();
+    let stable: BTreeMap<String, String> =
+        export::json_schema(&catalogue(), &Request::current(Surface::Stable))
+            .into_iter()
+            .map(|file| (file.path, file.text))
+            .collect();
     let bundle = &stable["codex_app_server_protocol.schemas.json"];
     for absent in [
         "mock/experimentalMethod",
@@ -289,20 +346,4 @@ fn the_stable_surface_has_no_experimental_methods_or_fields() {
     }
     assert!(!stable.contains_key("v2/MockExperimentalMethodParams.json"));
     assert!(stable.contains_key("v2/ThreadStartParams.json"));
-}
-
-#[test]
-fn generating_twice_gives_the_same() {
-    assert_eq!(
-        export::typescript(Surface::Stable, Release::Current),
-        export::typescript(Surface::Stable, Release::Current)
-    );
-    assert_eq!(
-        export::json_schema(Surface::Stable, Release::Current),
-        export::json_schema(Surface::Stable, Release::Current)
-    );
-    assert_eq!(
-        export::openrpc(Surface::Stable, Release::Current),
-        export::openrpc(Surface::Stable, Release::Current)
-    );
 }

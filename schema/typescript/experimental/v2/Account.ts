@@ -15,8 +15,6 @@ export type ChatgptAccount = {
   email: string;
   /** Plan claimed by the token, or given with it; `unknown` for names not in the list. */
   planType: PlanType;
-  /** Of release 0.169; not used here. */
-  workspaceName?: string | null;
 };
 
 /** Amazon Bedrock, which takes credentials of its own. */
@@ -27,15 +25,5 @@ export type AmazonBedrockAccount = {
   usesCodexManagedCredentials: boolean;
 };
 
-/** Of release 0.169; not used here. */
-export type GcpAccount = {
-  /** Of release 0.169; not used here. */
-  type: "gcp";
-};
-
 /** The login in use. */
-export type Account =
-  | ApiKeyAccount
-  | ChatgptAccount
-  | AmazonBedrockAccount
-  | GcpAccount;
+export type Account = ApiKeyAccount | ChatgptAccount | AmazonBedrockAccount;

@@ -7,6 +7,4 @@ export type AdditionalContextEntry = {
   kind: AdditionalContextKind;
   /** The text. */
   value: string;
-  /** Of release 0.169; not used here. */
-  name?: string | null;
 };

@@ -10,5 +10,5 @@ export type AgentUsage = {
   /** Tokens of all requests. */
   tokens: TokenUsageBreakdown;
   /** Cost in US dollars; absent if the price of a model is not known. */
-  cost?: number | null;
+  cost?: number;
 };

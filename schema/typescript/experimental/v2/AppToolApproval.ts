@@ -7,6 +7,4 @@ export type AppToolApproval =
   /** Asked every time; earlier answers are not remembered. */
   | "prompt"
   /** Not asked, unless the safety monitor objects to a call that may do harm. */
-  | "approve"
-  /** Of release 0.169; not used here. */
-  | "writes";
+  | "approve";

@@ -2,20 +2,12 @@
 import type { AllowDenyRequirement } from "./AllowDenyRequirement";
 import type { BrowserUseAccessApprovalLifetime } from "./BrowserUseAccessApprovalLifetime";
 
-/** Of release 0.169; not used here. */
 export type BrowserUseOriginPolicy = {
-  /** Of release 0.169; not used here. */
   access?: AllowDenyRequirement | null;
-  /** Of release 0.169; not used here. */
   accessApprovalLifetime?: BrowserUseAccessApprovalLifetime | null;
-  /** Of release 0.169; not used here. */
   autoReview?: AllowDenyRequirement | null;
-  /** Of release 0.169; not used here. */
   downloads?: AllowDenyRequirement | null;
-  /** Of release 0.169; not used here. */
   fullCdpAccess?: AllowDenyRequirement | null;
-  /** Of release 0.169; not used here. */
   persistentApproval?: boolean | null;
-  /** Of release 0.169; not used here. */
   uploads?: AllowDenyRequirement | null;
 };

@@ -46,9 +46,6 @@ export type ActiveTurnNotSteerableCodexErrorInfo = {
   };
 };
 
-/** Of release 0.169; not used here. */
-export type OtherCodexErrorInfo = Record<string, never>;
-
 /** Cause of an error, for clients that react to particular ones. */
 export type CodexErrorInfo =
   /** The conversation no longer fits into the model's context window. */
@@ -88,13 +85,4 @@ export type CodexErrorInfo =
   | ResponseStreamConnectionFailedCodexErrorInfo
   | ResponseStreamDisconnectedCodexErrorInfo
   | ResponseTooManyFailedAttemptsCodexErrorInfo
-  | ActiveTurnNotSteerableCodexErrorInfo
-  /** Of release 0.169; not used here. */
-  | (string & {})
-  | OtherCodexErrorInfo
-  /** Of release 0.169; not used here. */
-  | "inferenceHookDenied"
-  /** Of release 0.169; not used here. */
-  | "misalignmentPolicyViolation"
-  /** Of release 0.169; not used here. */
-  | "tooManyDenials";
+  | ActiveTurnNotSteerableCodexErrorInfo;

@@ -7,6 +7,4 @@ export type CollabAgentToolCallStatus =
   /** The call did its work. */
   | "completed"
   /** An agent concerned has failed or does not exist, or none could be spawned. */
-  | "failed"
-  /** Of release 0.169; not used here. */
-  | "interrupted";
+  | "failed";

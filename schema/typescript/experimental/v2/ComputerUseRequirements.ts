@@ -3,16 +3,10 @@ import type { AllowDenyRequirement } from "./AllowDenyRequirement";
 import type { ComputerUseMacosRequirements } from "./ComputerUseMacosRequirements";
 import type { ComputerUseWindowsRequirements } from "./ComputerUseWindowsRequirements";
 
-/** Of release 0.169; not used here. */
 export type ComputerUseRequirements = {
-  /** Of release 0.169; not used here. */
   allowLockedComputerUse?: boolean | null;
-  /** Of release 0.169; not used here. */
   allowPersistentApproval?: boolean | null;
-  /** Of release 0.169; not used here. */
   defaultAppAccess?: AllowDenyRequirement | null;
-  /** Of release 0.169; not used here. */
   macos?: ComputerUseMacosRequirements | null;
-  /** Of release 0.169; not used here. */
   windows?: ComputerUseWindowsRequirements | null;
 };

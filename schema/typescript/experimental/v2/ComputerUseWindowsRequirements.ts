@@ -2,10 +2,7 @@
 import type { AllowDenyRequirement } from "./AllowDenyRequirement";
 import type { ComputerUseWindowsExeRequirement } from "./ComputerUseWindowsExeRequirement";
 
-/** Of release 0.169; not used here. */
 export type ComputerUseWindowsRequirements = {
-  /** Of release 0.169; not used here. */
   aumids?: { [key in string]?: AllowDenyRequirement } | null;
-  /** Of release 0.169; not used here. */
   exes?: Array<ComputerUseWindowsExeRequirement> | null;
 };

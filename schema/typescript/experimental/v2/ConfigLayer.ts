@@ -11,5 +11,5 @@ export type ConfigLayer = {
   /** The layer's own table as written, keys unknown to the server included. */
   config: JsonValue;
   /** Why the layer is ignored, such as a project that is not trusted; null when it counts. */
-  disabledReason?: string | null;
+  disabledReason?: string;
 };

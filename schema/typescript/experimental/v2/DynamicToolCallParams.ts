@@ -10,7 +10,7 @@ export type DynamicToolCallParams = {
   /** Id of the call, which is also the id of its `dynamicToolCall` item. */
   callId: string;
   /** Namespace of the tool; absent if it is in none. Newer than 0.117. */
-  namespace?: string | null;
+  namespace?: string;
   /** Name of the tool, as registered. */
   tool: string;
   /** Arguments that the model gave; not checked against the tool's schema. */

@@ -6,12 +6,4 @@ export type ExternalAgentConfigDetectParams = {
   includeHome?: boolean;
   /** Folders whose repositories to look in; null means none, missing ones are skipped. */
   cwds?: Array<string> | null;
-  /** Of release 0.169; not used here. */
-  maxSessionAgeDays?: number | null;
-  /** Of release 0.169; not used here. */
-  maxSessions?: number | null;
-  /** Of release 0.169; not used here. */
-  migrationSource?: string | null;
-  /** Of release 0.169; not used here. */
-  source?: string | null;
 };

@@ -5,10 +5,4 @@ import type { ExternalAgentConfigMigrationItem } from "./ExternalAgentConfigMigr
 export type ExternalAgentConfigImportParams = {
   /** Items of a detection; each is checked again against what is on disk now. */
   migrationItems: Array<ExternalAgentConfigMigrationItem>;
-  /** Of release 0.169; not used here. */
-  migrationSource?: string | null;
-  /** Of release 0.169; not used here. */
-  providerId?: string | null;
-  /** Of release 0.169; not used here. */
-  source?: string | null;
 };

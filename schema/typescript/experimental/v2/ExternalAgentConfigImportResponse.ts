@@ -3,5 +3,5 @@
 /** All items are taken over, or there was nothing left to do. */
 export type ExternalAgentConfigImportResponse = {
   /** Tells this import from others. */
-  importId?: string | null;
+  importId?: string;
 };

@@ -9,16 +9,4 @@ export type ExternalAgentConfigMigrationItemType =
   /** Skill folders, copied where none of the same name exists. */
   | "SKILLS"
   /** Definitions of MCP servers; never offered, and passed over on import. */
-  | "MCP_SERVER_CONFIG"
-  /** Of release 0.169; not used here. */
-  | "COMMANDS"
-  /** Of release 0.169; not used here. */
-  | "HOOKS"
-  /** Of release 0.169; not used here. */
-  | "MEMORY"
-  /** Of release 0.169; not used here. */
-  | "PLUGINS"
-  /** Of release 0.169; not used here. */
-  | "SESSIONS"
-  /** Of release 0.169; not used here. */
-  | "SUBAGENTS";
+  | "MCP_SERVER_CONFIG";

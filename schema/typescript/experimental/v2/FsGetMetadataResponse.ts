@@ -7,7 +7,7 @@ export type FsGetMetadataResponse = {
   /** Whether it is a regular file, or a link to one. */
   isFile: boolean;
   /** Whether the path itself is a link. */
-  isSymlink: boolean | null;
+  isSymlink?: boolean;
   /** Birth time in Unix milliseconds; 0 where the file system keeps none. */
   createdAtMs: number;
   /** Last change of the content in Unix milliseconds; 0 where the file system keeps none. */

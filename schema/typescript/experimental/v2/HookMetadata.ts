@@ -14,13 +14,13 @@ export type HookMetadata = {
   /** What kind of thing is run. */
   handlerType: HookHandlerType;
   /** The command line; absent if it is no command. */
-  command?: string | null;
+  command?: string;
   /** Whether nobody waits for the command, which then decides nothing; absent if it is no command. */
-  async?: boolean | null;
+  async?: boolean;
   /** The MCP server; absent if it is no tool. */
-  server?: string | null;
+  server?: string;
   /** The tool of that server; absent if it is no tool. */
-  tool?: string | null;
+  tool?: string;
   /** Restricts the occasions; null if there is no restriction. */
   matcher: string | null;
   /** After this many seconds a run is killed. */

@@ -16,11 +16,11 @@ export type ItemGuardianApprovalReviewCompletedNotification = {
   /** Short description of the action as JSON; null if there is none. */
   action: JsonValue;
   /** Id of the review. */
-  reviewId?: string | null;
+  reviewId?: string;
   /** When the review began, in Unix milliseconds. */
-  startedAtMs?: number | null;
+  startedAtMs?: number;
   /** When the review ended, in Unix milliseconds. */
-  completedAtMs?: number | null;
+  completedAtMs?: number;
   /** Who decided. */
-  decisionSource?: GuardianDecisionSource | null;
+  decisionSource?: GuardianDecisionSource;
 };

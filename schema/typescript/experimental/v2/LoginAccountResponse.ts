@@ -34,16 +34,9 @@ export type ChatgptAuthTokensLoginAccountResponse = {
   type: "chatgptAuthTokens";
 };
 
-/** Of release 0.169; not used here. */
-export type AmazonBedrockLoginAccountResponse = {
-  /** Of release 0.169; not used here. */
-  type: "amazonBedrock";
-};
-
 /** The login that was begun, or for all but `chatgpt` already done. */
 export type LoginAccountResponse =
   | ApiKeyLoginAccountResponse
   | ChatgptLoginAccountResponse
   | ChatgptDeviceCodeLoginAccountResponse
-  | ChatgptAuthTokensLoginAccountResponse
-  | AmazonBedrockLoginAccountResponse;
+  | ChatgptAuthTokensLoginAccountResponse;

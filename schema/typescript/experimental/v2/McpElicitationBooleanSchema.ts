@@ -6,9 +6,9 @@ export type McpElicitationBooleanSchema = {
   /** Always `boolean`. */
   type: McpElicitationBooleanType;
   /** Label of the field; absent means its name in the form serves as label. */
-  title?: string | null;
+  title?: string;
   /** Help text below the label. */
-  description?: string | null;
+  description?: string;
   /** Answer to preselect; absent means none. */
-  default?: boolean | null;
+  default?: boolean;
 };

@@ -6,13 +6,13 @@ export type McpElicitationLegacyTitledEnumSchema = {
   /** Always `string`. */
   type: McpElicitationStringType;
   /** Label of the field; absent means its name in the form serves as label. */
-  title?: string | null;
+  title?: string;
   /** Help text below the label. */
-  description?: string | null;
+  description?: string;
   /** The values to choose from. */
   enum: Array<string>;
   /** Labels in the order of the values; absent means the values are their own labels. */
-  enumNames?: Array<string> | null;
+  enumNames?: Array<string>;
   /** Value to preselect; absent means none. */
-  default?: string | null;
+  default?: string;
 };

@@ -6,13 +6,13 @@ export type McpElicitationNumberSchema = {
   /** Whether fractions are allowed. */
   type: McpElicitationNumberType;
   /** Label of the field; absent means its name in the form serves as label. */
-  title?: string | null;
+  title?: string;
   /** Help text below the label. */
-  description?: string | null;
+  description?: string;
   /** Smallest number accepted; absent means no limit. */
-  minimum?: number | null;
+  minimum?: number;
   /** Largest number accepted; absent means no limit. */
-  maximum?: number | null;
+  maximum?: number;
   /** Number to fill in beforehand; absent means none. */
-  default?: number | null;
+  default?: number;
 };

@@ -7,15 +7,15 @@ export type McpElicitationStringSchema = {
   /** Always `string`. */
   type: McpElicitationStringType;
   /** Label of the field; absent means its name in the form serves as label. */
-  title?: string | null;
+  title?: string;
   /** Help text below the label. */
-  description?: string | null;
+  description?: string;
   /** Fewest characters accepted; absent means no limit. */
-  minLength?: number | null;
+  minLength?: number;
   /** Most characters accepted; absent means no limit. */
-  maxLength?: number | null;
+  maxLength?: number;
   /** What the text has to look like; absent means anything goes. */
-  format?: McpElicitationStringFormat | null;
+  format?: McpElicitationStringFormat;
   /** Text to fill in beforehand; absent means none. */
-  default?: string | null;
+  default?: string;
 };

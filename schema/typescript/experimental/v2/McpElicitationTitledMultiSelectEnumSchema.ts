@@ -7,15 +7,15 @@ export type McpElicitationTitledMultiSelectEnumSchema = {
   /** Always `array`. */
   type: McpElicitationArrayType;
   /** Label of the field; absent means its name in the form serves as label. */
-  title?: string | null;
+  title?: string;
   /** Help text below the label. */
-  description?: string | null;
+  description?: string;
   /** Fewest choices accepted; absent means no limit. */
-  minItems?: number | null;
+  minItems?: number;
   /** Most choices accepted; absent means no limit. */
-  maxItems?: number | null;
+  maxItems?: number;
   /** The choices. */
   items: McpElicitationTitledEnumItems;
   /** Values to preselect; absent means none. */
-  default?: Array<string> | null;
+  default?: Array<string>;
 };

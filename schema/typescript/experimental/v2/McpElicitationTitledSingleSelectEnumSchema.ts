@@ -7,11 +7,11 @@ export type McpElicitationTitledSingleSelectEnumSchema = {
   /** Always `string`. */
   type: McpElicitationStringType;
   /** Label of the field; absent means its name in the form serves as label. */
-  title?: string | null;
+  title?: string;
   /** Help text below the label. */
-  description?: string | null;
+  description?: string;
   /** The choices in the order to show them. */
   oneOf: Array<McpElicitationConstOption>;
   /** Value to preselect; absent means none. */
-  default?: string | null;
+  default?: string;
 };

@@ -41,42 +41,6 @@ export type McpServerElicitationRequestParams = (
     url: string;
     /** Id the MCP server gave the question. */
     elicitationId: string;
-  }
-  /** Of release 0.169; not used here. */
-  | {
-    /** Of release 0.169; not used here. */
-    _meta?: JsonValue;
-    /** Of release 0.169; not used here. */
-    challenge: string;
-    /** Of release 0.169; not used here. */
-    description: string;
-    /** Of release 0.169; not used here. */
-    mode: "openai/userVerification";
-    /** Of release 0.169; not used here. */
-    title: string;
-    /** Of release 0.169; not used here. */
-    serverName: string;
-    /** Of release 0.169; not used here. */
-    threadId: string;
-    /** Of release 0.169; not used here. */
-    turnId?: string | null;
-  }
-  /** Of release 0.169; not used here. */
-  | {
-    /** Of release 0.169; not used here. */
-    _meta?: JsonValue;
-    /** Of release 0.169; not used here. */
-    message: string;
-    /** Of release 0.169; not used here. */
-    mode: "openaiForm";
-    /** Of release 0.169; not used here. */
-    requestedSchema: JsonValue;
-    /** Of release 0.169; not used here. */
-    serverName: string;
-    /** Of release 0.169; not used here. */
-    threadId: string;
-    /** Of release 0.169; not used here. */
-    turnId?: string | null;
   }) & {
   /** Thread whose connection to the MCP server the question came over. */
   threadId: string;

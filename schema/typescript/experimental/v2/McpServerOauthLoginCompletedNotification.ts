@@ -3,13 +3,13 @@
 /** An OAuth login ended, well or not; sent to every connection. */
 export type McpServerOauthLoginCompletedNotification = {
   /** Id of the login. Newer than 0.117. */
-  loginId?: string | null;
+  loginId?: string;
   /** Name of the MCP server in the configuration. */
   name: string;
   /** Whether tokens are stored; threads use them after `config/mcpServer/reload`. */
   success: boolean;
   /** Why it failed; absent on success. */
-  error?: string | null;
+  error?: string;
   /** Thread that the login was begun for; absent if for none. Newer than 0.117. */
-  threadId?: string | null;
+  threadId?: string;
 };

@@ -9,8 +9,4 @@ export type PluginInstallParams = {
   pluginName: string;
   /** First turn it on in the ChatGPT account; if that fails, nothing is installed. */
   forceRemoteSync?: boolean;
-  /** Of release 0.169; not used here. */
-  installAttemptId?: string | null;
-  /** Of release 0.169; not used here. */
-  remoteMarketplaceName?: string | null;
 };

@@ -7,6 +7,4 @@ export type PluginReadParams = {
   marketplacePath: AbsolutePathBuf;
   /** Name in that file. */
   pluginName: string;
-  /** Of release 0.169; not used here. */
-  remoteMarketplaceName?: string | null;
 };

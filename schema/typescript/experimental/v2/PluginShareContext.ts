@@ -2,22 +2,13 @@
 import type { PluginShareDiscoverability } from "./PluginShareDiscoverability";
 import type { PluginSharePrincipal } from "./PluginSharePrincipal";
 
-/** Of release 0.169; not used here. */
 export type PluginShareContext = {
-  /** Of release 0.169; not used here. */
   canPublishToWorkspace?: boolean | null;
-  /** Of release 0.169; not used here. */
   creatorAccountUserId?: string | null;
-  /** Of release 0.169; not used here. */
   creatorName?: string | null;
-  /** Of release 0.169; not used here. */
   discoverability?: PluginShareDiscoverability | null;
-  /** Of release 0.169; not used here. */
   remotePluginId: string;
-  /** Of release 0.169; not used here. */
   remoteVersion?: string | null;
-  /** Of release 0.169; not used here. */
   sharePrincipals?: Array<PluginSharePrincipal> | null;
-  /** Of release 0.169; not used here. */
   shareUrl?: string | null;
 };

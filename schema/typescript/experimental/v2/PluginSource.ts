@@ -23,27 +23,5 @@ export type GitPluginSource = {
   sha: string | null;
 };
 
-/** Of release 0.169; not used here. */
-export type NpmPluginSource = {
-  /** Of release 0.169; not used here. */
-  package: string;
-  /** Of release 0.169; not used here. */
-  registry?: string | null;
-  /** Of release 0.169; not used here. */
-  type: "npm";
-  /** Of release 0.169; not used here. */
-  version?: string | null;
-};
-
-/** Of release 0.169; not used here. */
-export type RemotePluginSource = {
-  /** Of release 0.169; not used here. */
-  type: "remote";
-};
-
 /** Where a plugin is installed from. */
-export type PluginSource =
-  | LocalPluginSource
-  | GitPluginSource
-  | NpmPluginSource
-  | RemotePluginSource;
+export type PluginSource = LocalPluginSource | GitPluginSource;

@@ -13,11 +13,11 @@ export type SkillMetadata = {
   /** When to use it, in words for the model; at most 1024 characters. */
   description: string;
   /** Older form of the line for lists; prefer the one in `interface`. */
-  shortDescription?: string | null;
+  shortDescription?: string;
   /** How it wants to be shown; absent when it does not say. */
-  interface?: SkillInterface | null;
+  interface?: SkillInterface;
   /** What it needs; absent when it needs nothing. */
-  dependencies?: SkillDependencies | null;
+  dependencies?: SkillDependencies;
   /** Absolute path of its `SKILL.md`, which tells it from others of the same name. */
   path: string;
   /** Who put it there. */
@@ -25,5 +25,5 @@ export type SkillMetadata = {
   /** Whether threads started now may use it. */
   enabled: boolean;
   /** Id of the plugin that it is of; absent for others. Newer than 0.117. */
-  pluginId?: string | null;
+  pluginId?: string;
 };

@@ -7,11 +7,11 @@ export type SkillToolDependency = {
   /** Its name. */
   value: string;
   /** What it is needed for. */
-  description?: string | null;
+  description?: string;
   /** How to reach the MCP server: `stdio` or `streamable_http`, which absence stands for. */
-  transport?: string | null;
+  transport?: string;
   /** Program of a `stdio` MCP server. */
-  command?: string | null;
+  command?: string;
   /** Address of a `streamable_http` MCP server. */
-  url?: string | null;
+  url?: string;
 };

@@ -10,10 +10,4 @@ export type ThreadBackgroundTerminal = {
   command: string;
   /** Working directory of the command. */
   cwd: string;
-  /** Of release 0.169; not used here. */
-  cpuPercent?: number | null;
-  /** Of release 0.169; not used here. */
-  osPid?: number | null;
-  /** Of release 0.169; not used here. */
-  rssKb?: number | null;
 };

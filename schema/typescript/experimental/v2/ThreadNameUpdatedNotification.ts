@@ -5,5 +5,5 @@ export type ThreadNameUpdatedNotification = {
   /** Thread that was named. */
   threadId: string;
   /** Name from now on; absent if there is none. */
-  threadName?: string | null;
+  threadName?: string;
 };

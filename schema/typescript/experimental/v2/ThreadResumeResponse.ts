@@ -4,7 +4,7 @@ import type { ApprovalsReviewer } from "./ApprovalsReviewer";
 import type { AskForApproval } from "./AskForApproval";
 import type { CollaborationMode } from "../CollaborationMode";
 import type { InterruptedTurn } from "./InterruptedTurn";
-import type { MultiAgentMode } from "./MultiAgentMode";
+import type { MultiAgentMode } from "../MultiAgentMode";
 import type { ReasoningEffort } from "../ReasoningEffort";
 import type { SandboxPolicy } from "./SandboxPolicy";
 import type { ServiceTier } from "../ServiceTier";
@@ -30,7 +30,7 @@ export type ThreadResumeResponse = {
   /** Sandbox that the thread's commands run in, with all details resolved. */
   sandbox: SandboxPolicy;
   /** Permissions that the sandbox was chosen by; absent if it was not by a name. */
-  activePermissionProfile?: ActivePermissionProfile | null;
+  activePermissionProfile?: ActivePermissionProfile;
   /** Plugins that are switched off. */
   disabledPluginIds: Array<string>;
   /** Folders that the thread is about. */
@@ -40,7 +40,7 @@ export type ThreadResumeResponse = {
   /** How agents are used. */
   multiAgentMode: MultiAgentMode;
   /** How model and person work together. */
-  collaborationMode?: CollaborationMode | null;
+  collaborationMode?: CollaborationMode;
   /** Cursor of the newest turn, for `thread/turns/list`; null if there is none. */
   turnsBackwardsCursor: string | null;
   /** Cursor of the newest item, for `thread/items/list`; null if there is none. */
@@ -48,7 +48,7 @@ export type ThreadResumeResponse = {
   /** Effort that the model is told to spend; null leaves it to the model. */
   reasoningEffort: ReasoningEffort | null;
   /** The page of turns, if `initialTurnsPage` asked for one. */
-  initialTurnsPage?: ThreadTurnsListResponse | null;
+  initialTurnsPage?: ThreadTurnsListResponse;
   /** The last turn, if it had not ended when its server did; it can be continued until another turn starts. */
-  interruptedTurn?: InterruptedTurn | null;
+  interruptedTurn?: InterruptedTurn;
 };

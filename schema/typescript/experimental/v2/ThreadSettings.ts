@@ -3,7 +3,7 @@ import type { ActivePermissionProfile } from "./ActivePermissionProfile";
 import type { ApprovalsReviewer } from "./ApprovalsReviewer";
 import type { AskForApproval } from "./AskForApproval";
 import type { CollaborationMode } from "../CollaborationMode";
-import type { MultiAgentMode } from "./MultiAgentMode";
+import type { MultiAgentMode } from "../MultiAgentMode";
 import type { Personality } from "../Personality";
 import type { ReasoningEffort } from "../ReasoningEffort";
 import type { ReasoningSummary } from "../ReasoningSummary";
@@ -25,7 +25,7 @@ export type ThreadSettings = {
   /** Sandbox of its commands. */
   sandboxPolicy: SandboxPolicy;
   /** Permissions that the sandbox was chosen by; absent if it was not by a name. */
-  activePermissionProfile?: ActivePermissionProfile | null;
+  activePermissionProfile?: ActivePermissionProfile;
   /** Slug of its model. */
   model: string;
   /** Configuration key of the provider that serves the model. */
@@ -45,5 +45,5 @@ export type ThreadSettings = {
   /** How agents are used. */
   multiAgentMode: MultiAgentMode;
   /** What its turns and agents may use; absent if nothing is limited. */
-  limits?: ThreadLimits | null;
+  limits?: ThreadLimits;
 };

@@ -2,7 +2,7 @@
 import type { ApprovalsReviewer } from "./ApprovalsReviewer";
 import type { AskForApproval } from "./AskForApproval";
 import type { DynamicToolSpec } from "./DynamicToolSpec";
-import type { MultiAgentMode } from "./MultiAgentMode";
+import type { MultiAgentMode } from "../MultiAgentMode";
 import type { Personality } from "../Personality";
 import type { SandboxMode } from "./SandboxMode";
 import type { ServiceTier } from "../ServiceTier";

@@ -9,7 +9,7 @@ export type TokenUsageBreakdown = {
   /** Part of the input that the provider had in its cache. */
   cachedInputTokens: number;
   /** Part of the input that the provider put into its cache. Newer than 0.117. */
-  cacheWriteInputTokens?: number | null;
+  cacheWriteInputTokens?: number;
   /** Tokens that the model produced, reasoning included. */
   outputTokens: number;
   /** Part of the output that was reasoning. */

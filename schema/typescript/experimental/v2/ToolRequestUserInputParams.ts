@@ -12,7 +12,5 @@ export type ToolRequestUserInputParams = {
   /** Questions to show together, in order. */
   questions: Array<ToolRequestUserInputQuestion>;
   /** Whether the turn waits for the answers, which it always does. */
-  isBlocking: boolean | null;
-  /** Of release 0.169; not used here. */
-  autoResolutionMs?: number | null;
+  isBlocking?: boolean;
 };

@@ -9,7 +9,7 @@ export type TurnCompletedNotification = {
   /** The turn with its final status and error, but without items. */
   turn: Turn;
   /** Checkpoint of the files that it has changed; absent if it has changed none. */
-  checkpointId?: string | null;
+  checkpointId?: string;
   /** What it has used; absent if it used nothing. */
-  usage?: TurnUsage | null;
+  usage?: TurnUsage;
 };

@@ -4,7 +4,7 @@ import type { ApprovalsReviewer } from "./ApprovalsReviewer";
 import type { AskForApproval } from "./AskForApproval";
 import type { CollaborationMode } from "../CollaborationMode";
 import type { CyberAccessProgram } from "./CyberAccessProgram";
-import type { MultiAgentMode } from "./MultiAgentMode";
+import type { MultiAgentMode } from "../MultiAgentMode";
 import type { Personality } from "../Personality";
 import type { ReasoningEffort } from "../ReasoningEffort";
 import type { ReasoningSummary } from "../ReasoningSummary";

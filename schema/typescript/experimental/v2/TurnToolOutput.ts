@@ -9,6 +9,4 @@ export type TurnToolOutput = {
   namespace?: string | null;
   /** The answer, 1,048,576 characters of text at most. */
   output: FunctionCallOutputBody;
-  /** Of release 0.169; not used here. */
-  retain?: boolean;
 };

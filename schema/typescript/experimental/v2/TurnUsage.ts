@@ -10,7 +10,7 @@ export type TurnUsage = {
   /** Tokens of all requests. */
   tokens: TokenUsageBreakdown;
   /** Cost in US dollars; absent if the price of a model is not known. */
-  cost?: number | null;
+  cost?: number;
   /** Part of each agent. */
   agents: Array<AgentUsage>;
   /** Tools that were called. */

@@ -10,6 +10,4 @@ export type AdditionalFileSystemPermissions = {
   write: Array<AbsolutePathBuf> | null;
   /** The same paths, each with its access. In an answer they count beside the other two. Newer than 0.117. */
   entries?: Array<FileSystemSandboxEntry> | null;
-  /** Of release 0.169; not used here. */
-  globScanMaxDepth?: number | null;
 };

@@ -30,8 +30,4 @@ export type AppInfo = {
   isEnabled: boolean;
   /** Names of the installed plugins that bring this app along. */
   pluginDisplayNames: Array<string>;
-  /** Of release 0.169; not used here. */
-  iconAssets?: { [key in string]?: string } | null;
-  /** Of release 0.169; not used here. */
-  iconDarkAssets?: { [key in string]?: string } | null;
 };

@@ -12,6 +12,4 @@ export type AppSummary = {
   installUrl: string | null;
   /** Whether the user has yet to connect it; `false` also when that cannot be found out. */
   needsAuth: boolean;
-  /** Of release 0.169; not used here. */
-  category?: string | null;
 };

@@ -2,10 +2,7 @@
 import type { ApplicationNetworkRequirements } from "./ApplicationNetworkRequirements";
 import type { ApplicationStorageRequirements } from "./ApplicationStorageRequirements";
 
-/** Of release 0.169; not used here. */
 export type ApplicationRequirements = {
-  /** Of release 0.169; not used here. */
   network?: ApplicationNetworkRequirements | null;
-  /** Of release 0.169; not used here. */
   storage?: ApplicationStorageRequirements | null;
 };

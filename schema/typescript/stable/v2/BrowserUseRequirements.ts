@@ -2,20 +2,12 @@
 import type { BrowserUseExtensionRequirements } from "./BrowserUseExtensionRequirements";
 import type { BrowserUseOriginPolicy } from "./BrowserUseOriginPolicy";
 
-/** Of release 0.169; not used here. */
 export type BrowserUseRequirements = {
-  /** Of release 0.169; not used here. */
   allowGlobalPersistentApproval?: boolean | null;
-  /** Of release 0.169; not used here. */
   allowHistoryAccess?: boolean | null;
-  /** Of release 0.169; not used here. */
   allowWebmcp?: boolean | null;
-  /** Of release 0.169; not used here. */
   defaultOriginPolicy?: BrowserUseOriginPolicy | null;
-  /** Of release 0.169; not used here. */
   disableAutoReview?: boolean | null;
-  /** Of release 0.169; not used here. */
   extension?: BrowserUseExtensionRequirements | null;
-  /** Of release 0.169; not used here. */
   origins?: { [key in string]?: BrowserUseOriginPolicy } | null;
 };

@@ -9,5 +9,5 @@ export type ChatgptAuthTokensRefreshParams = {
   /** Why the tokens in use no longer do. */
   reason: ChatgptAuthTokensRefreshReason;
   /** Workspace account of the rejected tokens, for hosts with several; null when not known. */
-  previousAccountId?: string | null;
+  previousAccountId?: string;
 };

@@ -11,12 +11,4 @@ export type CollabAgentTool =
   /** Waits until one of several agents is finished. */
   | "wait"
   /** Shuts an agent down, with those it spawned. */
-  | "closeAgent"
-  /** Of release 0.169; not used here. */
-  | "followupTask"
-  /** Of release 0.169; not used here. */
-  | "interruptAgent"
-  /** Of release 0.169; not used here. */
-  | "listAgents"
-  /** Of release 0.169; not used here. */
-  | "sendMessage";
+  | "closeAgent";

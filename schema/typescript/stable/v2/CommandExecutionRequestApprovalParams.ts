@@ -14,35 +14,35 @@ export type CommandExecutionRequestApprovalParams = {
   /** Id of the `commandExecution` item, or a made-up id for a network connection. */
   itemId: string;
   /** What the command is; absent from older servers. */
-  kind?: CommandExecutionApprovalKind | null;
+  kind?: CommandExecutionApprovalKind;
   /** Machine that the command would run on; absent from older servers. */
-  environmentId?: string | null;
+  environmentId?: string;
   /** When it was asked, in Unix milliseconds. */
-  startedAtMs: number | null;
+  startedAtMs?: number;
   /** Tells apart several questions of one item; absent if the whole command is in question. */
-  approvalId?: string | null;
+  approvalId?: string;
   /**
    * Why approval is needed, from the agent or a rule; absent without a reason. It begins with `engineNotice` if the command
    * leaves the sandbox or contains what does not show; the words of the agent are then in quotation marks.
    */
-  reason?: string | null;
+  reason?: string;
   /**
    * What the engine says about the command: whether it leaves the sandbox. Never a text of the agent; absent from older
    * servers.
    */
-  engineNotice?: string | null;
+  engineNotice?: string;
   /** What the agent says, as one line with escapes for what does not show; absent if it says nothing. */
-  justification?: string | null;
+  justification?: string;
   /** Connection to be approved; absent if the question is about a command. */
-  networkApprovalContext?: NetworkApprovalContext | null;
+  networkApprovalContext?: NetworkApprovalContext;
   /** Whole command line, quoted for a shell; absent if the question is about a connection. */
-  command?: string | null;
+  command?: string;
   /** Directory that the command would run in; absent with `command`. */
-  cwd?: string | null;
+  cwd?: string;
   /** What the command appears to do, for display; absent with `command`. */
-  commandActions?: Array<CommandAction> | null;
+  commandActions?: Array<CommandAction>;
   /** Command prefix that a client may offer to allow for good; absent if none is proposed. */
-  proposedExecpolicyAmendment?: ExecPolicyAmendment | null;
+  proposedExecpolicyAmendment?: ExecPolicyAmendment;
   /** Lasting rules for the host that a client may offer; absent if none are proposed. */
-  proposedNetworkPolicyAmendments?: Array<NetworkPolicyAmendment> | null;
+  proposedNetworkPolicyAmendments?: Array<NetworkPolicyAmendment>;
 };

@@ -25,8 +25,6 @@ export type UserConfigLayerSource = {
   type: "user";
   /** Path of the file, which need not exist. */
   file: AbsolutePathBuf;
-  /** Of release 0.169; not used here. */
-  profile?: string | null;
 };
 
 /** Settings of a `.codex` folder between the project root and the working folder. */
@@ -57,24 +55,6 @@ export type LegacyManagedConfigTomlFromMdmConfigLayerSource = {
   type: "legacyManagedConfigTomlFromMdm";
 };
 
-/** Of release 0.169; not used here. */
-export type PackagedDefaultsConfigLayerSource = {
-  /** Of release 0.169; not used here. */
-  file: string;
-  /** Of release 0.169; not used here. */
-  type: "packagedDefaults";
-};
-
-/** Of release 0.169; not used here. */
-export type EnterpriseManagedConfigLayerSource = {
-  /** Of release 0.169; not used here. */
-  id: string;
-  /** Of release 0.169; not used here. */
-  name: string;
-  /** Of release 0.169; not used here. */
-  type: "enterpriseManaged";
-};
-
 /** Where a layer comes from; in this order, later ones win. */
 export type ConfigLayerSource =
   | MdmConfigLayerSource
@@ -83,6 +63,4 @@ export type ConfigLayerSource =
   | ProjectConfigLayerSource
   | SessionFlagsConfigLayerSource
   | LegacyManagedConfigTomlFromFileConfigLayerSource
-  | LegacyManagedConfigTomlFromMdmConfigLayerSource
-  | PackagedDefaultsConfigLayerSource
-  | EnterpriseManagedConfigLayerSource;
+  | LegacyManagedConfigTomlFromMdmConfigLayerSource;

@@ -8,7 +8,7 @@ export type ConfigWarningNotification = {
   /** More about it, such as the parser's message; null without more. */
   details: string | null;
   /** File at fault; absent if it is not one file. */
-  path?: string | null;
+  path?: string;
   /** Place in that file; absent if unknown. */
-  range?: TextRange | null;
+  range?: TextRange;
 };

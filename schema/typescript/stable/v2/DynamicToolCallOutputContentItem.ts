@@ -16,13 +16,5 @@ export type InputImageDynamicToolCallOutputContentItem = {
   imageUrl: string;
 };
 
-/** Of release 0.169; not used here. */
-export type InputAudioDynamicToolCallOutputContentItem = {
-  /** Of release 0.169; not used here. */
-  audioUrl: string;
-  /** Of release 0.169; not used here. */
-  type: "inputAudio";
-};
-
 /** One part of what a tool of the client returns to the model. */
-export type DynamicToolCallOutputContentItem = InputTextDynamicToolCallOutputContentItem | InputImageDynamicToolCallOutputContentItem | InputAudioDynamicToolCallOutputContentItem;
+export type DynamicToolCallOutputContentItem = InputTextDynamicToolCallOutputContentItem | InputImageDynamicToolCallOutputContentItem;

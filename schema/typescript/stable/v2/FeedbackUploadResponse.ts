@@ -4,6 +4,4 @@
 export type FeedbackUploadResponse = {
   /** The given thread, or an id made up for the report by which it can be found. */
   threadId: string;
-  /** Of release 0.169; not used here. */
-  promptHash?: string | null;
 };

@@ -9,11 +9,11 @@ export type FileChangeRequestApprovalParams = {
   /** Id of the `fileChange` item, which holds the changes. */
   itemId: string;
   /** When it was asked, in Unix milliseconds. */
-  startedAtMs: number | null;
+  startedAtMs?: number;
   /** Why approval is needed, in words of the engine; absent without a reason. */
   reason: string | null;
   /** What the engine says about the patch: whether it leaves the sandbox; absent from older servers. */
-  engineNotice?: string | null;
+  engineNotice?: string;
   /** Directory to open for writing until the session ends; absent if only the patch is meant. */
   grantRoot: string | null;
 };

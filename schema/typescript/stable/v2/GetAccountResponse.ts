@@ -7,6 +7,4 @@ export type GetAccountResponse = {
   account: Account | null;
   /** Whether the provider in use needs a login; with `false` the client need not offer one. */
   requiresOpenaiAuth: boolean;
-  /** Of release 0.169; not used here. */
-  userId?: string | null;
 };

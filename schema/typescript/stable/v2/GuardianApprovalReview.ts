@@ -12,7 +12,7 @@ export type GuardianApprovalReview = {
   /** The risk in a word, for display; null without a verdict. */
   riskLevel: GuardianRiskLevel | null;
   /** How far the user asked for the action; null if the reviewer does not say. */
-  userAuthorization?: GuardianUserAuthorization | null;
+  userAuthorization?: GuardianUserAuthorization;
   /** Why the reviewer judged so; null without a verdict. */
   rationale: string | null;
 };

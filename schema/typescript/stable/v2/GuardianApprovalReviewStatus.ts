@@ -9,6 +9,4 @@ export type GuardianApprovalReviewStatus =
   /** The action is refused: too risky, or the reviewer failed or timed out. */
   | "denied"
   /** The turn was interrupted before a verdict. */
-  | "aborted"
-  /** Of release 0.169; not used here. */
-  | "timedOut";
+  | "aborted";

@@ -7,6 +7,4 @@ export type GuardianRiskLevel =
   /** Some harm is possible. */
   | "medium"
   /** Serious harm is possible; also assumed when a review fails. */
-  | "high"
-  /** Of release 0.169; not used here. */
-  | "critical";
+  | "high";

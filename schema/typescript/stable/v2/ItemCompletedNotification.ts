@@ -10,7 +10,5 @@ export type ItemCompletedNotification = {
   /** Turn in which the item began, even if that turn is over. */
   turnId: string;
   /** When, in Unix milliseconds. */
-  completedAtMs: number | null;
-  /** Of release 0.169; not used here. */
-  contentTokenCount?: number | null;
+  completedAtMs?: number;
 };

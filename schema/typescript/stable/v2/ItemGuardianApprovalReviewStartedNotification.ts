@@ -15,7 +15,7 @@ export type ItemGuardianApprovalReviewStartedNotification = {
   /** Short description of the action as JSON; null if there is none. */
   action: JsonValue;
   /** Id of the review. */
-  reviewId?: string | null;
+  reviewId?: string;
   /** When the review began, in Unix milliseconds. */
-  startedAtMs?: number | null;
+  startedAtMs?: number;
 };

@@ -10,5 +10,5 @@ export type ItemStartedNotification = {
   /** Turn that the item belongs to. */
   turnId: string;
   /** When, in Unix milliseconds. */
-  startedAtMs: number | null;
+  startedAtMs?: number;
 };

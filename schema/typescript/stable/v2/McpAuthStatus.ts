@@ -9,6 +9,4 @@ export type McpAuthStatus =
   /** By a configured token or `Authorization` header. */
   | "bearerToken"
   /** By stored tokens of an OAuth login. */
-  | "oAuth"
-  /** Of release 0.169; not used here. */
-  | "unknown";
+  | "oAuth";

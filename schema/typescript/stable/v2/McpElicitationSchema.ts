@@ -5,11 +5,11 @@ import type { McpElicitationPrimitiveSchema } from "./McpElicitationPrimitiveSch
 /** A form to show to the user. */
 export type McpElicitationSchema = {
   /** Address of the JSON Schema dialect, if the MCP server names one. */
-  $schema?: string | null;
+  $schema?: string;
   /** Always `object`. */
   type: McpElicitationObjectType;
   /** The fields by name; none makes it a plain confirmation. */
   properties: { [key in string]?: McpElicitationPrimitiveSchema };
   /** Names of fields the user may not leave empty; absent means all are optional. */
-  required?: Array<string> | null;
+  required?: Array<string>;
 };

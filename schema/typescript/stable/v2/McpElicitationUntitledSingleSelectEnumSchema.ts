@@ -6,11 +6,11 @@ export type McpElicitationUntitledSingleSelectEnumSchema = {
   /** Always `string`. */
   type: McpElicitationStringType;
   /** Label of the field; absent means its name in the form serves as label. */
-  title?: string | null;
+  title?: string;
   /** Help text below the label. */
-  description?: string | null;
+  description?: string;
   /** The choices in the order to show them. */
   enum: Array<string>;
   /** Value to preselect; absent means none. */
-  default?: string | null;
+  default?: string;
 };

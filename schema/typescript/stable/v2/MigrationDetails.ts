@@ -7,22 +7,13 @@ import type { SessionMigration } from "./SessionMigration";
 import type { SkillMigration } from "./SkillMigration";
 import type { SubagentMigration } from "./SubagentMigration";
 
-/** Of release 0.169; not used here. */
 export type MigrationDetails = {
-  /** Of release 0.169; not used here. */
   commands?: Array<CommandMigration>;
-  /** Of release 0.169; not used here. */
   hooks?: Array<HookMigration>;
-  /** Of release 0.169; not used here. */
   mcpServers?: Array<McpServerMigration>;
-  /** Of release 0.169; not used here. */
   memory?: Array<string>;
-  /** Of release 0.169; not used here. */
   plugins?: Array<PluginsMigration>;
-  /** Of release 0.169; not used here. */
   sessions?: Array<SessionMigration>;
-  /** Of release 0.169; not used here. */
   skills?: Array<SkillMigration>;
-  /** Of release 0.169; not used here. */
   subagents?: Array<SubagentMigration>;
 };

@@ -10,6 +10,4 @@ export type ModelUpgradeInfo = {
   modelLink: string | null;
   /** Longer text in Markdown on what the move means. */
   migrationMarkdown: string | null;
-  /** Of release 0.169; not used here. */
-  retirementAt?: number | null;
 };

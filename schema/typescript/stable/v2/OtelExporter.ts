@@ -2,33 +2,21 @@
 import type { OtelHttpProtocol } from "./OtelHttpProtocol";
 import type { OtelTlsConfig } from "./OtelTlsConfig";
 
-/** Of release 0.169; not used here. */
 export type OtlpHttpOtelExporter = {
-  /** Of release 0.169; not used here. */
   "otlp-http": {
-    /** Of release 0.169; not used here. */
     endpoint: string;
-    /** Of release 0.169; not used here. */
     headers: { [key in string]?: string };
-    /** Of release 0.169; not used here. */
     protocol: OtelHttpProtocol;
-    /** Of release 0.169; not used here. */
     tls?: OtelTlsConfig | null;
   };
 };
 
-/** Of release 0.169; not used here. */
 export type OtlpGrpcOtelExporter = {
-  /** Of release 0.169; not used here. */
   "otlp-grpc": {
-    /** Of release 0.169; not used here. */
     endpoint: string;
-    /** Of release 0.169; not used here. */
     headers: { [key in string]?: string };
-    /** Of release 0.169; not used here. */
     tls?: OtelTlsConfig | null;
   };
 };
 
-/** Of release 0.169; not used here. */
 export type OtelExporter = OtlpHttpOtelExporter | OtlpGrpcOtelExporter | "none" | "statsig";

@@ -2,28 +2,16 @@
 import type { OtelExporter } from "./OtelExporter";
 import type { OtelToolResultLogConfig } from "./OtelToolResultLogConfig";
 
-/** Of release 0.169; not used here. */
 export type OtelRequirements = {
-  /** Of release 0.169; not used here. */
   environment?: string | null;
-  /** Of release 0.169; not used here. */
   exporter?: OtelExporter | null;
-  /** Of release 0.169; not used here. */
   log_agent_responses?: boolean | null;
-  /** Of release 0.169; not used here. */
   log_guardian_assessments?: boolean | null;
-  /** Of release 0.169; not used here. */
   log_sse_deltas?: boolean | null;
-  /** Of release 0.169; not used here. */
   log_user_prompt?: boolean | null;
-  /** Of release 0.169; not used here. */
   metrics_exporter?: OtelExporter | null;
-  /** Of release 0.169; not used here. */
   span_attributes?: { [key in string]?: string } | null;
-  /** Of release 0.169; not used here. */
   tool_result?: OtelToolResultLogConfig | null;
-  /** Of release 0.169; not used here. */
   trace_exporter?: OtelExporter | null;
-  /** Of release 0.169; not used here. */
   tracestate?: { [key in string]?: { [key in string]?: string } } | null;
 };

@@ -10,17 +10,17 @@ export type PermissionsRequestApprovalParams = {
   /** Id of the tool call that asks; no item belongs to it. */
   itemId: string;
   /** When it was asked, in Unix milliseconds. */
-  startedAtMs: number | null;
+  startedAtMs?: number;
   /** Machine that the access is on. Newer than 0.117. */
-  environmentId?: string | null;
+  environmentId?: string;
   /** Working directory of the thread. */
-  cwd?: string | null;
+  cwd?: string;
   /** What the access allows, in words of the engine, and what the agent wants it for, in quotation marks. */
   reason: string | null;
   /** What the engine says about the access. Never a text of the agent; absent from older servers. */
-  engineNotice?: string | null;
+  engineNotice?: string;
   /** What the agent says, as one line with escapes for what does not show; absent if it says nothing. */
-  justification?: string | null;
+  justification?: string;
   /** Access that the agent asks for. */
   permissions: RequestPermissionProfile;
 };

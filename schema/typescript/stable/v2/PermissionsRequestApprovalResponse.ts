@@ -8,6 +8,4 @@ export type PermissionsRequestApprovalResponse = {
   permissions: GrantedPermissionProfile;
   /** How long the grant lasts; the turn by default. */
   scope?: PermissionGrantScope;
-  /** Of release 0.169; not used here. */
-  strictAutoReview?: boolean | null;
 };

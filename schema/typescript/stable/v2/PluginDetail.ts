@@ -3,7 +3,6 @@ import type { AbsolutePathBuf } from "../AbsolutePathBuf";
 import type { AppSummary } from "./AppSummary";
 import type { PluginHookSummary } from "./PluginHookSummary";
 import type { PluginSummary } from "./PluginSummary";
-import type { ScheduledTaskSummary } from "./ScheduledTaskSummary";
 import type { SkillSummary } from "./SkillSummary";
 import type { JsonValue } from "../serde_json/JsonValue";
 
@@ -24,13 +23,7 @@ export type PluginDetail = {
   /** Names of the MCP servers it brings along. */
   mcpServers: Array<string>;
   /** Hooks it brings along. Newer than 0.117. */
-  hooks?: Array<PluginHookSummary> | null;
+  hooks?: Array<PluginHookSummary>;
   /** Apps that a service makes for an account; always empty for plugins on this machine. Newer than 0.117. */
-  appTemplates?: Array<JsonValue> | null;
-  /** Of release 0.169; not used here. */
-  onboardingSkill?: SkillSummary | null;
-  /** Of release 0.169; not used here. */
-  scheduledTasks?: Array<ScheduledTaskSummary> | null;
-  /** Of release 0.169; not used here. */
-  shareUrl?: string | null;
+  appTemplates?: Array<JsonValue>;
 };

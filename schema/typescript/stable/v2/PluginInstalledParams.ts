@@ -5,6 +5,4 @@ import type { AbsolutePathBuf } from "../AbsolutePathBuf";
 export type PluginInstalledParams = {
   /** Folders whose own or repository's marketplaces count besides the user's; null means none. */
   cwds?: Array<AbsolutePathBuf> | null;
-  /** Of release 0.169; not used here. */
-  installSuggestionPluginNames?: Array<string> | null;
 };

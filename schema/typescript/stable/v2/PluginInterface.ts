@@ -30,15 +30,9 @@ export type PluginInterface = {
   /** Path of the image for lists and details. */
   logo: AbsolutePathBuf | null;
   /** Path of the image for lists and details on dark backgrounds. Newer than 0.117. */
-  logoDark?: AbsolutePathBuf | null;
+  logoDark?: AbsolutePathBuf;
   /** Paths of pictures of the plugin at work. */
   screenshots: Array<AbsolutePathBuf>;
   /** Addresses of pictures; empty for plugins on this machine. Newer than 0.117. */
-  screenshotUrls?: Array<string> | null;
-  /** Of release 0.169; not used here. */
-  composerIconUrl?: string | null;
-  /** Of release 0.169; not used here. */
-  logoUrl?: string | null;
-  /** Of release 0.169; not used here. */
-  logoUrlDark?: string | null;
+  screenshotUrls?: Array<string>;
 };

@@ -2,20 +2,12 @@
 import type { RateLimitResetCreditStatus } from "./RateLimitResetCreditStatus";
 import type { RateLimitResetType } from "./RateLimitResetType";
 
-/** Of release 0.169; not used here. */
 export type RateLimitResetCredit = {
-  /** Of release 0.169; not used here. */
   description?: string | null;
-  /** Of release 0.169; not used here. */
   expiresAt?: number | null;
-  /** Of release 0.169; not used here. */
   grantedAt: number;
-  /** Of release 0.169; not used here. */
   id: string;
-  /** Of release 0.169; not used here. */
   resetType: RateLimitResetType;
-  /** Of release 0.169; not used here. */
   status: RateLimitResetCreditStatus;
-  /** Of release 0.169; not used here. */
   title?: string | null;
 };

@@ -14,8 +14,4 @@ export type SkillInterface = {
   brandColor: string | null;
   /** Request to start with, at most 1024 characters. */
   defaultPrompt: string | null;
-  /** Of release 0.169; not used here. */
-  iconLargeUrl?: string | null;
-  /** Of release 0.169; not used here. */
-  iconSmallUrl?: string | null;
 };

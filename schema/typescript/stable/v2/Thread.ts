@@ -14,11 +14,11 @@ export type Thread = {
   /** UUID that names the thread in every request and notification about it. */
   id: string;
   /** The session that the thread belongs to, which is named by the thread itself. */
-  sessionId: string | null;
+  sessionId?: string;
   /** Thread that this one began as a copy of; absent if it did not, or if that is not known. */
-  forkedFromId?: string | null;
+  forkedFromId?: string;
   /** Slug of the model that the thread last used; absent where it was not looked up. */
-  model?: string | null;
+  model?: string;
   /** Thread that this one is a side thread of; null if it is none. */
   attachedToThreadId: string | null;
   /** Project that the thread is filed under; null if it is in none. */
@@ -28,25 +28,25 @@ export type Thread = {
   /** Since when it is in that section, in Unix seconds; null if it is in none. */
   sectionEnteredAt: number | null;
   /** Name of the client that created the thread; absent if that is not known. */
-  originator?: string | null;
+  originator?: string;
   /** Further values: always null here. */
   extra: ThreadExtra | null;
   /** A switch of the client; null but in the reply to `thread/start` that sets it. */
   daybreakEnabled: boolean | null;
   /** Thread that spawned this one; absent for every other thread. */
-  parentThreadId?: string | null;
+  parentThreadId?: string;
   /** What the client said on starting the thread that it is for; absent where it is not loaded. */
-  threadSource?: string | null;
+  threadSource?: string;
   /** How clients read the history: in pages of turns and items. */
-  historyMode?: ThreadHistoryMode | null;
+  historyMode?: ThreadHistoryMode;
   /** Effort that the model was last told to spend; absent without one. */
-  reasoningEffort?: ReasoningEffort | null;
+  reasoningEffort?: ReasoningEffort;
   /** Where its commands run, which is this machine; absent where the thread is not loaded. */
-  environments?: Array<ThreadEnvironment> | null;
+  environments?: Array<ThreadEnvironment>;
   /** Whether people may talk to it; absent where the thread is not loaded. */
-  canAcceptDirectInput?: boolean | null;
+  canAcceptDirectInput?: boolean;
   /** When the thread last changed, in Unix seconds, as lists by `recency_at` have it. */
-  recencyAt?: number | null;
+  recencyAt?: number;
   /** Text of the first user message at full length; empty while there is none. */
   preview: string;
   /** Whether the thread lives in memory only. Read from disk, a thread is never ephemeral. */

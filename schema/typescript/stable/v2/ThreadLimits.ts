@@ -4,15 +4,15 @@ import type { UsageLimits } from "./UsageLimits";
 /** Limits of a thread; an absent or null member limits nothing. */
 export type ThreadLimits = {
   /** Most tokens that are sent to the model and received from it, cached ones included. */
-  maxTokens?: number | null;
+  maxTokens?: number;
   /** Most requests to the model. */
-  maxRequests?: number | null;
+  maxRequests?: number;
   /** Most seconds in which turns run; what runs then is stopped. */
-  maxSeconds?: number | null;
+  maxSeconds?: number;
   /** Highest cost in US dollars, by the prices in the model catalogue. */
-  maxCost?: number | null;
+  maxCost?: number;
   /** Limits of each turn, with the agents that work for it. */
-  turn?: UsageLimits | null;
+  turn?: UsageLimits;
   /** Limits of the thread and all of its agents together. */
-  tree?: UsageLimits | null;
+  tree?: UsageLimits;
 };

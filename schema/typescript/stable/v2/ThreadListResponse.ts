@@ -12,7 +12,7 @@ export type ThreadListResponse = {
    * Where a list in the other direction begins, this page's first thread included, and perhaps
    * others of the same second; absent if the page is empty.
    */
-  backwardsCursor?: string | null;
+  backwardsCursor?: string;
   /** What of the threads is unread, by their ids; agents are left out. */
   readStates: { [key in string]?: ThreadReadState };
 };

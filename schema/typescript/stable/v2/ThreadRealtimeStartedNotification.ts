@@ -8,7 +8,7 @@ export type ThreadRealtimeStartedNotification = {
   /** Id of the session at the provider; null if it has none. */
   sessionId: string | null;
   /** The same, as newer clients name it. */
-  realtimeSessionId?: string | null;
+  realtimeSessionId?: string;
   /** Dialect of the provider's protocol that is spoken. */
   version: RealtimeConversationVersion;
 };

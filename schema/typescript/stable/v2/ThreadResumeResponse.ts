@@ -3,7 +3,7 @@ import type { ActivePermissionProfile } from "./ActivePermissionProfile";
 import type { ApprovalsReviewer } from "./ApprovalsReviewer";
 import type { AskForApproval } from "./AskForApproval";
 import type { CollaborationMode } from "../CollaborationMode";
-import type { MultiAgentMode } from "./MultiAgentMode";
+import type { MultiAgentMode } from "../MultiAgentMode";
 import type { ReasoningEffort } from "../ReasoningEffort";
 import type { SandboxPolicy } from "./SandboxPolicy";
 import type { ServiceTier } from "../ServiceTier";
@@ -29,7 +29,7 @@ export type ThreadResumeResponse = {
   /** Sandbox that the thread's commands run in, with all details resolved. */
   sandbox: SandboxPolicy;
   /** Permissions that the sandbox was chosen by; absent if it was not by a name. */
-  activePermissionProfile?: ActivePermissionProfile | null;
+  activePermissionProfile?: ActivePermissionProfile;
   /** Plugins that are switched off. */
   disabledPluginIds: Array<string>;
   /** Folders that the thread is about. */
@@ -39,7 +39,7 @@ export type ThreadResumeResponse = {
   /** How agents are used. */
   multiAgentMode: MultiAgentMode;
   /** How model and person work together. */
-  collaborationMode?: CollaborationMode | null;
+  collaborationMode?: CollaborationMode;
   /** Cursor of the newest turn, for `thread/turns/list`; null if there is none. */
   turnsBackwardsCursor: string | null;
   /** Cursor of the newest item, for `thread/items/list`; null if there is none. */
@@ -47,5 +47,5 @@ export type ThreadResumeResponse = {
   /** Effort that the model is told to spend; null leaves it to the model. */
   reasoningEffort: ReasoningEffort | null;
   /** The page of turns, if `initialTurnsPage` asked for one. */
-  initialTurnsPage?: ThreadTurnsListResponse | null;
+  initialTurnsPage?: ThreadTurnsListResponse;
 };

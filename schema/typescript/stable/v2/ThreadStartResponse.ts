@@ -2,7 +2,7 @@
 import type { ActivePermissionProfile } from "./ActivePermissionProfile";
 import type { ApprovalsReviewer } from "./ApprovalsReviewer";
 import type { AskForApproval } from "./AskForApproval";
-import type { MultiAgentMode } from "./MultiAgentMode";
+import type { MultiAgentMode } from "../MultiAgentMode";
 import type { ReasoningEffort } from "../ReasoningEffort";
 import type { SandboxPolicy } from "./SandboxPolicy";
 import type { ServiceTier } from "../ServiceTier";
@@ -27,7 +27,7 @@ export type ThreadStartResponse = {
   /** Sandbox that the thread's commands run in, with all details resolved. */
   sandbox: SandboxPolicy;
   /** Permissions that the sandbox was chosen by; absent if it was not by a name. */
-  activePermissionProfile?: ActivePermissionProfile | null;
+  activePermissionProfile?: ActivePermissionProfile;
   /** Plugins that are switched off. */
   disabledPluginIds: Array<string>;
   /** Folders that the thread is about. */

@@ -9,7 +9,7 @@ export type Turn = {
   /** Id of the turn, unique within its thread. */
   id: string;
   /** First turn of the work that this one belongs to: its own id unless an agent runs it. */
-  rootTurnId?: string | null;
+  rootTurnId?: string;
   /** What happened, in order; filled only in histories, else notifications bring the items. */
   items: Array<ThreadItem>;
   /** Whether the turn still runs, or how it ended. */
@@ -17,11 +17,11 @@ export type Turn = {
   /** Why the turn failed; null in every other status. */
   error: TurnError | null;
   /** When it started, in Unix seconds; absent until then, and where that is not known. */
-  startedAt?: number | null;
+  startedAt?: number;
   /** When it ended, in Unix seconds; absent until then, and where that is not known. */
-  completedAt?: number | null;
+  completedAt?: number;
   /** How long it took, in milliseconds; absent until it ended, and where that is not known. */
-  durationMs?: number | null;
+  durationMs?: number;
   /** How much of the items is here; absent means all of them. */
-  itemsView?: TurnItemsView | null;
+  itemsView?: TurnItemsView;
 };

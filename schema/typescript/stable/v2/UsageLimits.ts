@@ -3,11 +3,11 @@
 /** Limits; an absent or null member limits nothing. */
 export type UsageLimits = {
   /** Most tokens that are sent to the model and received from it, cached ones included. */
-  maxTokens?: number | null;
+  maxTokens?: number;
   /** Most requests to the model. */
-  maxRequests?: number | null;
+  maxRequests?: number;
   /** Most seconds in which turns run; what runs then is stopped. */
-  maxSeconds?: number | null;
+  maxSeconds?: number;
   /** Highest cost in US dollars, by the prices in the model catalogue. */
-  maxCost?: number | null;
+  maxCost?: number;
 };

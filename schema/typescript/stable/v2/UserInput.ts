@@ -70,24 +70,6 @@ export type MentionUserInput = {
   path: string;
 };
 
-/** Of release 0.169; not used here. */
-export type AudioFileUserInput = {
-  /** Of release 0.169; not used here. */
-  fileId: string;
-  /** Of release 0.169; not used here. */
-  type: "audio";
-};
-
-/** Of release 0.169; not used here. */
-export type ImageFileUserInput = {
-  /** Of release 0.169; not used here. */
-  type: "image";
-  /** Of release 0.169; not used here. */
-  fileId: string;
-  /** Of release 0.169; not used here. */
-  detail?: ImageDetail | null;
-};
-
 /** One part of a user's input. */
 export type UserInput =
   | TextUserInput
@@ -96,6 +78,4 @@ export type UserInput =
   | AudioUserInput
   | LocalAudioUserInput
   | SkillUserInput
-  | MentionUserInput
-  | AudioFileUserInput
-  | ImageFileUserInput;
+  | MentionUserInput;

@@ -72,8 +72,15 @@ fn print<T: JsonSchema>() -> String {
         .into_generator()
         .into_root_schema_for::<T>()
         .to_value();
+    let forms = Forms::default();
     let mut printer = Printer {
+        ty: "T",
+        variant: None,
+        release: Release::OWN,
+        forms: &forms,
+        scalars: ScalarForm::Usual,
         sent_by_server: true,
+        sent_by_client: true,
         uses_json_value: false,
     };
     printer.print(&Shape::read(&schema), 0)
