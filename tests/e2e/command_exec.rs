@@ -388,6 +388,21 @@ async fn what_is_typed_arrives_in_its_order_and_closed_is_closed() {
 }
 
 #[tokio::test]
+async fn a_terminal_that_is_ended_says_so_in_the_exit_code() {
+    let mut serving = Serving::start().await;
+    let tty = json!({ "processId": "t", "tty": true, "disableTimeout": true });
+    let command = shell_with("echo on; exec sleep 600", tty);
+    let run = serving.server.begin("command/exec", command).await;
+    printed(&mut serving, "on\r\n").await;
+    let stop = json!({ "processId": "t" });
+    serving.result("command/exec/terminate", stop).await;
+    let ended = serving.server.reply_to(run.unwrap()).await.unwrap();
+    let expected = json!({ "exitCode": 137, "stdout": "", "stderr": "" });
+    assert_eq!(ended["result"], expected);
+    serving.finish().await;
+}
+
+#[tokio::test]
 async fn a_terminal_has_a_size_and_takes_keys() {
     let mut serving = Serving::start().await;
     let tty = json!({ "processId": "t", "tty": true, "size": { "rows": 10, "cols": 33 } });

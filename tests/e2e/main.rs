@@ -111,6 +111,7 @@ mod mcp_http;
 #[cfg(target_os = "linux")]
 mod mcp_logins;
 #[cfg(target_os = "linux")]
+mod mcp_namespaces;
 mod mcp_process;
 #[cfg(target_os = "linux")]
 mod mcp_sandbox;

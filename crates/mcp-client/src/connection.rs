@@ -34,12 +34,17 @@ pub struct ListPage<T> {
     pub meta: Option<Value>,
 }
 
+/// How many bytes of the instructions of a server are kept.
+const LONGEST_INSTRUCTIONS: usize = 4096;
+
 /// What a server says about itself in the handshake, unchanged.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpServerFacts {
     /// Its name and version, and what else describes it.
     pub info: Option<Value>,
     pub capabilities: Option<Value>,
+    /// How its tools are to be used; text for the model.
+    pub instructions: Option<Arc<str>>,
 }
 
 /// A connection to an MCP server. Dropping the last clone closes it and ends the server's program.
@@ -130,6 +135,7 @@ impl McpConnection {
         *self.0.facts.lock().await = McpServerFacts {
             info: some(&answer["serverInfo"]),
             capabilities: some(&answer["capabilities"]),
+            instructions: answer["instructions"].as_str().map(shortened),
         };
         let version = answer["protocolVersion"]
             .as_str()
@@ -412,4 +418,10 @@ fn read<T: DeserializeOwned>(method: &'static str, answer: Value) -> Result<T, M
         method,
         problem: error.to_string(),
     })
+}
+
+/// The beginning of the instructions of a server, as far as a description of a namespace may be long.
+fn shortened(text: &str) -> Arc<str> {
+    let text = text.trim();
+    text[..text.floor_char_boundary(LONGEST_INSTRUCTIONS)].into()
 }

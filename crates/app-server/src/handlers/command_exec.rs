@@ -36,10 +36,9 @@ const DEFAULT_OUTPUT_CAP: u64 = 1024 * 1024;
 const LINGER: Duration = Duration::from_secs(2);
 
 const TIMED_OUT: i32 = 124;
-/// The exit code of a command that the client ended: on a terminal; otherwise for clients of 0.117 and newer ones.
-const HUNG_UP: i32 = 1;
-const TERMINATED: i32 = -1;
+/// The exit code of a command that the client ended; for clients of 0.117 it is another one without a terminal.
 const KILLED: i32 = 137;
+const TERMINATED: i32 = -1;
 
 /// Runs a command. Its id is registered before the first wait, so that later requests find it.
 pub(super) async fn start(
@@ -238,9 +237,8 @@ impl CommandExecRequest {
         let input = spawned.input.take();
         let terminal = spawned.process.terminal();
         let stopped = match &terminal {
-            Some(_) => HUNG_UP,
-            None if connection.knows_newer() => KILLED,
-            None => TERMINATED,
+            None if !connection.knows_newer() => TERMINATED,
+            _ => KILLED,
         };
         let input = if self.takes_input { input } else { None };
         self.reservation.started(input, terminal).await;

@@ -199,6 +199,7 @@ async fn fork_stored(
         .clone_from(&params.thread_source);
     let offers_goals = ids == ItemIds::Streamed;
     prepared.config.host_tools = goal_tools(server, offers_goals).filter(|_| !params.ephemeral);
+    prepared.config.mcp_namespaces = connection.knows_newer();
     let (engine, own) = (Arc::clone(&prepared.manager), prepared.config.clone());
     let started = blocking(move || {
         let started = engine.fork_stored(stored, own);

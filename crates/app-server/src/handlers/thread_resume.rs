@@ -196,6 +196,7 @@ async fn open_stored(
         stored,
     } = source;
     prepared.config.host_tools = goal_tools(server, newer);
+    prepared.config.mcp_namespaces = newer;
     prepared
         .config
         .thread_source

@@ -87,6 +87,7 @@ async fn open_new(
     config.raw_items = params.experimental_raw_events;
     config.dynamic_tools = tools;
     config.host_tools = goal_tools(server, newer).filter(|_| !config.ephemeral);
+    config.mcp_namespaces = newer;
     if let Some(folder) = place.environment_folder() {
         config.settings.cwd = server.host().configuration().folder(folder);
     }

@@ -82,6 +82,8 @@ pub struct SessionConfig {
     pub host_tools: Option<Arc<dyn HostTools>>,
     /// The MCP servers.
     pub mcp_servers: Vec<McpServer>,
+    /// Whether the tools of a server are offered in its namespace. Otherwise their names begin with that of the server.
+    pub mcp_namespaces: bool,
     /// What the model may suggest to install.
     pub suggestions: Option<Arc<dyn ToolSuggestions>>,
     /// Stores approvals of MCP tools for later threads.
@@ -211,6 +213,7 @@ impl SessionConfig {
             dynamic_tools: Vec::new(),
             host_tools: None,
             mcp_servers: Vec::new(),
+            mcp_namespaces: false,
             suggestions: None,
             mcp_approvals: None,
             web_search: WebSearch::default(),

@@ -32,15 +32,40 @@ pub(crate) struct OfferedTool {
     pub(crate) limit: Duration,
     /// The app that it is of.
     pub(crate) app: Option<Arc<ToolApp>>,
+    /// What its server says about its tools.
+    pub(crate) instructions: Option<Arc<str>>,
 }
 
 impl OfferedTool {
-    /// The app of the tool as a namespace, and the name of the tool in it.
-    pub(crate) fn namespaced(&self) -> Option<(String, &str)> {
-        let app = app_slug(&self.app.as_ref()?.name).replace('-', "_");
-        let namespace = format!("mcp__{}__{app}", self.server);
-        let name = self.name.strip_prefix(&namespace);
-        Some((namespace, name.unwrap_or(&self.name)))
+    /// The namespace of the tool, which is that of its app or else of its server, and the name of the tool in it.
+    pub(crate) fn namespaced(&self) -> (String, &str) {
+        let (namespace, name) = match &self.app {
+            Some(app) => {
+                let app = app_slug(&app.name).replace('-', "_");
+                let namespace = format!("mcp__{}__{app}", self.server);
+                let name = self.name.strip_prefix(&namespace);
+                (namespace, name)
+            }
+            None => {
+                let namespace = plain(&format!("mcp__{}", self.server));
+                let rest = self.name.strip_prefix(&namespace);
+                (namespace, rest.and_then(|rest| rest.strip_prefix("__")))
+            }
+        };
+        let name = name.filter(|name| !name.is_empty());
+        (namespace, name.unwrap_or(&self.name))
+    }
+
+    /// The description of its namespace.
+    pub(crate) fn namespace_description(&self) -> String {
+        if let Some(app) = &self.app {
+            let own = app.description.clone();
+            return own.unwrap_or_else(|| format!("Tools of the app {}.", app.name));
+        }
+        match &self.instructions {
+            Some(instructions) => instructions.to_string(),
+            None => format!("Tools of the MCP server {}.", self.server),
+        }
     }
 }
 
@@ -123,6 +148,7 @@ pub(super) fn offered(running: &[(&McpServer, Vec<Tool>)]) -> Vec<OfferedTool> {
                 approval: approval_of(configured, tool),
                 limit: configured.server.request_timeout,
                 app,
+                instructions: None,
             });
         }
     }
@@ -133,11 +159,7 @@ pub(super) fn offered(running: &[(&McpServer, Vec<Tool>)]) -> Vec<OfferedTool> {
 /// The name of a tool; with a hash if another tool has the same name.
 fn free_name(server: &str, tool: &str, taken: &mut HashSet<String>) -> String {
     let raw = format!("mcp__{server}__{tool}");
-    let is_plain = |character: char| character.is_ascii_alphanumeric() || character == '_';
-    let plain: String = raw
-        .chars()
-        .map(|character| if is_plain(character) { character } else { '_' })
-        .collect();
+    let plain = plain(&raw);
     let name = if plain.len() > LONGEST || taken.contains(&plain) {
         hashed(&plain, &raw)
     } else {
@@ -145,6 +167,14 @@ fn free_name(server: &str, tool: &str, taken: &mut HashSet<String>) -> String {
     };
     taken.insert(name.clone());
     name
+}
+
+/// The name with characters that providers accept.
+fn plain(raw: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    raw.chars()
+        .map(|character| if is_plain(character) { character } else { '_' })
+        .collect()
 }
 
 fn hashed(plain: &str, raw: &str) -> String {

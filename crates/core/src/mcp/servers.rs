@@ -72,6 +72,16 @@ impl ServerSlot {
         }
     }
 
+    /// What the server says about its tools, if it is ready.
+    async fn instructions(&self) -> Option<Arc<str>> {
+        let running = match &*self.progress.borrow() {
+            ServerProgress::Ready(running) => running.clone(),
+            _ => return None,
+        };
+        let said = running.connection.facts().await.instructions;
+        said.filter(|text| !text.is_empty())
+    }
+
     async fn settled(&self) -> ServerProgress {
         let mut progress = self.progress.clone();
         let settled = progress.wait_for(|progress| !matches!(progress, ServerProgress::Starting));
@@ -105,7 +115,13 @@ impl McpServerSet {
         for slot in self.slots.values().filter(used) {
             found.push((&slot.configured, slot.tools().await));
         }
-        names::offered(&found)
+        let mut offered = names::offered(&found);
+        for (name, slot) in &self.slots {
+            let instructions = slot.instructions().await;
+            let own = offered.iter_mut().filter(|tool| tool.server == *name);
+            own.for_each(|tool| tool.instructions.clone_from(&instructions));
+        }
+        offered
     }
 
     /// Whether one of the servers is that of apps.

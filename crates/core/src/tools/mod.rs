@@ -15,6 +15,7 @@ mod hook_input;
 mod host;
 mod js_repl;
 mod mcp;
+mod mcp_namespaces;
 mod mcp_resources;
 mod mcp_tools;
 mod patch_item;

@@ -20,6 +20,7 @@ use super::dynamic::DynamicTool;
 use super::host::HostTool;
 use super::js_repl::{JsReplResetTool, JsReplTool};
 use super::mcp::McpTool;
+use super::mcp_namespaces::McpNamespaces;
 use super::mcp_resources::McpResources;
 use super::mcp_tools::McpTools;
 use super::request_permissions::RequestPermissionsTool;
@@ -46,6 +47,7 @@ pub(crate) struct ToolSet {
     tools: HashMap<String, RegisteredTool>,
     /// The tools for scripts, if the model may write some.
     nested: Option<NestedTools>,
+    namespaces: McpNamespaces,
 }
 
 #[derive(Debug)]
@@ -141,8 +143,12 @@ impl ToolSet {
         }
         for tool in &mcp.tools {
             builder.offer(McpTool(tool.clone()));
+            builder.namespaces.add(tool);
         }
-        builder.specs.extend(mcp.recorded.iter().cloned());
+        for spec in &mcp.recorded {
+            builder.namespaces.add_recorded(spec);
+            builder.specs.push(spec.clone());
+        }
         for tool in &services.dynamic_tools {
             builder.dynamic(tool);
         }
@@ -155,6 +161,16 @@ impl ToolSet {
     /// The tools of a request.
     pub(crate) fn specs(&self) -> Encoded<Vec<ToolSpec>> {
         self.specs.clone()
+    }
+
+    /// Gives a call of an MCP tool in the namespace of its server the name that the tool has elsewhere. Models that were
+    /// trained with namespaces call tools so, however they are offered.
+    pub(crate) fn name_fully(&self, call: &mut ToolCall) {
+        if !self.tools.contains_key(&call.name)
+            && let Some(name) = self.namespaces.full_name(&call.name)
+        {
+            call.name = name.to_owned();
+        }
     }
 
     pub(crate) fn find(&self, call: &ToolCall) -> Option<&Arc<dyn Tool>> {
@@ -207,6 +223,7 @@ struct ToolSetBuilder {
     deferred: Vec<(Option<String>, ToolSpec)>,
     /// Tools that scripts cannot call.
     direct: Vec<ToolSpec>,
+    namespaces: McpNamespaces,
 }
 
 impl ToolSetBuilder {
@@ -345,9 +362,8 @@ impl ToolSetBuilder {
             let found = McpTool(tool.clone());
             self.deferred.push((None, found.spec()));
             // The name within its namespace, if that is not just the rest of the whole name.
-            if let Some((namespace, name)) = tool.namespaced() {
-                self.accept(&format!("{namespace}:{name}"), found.clone());
-            }
+            let (namespace, name) = tool.namespaced();
+            self.accept(&format!("{namespace}:{name}"), found.clone());
             self.accept(&tool.name, found);
         }
         self.offer(ToolSearchTool::new(tools));
@@ -391,10 +407,14 @@ impl ToolSetBuilder {
             Some(self.scripts(&code_mode.excluded_namespaces, only))
         });
         self.specs.append(&mut self.direct);
+        if config.mcp_namespaces {
+            self.specs = self.namespaces.group(self.specs);
+        }
         ToolSet {
             specs: Encoded::from(self.specs),
             tools: self.tools,
             nested,
+            namespaces: self.namespaces,
         }
     }
 

@@ -111,9 +111,7 @@ fn search(context: &ToolContext, tools: &SearchedTools) -> ToolResult {
 fn namespaces(found: &[&OfferedTool]) -> Vec<ToolSpec> {
     let mut namespaces: Vec<ToolSpec> = Vec::new();
     for tool in found {
-        let Some((namespace, function)) = tool.namespaced() else {
-            continue;
-        };
+        let (namespace, function) = tool.namespaced();
         let spec = ToolSpec::Function {
             name: function.to_owned(),
             description: tool.description.clone(),
@@ -128,20 +126,13 @@ fn namespaces(found: &[&OfferedTool]) -> Vec<ToolSpec> {
         match known {
             Some(tools) => tools.push(spec),
             None => namespaces.push(ToolSpec::Namespace {
-                description: description_of(tool),
+                description: tool.namespace_description(),
                 name: namespace,
                 tools: vec![spec],
             }),
         }
     }
     namespaces
-}
-
-fn description_of(tool: &OfferedTool) -> String {
-    let app = tool.app.as_ref();
-    let own = app.and_then(|app| app.description.clone());
-    let name = app.map_or("", |app| app.name.as_str());
-    own.unwrap_or_else(|| format!("Tools of the app {name}."))
 }
 
 /// What a tool can be found by: its names, its app and its parameters.

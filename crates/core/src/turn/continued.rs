@@ -71,7 +71,8 @@ impl RunningTurn<'_> {
     async fn make_again(&mut self, turn: UnfinishedTurn) -> Result<(), TurnError> {
         let mut calls = RunningCalls::default();
         for call in turn.waiting {
-            if let Some(made) = ToolCall::of(&call.item) {
+            if let Some(mut made) = ToolCall::of(&call.item) {
+                self.scope.tools.current().name_fully(&mut made);
                 calls.start(self.scope, made, call.item);
             }
         }

@@ -203,7 +203,8 @@ impl RunningTurn<'_> {
         calls: &mut RunningCalls,
         item: ResponseItem,
     ) {
-        if let Some(call) = ToolCall::of(&item) {
+        if let Some(mut call) = ToolCall::of(&item) {
+            self.scope.tools.current().name_fully(&mut call);
             if let Some(patch) = response.patch.take() {
                 patch.end(self);
             }

@@ -1,0 +1,114 @@
+//! Tools of MCP servers in the namespaces of their servers, as newer releases offer and call them.
+
+use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::mcp_process::configured;
+use crate::mcp_servers::says;
+use crate::newer_threads::newer_server;
+use crate::setup::{server, untrusted_home};
+
+fn calls_in_namespace(tool: &str) -> HttpReply {
+    let mut call = sse::function_call("call", tool, &json!({ "text": "hi" }));
+    call["namespace"] = "mcp__my_server".into();
+    HttpReply::stream(&sse::items(&[call]))
+}
+
+async fn model_and_home(call: HttpReply) -> (ModelServer, TempDir) {
+    let model = ModelServer::start([call, says("done")]).await.unwrap();
+    let home = untrusted_home(&model);
+    let file = home.path().join("config.toml");
+    let log = home.path().join("log");
+    let settings = std::fs::read_to_string(&file).unwrap()
+        + &configured("my-server", &json!({ "log": log }), "");
+    std::fs::write(file, settings).unwrap();
+    (model, home)
+}
+
+/// Runs a turn, and returns the item of its call.
+async fn called(mut server: AppServer) -> Value {
+    let params = json!({ "approvalPolicy": "never", "sandbox": "danger-full-access" });
+    let thread = server.start_thread_with(params).await;
+    let turn = server.run_turn(&thread, "go").await;
+    server.finish().await.unwrap();
+    let items = turn["items"].as_array().unwrap();
+    let item = items.iter().find(|item| item["type"] == "mcpToolCall");
+    item.unwrap_or_else(|| panic!("{turn}")).clone()
+}
+
+async fn offered(model: &ModelServer) -> Vec<Value> {
+    let tools = model.request(0).await.json()["tools"].take();
+    let all = tools.as_array().unwrap().iter();
+    let is_of_server = |tool: &&Value| {
+        tool["name"]
+            .as_str()
+            .is_some_and(|name| name.starts_with("mcp__"))
+    };
+    all.filter(is_of_server).cloned().collect()
+}
+
+#[tokio::test]
+async fn newer_clients_have_tools_offered_and_called_in_namespaces() {
+    let (model, home) = model_and_home(calls_in_namespace("echo")).await;
+    let item = called(newer_server(&home).await).await;
+    assert_eq!(
+        (&item["server"], &item["tool"]),
+        (&json!("my-server"), &json!("echo"))
+    );
+    assert_eq!(item["status"], "completed");
+    let offered = offered(&model).await;
+    let [namespace] = &offered[..] else {
+        panic!("{offered:?}")
+    };
+    assert_eq!(
+        (&namespace["type"], &namespace["name"]),
+        (&json!("namespace"), &json!("mcp__my_server"))
+    );
+    let tools = namespace["tools"].as_array().unwrap();
+    let echo = tools.iter().find(|tool| tool["name"] == "echo").unwrap();
+    assert_eq!(
+        (&echo["type"], &echo["description"]),
+        (&json!("function"), &json!("A tool."))
+    );
+    // The call goes back to the model as it came.
+    let input = model.request(1).await.json()["input"].take();
+    let call = input
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|item| item["type"] == "function_call");
+    let call = call.unwrap();
+    assert_eq!(
+        (&call["namespace"], &call["name"]),
+        (&json!("mcp__my_server"), &json!("echo"))
+    );
+}
+
+#[tokio::test]
+async fn a_call_in_a_namespace_finds_a_tool_that_is_offered_without_one() {
+    let (model, home) = model_and_home(calls_in_namespace("echo")).await;
+    let item = called(server(&home).await).await;
+    assert_eq!(
+        (&item["tool"], &item["status"]),
+        (&json!("echo"), &json!("completed"))
+    );
+    let offered = offered(&model).await;
+    assert!(
+        offered
+            .iter()
+            .any(|tool| tool["name"] == "mcp__my_server__echo")
+    );
+}
+
+#[tokio::test]
+async fn a_call_by_the_full_name_finds_a_tool_that_is_offered_in_a_namespace() {
+    let call = sse::function_call("call", "mcp__my_server__echo", &json!({ "text": "hi" }));
+    let call = HttpReply::stream(&sse::items(&[call]));
+    let (_model, home) = model_and_home(call).await;
+    let item = called(newer_server(&home).await).await;
+    assert_eq!(
+        (&item["tool"], &item["status"]),
+        (&json!("echo"), &json!("completed"))
+    );
+}
