@@ -55,7 +55,7 @@ fn answer_agents(model: &ModelServer, work: impl Fn(&str, &Value) -> Work + Send
 }
 
 /// The item that an agent is given, and its row.
-fn item_of(request: &ReceivedRequest) -> (String, Value) {
+pub(crate) fn item_of(request: &ReceivedRequest) -> (String, Value) {
     let body = request.json();
     let texts = body["input"].as_array().unwrap().iter();
     let texts = texts.filter_map(|item| item["content"].as_array()?.last()?["text"].as_str());

@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::repository;
 
 /// The modules of `core`, from the bottom to the top. Each uses only modules that stand before it.
-const ENGINE: [&str; 30] = [
+const ENGINE: [&str; 31] = [
     "config",
     "ports",
     "timeout_pauses",
@@ -20,6 +20,7 @@ const ENGINE: [&str; 30] = [
     "stored_thread",
     "turn_reviews",
     "turn_settings",
+    "derived_sessions",
     "turn_rights",
     "context",
     "budget",

@@ -1,5 +1,5 @@
-//! A rule that forbids a command binds every model: that of the thread, of its agents, of the reviewer of approvals, of the
-//! agents that make memories. A rule that allows a command lifts the sandbox of the thread and its agents alone.
+//! A rule that forbids a command binds every model: that of the thread, of its agents, of the workers of jobs, of the
+//! reviewer of approvals, of the agents that make memories, and of a session that runs again. A rule that allows a command lifts the sandbox of the thread and its agents alone.
 
 use std::fs;
 use std::path::Path;
@@ -8,8 +8,11 @@ use codex_test_support::{HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::agent_jobs::item_of;
+use crate::codex;
 use crate::memories::{home_with_idle_thread, note, until_consolidated};
-use crate::setup::{experimental_server, home_with, numbered, scripted_config};
+use crate::setup::{experimental_server, home_with, numbered, scripted_config, server_in};
+use crate::trace_record::bundles;
 
 const RULES: &str = "prefix_rule([\"head\"], \"forbidden\")\nprefix_rule([\"touch\"], \"allow\")\n";
 const REFUSAL: &str = "policy forbids commands starting with";
@@ -124,4 +127,75 @@ async fn rules_that_forbid_bind_agents() {
     let refused = refused_output(&model);
     assert!(refused.contains(REFUSAL), "{refused}");
     server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn rules_that_forbid_bind_workers_of_jobs() {
+    let model = ModelServer::start([]).await.unwrap();
+    let settings = "approval_policy = \"never\"\nsandbox_mode = \"danger-full-access\"\n\
+                    [features]\nenable_fanout = true\n";
+    let home = home_with(&scripted_config(&model, settings));
+    write_rules(home.path());
+    fs::write(home.path().join("in.csv"), "a\none\n").unwrap();
+    model.answer(|request| {
+        let label = request.header("x-openai-subagent")?.to_owned();
+        let job = label.strip_prefix("agent_job:")?;
+        let sent = request.json()["input"].to_string();
+        if sent.contains("\"report\"") {
+            return Some(HttpReply::stream(&sse::text("reported")));
+        }
+        if sent.contains("\"reads\"") {
+            let (item, _) = item_of(request);
+            let arguments = json!({ "job_id": job, "item_id": item, "result": {} });
+            let report = sse::function_call("report", "report_agent_job_result", &arguments);
+            return Some(HttpReply::stream(&sse::items(&[report])));
+        }
+        let reads = json!({ "cmd": "head -c 3 /etc/passwd" });
+        let reads = sse::function_call("reads", "exec_command", &reads);
+        Some(HttpReply::stream(&sse::items(&[reads])))
+    });
+    let job = json!({ "csv_path": "in.csv", "instruction": "look at {a}" });
+    let job = sse::function_call("job", "spawn_agents_on_csv", &job);
+    model.push(HttpReply::stream(&sse::items(&[job])));
+    model.push(says("done"));
+    let mut server = experimental_server(&home).await;
+    let thread = server
+        .start_thread_with(json!({ "cwd": home.path() }))
+        .await;
+    server.start_turn(&thread, "go").await;
+    let is_of_thread = |message: &Value| message["params"]["threadId"] == thread.as_str();
+    while !is_of_thread(&server.wait_for("turn/completed").await.unwrap()) {}
+    let refused = refused_output(&model);
+    assert!(refused.contains(REFUSAL), "{refused}");
+    server.finish().await.unwrap();
+}
+
+/// The rules of the recorded session, not those of the home where it runs again.
+#[tokio::test]
+async fn rules_that_forbid_bind_a_session_that_runs_again() {
+    let model = ModelServer::start([]).await.unwrap();
+    let settings = "approval_policy = \"never\"\nsandbox_mode = \"danger-full-access\"";
+    let home = home_with(&scripted_config(&model, settings));
+    write_rules(home.path());
+    let reads = json!({ "cmd": "head -c 3 /etc/passwd" });
+    let reads = sse::function_call("reads", "exec_command", &reads);
+    model.push(HttpReply::stream(&sse::items(&[reads])));
+    model.push(says("done"));
+    let (traces, folder) = (
+        home.path().join("deep/traces"),
+        tempfile::tempdir().unwrap(),
+    );
+    let variables = [("CODEX_ROLLOUT_TRACE_ROOT", traces.to_str().unwrap())];
+    let mut server = server_in(&home, &variables).await;
+    let params = json!({ "cwd": folder.path() });
+    let thread = server.start_thread_with(params).await;
+    server.run_turn(&thread, "go").await;
+    server.finish().await.unwrap();
+    assert!(refused_output(&model).contains(REFUSAL));
+    let bundle = bundles(home.path()).remove(&thread).unwrap();
+    bundle.replay();
+    let bundle = bundle.0.to_str().unwrap();
+    let again = codex(&["debug", "trace-replay", bundle, "--tools", "live"]);
+    let printed = String::from_utf8_lossy(&again.stdout);
+    assert_eq!(again.status.code(), Some(0), "{printed}");
 }

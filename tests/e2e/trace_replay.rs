@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::hooks::{answer_with, home_with, hook};
-use crate::setup::server_in;
+use crate::setup::{home_with as home_with_config, scripted_config, server_in};
 use crate::trace_record::{TraceBundle, Traced, bundles, response, says};
 use crate::trace_reduce::unpack;
 use crate::{codex, repository};
@@ -454,6 +454,57 @@ async fn a_session_with_hooks_replays_without_them() {
         "A tool has run.",
     ] {
         assert!(sent.contains(text), "{text}");
+    }
+    bundles(home.path()).remove(&thread).unwrap().replay();
+}
+
+/// Files and rules that shape the requests are gone when the session is replayed.
+#[tokio::test]
+async fn session_with_memories_rules_and_roles_replays_without_their_files() {
+    let spawn = json!({ "message": "read", "agent_type": "careful" });
+    let replies = [
+        HttpReply::stream(&sse::items(&[sse::function_call(
+            "spawn",
+            "spawn_agent",
+            &spawn,
+        )])),
+        answer_with("started"),
+        answer_with("again"),
+    ];
+    let model = ModelServer::start(replies).await.unwrap();
+    model.push_for_agent(answer_with("read"));
+    let settings = "approval_policy = \"on-request\"\nsandbox_mode = \"read-only\"\n\
+                    include_environment_context = false\n\
+                    [features]\nmemories = true\nmulti_agent = true\n\
+                    [agents.careful]\ndescription = \"Reads twice.\"\nconfig_file = \"careful.toml\"\n";
+    let home = home_with_config(&scripted_config(&model, settings));
+    let write = |name: &str, text: &str| {
+        let file = home.path().join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    };
+    write("memories/memory_summary.md", "The port is 8080.");
+    write("careful.toml", "developer_instructions = \"Read twice.\"");
+    write(
+        "rules/default.rules",
+        "prefix_rule([\"touch\"], \"allow\")\n",
+    );
+    let root = home.path().join("deep/traces");
+    let variables = [("CODEX_ROLLOUT_TRACE_ROOT", root.to_str().unwrap())];
+    let mut server = server_in(&home, &variables).await;
+    let thread = server.start_thread().await;
+    server.start_turn(&thread, "go").await;
+    // That of the thread and that of its agent.
+    for _ in 0..2 {
+        server.wait_for("turn/completed").await.unwrap();
+    }
+    server.run_turn(&thread, "again").await;
+    server.finish().await.unwrap();
+    let sent: String = (model.requests().iter())
+        .map(|sent| sent.json().to_string())
+        .collect();
+    for text in ["The port is 8080.", "[\\\"touch\\\"]", "Read twice."] {
+        assert!(sent.contains(text), "{text} is missing: {sent}");
     }
     bundles(home.path()).remove(&thread).unwrap().replay();
 }

@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use codex_config::{Config, ConfigWarning, LayerStack};
-use codex_core::{AgentRole, RoleUnavailable, Roles, SessionConfig};
-use codex_protocol::{Personality, ReasoningEffort, ReasoningSummary, ServiceTier, Verbosity};
+use codex_core::{AgentRole, RoleSettings, RoleUnavailable};
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
@@ -20,13 +19,6 @@ const MAX_BYTES: u64 = 1 << 20;
 
 /// The keys of a role file that describe the role itself.
 const ABOUT: [&str; 3] = ["name", "description", "nickname_candidates"];
-
-/// The roles of a configuration.
-#[derive(Debug)]
-pub(crate) struct ConfiguredRoles {
-    roles: Vec<AgentRole>,
-    settings: BTreeMap<String, Result<RoleSettings, RoleFileError>>,
-}
 
 /// Why a role file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -41,18 +33,6 @@ enum RoleFileError {
     Value { key: String, error: toml::de::Error },
 }
 
-/// The settings that a role changes.
-#[derive(Clone, Debug, Default)]
-struct RoleSettings {
-    developer_instructions: Option<String>,
-    model: Option<String>,
-    effort: Option<ReasoningEffort>,
-    summary: Option<ReasoningSummary>,
-    verbosity: Option<Verbosity>,
-    service_tier: Option<ServiceTier>,
-    personality: Option<Personality>,
-}
-
 /// A role that is collected from several layers.
 #[derive(Debug, Default)]
 struct RoleDraft {
@@ -61,103 +41,68 @@ struct RoleDraft {
     settings: Option<Result<RoleSettings, RoleFileError>>,
 }
 
-impl Roles for ConfiguredRoles {
-    fn all(&self) -> &[AgentRole] {
-        &self.roles
-    }
-
-    fn apply(&self, role: &str, config: &mut SessionConfig) -> Result<(), RoleUnavailable> {
-        let Some(settings) = self.settings.get(role) else {
-            return Ok(());
-        };
-        let RoleSettings {
-            developer_instructions,
-            model,
-            effort,
-            summary,
-            verbosity,
-            service_tier,
-            personality,
-        } = settings
-            .as_ref()
-            .map_err(|error| RoleUnavailable(error.to_string()))?
-            .clone();
-        if let Some(model) = model {
-            config.settings.model = model;
-            config.settings.effort = None;
+/// Reads the roles of the enabled layers, lowest precedence first, and of the merged settings.
+pub(crate) fn roles(stack: &LayerStack, config: &Config) -> (Vec<AgentRole>, Vec<ConfigWarning>) {
+    let mut drafts = BTreeMap::new();
+    let mut warnings = Vec::new();
+    for folder in stack.active_folders() {
+        for file in role_files(&folder.join("agents")) {
+            if let Err(reason) = take_file(&file, &mut drafts, &mut warnings) {
+                warnings.push(malformed(&file, &reason));
+            }
         }
-        config.settings.effort = effort.or(config.settings.effort.take());
-        config.settings.summary = summary.or(config.settings.summary);
-        config.verbosity = verbosity.or(config.verbosity);
-        config.settings.service_tier = service_tier.or(config.settings.service_tier.take());
-        config.settings.personality = personality.or(config.settings.personality);
-        let own = config.developer_instructions.take();
-        config.developer_instructions = developer_instructions.or(own);
-        Ok(())
     }
+    for (name, role) in &config.agents.roles {
+        let draft: &mut RoleDraft = drafts.entry(name.clone()).or_default();
+        if let Some(file) = &role.config_file {
+            match read_table(file) {
+                Ok(table) => {
+                    draft.about(&table);
+                    draft.settings = Some(settings_of(&table, file, &mut warnings));
+                }
+                Err(reason) => {
+                    warnings.push(malformed(file, &reason));
+                    draft.settings = Some(Err(reason));
+                }
+            }
+        }
+        draft.description = role.description.clone().or(draft.description.take());
+        if !role.nicknames.is_empty() {
+            draft.nicknames.clone_from(&role.nicknames);
+        }
+    }
+    (finished(drafts, &mut warnings), warnings)
 }
 
-impl ConfiguredRoles {
-    /// Reads the roles of the enabled layers, lowest precedence first, and of the merged settings.
-    pub(crate) fn read(stack: &LayerStack, config: &Config) -> (Self, Vec<ConfigWarning>) {
-        let mut drafts = BTreeMap::new();
-        let mut warnings = Vec::new();
-        for folder in stack.active_folders() {
-            for file in role_files(&folder.join("agents")) {
-                if let Err(reason) = take_file(&file, &mut drafts, &mut warnings) {
-                    warnings.push(malformed(&file, &reason));
-                }
-            }
-        }
-        for (name, role) in &config.agents.roles {
-            let draft: &mut RoleDraft = drafts.entry(name.clone()).or_default();
-            if let Some(file) = &role.config_file {
-                match read_table(file) {
-                    Ok(table) => {
-                        draft.about(&table);
-                        draft.settings = Some(settings_of(&table, file, &mut warnings));
-                    }
-                    Err(reason) => {
-                        warnings.push(malformed(file, &reason));
-                        draft.settings = Some(Err(reason));
-                    }
-                }
-            }
-            draft.description = role.description.clone().or(draft.description.take());
-            if !role.nicknames.is_empty() {
-                draft.nicknames.clone_from(&role.nicknames);
-            }
-        }
-        (Self::of(drafts, &mut warnings), warnings)
+fn finished(
+    drafts: BTreeMap<String, RoleDraft>,
+    warnings: &mut Vec<ConfigWarning>,
+) -> Vec<AgentRole> {
+    let mut roles = Vec::new();
+    for (name, draft) in drafts {
+        let Some(description) = draft.description else {
+            let reason = format!("agent role `{name}` must define a description");
+            let summary = format!("Ignoring malformed agent role definition: {reason}");
+            warnings.push(ConfigWarning::new(summary));
+            continue;
+        };
+        let pinned = match &draft.settings {
+            Some(Ok(settings)) => settings.model.as_ref(),
+            _ => None,
+        };
+        let pinned = pinned.map(|model| format!(" Works with the model {model}."));
+        let description = description + &pinned.unwrap_or_default();
+        let settings = draft
+            .settings
+            .unwrap_or_else(|| Ok(RoleSettings::default()));
+        roles.push(AgentRole {
+            name,
+            description,
+            nicknames: draft.nicknames,
+            settings: settings.map_err(|error| RoleUnavailable(error.to_string())),
+        });
     }
-
-    fn of(drafts: BTreeMap<String, RoleDraft>, warnings: &mut Vec<ConfigWarning>) -> Self {
-        let (mut roles, mut all) = (Vec::new(), BTreeMap::new());
-        for (name, draft) in drafts {
-            let Some(description) = draft.description else {
-                let reason = format!("agent role `{name}` must define a description");
-                let summary = format!("Ignoring malformed agent role definition: {reason}");
-                warnings.push(ConfigWarning::new(summary));
-                continue;
-            };
-            let pinned = match &draft.settings {
-                Some(Ok(settings)) => settings.model.as_ref(),
-                _ => None,
-            };
-            let pinned = pinned.map(|model| format!(" Works with the model {model}."));
-            let description = description + &pinned.unwrap_or_default();
-            if let Some(settings) = draft.settings {
-                all.insert(name.clone(), settings);
-            }
-            roles.push(AgentRole {
-                name,
-                description,
-                nicknames: draft.nicknames,
-            });
-        }
-        let settings = all;
-        Self { roles, settings }
-    }
+    roles
 }
 
 impl RoleDraft {

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use codex_checkpoints::{CheckpointLimits, CheckpointStore};
 use codex_config::Config;
-use codex_core::CheckpointSettings;
+use codex_core::CheckpointOptions;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -27,18 +27,11 @@ pub(crate) fn store(config: &Config) -> Arc<CheckpointStore> {
 }
 
 /// What sessions with this configuration record.
-pub(crate) fn settings(
-    config: &Config,
-    store: &Arc<CheckpointStore>,
-) -> Option<CheckpointSettings> {
+pub(crate) fn options(config: &Config) -> Option<CheckpointOptions> {
     let settings = &config.storage.checkpoints;
-    settings
-        .enabled
-        .unwrap_or(true)
-        .then(|| CheckpointSettings {
-            store: Arc::clone(store),
-            commands: settings.commands.unwrap_or(true),
-        })
+    settings.enabled.unwrap_or(true).then(|| CheckpointOptions {
+        commands: settings.commands.unwrap_or(true),
+    })
 }
 
 /// Finishes restores of processes that were killed, and removes what is too old or too much. On a thread of its own.

@@ -79,7 +79,11 @@ pub(crate) fn configure(
         catalog.hooks.iter().partition(|hook| current.allow(hook))
     };
     let files = may_run.iter().flat_map(|hook| hook.files.paths.iter());
-    session.engine_files.program_files.add(files.cloned());
+    session
+        .services
+        .engine_files
+        .program_files
+        .add(files.cloned());
     let modified = others
         .iter()
         .filter(|hook| hook.enabled && hook.trust == HookTrust::Modified && hook.files.are_known());
@@ -98,10 +102,10 @@ pub(crate) fn configure(
         }
     }
     if decisions.current().are_on {
-        session.hook_warnings = catalog.warnings;
-        session.hook_warnings.extend(modified);
+        session.options.hook_warnings = catalog.warnings;
+        session.options.hook_warnings.extend(modified);
     }
-    session.hooks = SessionHooks::new(catalog.hooks, Arc::new(decisions));
+    session.services.hooks = SessionHooks::new(catalog.hooks, Arc::new(decisions));
 }
 
 fn source_of(source: &LayerSource) -> HookSource {

@@ -37,7 +37,6 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
-use crate::agent_roles::ConfiguredRoles;
 use crate::engine_files::engine_files;
 use crate::environment::{user_home, variable};
 use crate::hook_decisions::{self, LiveHookDecisions};
@@ -51,7 +50,9 @@ use crate::session_settings::{SessionParts, session_parts};
 use crate::suggestions::ConfiguredSuggestions;
 use crate::user_shell::user_shell;
 use crate::wiring::{self, TraceRecorder};
-use crate::{app_sources, checkpoints, hooks, log, login, memories, plugin_sources, skills};
+use crate::{
+    agent_roles, app_sources, checkpoints, hooks, log, login, memories, plugin_sources, skills,
+};
 
 /// An engine and its model catalogue.
 type EngineEntry = (Arc<ThreadManager>, Arc<ModelCatalog>);
@@ -175,7 +176,7 @@ impl EngineHost {
         let manager = self.engine(&config, &settings.client, &catalog)?;
         let realtime = self.realtime(&config, &settings.client);
         let is_on = config.features.enabled(Feature::MultiAgent);
-        let roles = is_on.then(|| ConfiguredRoles::read(&layers, &config));
+        let roles = is_on.then(|| agent_roles::roles(&layers, &config));
         let environment = self.environment_of(&config);
         let hooks = self.hooks_of(&config, &layers, &plugins, &cwd, &environment);
         let memory_summary = memories::summary(&config);
@@ -202,24 +203,26 @@ impl EngineHost {
             &self.commands.engine_files,
             &self.checkpoints,
         );
-        session.mcp_servers.extend(apps);
-        session.suggestions = suggestions.map(|known| Arc::new(known) as Arc<dyn ToolSuggestions>);
-        session.realtime = realtime;
-        (session.memory_summary, session.memory_mode) = (memory_summary, memory_mode);
-        session.originator = originator(&settings.client);
-        session.source = self.source.clone();
-        session.skills = Some(self.skills_of(&settings.overrides)?);
-        session.plugins = has_plugins.then(|| Arc::clone(&self.plugins));
+        session.services.mcp_servers.extend(apps);
+        session.services.suggestions =
+            suggestions.map(|known| Arc::new(known) as Arc<dyn ToolSuggestions>);
+        session.services.realtime = realtime;
+        (session.options.memory_summary, session.options.memory_mode) =
+            (memory_summary, memory_mode);
+        session.identity.originator = originator(&settings.client);
+        session.identity.source = self.source.clone();
+        session.services.skills = Some(self.skills_of(&settings.overrides)?);
+        session.services.plugins = has_plugins.then(|| Arc::clone(&self.plugins));
         let decisions = hooks::decisions(&layers, &plugins, features);
         let decisions =
             LiveHookDecisions::new(&self.configuration, &cwd, settings, user_file, decisions);
         hooks::configure(&mut session, hooks, decisions);
-        if let (Some(agents), Some((roles, odd))) = (&mut session.agents, roles) {
-            agents.roles = Some(Arc::new(roles));
+        if let (Some(agents), Some((roles, odd))) = (&mut session.options.agents, roles) {
+            agents.roles = roles;
             warnings.extend(odd);
         }
         let flags = self.configuration.flags().clone();
-        session.mcp_approvals = Some(Arc::new(StoredApprovals::new(flags)));
+        session.services.mcp_approvals = Some(Arc::new(StoredApprovals::new(flags)));
         warnings.retain(|warning| !self.warnings.contains(warning));
         Ok(PreparedThread {
             manager,

@@ -1,7 +1,5 @@
 //! Memories for new threads: the summary, and what is made in their background.
 
-use std::sync::Arc;
-
 use codex_config::{Config, Feature, MemorySettings};
 
 /// The file below the home folder.
@@ -10,7 +8,7 @@ const SUMMARY: &str = "memories/memory_summary.md";
 const LIMIT: u64 = 20_000;
 
 /// The start of the summary, if the feature is on and there is one. Reads a file then.
-pub(crate) fn summary(config: &Config) -> Option<Arc<str>> {
+pub(crate) fn summary(config: &Config) -> Option<String> {
     if !config.features.enabled(Feature::Memories) || !config.memories.use_memories {
         return None;
     }
@@ -18,7 +16,7 @@ pub(crate) fn summary(config: &Config) -> Option<Arc<str>> {
     // The limit may have cut a character.
     let text = String::from_utf8_lossy(&start);
     let text = text.trim_end_matches('\u{fffd}').trim();
-    (!text.is_empty()).then(|| Arc::from(text))
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// How memories are made, if they are.
@@ -28,7 +26,7 @@ pub(crate) fn generation(config: &Config) -> Option<MemorySettings> {
 }
 
 /// The memory mode for the file of a new thread, where no memories shall be made of it.
-pub(crate) fn mode(config: &Config) -> Option<&'static str> {
+pub(crate) fn mode(config: &Config) -> Option<String> {
     let is_on = config.features.enabled(Feature::Memories);
-    (is_on && !config.memories.generate_memories).then_some("disabled")
+    (is_on && !config.memories.generate_memories).then(|| "disabled".to_owned())
 }

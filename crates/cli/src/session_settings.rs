@@ -15,14 +15,15 @@ use codex_config::schema::{HistoryPersistence, WindowsSandbox};
 use codex_config::{
     AgentSettings as ConfiguredAgents, CodeModeSettings, Config, ConfigWarning, DeprecationNotice,
     Feature, FeatureSet, Instructions, ModelSettings, PolicySettings, ProjectDocSettings,
-    Requirements, StorageSettings, TeamSettings as ConfiguredTeam,
+    Requirements, SandboxModeRequirement, StorageSettings, TeamSettings as ConfiguredTeam,
 };
 use codex_core::{
-    AgentJobs, AgentSettings, CodeMode, ContextSections, Features, InstructionFiles, JsRepl,
-    Limits, MessageHistory, NotAllowed, SessionConfig, TeamSettings, WebSearch,
+    AdministratorLimits, AgentJobs, AgentSettings, AllowedValues, CodeMode, ContextSections,
+    Features, InstructionFiles, JsRepl, MessageHistory, SandboxKind, SessionConfig,
+    SessionIdentity, SessionOptions, SessionServices, TeamSettings, WebSearch,
 };
 use codex_model_client::{AgentsVersion, ModelCatalog, ModelInfo, ToolMode};
-use codex_protocol::{AskForApproval, SandboxPolicy, WebSearchMode};
+use codex_protocol::WebSearchMode;
 use codex_sandbox::EngineFiles;
 use codex_thread_state::ThreadState;
 
@@ -58,7 +59,7 @@ pub(crate) fn session_parts(
     engine_files: &EngineFiles,
     checkpoints: &Arc<CheckpointStore>,
 ) -> SessionParts {
-    let checkpoints = checkpoints::settings(&config, checkpoints);
+    let checkpoint_options = checkpoints::options(&config);
     let SessionRules {
         rules,
         network_limits,
@@ -110,40 +111,53 @@ pub(crate) fn session_parts(
     if let Some(Err(problem)) = notify.as_ref().map(NotifyProgram::check) {
         warnings.push(ConfigWarning::new(problem.to_string()));
     }
+    let program = std::env::current_exe().ok();
+    let has_jobs = features.enabled(Feature::EnableFanout);
     let mut session = SessionConfig {
-        mcp_servers,
-        agent_jobs: features
-            .enabled(Feature::EnableFanout)
-            .then(|| agent_jobs(&agents, &home)),
-        checkpoints,
-        environment,
-        engine_files,
-        shell: user_shell(variable),
-        show_raw_reasoning,
-        originator: ORIGINATOR.to_owned(),
-        rules,
-        network_limits: Arc::new(network_limits),
-        turn_ended: notify.map(|program| Arc::new(program) as _),
-        instruction_files: Some(Arc::new(ProjectInstructions {
-            home: home.clone(),
-            settings: project_docs,
-        })),
-        ..SessionConfig::new(home, cwd, "")
+        options: SessionOptions {
+            agent_jobs: has_jobs.then(|| agent_jobs(&agents)),
+            checkpoints: checkpoint_options,
+            shell: user_shell(variable),
+            show_raw_reasoning,
+            rules,
+            network_limits,
+            ..SessionOptions::new(cwd, "")
+        },
+        services: SessionServices {
+            mcp_servers,
+            environment,
+            engine_files,
+            kernel_program: program.clone().unwrap_or_default(),
+            checkpoint_store: checkpoint_options.map(|_| Arc::clone(checkpoints)),
+            thread_state: has_jobs.then(|| Arc::new(ThreadState::of_home(&home, queued_by_others))),
+            turn_ended: notify.map(|program| Arc::new(program) as _),
+            instruction_files: Some(Arc::new(ProjectInstructions {
+                home: home.clone(),
+                settings: project_docs,
+            })),
+            ..SessionServices::new(home)
+        },
+        identity: SessionIdentity {
+            originator: ORIGINATOR.to_owned(),
+            ..SessionIdentity::default()
+        },
     };
-    session.settings.limits = limits;
+    session.options.settings.limits = limits;
     apply_model(&mut session, model, catalog.default_model(chatgpt));
-    let info = catalog.resolve(&session.settings.model).info;
-    session.agents = self::agents(&agents, team, agents_version(&info, &features));
+    let info = catalog.resolve(&session.options.settings.model).info;
+    session.options.agents = self::agents(&agents, team, agents_version(&info, &features));
     apply_policy(&mut session, policy, &requirements);
     apply_instructions(&mut session, instructions, &features);
     apply_storage(&mut session, storage);
-    session.code_mode = self::code_mode(&features, code_mode);
-    session.js_repl = js_repl(&features);
-    session.features = self::features(features);
+    if program.is_some() {
+        session.options.code_mode = self::code_mode(&features, code_mode);
+        session.options.js_repl = js_repl(&features);
+    }
+    session.options.features = self::features(features);
     let required = requirements.guardian_instructions.as_ref();
     let policy = required.map(|policy| policy.value.as_str());
-    session.reviewer_policy = policy.or(reviewer_policy.as_deref()).map(Arc::from);
-    session.limits = Some(Arc::new(AdministratorLimits(requirements)));
+    session.options.reviewer_policy = policy.or(reviewer_policy.as_deref()).map(str::to_owned);
+    session.options.limits = administrator_limits(&requirements);
     session.read_instructions();
     SessionParts {
         config: session,
@@ -172,7 +186,7 @@ fn apply_model(session: &mut SessionConfig, model: ModelSettings, preset: Option
         personality,
         catalog: _,
     } = model;
-    let settings = &mut session.settings;
+    let settings = &mut session.options.settings;
     let preset = || preset.map(|model| model.slug.clone());
     settings.model = model.or_else(preset).unwrap_or_default();
     settings.provider = provider_id;
@@ -180,13 +194,13 @@ fn apply_model(session: &mut SessionConfig, model: ModelSettings, preset: Option
     settings.summary = reasoning_summary;
     settings.service_tier = service_tier;
     settings.personality = personality;
-    session.review_model = review_model;
-    session.stream_max_retries = provider.stream_max_retries;
-    session.verbosity = verbosity;
-    session.reasoning_summaries = force_reasoning_summaries;
-    session.context_window = context_window;
-    session.auto_compact_limit = auto_compact_token_limit;
-    session.tool_output_tokens = tool_output_token_limit;
+    session.options.review_model = review_model;
+    session.options.stream_max_retries = provider.stream_max_retries;
+    session.options.verbosity = verbosity;
+    session.options.reasoning_summaries = force_reasoning_summaries;
+    session.options.context_window = context_window;
+    session.options.auto_compact_limit = auto_compact_token_limit;
+    session.options.tool_output_tokens = tool_output_token_limit;
 }
 
 fn apply_policy(session: &mut SessionConfig, policy: PolicySettings, requirements: &Requirements) {
@@ -206,16 +220,16 @@ fn apply_policy(session: &mut SessionConfig, policy: PolicySettings, requirement
         web_search_options,
         windows_sandbox,
     } = policy;
-    let settings = &mut session.settings;
+    let settings = &mut session.options.settings;
     settings.approval_policy = approval_policy;
     settings.approvals_reviewer = approvals_reviewer;
     settings.sandbox_policy = sandbox_policy;
     settings.permission_profile = permissions;
     settings.host_limits = host_limits;
-    session.allow_login_shell = allow_login_shell;
-    session.restricted_token = windows_sandbox == Some(WindowsSandbox::Unelevated);
-    session.longest_poll = background_terminal_max_timeout;
-    session.web_search = WebSearch {
+    session.options.allow_login_shell = allow_login_shell;
+    session.options.restricted_token = windows_sandbox == Some(WindowsSandbox::Unelevated);
+    session.options.longest_poll = background_terminal_max_timeout;
+    session.options.web_search = WebSearch {
         mode: web_search,
         live_with_full_access: requirements.check_web_search(WebSearchMode::Live).is_ok(),
         options: web_search_options,
@@ -241,16 +255,17 @@ fn apply_instructions(
     let developer = developer.filter(|text| !text.is_empty());
     let developer = [developer, trailer.flatten()].into_iter().flatten();
     let developer: Vec<String> = developer.collect();
-    session.context_sections = ContextSections {
+    session.options.context_sections = ContextSections {
         permissions: !sections.without_permissions,
         environment: !sections.without_environment,
         time: !sections.without_time,
         modes: !sections.without_modes,
         apps: !sections.without_apps,
     };
-    session.base_instructions = base;
-    session.developer_instructions = (!developer.is_empty()).then(|| developer.join("\n\n"));
-    session.compact_prompt = compact_prompt;
+    session.options.base_instructions = base;
+    session.options.developer_instructions =
+        (!developer.is_empty()).then(|| developer.join("\n\n"));
+    session.options.compact_prompt = compact_prompt;
 }
 
 fn apply_storage(session: &mut SessionConfig, storage: StorageSettings) {
@@ -262,7 +277,7 @@ fn apply_storage(session: &mut SessionConfig, storage: StorageSettings) {
         traces: _,
         thread_unload_delay: _,
     } = storage;
-    session.message_history = MessageHistory {
+    session.options.message_history = MessageHistory {
         keep: history.persistence == HistoryPersistence::SaveAll,
         max_bytes: history.max_bytes,
     };
@@ -301,12 +316,12 @@ fn agents(
     let team = match version {
         AgentsVersion::Disabled => return None,
         AgentsVersion::V1 => None,
-        AgentsVersion::V2 => Some(Arc::new(self::team(team))),
+        AgentsVersion::V2 => Some(self::team(team)),
     };
     Some(AgentSettings {
         max_threads: usize::try_from(settings.max_threads).unwrap_or(usize::MAX),
         max_depth: i32::try_from(settings.max_depth).unwrap_or(i32::MAX),
-        roles: None,
+        roles: Vec::new(),
         team,
     })
 }
@@ -342,10 +357,9 @@ fn team(settings: ConfiguredTeam) -> TeamSettings {
     }
 }
 
-/// How jobs of agents are kept.
-fn agent_jobs(settings: &ConfiguredAgents, home: &Path) -> AgentJobs {
+/// How jobs of agents run.
+fn agent_jobs(settings: &ConfiguredAgents) -> AgentJobs {
     AgentJobs {
-        state: Arc::new(ThreadState::of_home(home, queued_by_others)),
         max_runtime: Duration::from_secs(settings.job_max_runtime_seconds.into()),
     }
 }
@@ -371,17 +385,26 @@ impl InstructionFiles for ProjectInstructions {
     }
 }
 
-/// Checks settings against requirements at run time.
-#[derive(Debug)]
-struct AdministratorLimits(Requirements);
+/// What is checked when settings change.
+fn administrator_limits(requirements: &Requirements) -> AdministratorLimits {
+    AdministratorLimits {
+        approval_policies: (requirements.approval_policies.as_ref()).map(|limit| AllowedValues {
+            values: limit.value.clone(),
+            origin: limit.source.to_string(),
+        }),
+        sandboxes: (requirements.sandbox_modes.as_ref()).map(|limit| AllowedValues {
+            values: limit.value.iter().copied().map(sandbox_kind).collect(),
+            origin: limit.source.to_string(),
+        }),
+    }
+}
 
-impl Limits for AdministratorLimits {
-    fn check(&self, approval: AskForApproval, sandbox: &SandboxPolicy) -> Result<(), NotAllowed> {
-        let requirements = &self.0;
-        let checked = requirements
-            .check_approval_policy(approval)
-            .and_then(|()| requirements.check_sandbox_policy(sandbox));
-        checked.map_err(|violation| NotAllowed(violation.to_string()))
+fn sandbox_kind(mode: SandboxModeRequirement) -> SandboxKind {
+    match mode {
+        SandboxModeRequirement::ReadOnly => SandboxKind::ReadOnly,
+        SandboxModeRequirement::WorkspaceWrite => SandboxKind::WorkspaceWrite,
+        SandboxModeRequirement::DangerFullAccess => SandboxKind::DangerFullAccess,
+        SandboxModeRequirement::ExternalSandbox => SandboxKind::ExternalSandbox,
     }
 }
 
@@ -398,7 +421,6 @@ fn code_mode(set: &FeatureSet, settings: CodeModeSettings) -> Option<CodeMode> {
         ToolMode::Direct
     };
     Some(CodeMode {
-        program: std::env::current_exe().ok()?,
         mode,
         excluded_namespaces: settings.excluded_tool_namespaces,
     })
@@ -410,7 +432,6 @@ fn js_repl(set: &FeatureSet) -> Option<JsRepl> {
         return None;
     }
     Some(JsRepl {
-        program: std::env::current_exe().ok()?,
         only: set.enabled(Feature::JsReplToolsOnly),
     })
 }

@@ -147,7 +147,7 @@ async fn resume() {
     bench.manager.close(thread.thread.id()).await;
     let cost = measure(1, async |_| {
         let mut config = SessionConfig::new(bench.home.path(), bench.home.path(), "model");
-        config.replay_events = false;
+        config.options.replay_events = false;
         thread = bench.manager.resume(&path, config).expect("a rollout");
     })
     .await;
@@ -218,8 +218,8 @@ impl Bench {
 
     fn thread(&mut self) -> StartedThread {
         let mut config = SessionConfig::new(self.home.path(), self.home.path(), "model");
-        config.settings.approval_policy = AskForApproval::Never;
-        config.settings.sandbox_policy = SandboxPolicy::DangerFullAccess;
+        config.options.settings.approval_policy = AskForApproval::Never;
+        config.options.settings.sandbox_policy = SandboxPolicy::DangerFullAccess;
         self.manager.start(config).expect("a thread")
     }
 

@@ -5,7 +5,7 @@
 //! environment variable but through them.
 //!
 //! The modules form layers; each uses only modules that are listed before it here:
-//! `config` and `ports`; `input`, `events`, `history`, `context` (data and conversations); `gate` and `mcp`;
+//! `config` and `ports`; `input`, `events`, `history`, `context` (data and conversations); `derived_sessions`; `gate` and `mcp`;
 //! `thread` and `agents` (handles); `tools`; `turn` and `review`; `session` (the actor behind a thread);
 //! `launch` (starting threads). A test holds them to it, see docs/architecture.md.
 
@@ -15,6 +15,7 @@ mod budget;
 mod cells;
 mod config;
 mod context;
+mod derived_sessions;
 mod events;
 mod gate;
 mod git;
@@ -42,16 +43,18 @@ mod turn_rights;
 mod turn_settings;
 
 pub use config::{
-    AgentJobs, AgentRole, AgentSettings, ApprovalNotStored, AppsServer, CheckpointSettings,
-    ClientHook, ClientHookCall, ClientHookError, ClientHooks, CodeMode, ContextSections, EndedTurn,
-    Features, FinishedHook, HiddenThread, HookDecisionSource, HooksRun, HostCall, HostToolError,
-    HostTools, InstructionFiles, JsRepl, Limits, McpApprovals, McpServer, MessageHistory,
-    NotAllowed, PreparedRealtime, RealtimeService, RealtimeStart, RealtimeThread,
-    RealtimeUnavailable, RecordedAnswer, RecordedFailure, ReplaySource, RoleUnavailable, Roles,
-    SessionConfig, SessionHooks, SuggestionKind, TakenInput, TeamSettings, ToolApproval,
-    ToolSuggestion, ToolSuggestions, TurnEnded, WebSearch, WritableFiles, is_sandboxed,
+    AdministratorLimits, AgentJobs, AgentRole, AgentSettings, AllowedValues, ApprovalNotStored,
+    AppsServer, CheckpointOptions, ClientHook, ClientHookCall, ClientHookError, ClientHooks,
+    CodeMode, ContextSections, EndedTurn, Features, FinishedHook, HookDecisionSource, HooksRun,
+    HostCall, HostToolError, HostTools, InstructionFiles, JsRepl, McpApprovals, McpServer,
+    MessageHistory, NotAllowed, PreparedRealtime, RealtimeService, RealtimeStart, RealtimeThread,
+    RealtimeUnavailable, RecordedAnswer, RecordedFailure, ReplaySource, RoleSettings,
+    RoleUnavailable, SandboxKind, SessionConfig, SessionHooks, SessionIdentity, SessionOptions,
+    SessionServices, SuggestionKind, TakenInput, TeamSettings, ToolApproval, ToolSuggestion,
+    ToolSuggestions, TurnEnded, WebSearch, WritableFiles, is_sandboxed,
 };
 pub use context::{default_mode_instructions, image_data_url, plan_mode_instructions};
+pub use derived_sessions::{MemoryAgent, ReplayServices};
 pub use events::{EventReceiver, older_delta};
 pub use history::{UnfinishedCall, UnfinishedTurn, first_user_text, is_context_text};
 pub use input::{ToolOutput, TurnInput};

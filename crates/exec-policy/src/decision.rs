@@ -1,9 +1,9 @@
 //! The decision of a rule about a command.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Ordered from lenient to strict. If several rules match, the strictest decision applies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
     Allow,

@@ -3,10 +3,13 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use crate::prefix::RuleProblem;
 
 /// Maps program names to allowed files. A name without an entry is not restricted.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub(crate) struct HostExecutables {
     paths: HashMap<String, Vec<PathBuf>>,
 }

@@ -1,9 +1,11 @@
 //! Network rules: decisions about hosts.
 
+use serde::{Deserialize, Serialize};
+
 use crate::prefix::{RuleProblem, check_justification};
 
 /// A decision about one host and protocol.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetworkRule {
     host: String,
     protocol: NetworkProtocol,
@@ -11,7 +13,8 @@ pub struct NetworkRule {
     justification: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum NetworkProtocol {
     Http,
     Https,
@@ -19,7 +22,8 @@ pub enum NetworkProtocol {
     Socks5Udp,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum NetworkDecision {
     Allow,
     Prompt,

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::decision::Decision;
@@ -11,7 +12,8 @@ use crate::decision::Decision;
 pub const KEEPS_SANDBOX: &str = "approved for runs in the sandbox";
 
 /// A pattern for one word of a command.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
 pub enum PatternToken {
     Word(String),
     /// One of several words.
@@ -19,11 +21,28 @@ pub enum PatternToken {
 }
 
 /// A decision about all commands that begin with a pattern.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "RecordedRule")]
 pub struct PrefixRule {
     pattern: Vec<PatternToken>,
     decision: Decision,
     justification: Option<String>,
+}
+
+/// A rule that was serialized, before it is checked.
+#[derive(Deserialize)]
+struct RecordedRule {
+    pattern: Vec<PatternToken>,
+    decision: Decision,
+    justification: Option<String>,
+}
+
+impl TryFrom<RecordedRule> for PrefixRule {
+    type Error = RuleProblem;
+
+    fn try_from(rule: RecordedRule) -> Result<Self, RuleProblem> {
+        Self::new(rule.pattern, rule.decision, rule.justification)
+    }
 }
 
 /// Why a rule is invalid.

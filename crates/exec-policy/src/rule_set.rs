@@ -1,6 +1,6 @@
 //! The set of all rules, and matching commands against it.
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::decision::Decision;
 use crate::error::RuleError;
@@ -17,7 +17,8 @@ const MAX_LISTED_CHARACTERS: usize = 5000;
 const NETWORK_RULE: &str = "network_rule";
 
 /// Rules from any number of files. Their order does not matter: the strictest match applies.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RuleSet {
     prefix_rules: Vec<PrefixRule>,
     network_rules: Vec<NetworkRule>,

@@ -7,11 +7,12 @@ use std::fmt::Write;
 use std::io;
 use std::time::Duration;
 
+use codex_core::MemoryAgent;
 use codex_protocol::{ReadOnlyAccess, SandboxPolicy};
 use thiserror::Error;
 
 use crate::folder::{self, Staging};
-use crate::hidden_thread::{HiddenThreadError, ask, hidden_config};
+use crate::hidden_thread::{HiddenThreadError, ask};
 use crate::lease::Lease;
 use crate::note::Note;
 use crate::run::{MemoryRun, Stopped, blocking};
@@ -68,14 +69,14 @@ impl MemoryRun {
         notes: &[Note],
         lease: &Lease,
     ) -> Result<(), ConsolidationError> {
-        let (home, own) = (self.config.home.clone(), notes.to_vec());
+        let (home, own) = (self.config.services.home.clone(), notes.to_vec());
         let staging = blocking(move || Staging::prepare(&home, &own)).await??;
         // Without notes there is nothing to put in order.
         if !notes.is_empty() {
             self.run_agent(&staging).await?;
         }
         if lease.is_held()? {
-            let (home, empty) = (self.config.home.clone(), notes.is_empty());
+            let (home, empty) = (self.config.services.home.clone(), notes.is_empty());
             blocking(move || {
                 if empty {
                     folder::clear(&home)
@@ -97,12 +98,17 @@ impl MemoryRun {
             exclude_slash_tmp: true,
             read_only_paths: Vec::new(),
         };
-        if let Some(limits) = &self.config.limits {
-            let allowed = limits.check(codex_protocol::AskForApproval::Never, &policy);
-            allowed.map_err(|error| HiddenThreadError::Failed(error.to_string()))?;
-        }
+        let limits = &self.config.options.limits;
+        let allowed = limits.check(codex_protocol::AskForApproval::Never, &policy);
+        allowed.map_err(|error| HiddenThreadError::Failed(error.to_string()))?;
         let model = self.settings.consolidation_model.as_deref();
-        let config = hidden_config(&self.config, staging.path(), model, INSTRUCTIONS, policy);
+        let config = self.config.for_memories(MemoryAgent {
+            instructions: INSTRUCTIONS,
+            cwd: staging.path(),
+            model,
+            sandbox_policy: policy,
+            has_environment: true,
+        });
         let question = changes(staging);
         ask(&self.manager, config, question, None, TIME_LIMIT).await?;
         Ok(())

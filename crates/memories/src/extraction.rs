@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use codex_core::MemoryAgent;
 use codex_protocol::{ReadOnlyAccess, SandboxPolicy};
 use codex_rollout::RolloutLoadError;
 use codex_thread_store::ThreadRecord;
 use codex_trace_view::TextCleaner;
 use thiserror::Error;
 
-use crate::hidden_thread::{HiddenThreadError, ask, hidden_config};
+use crate::hidden_thread::{HiddenThreadError, ask};
 use crate::idle_threads::IdleThread;
 use crate::note::{Note, NoteTexts};
 use crate::run::{MemoryRun, Stopped, blocking};
@@ -89,7 +90,7 @@ impl MemoryRun {
     /// What fits into the context window of the model beside everything else.
     fn transcript_bytes(&self) -> usize {
         let model = self.settings.extract_model.as_ref();
-        let model = model.unwrap_or(&self.config.settings.model);
+        let model = model.unwrap_or(&self.config.options.settings.model);
         let window = self.manager.context_window(model);
         let tokens = window.and_then(|window| usize::try_from(window).ok());
         tokens.map_or(MAX_TRANSCRIPT, |tokens| {
@@ -102,18 +103,17 @@ impl MemoryRun {
         note: &Note,
         transcript: &str,
     ) -> Result<String, HiddenThreadError> {
-        let mut config = hidden_config(
-            &self.config,
-            &self.config.home,
-            self.settings.extract_model.as_deref(),
-            INSTRUCTIONS,
-            SandboxPolicy::ReadOnly {
+        let config = self.config.for_memories(MemoryAgent {
+            instructions: INSTRUCTIONS,
+            cwd: &self.config.services.home,
+            model: self.settings.extract_model.as_deref(),
+            sandbox_policy: SandboxPolicy::ReadOnly {
                 access: ReadOnlyAccess::FullAccess,
                 network_access: false,
             },
-        );
-        // It reads text and has nothing to work on.
-        config.settings.without_environment = true;
+            // It reads text and has nothing to work on.
+            has_environment: false,
+        });
         let Note {
             thread, path, cwd, ..
         } = note;
@@ -126,9 +126,14 @@ impl MemoryRun {
     }
 
     pub(crate) fn cleaner(&self) -> TextCleaner {
-        let variables = self.config.environment.iter().filter_map(|(name, value)| {
-            Some((name.to_str()?.to_owned(), value.to_str()?.to_owned()))
-        });
+        let variables = self
+            .config
+            .services
+            .environment
+            .iter()
+            .filter_map(|(name, value)| {
+                Some((name.to_str()?.to_owned(), value.to_str()?.to_owned()))
+            });
         TextCleaner::new(variables)
     }
 }

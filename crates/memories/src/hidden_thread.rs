@@ -1,14 +1,12 @@
 //! Threads that no client sees: one turn, without a file, that asks nobody.
 
-use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use codex_core::{
-    EventReceiver, HiddenThread, NewTurn, SessionConfig, StartError, StartTurnError, StartedThread,
+    EventReceiver, NewTurn, SessionConfig, StartError, StartTurnError, StartedThread,
     ThreadManager, TurnInput,
 };
-use codex_protocol::{EventMsg, SandboxPolicy, SessionSource, SubAgentSource, UserInput};
+use codex_protocol::{EventMsg, UserInput};
 use serde_json::Value;
 use thiserror::Error;
 
@@ -24,31 +22,6 @@ pub(crate) enum HiddenThreadError {
     Failed(String),
     #[error("it took longer than {} minutes", .0.as_secs() / 60)]
     TimeLimit(Duration),
-}
-
-/// The configuration of a hidden thread: the model and provider of `config`, and nothing that the user has added.
-pub(crate) fn hidden_config(
-    config: &SessionConfig,
-    cwd: &Path,
-    model: Option<&str>,
-    instructions: &str,
-    sandbox_policy: SandboxPolicy,
-) -> SessionConfig {
-    let mut settings = config.settings.clone();
-    if let Some(model) = model {
-        model.clone_into(&mut settings.model);
-        settings.effort = None;
-    }
-    cwd.clone_into(&mut settings.cwd);
-    SessionConfig {
-        engine_files: Arc::new(config.engine_files.for_another_session()),
-        ..config.for_hidden_thread(HiddenThread {
-            instructions: instructions.to_owned(),
-            source: SessionSource::SubAgent(SubAgentSource::MemoryConsolidation),
-            settings,
-            sandbox_policy,
-        })
-    }
 }
 
 /// Starts a hidden thread and returns the answer of its only turn.

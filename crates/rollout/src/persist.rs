@@ -1,12 +1,14 @@
 //! Selects the events that are stored in a rollout.
 
 use codex_protocol::{EventMsg, TurnItem};
+use serde::{Deserialize, Serialize};
 
 /// How many bytes of a command's output are kept.
 const COMMAND_OUTPUT: usize = 10_000;
 
 /// How many events are stored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PersistedDetail {
     /// Only what the conversation consists of.
     #[default]

@@ -7,10 +7,13 @@
 
 use std::fmt::Write as _;
 
+use serde::{Deserialize, Serialize};
+
 use crate::policy::NetworkMode;
 
 /// The commands that a limit applies to, each with those before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LimitedCommands {
     /// Commands in the sandbox. A command that may leave the sandbox leaves the limit too.
     Confined,
@@ -21,7 +24,7 @@ pub enum LimitedCommands {
 }
 
 /// A limit of the network to certain hosts.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostLimit {
     /// The setting that limits, as people know it.
     pub setting: String,
@@ -29,7 +32,7 @@ pub struct HostLimit {
 }
 
 /// All limits of the network to certain hosts that apply to a session.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetworkLimits(Vec<HostLimit>);
 
 impl NetworkLimits {

@@ -43,8 +43,8 @@ impl Measurements {
         let observers = traces.map(|traces| Arc::clone(traces) as Arc<dyn Observers>);
         let manager = ThreadManager::new(ports(model)).observed_by(observers);
         let mut config = SessionConfig::new(home, home, "mock-model");
-        config.settings.approval_policy = AskForApproval::Never;
-        config.settings.sandbox_policy = SandboxPolicy::DangerFullAccess;
+        config.options.settings.approval_policy = AskForApproval::Never;
+        config.options.settings.sandbox_policy = SandboxPolicy::DangerFullAccess;
         let mut started = manager.start(config).unwrap();
         turn(&mut started).await;
         let before = cpu();

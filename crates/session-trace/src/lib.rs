@@ -30,6 +30,6 @@ pub use inputs::{
     HOOKS_EVENT, INPUT_EVENT, RecordedHooks, RecordedInput, RecordedShellOutput, RecordedTaking,
     SHELL_EVENT, TAKEN_EVENT,
 };
-pub use settings::{SETTINGS_EVENT, SessionSettings, SettingsChange};
+pub use settings::{ReplayedSession, SETTINGS_EVENT, SessionSettings, SettingsChange};
 pub use tools::STOPPED_CALL;
 pub use traces::Traces;

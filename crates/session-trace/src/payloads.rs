@@ -33,7 +33,7 @@ const ROOT: &str = "/root";
 impl SessionMetadata {
     pub(crate) fn of(thread: &StartingThread<'_>) -> Self {
         let config = thread.config;
-        let (path, nickname, agent_role) = match &config.source {
+        let (path, nickname, agent_role) = match &config.identity.source {
             SessionSource::SubAgent(SubAgentSource::ThreadSpawn {
                 agent_path,
                 agent_nickname,
@@ -54,13 +54,13 @@ impl SessionMetadata {
             agent_path,
             nickname,
             agent_role,
-            session_source: config.source.clone(),
-            cwd: config.settings.cwd.display().to_string(),
+            session_source: config.identity.source.clone(),
+            cwd: config.options.settings.cwd.display().to_string(),
             rollout_path: thread.rollout_path.map(|path| path.display().to_string()),
-            model: config.settings.model.clone(),
-            provider_name: config.settings.provider.clone(),
-            approval_policy: config.settings.approval_policy,
-            sandbox_policy: format!("{:?}", config.settings.sandbox_policy),
+            model: config.options.settings.model.clone(),
+            provider_name: config.options.settings.provider.clone(),
+            approval_policy: config.options.settings.approval_policy,
+            sandbox_policy: format!("{:?}", config.options.settings.sandbox_policy),
         }
     }
 }

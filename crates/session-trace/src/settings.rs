@@ -1,18 +1,16 @@
 //! The settings of a session in its bundle: what a replay needs besides inputs, responses and answers of tools.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use codex_core::{
-    AgentJobs, AgentRole, AgentSettings, CodeMode, Features, HostCall, HostToolError, HostTools,
-    InstructionFiles, JsRepl, RoleUnavailable, Roles, SessionConfig, StartingHistory,
-    StartingThread, TeamSettings, WebSearch,
+    AgentJobs, HostCall, HostToolError, HostTools, InstructionFiles, ReplayServices, ReplaySource,
+    SessionConfig, SessionIdentity, SessionOptions, StartingHistory, StartingThread,
 };
-use codex_model_client::ToolMode;
-use codex_protocol::{
-    DynamicToolFunction, DynamicToolSpec, SessionSource, ThreadSettings, Verbosity,
-};
+use codex_protocol::DynamicToolFunction;
 use codex_thread_state::ThreadState;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -39,49 +37,26 @@ pub struct SessionSettings {
     /// Whether hooks were configured.
     #[serde(default)]
     pub has_hooks: bool,
-    settings: ThreadSettings,
-    review_model: Option<String>,
-    verbosity: Option<Verbosity>,
-    base_instructions: Option<String>,
-    developer_instructions: Option<String>,
-    compact_prompt: Option<String>,
-    user_instructions: Option<String>,
-    dynamic_tools: Vec<DynamicToolSpec>,
     host_tools: Option<RecordedHostTools>,
-    web_search: WebSearch,
-    features: Features,
-    tool_output_tokens: Option<u64>,
-    context_window: Option<i64>,
-    auto_compact_limit: Option<i64>,
-    shell: PathBuf,
-    allow_login_shell: bool,
-    stream_max_retries: u32,
-    source: SessionSource,
-    agents: Option<RecordedAgentSettings>,
-    reasoning_summaries: bool,
-    #[serde(default)]
-    code_mode: Option<RecordedCodeMode>,
-    /// Whether the model has a console, and whether it calls tools through it alone.
-    #[serde(default)]
-    console_only: Option<bool>,
-    /// Whether jobs of agents are offered.
-    #[serde(default)]
+    /// Whether jobs of agents are offered; only in older bundles.
+    #[serde(default, skip_serializing)]
     has_agent_jobs: bool,
+    #[serde(flatten)]
+    options: SessionOptions,
+    #[serde(flatten)]
+    identity: SessionIdentity,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct RecordedCodeMode {
-    mode: ToolMode,
-    excluded_namespaces: Vec<String>,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct RecordedAgentSettings {
-    max_threads: usize,
-    max_depth: i32,
-    roles: Vec<AgentRole>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    team: Option<TeamSettings>,
+/// How a recorded session runs again.
+#[derive(Debug)]
+pub struct ReplayedSession {
+    /// Another home folder.
+    pub home: PathBuf,
+    /// The environment of commands that run for real.
+    pub environment: Arc<BTreeMap<OsString, OsString>>,
+    pub replay: Arc<dyn ReplaySource>,
+    /// Whether the thread has a file.
+    pub has_file: bool,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -140,16 +115,22 @@ impl SessionSettings {
         )
     }
 
+    /// The values of the session.
+    #[must_use]
+    pub fn options(&self) -> &SessionOptions {
+        &self.options
+    }
+
     /// The working folder.
     #[must_use]
     pub fn cwd(&self) -> &Path {
-        &self.settings.cwd
+        &self.options.settings.cwd
     }
 
     /// The same settings with another working folder.
     #[must_use]
     pub fn in_folder(mut self, folder: &Path) -> Self {
-        folder.clone_into(&mut self.settings.cwd);
+        folder.clone_into(&mut self.options.settings.cwd);
         self
     }
 
@@ -167,130 +148,64 @@ impl SessionSettings {
     }
 
     fn of_config(config: &SessionConfig, has_history: bool, time_zone: &str) -> Self {
-        let config = config.clone();
+        let services = &config.services;
         Self {
             has_history,
             is_complete: true,
             has_idle_notices: true,
             time_zone: time_zone.to_owned(),
-            has_mcp_servers: !config.mcp_servers.is_empty(),
-            has_hooks: config.hooks.any(),
-            settings: config.settings,
-            review_model: config.review_model,
-            verbosity: config.verbosity,
-            base_instructions: config.base_instructions,
-            developer_instructions: config.developer_instructions,
-            compact_prompt: config.compact_prompt,
-            user_instructions: config.user_instructions.as_deref().map(str::to_owned),
-            dynamic_tools: config.dynamic_tools,
-            host_tools: config.host_tools.map(|tools| RecordedHostTools {
+            has_mcp_servers: !services.mcp_servers.is_empty(),
+            has_hooks: services.hooks.any(),
+            host_tools: (services.host_tools.as_ref()).map(|tools| RecordedHostTools {
                 functions: tools.functions(),
                 are_offered: tools.are_offered(),
             }),
-            web_search: config.web_search,
-            features: config.features,
-            tool_output_tokens: config.tool_output_tokens,
-            context_window: config.context_window,
-            auto_compact_limit: config.auto_compact_limit,
-            shell: config.shell,
-            allow_login_shell: config.allow_login_shell,
-            stream_max_retries: config.stream_max_retries,
-            source: config.source,
-            agents: config.agents.map(|agents| RecordedAgentSettings {
-                max_threads: agents.max_threads,
-                max_depth: agents.max_depth,
-                roles: agents
-                    .roles
-                    .map_or_else(Vec::new, |roles| roles.all().to_vec()),
-                team: agents.team.as_deref().cloned(),
-            }),
-            reasoning_summaries: config.reasoning_summaries,
-            code_mode: config.code_mode.map(|code_mode| RecordedCodeMode {
-                mode: code_mode.mode,
-                excluded_namespaces: code_mode.excluded_namespaces,
-            }),
-            console_only: config.js_repl.map(|console| console.only),
-            has_agent_jobs: config.agent_jobs.is_some(),
+            has_agent_jobs: false,
+            options: config.options.clone(),
+            identity: config.identity.clone(),
         }
     }
 
-    /// The configuration of a session with these settings and another home folder. It has no MCP servers, no rules
-    /// and no limits, and takes no snapshots.
+    /// The configuration of the session that runs again. No script and no job runs.
     #[must_use]
-    pub fn into_config(self, home: &Path) -> SessionConfig {
-        let cwd = self.settings.cwd.clone();
-        let user_instructions: Option<Arc<str>> = self.user_instructions.map(Arc::from);
-        SessionConfig {
-            settings: self.settings,
-            review_model: self.review_model,
-            verbosity: self.verbosity,
-            base_instructions: self.base_instructions,
-            developer_instructions: self.developer_instructions,
-            compact_prompt: self.compact_prompt,
-            instruction_files: Some(Arc::new(RecordedInstructions(user_instructions.clone()))),
-            user_instructions,
-            dynamic_tools: self.dynamic_tools,
-            host_tools: self.host_tools.map(|tools| Arc::new(tools) as _),
-            web_search: self.web_search,
-            features: self.features,
-            tool_output_tokens: self.tool_output_tokens,
-            context_window: self.context_window,
-            auto_compact_limit: self.auto_compact_limit,
-            shell: self.shell,
-            allow_login_shell: self.allow_login_shell,
-            stream_max_retries: self.stream_max_retries,
-            source: self.source,
-            agents: self.agents.map(|agents| AgentSettings {
-                max_threads: agents.max_threads,
-                max_depth: agents.max_depth,
-                roles: Some(Arc::new(RecordedRoles(agents.roles))),
-                team: agents.team.map(Arc::new),
-            }),
-            reasoning_summaries: self.reasoning_summaries,
-            // A replay runs no scripts and no jobs.
-            code_mode: self.code_mode.map(|code_mode| CodeMode {
-                program: PathBuf::new(),
-                mode: code_mode.mode,
-                excluded_namespaces: code_mode.excluded_namespaces,
-            }),
-            js_repl: self.console_only.map(|only| JsRepl {
-                program: PathBuf::new(),
-                only,
-            }),
-            agent_jobs: self.has_agent_jobs.then(|| AgentJobs {
-                state: Arc::new(ThreadState::of_home(home, |_| None)),
+    pub fn into_config(self, session: ReplayedSession) -> SessionConfig {
+        let ReplayedSession {
+            home,
+            environment,
+            replay,
+            has_file,
+        } = session;
+        let mut options = self.options;
+        if self.has_agent_jobs {
+            options.agent_jobs.get_or_insert(AgentJobs {
                 max_runtime: Duration::ZERO,
-            }),
-            ..SessionConfig::new(home, cwd, "")
+            });
         }
+        let instructions = RecordedInstructions(options.user_instructions.clone());
+        let services = ReplayServices {
+            thread_state: Arc::new(ThreadState::of_home(&home, |_| None)),
+            home,
+            environment,
+            instruction_files: Arc::new(instructions),
+            host_tools: self.host_tools.map(|tools| Arc::new(tools) as _),
+            replay,
+            has_file,
+        };
+        SessionConfig::for_replay(options, self.identity, services)
     }
 }
 
 /// The instructions of the recorded session, for agents in any folder.
 #[derive(Debug)]
-struct RecordedInstructions(Option<Arc<str>>);
+struct RecordedInstructions(Option<String>);
 
 impl InstructionFiles for RecordedInstructions {
     fn read(&self, _cwd: Option<&Path>) -> Option<String> {
-        self.0.as_deref().map(str::to_owned)
+        self.0.clone()
     }
 
     fn sources(&self, _cwd: Option<&Path>) -> Vec<PathBuf> {
         Vec::new()
-    }
-}
-
-/// Roles without their settings, which the bundle does not have.
-#[derive(Debug)]
-struct RecordedRoles(Vec<AgentRole>);
-
-impl Roles for RecordedRoles {
-    fn all(&self) -> &[AgentRole] {
-        &self.0
-    }
-
-    fn apply(&self, _role: &str, _config: &mut SessionConfig) -> Result<(), RoleUnavailable> {
-        Ok(())
     }
 }
 
@@ -306,5 +221,62 @@ impl HostTools for RecordedHostTools {
     fn call(&self, call: HostCall) -> BoxFuture<'static, Result<String, HostToolError>> {
         let error = format!("the replay has no tool {}", call.name);
         Box::pin(std::future::ready(Err(HostToolError(error))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // These are tests.
+
+    use super::*;
+
+    /// As version 1.0 wrote it.
+    const OLDER: &str = r#"{
+        "has_history": false, "is_complete": true, "has_idle_notices": true, "time_zone": "Etc/UTC",
+        "has_mcp_servers": false, "has_hooks": false,
+        "settings": {
+            "cwd": "/work", "model": "scripted", "provider": "scripted", "effort": null, "summary": null,
+            "service_tier": null, "personality": null, "mode": "default", "mode_instructions": null,
+            "approval_policy": "never", "approvals_reviewer": "user",
+            "sandbox_policy": { "type": "danger-full-access" }, "permission_profile": null
+        },
+        "review_model": null, "verbosity": null, "base_instructions": null,
+        "developer_instructions": "Answer briefly.", "compact_prompt": null, "user_instructions": null,
+        "dynamic_tools": [], "host_tools": { "functions": [], "are_offered": true },
+        "web_search": { "mode": "disabled", "live_with_full_access": false, "options": null },
+        "features": { "shell_tool": true }, "tool_output_tokens": null, "context_window": null,
+        "auto_compact_limit": null, "shell": "/bin/zsh", "allow_login_shell": false, "stream_max_retries": 1,
+        "source": "exec",
+        "agents": {
+            "max_threads": 6, "max_depth": 1,
+            "roles": [{ "name": "careful", "description": "Reads twice.", "nicknames": [] }]
+        },
+        "reasoning_summaries": false,
+        "code_mode": { "mode": "code_mode", "excluded_namespaces": ["mail"] },
+        "console_only": true, "has_agent_jobs": true
+    }"#;
+
+    #[test]
+    fn settings_of_an_older_bundle_keep_what_they_have() {
+        let settings: SessionSettings = serde_json::from_str(OLDER).unwrap();
+        let SessionSettings {
+            options,
+            identity,
+            host_tools,
+            has_agent_jobs,
+            ..
+        } = settings;
+        assert_eq!(identity.source, codex_protocol::SessionSource::Exec);
+        assert!(host_tools.unwrap().are_offered);
+        assert!(has_agent_jobs);
+        let agents = options.agents.unwrap();
+        assert_eq!(agents.roles[0].settings, Ok(Default::default()));
+        assert!(options.js_repl.unwrap().only);
+        assert_eq!(options.code_mode.unwrap().excluded_namespaces, ["mail"]);
+        assert_eq!(options.shell, Path::new("/bin/zsh"));
+        assert!(!options.allow_login_shell);
+        assert_eq!(options.developer_instructions.unwrap(), "Answer briefly.");
+        assert_eq!(options.memory_summary, None);
+        assert!(options.context_sections.permissions);
     }
 }

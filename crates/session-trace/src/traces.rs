@@ -86,7 +86,7 @@ impl Traces {
     fn recorder(&self, thread: &StartingThread<'_>) -> Option<(Recorder, TracedThread)> {
         if let SessionSource::SubAgent(SubAgentSource::ThreadSpawn {
             parent_thread_id, ..
-        }) = &thread.config.source
+        }) = &thread.config.identity.source
         {
             let parent = self.sessions.lock().get(parent_thread_id)?.upgrade()?;
             let recorder = parent.recorder().clone();

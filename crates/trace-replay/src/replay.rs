@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codex_core::{
-    NewTurn, Ports, Processes, ProviderModel, RunningProcess, SessionConfig, SessionInput,
-    SpawnedAgent, StartedThread, Thread, ThreadManager,
+    NewTurn, Ports, Processes, ProviderModel, RunningProcess, SessionInput, SpawnedAgent,
+    StartedThread, Thread, ThreadManager,
 };
 use codex_exec::{Launch, SpawnError};
 use codex_model_client::{ModelCatalog, Provider};
@@ -15,7 +15,7 @@ use codex_protocol::{Op, ThreadId, UserInput, UserInputOp};
 use codex_rollout::RolloutWriter;
 use codex_rollout_trace::Recording;
 use codex_sandbox::EnforcementLevels;
-use codex_session_trace::{SessionSettings, SettingsChange};
+use codex_session_trace::{ReplayedSession, SessionSettings, SettingsChange};
 use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -135,10 +135,14 @@ pub async fn replay(
     let ids = ReplayIds::new(script.new_threads());
     let model = RecordedModel::new(Arc::clone(&state), provider);
     let ports = ports(model, clock, ids, options.live.as_ref())?;
-    let mut config = config(settings.into_config(home.path()), &script, tools);
-    if let Some(live) = &options.live {
-        config.environment = Arc::clone(&live.environment);
-    }
+    let environment = options.live.as_ref();
+    let environment = environment.map(|live| Arc::clone(&live.environment));
+    let config = settings.into_config(ReplayedSession {
+        home: home.path().to_owned(),
+        environment: environment.unwrap_or_default(),
+        replay: Arc::new(tools),
+        has_file: script.needs_file,
+    });
     let observers = Arc::new(ReplayObservers(Arc::clone(&state)));
     let manager = ThreadManager::new(ports).observed_by(Some(observers));
     let started = match script.history.take() {
@@ -229,17 +233,6 @@ async fn go_on(root: &Thread, next: Continuation, state: &ReplayState) -> Option
     }));
     submitted.await.ok()?;
     state.continued.answer().await
-}
-
-fn config(config: SessionConfig, script: &Script, tools: RecordedTools) -> SessionConfig {
-    let mut config = SessionConfig {
-        ephemeral: !script.needs_file,
-        replay_events: false,
-        replay: Some(Arc::new(tools)),
-        ..config
-    };
-    config.message_history.keep = false;
-    config
 }
 
 /// A provider that encodes requests as the recorded one did.

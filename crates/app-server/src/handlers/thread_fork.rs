@@ -191,15 +191,17 @@ async fn fork_stored(
         history,
         stored,
     } = source;
-    prepared.config.ephemeral = params.ephemeral;
-    prepared.config.is_side_thread = params.attach_to_source;
+    prepared.config.identity.ephemeral = params.ephemeral;
+    prepared.config.identity.is_side_thread = params.attach_to_source;
     prepared
         .config
+        .identity
         .thread_source
         .clone_from(&params.thread_source);
     let offers_goals = ids == ItemIds::Streamed;
-    prepared.config.host_tools = goal_tools(server, offers_goals).filter(|_| !params.ephemeral);
-    prepared.config.mcp_namespaces = connection.knows_newer();
+    prepared.config.services.host_tools =
+        goal_tools(server, offers_goals).filter(|_| !params.ephemeral);
+    prepared.config.options.mcp_namespaces = connection.knows_newer();
     let (engine, own) = (Arc::clone(&prepared.manager), prepared.config.clone());
     let started = blocking(move || {
         let started = engine.fork_stored(stored, own);

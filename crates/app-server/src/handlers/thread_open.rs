@@ -38,13 +38,13 @@ pub(super) async fn prepare(
             Failure::invalid(format!("failed to load configuration: {reason}"))
         })?;
         // Stored turns must equal streamed ones.
-        prepared.config.detail = PersistedDetail::Extended;
-        prepared.config.replay_events = false;
-        let limits = &mut prepared.config.settings.limits;
+        prepared.config.options.detail = PersistedDetail::Extended;
+        prepared.config.options.replay_events = false;
+        let limits = &mut prepared.config.options.settings.limits;
         *limits = settings.limits.or(*limits).or(settings.stored_limits);
-        prepared.config.settings.disabled_plugins = settings.disabled_plugins;
-        prepared.config.client_hooks = Some(client_hooks);
-        prepared.config.takes_openai_forms = settings.takes_openai_forms;
+        prepared.config.options.settings.disabled_plugins = settings.disabled_plugins;
+        prepared.config.services.client_hooks = Some(client_hooks);
+        prepared.config.options.takes_openai_forms = settings.takes_openai_forms;
         Ok(prepared)
     })
     .await?;
@@ -79,7 +79,7 @@ pub(super) async fn opened(
         return Err(Failure::internal(message));
     }
     make_memories(server, &prepared, thread.id());
-    watch_skills(server, prepared.config.settings.cwd.clone()).await;
+    watch_skills(server, prepared.config.options.settings.cwd.clone()).await;
     let facts = ThreadFacts::new(&thread, *configured, &prepared.config, preview);
     let (manager, deprecations) = (prepared.manager, prepared.deprecations);
     let mut actor = Actor::new(
@@ -98,9 +98,9 @@ pub(super) async fn opened(
 /// Makes memories of earlier threads in the background, where the user wants them.
 fn make_memories(server: &AppServer, prepared: &PreparedThread, thread: &ThreadId) {
     let config = &prepared.config;
-    let is_agent = matches!(config.source, SessionSource::SubAgent(_));
+    let is_agent = matches!(config.identity.source, SessionSource::SubAgent(_));
     let settings = prepared.memories.as_ref();
-    if let Some(settings) = settings.filter(|_| !config.ephemeral && !is_agent) {
+    if let Some(settings) = settings.filter(|_| !config.identity.ephemeral && !is_agent) {
         let making = MemoryRun {
             store: Arc::clone(server.host().memories()),
             threads: server.host().store().clone(),
@@ -180,7 +180,7 @@ impl LoadSource {
             .disabled_plugins
             .clone_from(&self.history.disabled_plugins);
         let mut prepared = prepare(server, settings).await?;
-        prepared.config.has_legacy_history = self.history.meta.is_legacy();
+        prepared.config.identity.has_legacy_history = self.history.meta.is_legacy();
         Ok(prepared)
     }
 }

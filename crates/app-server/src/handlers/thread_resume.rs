@@ -195,10 +195,11 @@ async fn open_stored(
         history,
         stored,
     } = source;
-    prepared.config.host_tools = goal_tools(server, newer);
-    prepared.config.mcp_namespaces = newer;
+    prepared.config.services.host_tools = goal_tools(server, newer);
+    prepared.config.options.mcp_namespaces = newer;
     prepared
         .config
+        .identity
         .thread_source
         .clone_from(&history.meta.thread_source);
     let (engine, own) = (Arc::clone(&prepared.manager), prepared.config.clone());

@@ -83,18 +83,18 @@ async fn open_new(
     dynamic_tools::check(&tools, newer)?;
     let mut prepared = prepare(server, settings).await?;
     let config = &mut prepared.config;
-    config.ephemeral = params.ephemeral.unwrap_or_default();
-    config.raw_items = params.experimental_raw_events;
-    config.dynamic_tools = tools;
-    config.host_tools = goal_tools(server, newer).filter(|_| !config.ephemeral);
-    config.mcp_namespaces = newer;
+    config.identity.ephemeral = params.ephemeral.unwrap_or_default();
+    config.options.raw_items = params.experimental_raw_events;
+    config.options.dynamic_tools = tools;
+    config.services.host_tools = goal_tools(server, newer).filter(|_| !config.identity.ephemeral);
+    config.options.mcp_namespaces = newer;
     if let Some(folder) = place.environment_folder() {
-        config.settings.cwd = server.host().configuration().folder(folder);
+        config.options.settings.cwd = server.host().configuration().folder(folder);
     }
-    config.settings.without_environment = place.has_environment() == Some(false);
-    config.thread_source = params.thread_source;
-    config.has_legacy_history = params.history_mode == Some(ThreadHistoryMode::Legacy);
-    config.has_paginated_history = newer && !config.has_legacy_history;
+    config.options.settings.without_environment = place.has_environment() == Some(false);
+    config.identity.thread_source = params.thread_source;
+    config.identity.has_legacy_history = params.history_mode == Some(ThreadHistoryMode::Legacy);
+    config.identity.has_paginated_history = newer && !config.identity.has_legacy_history;
     let sources = instruction_sources(config, place.environments.is_some()).await?;
     let started = prepared.manager.start(prepared.config.clone());
     let started = started.map_err(|error| failed("creating", &error))?;
@@ -110,16 +110,16 @@ async fn instruction_sources(
 ) -> Result<Vec<String>, Failure> {
     let mut own = config.clone();
     let read = move || {
-        let cwd = (!own.settings.without_environment).then_some(&*own.settings.cwd);
-        let files = own.instruction_files.as_ref();
+        let cwd = (!own.options.settings.without_environment).then_some(&*own.options.settings.cwd);
+        let files = own.services.instruction_files.as_ref();
         let sources = files.map(|files| files.sources(cwd)).unwrap_or_default();
         if is_moved {
             own.read_instructions();
         }
-        Ok((sources, own.user_instructions))
+        Ok((sources, own.options.user_instructions))
     };
     let (sources, instructions) = blocking(read).await?;
-    config.user_instructions = instructions;
+    config.options.user_instructions = instructions;
     let shown = sources.iter().map(|path| path.display().to_string());
     Ok(shown.collect())
 }

@@ -78,14 +78,14 @@ impl ThreadFacts {
             preview,
             path: configured.rollout_path.map(PathBuf::from),
             created_at: Timestamp::now().as_second(),
-            cli_version: config.version.clone(),
-            source: config.source.clone(),
-            thread_source: config.thread_source.clone(),
-            originator: config.originator.clone(),
+            cli_version: config.identity.version.clone(),
+            source: config.identity.source.clone(),
+            thread_source: config.identity.thread_source.clone(),
+            originator: config.identity.originator.clone(),
             place: None,
             instruction_sources: Vec::new(),
-            is_side_thread: config.is_side_thread,
-            has_legacy_history: config.has_legacy_history,
+            is_side_thread: config.identity.is_side_thread,
+            has_legacy_history: config.identity.has_legacy_history,
         }
     }
 

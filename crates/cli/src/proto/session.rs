@@ -76,7 +76,7 @@ impl<W: AsyncWrite + Unpin> ProtoSession<W> {
             tracing::warn!(details, "{}", warning.summary);
         }
         let (mut session, manager) = (prepared.config, prepared.manager);
-        session.serves_queue = true;
+        session.options.serves_queue = true;
         let StartedThread {
             thread,
             events,
@@ -191,13 +191,16 @@ impl<W: AsyncWrite + Unpin> ProtoSession<W> {
     /// Replaces the session and aborts the old one.
     async fn replace(&mut self, id: &str, configure: ConfigureSession) -> anyhow::Result<()> {
         let mut session = self.session.clone();
-        session.base_instructions = configure.instructions.clone().or(session.base_instructions);
+        session.options.base_instructions = configure
+            .instructions
+            .clone()
+            .or(session.options.base_instructions);
         let (given, path) = (configure.provider.clone(), configure.resume_path.clone());
-        let before = session.settings;
-        session.settings = before.apply(configure.into(), &before.cwd);
+        let before = session.options.settings;
+        session.options.settings = before.apply(configure.into(), &before.cwd);
         let manager = match given {
             Some(given) => {
-                session.settings.provider.clone_from(&given.name);
+                session.options.settings.provider.clone_from(&given.name);
                 self.host.engine_with(older_provider(given)?)?
             }
             None => Arc::clone(&self.manager),

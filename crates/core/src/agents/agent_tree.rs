@@ -9,7 +9,6 @@ use tokio_util::sync::CancellationToken;
 use super::team::{AgentTeam, TeamSeat};
 use crate::budget::ThreadBudget;
 use crate::config::{AgentSettings, SessionConfig};
-use crate::turn_settings::TurnSettings;
 
 /// The position of a thread in a tree of agents.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +32,7 @@ impl AgentTree {
         if self.depth == 0
             && let Some(team) = settings.and_then(|settings| settings.team.as_ref())
         {
-            let team = Arc::new(AgentTeam::new(Arc::clone(team), is_resumed));
+            let team = Arc::new(AgentTeam::new(Arc::new(team.clone()), is_resumed));
             self.seat = Some(team.root_seat());
         }
         let most = settings.map_or(0, |settings| settings.max_threads);
@@ -78,56 +77,10 @@ impl AgentTree {
     }
 }
 
-/// The configuration of an agent: that of the thread which starts it, with the settings of its turn. `depth` is
-/// that of the thread.
-pub(crate) fn config_of_agent(
-    config: &SessionConfig,
-    turn: &TurnSettings,
-    depth: i32,
-) -> SessionConfig {
-    let mut config = config.clone();
-    let settings = &mut config.settings;
-    settings.model.clone_from(&turn.model.slug);
-    settings.effort = turn.mode.settings.reasoning_effort.clone();
-    settings.summary = Some(turn.summary);
-    settings.service_tier = turn.service_tier.clone();
-    settings.personality = turn.personality;
-    settings.limits = turn.limits;
-    settings.disabled_plugins.clone_from(&turn.disabled_plugins);
-    settings.without_environment = !turn.has_environment;
-    config.base_instructions = Some(turn.instructions.base.to_string());
-    config.developer_instructions = turn.instructions.developer.as_deref().map(str::to_owned);
-    config.dynamic_tools = Vec::new();
-    config.host_tools = None;
-    config.features.default_mode_questions = false;
-    config.raw_items = false;
-    config.turn_ended = None;
-    config.hook_warnings = Vec::new();
-    config.replay_events = false;
-    take_policies(&mut config, turn);
-    let depth = depth.saturating_add(1);
-    let may_start = |agents: &AgentSettings| agents.team.is_some() || depth < agents.max_depth;
-    config.agents = config.agents.filter(may_start);
-    config
-}
-
-/// Takes over what a role must not loosen: the working folder and the policies.
-pub(crate) fn take_policies(config: &mut SessionConfig, turn: &TurnSettings) {
-    let settings = &mut config.settings;
-    settings.cwd.clone_from(&turn.cwd);
-    settings.approval_policy = turn.approval_policy;
-    settings.approvals_reviewer = turn.approvals_reviewer;
-    settings.sandbox_policy = turn.sandbox_policy.clone();
-    settings
-        .permission_profile
-        .clone_from(&turn.permission_profile);
-    config.network_limits = Arc::clone(&turn.network_limits);
-}
-
 /// Whether a configuration is that of an agent.
 pub(crate) fn is_agent(config: &SessionConfig) -> bool {
     matches!(
-        config.source,
+        config.identity.source,
         SessionSource::SubAgent(SubAgentSource::ThreadSpawn { .. })
     )
 }

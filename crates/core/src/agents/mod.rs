@@ -19,7 +19,7 @@ mod requests;
 mod stored_team;
 mod team;
 
-pub(crate) use agent_tree::{AgentTree, config_of_agent, is_agent, take_policies};
+pub(crate) use agent_tree::{AgentTree, is_agent};
 pub(crate) use children::{AgentHandle, ChildAgent, ChildAgents};
 pub(crate) use inherited::{InheritedTurns, inherited_lines};
 pub(crate) use mail::{AgentMail, MailTurn, result_text};

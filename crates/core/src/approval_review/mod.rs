@@ -13,52 +13,21 @@ mod verdict;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codex_model_client::ModelInfo;
-use codex_protocol::{
-    ReadOnlyAccess, ReasoningEffort, SandboxPolicy, SessionSource, SubAgentSource,
-};
-
 pub(crate) use action::Action;
 pub(crate) use question::question;
 pub(crate) use reviewer::{Reviewer, ReviewerKey, ReviewerSlot};
 
-use crate::config::{HiddenThread, SessionConfig};
+use crate::config::SessionConfig;
 use crate::gate::Assessment;
 use crate::ports::Clock;
 use crate::turn_settings::TurnSettings;
 
 const POLICY: &str = include_str!("../../prompts/approval_review.md").trim_ascii_end();
 const TIME_LIMIT: Duration = Duration::from_secs(90);
-/// The label of the reviewer for providers and traces.
-const LABEL: &str = "guardian";
 
-/// The configuration of a reviewer: it asks nobody, changes nothing, and starts nothing.
+/// The configuration of a reviewer.
 pub(crate) fn config_of_reviewer(config: &SessionConfig, turn: &TurnSettings) -> SessionConfig {
-    let mut settings = config.settings.clone();
-    settings.model.clone_from(&turn.model.slug);
-    settings.effort = effort(&turn.model);
-    settings.cwd.clone_from(&turn.cwd);
-    config.for_hidden_thread(HiddenThread {
-        instructions: match &config.reviewer_policy {
-            Some(policy) => policy.to_string(),
-            None => POLICY.to_owned(),
-        },
-        source: SessionSource::SubAgent(SubAgentSource::Other(LABEL.to_owned())),
-        settings,
-        sandbox_policy: SandboxPolicy::ReadOnly {
-            access: ReadOnlyAccess::FullAccess,
-            network_access: false,
-        },
-    })
-}
-
-/// A low effort, if the model knows one: a review holds the turn up.
-fn effort(model: &ModelInfo) -> Option<ReasoningEffort> {
-    let levels = &model.supported_reasoning_levels;
-    let low = levels
-        .iter()
-        .find(|level| level.effort == ReasoningEffort::Low);
-    low.map(|level| level.effort.clone())
+    config.for_reviewer(turn, POLICY)
 }
 
 /// Lets a reviewer answer. If it does, it is kept for the next question.

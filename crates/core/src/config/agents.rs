@@ -1,25 +1,23 @@
 //! Roles of agents.
 
-use std::fmt::Debug;
-use std::sync::Arc;
 use std::time::Duration;
 
-use codex_thread_state::ThreadState;
+use codex_protocol::{Personality, ReasoningEffort, ReasoningSummary, ServiceTier, Verbosity};
 use serde::{Deserialize, Serialize};
 
-use super::SessionConfig;
+use super::SessionOptions;
 
 /// The settings for agents.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentSettings {
     /// How many agents a tree may have open at once.
     pub max_threads: usize,
     /// The maximum depth of the tree. The root is at 0.
     pub max_depth: i32,
     /// Roles in addition to the built-in ones.
-    pub roles: Option<Arc<dyn Roles>>,
+    pub roles: Vec<AgentRole>,
     /// How agents are addressed by path; none if they are addressed by id.
-    pub team: Option<Arc<TeamSettings>>,
+    pub team: Option<TeamSettings>,
 }
 
 /// The settings for agents that are addressed by path.
@@ -67,40 +65,26 @@ impl Default for AgentSettings {
         Self {
             max_threads: 6,
             max_depth: 1,
-            roles: None,
+            roles: Vec::new(),
             team: None,
         }
     }
 }
 
-/// How jobs of agents are kept.
-#[derive(Clone, Debug)]
+/// How jobs of agents run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentJobs {
-    /// Where.
-    pub state: Arc<ThreadState>,
     /// How long an agent may work on an item, unless the model says so.
     pub max_runtime: Duration,
 }
 
-/// Roles from outside of the engine.
-pub trait Roles: Debug + Send + Sync {
-    /// All roles.
-    fn all(&self) -> &[AgentRole];
-
-    /// Applies a role to the configuration of an agent. May read files.
-    ///
-    /// # Errors
-    /// The settings of the role are not usable.
-    fn apply(&self, role: &str, config: &mut SessionConfig) -> Result<(), RoleUnavailable>;
-}
-
 /// A role whose settings are not usable, and why.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{0}")]
 pub struct RoleUnavailable(pub String);
 
 /// A role.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentRole {
     /// The name.
     pub name: String,
@@ -108,6 +92,52 @@ pub struct AgentRole {
     pub description: String,
     /// Names for agents of the role; our own if there are none.
     pub nicknames: Vec<String>,
+    /// What it changes. Older traces do not have it.
+    #[serde(default = "RoleSettings::none")]
+    pub settings: Result<RoleSettings, RoleUnavailable>,
+}
+
+/// What a role changes of an agent. It cannot change what limits it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoleSettings {
+    pub developer_instructions: Option<String>,
+    pub model: Option<String>,
+    pub effort: Option<ReasoningEffort>,
+    pub summary: Option<ReasoningSummary>,
+    pub verbosity: Option<Verbosity>,
+    pub service_tier: Option<ServiceTier>,
+    pub personality: Option<Personality>,
+}
+
+impl RoleSettings {
+    fn none() -> Result<Self, RoleUnavailable> {
+        Ok(Self::default())
+    }
+
+    /// Applies the settings to an agent.
+    pub(crate) fn apply(self, options: &mut SessionOptions) {
+        let Self {
+            developer_instructions,
+            model,
+            effort,
+            summary,
+            verbosity,
+            service_tier,
+            personality,
+        } = self;
+        let settings = &mut options.settings;
+        if let Some(model) = model {
+            settings.model = model;
+            settings.effort = None;
+        }
+        settings.effort = effort.or(settings.effort.take());
+        settings.summary = summary.or(settings.summary);
+        options.verbosity = verbosity.or(options.verbosity);
+        settings.service_tier = service_tier.or(settings.service_tier.take());
+        settings.personality = personality.or(settings.personality);
+        let own = options.developer_instructions.take();
+        options.developer_instructions = developer_instructions.or(own);
+    }
 }
 
 /// The default role.
@@ -130,14 +160,15 @@ const OWN: [(&str, &str); 3] = [
 
 /// All roles. Those from outside replace built-in ones of the same name.
 pub(crate) fn all_roles(settings: &AgentSettings) -> Vec<AgentRole> {
-    let outside = settings.roles.as_deref().map_or(&[][..], Roles::all);
-    let mut all = outside.to_vec();
+    let outside = &settings.roles;
+    let mut all = outside.clone();
     for (name, description) in OWN {
         if !outside.iter().any(|role| role.name == name) {
             all.push(AgentRole {
                 name: name.to_owned(),
                 description: description.to_owned(),
                 nicknames: Vec::new(),
+                settings: RoleSettings::none(),
             });
         }
     }

@@ -1,7 +1,10 @@
 //! Which parts of the context the model gets.
 
+use serde::{Deserialize, Serialize};
+
 /// Parts of the context that can be left out. The instructions themselves cannot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ContextSections {
     /// What commands may do. It holds whether or not the model is told.
     pub permissions: bool,

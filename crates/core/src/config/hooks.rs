@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
-use codex_protocol::{AskForApproval, DynamicToolFunction, SandboxPolicy};
+use codex_protocol::DynamicToolFunction;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
@@ -46,20 +46,6 @@ pub trait HostTools: Debug + Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct HostToolError(pub String);
-
-/// Limits set by an administrator, checked whenever settings change.
-pub trait Limits: Debug + Send + Sync {
-    /// Whether a thread may have these settings.
-    ///
-    /// # Errors
-    /// They are not allowed.
-    fn check(&self, approval: AskForApproval, sandbox: &SandboxPolicy) -> Result<(), NotAllowed>;
-}
-
-/// Settings that the administrator does not allow. The text says which and why.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct NotAllowed(pub String);
 
 /// A turn that completed.
 #[derive(Clone, Debug, PartialEq, Eq)]

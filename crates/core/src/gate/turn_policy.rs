@@ -43,12 +43,12 @@ impl TurnPolicy {
             policy: policy_of(&settings.sandbox_policy),
             cwd: settings.cwd.clone(),
             tmpdir: config.tmpdir(),
-            environment: Arc::clone(&config.environment),
+            environment: Arc::clone(&config.services.environment),
             shell: settings.shell.clone(),
-            inline_permissions: config.features.exec_permissions,
-            restricted_token: config.restricted_token,
+            inline_permissions: config.options.features.exec_permissions,
+            restricted_token: config.options.restricted_token,
             network_limits: Arc::clone(&settings.network_limits),
-            engine: Arc::clone(&config.engine_files),
+            engine: Arc::clone(&config.services.engine_files),
         }
     }
 
@@ -163,12 +163,12 @@ impl TurnPolicy {
 /// Prepares the folders of a session before its commands run: resolves its writable roots, and removes what
 /// killed processes left behind.
 pub(crate) fn prepare_folders(config: &SessionConfig) {
-    codex_sandbox::sweep_placeholders_once(&config.settings.cwd);
-    let policy = writing(policy_of(&config.settings.sandbox_policy));
+    codex_sandbox::sweep_placeholders_once(&config.options.settings.cwd);
+    let policy = writing(policy_of(&config.options.settings.sandbox_policy));
     let policy_context = PolicyContext {
         tmpdir: config.tmpdir(),
-        engine: Arc::clone(&config.engine_files),
-        ..PolicyContext::of(&config.settings.cwd)
+        engine: Arc::clone(&config.services.engine_files),
+        ..PolicyContext::of(&config.options.settings.cwd)
     };
     FileRules::resolve_roots(&policy, &policy_context);
 }

@@ -29,7 +29,7 @@ pub(crate) struct Git {
 
 impl Git {
     pub(crate) fn new(session: &SessionContext, folder: &Path) -> Self {
-        let given = session.config.environment.iter();
+        let given = session.config.services.environment.iter();
         let given = given.map(|(name, value)| (name.clone(), value.clone()));
         Self {
             processes: Arc::clone(&session.processes),

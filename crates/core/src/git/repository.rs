@@ -18,7 +18,7 @@ pub(crate) fn materialise(session: &SessionContext) {
     if !emitter.begin_file() {
         return;
     }
-    let git = Git::new(session, &session.config.settings.cwd);
+    let git = Git::new(session, &session.config.options.settings.cwd);
     if !git.is_repository() {
         return emitter.materialise(None);
     }

@@ -82,10 +82,10 @@ impl HookCommand {
     /// The command line for the user's shell.
     pub(super) fn new(occasion: &HookOccasion<'_>, hook: &Hook, line: &str, input: String) -> Self {
         let config = &occasion.session.config;
-        let shell = config.shell.display().to_string();
+        let shell = config.options.shell.display().to_string();
         // Commands in the sandbox may have written startup files.
         let call = shell_call_without_startup_files(&shell, line);
-        let mut environment = vec![("CODEX_HOME".into(), config.home.clone().into())];
+        let mut environment = vec![("CODEX_HOME".into(), config.services.home.clone().into())];
         environment.extend(STARTUP_VARIABLES.map(|name| (name.into(), "".into())));
         if let Some(plugin) = &hook.plugin {
             let own = plugin.variables();
@@ -97,7 +97,7 @@ impl HookCommand {
             launch: Launch {
                 command: call.into_iter().map(OsString::from).collect(),
                 cwd: occasion.cwd.to_path_buf(),
-                inherited: Arc::clone(&config.environment),
+                inherited: Arc::clone(&config.services.environment),
                 environment,
                 streams: StreamSetup::InputAndOutput,
                 plan: LaunchPlan::Unconfined,
@@ -108,9 +108,9 @@ impl HookCommand {
                 hook: hook.clone(),
                 sandbox_policy: occasion.sandbox_policy.clone(),
                 cwd: occasion.cwd.to_path_buf(),
-                environment: Arc::clone(&config.environment),
-                engine: Arc::clone(&config.engine_files),
-                home: config.home.clone(),
+                environment: Arc::clone(&config.services.environment),
+                engine: Arc::clone(&config.services.engine_files),
+                home: config.services.home.clone(),
             },
         }
     }

@@ -53,7 +53,7 @@ impl<'a> HookOccasion<'a> {
         );
         let turn = Some(self.turn).filter(|turn| !turn.is_empty() && !is_of_session);
         let input = HookInput {
-            session_id: parent_of(&self.session.config.source)
+            session_id: parent_of(&self.session.config.identity.source)
                 .unwrap_or_else(|| emitter.thread().as_str()),
             turn_id: turn,
             transcript_path: path.as_deref(),

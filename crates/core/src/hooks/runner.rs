@@ -32,12 +32,14 @@ impl SessionContext {
     /// Whether an event has hooks. Where it has none, nothing about it needs to be worked out.
     pub(crate) fn has_hooks(&self, event: HookEventName) -> bool {
         let config = &self.config;
-        !config.hooks.of_event(event).is_empty()
+        !config.services.hooks.of_event(event).is_empty()
             || config
+                .services
                 .client_hooks
                 .as_ref()
                 .is_some_and(|clients| clients.has_hooks(self.emitter.thread().as_str(), event))
             || config
+                .services
                 .replay
                 .as_ref()
                 .is_some_and(|replay| replay.has_hooks(event))
@@ -51,7 +53,7 @@ impl HookOccasion<'_> {
         if !self.session.has_hooks(name) {
             return HookResults::default();
         }
-        if let Some(replay) = &self.session.config.replay {
+        if let Some(replay) = &self.session.config.services.replay {
             let thread = self.session.emitter.thread();
             return HookResults(replay.hooks(thread, name, event.call_id()));
         }
@@ -94,7 +96,7 @@ impl HookOccasion<'_> {
     fn select(&self, event: &EventInput<'_>, input: &Value) -> Vec<SelectedHook> {
         let (name, subjects) = (event.event(), event.names());
         let mut selected = Vec::new();
-        for hook in &self.session.config.hooks.of_event(name) {
+        for hook in &self.session.config.services.hooks.of_event(name) {
             if !hook.matcher.matches(&subjects) || self.disables(hook) {
                 continue;
             }
@@ -131,7 +133,7 @@ impl HookOccasion<'_> {
 
     /// The hooks that clients have registered for an event.
     fn select_of_clients(&self, event: &EventInput<'_>, input: &Value) -> Vec<SelectedHook> {
-        let Some(clients) = &self.session.config.client_hooks else {
+        let Some(clients) = &self.session.config.services.client_hooks else {
             return Vec::new();
         };
         let (name, subjects) = (event.event(), event.names());
@@ -192,7 +194,7 @@ impl HookOccasion<'_> {
     ) -> HookRunSummary {
         let name = event.event();
         let id = format!("{}:{}", name.kebab_case(), hook.id);
-        let order = self.session.config.hooks.count() + at;
+        let order = self.session.config.services.hooks.count() + at;
         HookRunSummary {
             id: match event.call_id() {
                 Some(call) => format!("{id}:{call}"),

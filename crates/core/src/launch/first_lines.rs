@@ -18,14 +18,17 @@ const TEAM_VERSION: &str = "v2";
 
 /// Takes over from a stored thread what the configuration does not set.
 pub(crate) fn inherit(config: &mut SessionConfig, stored: &StoredThread) {
-    if config.base_instructions.is_none() {
-        config.base_instructions.clone_from(&stored.instructions);
+    if config.options.base_instructions.is_none() {
+        config
+            .options
+            .base_instructions
+            .clone_from(&stored.instructions);
     }
-    if config.dynamic_tools.is_empty() {
-        config.dynamic_tools = stored.meta.dynamic_tools.clone().unwrap_or_default();
+    if config.options.dynamic_tools.is_empty() {
+        config.options.dynamic_tools = stored.meta.dynamic_tools.clone().unwrap_or_default();
     }
     if stored.meta.multi_agent_version.as_deref() == Some(TEAM_VERSION)
-        && let Some(agents) = &mut config.agents
+        && let Some(agents) = &mut config.options.agents
     {
         agents.team.get_or_insert_default();
     }
@@ -41,7 +44,7 @@ pub(crate) fn write_start(
     lines: &[RolloutItem],
 ) {
     let (config, emitter) = (&session.config, &session.emitter);
-    let (agent_nickname, agent_role, agent_path) = match &config.source {
+    let (agent_nickname, agent_role, agent_path) = match &config.identity.source {
         SessionSource::SubAgent(SubAgentSource::ThreadSpawn {
             agent_nickname,
             agent_role,
@@ -54,28 +57,28 @@ pub(crate) fn write_start(
         ),
         _ => (None, None, None),
     };
-    let has_team = (config.agents.as_ref()).is_some_and(|agents| agents.team.is_some());
+    let has_team = (config.options.agents.as_ref()).is_some_and(|agents| agents.team.is_some());
     let meta = SessionMeta {
         id: emitter.thread().clone(),
         forked_from_id: forked_from.cloned(),
-        attached_thread: config.is_side_thread,
+        attached_thread: config.identity.is_side_thread,
         history_mode: history_mode(config),
         timestamp: format!("{:.3}", session.clock.now()),
-        cwd: config.settings.cwd.display().to_string(),
-        originator: config.originator.clone(),
-        cli_version: config.version.clone(),
-        source: config.source.clone(),
-        thread_source: config.thread_source.clone(),
+        cwd: config.options.settings.cwd.display().to_string(),
+        originator: config.identity.originator.clone(),
+        cli_version: config.identity.version.clone(),
+        source: config.identity.source.clone(),
+        thread_source: config.identity.thread_source.clone(),
         agent_nickname,
         agent_role,
         agent_path,
         multi_agent_version: has_team.then(|| TEAM_VERSION.to_owned()),
-        model_provider: Some(config.settings.provider.clone()),
+        model_provider: Some(config.options.settings.provider.clone()),
         base_instructions: Some(BaseInstructions {
             text: instructions.to_owned(),
         }),
         dynamic_tools: (!tools.is_empty()).then(|| tools.to_vec()),
-        memory_mode: config.memory_mode.map(str::to_owned),
+        memory_mode: config.options.memory_mode.clone(),
         git: None,
     };
     emitter.log(LineKind::SessionMeta, &meta);
@@ -86,7 +89,7 @@ pub(crate) fn write_start(
         RolloutFile::New | RolloutFile::Existing { .. } => write_lines(emitter, lines),
     }
     let is_from_another = forked_from.is_some() || !lines.is_empty();
-    if is_from_another && (config.is_side_thread || meta.agent_path.is_some()) {
+    if is_from_another && (config.identity.is_side_thread || meta.agent_path.is_some()) {
         emitter.log(LineKind::EventMsg, &EventMsg::InheritedHistoryEnds);
     }
     if forked_from.is_some() {
@@ -102,18 +105,18 @@ pub(crate) fn is_paginated(
     lines: &StoredLines,
 ) -> bool {
     match file {
-        _ if config.has_legacy_history => false,
-        RolloutFile::New => config.has_paginated_history && lines.read().is_empty(),
+        _ if config.identity.has_legacy_history => false,
+        RolloutFile::New => config.identity.has_paginated_history && lines.read().is_empty(),
         RolloutFile::Copy { source, .. } => codex_rollout::is_numbered_from_zero(source),
         RolloutFile::Existing { path, .. } => codex_rollout::has_ordinals(path),
     }
 }
 
 fn history_mode(config: &SessionConfig) -> Option<String> {
-    if config.has_legacy_history {
+    if config.identity.has_legacy_history {
         return Some(LEGACY_HISTORY.to_owned());
     }
-    let is_paginated = config.has_paginated_history;
+    let is_paginated = config.identity.has_paginated_history;
     is_paginated.then(|| PAGINATED_HISTORY.to_owned())
 }
 
@@ -137,11 +140,13 @@ pub(crate) fn initial_messages(
     lines: &[RolloutItem],
 ) -> Option<Vec<EventMsg>> {
     let is_new = matches!(file, RolloutFile::New) && forked_from.is_none();
-    if is_new || !config.replay_events {
+    if is_new || !config.options.replay_events {
         return None;
     }
     let events = lines.iter().filter_map(|line| match line {
-        RolloutItem::EventMsg(event) if is_persisted(event, config.detail) => Some(event.clone()),
+        RolloutItem::EventMsg(event) if is_persisted(event, config.options.detail) => {
+            Some(event.clone())
+        }
         _ => None,
     });
     Some(events.collect())

@@ -61,7 +61,7 @@ impl ThreadManager {
     /// The file cannot be read, or the thread is loaded already.
     pub fn resume(&self, path: &Path, config: SessionConfig) -> Result<StartedThread, StartError> {
         // Replaying the events needs all lines.
-        let stored = if config.replay_events {
+        let stored = if config.options.replay_events {
             StoredThread::read_all(path)?
         } else {
             StoredThread::read(path, None, None, |_| {})?
@@ -96,7 +96,7 @@ impl ThreadManager {
         at: ForkAt,
         mut config: SessionConfig,
     ) -> Result<StartedThread, StartError> {
-        if at == ForkAt::End && !config.replay_events {
+        if at == ForkAt::End && !config.options.replay_events {
             return self.fork_stored(StoredThread::read(source, None, None, |_| {})?, config);
         }
         let stored = StoredThread::read_all(source)?;

@@ -127,9 +127,9 @@ impl Threads {
         config: &SessionConfig,
         file: &RolloutFile,
     ) -> Result<Option<RolloutLog>, LockError> {
-        let (writer, home) = (self.ports.writer.clone(), &config.home);
+        let (writer, home) = (self.ports.writer.clone(), &config.services.home);
         Ok(match file {
-            _ if config.ephemeral => None,
+            _ if config.identity.ephemeral => None,
             RolloutFile::Existing { path, length } => {
                 if let Some(holder) = ThreadLocks::of_home(home).other_holder(id) {
                     return Err(LockError::new(id, holder));
@@ -140,8 +140,8 @@ impl Threads {
             RolloutFile::New | RolloutFile::Copy { .. } => {
                 let clock = &self.ports.clock;
                 let place = RolloutPath::new(home, id, clock.now(), &clock.zone());
-                let log =
-                    RolloutLog::deferred(writer, place).numbered(config.has_paginated_history);
+                let log = RolloutLog::deferred(writer, place)
+                    .numbered(config.identity.has_paginated_history);
                 Some(log.claimed(WriteClaim::to_new(home, id)))
             }
         })
@@ -177,8 +177,13 @@ impl Threads {
         budget: ThreadBudget,
     ) -> (SessionContext, EventReceiver) {
         let clock = Arc::clone(&self.ports.clock);
-        let (emitter, events) =
-            Emitter::new(id.clone(), log, config.detail, Arc::clone(&clock), observer);
+        let (emitter, events) = Emitter::new(
+            id.clone(),
+            log,
+            config.options.detail,
+            Arc::clone(&clock),
+            observer,
+        );
         let context = SessionContext {
             config,
             clock,
@@ -196,18 +201,22 @@ impl Threads {
     }
 
     fn instructions(&self, config: &mut SessionConfig, team: Option<Arc<str>>) -> Instructions {
-        let model = self.ports.model.resolve(&config.settings.model).info;
-        let given = config.base_instructions.take().map(Arc::from);
-        let personality = config.settings.personality;
+        let model = self
+            .ports
+            .model
+            .resolve(&config.options.settings.model)
+            .info;
+        let given = config.options.base_instructions.take().map(Arc::from);
+        let personality = config.options.settings.personality;
         let own = || model.instructions(personality).map(Arc::from);
         Instructions {
             base: given
                 .or_else(own)
                 .unwrap_or_else(context::base_instructions),
-            user: config.user_instructions.take(),
-            developer: config.developer_instructions.take().map(Arc::from),
-            allowed_commands: config.rules.allowed_prefixes_text().into(),
-            sections: config.context_sections,
+            user: config.options.user_instructions.take().map(Arc::from),
+            developer: config.options.developer_instructions.take().map(Arc::from),
+            allowed_commands: config.options.rules.allowed_prefixes_text().into(),
+            sections: config.options.context_sections,
             team,
         }
     }
@@ -270,12 +279,12 @@ impl Threads {
         let (requests, received) = mpsc::channel(MAX_QUEUED_REQUESTS);
         let (tool_requests, tools_received) = mpsc::channel(MAX_QUEUED_TOOL_REQUESTS);
         let (publish, agents) = mpsc::channel(MAX_WAITING_AGENTS);
-        let (settings, watched) = watch::channel(Arc::new(context.config.settings.clone()));
+        let (settings, watched) = watch::channel(Arc::new(context.config.options.settings.clone()));
         let tools = self.tool_services(
             &context.emitter,
             parts.dynamic_tools,
             &parts.agent_tree,
-            context.config.takes_openai_forms,
+            context.config.options.takes_openai_forms,
             recorder(&context.config, &id),
             tool_requests,
         );
@@ -293,7 +302,7 @@ impl Threads {
             emitter: context.emitter.clone(),
             timeout_pauses: tools.timeout_pauses.clone(),
             mcp: tools.mcp.clone(),
-            supports_realtime: context.config.realtime.is_some(),
+            supports_realtime: context.config.services.realtime.is_some(),
         };
         if let Some(seat) = parts
             .agent_tree
@@ -353,22 +362,22 @@ impl ThreadLauncher for Threads {
             agent_tree,
             agents: resumed_agents,
         } = origin;
-        if !config.settings.cwd.is_absolute() {
-            return Err(StartError::RelativeCwd(config.settings.cwd));
+        if !config.options.settings.cwd.is_absolute() {
+            return Err(StartError::RelativeCwd(config.options.settings.cwd));
         }
-        if config.settings.cwd.to_str().is_none() {
-            return Err(StartError::UnnamedCwd(config.settings.cwd));
+        if config.options.settings.cwd.to_str().is_none() {
+            return Err(StartError::UnnamedCwd(config.options.settings.cwd));
         }
         let is_resumed = matches!(file, RolloutFile::Existing { .. });
-        let agent_tree = agent_tree.rooted(config.agents.as_ref(), is_resumed);
-        config.has_paginated_history = is_paginated(&config, &file, &lines);
+        let agent_tree = agent_tree.rooted(config.options.agents.as_ref(), is_resumed);
+        config.identity.has_paginated_history = is_paginated(&config, &file, &lines);
         let log = self.log(&id, &config, &file)?;
         let path = log.as_ref().map(|log| Arc::from(log.path()));
         gate::prepare_folders(&config);
         let history = starting_history(&file, &lines);
         let observer = self.observer(&config, &id, path.as_deref(), is_resumed, history);
         let instructions = self.instructions(&mut config, agent_tree.hint());
-        let dynamic_tools = std::mem::take(&mut config.dynamic_tools);
+        let dynamic_tools = std::mem::take(&mut config.options.dynamic_tools);
         let budget = budget(&config, &id, &agent_tree, &file);
         let (context, events) = self.context(config, &id, log, observer, beginning(&file), budget);
         if !is_resumed {
@@ -386,17 +395,18 @@ impl ThreadLauncher for Threads {
         if let Some(note) = &note {
             context.emitter.log(LineKind::ResponseItem, note);
         }
-        let mut conversation = self.conversation(&context.config.settings.model, lines, note);
+        let mut conversation =
+            self.conversation(&context.config.options.settings.model, lines, note);
         let unfinished = unfinished.and_then(|turn| turn.with_calls(&conversation));
         if unfinished.is_none() {
             conversation.history.close_calls();
         }
         let name = if is_resumed {
-            codex_rollout::name_of(&context.config.home, &id)
+            codex_rollout::name_of(&context.config.services.home, &id)
         } else {
             None
         };
-        let servers = context.config.mcp_servers.clone();
+        let servers = context.config.services.mcp_servers.clone();
         let (mut session, thread, agents) = self.actor(
             context,
             LoadedParts {
@@ -451,7 +461,7 @@ fn budget(
             length,
         }
         | RolloutFile::Existing { path, length } => Some(StoredThreadUse {
-            home: config.home.clone(),
+            home: config.services.home.clone(),
             path: path.clone(),
             length: *length,
         }),
@@ -476,11 +486,11 @@ fn starting_history<'a>(file: &'a RolloutFile, lines: &'a StoredLines) -> Starti
 
 /// The recorder of what turns of a thread change. A thread without a file has none.
 fn recorder(config: &SessionConfig, thread: &ThreadId) -> Option<ThreadRecorder> {
-    let settings = config.checkpoints.as_ref().filter(|_| !config.ephemeral)?;
-    let store = Arc::clone(&settings.store);
+    let options = (config.options.checkpoints).filter(|_| !config.identity.ephemeral)?;
+    let store = config.services.checkpoint_store.clone()?;
     Some(ThreadRecorder::new(
         store,
         thread.as_str(),
-        settings.commands,
+        options.commands,
     ))
 }

@@ -87,7 +87,7 @@ impl SessionActor {
     pub(crate) fn new(parts: SessionParts) -> Self {
         let context = Arc::clone(&parts.base.session);
         Self {
-            approvals: ApprovalStore::with_rules(context.config.rules.clone()),
+            approvals: ApprovalStore::with_rules(context.config.options.rules.clone()),
             context,
             base: parts.base,
             launcher: parts.launcher,
@@ -271,7 +271,7 @@ impl SessionActor {
     /// Starts these MCP servers in place of the current ones.
     pub(crate) fn start_mcp_servers(&self, servers: Vec<McpServer>) {
         let settings = self.settings();
-        let limits = &self.context.config.network_limits;
+        let limits = &self.context.config.options.network_limits;
         let policy = within_limits(&settings.sandbox_policy, limits);
         let sandbox = SandboxState::of(&policy, &settings.cwd);
         self.base.tool_services.mcp.start(servers, &sandbox);

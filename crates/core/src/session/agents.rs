@@ -94,7 +94,10 @@ impl SessionActor {
         }
         let slot = self.agent_slot()?;
         let mut config = agent.config;
-        config.base_instructions = thread.instructions.clone().or(config.base_instructions);
+        config.options.base_instructions = thread
+            .instructions
+            .clone()
+            .or(config.options.base_instructions);
         let (nickname, role) = (
             thread.meta.agent_nickname.clone(),
             thread.meta.agent_role.clone(),
@@ -119,7 +122,7 @@ impl SessionActor {
     /// A slot in the tree of agents.
     fn agent_slot(&mut self) -> Result<OwnedSemaphorePermit, String> {
         self.children.forget_closed();
-        let most = self.context.config.agents.as_ref();
+        let most = self.context.config.options.agents.as_ref();
         let most = most.map_or(0, |agents| agents.max_threads);
         let slots = self.agent_tree.slots.clone();
         let slot = slots.and_then(|slots| slots.try_acquire_owned().ok());
@@ -148,7 +151,7 @@ impl SessionActor {
                 (source, nickname, role)
             }
         };
-        origin.config.source = SessionSource::SubAgent(source);
+        origin.config.identity.source = SessionSource::SubAgent(source);
         let (thread, cancel) = self.launch_agent(origin, first)?;
         let mut child = ChildAgent::new(thread, nickname, role, cancel, slot);
         if is_worker {
@@ -168,8 +171,7 @@ impl SessionActor {
     ) -> Result<(Thread, DropGuard), String> {
         let launcher = self.launcher.upgrade();
         let launcher = launcher.ok_or("the engine is going away")?;
-        origin.config.rules = self.approvals.rules().clone();
-        origin.config.serves_queue = false;
+        origin.config.options.rules = self.approvals.rules().clone();
         let config = Box::new(origin.config.clone());
         let cancel = origin.agent_tree.cancel.clone().drop_guard();
         let started = launcher.launch(origin).map_err(|error| error.to_string())?;

@@ -154,7 +154,12 @@ impl SessionActor {
         }
         let justification = (!request.lifts_sandbox).then_some(KEEPS_SANDBOX);
         self.approvals.allow_prefix(amendment, justification);
-        let file = self.context.config.home.join("rules/default.rules");
+        let file = self
+            .context
+            .config
+            .services
+            .home
+            .join("rules/default.rules");
         if let Err(error) = append_prefix_rule(&file, amendment, RuleDecision::Allow, justification)
         {
             self.warn("", format!("Failed to apply execpolicy amendment: {error}"));

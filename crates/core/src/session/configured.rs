@@ -25,14 +25,14 @@ impl SessionActor {
 
     /// Warns about hooks that cannot be used.
     pub(crate) fn warn_about_hooks(&self) {
-        for warning in &self.context.config.hook_warnings {
+        for warning in &self.context.config.options.hook_warnings {
             self.warn("", warning.clone());
         }
     }
 
     /// Warns if commands have no network although the policy allows it.
     pub(crate) fn warn_about_network(&self) {
-        let limits = &self.context.config.network_limits;
+        let limits = &self.context.config.options.network_limits;
         if let Some(reason) = closed_network(&self.settings().sandbox_policy, limits) {
             self.warn("", reason);
         }
@@ -41,7 +41,7 @@ impl SessionActor {
     pub(super) fn configured(&self, initial_messages: Option<Vec<EventMsg>>) -> EventMsg {
         let (config, settings) = (&self.context.config, self.settings());
         let path = self.context.emitter.log_path();
-        let history = codex_rollout::message_history(&config.home);
+        let history = codex_rollout::message_history(&config.services.home);
         EventMsg::SessionConfigured(Box::new(SessionConfiguredEvent {
             session_id: self.context.emitter.thread().clone(),
             forked_from_id: None,

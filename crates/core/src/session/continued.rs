@@ -51,10 +51,9 @@ impl SessionActor {
         let limits = context.turn_limits.unwrap_or_default();
         let before = self.settings();
         let settings = with_context(&before, context).apply(patch, &before.cwd);
-        if let Some(limits) = &self.context.config.limits {
-            let checked = limits.check(settings.approval_policy, &settings.sandbox_policy);
-            checked.map_err(|error| StartTurnError::Settings(SettingsError::Forbidden(error)))?;
-        }
+        let checked = (self.context.config.options.limits)
+            .check(settings.approval_policy, &settings.sandbox_policy);
+        checked.map_err(|error| StartTurnError::Settings(SettingsError::Forbidden(error)))?;
         let overrides = TurnOverrides {
             schema,
             root_turn_id,

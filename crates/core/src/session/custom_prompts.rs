@@ -20,7 +20,7 @@ impl SessionActor {
     /// Lists the custom prompts of the user.
     pub(super) fn list_custom_prompts(&self, id: String) {
         let emitter = self.context.emitter.clone();
-        let folder = self.context.config.home.join(FOLDER);
+        let folder = self.context.config.services.home.join(FOLDER);
         tokio::task::spawn_blocking(move || {
             let custom_prompts = prompts_in(&folder);
             let listed = ListCustomPromptsResponseEvent { custom_prompts };

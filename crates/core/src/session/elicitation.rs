@@ -94,7 +94,7 @@ impl SessionActor {
 
     /// Stores approvals for later threads. If that fails, they hold for this one.
     async fn keep_approvals(&self, keys: &[ApprovalKey]) {
-        let Some(approvals) = self.context.config.mcp_approvals.clone() else {
+        let Some(approvals) = self.context.config.services.mcp_approvals.clone() else {
             return;
         };
         for key in keys {

@@ -10,11 +10,14 @@ impl SessionActor {
     /// Adds an input. A failure is only logged.
     pub(super) fn remember(&self, text: String) {
         let config = &self.context.config;
-        let kept = config.message_history;
+        let kept = config.options.message_history;
         if !kept.keep {
             return;
         }
-        let (home, thread) = (config.home.clone(), self.context.emitter.thread().clone());
+        let (home, thread) = (
+            config.services.home.clone(),
+            self.context.emitter.thread().clone(),
+        );
         let now = self.context.clock.now();
         tokio::task::spawn_blocking(move || {
             if let Err(error) = add_message(&home, &thread, &text, now, kept.max_bytes) {
@@ -24,7 +27,7 @@ impl SessionActor {
     }
 
     pub(super) fn recall(&self, id: String, log_id: u64, offset: usize) {
-        let home = self.context.config.home.clone();
+        let home = self.context.config.services.home.clone();
         let emitter = self.context.emitter.clone();
         tokio::task::spawn_blocking(move || {
             let entry = message_at(&home, log_id, offset);

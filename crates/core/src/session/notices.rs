@@ -41,7 +41,7 @@ impl SessionActor {
 
     fn place_notice(&mut self, item: Box<ResponseItem>) -> Result<(), Box<ResponseItem>> {
         let running = self.running().map(|running| running.kind);
-        if let Some(replay) = &self.context.config.replay
+        if let Some(replay) = &self.context.config.services.replay
             && !replay.takes_notice(self.context.emitter.thread(), running.is_some())
         {
             return Err(item);
@@ -66,7 +66,7 @@ impl SessionActor {
             emitter: &context.emitter,
             turn: "",
             policy: model.info.truncation(),
-            raw_items: context.config.raw_items,
+            raw_items: context.config.options.raw_items,
         };
         conversation.record(*item, &recorder);
         if let Some(observer) = context.emitter.observer() {

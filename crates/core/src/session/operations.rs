@@ -223,7 +223,7 @@ impl SessionActor {
         if input.is_empty() {
             return self.error(&id, "input must not be empty", CodexErrorInfo::BadRequest);
         }
-        let placed = if self.context.config.serves_queue {
+        let placed = if self.context.config.options.serves_queue {
             InputPlace::NewTurn(Box::new((input, overrides)))
         } else {
             self.place_input(&id, input, overrides, last_response_id.as_deref())
@@ -333,7 +333,7 @@ impl SessionActor {
     }
 
     async fn interrupt(&mut self) {
-        if let Some(replay) = &self.context.config.replay {
+        if let Some(replay) = &self.context.config.services.replay {
             replay.before_interrupt(self.context.emitter.thread()).await;
         }
         self.queued_turns.clear();
@@ -377,7 +377,7 @@ impl SessionActor {
             let message = "Session persistence is disabled; cannot rename thread.";
             return self.error(id, message, CodexErrorInfo::Other);
         }
-        let (home, thread_id) = (&self.context.config.home, emitter.thread().clone());
+        let (home, thread_id) = (&self.context.config.services.home, emitter.thread().clone());
         let now = self.context.clock.now();
         if let Err(error) = codex_rollout::set_name(home, &thread_id, name, now) {
             let message = format!("Failed to rename the thread: {error}");

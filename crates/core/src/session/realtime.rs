@@ -19,7 +19,7 @@ const START_INSTRUCTIONS: &str = include_str!("../../prompts/realtime_start.md")
 impl SessionActor {
     /// Starts a conversation in place of one that lasts. Returns at once.
     pub(super) fn start_realtime(&mut self, id: String, start: RealtimeStart) {
-        let Some(service) = self.context.config.realtime.clone() else {
+        let Some(service) = self.context.config.services.realtime.clone() else {
             let thread = self.context.emitter.thread();
             let message = format!("thread {thread} does not support realtime conversation");
             return self.error(&id, message, CodexErrorInfo::BadRequest);

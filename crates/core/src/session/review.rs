@@ -39,15 +39,19 @@ impl SessionActor {
     /// The scope of the reviewer: the settings of the thread, without approvals, agents and notifications.
     fn reviewer(&self, id: &str) -> TurnScope {
         let mut config = self.context.config.clone();
-        config.source = SessionSource::SubAgent(SubAgentSource::Review);
-        config.web_search = WebSearch::default();
-        config.agents = None;
-        config.turn_ended = None;
-        config.features.request_permissions = false;
-        config.features.exec_permissions = false;
-        config.features.default_mode_questions = false;
+        config.identity.source = SessionSource::SubAgent(SubAgentSource::Review);
+        config.options.web_search = WebSearch::default();
+        config.options.agents = None;
+        config.services.turn_ended = None;
+        config.options.features.request_permissions = false;
+        config.options.features.exec_permissions = false;
+        config.options.features.default_mode_questions = false;
         let mut settings = (*self.settings()).clone();
-        settings.model = config.review_model.clone().unwrap_or(settings.model);
+        settings.model = config
+            .options
+            .review_model
+            .clone()
+            .unwrap_or(settings.model);
         (settings.mode, settings.mode_instructions) = (ModeKind::Default, None);
         settings.approval_policy = AskForApproval::Never;
         let (context, tools) = (&self.context, &self.base.tool_services);

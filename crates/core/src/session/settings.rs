@@ -28,10 +28,9 @@ impl SessionActor {
         if after.cwd.to_str().is_none() {
             return Err(SettingsError::UnnamedCwd(after.cwd));
         }
-        if let Some(limits) = &self.context.config.limits {
-            let checked = limits.check(after.approval_policy, &after.sandbox_policy);
-            checked.map_err(SettingsError::Forbidden)?;
-        }
+        let limits = &self.context.config.options.limits;
+        let checked = limits.check(after.approval_policy, &after.sandbox_policy);
+        checked.map_err(SettingsError::Forbidden)?;
         let after = Arc::new(after);
         self.settings.send_replace(Arc::clone(&after));
         if after.sandbox_policy != before.sandbox_policy {

@@ -13,7 +13,7 @@ impl SessionActor {
     pub(super) fn list_skills(&self, id: String, cwds: Vec<String>, reload: bool) {
         let emitter = self.context.emitter.clone();
         let own = self.settings().cwd.display().to_string();
-        let library = self.context.config.skills.clone();
+        let library = self.context.config.services.skills.clone();
         let folders = if cwds.is_empty() { vec![own] } else { cwds };
         tokio::spawn(async move {
             if let Some(library) = library.as_ref().filter(|_| reload) {

@@ -10,7 +10,7 @@ impl SessionActor {
     ///
     /// The facts about both models must be known: what is assumed about a model is told the user when a turn begins.
     pub(super) fn change_turn(&self, patch: TurnSettingsPatch) -> Result<bool, TurnSettingsError> {
-        if !self.context.config.features.step_model_switching {
+        if !self.context.config.options.features.step_model_switching {
             return Err(TurnSettingsError::Disabled);
         }
         let running = self.running();

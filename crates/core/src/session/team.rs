@@ -35,7 +35,7 @@ impl SessionActor {
             origin.lines = StoredLines::Read(agent.lines);
             origin.forked_from = Some(self.context.emitter.thread().clone());
         }
-        origin.config.source = self.member_source(
+        origin.config.identity.source = self.member_source(
             &reservation,
             self.context.emitter.thread().clone(),
             Some(nickname.clone()),
@@ -65,9 +65,12 @@ impl SessionActor {
             _ => return Err(format!("thread {id} is no agent")),
         };
         let mut config = agent.config;
-        config.base_instructions = thread.instructions.clone().or(config.base_instructions);
+        config.options.base_instructions = thread
+            .instructions
+            .clone()
+            .or(config.options.base_instructions);
         let (nickname, role) = (meta.agent_nickname.clone(), meta.agent_role.clone());
-        config.source = self.member_source(&agent.reservation, parent, nickname, role);
+        config.identity.source = self.member_source(&agent.reservation, parent, nickname, role);
         let mut origin = ThreadOrigin::resumed(thread, config);
         origin.agent_tree = self.member_tree(&agent.reservation);
         self.start_member(origin, first, agent.reservation)

@@ -68,11 +68,7 @@ impl TurnBase {
 
     /// What limits the network of commands: the limits of the session, and those of the permissions in force.
     fn network_limits(&self, settings: &ThreadSettings) -> Arc<NetworkLimits> {
-        let of_session = &self.session.config.network_limits;
-        if settings.host_limits.is_empty() {
-            return Arc::clone(of_session);
-        }
-        let limits = (**of_session).clone();
+        let limits = self.session.config.options.network_limits.clone();
         Arc::new(limits.with_settings(&settings.host_limits))
     }
 
@@ -99,7 +95,7 @@ impl TurnBase {
             turn_limits: overrides.limits,
             approvals_reviewer: settings.approvals_reviewer,
             summary: (settings.summary).unwrap_or(model.info.default_reasoning_summary),
-            verbosity: model.info.verbosity(config.verbosity),
+            verbosity: model.info.verbosity(config.options.verbosity),
             is_model_unknown: model.is_fallback,
             model: model.info,
             mode: settings.collaboration_mode(),
@@ -113,13 +109,13 @@ impl TurnBase {
             refused: overrides.refused,
             date: now.strftime("%Y-%m-%d").to_string(),
             timezone: zone.iana_name().unwrap_or("Etc/UTC").to_owned(),
-            shell: config.shell.clone(),
+            shell: config.options.shell.clone(),
             has_environment: !settings.without_environment,
             instructions: self.instructions.clone(),
             turn_state: TurnState::default(),
             reviews: reviews.then(Arc::default),
             skills: OnceLock::new(),
-            memory_summary: config.memory_summary.clone(),
+            memory_summary: config.options.memory_summary.as_deref().map(Arc::from),
             realtime: overrides.realtime,
             apps: OnceLock::new(),
             plugins: self.plugins(&settings.disabled_plugins),
@@ -131,7 +127,7 @@ impl TurnBase {
 
     /// The plugins that are installed now, but for those that are switched off; none if there are none.
     fn plugins(&self, disabled: &[String]) -> Option<Arc<Vec<InstalledPlugin>>> {
-        let mut plugins = self.session.config.plugins.as_ref()?.current();
+        let mut plugins = self.session.config.services.plugins.as_ref()?.current();
         if !disabled.is_empty() {
             let plugins = Arc::make_mut(&mut plugins);
             plugins.retain(|plugin| !disabled.contains(&plugin.id.to_string()));
@@ -206,19 +202,22 @@ impl ToolCache {
 
 /// The facts about a model, with the overrides of the configuration.
 pub(super) fn with_overrides(model: ResolvedModel, config: &SessionConfig) -> ResolvedModel {
-    let has_overrides = config.reasoning_summaries
-        || config.context_window.is_some()
-        || config.auto_compact_limit.is_some()
-        || config.tool_output_tokens.is_some();
+    let has_overrides = config.options.reasoning_summaries
+        || config.options.context_window.is_some()
+        || config.options.auto_compact_limit.is_some()
+        || config.options.tool_output_tokens.is_some();
     if !has_overrides {
         return model;
     }
     let mut info = ModelInfo::clone(&model.info);
-    info.supports_reasoning_summaries |= config.reasoning_summaries;
-    info.context_window = config.context_window.or(info.context_window);
-    let limits = [config.auto_compact_limit, info.auto_compact_token_limit];
+    info.supports_reasoning_summaries |= config.options.reasoning_summaries;
+    info.context_window = config.options.context_window.or(info.context_window);
+    let limits = [
+        config.options.auto_compact_limit,
+        info.auto_compact_token_limit,
+    ];
     info.auto_compact_token_limit = limits.into_iter().flatten().min();
-    if let Some(tokens) = config.tool_output_tokens {
+    if let Some(tokens) = config.options.tool_output_tokens {
         let tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
         info.truncation_policy.limit = match info.truncation_policy.mode {
             TruncationMode::Bytes => tokens.saturating_mul(4),

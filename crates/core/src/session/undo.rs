@@ -42,10 +42,11 @@ async fn run(scope: TurnScope, mut conversation: Conversation) -> Conversation {
 
 async fn go_back(scope: &TurnScope) -> Result<String, String> {
     let nothing = "No ghost snapshot available to undo.";
-    let settings = scope.session.config.checkpoints.clone().ok_or(nothing)?;
+    let store = scope.session.config.services.checkpoint_store.clone();
+    let store = store.ok_or(nothing)?;
     let thread = scope.session.emitter.thread().to_string();
     let at = scope.session.clock.now().as_second();
-    let done = tokio::task::spawn_blocking(move || restore(&settings.store, &thread, at));
+    let done = tokio::task::spawn_blocking(move || restore(&store, &thread, at));
     let done = done.await.map_err(|_| "The undo crashed.".to_owned())?;
     match done.map_err(|error| format!("Failed to restore the files: {error}"))? {
         None => Err(nothing.to_owned()),

@@ -18,7 +18,7 @@ const NO_SHELL: &str = "this session has no environment, so there is no shell";
 impl SessionActor {
     pub(super) async fn user_shell(&mut self, id: String, command: TypedCommand) {
         if let Some(scope) = self.running().map(|running| running.scope.clone()) {
-            if self.context.config.replay.is_some() {
+            if self.context.config.services.replay.is_some() {
                 // The recorded turn took the record.
                 return;
             }
@@ -64,7 +64,7 @@ async fn run(
         finish(&scope, &mut conversation, guard, failed).await;
         return conversation;
     }
-    let record = match &scope.session.config.replay {
+    let record = match &scope.session.config.services.replay {
         Some(replay) => replay.user_shell(scope.session.emitter.thread()).await,
         None => run_user_shell(&context(&scope), &command, &scope.stop).await,
     };

@@ -61,9 +61,10 @@ impl Tool for JsReplTool {
 }
 
 async fn run(context: &ToolContext) -> ToolResult {
-    let (ToolPayload::Custom(input), Some(settings)) =
-        (&context.call.payload, &context.session.config.js_repl)
-    else {
+    let (ToolPayload::Custom(input), Some(_)) = (
+        &context.call.payload,
+        &context.session.config.options.js_repl,
+    ) else {
         return Err(incompatible(context));
     };
     let source = ConsoleSource::parse(input);
@@ -83,7 +84,7 @@ async fn run(context: &ToolContext) -> ToolResult {
     let timeout = Duration::from_millis(source.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS));
     let ran = context.services.cells().run_in_console(
         session.processes.as_ref(),
-        &settings.program,
+        &session.config.services.kernel_program,
         session.clock.as_ref(),
         folders(context, cwd),
         ConsoleRun {
@@ -128,7 +129,7 @@ async fn run(context: &ToolContext) -> ToolResult {
 
 fn folders(context: &ToolContext, cwd: String) -> ConsoleFolders {
     let config = &context.session.config;
-    let home = config.environment.get(OsStr::new("HOME"));
+    let home = config.services.environment.get(OsStr::new("HOME"));
     let tmp = config.tmpdir().unwrap_or_else(std::env::temp_dir);
     ConsoleFolders {
         cwd,

@@ -80,16 +80,16 @@ impl ToolSet {
             }
         }
         builder.offer(UpdatePlanTool);
-        if config.js_repl.is_some() {
+        if config.options.js_repl.is_some() {
             builder.offer(JsReplTool);
             builder.offer(JsReplResetTool);
         }
         if !is_agent(config) {
             builder.offer(RequestUserInputTool {
-                in_default_mode: config.features.default_mode_questions,
+                in_default_mode: config.options.features.default_mode_questions,
             });
         }
-        if config.features.request_permissions {
+        if config.options.features.request_permissions {
             builder.offer(RequestPermissionsTool);
         }
         builder.specs.extend(mcp.recorded_search.clone());
@@ -101,14 +101,14 @@ impl ToolSet {
             _ if !has_environment => {}
             Some(ApplyPatchToolType::Function) => builder.offer(ApplyPatchTool::Function),
             Some(ApplyPatchToolType::Freeform) => builder.offer(ApplyPatchTool::Freeform),
-            None if config.features.apply_patch_freeform => {
+            None if config.options.features.apply_patch_freeform => {
                 builder.offer(ApplyPatchTool::Freeform);
             }
             None => {}
         }
-        let search = web_search(&config.web_search, model, policy);
+        let search = web_search(&config.options.web_search, model, policy);
         builder.specs.extend(search);
-        if config.features.image_generation && model.takes_images() {
+        if config.options.features.image_generation && model.takes_images() {
             builder.specs.push(ToolSpec::ImageGeneration {
                 output_format: "png".to_owned(),
             });
@@ -116,15 +116,15 @@ impl ToolSet {
         if has_environment {
             builder.offer(ViewImageTool);
         }
-        if let Some(agents) = &config.agents
+        if let Some(agents) = &config.options.agents
             && let Some(team) = &agents.team
         {
             let tools = team::tools(agents, team, &services.model.choices());
-            let code_mode = config.code_mode.as_ref();
+            let code_mode = config.options.code_mode.as_ref();
             let mode = code_mode.map(|code_mode| code_mode.mode_of(model));
             let has_scripts = mode.is_some_and(|mode| mode != ToolMode::Direct);
             builder.team(team, tools, has_scripts);
-        } else if let Some(agents) = &config.agents {
+        } else if let Some(agents) = &config.options.agents {
             let make = || SpawnAgentTool::make_spec(agents, &services.model.choices());
             let spec = services.spawn_tool.get_or_init(make);
             builder.offer(SpawnAgentTool(Arc::clone(spec)));
@@ -133,8 +133,8 @@ impl ToolSet {
             builder.offer(WaitAgentTool);
             builder.offer(CloseAgentTool);
         }
-        if config.agent_jobs.is_some() {
-            if config.agents.is_some() {
+        if config.options.agent_jobs.is_some() {
+            if config.options.agents.is_some() {
                 builder.offer(SpawnAgentsOnCsvTool);
             }
             if is_worker(config) {
@@ -152,7 +152,12 @@ impl ToolSet {
         for tool in &services.dynamic_tools {
             builder.dynamic(tool);
         }
-        if let Some(tools) = config.host_tools.as_ref().filter(|_| !is_agent(config)) {
+        if let Some(tools) = config
+            .services
+            .host_tools
+            .as_ref()
+            .filter(|_| !is_agent(config))
+        {
             builder.host(tools);
         }
         builder.build(config, model)
@@ -229,21 +234,21 @@ struct ToolSetBuilder {
 impl ToolSetBuilder {
     /// Offers the shell tool of the model, and accepts calls of all others.
     fn shell(&mut self, config: &SessionConfig, model: &ModelInfo) {
-        if !config.features.shell_tool {
+        if !config.options.features.shell_tool {
             return;
         }
-        let inline_permissions = config.features.exec_permissions;
+        let inline_permissions = config.options.features.exec_permissions;
         let argv = ShellTool { inline_permissions };
         let script = ShellCommandTool {
             inline_permissions,
-            login: config.allow_login_shell,
+            login: config.options.allow_login_shell,
         };
         match model.shell_type {
             ShellType::Disabled => return,
-            _ if config.features.unified_exec => {
+            _ if config.options.features.unified_exec => {
                 self.offer(ExecCommandTool {
                     inline_permissions,
-                    login: config.allow_login_shell,
+                    login: config.options.allow_login_shell,
                 });
                 self.offer(WriteStdinTool);
             }
@@ -397,7 +402,7 @@ impl ToolSetBuilder {
     }
 
     fn build(mut self, config: &SessionConfig, model: &ModelInfo) -> ToolSet {
-        let code_mode = config.code_mode.as_ref();
+        let code_mode = config.options.code_mode.as_ref();
         let nested = code_mode.and_then(|code_mode| {
             let only = match code_mode.mode_of(model) {
                 ToolMode::Direct => return None,
@@ -407,7 +412,7 @@ impl ToolSetBuilder {
             Some(self.scripts(&code_mode.excluded_namespaces, only))
         });
         self.specs.append(&mut self.direct);
-        if config.mcp_namespaces {
+        if config.options.mcp_namespaces {
             self.specs = self.namespaces.group(self.specs);
         }
         ToolSet {

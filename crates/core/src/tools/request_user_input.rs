@@ -86,7 +86,14 @@ impl Tool for RequestUserInputTool {
 async fn ask(context: &ToolContext) -> ToolResult {
     let allowed = match context.settings.mode.mode {
         ModeKind::Plan => true,
-        ModeKind::Default => context.session.config.features.default_mode_questions,
+        ModeKind::Default => {
+            context
+                .session
+                .config
+                .options
+                .features
+                .default_mode_questions
+        }
     };
     if !allowed {
         return Err(ToolFailure::Model(

@@ -149,7 +149,7 @@ async fn is_there(context: &ToolContext, known: &ToolSuggestion) -> bool {
             servers.has_app_now(&known.id).await
         }
         SuggestionKind::Plugin => {
-            let plugins = context.session.config.plugins.as_ref();
+            let plugins = context.session.config.services.plugins.as_ref();
             let current = plugins.map(|plugins| plugins.current()).unwrap_or_default();
             current
                 .iter()

@@ -43,7 +43,7 @@ impl RunningTurn<'_> {
         } = self.scope;
         let may_ask =
             settings.approval_policy != AskForApproval::Never && !is_agent(&session.config);
-        let known = session.config.suggestions.as_ref();
+        let known = session.config.services.suggestions.as_ref();
         let known = known.filter(|_| may_ask && settings.model.supports_search_tool);
         let mut candidates = match known {
             Some(known) => known.candidates().await,

@@ -67,7 +67,7 @@ pub(super) async fn run_with_hooks(
 
 /// What the hooks of a recorded call added to the context.
 pub(super) fn recorded_contexts(scope: &TurnScope, call: &ToolCall) -> Vec<ResponseItem> {
-    let Some(replay) = &scope.session.config.replay else {
+    let Some(replay) = &scope.session.config.services.replay else {
         return Vec::new();
     };
     let thread = scope.session.emitter.thread();

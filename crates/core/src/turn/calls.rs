@@ -167,7 +167,7 @@ async fn dispatch(
             observer.tool_dispatched(&scope.settings.id, &item);
         }
     };
-    let replay = scope.session.config.replay.as_ref();
+    let replay = scope.session.config.services.replay.as_ref();
     if let Some(replay) = replay.filter(|replay| !replay.runs_tool(&call.name)) {
         if manages_agents(&call.name)
             && let Some(tool) = scope.tools.current().find(call)
@@ -185,7 +185,7 @@ async fn dispatch(
             .await
             .map_err(|failure| ToolFailure::Model(failure.0));
     }
-    let console = scope.session.config.js_repl.as_ref();
+    let console = scope.session.config.options.js_repl.as_ref();
     if console.is_some_and(|console| console.only) && !is_console(&call.name) {
         notify_observer();
         let advice =

@@ -28,7 +28,7 @@ pub(crate) async fn finish(
     guard: TurnGuard,
     ended: Result<CompletedTurn, TurnError>,
 ) {
-    if let Some(replay) = &scope.session.config.replay {
+    if let Some(replay) = &scope.session.config.services.replay {
         // A replay ends turns in the recorded order.
         replay.before_turn_end(scope.session.emitter.thread()).await;
     }

@@ -51,7 +51,7 @@ impl TurnScope {
     }
 
     fn owner(&self) -> TurnOwner<'_> {
-        match &self.session.config.source {
+        match &self.session.config.identity.source {
             SessionSource::SubAgent(SubAgentSource::ThreadSpawn { agent_role, .. }) => {
                 TurnOwner::Agent {
                     role: agent_role.as_deref().unwrap_or("default"),

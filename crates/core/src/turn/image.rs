@@ -23,7 +23,7 @@ impl RunningTurn<'_> {
             return;
         };
         let services = &self.scope.session;
-        let folder = services.config.home.join("generated_images");
+        let folder = services.config.services.home.join("generated_images");
         let folder = folder.join(services.emitter.thread().as_str());
         let saved = keep(folder, id, result.clone())
             .await

@@ -29,7 +29,7 @@ impl PatchStream {
         let ResponseItem::CustomToolCall { name, call_id, .. } = item else {
             return None;
         };
-        let is_told = turn.scope.session.config.features.patch_events && name == TOOL;
+        let is_told = turn.scope.session.config.options.features.patch_events && name == TOOL;
         is_told.then(|| Self {
             call_id: call_id.clone(),
             text: String::new(),

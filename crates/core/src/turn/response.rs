@@ -124,7 +124,7 @@ impl RunningTurn<'_> {
     fn start_item(&self, item: &ResponseItem) -> Option<ActiveItem> {
         let services = &self.scope.session;
         let options = ItemOptions {
-            raw_reasoning: services.config.show_raw_reasoning,
+            raw_reasoning: services.config.options.show_raw_reasoning,
             plan_mode: self.in_plan_mode(),
         };
         let ids = &self.scope.item_ids;

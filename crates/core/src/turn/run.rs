@@ -66,7 +66,7 @@ pub(super) async fn finish_and_notify(
     guard: TurnGuard,
     ended: Result<CompletedTurn, TurnError>,
 ) {
-    let notice = match (&scope.session.config.turn_ended, &ended) {
+    let notice = match (&scope.session.config.services.turn_ended, &ended) {
         (Some(listener), Ok(completed)) if !completed.stopped_by_hook => Some((
             Arc::clone(listener),
             ended_turn(scope, conversation, completed),
@@ -97,7 +97,7 @@ fn ended_turn(
         thread: scope.session.emitter.thread().to_string(),
         turn: scope.settings.id.to_string(),
         cwd: scope.settings.cwd.display().to_string(),
-        client: Some(scope.session.config.originator.clone()),
+        client: Some(scope.session.config.identity.originator.clone()),
         input_messages: summary::user_texts(&conversation.history),
         last_agent_message: completed.last_agent_message.clone(),
     }
@@ -209,7 +209,7 @@ impl RunningTurn<'_> {
             settings,
             ..
         } = self.scope;
-        let replay = session.config.replay.as_ref();
+        let replay = session.config.services.replay.as_ref();
         if let Some(recorded) = replay.and_then(|replay| replay.mcp_tools(session.emitter.thread()))
         {
             self.complete_tools(&McpTools::recorded(recorded));
@@ -231,7 +231,8 @@ impl RunningTurn<'_> {
             () = self.scope.stop.stopped() => return Err(TurnError::Stopped),
             tools = settled => tools,
         };
-        let searches = session.config.features.tool_search && settings.model.supports_search_tool;
+        let searches =
+            session.config.options.features.tool_search && settings.model.supports_search_tool;
         let selected = tool_services.selected_apps.lock().clone();
         let suggestions = self.suggestions(&tools).await;
         self.complete_tools(&McpTools {

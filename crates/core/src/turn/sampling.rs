@@ -59,7 +59,7 @@ impl RunningTurn<'_> {
         error: ModelError,
     ) -> Result<(), TurnError> {
         let session = &self.scope.session;
-        let most = session.config.stream_max_retries;
+        let most = session.config.options.stream_max_retries;
         let Some(delay) = retry::delay(&error, *repeats + 1, session.clock.as_ref()) else {
             return Err(TurnError::Model(error));
         };
@@ -110,7 +110,7 @@ impl RunningTurn<'_> {
         self.scope.diff.emit(self.emitter).await;
         if let Some(id) = &completed.response_id {
             self.conversation.mark_response(id);
-            if self.scope.session.config.serves_queue {
+            if self.scope.session.config.options.serves_queue {
                 let ended = ResponseCompletedEvent {
                     turn_id: self.emitter.turn_id().to_owned(),
                     response_id: id.clone(),
@@ -233,7 +233,7 @@ impl RunningTurn<'_> {
                 turn_state: settings.turn_state.clone(),
                 turn_metadata: settings.metadata.clone(),
                 connection: Some(session.connection.clone()),
-                subagent: subagent(&session.config.source),
+                subagent: subagent(&session.config.identity.source),
                 ..RequestContext::default()
             },
         }

@@ -43,7 +43,7 @@ impl TurnScope {
 
     /// The same turn with other settings.
     pub(super) fn with(&self, change: StepChange) -> Self {
-        let verbosity = self.session.config.verbosity;
+        let verbosity = self.session.config.options.verbosity;
         Self {
             settings: Arc::new(change.apply(&self.settings, verbosity)),
             ..self.clone()
@@ -67,7 +67,7 @@ impl TurnScope {
             emitter: &self.session.emitter,
             turn: &self.settings.id,
             policy: self.settings.model.truncation(),
-            raw_items: self.session.config.raw_items,
+            raw_items: self.session.config.options.raw_items,
         }
     }
 

@@ -20,7 +20,8 @@ use crate::tools::{NestedTool, Tool, ToolCall, ToolFailure, ToolPayload, directs
 impl TurnScope {
     /// Carries out the calls of scripts while the result lives, if the model may write scripts.
     pub(super) fn serve_scripts(&self, calls: &RunningCalls) -> Option<ServedTurn> {
-        if self.tools.current().nested().is_none() && self.session.config.js_repl.is_none() {
+        if self.tools.current().nested().is_none() && self.session.config.options.js_repl.is_none()
+        {
             return None;
         }
         let caller = TurnScriptCaller {

@@ -19,12 +19,12 @@ impl RunningTurn<'_> {
     /// Finds the skills at the beginning of a turn.
     pub(crate) async fn find_skills(&self) {
         let settings = &self.scope.settings;
-        if let Some(replay) = &self.scope.session.config.replay {
+        if let Some(replay) = &self.scope.session.config.services.replay {
             let recorded = replay.skills(self.scope.session.emitter.thread());
             let _ = settings.skills.set(recorded);
             return;
         }
-        let Some(library) = &self.scope.session.config.skills else {
+        let Some(library) = &self.scope.session.config.services.skills else {
             return;
         };
         let skills = match library.known(&settings.cwd) {
@@ -73,7 +73,7 @@ impl RunningTurn<'_> {
 
 impl RunningTurn<'_> {
     async fn text_of_skill(&self, path: &str) -> std::io::Result<String> {
-        let Some(replay) = &self.scope.session.config.replay else {
+        let Some(replay) = &self.scope.session.config.services.replay else {
             return read_text(path).await;
         };
         let recorded = replay.skill_text(self.scope.session.emitter.thread(), path);

@@ -12,7 +12,7 @@ use crate::input::Input;
 impl TurnScope {
     fn recorded_inputs(&self) -> Option<Vec<TakenInput>> {
         let session = &self.session;
-        let replay = session.config.replay.as_ref()?;
+        let replay = session.config.services.replay.as_ref()?;
         replay.taken_inputs(session.emitter.thread())
     }
 

@@ -8,8 +8,8 @@ use crate::support::*;
 /// A thread that compacts at this many tokens, with one turn behind it.
 async fn one_turn(limit: i64, tokens: i64) -> Driver {
     let mut driver = Driver::with(|config| {
-        config.auto_compact_limit = Some(limit);
-        config.stream_max_retries = 1;
+        config.options.auto_compact_limit = Some(limit);
+        config.options.stream_max_retries = 1;
     })
     .await;
     driver

@@ -76,7 +76,7 @@ impl StagedTurn {
     async fn at(stage: Stage) -> Self {
         let driver = Driver::with(|config| {
             if stage == Stage::Approval {
-                config.settings.approval_policy = AskForApproval::UnlessTrusted;
+                config.options.settings.approval_policy = AskForApproval::UnlessTrusted;
             }
         })
         .await;

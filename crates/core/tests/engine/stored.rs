@@ -88,7 +88,8 @@ impl TurnEnded for SlowListener {
 async fn a_turn_that_was_seen_complete_can_be_taken_back_at_once() {
     let (release, released) = mpsc::channel();
     let listener = Arc::new(SlowListener(Mutex::new(released)));
-    let listen = |config: &mut codex_core::SessionConfig| config.turn_ended = Some(listener);
+    let listen =
+        |config: &mut codex_core::SessionConfig| config.services.turn_ended = Some(listener);
     let mut driver = Driver::with(listen).await;
     driver.model.push(ModelReply::Events(says("one", &[])));
     driver.say("say one").await;

@@ -539,8 +539,8 @@ fn close(items: &mut Vec<String>, id: &str) {
 
 pub(crate) fn config(home: &TempDir) -> SessionConfig {
     let mut config = SessionConfig::new(home.path(), home.path(), "mock-model");
-    config.settings.approval_policy = AskForApproval::Never;
-    config.settings.sandbox_policy = SandboxPolicy::DangerFullAccess;
+    config.options.settings.approval_policy = AskForApproval::Never;
+    config.options.settings.sandbox_policy = SandboxPolicy::DangerFullAccess;
     config
 }
 

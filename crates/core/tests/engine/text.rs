@@ -1,5 +1,6 @@
 //! Turns with text, and calls that need no process.
 
+use codex_core::AllowedValues;
 use codex_protocol::*;
 use serde_json::json;
 
@@ -157,8 +158,8 @@ async fn the_model_is_told_which_commands_rules_allow() {
         (AskForApproval::Never, false),
     ] {
         let mut driver = Driver::with(|config| {
-            config.settings.approval_policy = policy;
-            config.rules.add_file("mine.rules", rules).unwrap();
+            config.options.settings.approval_policy = policy;
+            config.options.rules.add_file("mine.rules", rules).unwrap();
         })
         .await;
         driver.model.push(ModelReply::Events(says("hello", &[])));
@@ -267,7 +268,8 @@ async fn a_plan_is_an_item_of_its_own() {
 #[tokio::test]
 async fn a_personality_is_told_once_and_again_when_it_changes() {
     let mut driver =
-        Driver::with(|config| config.settings.personality = Some(Personality::Pragmatic)).await;
+        Driver::with(|config| config.options.settings.personality = Some(Personality::Pragmatic))
+            .await;
     let mut specs = Vec::new();
     let changes = [
         None,
@@ -332,27 +334,14 @@ async fn what_a_turn_overrides_stays_except_the_form_of_its_answer() {
     }
 }
 
-#[derive(Debug)]
-struct NeverNever;
-
-impl codex_core::Limits for NeverNever {
-    fn check(
-        &self,
-        approval: AskForApproval,
-        _: &SandboxPolicy,
-    ) -> Result<(), codex_core::NotAllowed> {
-        match approval {
-            AskForApproval::Never => Err(codex_core::NotAllowed("never say never".to_owned())),
-            _ => Ok(()),
-        }
-    }
-}
-
 #[tokio::test]
-async fn what_the_administrator_forbids_changes_nothing_at_all() {
+async fn forbidden_setting_leaves_every_setting_as_it_was() {
     let mut driver = Driver::with(|config| {
-        config.settings.approval_policy = AskForApproval::OnRequest;
-        config.limits = Some(std::sync::Arc::new(NeverNever));
+        config.options.settings.approval_policy = AskForApproval::OnRequest;
+        config.options.limits.approval_policies = Some(AllowedValues {
+            values: vec![AskForApproval::OnRequest],
+            origin: "the administrator".to_owned(),
+        });
     })
     .await;
     let change = OverrideTurnContext {
@@ -364,7 +353,7 @@ async fn what_the_administrator_forbids_changes_nothing_at_all() {
         .submit(Op::OverrideTurnContext(Box::new(change)))
         .await;
     let refused = driver.until(|msg| matches!(msg, EventMsg::Error(_))).await;
-    assert!(format!("{refused:?}").contains("never say never"));
+    assert!(format!("{refused:?}").contains("(set by the administrator)"));
     driver.model.push(ModelReply::Events(says("ok", &[])));
     driver.say("hi").await;
     driver.turn_over().await;

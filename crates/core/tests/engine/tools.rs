@@ -21,8 +21,8 @@ async fn outputs_of(driver: &mut Driver, items: Vec<ResponseItem>) -> Vec<serde_
 
 async fn asking() -> Driver {
     Driver::with(|config| {
-        config.settings.approval_policy = AskForApproval::UnlessTrusted;
-        config.settings.sandbox_policy = SandboxPolicy::WorkspaceWrite {
+        config.options.settings.approval_policy = AskForApproval::UnlessTrusted;
+        config.options.settings.sandbox_policy = SandboxPolicy::WorkspaceWrite {
             writable_roots: Vec::new(),
             read_only_access: ReadOnlyAccess::FullAccess,
             network_access: false,
@@ -259,8 +259,8 @@ async fn stopping_at_an_approval_ends_the_turn() {
 #[tokio::test]
 async fn a_patch_is_applied_inside_and_asked_about_outside() {
     let mut driver = Driver::with(|config| {
-        config.settings.approval_policy = AskForApproval::OnRequest;
-        config.settings.sandbox_policy = SandboxPolicy::WorkspaceWrite {
+        config.options.settings.approval_policy = AskForApproval::OnRequest;
+        config.options.settings.sandbox_policy = SandboxPolicy::WorkspaceWrite {
             writable_roots: Vec::new(),
             read_only_access: ReadOnlyAccess::FullAccess,
             network_access: false,
@@ -268,8 +268,8 @@ async fn a_patch_is_applied_inside_and_asked_about_outside() {
             exclude_slash_tmp: true,
             read_only_paths: Vec::new(),
         };
-        config.settings.cwd = config.home.join("work");
-        std::fs::create_dir(&config.settings.cwd).unwrap();
+        config.options.settings.cwd = config.services.home.join("work");
+        std::fs::create_dir(&config.options.settings.cwd).unwrap();
     })
     .await;
     let patch = |path: &str| format!("*** Begin Patch\n*** Add File: {path}\n+hi\n*** End Patch");
@@ -330,7 +330,7 @@ async fn a_patch_in_a_folder_that_is_not_there_makes_none() {
 #[tokio::test]
 async fn the_client_carries_its_tools_out() {
     let mut driver = Driver::with(|config| {
-        config.dynamic_tools = vec![DynamicToolSpec::Function(DynamicToolFunction {
+        config.options.dynamic_tools = vec![DynamicToolSpec::Function(DynamicToolFunction {
             namespace: None,
             kind: None,
             name: "weather".to_owned(),
@@ -535,8 +535,8 @@ async fn a_command_of_a_person_that_ends_after_the_turn_is_told_later() {
 /// A thread whose commands run in a sandbox, and without it after an approval.
 async fn on_failure() -> Driver {
     Driver::with(|config| {
-        config.settings.approval_policy = AskForApproval::OnFailure;
-        config.settings.sandbox_policy = SandboxPolicy::ReadOnly {
+        config.options.settings.approval_policy = AskForApproval::OnFailure;
+        config.options.settings.sandbox_policy = SandboxPolicy::ReadOnly {
             access: ReadOnlyAccess::FullAccess,
             network_access: false,
         };

@@ -21,13 +21,10 @@ pub(crate) async fn end_interrupted_jobs(
     session: &SessionContext,
     settings: &TurnSettings,
 ) -> Vec<ResponseItem> {
-    let Some(jobs) = &session.config.agent_jobs else {
+    let Some(state) = &session.config.services.thread_state else {
         return Vec::new();
     };
-    let (state, thread) = (
-        Arc::clone(&jobs.state),
-        session.emitter.thread().to_string(),
-    );
+    let (state, thread) = (Arc::clone(state), session.emitter.thread().to_string());
     let turn_policy = TurnPolicy::of(settings, &session.config);
     let ending = tokio::task::spawn_blocking(move || {
         let mut texts = Vec::new();

@@ -60,7 +60,7 @@ async fn report(context: &ToolContext) -> ToolResult {
         stop,
     } = arguments(context)?;
     let session = &context.session;
-    let Some(jobs) = &session.config.agent_jobs else {
+    let Some(state) = &session.config.services.thread_state else {
         return refuse("jobs are not available");
     };
     if !result.is_object() {
@@ -70,10 +70,7 @@ async fn report(context: &ToolContext) -> ToolResult {
     if result.len() > MOST_BYTES {
         return refuse("result is longer than 1 MiB: write it to a file and report the path");
     }
-    let (state, worker) = (
-        Arc::clone(&jobs.state),
-        session.emitter.thread().to_string(),
-    );
+    let (state, worker) = (Arc::clone(state), session.emitter.thread().to_string());
     let accepted = blocking(move || {
         let report = AgentJobReport {
             job: &job_id,

@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 use super::input::JobInput;
 use super::run::{AgentJobRun, blocking, run, write_output};
 use super::{output, progress};
-use crate::agents::config_of_agent;
 use crate::gate::TurnPolicy;
 use crate::tools::arguments::{arguments, function};
 use crate::tools::patch_item::{PermittedPatch, permit};
@@ -143,8 +142,10 @@ async fn prepare(
 ) -> Result<(AgentJobRun, PermittedPatch), ToolFailure> {
     let failed = |text: String| ToolFailure::Model(text);
     let config = &context.session.config;
-    let jobs = config.agent_jobs.clone();
-    let jobs = jobs.ok_or_else(|| failed("jobs are not available".to_owned()))?;
+    let (Some(jobs), Some(state)) = (config.options.agent_jobs, &config.services.thread_state)
+    else {
+        return Err(failed("jobs are not available".to_owned()));
+    };
     if asked.instruction.trim().is_empty() {
         return Err(failed("instruction must be non-empty".to_owned()));
     }
@@ -164,19 +165,19 @@ async fn prepare(
     let permitted = plan.touched_paths().map(Path::to_owned).collect();
     let patch = permit(context, &plan).await?;
     let max_threads = config
+        .options
         .agents
         .as_ref()
         .map_or(0, |agents| agents.max_threads);
     let wanted = asked.max_concurrency.or(asked.max_workers);
-    let mut worker_config =
-        config_of_agent(config, &context.settings, context.services.agent_depth);
+    let mut worker_config = config.for_agent(&context.settings, context.services.agent_depth);
     let worker_config = blocking(move || {
         worker_config.read_instructions();
         Ok(worker_config)
     });
     let job = AgentJobRun {
         id,
-        state: jobs.state,
+        state: Arc::clone(state),
         input,
         instruction: asked.instruction,
         output_schema: asked.output_schema,

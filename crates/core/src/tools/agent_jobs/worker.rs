@@ -17,7 +17,7 @@ const LABEL: &str = "agent_job:";
 
 /// Whether a thread is the agent of an item.
 pub(crate) fn is_worker(config: &SessionConfig) -> bool {
-    matches!(&config.source, SessionSource::SubAgent(SubAgentSource::Other(label)) if label.starts_with(LABEL))
+    matches!(&config.identity.source, SessionSource::SubAgent(SubAgentSource::Other(label)) if label.starts_with(LABEL))
 }
 
 /// An agent that works on an item.

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use codex_model_client::{ModelInfo, Visibility};
 use codex_protocol::ReasoningEffort;
 
-use crate::agents::{config_of_agent, take_policies};
 use crate::config::{AgentRole, AgentSettings, DEFAULT_ROLE, SessionConfig, all_roles, find_role};
+use crate::derived_sessions::take_policies;
 use crate::tools::tool::{ToolContext, ToolFailure};
 
 /// What the model wishes for an agent.
@@ -55,24 +55,23 @@ pub(crate) async fn config_of(
     wishes: &AgentWishes,
 ) -> Result<(SessionConfig, AgentRole), ToolFailure> {
     let (own, services) = (&context.session.config, &context.services);
-    let settings = own.agents.clone().unwrap_or_default();
-    let mut config = config_of_agent(own, &context.settings, services.agent_depth);
+    let settings = own.options.agents.clone().unwrap_or_default();
+    let mut config = own.for_agent(&context.settings, services.agent_depth);
     choose_model(&mut config, wishes, &services.model.choices()).map_err(ToolFailure::Model)?;
     let name = wishes.role();
     let role = find_role(&settings, name.as_deref().unwrap_or(DEFAULT_ROLE)).ok_or_else(|| {
         ToolFailure::Model(format!("unknown agent_type '{}'", name.unwrap_or_default()))
     })?;
-    let (outside, role_name) = (settings.roles.clone(), role.name.clone());
     let preparing = tokio::task::spawn_blocking(move || {
         config.read_instructions();
-        let applied = outside.map_or(Ok(()), |outside| outside.apply(&role_name, &mut config));
-        applied.map(|()| config)
+        config
     });
-    let Ok(Ok(mut config)) = preparing.await else {
+    let (Ok(mut config), Ok(changes)) = (preparing.await, role.settings.clone()) else {
         let refusal = "agent type is currently not available";
         return Err(ToolFailure::Model(refusal.to_owned()));
     };
-    take_policies(&mut config, &context.settings);
+    changes.apply(&mut config.options);
+    take_policies(&mut config.options, &context.settings);
     Ok((config, role))
 }
 
@@ -91,15 +90,16 @@ fn choose_model(
                 "Unknown model `{name}` for spawn_agent. Available models: {known}"
             ));
         }
-        config.settings.model.clone_from(name);
-        config.settings.effort = chosen.and_then(|model| model.default_reasoning_level.clone());
+        config.options.settings.model.clone_from(name);
+        config.options.settings.effort =
+            chosen.and_then(|model| model.default_reasoning_level.clone());
     }
     let Some(effort) = &asked.reasoning_effort else {
         return Ok(());
     };
     let model = known
         .iter()
-        .find(|model| model.slug == config.settings.model);
+        .find(|model| model.slug == config.options.settings.model);
     let efforts = |model: &&&ModelInfo| {
         let levels = model.supported_reasoning_levels.iter();
         levels.map(|level| level.effort.clone()).collect::<Vec<_>>()
@@ -114,6 +114,6 @@ fn choose_model(
             known.join(", ")
         ));
     }
-    config.settings.effort = Some(effort.clone());
+    config.options.settings.effort = Some(effort.clone());
     Ok(())
 }

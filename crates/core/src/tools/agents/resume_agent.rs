@@ -17,8 +17,7 @@ use super::{
     EndEvent, find, names_of, not_found, read_agent, read_stored, request, status_of, thread_id,
 };
 use crate::agents::{
-    AgentHandle, AgentRequest, AgentSource, OpenAgents, ResumedAgent, config_of_agent,
-    find_agent_file,
+    AgentHandle, AgentRequest, AgentSource, OpenAgents, ResumedAgent, find_agent_file,
 };
 use crate::config::SessionConfig;
 use crate::tools::arguments::{arguments, function};
@@ -85,7 +84,7 @@ async fn resume(context: &ToolContext) -> ToolResult {
 }
 
 async fn load(context: &ToolContext, id: &ThreadId) -> Result<AgentHandle, ToolFailure> {
-    let (home, wanted) = (context.session.config.home.clone(), id.clone());
+    let (home, wanted) = (context.session.config.services.home.clone(), id.clone());
     let searching = tokio::task::spawn_blocking(move || find_agent_file(&home, &wanted));
     let path = searching
         .await
@@ -97,11 +96,10 @@ async fn load(context: &ToolContext, id: &ThreadId) -> Result<AgentHandle, ToolF
     if !is_agent_of(context.session.emitter.thread(), &stored) {
         return Err(not_found(id));
     }
-    let mut config = config_of_agent(
-        &context.session.config,
-        &context.settings,
-        context.services.agent_depth,
-    );
+    let mut config = context
+        .session
+        .config
+        .for_agent(&context.settings, context.services.agent_depth);
     let depth = context.services.agent_depth;
     let preparing = tokio::task::spawn_blocking(move || {
         config.read_instructions();
@@ -120,10 +118,11 @@ async fn load(context: &ToolContext, id: &ThreadId) -> Result<AgentHandle, ToolF
 fn with_open_agents(config: SessionConfig, source: AgentSource, depth: i32) -> ResumedAgent {
     let mut agents = Vec::new();
     let mut below = config.clone();
-    below.agents = (below.agents).filter(|agents| depth.saturating_add(1) < agents.max_depth);
-    if config.agents.is_some() {
+    below.options.agents =
+        (below.options.agents).filter(|agents| depth.saturating_add(1) < agents.max_depth);
+    if config.options.agents.is_some() {
         let own = &source.thread.meta.id;
-        for file in open_agents(&config.home, &source.thread.path) {
+        for file in open_agents(&config.services.home, &source.thread.path) {
             if let Ok(stored) = read_agent(&file)
                 && is_agent_of(own, &stored)
             {

@@ -133,8 +133,8 @@ async fn spawn(
     };
     let (config, role) = config_of(context, &wishes).await?;
     let shown = AgentModel {
-        model: config.settings.model.clone(),
-        effort: config.settings.effort.clone(),
+        model: config.options.settings.model.clone(),
+        effort: config.options.settings.effort.clone(),
     };
     let fork = if asked.fork_context {
         Some(fork(context).await.map_err(failed)?)

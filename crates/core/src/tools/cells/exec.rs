@@ -55,16 +55,16 @@ async fn exec(context: &ToolContext) -> ToolResult {
     let failed = |error: String| ToolFailure::Model(error);
     let source = CellSource::parse(input).map_err(|problem| failed(problem.to_string()))?;
     let session = &context.session;
-    let Some(settings) = &session.config.code_mode else {
+    if session.config.options.code_mode.is_none() {
         return Err(failed("code mode is not enabled".to_owned()));
-    };
+    }
     let cells = context.services.cells();
     let (observer, turn) = (session.emitter.observer(), &context.settings.id);
     let started = session.clock.elapsed();
     let code = source.code.clone();
     let cell = cells.start(
         session.processes.as_ref(),
-        &settings.program,
+        &session.config.services.kernel_program,
         CellBegin {
             call_id: &context.call.id,
             origin: ScriptOrigin::of(&context.settings),

@@ -71,7 +71,7 @@ pub(crate) async fn run_command(context: &ToolContext, request: CommandRequest) 
         ExecCommandSource::Agent,
         None,
     );
-    let begins_late = context.session.config.serves_queue;
+    let begins_late = context.session.config.options.serves_queue;
     if !begins_late {
         item = item.begin();
     }
@@ -112,7 +112,7 @@ pub(crate) fn effect(
     tty: Option<bool>,
 ) -> CommandEffect {
     let additional = approval.additional_permissions.clone();
-    let inline = context.session.config.features.exec_permissions;
+    let inline = context.session.config.options.features.exec_permissions;
     let permissions = match (approval.sandbox_permissions, &additional) {
         (SandboxPermissions::UseDefault, Some(_)) if inline => {
             SandboxPermissions::WithAdditionalPermissions
@@ -296,7 +296,7 @@ pub(crate) fn launch(
             .map(OsString::from)
             .collect(),
         cwd,
-        inherited: Arc::clone(&context.session.config.environment),
+        inherited: Arc::clone(&context.session.config.services.environment),
         environment,
         streams,
         plan,
@@ -307,11 +307,14 @@ pub(crate) fn launch(
 /// and the variables that name such files. The user is told once.
 fn without_startup_files(context: &ToolContext, argv: &[String]) -> (Vec<String>, Vec<OsString>) {
     let config = &context.session.config;
-    let (policy, engine) = (&context.settings.sandbox_policy, &config.engine_files);
+    let (policy, engine) = (
+        &context.settings.sandbox_policy,
+        &config.services.engine_files,
+    );
     if !is_sandboxed(policy) {
         return (argv.to_vec(), Vec::new());
     }
-    let environment = &config.environment;
+    let environment = &config.services.environment;
     let writable = WritableFiles::of(policy, &context.settings.cwd, environment, engine);
     let may_write = |path: &Path| writable.may_write(path);
     let variables = writable_startup_variables(environment, &may_write);

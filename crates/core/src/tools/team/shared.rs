@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::agents::{
-    AgentMail, AgentRequest, Delivery, StoredAgent, TeamError, TeamSeat, config_of_agent,
-    find_agent_file, stored_members,
+    AgentMail, AgentRequest, Delivery, StoredAgent, TeamError, TeamSeat, find_agent_file,
+    stored_members,
 };
 use crate::tools::agents::{read_stored, request};
 use crate::tools::arguments::arguments;
@@ -57,7 +57,7 @@ async fn look_up_stored(context: &ToolContext, seat: &TeamSeat) {
     let Some(root) = seat.team.root_id().filter(|_| seat.team.has_unknown()) else {
         return;
     };
-    let (home, root) = (context.session.config.home.clone(), root.clone());
+    let (home, root) = (context.session.config.services.home.clone(), root.clone());
     let looking = tokio::task::spawn_blocking(move || {
         let file = find_agent_file(&home, &root);
         file.map_or_else(Vec::new, |file| stored_members(&home, &root, &file))
@@ -92,13 +92,13 @@ async fn load(
     let Some(reservation) = seat.team.reserve_stored(path).map_err(failed)? else {
         return Ok(());
     };
-    let (home, wanted) = (context.session.config.home.clone(), thread.clone());
+    let (home, wanted) = (context.session.config.services.home.clone(), thread.clone());
     let searching = tokio::task::spawn_blocking(move || find_agent_file(&home, &wanted));
     let file = searching.await.ok().flatten();
     let file = file.ok_or_else(|| failed(TeamError::NotFound(path.0.clone())))?;
     let source = read_stored(file).await.map_err(failed)?;
     let (own, services) = (&context.session.config, &context.services);
-    let mut config = config_of_agent(own, &context.settings, services.agent_depth);
+    let mut config = own.for_agent(&context.settings, services.agent_depth);
     let preparing = tokio::task::spawn_blocking(move || {
         config.read_instructions();
         config

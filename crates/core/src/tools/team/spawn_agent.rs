@@ -139,8 +139,8 @@ async fn spawn(context: &ToolContext, hides_metadata: bool) -> ToolResult {
         turns => inherited(context, turns).await.map_err(spawn_failed)?,
     };
     let model = (
-        config.settings.model.clone(),
-        config.settings.effort.clone(),
+        config.options.settings.model.clone(),
+        config.options.settings.effort.clone(),
     );
     let agent = Box::new(NewMember {
         config,
@@ -172,7 +172,7 @@ fn choose_tier(config: &mut SessionConfig, tier: Option<String>) -> Result<(), T
     };
     let known = serde_json::from_value(tier.clone().into());
     let known = known.map_err(|_| refused(format!("Service tier `{tier}` is not supported")))?;
-    config.settings.service_tier = Some(known);
+    config.options.settings.service_tier = Some(known);
     Ok(())
 }
 

@@ -87,7 +87,7 @@ async fn write(context: &ToolContext) -> ToolResult {
         terminal.write(&arguments.chars).await;
         context.session.clock.sleep(INPUT_PAUSE).await;
     }
-    let longest = context.session.config.longest_poll.as_millis();
+    let longest = context.session.config.options.longest_poll.as_millis();
     let longest = u64::try_from(longest).unwrap_or(u64::MAX).max(POLL_WAIT_MS);
     let (shortest, longest) = if input {
         INPUT_WAIT_MS

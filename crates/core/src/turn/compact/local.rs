@@ -29,7 +29,7 @@ impl RunningTurn<'_> {
         let images = self.scope.settings.model.takes_images();
         let prompt = self.conversation.history.prompt(images);
         let mut input: Vec<_> = prompt.items().map(PromptItem::read).collect();
-        let prompt = self.scope.session.config.compact_prompt.as_deref();
+        let prompt = self.scope.session.config.options.compact_prompt.as_deref();
         let instruction = user_message([prompt.unwrap_or(COMPACT_PROMPT).trim_end().to_owned()]);
         input.push(instruction);
         let mut repeats = 0;
