@@ -32,7 +32,7 @@ pub(crate) struct AppServerArguments {
     /// Use a scripted model from a scenario file: no key, no network, no cost.
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
-    /// Serve clients as newer than release 0.117 before they show that they are.
+    /// Treat every client as release 0.169 from the first message.
     #[arg(long)]
     newer_clients: bool,
     /// Accepted for compatibility; has no effect.

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use clap::Args;
 use codex_config::{Config, RequestParams};
 use codex_rollout::ThreadLocks;
-use codex_sandbox::{EnforcementLevels, NetworkMode};
+use codex_sandbox::{EnforcementLevels, Namespaces, NetworkMode};
 use codex_thread_store::{IndexState, Inspection, inspect};
 use serde_json::{Value, json};
 
@@ -178,14 +178,7 @@ fn read(config: &anyhow::Result<Config>) -> Finding {
 }
 
 fn sandbox(levels: EnforcementLevels) -> Finding {
-    let message = format!(
-        "Landlock version {}, system call filters {}, namespaces {:?}, Seatbelt {}, restricted tokens {}",
-        levels.landlock,
-        levels.seccomp,
-        levels.namespaces,
-        levels.seatbelt,
-        levels.restricted_token
-    );
+    let message = means(levels);
     if levels.can_confine(NetworkMode::Restricted) {
         Finding::new("sandbox", FindingState::Ok, message)
     } else {
@@ -194,6 +187,32 @@ fn sandbox(levels: EnforcementLevels) -> Finding {
              they are refused. On Linux, use a kernel with Landlock, or allow user namespaces. On Windows, a \
              policy that allows the network can be enforced if `windows.sandbox` is `unelevated`.",
         )
+    }
+}
+
+/// What a sandbox can be made of here, in words.
+fn means(levels: EnforcementLevels) -> String {
+    let landlock = match levels.landlock {
+        0 => None,
+        version => Some(format!("Landlock version {version}")),
+    };
+    let namespaces = match levels.namespaces {
+        Namespaces::Unavailable => None,
+        Namespaces::Mounts => Some("mount namespaces"),
+        Namespaces::MountsAndProcesses => Some("mount and process namespaces"),
+    };
+    let others = [
+        levels.seccomp.then_some("system call filters"),
+        namespaces,
+        levels.seatbelt.then_some("Seatbelt"),
+        levels.restricted_token.then_some("restricted tokens"),
+    ];
+    let others = others.into_iter().flatten().map(str::to_owned);
+    let available: Vec<String> = landlock.into_iter().chain(others).collect();
+    if available.is_empty() {
+        "no means of confining commands is available".to_owned()
+    } else {
+        format!("available: {}", available.join(", "))
     }
 }
 
@@ -278,6 +297,7 @@ fn locks(home: &Path, found: &Inspection) -> Finding {
     });
     let message = match held.len() {
         0 => "no thread is in use by another process".to_owned(),
+        1 => "1 thread is in use by another process".to_owned(),
         count => format!("{count} threads are in use by other processes"),
     };
     Finding::new("locks", FindingState::Ok, message).with(details)

@@ -12,7 +12,7 @@ pub(crate) struct SettingsFlags {
     /// Enable a feature.
     #[arg(long, value_name = "FEATURE")]
     enable: Vec<String>,
-    /// Switches a feature off.
+    /// Disable a feature.
     #[arg(long, value_name = "FEATURE")]
     disable: Vec<String>,
     /// Settings that are not known are an error, with file, line and column, in place of a warning.

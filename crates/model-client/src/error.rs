@@ -124,7 +124,7 @@ pub enum ModelError {
     #[error("{0}")]
     LoginNotRenewed(String),
     /// The response exceeds a limit.
-    #[error("The model sent {article} {what} of more than {limit} {unit}, which is not taken.", article = article(.what))]
+    #[error("The model sent {article} {what} larger than {limit} {unit}; it was rejected.", article = article(.what))]
     TooLarge {
         what: &'static str,
         limit: usize,

@@ -131,7 +131,7 @@ mod tests {
         assert!(!error.is_retryable());
         assert_eq!(
             error.to_string(),
-            "The model sent an item of more than 16777216 bytes, which is not taken."
+            "The model sent an item larger than 16777216 bytes; it was rejected."
         );
         assert!(size.add_event(&call(MAX_ITEM_BYTES + 1)).is_err());
         assert_eq!(size.add_data(MAX_RESPONSE_BYTES), Ok(()));
@@ -156,7 +156,7 @@ mod tests {
         assert!(!error.is_retryable());
         assert_eq!(
             error.to_string(),
-            "The model sent a turn of more than 536870912 bytes, which is not taken."
+            "The model sent a turn larger than 536870912 bytes; it was rejected."
         );
         let mut other = ResponseSize::of_turn(TurnState::default());
         assert_eq!(other.add_event(&full()), Ok(()));

@@ -30,7 +30,7 @@ interrupted.")]
 pub(crate) struct ExecArguments {
     #[command(flatten)]
     pub(super) options: ExecOptions,
-    /// The prompt; `-`, or nothing, reads it from standard input. What is piped in besides a prompt follows it.
+    /// The prompt; `-`, or nothing, reads it from standard input. If a prompt is given, piped input is appended to it.
     pub(super) prompt: Option<String>,
     #[command(subcommand)]
     pub(super) command: Option<ExecCommand>,

@@ -59,7 +59,7 @@ pub(super) fn restriction(
         }) => Restriction::Ask(format!("`{quoted}` requires approval: {why}")),
         Some(_) => Restriction::Ask(format!("`{quoted}` requires approval by policy")),
         None if unclear => Restriction::Ask(format!(
-            "`{quoted}` requires approval: there are rules about commands, and its text does not tell all that it runs"
+            "`{quoted}` requires approval: a command rule exists, and the script may start programs that are not visible in it"
         )),
         None => Restriction::None,
     }

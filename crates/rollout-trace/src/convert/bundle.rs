@@ -21,7 +21,7 @@ pub enum ConvertError {
     Bundle(#[from] ReplayError),
     #[error("the bundle is of schema {0} already")]
     Same(u32),
-    #[error("{0} is there already")]
+    #[error("{0} already exists")]
     Occupied(PathBuf),
     #[error(transparent)]
     Create(#[from] CreateError),

@@ -52,7 +52,7 @@ pub struct Redaction {
 pub enum RedactError {
     #[error(transparent)]
     Bundle(#[from] ReplayError),
-    #[error("{0} is there already and not an empty folder")]
+    #[error("{0} already exists and is not an empty folder")]
     Occupied(PathBuf),
     #[error("{path}: {source}")]
     File { path: PathBuf, source: io::Error },
