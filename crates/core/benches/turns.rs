@@ -13,8 +13,8 @@ use std::time::Duration;
 use codex_core::*;
 use codex_exec::{ExitStatus, Launch, SpawnError};
 use codex_model_client::{
-    Completion, ModelCatalog, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStream,
-    ResolvedModel,
+    Completion, FactsSource, ModelCatalog, ModelError, ModelEvent, ModelInfo, ModelRequest,
+    ModelStream, ResolvedModel,
 };
 use codex_protocol::*;
 use codex_sandbox::{EnforcementLevels, Namespaces};
@@ -328,7 +328,7 @@ impl Model for MemoryModel {
         });
         ResolvedModel {
             info,
-            is_fallback: false,
+            source: FactsSource::Catalog,
         }
     }
 

@@ -1,5 +1,6 @@
 //! What every part of a session works with.
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
@@ -35,6 +36,8 @@ pub(crate) struct SessionContext {
     pub(crate) mcp_tools: OnceLock<Box<dyn McpToolCaller>>,
     /// Whether the user was told that startup files of shells are not read.
     pub(crate) warned_of_startup_files: AtomicBool,
+    /// The models outside of the catalogue that people were told of.
+    pub(crate) models_told_of: Mutex<BTreeSet<String>>,
     /// Work that nobody waits for. It ends with the session.
     pub(crate) background: Mutex<JoinSet<()>>,
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use codex_apps::ToolApp;
-use codex_model_client::{ModelInfo, TurnState};
+use codex_model_client::{FactsSource, ModelInfo, TurnState};
 use codex_plugins::InstalledPlugin;
 use codex_protocol::{
     ActivePermissions, ApprovalsReviewer, AskForApproval, CollaborationMode, Personality,
@@ -83,8 +83,8 @@ pub(crate) struct TurnSettings {
     pub(crate) turn_limits: UsageLimits,
     pub(crate) approvals_reviewer: ApprovalsReviewer,
     pub(crate) model: Arc<ModelInfo>,
-    /// Whether the facts about the model are assumed.
-    pub(crate) is_model_unknown: bool,
+    /// Where the facts about the model come from.
+    pub(crate) model_facts: FactsSource,
     pub(crate) mode: CollaborationMode,
     pub(crate) summary: ReasoningSummary,
     pub(crate) service_tier: Option<ServiceTier>,

@@ -8,11 +8,12 @@ mod cache;
 mod model_info;
 mod prices;
 mod store;
+mod todays_models;
 
 pub use cache::ModelsCache;
 pub use model_info::{
     AgentsVersion, ApplyPatchToolType, AvailabilityNux, InstructionsVariables, ModelInfo,
-    ModelMessages, ModelUpgrade, ReasoningLevel, ShellType, ToolMode, TruncationMode,
+    ModelMessages, ModelUpgrade, OfferedTier, ReasoningLevel, ShellType, ToolMode, TruncationMode,
     TruncationPolicy, Visibility, WebSearchToolType,
 };
 pub use prices::ModelPrices;
@@ -34,8 +35,18 @@ pub struct ModelCatalog {
 pub struct ResolvedModel {
     /// The data, with the requested name.
     pub info: Arc<ModelInfo>,
-    /// Whether the model is unknown and the data are conservative defaults.
-    pub is_fallback: bool,
+    pub source: FactsSource,
+}
+
+/// Where the facts about a model come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FactsSource {
+    /// The catalogue has them.
+    Catalog,
+    /// The model is not in the catalogue; these are the facts of this one, of the same family.
+    Family(String),
+    /// The model is unknown, and the facts are conservative defaults.
+    Assumed,
 }
 
 impl Default for ModelCatalog {
@@ -76,13 +87,21 @@ impl ModelCatalog {
     /// Looks up a model.
     ///
     /// Uses the entry with the longest name that is a prefix of the requested one; for `<namespace>/<name>` also tries the
-    /// plain name; otherwise returns a fallback.
+    /// plain name, and then a model of the same family; otherwise returns a fallback.
     pub fn resolve(&self, name: &str) -> ResolvedModel {
-        let found = self
+        let plain = without_namespace(name);
+        let own = self
             .longest_prefix(name)
-            .or_else(|| self.longest_prefix(without_namespace(name)?));
+            .or_else(|| self.longest_prefix(plain?));
+        let (found, source) = match own {
+            Some(known) => (Some(known), FactsSource::Catalog),
+            None => match self.of_family(plain.unwrap_or(name)) {
+                Some(relative) => (Some(relative), FactsSource::Family(relative.slug.clone())),
+                None => (None, FactsSource::Assumed),
+            },
+        };
         ResolvedModel {
-            is_fallback: found.is_none(),
+            source,
             info: Arc::new(match found {
                 Some(known) => ModelInfo {
                     slug: name.to_owned(),
@@ -109,11 +128,28 @@ impl ModelCatalog {
     }
 
     fn longest_prefix(&self, name: &str) -> Option<&ModelInfo> {
-        let begins = |model: &&ModelInfo| name.starts_with(&model.slug);
+        let begins = |model: &&ModelInfo| {
+            let rest = name.strip_prefix(model.slug.as_str());
+            rest.is_some_and(|rest| !goes_on_with_version(rest))
+        };
         self.models
             .iter()
             .filter(begins)
             .max_by_key(|model| model.slug.len())
+    }
+
+    /// The best model of the same generation: one of the same kind if there is any.
+    fn of_family(&self, name: &str) -> Option<&ModelInfo> {
+        let (generation, kind) = generation_and_kind(name)?;
+        let relatives = self.models.iter().filter(|model| {
+            let own = generation_and_kind(&model.slug);
+            own.is_some_and(|(own, _)| own == generation)
+        });
+        relatives.min_by_key(|model| {
+            let own = generation_and_kind(&model.slug);
+            let is_same_kind = own.is_some_and(|(_, own)| own == kind);
+            (!is_same_kind, model.priority)
+        })
     }
 }
 
@@ -122,6 +158,27 @@ pub(crate) fn readable(entry: Value) -> Option<ModelInfo> {
     ModelInfo::deserialize(&entry)
         .inspect_err(|error| tracing::warn!(%error, "skipping a model that cannot be read"))
         .ok()
+}
+
+/// Whether a name with this rest is of another version: `gpt-5.7` is no `gpt-5`.
+fn goes_on_with_version(rest: &str) -> bool {
+    let rest = rest.strip_prefix('.').unwrap_or(rest);
+    rest.starts_with(|first: char| first.is_ascii_digit())
+}
+
+/// `gpt-6` and `sol` of `gpt-6.2-sol`.
+fn generation_and_kind(name: &str) -> Option<(&str, &str)> {
+    const PREFIX: &str = "gpt-";
+    let version = name.strip_prefix(PREFIX)?;
+    let digits = version.bytes().take_while(u8::is_ascii_digit).count();
+    if digits == 0 {
+        return None;
+    }
+    let generation = &name[..PREFIX.len() + digits];
+    let rest = &version[digits..];
+    let minor = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+    let kind = &rest[rest.bytes().take_while(|byte| minor(byte)).count()..];
+    Some((generation, kind.strip_prefix('-').unwrap_or(kind)))
 }
 
 fn without_namespace(name: &str) -> Option<&str> {
@@ -138,7 +195,7 @@ mod tests {
     fn found(name: &str) -> Option<String> {
         let resolved = ModelCatalog::bundled().resolve(name);
         assert_eq!(resolved.info.slug, name);
-        (!resolved.is_fallback).then(|| resolved.info.display_name.clone())
+        (resolved.source == FactsSource::Catalog).then(|| resolved.info.display_name.clone())
     }
 
     #[test]
@@ -152,8 +209,32 @@ mod tests {
         check("a/b/gpt-5.2", None);
         check("my-org/gpt-5.2", None);
         check("/gpt-5.2", None);
+        check("gpt-5.5", Some("GPT-5.5"));
+        check("gpt-5.50", None);
         check("mock-model", None);
         check("", None);
+    }
+
+    #[test]
+    fn unlisted_version_has_facts_of_its_family() {
+        let check = |name, expected: Option<&str>| {
+            let resolved = ModelCatalog::bundled().resolve(name);
+            assert_eq!(resolved.info.slug, name);
+            let expected = expected.map_or(FactsSource::Assumed, |slug| {
+                FactsSource::Family(slug.to_owned())
+            });
+            assert_eq!(resolved.source, expected, "{name}");
+        };
+        check("gpt-6.3-sol", Some("gpt-6.2-sol"));
+        check("gpt-6.3-astra", Some("gpt-6.2-astra"));
+        check("gpt-6.3", Some("gpt-6.2-sol"));
+        check("openai/gpt-6.9-new-kind", Some("gpt-6.2-sol"));
+        check("gpt-5.7-luna", Some("gpt-5.6-luna"));
+        check("gpt-5.7-codex-mini", Some("gpt-5.1-codex-mini"));
+        check("gpt-7-sol", None);
+        check("gpt-oss-9", None);
+        check("qwen3-coder", None);
+        check("gpt-", None);
     }
 
     #[test]
@@ -187,7 +268,7 @@ mod tests {
                 .map(|model| model.slug.as_str())
         };
         assert_eq!(default(true), Some("gpt-9"));
-        assert_eq!(default(false), Some("gpt-5.3-codex"));
+        assert_eq!(default(false), Some("gpt-6.2-sol"));
     }
 
     #[test]
@@ -195,8 +276,8 @@ mod tests {
         let catalog = ModelCatalog::bundled();
         let presets = catalog.presets(false);
         assert!(presets.is_sorted_by_key(|model| model.priority));
-        assert_eq!(presets.len(), 13);
-        assert_eq!(presets[1].slug, "gpt-5.4");
+        assert_eq!(presets.len(), 27);
+        assert_eq!(presets[1].slug, "gpt-6.2-astra");
     }
 
     #[test]

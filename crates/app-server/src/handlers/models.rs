@@ -1,7 +1,9 @@
 //! The models that a user can choose from.
 
 use codex_app_server_protocol::v2;
-use codex_model_client::{AvailableModels, ModelInfo, ModelUpgrade, ReasoningLevel, Visibility};
+use codex_model_client::{
+    AvailableModels, ModelInfo, ModelUpgrade, OfferedTier, ReasoningLevel, Visibility,
+};
 use codex_protocol::ReasoningEffort;
 use serde_json::json;
 
@@ -11,7 +13,9 @@ use crate::failure::Failure;
 use crate::server::AppServer;
 
 pub(super) async fn list(
-    RequestContext { server, .. }: RequestContext,
+    RequestContext {
+        server, connection, ..
+    }: RequestContext,
     params: v2::ModelListParams,
 ) -> Result<v2::ModelListResponse, Failure> {
     if let Some(provider) = params.model_provider.clone() {
@@ -19,7 +23,27 @@ pub(super) async fn list(
         super::blocking(move || check_provider(&server, &provider)).await?;
     }
     let models = server.host().models().available().await;
-    list_of(&models, &params)
+    let mut list = list_of(&models, &params)?;
+    if !connection.knows_newer() {
+        leave_out_newer_efforts(&mut list.data);
+    }
+    Ok(list)
+}
+
+/// Older clients can read the efforts of their own release alone.
+fn leave_out_newer_efforts(models: &mut [v2::Model]) {
+    let is_newer = |effort: &ReasoningEffort| matches!(effort, ReasoningEffort::Other(_));
+    for model in models {
+        model
+            .supported_reasoning_efforts
+            .retain(|option| !is_newer(&option.reasoning_effort));
+        if is_newer(&model.default_reasoning_effort) {
+            let highest = model.supported_reasoning_efforts.last();
+            model.default_reasoning_effort = highest.map_or(ReasoningEffort::None, |option| {
+                option.reasoning_effort.clone()
+            });
+        }
+    }
 }
 
 /// Refuses a provider that is not configured.
@@ -74,9 +98,9 @@ fn wire_model(model: &ModelInfo, is_default: bool) -> v2::Model {
         input_modalities: model.input_modalities.clone(),
         supports_personality: model.takes_personality(),
         is_default,
-        additional_speed_tiers: Vec::new(),
-        service_tiers: Vec::new(),
-        default_service_tier: None,
+        additional_speed_tiers: model.additional_speed_tiers.clone(),
+        service_tiers: model.service_tiers.iter().map(wire_tier).collect(),
+        default_service_tier: model.default_service_tier.clone(),
     }
 }
 
@@ -86,6 +110,14 @@ fn wire_upgrade(upgrade: &ModelUpgrade) -> v2::ModelUpgradeInfo {
         upgrade_copy: None,
         model_link: None,
         migration_markdown: Some(upgrade.migration_markdown.clone()),
+    }
+}
+
+fn wire_tier(tier: &OfferedTier) -> v2::ModelServiceTier {
+    v2::ModelServiceTier {
+        id: tier.id.clone(),
+        name: tier.name.clone(),
+        description: tier.description.clone(),
     }
 }
 
@@ -133,6 +165,19 @@ mod tests {
             all.data.iter().map(|model| &model.id).collect::<Vec<_>>()
         );
         assert_eq!(rest.next_cursor, None);
+    }
+
+    #[test]
+    fn older_clients_see_the_efforts_of_their_release() {
+        let mut all = list(false, None, None).data;
+        let efforts = |models: &[v2::Model]| {
+            let efforts = models[0].supported_reasoning_efforts.iter();
+            let names = efforts.map(|option| option.reasoning_effort.as_str().to_owned());
+            names.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(efforts(&all), "low medium high xhigh max ultra");
+        leave_out_newer_efforts(&mut all);
+        assert_eq!(efforts(&all), "low medium high xhigh");
     }
 
     #[test]

@@ -195,6 +195,7 @@ impl Threads {
             beginning: Mutex::new(Some(beginning)),
             mcp_tools: OnceLock::new(),
             warned_of_startup_files: AtomicBool::default(),
+            models_told_of: Mutex::default(),
             background: Mutex::default(),
         };
         (context, events)

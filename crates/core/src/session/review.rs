@@ -68,6 +68,7 @@ impl SessionActor {
                 beginning: Mutex::default(),
                 mcp_tools: OnceLock::from(mcp_tools),
                 warned_of_startup_files: AtomicBool::default(),
+                models_told_of: Mutex::default(),
                 background: Mutex::default(),
             }),
             model: Arc::clone(&self.base.model),

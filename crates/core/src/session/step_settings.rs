@@ -1,5 +1,7 @@
 //! Changes of the running turn's settings by clients.
 
+use codex_model_client::FactsSource;
+
 use super::actor::SessionActor;
 use super::turn_base::with_overrides;
 use crate::thread::{TurnSettingsError, TurnSettingsPatch};
@@ -30,11 +32,14 @@ impl SessionActor {
         let only_others = (approvals_reviewer.is_some() || environment.is_some())
             && (model.is_none() && effort.is_none())
             && (summary.is_none() && service_tier.is_none());
-        if !only_others && running.scope.settings.is_model_unknown {
+        if !only_others && running.scope.settings.model_facts == FactsSource::Assumed {
             return Err(TurnSettingsError::UnknownModel("active"));
         }
         let model = model.map(|model| self.base.model.resolve(&model));
-        if model.as_ref().is_some_and(|model| model.is_fallback) {
+        if model
+            .as_ref()
+            .is_some_and(|model| model.source == FactsSource::Assumed)
+        {
             return Err(TurnSettingsError::UnknownModel("destination"));
         }
         running.scope.next_step.add(StepChange {

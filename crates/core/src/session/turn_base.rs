@@ -96,7 +96,7 @@ impl TurnBase {
             approvals_reviewer: settings.approvals_reviewer,
             summary: (settings.summary).unwrap_or(model.info.default_reasoning_summary),
             verbosity: model.info.verbosity(config.options.verbosity),
-            is_model_unknown: model.is_fallback,
+            model_facts: model.source,
             model: model.info,
             mode: settings.collaboration_mode(),
             service_tier: overrides

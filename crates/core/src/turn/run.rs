@@ -4,6 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 
+use codex_model_client::FactsSource;
 use codex_protocol::{CodexErrorInfo, ErrorEvent, EventMsg, UserInput, WarningEvent};
 use futures::FutureExt;
 
@@ -21,6 +22,23 @@ use crate::input::{Input, TurnInput};
 use crate::mcp::SandboxState;
 use crate::tools::{McpTools, ToolSet};
 
+/// What people should know of a model that is not in the catalogue. What its family is, is said once in a session.
+fn unknown_model(scope: &TurnScope) -> Option<String> {
+    let slug = &scope.settings.model.slug;
+    let assumed = match &scope.settings.model_facts {
+        FactsSource::Catalog => return None,
+        FactsSource::Assumed => "are assumed".to_owned(),
+        FactsSource::Family(relative) => {
+            let is_new = scope.session.models_told_of.lock().insert(slug.clone());
+            is_new.then(|| format!("are taken to be those of `{relative}`"))?
+        }
+    };
+    Some(format!(
+        "The model `{slug}` is not in the catalogue: its context window and abilities {assumed}. The setting \
+         `model_context_window` says what its window is, and `model_catalog_json` everything."
+    ))
+}
+
 /// Runs a regular turn and returns the conversation.
 pub(crate) async fn run_regular(
     scope: TurnScope,
@@ -28,12 +46,7 @@ pub(crate) async fn run_regular(
     input: TurnInput,
 ) -> Conversation {
     let emitter = scope.emitter();
-    if scope.settings.is_model_unknown {
-        let message = format!(
-            "The model `{}` is not in the catalogue: its context window and abilities are \
-             assumed.",
-            scope.settings.model.slug
-        );
+    if let Some(message) = unknown_model(&scope) {
         emitter.emit(EventMsg::Warning(WarningEvent { message }));
     }
     let guard = TurnGuard::start(&scope);

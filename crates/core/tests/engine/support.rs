@@ -9,8 +9,8 @@ use bytes::Bytes;
 use codex_core::*;
 use codex_exec::{ExitStatus, Launch, OutputChunk, OutputStream, SpawnError};
 use codex_model_client::{
-    Completion, InstructionsVariables, ModelCatalog, ModelError, ModelEvent, ModelInfo,
-    ModelMessages, ModelRequest, ModelStream, ResolvedModel,
+    Completion, FactsSource, InstructionsVariables, ModelCatalog, ModelError, ModelEvent,
+    ModelInfo, ModelMessages, ModelRequest, ModelStream, ResolvedModel,
 };
 use codex_protocol::*;
 use codex_sandbox::{EnforcementLevels, Namespaces};
@@ -133,7 +133,7 @@ impl Model for ScriptedModel {
         });
         ResolvedModel {
             info,
-            is_fallback: false,
+            source: FactsSource::Catalog,
         }
     }
 

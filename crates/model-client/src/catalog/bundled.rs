@@ -1,10 +1,10 @@
-//! The built-in catalogue as a table.
+//! The built-in catalogue: the models of today, and those that older clients know, as a table.
 
 use codex_protocol::{InputModality, ReasoningEffort, ReasoningSummary, Verbosity};
 
 use super::{
     ApplyPatchToolType, InstructionsVariables, ModelInfo, ModelMessages, ModelUpgrade,
-    ReasoningLevel, ShellType, TruncationPolicy, Visibility, WebSearchToolType,
+    ReasoningLevel, ShellType, TruncationPolicy, Visibility, WebSearchToolType, todays_models,
 };
 
 /// The text of the friendly personality.
@@ -92,6 +92,9 @@ const fn row(
 const NEWEST: Option<&str> = Some("gpt-5.4");
 const NEWEST_FOR_CODE: Option<&str> = Some("gpt-5.3-codex");
 
+/// Added to the priority of these models: they are listed after those of today.
+const AFTER_TODAYS: i32 = 50;
+
 #[rustfmt::skip]
 const ROWS: [ModelRow; 13] = {
     use EffortLevels::*;
@@ -116,7 +119,11 @@ const ROWS: [ModelRow; 13] = {
 
 /// The built-in catalogue.
 pub(super) fn models() -> Vec<ModelInfo> {
-    ROWS.iter().map(model).collect()
+    let older = ROWS.iter().map(|row| ModelInfo {
+        priority: row.priority + AFTER_TODAYS,
+        ..model(row)
+    });
+    todays_models::models().chain(older).collect()
 }
 
 /// Conservative assumptions about an unknown model.
@@ -185,6 +192,10 @@ fn model(row: &ModelRow) -> ModelInfo {
         experimental_supported_tools: Vec::new(),
         input_modalities,
         supports_search_tool: false,
+        service_tiers: Vec::new(),
+        additional_speed_tiers: Vec::new(),
+        default_service_tier: None,
+        multi_agent_reasoning_effort: None,
         prices: None,
     }
 }
@@ -201,7 +212,7 @@ fn personalities() -> ModelMessages {
     }
 }
 
-fn upgrade(from: &str, to: &str) -> ModelUpgrade {
+pub(super) fn upgrade(from: &str, to: &str) -> ModelUpgrade {
     ModelUpgrade {
         model: to.to_owned(),
         migration_markdown: format!(
@@ -219,21 +230,24 @@ fn levels(efforts: EffortLevels) -> Vec<ReasoningLevel> {
         EffortLevels::MinimalToHigh => &[Minimal, Low, Medium, High],
         EffortLevels::MediumAndHigh => &[Medium, High],
     };
-    let level = |effort: &ReasoningEffort| ReasoningLevel {
-        effort: effort.clone(),
-        description: description(effort).to_owned(),
-    };
-    efforts.iter().map(level).collect()
+    efforts.iter().cloned().map(reasoning_level).collect()
 }
 
-fn description(effort: &ReasoningEffort) -> &'static str {
-    match effort {
-        ReasoningEffort::None => "Answers without thinking first",
-        ReasoningEffort::Minimal => "Answers fastest, for what is plain",
-        ReasoningEffort::Low => "Answers fast, with a little thought",
-        ReasoningEffort::Medium => "Weighs speed against depth, for everyday work",
-        ReasoningEffort::High => "Thinks longer, for what is hard",
-        ReasoningEffort::Xhigh => "Thinks longest, for the hardest problems",
-        ReasoningEffort::Other(_) => "",
+/// A selectable effort with its description.
+pub(super) fn reasoning_level(effort: ReasoningEffort) -> ReasoningLevel {
+    let description = match effort.as_str() {
+        "none" => "Answers without thinking first",
+        "minimal" => "Answers fastest, for what is plain",
+        "low" => "Answers fast, with a little thought",
+        "medium" => "Weighs speed against depth, for everyday work",
+        "high" => "Thinks longer, for what is hard",
+        "xhigh" => "Thinks very long, for the hardest problems",
+        "max" => "Thinks as long as the model can",
+        "ultra" => "Thinks as long as it can, and shares the work among agents",
+        _ => "",
+    };
+    ReasoningLevel {
+        effort,
+        description: description.to_owned(),
     }
 }

@@ -107,10 +107,33 @@ pub struct ModelInfo {
     /// Whether the model can search for deferred tools.
     #[serde(default)]
     pub supports_search_tool: bool,
+    /// The service tiers that can be chosen.
+    #[serde(default, deserialize_with = "known_tiers")]
+    pub service_tiers: Vec<OfferedTier>,
+    /// Names for faster tiers.
+    #[serde(default, deserialize_with = "or_default")]
+    pub additional_speed_tiers: Vec<String>,
+    /// The tier that the model is meant to run in.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "if_known"
+    )]
+    pub default_service_tier: Option<String>,
+    /// What the effort `ultra` is in requests: agents do the rest of it.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "if_known"
+    )]
+    pub multi_agent_reasoning_effort: Option<ReasoningEffort>,
     /// What tokens cost. No list of a server has this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prices: Option<ModelPrices>,
 }
+
+/// The effort with which a model shares its work among agents.
+const ULTRA: &str = "ultra";
 
 /// Stands for the text of the personality in a template.
 const PERSONALITY_VARIABLE: &str = "{{ personality }}";
@@ -129,6 +152,20 @@ fn if_known<'de, D: Deserializer<'de>, T: DeserializeOwned>(
 ) -> Result<Option<T>, D::Error> {
     let value = Value::deserialize(deserializer)?;
     Ok(serde_json::from_value(value).ok())
+}
+
+fn or_default<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    if_known(deserializer).map(Option::unwrap_or_default)
+}
+
+fn known_tiers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<OfferedTier>, D::Error> {
+    let values: Vec<Value> = or_default(deserializer)?;
+    Ok(values
+        .into_iter()
+        .filter_map(|value| serde_json::from_value(value).ok())
+        .collect())
 }
 
 fn known_modalities<'de, D: Deserializer<'de>>(
@@ -156,9 +193,20 @@ impl ModelInfo {
         summary: Option<ReasoningSummary>,
     ) -> Option<Reasoning> {
         self.supports_reasoning_summaries.then(|| Reasoning {
-            effort: effort.or_else(|| self.default_reasoning_level.clone()),
+            effort: effort
+                .or_else(|| self.default_reasoning_level.clone())
+                .map(|effort| self.sent_effort(effort)),
             summary: Some(summary.unwrap_or(self.default_reasoning_summary)),
         })
+    }
+
+    /// The effort as servers know it. `ultra` is a choice of people: as much thought as the model has, and agents.
+    fn sent_effort(&self, effort: ReasoningEffort) -> ReasoningEffort {
+        if effort.as_str() != ULTRA {
+            return effort;
+        }
+        let of_model = self.multi_agent_reasoning_effort.clone();
+        of_model.unwrap_or_else(|| ReasoningEffort::Other("max".to_owned()))
     }
 
     /// The length of answers for a request, given the user's choice.
@@ -247,6 +295,24 @@ impl ModelInfo {
 pub struct ReasoningLevel {
     pub effort: ReasoningEffort,
     pub description: String,
+}
+
+/// A service tier that can be chosen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfferedTier {
+    pub id: String,
+    pub name: String,
+    pub description: String,
+}
+
+impl OfferedTier {
+    pub(super) fn priority() -> Self {
+        Self {
+            id: "priority".to_owned(),
+            name: "Fast".to_owned(),
+            description: "Answers sooner and uses more of the limits".to_owned(),
+        }
+    }
 }
 
 /// A kind of shell tool.
