@@ -466,6 +466,52 @@ async fn without_a_login_a_session_says_so() {
 }
 
 #[tokio::test]
+async fn key_of_the_environment_is_for_the_process_and_never_stored() {
+    let home = tempfile::tempdir().unwrap();
+    let stored = home.path().join("auth.json");
+    let mut editor = Editor::spawn_with_key(home, &[], Some("sk-environment"));
+    editor.initialize(nothing()).await;
+    let params = json!({ "cwd": editor.work(), "mcpServers": [] });
+    let reply = editor.request("session/new", params.clone()).await;
+    assert_eq!(reply["error"]["code"], -32000, "{reply}");
+    let login = json!({ "methodId": "api-key" });
+    let reply = editor.request("authenticate", login).await;
+    assert_eq!(reply["result"], json!({}), "{reply}");
+    let reply = editor.request("session/new", params.clone()).await;
+    assert!(reply["result"]["sessionId"].is_string(), "{reply}");
+    assert!(!stored.exists());
+    editor.request("logout", json!({})).await;
+    let reply = editor.request("session/new", params).await;
+    assert_eq!(reply["error"]["code"], -32000, "{reply}");
+}
+
+#[tokio::test]
+async fn key_of_the_environment_leaves_a_login_that_works_as_it_is() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("auth.json");
+    let stored = r#"{"OPENAI_API_KEY":"sk-stored"}"#;
+    std::fs::write(&path, stored).unwrap();
+    let mut editor = Editor::spawn_with_key(home, &[], Some("sk-environment"));
+    editor.initialize(nothing()).await;
+    let login = json!({ "methodId": "api-key" });
+    let reply = editor.request("authenticate", login).await;
+    assert_eq!(reply["result"], json!({}), "{reply}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), stored);
+}
+
+#[tokio::test]
+async fn no_key_is_stored_where_no_login_is_needed() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("auth.json");
+    let mut editor = Editor::start_in(home, "chat.toml");
+    editor.initialize(nothing()).await;
+    let login = json!({ "methodId": "api-key", "_meta": { "api-key": { "apiKey": "sk-test" } } });
+    let reply = editor.request("authenticate", login).await;
+    assert_eq!(reply["result"], json!({}), "{reply}");
+    assert!(!path.exists());
+}
+
+#[tokio::test]
 async fn output_is_streamed_to_terminals_by_convention() {
     let convention = json!({ "_meta": { "terminal_output": true } });
     let mut editor = Editor::start("approve-command.toml", convention).await;

@@ -54,6 +54,11 @@ impl Editor {
     }
 
     pub(crate) fn spawn(home: TempDir, arguments: &[&str]) -> Self {
+        Self::spawn_with_key(home, arguments, None)
+    }
+
+    /// Starts the agent with an API key in its environment.
+    pub(crate) fn spawn_with_key(home: TempDir, arguments: &[&str], key: Option<&str>) -> Self {
         std::fs::create_dir_all(home.path().join("work")).unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_codex"))
             .arg("acp")
@@ -62,6 +67,7 @@ impl Editor {
             .env("CODEX_HOME", home.path())
             .env_remove("OPENAI_API_KEY")
             .env_remove("CODEX_API_KEY")
+            .envs(key.map(|key| ("OPENAI_API_KEY", key)))
             .current_dir(home.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

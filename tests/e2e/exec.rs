@@ -318,7 +318,7 @@ async fn the_flags_that_the_typescript_sdk_passes_are_taken() {
         command.args(["--output-schema", schema.to_str().unwrap()]);
         command.args([
             "--config",
-            "model_reasoning_effort=\"ultra\"",
+            "model_reasoning_effort=\"max\"",
             "--config",
             "web_search=\"live\"",
         ]);
@@ -360,7 +360,7 @@ async fn the_flags_that_the_typescript_sdk_passes_are_taken() {
     assert_eq!(again[0]["thread_id"], id);
     assert_eq!(again[2]["item"]["text"], "again");
     let request = model.request(0).await.json();
-    assert_eq!(request["reasoning"]["effort"], "ultra");
+    assert_eq!(request["reasoning"]["effort"], "max");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -60,11 +60,18 @@ pub(crate) async fn authenticate(
     Ok(AuthenticateResponse::new())
 }
 
+/// Logs in with a key. Editors ask for this at each start, so a login that works stays as it is unless the request has a
+/// key of its own; where no login is needed nothing is done.
 async fn with_key(agent: &Agent, request: &AuthenticateRequest) -> Result<(), Error> {
     let meta = request.meta.as_ref().and_then(|meta| meta.get(API_KEY));
     let given = meta
         .and_then(|meta| meta["apiKey"].as_str())
         .map(str::to_owned);
+    let account = agent.call("account/read", &json!({})).await?;
+    let is_needed = account["requiresOpenaiAuth"] != false;
+    if !is_needed || (given.is_none() && !account["account"].is_null()) {
+        return Ok(());
+    }
     let key = given
         .or_else(|| agent.program.api_key.clone())
         .ok_or_else(|| {

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use codex_acp::Program;
 
+use crate::host::HostPurpose;
 use crate::settings_flags::SettingsFlags;
 use crate::wiring::non_blank;
 use crate::{in_process, login};
@@ -44,9 +45,17 @@ pub(crate) fn run(arguments: AcpArguments, settings: SettingsFlags) -> anyhow::R
         api_key: KEY_VARIABLES.into_iter().find_map(non_blank),
         open_page: opens_pages.then_some(login::open_browser as fn(&str)),
     };
-    in_process::run(&settings, arguments.scenario.as_deref(), async |client| {
-        let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
-        let stop = codex_system::signals::first();
-        Ok(codex_acp::serve(client, program, input, output, stop).await?)
-    })
+    let purpose = HostPurpose::Editor {
+        environment_key: program.api_key.clone(),
+    };
+    in_process::run(
+        &settings,
+        arguments.scenario.as_deref(),
+        purpose,
+        async |client| {
+            let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
+            let stop = codex_system::signals::first();
+            Ok(codex_acp::serve(client, program, input, output, stop).await?)
+        },
+    )
 }

@@ -53,6 +53,7 @@ pub(crate) fn run<T>(
     remote: &RemoteFlags,
     settings: &SettingsFlags,
     scenario: Option<&Path>,
+    purpose: HostPurpose,
     act: impl AsyncFnOnce(Client) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     app_server::start_log();
@@ -61,8 +62,7 @@ pub(crate) fn run<T>(
     let runtime = crate::runtime::here()?;
     let tracing = TraceRecorder::from_environment();
     let done = runtime.block_on(async {
-        let (address, purpose) = (address.as_ref(), HostPurpose::Clients);
-        let recorder = tracing.clone();
+        let (address, recorder) = (address.as_ref(), tracing.clone());
         let (client, end) = connect(remote, address, settings, scenario, recorder, purpose).await?;
         let done = act(client).await?;
         end.wait().await?;

@@ -95,6 +95,8 @@ pub(crate) struct EngineHost {
 pub(crate) enum HostPurpose {
     /// Serve clients of any kind.
     Clients,
+    /// Serve an editor, which may log in with a key of the environment.
+    Editor { environment_key: Option<String> },
     /// Run one turn without a UI. The API key replaces any other login.
     Exec { api_key: Option<String> },
 }
@@ -107,14 +109,18 @@ impl EngineHost {
         tracing: TraceRecorder,
         purpose: HostPurpose,
     ) -> anyhow::Result<Self> {
-        let (source, api_key) = match purpose {
-            HostPurpose::Clients => (SessionSource::default(), None),
-            HostPurpose::Exec { api_key } => (SessionSource::Exec, api_key),
+        let (source, api_key, environment_key) = match purpose {
+            HostPurpose::Clients => (SessionSource::default(), None, None),
+            HostPurpose::Editor { environment_key } => {
+                (SessionSource::default(), None, environment_key)
+            }
+            HostPurpose::Exec { api_key } => (SessionSource::Exec, api_key, None),
         };
         let cwd = std::env::current_dir().context("cannot determine the working folder")?;
         let configuration = Configuration::new(wiring::config_environment()?, flags, cwd)?;
         let mut login = wiring::login_settings(configuration.startup());
         login.api_key = api_key.map(|key| key.trim().into());
+        login.environment_key = environment_key.map(Into::into);
         let resources = EngineResources::with_login(login);
         let config = configuration.startup();
         let hosted = config.providers.get("openai");

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use codex_client::Client;
 
 use crate::connected_server;
+use crate::host::HostPurpose;
 use crate::remote_flags::RemoteFlags;
 use crate::settings_flags::SettingsFlags;
 
@@ -13,8 +14,9 @@ use crate::settings_flags::SettingsFlags;
 pub(crate) fn run(
     settings: &SettingsFlags,
     scenario: Option<&Path>,
+    purpose: HostPurpose,
     serve: impl AsyncFnOnce(Client) -> anyhow::Result<()>,
 ) -> anyhow::Result<ExitCode> {
-    connected_server::run(&RemoteFlags::default(), settings, scenario, serve)?;
+    connected_server::run(&RemoteFlags::default(), settings, scenario, purpose, serve)?;
     Ok(ExitCode::SUCCESS)
 }

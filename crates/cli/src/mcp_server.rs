@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
+use crate::host::HostPurpose;
 use crate::in_process;
 use crate::settings_flags::SettingsFlags;
 
@@ -25,10 +26,15 @@ pub(crate) fn run(
     arguments: McpServerArguments,
     settings: SettingsFlags,
 ) -> anyhow::Result<ExitCode> {
-    in_process::run(&settings, arguments.scenario.as_deref(), async |client| {
-        let version = env!("CARGO_PKG_VERSION");
-        let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
-        let stop = codex_system::signals::first();
-        Ok(codex_mcp_server::serve(client, version, input, output, stop).await?)
-    })
+    in_process::run(
+        &settings,
+        arguments.scenario.as_deref(),
+        HostPurpose::Clients,
+        async |client| {
+            let version = env!("CARGO_PKG_VERSION");
+            let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
+            let stop = codex_system::signals::first();
+            Ok(codex_mcp_server::serve(client, version, input, output, stop).await?)
+        },
+    )
 }

@@ -12,6 +12,7 @@ use codex_plugins::MarketplaceSource;
 use serde_json::{Value, json};
 
 use crate::client_call::call;
+use crate::host::HostPurpose;
 use crate::in_process;
 use crate::settings_flags::SettingsFlags;
 
@@ -131,7 +132,7 @@ pub(crate) fn run(
             arguments.output,
         ),
     };
-    in_process::run(settings, None, async |mut client| {
+    in_process::run(settings, None, HostPurpose::Clients, async |mut client| {
         let answer = request.send(&mut client).await;
         client.finish().await;
         let answer = answer?;

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use crate::connected_server;
+use crate::host::HostPurpose;
 use crate::remote_flags::RemoteFlags;
 use crate::settings_flags::SettingsFlags;
 
@@ -72,6 +73,7 @@ pub(crate) fn run(
         &RemoteFlags::default(),
         &settings,
         None,
+        HostPurpose::Clients,
         async |mut client| {
             let _model = HttpServer::serve(listener, keeper)?;
             let version = env!("CARGO_PKG_VERSION");

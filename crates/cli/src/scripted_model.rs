@@ -6,8 +6,11 @@ use codex_protocol::{Provider, WireApi};
 use codex_scenario::{RealtimeProtocol, Scenario, ScenarioServer, Transport};
 use serde_json::{Map, Value, json};
 
+/// The model that scripts are written for: one that calls tools itself.
+pub(crate) const SCRIPTED_MODEL: &str = "gpt-5.3-codex";
+
 /// The name of the provider.
-const PROVIDER: &str = "scenario";
+pub(crate) const SCRIPTED_PROVIDER: &str = "scenario";
 
 /// A running scripted model. It stops when this is dropped.
 #[derive(Debug)]
@@ -23,7 +26,7 @@ impl ScenarioModel {
         let supports_websockets = scenario.transport == Transport::Websocket;
         let server = ScenarioServer::start(scenario).await;
         let server = server.context("cannot start the scripted model")?;
-        let base_url = format!("model_providers.{PROVIDER}.base_url");
+        let base_url = format!("model_providers.{SCRIPTED_PROVIDER}.base_url");
         settings.insert(base_url, json!(server.base_url()));
         let mut overrides = Overrides::default();
         overrides.add_json(&settings)?;
@@ -71,10 +74,10 @@ fn settings(scenario: &Scenario) -> Map<String, Value> {
     ];
     for (name, value) in given {
         if let Some(value) = value {
-            settings.insert(format!("model_providers.{PROVIDER}.{name}"), value);
+            settings.insert(format!("model_providers.{SCRIPTED_PROVIDER}.{name}"), value);
         }
     }
-    settings.insert("model_provider".to_owned(), json!(PROVIDER));
+    settings.insert("model_provider".to_owned(), json!(SCRIPTED_PROVIDER));
     if let Some(realtime) = &scenario.realtime {
         let version = match realtime.version {
             RealtimeProtocol::V1 => "v1",

@@ -31,6 +31,7 @@ use crate::environment::variable;
 use crate::notify::NotifyProgram;
 use crate::program_checks::ProgramChecks;
 use crate::rules::{SessionRules, rules};
+use crate::scripted_model::{SCRIPTED_MODEL, SCRIPTED_PROVIDER};
 use crate::user_shell::user_shell;
 use crate::wiring::ORIGINATOR;
 use crate::{checkpoints, engine_files, mcp_servers};
@@ -143,7 +144,8 @@ pub(crate) fn session_parts(
         },
     };
     session.options.settings.limits = limits;
-    apply_model(&mut session, model, catalog.default_model(chatgpt));
+    let preset = default_model(catalog, &model.provider_id, chatgpt);
+    apply_model(&mut session, model, preset);
     let info = catalog.resolve(&session.options.settings.model).info;
     session.options.agents = self::agents(&agents, team, agents_version(&info, &features));
     apply_policy(&mut session, policy, &requirements);
@@ -164,6 +166,22 @@ pub(crate) fn session_parts(
         warnings,
         deprecations,
     }
+}
+
+/// The model where the settings name none.
+fn default_model<'a>(
+    catalog: &'a ModelCatalog,
+    provider: &str,
+    chatgpt: bool,
+) -> Option<&'a ModelInfo> {
+    let scripted = || {
+        catalog
+            .models()
+            .iter()
+            .find(|model| model.slug == SCRIPTED_MODEL)
+    };
+    let scripted = (provider == SCRIPTED_PROVIDER).then(scripted).flatten();
+    scripted.or_else(|| catalog.default_model(chatgpt))
 }
 
 /// Without a configured model it is `preset`, the default of the catalog.

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::client_call::call;
 use crate::connected_server;
+use crate::host::HostPurpose;
 use crate::remote_flags::RemoteFlags;
 use crate::settings_flags::SettingsFlags;
 
@@ -65,13 +66,19 @@ fn with_client<T>(
     settings: &SettingsFlags,
     act: impl AsyncFnOnce(&mut Client) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    connected_server::run(remote, settings, None, async |mut client| {
-        let version = env!("CARGO_PKG_VERSION");
-        client.initialize("codex_threads", version).await?;
-        let done = act(&mut client).await;
-        client.finish().await;
-        done
-    })
+    connected_server::run(
+        remote,
+        settings,
+        None,
+        HostPurpose::Clients,
+        async |mut client| {
+            let version = env!("CARGO_PKG_VERSION");
+            client.initialize("codex_threads", version).await?;
+            let done = act(&mut client).await;
+            client.finish().await;
+            done
+        },
+    )
 }
 
 async fn find(

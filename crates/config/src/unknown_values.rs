@@ -118,7 +118,27 @@ fn replace(table: &mut Table, error: &DecodeError) -> Option<Fallback> {
                 .all(|(part, name)| *part == "*" || part == name)
     })?;
     let place = names.get(..within_profile + rule.len())?;
+    if is_provider_in_use(table, place) {
+        return None;
+    }
     put(table, place, *fallback).then_some(*fallback)
+}
+
+/// Whether this is the provider that is used. Without it the settings would send requests elsewhere, or nowhere.
+fn is_provider_in_use(table: &Table, place: &[String]) -> bool {
+    let [providers, id] = place else {
+        return false;
+    };
+    let names_it = |settings: &Table| {
+        let chosen = settings.get("model_provider").and_then(Value::as_str);
+        chosen == Some(id.as_str())
+    };
+    let profiles = table.get("profiles").and_then(Value::as_table);
+    let mut profiles = profiles
+        .into_iter()
+        .flat_map(Table::values)
+        .filter_map(Value::as_table);
+    providers == "model_providers" && (names_it(table) || profiles.any(names_it))
 }
 
 fn names(path: &Path) -> Vec<String> {

@@ -45,6 +45,8 @@ pub struct Accounts {
 struct LoadedLogins {
     /// The login with tokens of a host application.
     external: Option<Login>,
+    /// Whether this process is logged in with the key of the environment.
+    uses_environment_key: bool,
     /// The login that was last read from the store, with the store's stamp at that time.
     stored: Option<(StoreStamp, Stored)>,
     /// Why the store has no usable login.
@@ -173,7 +175,7 @@ impl Accounts {
         token.and_then(of_token).or_else(|| state.problem.clone())
     }
 
-    /// Logs in with an API key and stores it.
+    /// Logs in with an API key, and stores it if it is not that of the environment.
     ///
     /// # Errors
     /// The key is blank, not allowed, or cannot be stored.
@@ -188,6 +190,12 @@ impl Accounts {
             return Err(LoginError::Refused(text.to_owned()));
         }
         self.cancel_pending();
+        let environment_key = self.settings.environment_key.as_ref();
+        let is_of_environment = environment_key.is_some_and(|own| own.reveal() == key);
+        self.state.lock().uses_environment_key = is_of_environment;
+        if is_of_environment {
+            return Ok(());
+        }
         let saved = self.save(&AuthFile::with_api_key(key.into()));
         saved.map_err(|error| LoginError::Failed(format!("failed to save api key: {error}")))
     }
@@ -221,13 +229,17 @@ impl Accounts {
     pub fn log_out(&self) -> Result<LoggedOut, LoginError> {
         self.cancel_pending();
         let refresh_token = self.stored_refresh_token();
-        let external = self.state.lock().external.take();
+        let (external, used_environment_key) = {
+            let mut state = self.state.lock();
+            let used = std::mem::take(&mut state.uses_environment_key);
+            (state.external.take(), used)
+        };
         let deleted = self.store.delete();
         self.reload();
         let deleted =
             deleted.map_err(|error| LoginError::Failed(format!("logout failed: {error}")))?;
         Ok(LoggedOut {
-            was_logged_in: deleted || external.is_some(),
+            was_logged_in: deleted || external.is_some() || used_environment_key,
             refresh_token,
         })
     }
@@ -281,7 +293,8 @@ impl Accounts {
     /// The personal access token in use. Reads the store.
     pub(crate) fn token_in_use(&self) -> Option<Secret> {
         let mut state = self.state.lock();
-        if self.settings.api_key.is_some() || state.external.is_some() {
+        let has_key = self.settings.api_key.is_some() || self.key_of_environment(&state).is_some();
+        if has_key || state.external.is_some() {
             return None;
         }
         if let Some(token) = &self.settings.personal_token {
@@ -330,6 +343,12 @@ impl Accounts {
         Err(LoginError::Refused(text.to_owned()))
     }
 
+    /// The key of the environment, if this process is logged in with it.
+    fn key_of_environment(&self, state: &LoadedLogins) -> Option<&Secret> {
+        let key = self.settings.environment_key.as_ref();
+        key.filter(|_| state.uses_environment_key)
+    }
+
     fn any_login(&self) -> Option<Login> {
         if let Some(key) = &self.settings.api_key {
             return Login::of_file(&AuthFile::with_api_key(key.clone()));
@@ -337,6 +356,9 @@ impl Accounts {
         let mut state = self.state.lock();
         if state.external.is_some() {
             return state.external.clone();
+        }
+        if let Some(key) = self.key_of_environment(&state) {
+            return Login::of_file(&AuthFile::with_api_key(key.clone()));
         }
         let of_token = |state: &LoadedLogins, token: &Secret| {
             let owner = state.personal.as_ref()?.owner(token)?;

@@ -14,6 +14,8 @@ pub struct LoginSettings {
     pub store: StoreKind,
     /// An API key that takes precedence over every other login.
     pub api_key: Option<Secret>,
+    /// A key of the environment. Who logs in with it is logged in for this process; it is never stored.
+    pub environment_key: Option<Secret>,
     /// A personal access token that takes precedence over the stored login.
     pub personal_token: Option<Secret>,
     /// The only kind of login that is allowed.
@@ -70,6 +72,7 @@ impl LoginSettings {
             home: home.into(),
             store: StoreKind::File,
             api_key: None,
+            environment_key: None,
             personal_token: None,
             forced_method: None,
             forced_workspaces: Vec::new(),

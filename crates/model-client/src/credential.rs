@@ -88,6 +88,15 @@ impl CredentialSource for FixedCredential {
     }
 }
 
+/// Whether requests go to the hosted service, which refuses them without a login, and no header of the settings is one.
+fn is_hosted_without_headers(provider: &Provider) -> bool {
+    let mut names = provider
+        .http_headers
+        .keys()
+        .chain(provider.env_http_headers.keys());
+    provider.base_url.is_none() && !names.any(|name| name.eq_ignore_ascii_case("authorization"))
+}
+
 /// The authorisation of one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Authorization {
@@ -123,7 +132,11 @@ impl Authorization {
         if !provider.requires_openai_auth {
             return Ok(Self::None);
         }
-        Ok(session.current().await.map_or(Self::None, Self::Session))
+        let login = session.current().await;
+        if login.is_none() && is_hosted_without_headers(provider) {
+            return Err(ModelError::NotLoggedIn);
+        }
+        Ok(login.map_or(Self::None, Self::Session))
     }
 
     pub(crate) fn bearer(&self) -> Option<&Secret> {

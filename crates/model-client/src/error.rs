@@ -9,6 +9,7 @@ use std::time::Duration;
 use codex_http::SentSecrets;
 use codex_protocol::CodexErrorInfo;
 
+use crate::unreachable::Unreachable;
 use crate::usage_limit::UsageLimit;
 
 /// What broke a response off.
@@ -89,6 +90,9 @@ pub enum ModelError {
         /// The wait that the server asks for.
         retry_after: Option<Duration>,
     },
+    /// No server answers at the address.
+    #[error("{0}")]
+    Unreachable(Box<Unreachable>),
     /// The server no longer has the response that the request continues.
     #[error("the model's server no longer has the previous response")]
     PreviousResponseNotFound,
@@ -117,6 +121,11 @@ pub enum ModelError {
         /// Instructions from the provider's configuration.
         instructions: Option<String>,
     },
+    /// The provider needs a login, and there is none.
+    #[error(
+        "Nobody is logged in. Run `codex login`, pass a key to `codex login --with-api-key`, or choose a model provider that needs no login."
+    )]
+    NotLoggedIn,
     /// The login is no longer valid and cannot be renewed.
     #[error("{0}")]
     LoginRefused(String),
@@ -203,6 +212,8 @@ impl ModelError {
             | Self::TimedOut { .. }
             | Self::PreviousResponseNotFound
             | Self::LoginNotRenewed(_) => true,
+            // Waiting changes nothing on this machine; elsewhere the network may come back.
+            Self::Unreachable(server) => !server.is_local,
             Self::UnexpectedStatus(status) => !(400..500).contains(&status.status),
             _ => false,
         }
@@ -252,7 +263,7 @@ impl ModelError {
             Self::ServerFailed { .. } => CodexErrorInfo::InternalServerError,
             Self::ServerOverloaded => CodexErrorInfo::ServerOverloaded,
             Self::ContextWindowExceeded => CodexErrorInfo::ContextWindowExceeded,
-            Self::LoginRefused(_) => CodexErrorInfo::Unauthorized,
+            Self::LoginRefused(_) | Self::NotLoggedIn => CodexErrorInfo::Unauthorized,
             Self::RateLimited { .. } => CodexErrorInfo::RateLimitExceeded,
             Self::UnknownModel(_) => CodexErrorInfo::ModelNotFound,
             Self::SecurityPolicy(_) => CodexErrorInfo::CyberPolicy,
@@ -261,6 +272,9 @@ impl ModelError {
             Self::UnexpectedStatus(reply) if reply.status == 401 => CodexErrorInfo::Unauthorized,
             Self::UnexpectedStatus(reply) => CodexErrorInfo::HttpConnectionFailed {
                 http_status_code: Some(reply.status),
+            },
+            Self::Unreachable(_) => CodexErrorInfo::ResponseStreamConnectionFailed {
+                http_status_code: None,
             },
             Self::Disconnected { cause, .. } | Self::TimedOut { cause, .. } => match cause {
                 BreakCause::NoConnection => CodexErrorInfo::ResponseStreamConnectionFailed {

@@ -20,6 +20,7 @@ use crate::http_client::HttpModelClient;
 use crate::provider;
 use crate::request::RequestContext;
 use crate::retry::RetryPolicy;
+use crate::unreachable::Unreachable;
 
 /// Limit on login renewals per call, whatever the source allows.
 const MAX_RECOVERIES: u32 = 4;
@@ -242,6 +243,11 @@ impl HttpModelClient {
                 Err(failure) => failure,
             };
             retry += 1;
+            // On this machine a server answers at the first repeat, or nobody has started it.
+            let is_futile = matches!(&failure.error, ModelError::Unreachable(server) if server.is_local && retry > 1);
+            if is_futile {
+                return Err(failure);
+            }
             let wait = policy.wait(failure.error.retry_after(), retry, clock);
             match wait.filter(|wait| *wait <= LONGEST_SILENT_WAIT) {
                 Some(wait) if is_repeated(&failure.error) => clock.sleep(wait).await,
@@ -265,7 +271,13 @@ impl HttpModelClient {
             Ok(Err(error)) if error.is_builder() => {
                 return Err(ModelError::Unsendable(error_text(error)).into());
             }
-            Ok(Err(error)) => return Err(ModelError::not_connected(error_text(error)).into()),
+            Ok(Err(error)) => {
+                let error = match Unreachable::of(&error, &outgoing.url) {
+                    Some(server) => ModelError::Unreachable(Box::new(server)),
+                    None => ModelError::not_connected(error_text(error)),
+                };
+                return Err(error.into());
+            }
             Err(_) => {
                 let (what, after) = ("the model's server to reply", limit);
                 let cause = BreakCause::NoConnection;
@@ -330,6 +342,7 @@ fn is_repeated(error: &ModelError) -> bool {
         ModelError::ServerFailed { .. }
         | ModelError::ServerOverloaded
         | ModelError::Disconnected { .. }
+        | ModelError::Unreachable(_)
         | ModelError::TimedOut { .. } => true,
         ModelError::UnexpectedStatus(status) => status.status >= 500,
         ModelError::TooManyRequests { retry_after, .. } => retry_after.is_some(),

@@ -31,6 +31,7 @@ mod retry;
 mod stream;
 mod thread_connection;
 mod tool_spec;
+mod unreachable;
 mod usage_limit;
 mod websocket;
 
@@ -51,4 +52,5 @@ pub use retry::RetryPolicy;
 pub use stream::ModelStream;
 pub use thread_connection::ThreadConnection;
 pub use tool_spec::{CustomToolFormat, ToolSpec, WebSearchFilters};
+pub use unreachable::Unreachable;
 pub use usage_limit::{UsageLimit, plan_type};

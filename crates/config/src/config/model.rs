@@ -74,6 +74,9 @@ pub(super) fn resolve(
         .get(&provider_id)
         .ok_or_else(|| unknown_provider(&provider_id))?
         .clone();
+    if provider.base_url.is_none() && file.model_providers.contains_key(&provider_id) {
+        return Err(without_address(&provider_id));
+    }
     let tier = params
         .service_tier
         .clone()
@@ -102,6 +105,16 @@ pub(super) fn resolve(
             .map(read_catalog)
             .transpose()?,
     })
+}
+
+/// Requests of a provider without an address would go to the hosted service, which the person may not have meant.
+fn without_address(id: &str) -> ConfigError {
+    ConfigError::in_table(
+        "missing field `base_url`: the address of the model provider, for example \
+         \"http://127.0.0.1:8080/v1\""
+            .to_owned(),
+        Some(format!("model_providers.{id}")),
+    )
 }
 
 fn unknown_provider(id: &str) -> ConfigError {

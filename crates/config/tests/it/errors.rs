@@ -199,6 +199,11 @@ fn other_errors_stop_loading_too() {
             "`model_provider = \"ollama-chat\"` is no longer supported. Use `ollama` instead.",
         ),
         (
+            "model_provider = 'mine'\n[model_providers.mine]\nname = 'M'\nbase_ur = 'http://127.0.0.1:1'",
+            "missing field `base_url`: the address of the model provider, for example \
+             \"http://127.0.0.1:8080/v1\"\nin `model_providers.mine`",
+        ),
+        (
             "agents.max_depth = 0",
             "agents.max_depth must be at least 1",
         ),

@@ -200,13 +200,17 @@ impl ModelInfo {
         })
     }
 
-    /// The effort as servers know it. `ultra` is a choice of people: as much thought as the model has, and agents.
+    /// The effort as servers know it. `ultra` is a choice of people, for as much thought as the model has, and agents; a
+    /// model without known efforts is sent what was chosen.
     fn sent_effort(&self, effort: ReasoningEffort) -> ReasoningEffort {
         if effort.as_str() != ULTRA {
             return effort;
         }
-        let of_model = self.multi_agent_reasoning_effort.clone();
-        of_model.unwrap_or_else(|| ReasoningEffort::Other("max".to_owned()))
+        let levels = self.supported_reasoning_levels.iter().rev();
+        let mut levels = levels.map(|level| &level.effort);
+        let highest = levels.find(|level| level.as_str() != ULTRA);
+        let of_model = self.multi_agent_reasoning_effort.as_ref().or(highest);
+        of_model.cloned().unwrap_or(effort)
     }
 
     /// The length of answers for a request, given the user's choice.

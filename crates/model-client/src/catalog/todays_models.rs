@@ -201,5 +201,6 @@ mod tests {
         assert_eq!(sent("gpt-6.2-sol", "ultra"), "xhigh");
         assert_eq!(sent("gpt-6-sol", "ultra"), "max");
         assert_eq!(sent("gpt-6-sol", "max"), "max");
+        assert_eq!(sent("gpt-5.5", "ultra"), "xhigh");
     }
 }
