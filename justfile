@@ -25,6 +25,10 @@ program:
 write-app-server-schema *OPTIONS:
     cargo run --quiet {{OPTIONS}} -p codex-app-server-protocol --example write_schema
 
+# Write the table of behaviours in docs/compatibility.md again.
+write-behaviours:
+    CODEX_WRITE_DOCUMENTS=1 cargo test --quiet -p codex-app-server --lib the_table_of_behaviours
+
 # Write schema/scenario.json again after a change of the scenario format.
 write-scenario-schema:
     cargo run --quiet -p codex-scenario --example write_scenario_schema

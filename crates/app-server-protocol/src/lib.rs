@@ -7,7 +7,6 @@ pub mod export;
 mod method_table;
 mod methods;
 mod notification_thread;
-pub mod releases;
 pub mod rpc;
 pub mod v2;
 

@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use codex_protocol::Release;
 use parking_lot::Mutex;
 
 use crate::connection::{Connection, ConnectionId};
+use crate::encoded_forms::EncodedForms;
 use crate::message::EncodedMessage;
 use crate::outbox::Limits;
+use crate::projection::Change;
 
 /// All connected clients, including those before their handshake.
 #[derive(Debug, Default)]
@@ -18,9 +21,9 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    pub(crate) fn connect(&self, limits: Limits) -> Arc<Connection> {
+    pub(crate) fn connect(&self, limits: Limits, release: Release) -> Arc<Connection> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let connection = Connection::new(id, limits);
+        let connection = Connection::new(id, limits, release);
         self.connections.lock().insert(id, Arc::clone(&connection));
         connection
     }
@@ -51,6 +54,15 @@ impl Clients {
             wanting
                 .iter()
                 .for_each(|one| one.push_notification(line.clone()));
+        }
+    }
+
+    /// Sends every client its form of a change.
+    pub(crate) fn broadcast_change(&self, change: &Change) {
+        let connections = self.connections.lock();
+        let mut forms = EncodedForms::new(change);
+        for client in connections.values() {
+            forms.send(client, client.dialect());
         }
     }
 

@@ -1,27 +1,27 @@
 //! The connection of one client: its handshake, what it supports, and its outbox.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use bytes::Bytes;
-use codex_app_server_protocol::releases::{is_newer_client, official_release};
 use codex_app_server_protocol::rpc::{ErrorResponse, OutgoingRequest, RequestId};
 use codex_app_server_protocol::v2::{
     ApprovalsReviewer, InitializeCapabilities, InitializeParams, SandboxPolicy,
 };
 use codex_app_server_protocol::{RequestMethod, ServerNotification, ServerRequest};
+use codex_protocol::Release;
 use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::background_notifier::NotificationSink;
 use crate::cancellable::CancellableRequests;
+use crate::dialect::{Dialect, release_of_client};
 use crate::failure::Failure;
 use crate::message::EncodedMessage;
-use crate::newer_question::with_plain_reason;
 use crate::outbox::{Limits, Outbox, OutboxFull};
-use crate::projection::{ItemIds, Turns, without_read_limits};
+use crate::plain_reason::with_plain_reason;
+use crate::projection::{Turns, without_read_limits};
 use crate::runs::Runs;
 use crate::searches::Searches;
 use crate::watches::Watches;
@@ -43,7 +43,7 @@ pub(crate) struct Connection {
     searches: Searches,
     watches: Watches,
     samples: CancellableRequests,
-    knows_newer: AtomicBool,
+    release: Mutex<Release>,
     /// The problems that the client was told of.
     problems: Mutex<HashSet<String>>,
 }
@@ -60,7 +60,8 @@ pub(crate) struct InitializedClient {
 }
 
 impl Connection {
-    pub(crate) fn new(id: ConnectionId, limits: Limits) -> Arc<Self> {
+    /// A client that counts as one of this release until it says or shows another one.
+    pub(crate) fn new(id: ConnectionId, limits: Limits, release: Release) -> Arc<Self> {
         Arc::new(Self {
             id,
             outbox: Arc::new(Outbox::new(limits)),
@@ -70,7 +71,7 @@ impl Connection {
             searches: Searches::default(),
             watches: Watches::default(),
             samples: CancellableRequests::default(),
-            knows_newer: AtomicBool::new(false),
+            release: Mutex::new(release),
             problems: Mutex::default(),
         })
     }
@@ -123,11 +124,8 @@ impl Connection {
 
     /// Completes the handshake. Returns false if it was complete before.
     pub(crate) fn initialize(&self, params: InitializeParams) -> bool {
+        self.note_handshake(&params);
         let capabilities = params.capabilities;
-        let (name, version) = (&params.client_info.name, &params.client_info.version);
-        if is_newer_client(name, version) {
-            self.note_newer();
-        }
         let experimental = capabilities
             .as_ref()
             .is_some_and(|all| all.experimental_api);
@@ -143,34 +141,33 @@ impl Connection {
         self.client.set(client).is_ok()
     }
 
-    /// Whether the client is newer than release 0.117, because it has used something that this release lacks. Where
-    /// releases disagree, other clients are served like 0.117 does.
-    pub(crate) fn knows_newer(&self) -> bool {
-        self.knows_newer.load(Ordering::Relaxed)
+    /// How the protocol is spoken with this client, as far as it has shown its release.
+    pub(crate) fn dialect(&self) -> Dialect {
+        Dialect::of_release(self.release())
     }
 
-    /// Whether ephemeral forks must leave their turns out, as in 0.169. Official clients ask for what their release has:
-    /// those of 0.140 get the turns.
-    pub(crate) fn excludes_turns_of_side_threads(&self) -> bool {
-        let is_official = self
-            .client()
-            .is_some_and(|client| official_release(&client.name, &client.version).is_some());
-        self.knows_newer() && !is_official
+    /// The release that the client counts as.
+    pub(crate) fn release(&self) -> Release {
+        *self.release.lock()
     }
 
-    /// How items of stored threads are numbered for this client.
-    pub(crate) fn item_ids(&self) -> ItemIds {
-        if self.knows_newer() {
-            return ItemIds::Streamed;
-        }
-        ItemIds::Numbered
+    /// Notes what the client says of its release.
+    fn note_handshake(&self, params: &InitializeParams) {
+        let mut release = self.release.lock();
+        *release = release_of_client(params, *release);
+    }
+
+    /// Notes that the client is of this release at least.
+    pub(crate) fn note_release(&self, shown: Release) {
+        let mut release = self.release.lock();
+        *release = shown.max(*release);
     }
 
     /// The name of a reviewer that this client knows.
     pub(crate) fn reviewer_name(&self, reviewer: ApprovalsReviewer) -> ApprovalsReviewer {
         match reviewer {
             ApprovalsReviewer::User => ApprovalsReviewer::User,
-            _ if self.knows_newer() => ApprovalsReviewer::AutoReview,
+            _ if self.dialect().has_auto_review() => ApprovalsReviewer::AutoReview,
             _ => ApprovalsReviewer::GuardianSubagent,
         }
     }
@@ -182,15 +179,10 @@ impl Connection {
 
     /// The sandbox policy in a form that this client accepts.
     pub(crate) fn shown_sandbox(&self, policy: SandboxPolicy) -> SandboxPolicy {
-        if self.knows_newer() {
-            return without_read_limits(policy);
+        if self.dialect().shows_read_limits() {
+            return policy;
         }
-        policy
-    }
-
-    /// Marks the client as newer than release 0.117.
-    pub(crate) fn note_newer(&self) {
-        self.knows_newer.store(true, Ordering::Relaxed);
+        without_read_limits(policy)
     }
 
     /// Whether the handshake is complete and the client has not opted out of `method`.
@@ -212,7 +204,7 @@ impl Connection {
         let plain;
         let request = match request {
             ServerRequest::CommandExecutionRequestApproval(params)
-                if self.knows_newer() && self.wants(WARNING) =>
+                if self.dialect().has_plain_reasons() && self.wants(WARNING) =>
             {
                 match with_plain_reason(params) {
                     Some((params, warning)) => {

@@ -234,7 +234,7 @@ pub trait Host: Debug + Send + Sync + 'static {
     /// Whether threads may have goals.
     fn has_goals(&self) -> bool;
 
-    /// How long an idle thread stays loaded after its last client, which is newer than 0.117, has left it.
+    /// How long an idle thread stays loaded after its last client has left it, if that client may come back.
     fn thread_unload_delay(&self) -> Duration;
 
     /// The base of relative paths.

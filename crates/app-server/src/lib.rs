@@ -9,6 +9,7 @@
 //! notifications), and what acts: `thread` (the actor behind each loaded thread) and `handlers` (a file for each
 //! family of methods, and the table that names the handler of each). They meet in `router` (messages to
 //! requests), `connection` and `clients` (who is connected), `server` (what all connections share) and `serve`.
+//! `dialect` is how the protocol is spoken with clients of each release.
 //! `configuration` holds the settings of the server itself, `host` what the program around it provides.
 
 mod background_notifier;
@@ -18,16 +19,18 @@ mod client_tokens;
 mod clients;
 mod configuration;
 mod connection;
+mod dialect;
+mod encoded_forms;
 mod failure;
 mod gap;
 mod goal_tools;
 mod handlers;
 mod host;
 mod message;
-mod newer_question;
 mod open_requests;
 mod ordering;
 mod outbox;
+mod plain_reason;
 mod projection;
 mod router;
 mod run_output;

@@ -7,21 +7,19 @@
 mod named_paths;
 mod unknown_filters;
 
-use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use codex_app_server_protocol::rpc::{self, Message, RequestId};
-use codex_app_server_protocol::{ClientRequest, MessageReadError, releases};
+use codex_app_server_protocol::{ClientRequest, MessageReadError};
 use codex_protocol::Experimental;
 use futures::FutureExt;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::Instrument;
 
 use crate::connection::Connection;
+use crate::dialect::release_shown_by;
 use crate::failure::Failure;
 use crate::handlers::{self, Order, RequestContext};
 use crate::open_requests::ClientAnswer;
@@ -145,7 +143,9 @@ impl Router {
             _ => {}
         }
         unknown_filters::check(method, params)?;
-        self.note_release(method, params);
+        if let Some(shown) = release_shown_by(&request, params, self.connection.release()) {
+            self.connection.note_release(shown);
+        }
         let permit = Arc::clone(&self.permits).try_acquire_owned();
         let permit = permit.map_err(|_| Failure::overloaded())?;
         let paths = named_paths::doubtful_paths(method, params);
@@ -154,19 +154,6 @@ impl Router {
             permit,
             paths,
         })
-    }
-
-    /// Records whether the client is newer than release 0.117, by the methods and members that it uses.
-    fn note_release(&self, method: &str, params: Option<&RawValue>) {
-        if self.connection.knows_newer() {
-            return;
-        }
-        let is_newer = releases::is_newer_request(method)
-            || has_member(params, releases::newer_params(method))
-            || (method == "initialize" && names_newer_capability(params));
-        if is_newer {
-            self.connection.note_newer();
-        }
     }
 
     async fn dispatch(&mut self, id: RequestId, admitted: Admitted) {
@@ -206,34 +193,6 @@ impl Router {
             let _ = handling.await;
         });
     }
-}
-
-/// Whether a client knows a capability that is newer than release 0.117, whether or not it has it.
-fn names_newer_capability(params: Option<&RawValue>) -> bool {
-    let params =
-        params.and_then(|params| serde_json::from_str::<HandshakeParams<'_>>(params.get()).ok());
-    params.is_some_and(|params| has_member(params.capabilities, releases::newer_capabilities()))
-}
-
-/// What of the handshake shows how new a client is.
-#[derive(Deserialize)]
-struct HandshakeParams<'a> {
-    #[serde(borrow)]
-    capabilities: Option<&'a RawValue>,
-}
-
-/// Whether the params have one of these members with a value other than null.
-fn has_member(
-    params: Option<&RawValue>,
-    mut names: impl Iterator<Item = &'static str> + Clone,
-) -> bool {
-    let Some(params) = params.filter(|_| names.clone().next().is_some()) else {
-        return false;
-    };
-    let members = serde_json::from_str::<HashMap<&str, &RawValue>>(params.get());
-    members.is_ok_and(|members| {
-        names.any(|name| members.get(name).is_some_and(|value| value.get() != "null"))
-    })
 }
 
 struct Admitted {

@@ -9,6 +9,7 @@ use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{SkillsChangedNotification, ThreadStatus};
 use codex_file_watch::Watcher;
 use codex_plugins::FolderReads;
+use codex_protocol::Release;
 use codex_thread_state::ThreadState;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -43,8 +44,8 @@ pub struct AppServer {
     running_requests: Arc<()>,
     waiting_requests: Arc<()>,
     state: Arc<ThreadState>,
-    /// Whether all clients count as newer than release 0.117.
-    assumes_newer: AtomicBool,
+    /// The release of clients that do not say or show theirs.
+    client_release: Mutex<Release>,
 }
 
 impl AppServer {
@@ -58,7 +59,7 @@ impl AppServer {
             outlines: Outlines::of_home(host.store().home()),
             host,
             state,
-            assumes_newer: AtomicBool::new(false),
+            client_release: Mutex::new(Release::FIRST),
             own_requests,
             clients: Arc::default(),
             threads: Mutex::default(),
@@ -89,9 +90,9 @@ impl AppServer {
         server
     }
 
-    /// Treats all clients as newer than release 0.117 from the start.
-    pub fn assume_newer_clients(&self) {
-        self.assumes_newer.store(true, Ordering::Relaxed);
+    /// Sets the release of clients that do not say or show theirs.
+    pub fn set_client_release(&self, release: Release) {
+        *self.client_release.lock() = release;
     }
 
     /// Counts a request for as long as the value is kept.
@@ -140,11 +141,8 @@ impl AppServer {
     }
 
     pub(crate) fn connect(&self, limits: Limits) -> Arc<Connection> {
-        let connection = self.clients.connect(limits);
-        if self.assumes_newer.load(Ordering::Relaxed) {
-            connection.note_newer();
-        }
-        connection
+        let release = *self.client_release.lock();
+        self.clients.connect(limits, release)
     }
 
     /// A client has disconnected: its threads continue, and unload when they have no subscriber.
@@ -160,33 +158,19 @@ impl AppServer {
 
     /// Notifies every client that has completed its handshake.
     pub(crate) fn broadcast(&self, notification: &ServerNotification) {
-        let line = || encode_notification(notification).into();
-        self.clients
-            .broadcast(notification.method(), |_| true, line);
+        self.clients.broadcast_change(&notification.clone().into());
         self.broadcasts.notify_waiters();
     }
 
-    /// Broadcasts a notification in the form of newer clients and in that of 0.117.
-    pub(crate) fn broadcast_forms(&self, newer: &ServerNotification, older: &ServerNotification) {
-        let is_older = |client: &Connection| !client.knows_newer();
-        let line = || encode_notification(newer).into();
-        self.clients
-            .broadcast(newer.method(), Connection::knows_newer, line);
-        let line = || encode_notification(older).into();
-        self.clients.broadcast(older.method(), is_older, line);
-        self.broadcasts.notify_waiters();
-    }
-
-    /// Broadcasts a notification about a thread. Clients of 0.117 get it with these turns; newer ones read
-    /// the turns page by page.
+    /// Broadcasts that a fork was started, with its turns where clients expect them.
     pub(crate) fn broadcast_with(&self, notification: &ServerNotification, turns: &Turns) {
         let method = notification.method();
         let line = || encode_notification(notification).into();
+        let has_turns = |client: &Connection| client.dialect().started_forks_have_turns();
         self.clients
-            .broadcast(method, Connection::knows_newer, line);
+            .broadcast(method, |client| !has_turns(client), line);
         let line = || turns.put_into(encode_notification(notification));
-        let is_older = |client: &Connection| !client.knows_newer();
-        self.clients.broadcast(method, is_older, line);
+        self.clients.broadcast(method, has_turns, line);
         self.broadcasts.notify_waiters();
     }
 

@@ -7,6 +7,7 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use codex_app_server::{AppServer, Listen, Listener};
 use codex_app_server_protocol::export;
+use codex_protocol::Release;
 use codex_scenario::Scenario;
 
 use crate::host::{EngineHost, HostPurpose};
@@ -16,6 +17,15 @@ use crate::scripted_model::ScenarioModel;
 use crate::settings_flags::SettingsFlags;
 use crate::wiring::TraceRecorder;
 use crate::{daemon, generate};
+
+/// What `--newer-clients` stands for.
+const NEWER_CLIENTS: Release = Release::of_mark("0.169");
+
+fn client_release(text: &str) -> Result<Release, String> {
+    let release =
+        Release::parse(text).filter(|release| (Release::FIRST..Release::OWN).contains(release));
+    release.ok_or_else(|| "expected a release from 0.117 on, such as `0.171`".to_owned())
+}
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -32,8 +42,11 @@ pub(crate) struct AppServerArguments {
     /// Use a scripted model from a scenario file: no key, no network, no cost.
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
-    /// Treat every client as release 0.169 from the first message.
-    #[arg(long)]
+    /// Serve clients that do not say their release as those of this one, for example 0.171.
+    #[arg(long, value_name = "RELEASE", default_value_t = Release::FIRST, value_parser = client_release)]
+    client_release: Release,
+    /// The same as `--client-release 0.169`.
+    #[arg(long, conflicts_with = "client_release")]
     newer_clients: bool,
     /// Accepted for compatibility; has no effect.
     #[arg(long, hide = true)]
@@ -76,12 +89,12 @@ pub(crate) fn run(arguments: AppServerArguments, settings: SettingsFlags) -> any
             let _mark = arguments.managed_daemon.then(daemon::become_daemon);
             let _mark = _mark.transpose()?;
             let scenario = arguments.scenario.as_deref();
-            serve(
-                arguments.listen,
-                &settings,
-                scenario,
-                arguments.newer_clients,
-            )
+            let client_release = if arguments.newer_clients {
+                NEWER_CLIENTS
+            } else {
+                arguments.client_release
+            };
+            serve(arguments.listen, &settings, scenario, client_release)
         }
     }
 }
@@ -90,7 +103,7 @@ fn serve(
     listen: ListenFlags,
     settings: &SettingsFlags,
     scenario: Option<&Path>,
-    newer_clients: bool,
+    client_release: Release,
 ) -> anyhow::Result<()> {
     let limit = listen.max_message_bytes();
     let (transport, auth) = listen.transport()?;
@@ -100,9 +113,7 @@ fn serve(
     let runtime = crate::runtime::here()?;
     let served = runtime.block_on(async {
         let server = server(settings, scenario, tracing.clone(), HostPurpose::Clients).await?;
-        if newer_clients {
-            server.assume_newer_clients();
-        }
+        server.set_client_release(client_release);
         let listen = match transport {
             ListenTransport::Stdio => {
                 return Ok(codex_app_server::serve_stdio(server, limit).await?);

@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use codex_app_server::{InMemory, serve_in_memory};
 use codex_client::{Client, ServerAddress};
+use codex_protocol::Release;
 use codex_scenario::Scenario;
 use tokio::task::JoinHandle;
 
@@ -40,6 +41,7 @@ pub(crate) async fn connect(
         return Ok((remote.connect(address).await?, ServerEnd(None)));
     }
     let server = app_server::server(settings, scenario, tracing, purpose).await?;
+    server.set_client_release(Release::OWN);
     let InMemory {
         input,
         output,

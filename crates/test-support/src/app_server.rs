@@ -83,7 +83,10 @@ impl AppServer {
             .kill_on_drop(true)
             .spawn()?;
         let mut observer = ProtocolObserver::default();
-        if arguments.contains(&"--newer-clients") {
+        if ["--newer-clients", "--client-release"]
+            .iter()
+            .any(|flag| arguments.contains(flag))
+        {
             observer.be_newer();
         }
         let input = child.stdin.take();

@@ -33,6 +33,7 @@ const REFERENCE: &str = "#/definitions/";
 pub(crate) struct ClientSchemas {
     is_experimental: bool,
     is_newer: bool,
+    is_newer_from_the_start: bool,
     /// The methods of requests without a reply, by id.
     requests: HashMap<String, String>,
 }
@@ -40,7 +41,12 @@ pub(crate) struct ClientSchemas {
 impl ClientSchemas {
     /// A client whom the server counts as newer than 0.117 from the start.
     pub(crate) fn be_newer(&mut self) {
-        self.is_newer = true;
+        (self.is_newer, self.is_newer_from_the_start) = (true, true);
+    }
+
+    /// Whether the client has said at its start that it is newer than 0.117.
+    pub(crate) fn is_newer_from_the_start(&self) -> bool {
+        self.is_newer_from_the_start
     }
 
     /// Learns from a request of the client.
@@ -56,9 +62,10 @@ impl ClientSchemas {
             self.is_experimental |= params["capabilities"]["experimentalApi"] == true;
             let name = params["clientInfo"]["name"].as_str().unwrap_or_default();
             // Official clients, and a few others, say by their name that they are newer.
-            self.is_newer |= ["codex", "ai-sdk", "hapi"]
+            self.is_newer_from_the_start |= ["codex", "ai-sdk", "hapi"]
                 .iter()
                 .any(|start| name.starts_with(start));
+            self.is_newer |= self.is_newer_from_the_start;
         }
         self.is_newer |= !older().knows(method, &message["params"]);
     }

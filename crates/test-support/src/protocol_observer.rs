@@ -6,6 +6,10 @@
 //! of tokens is repeated for a client that subscribes later. Two kinds of items are not among those of their turn: a
 //! compaction that fails, which has changed nothing, and messages of a reviewer, which its result repeats.
 //!
+//! Two exceptions belong to the older forms of the protocol. For clients of 0.117, a command or patch that was declined may
+//! end twice. For clients of all releases, a message, plan, reasoning, command or call that is unfinished when its turn is
+//! interrupted may have no end of its own: the turn has it.
+//!
 //! A client that subscribes to a thread during a turn learns from the reply what has started: see
 //! [`ProtocolObserver::joins`].
 
@@ -14,6 +18,16 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::message_schemas::ClientSchemas;
+
+/// The kinds of items that may end with their turn if that is interrupted.
+const MAY_BE_CUT: [&str; 6] = [
+    "agentMessage",
+    "plan",
+    "reasoning",
+    "commandExecution",
+    "mcpToolCall",
+    "collabAgentToolCall",
+];
 
 /// Records what has started and not yet ended.
 #[derive(Debug, Default)]
@@ -30,6 +44,8 @@ struct ObservedTurn {
     has_ended: bool,
     /// It started before the client subscribed, so not all of its items are known.
     known: bool,
+    /// It started for a client that has said at its start that it is newer than 0.117.
+    is_newer: bool,
     /// A reviewer works.
     is_reviewed: bool,
     /// The items that have ended, in order.
@@ -40,8 +56,13 @@ struct ObservedTurn {
 #[derive(Debug, Default)]
 struct ObservedItem {
     turn: String,
+    id: Value,
     kind: Value,
     has_ended: bool,
+    /// It has ended twice, as declined.
+    has_ended_twice: bool,
+    /// It has ended as declined.
+    is_declined: bool,
     /// It may outlive its turn.
     is_terminal: bool,
     /// It started before the client subscribed, and may already have ended.
@@ -85,7 +106,11 @@ impl ProtocolObserver {
         let turn = format!("{} {}", params["threadId"], params["turn"]["id"]);
         match method {
             "turn/started" => {
-                let before = self.turns.insert(turn.clone(), ObservedTurn::default());
+                let begun = ObservedTurn {
+                    is_newer: self.schemas.is_newer_from_the_start(),
+                    ..ObservedTurn::default()
+                };
+                let before = self.turns.insert(turn.clone(), begun);
                 assert!(before.is_none(), "turn {turn} begins twice");
             }
             "turn/completed" => self.turn_ends(&turn, &params["turn"]),
@@ -121,6 +146,7 @@ impl ProtocolObserver {
             for item in turn["items"].as_array().into_iter().flatten() {
                 let known = ObservedItem {
                     turn: id.clone(),
+                    id: item["id"].clone(),
                     kind: item["type"].clone(),
                     is_terminal: is_terminal(item),
                     known: true,
@@ -138,12 +164,31 @@ impl ProtocolObserver {
         };
         assert!(!turn.has_ended, "turn {id} ends twice");
         turn.has_ended = true;
+        let shown: Vec<_> = value["items"].as_array().into_iter().flatten().collect();
+        let mut interrupted = Vec::new();
+        if value["status"] == "interrupted" {
+            let is_left = |item: &&ObservedItem| {
+                item.turn == id
+                    && !item.has_ended
+                    && MAY_BE_CUT.contains(&item.kind.as_str().unwrap_or_default())
+            };
+            for item in self.items.values_mut().filter(|item| is_left(&&**item)) {
+                let is_it = |shown: &&&Value| {
+                    shown["id"] == item.id
+                        && shown["type"] == item.kind
+                        && shown["status"] != "inProgress"
+                };
+                if shown.iter().find(is_it).is_some() {
+                    item.has_ended = true;
+                    interrupted.push(item.id.clone());
+                }
+            }
+        }
         let is_open = |item: &&ObservedItem| {
             item.turn == id && !item.has_ended && !item.known && !item.is_terminal
         };
         let open: Vec<_> = self.items.values().filter(is_open).collect();
         assert!(open.is_empty(), "turn {id} ends before its items: {open:?}");
-        let shown: Vec<_> = value["items"].as_array().into_iter().flatten().collect();
         let terminal = |item: &&Value| item["status"] == "inProgress" && is_terminal(item);
         let ended: Vec<_> = shown.iter().filter(|item| !terminal(item)).collect();
         if !turn.known {
@@ -152,7 +197,8 @@ impl ProtocolObserver {
                 items.iter().map(id).collect()
             };
             let streamed = ids(turn.completed.iter().collect());
-            let listed = ids(ended.into_iter().copied().collect());
+            let has_own_end = |item: &&Value| !interrupted.contains(&item["id"]);
+            let listed = ids(ended.into_iter().copied().filter(has_own_end).collect());
             assert_eq!(streamed, listed, "the items of turn {id}: {value}");
         }
     }
@@ -162,6 +208,7 @@ impl ProtocolObserver {
         let turn = self.open_turn("item/started", params);
         let begun = ObservedItem {
             turn,
+            id: params["item"]["id"].clone(),
             kind: params["item"]["type"].clone(),
             is_terminal: is_terminal(&params["item"]),
             ..ObservedItem::default()
@@ -176,10 +223,18 @@ impl ProtocolObserver {
         let Some(item) = self.items.get_mut(&id) else {
             panic!("item {id} ends without having begun: {params}");
         };
-        assert!(!item.has_ended, "item {id} ends twice: {params}");
-        item.has_ended = true;
-        assert_eq!(item.kind, params["item"]["type"], "the type of item {id}");
         let turn = format!("{} {}", params["threadId"], params["turnId"]);
+        let is_newer = self.turns.get(&turn).is_none_or(|turn| turn.is_newer);
+        let is_declined = params["item"]["status"] == "declined";
+        let is_again = item.has_ended && item.is_declined && is_declined && !is_newer;
+        let may_end = !item.has_ended || (is_again && !item.has_ended_twice);
+        assert!(may_end, "item {id} ends twice: {params}");
+        (item.has_ended, item.is_declined) = (true, is_declined);
+        item.has_ended_twice = is_again;
+        if is_again {
+            return;
+        }
+        assert_eq!(item.kind, params["item"]["type"], "the type of item {id}");
         let can_be_late = item.is_terminal;
         if let Some(turn) = self.turns.get_mut(&turn) {
             assert!(
@@ -324,7 +379,44 @@ mod tests {
     fn an_item_that_is_left_open_is_noticed() {
         observe(&[
             item("item/started", &message()),
+            turn("turn/completed", "completed", &[&message()]),
+        ]);
+    }
+
+    #[test]
+    fn an_interrupted_message_may_end_with_its_turn() {
+        let observer = observe(&[
+            item("item/started", &message()),
             turn("turn/completed", "interrupted", &[&message()]),
+        ]);
+        observer.finish();
+    }
+
+    fn declined() -> Value {
+        json!({ "id": "c", "type": "commandExecution", "status": "declined" })
+    }
+
+    #[test]
+    fn a_declined_command_may_end_twice_for_older_clients() {
+        let ended = item("item/completed", &declined());
+        let observer = observe(&[
+            item("item/started", &declined()),
+            ended.clone(),
+            ended,
+            turn("turn/completed", "completed", &[&declined()]),
+        ]);
+        observer.finish();
+    }
+
+    #[test]
+    #[should_panic(expected = "ends twice")]
+    fn a_third_end_of_a_declined_command_is_noticed() {
+        let ended = item("item/completed", &declined());
+        observe(&[
+            item("item/started", &declined()),
+            ended.clone(),
+            ended.clone(),
+            ended,
         ]);
     }
 

@@ -32,8 +32,8 @@ pub(super) async fn read(
     // Before anything is waited for: later requests may change it.
     let mut login = login_in_use();
     if let Some(mut response) = bedrock_account(&server).await? {
-        // 0.117 has no such account.
-        response.account = response.account.filter(|_| connection.knows_newer());
+        let is_known = connection.dialect().has_bedrock_account();
+        response.account = response.account.filter(|_| is_known);
         return Ok(response);
     }
     if params.refresh_token {
@@ -254,18 +254,10 @@ pub(super) async fn auth_status(
         .filter(|login| login.mode() != AuthMode::PersonalAccessToken)
         .map(|login| login.token().reveal().to_owned());
     Ok(v2::GetAuthStatusResponse {
-        auth_method: login.map(|login| mode_for(connection.knows_newer(), login.mode())),
+        auth_method: login.map(|login| connection.dialect().auth_mode(login.mode())),
         auth_token: token,
         requires_openai_auth: Some(requires_login),
     })
-}
-
-/// A kind of login in the words of a client.
-fn mode_for(is_newer: bool, mode: AuthMode) -> AuthMode {
-    match mode {
-        AuthMode::PersonalAccessToken if !is_newer => AuthMode::Chatgpt,
-        mode => mode,
-    }
 }
 
 /// Whether the provider that the server started with needs a login.
@@ -294,11 +286,10 @@ fn notify_updated(server: &AppServer) {
     let login = server.host().accounts().login();
     let mode = login.as_ref().map(codex_login::Login::mode);
     let plan_type = login.and_then(|login| login.plan());
-    let [newer, older] = [true, false].map(|is_newer| {
-        ServerNotification::AccountUpdated(v2::AccountUpdatedNotification {
-            auth_mode: mode.map(|mode| mode_for(is_newer, mode)),
+    server.broadcast(&ServerNotification::AccountUpdated(
+        v2::AccountUpdatedNotification {
+            auth_mode: mode,
             plan_type,
-        })
-    });
-    server.broadcast_forms(&newer, &older);
+        },
+    ));
 }

@@ -36,9 +36,8 @@ const DEFAULT_OUTPUT_CAP: u64 = 1024 * 1024;
 const LINGER: Duration = Duration::from_secs(2);
 
 const TIMED_OUT: i32 = 124;
-/// The exit code of a command that the client ended; for clients of 0.117 it is another one without a terminal.
+/// The exit code of a command on a terminal that the client ended.
 const KILLED: i32 = 137;
-const TERMINATED: i32 = -1;
 
 /// Runs a command. Its id is registered before the first wait, so that later requests find it.
 pub(super) async fn start(
@@ -237,8 +236,8 @@ impl CommandExecRequest {
         let input = spawned.input.take();
         let terminal = spawned.process.terminal();
         let stopped = match &terminal {
-            None if !connection.knows_newer() => TERMINATED,
-            _ => KILLED,
+            Some(_) => KILLED,
+            None => connection.dialect().exit_code_of_stopped(),
         };
         let input = if self.takes_input { input } else { None };
         self.reservation.started(input, terminal).await;

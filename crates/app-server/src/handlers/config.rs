@@ -14,7 +14,6 @@ use serde_json::{Value, json};
 
 use super::blocking;
 use super::call::RequestContext;
-use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::projection::wire_requirements;
 use crate::server::AppServer;
@@ -29,7 +28,7 @@ pub(super) async fn read(
         let mut response = wire_view(view.map_err(failed)?, params.include_layers)?;
         let reviewer = &mut response.config.approvals_reviewer;
         *reviewer = reviewer.map(|reviewer| connection.reviewer_name(reviewer));
-        if !connection.knows_newer() {
+        if !connection.dialect().has_workspace_lists() {
             let workspaces = &mut response.config.forced_chatgpt_workspace_id;
             *workspaces = workspaces.take().map(as_one_text);
         }
@@ -38,7 +37,7 @@ pub(super) async fn read(
     blocking(read).await
 }
 
-/// The workspaces as clients of 0.117 read them, which know only one.
+/// The workspaces as older clients read them, which know only one.
 fn as_one_text(workspaces: v2::ForcedChatgptWorkspaceIds) -> v2::ForcedChatgptWorkspaceIds {
     match workspaces {
         v2::ForcedChatgptWorkspaceIds::AnyOf(ids) => {
@@ -48,18 +47,8 @@ fn as_one_text(workspaces: v2::ForcedChatgptWorkspaceIds) -> v2::ForcedChatgptWo
     }
 }
 
-/// The newer name of a reviewer.
-const NEWER_REVIEWER: &str = "auto_review";
-
-/// A client that writes what only newer releases know is one of them.
-fn note_newer(connection: &Connection, edits: &[v2::ConfigEdit]) {
-    if edits.iter().any(|edit| edit.value == NEWER_REVIEWER) {
-        connection.note_newer();
-    }
-}
-
 pub(super) async fn write_value(
-    RequestContext { server, connection }: RequestContext,
+    RequestContext { server, .. }: RequestContext,
     params: v2::ConfigValueWriteParams,
 ) -> Result<v2::ConfigWriteResponse, Failure> {
     let edit = v2::ConfigEdit {
@@ -68,17 +57,15 @@ pub(super) async fn write_value(
         merge_strategy: params.merge_strategy,
     };
     let edits = vec![edit];
-    note_newer(&connection, &edits);
     write(server, edits, params.file_path, params.expected_version).await
 }
 
 /// Makes several edits at once. Loaded threads read their skills again for each turn; their other settings do not
 /// change, whether or not a reload is requested.
 pub(super) async fn write_batch(
-    RequestContext { server, connection }: RequestContext,
+    RequestContext { server, .. }: RequestContext,
     params: v2::ConfigBatchWriteParams,
 ) -> Result<v2::ConfigWriteResponse, Failure> {
-    note_newer(&connection, &params.edits);
     write(
         server,
         params.edits,

@@ -7,8 +7,7 @@ use codex_protocol::DynamicToolFunction;
 
 use crate::failure::Failure;
 
-/// `is_strict` also checks the characters of names in the older form, and that deferred tools have a namespace, as newer
-/// releases do.
+/// `is_strict` also checks the characters of names in the older form, and that deferred tools have a namespace.
 pub(super) fn check(tools: &[DynamicToolSpec], is_strict: bool) -> Result<(), Failure> {
     let tagged = tools.iter().filter(|tool| tool.is_tagged()).count();
     if tagged != 0 && tagged != tools.len() {

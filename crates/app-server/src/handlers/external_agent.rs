@@ -42,7 +42,7 @@ pub(super) async fn import(
     params: ExternalAgentConfigImportParams,
 ) -> Result<EarlyReply<method::ExternalAgentConfigImport>, Failure> {
     let homes = server.host().homes();
-    let tells_failures = connection.knows_newer();
+    let tells_failures = connection.dialect().import_tells_failures();
     let imported = blocking(move || {
         let results = params.migration_items.into_iter().filter_map(|item| {
             let kind = match item.item_type {

@@ -15,10 +15,11 @@ use super::call::RequestContext;
 use super::paging::page;
 use super::{app_lists, apps};
 use super::{blocking, loaded_thread};
+use crate::dialect::FeatureOrder;
 use crate::failure::Failure;
 use crate::server::AppServer;
 
-/// All feature switches, including removed ones: those of this program first, for newer clients in the order of 0.169.
+/// All feature switches, including removed ones: those of this program first, or in the order of newer releases.
 pub(super) async fn list(
     RequestContext { server, connection }: RequestContext,
     params: v2::ExperimentalFeatureListParams,
@@ -36,7 +37,7 @@ pub(super) async fn list(
             Some(folder) => of_project(&server, &folder)?.features,
             None => reloaded(&server)?.features,
         };
-        let all = if connection.knows_newer() {
+        let all = if connection.dialect().feature_order() == FeatureOrder::AsNewerReleases {
             features_of_0_169(features)
         } else {
             let own = Feature::ALL
@@ -63,13 +64,13 @@ pub(super) async fn switch(
     let switch = move || {
         let server = on;
         let mut enablement = params.enablement;
-        let is_newer = connection.knows_newer();
+        let skips_unknown = connection.dialect().skips_unknown_features();
         let mut features = BTreeMap::new();
         enablement.retain(|key, enabled| match Feature::for_newer_host(key) {
-            Some(feature) if is_newer => features.insert(feature, *enabled).is_none(),
-            _ => !is_newer,
+            Some(feature) if skips_unknown => features.insert(feature, *enabled).is_none(),
+            _ => !skips_unknown,
         });
-        for (key, enabled) in enablement.iter().filter(|_| !is_newer) {
+        for (key, enabled) in enablement.iter().filter(|_| !skips_unknown) {
             let feature = Feature::for_host(key);
             let feature = feature.map_err(|error| Failure::invalid(error.to_string()))?;
             features.insert(feature, *enabled);

@@ -19,6 +19,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::blocking;
 use super::call::{EarlyReply, RequestContext};
+use crate::dialect::Dialect;
 use crate::failure::Failure;
 use crate::gap::{Gap, Template};
 
@@ -46,7 +47,7 @@ pub(super) async fn read_file(
         let draft = reply.draft(&FsReadFileResponse {
             data_base64: String::new(),
         });
-        match read_line(params, draft, connection.knows_newer()).await {
+        match read_line(params, draft, connection.dialect()).await {
             Ok(line) => reply.accept_line(line),
             Err(failure) => reply.refuse(failure),
         }
@@ -57,7 +58,7 @@ pub(super) async fn read_file(
 async fn read_line(
     params: FsReadFileParams,
     draft: Bytes,
-    knows_newer: bool,
+    dialect: Dialect,
 ) -> Result<Bytes, Failure> {
     let opened = blocking(move || {
         let path = absolute(&params.path)?;
@@ -65,7 +66,7 @@ async fn read_line(
         let template = template.ok_or_else(|| Failure::internal("the reply has no member"))?;
         let file = files::open(&path, READ_LIMIT).map_err(|error| match error {
             // Releases name the reason differently.
-            _ if knows_newer && codex_mounts::is_dir(&path) => {
+            _ if dialect.refuses_folders_as_invalid() && codex_mounts::is_dir(&path) => {
                 Failure::invalid(format!("path `{}` is not a file", path.display()))
             }
             error => failure(error),

@@ -37,7 +37,7 @@ pub(super) async fn initialize(
         platform_family: std::env::consts::FAMILY.to_owned(),
         platform_os: std::env::consts::OS.to_owned(),
     };
-    let remote_control = if connection.knows_newer() {
+    let remote_control = if connection.dialect().has_remote_control() {
         let server = std::sync::Arc::clone(&server);
         let status = super::blocking(move || super::remote_control::notification(&server));
         status.await.ok()

@@ -139,14 +139,14 @@ async fn engine(server: &AppServer, id: &str) -> Result<codex_core::Thread, Fail
         .ok_or_else(missing)
 }
 
-/// Creates the file of a loaded thread that has none yet, so that it can be moved or resumed. For clients of 0.117, only a
+/// Creates the file of a loaded thread that has none yet, so that it can be moved or resumed. For older clients, only a
 /// turn does that.
 async fn store_loaded(
     server: &AppServer,
     connection: &Connection,
     id: &str,
 ) -> Result<(), Failure> {
-    if !connection.knows_newer() {
+    if !connection.dialect().stores_threads_without_turns() {
         return Ok(());
     }
     let Ok(thread) = engine(server, id).await else {

@@ -69,7 +69,7 @@ pub(super) async fn list(
         None
     };
     let mut list = listed(&server, params.cwds).await?;
-    if !connection.knows_newer() {
+    if !connection.dialect().lists_plugins_in_repositories() {
         list.leave_out_repositories();
     }
     let is_curated = |marketplace: &v2::PluginMarketplaceEntry| marketplace.name == CURATED;

@@ -32,7 +32,7 @@ pub(super) async fn status(
     .await
 }
 
-/// The notification that newer clients get after the handshake. Reads the installation id, and creates it the first
+/// The notification that follows the handshake. Reads the installation id, and creates it the first
 /// time.
 pub(super) fn notification(
     server: &AppServer,

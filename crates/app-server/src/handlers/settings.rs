@@ -32,7 +32,7 @@ macro_rules! settings_of {
             base_instructions: params.base_instructions.clone(),
             developer_instructions: params.developer_instructions.clone(),
             compact_prompt: None,
-            protects_memories: $connection.knows_newer(),
+            protects_memories: $connection.dialect().protects_memories(),
         };
         if params.sandbox.is_some() && params.permissions.is_some() {
             let message = "`permissions` cannot be combined with `sandbox`";
@@ -145,7 +145,7 @@ fn settings(
 fn tier(tier: &Update<ServiceTier>, connection: &Connection) -> Option<ServiceTier> {
     match tier {
         Update::Set(tier) => Some(tier.clone()),
-        Update::Clear if connection.knows_newer() => Some(ServiceTier::Default),
+        Update::Clear if connection.dialect().null_is_default_tier() => Some(ServiceTier::Default),
         Update::Leave | Update::Clear => None,
     }
 }

@@ -16,7 +16,7 @@ use super::{blocking, projects, settings, state_failed, stored, thread_id};
 use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::host::RequestedSettings;
-use crate::projection::{ItemIds, Turns};
+use crate::projection::Turns;
 use crate::server::AppServer;
 use crate::thread::{
     Actor, GivenPolicy, RequestedPlace, ThreadFacts, ThreadHandle, TurnsShown, stored_thread,
@@ -29,7 +29,7 @@ pub(super) async fn fork(
     params.path = given(params.path);
     check_fork(&params)?;
     let settings = settings::of_fork(&params, &connection)?;
-    let excludes_turns = connection.excludes_turns_of_side_threads();
+    let excludes_turns = connection.dialect().side_threads_exclude_turns();
     check_history(&server, &params, excludes_turns).await?;
     let goal_of =
         (params.defer_goal_continuation && !params.ephemeral).then(|| params.thread_id.clone());
@@ -56,7 +56,7 @@ pub(super) async fn fork(
     (thread.model_provider, thread.source) = (own.model_provider, own.source);
     thread.cli_version = own.cli_version;
     thread.name = None;
-    if connection.knows_newer() && !thread.ephemeral {
+    if connection.dialect().fork_keeps_metadata() && !thread.ephemeral {
         thread.name = copy_name(&server, &source_id, &thread).await;
         copy_daybreak(&server, &source_id, &mut thread).await?;
         thread.project_id = projects::copy(&server, &source_id, &thread.id).await?;
@@ -159,7 +159,7 @@ async fn fork_stored(
     connection: &Connection,
 ) -> Result<(Actor, ThreadFacts, Thread, Turns, Option<TokenUsageInfo>), Failure> {
     let cut = ForkEnd::of(&params)?;
-    let ids = connection.item_ids();
+    let ids = connection.dialect().item_ids();
     let mut inherited = None;
     if let Some(running) = server.thread(&params.thread_id) {
         // Waits until the rollout is complete.
@@ -180,7 +180,7 @@ async fn fork_stored(
     .await?;
     let inherited = inherited
         .or_else(|| source.history.changed_settings.clone())
-        .filter(|_| connection.knows_newer() && params.config.is_none());
+        .filter(|_| connection.dialect().fork_keeps_policy() && params.config.is_none());
     if let Some(inherited) = inherited.as_ref().filter(|_| settings.cwd.is_none()) {
         let cwd = Some(&inherited.cwd).filter(|cwd| codex_mounts::is_dir(cwd));
         settings.cwd = cwd.map(|cwd| cwd.display().to_string());
@@ -198,10 +198,9 @@ async fn fork_stored(
         .identity
         .thread_source
         .clone_from(&params.thread_source);
-    let offers_goals = ids == ItemIds::Streamed;
     prepared.config.services.host_tools =
-        goal_tools(server, offers_goals).filter(|_| !params.ephemeral);
-    prepared.config.options.mcp_namespaces = connection.knows_newer();
+        goal_tools(server, connection).filter(|_| !params.ephemeral);
+    prepared.config.options.mcp_namespaces = connection.dialect().offers_mcp_namespaces();
     let (engine, own) = (Arc::clone(&prepared.manager), prepared.config.clone());
     let started = blocking(move || {
         let started = engine.fork_stored(stored, own);

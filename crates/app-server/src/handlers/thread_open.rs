@@ -135,20 +135,25 @@ pub(super) fn failed(doing: &str, error: &StartError) -> Failure {
     Failure::internal(format!("error {doing} thread: {error}"))
 }
 
-/// The tools for the goal of a thread; only newer clients show goals.
-pub(super) fn goal_tools(server: &Arc<AppServer>, newer: bool) -> Option<Arc<dyn HostTools>> {
+/// The tools for the goal of a thread. They are offered for clients that show goals.
+pub(super) fn goal_tools(
+    server: &Arc<AppServer>,
+    connection: &Connection,
+) -> Option<Arc<dyn HostTools>> {
+    let are_offered = connection.dialect().has_goal_tools();
     let is_on = server.host().has_goals();
-    is_on.then(|| Arc::new(GoalTools::new(server, newer)) as Arc<dyn HostTools>)
+    is_on.then(|| Arc::new(GoalTools::new(server, are_offered)) as Arc<dyn HostTools>)
 }
 
-/// Sends the token usage of the last turn to newer clients.
+/// Sends the token usage of the last turn, if the client expects it.
 pub(crate) fn show_usage(
     connection: &Connection,
     thread: &str,
     turn: Option<&str>,
     usage: Option<TokenUsageInfo>,
 ) {
-    if let (true, Some(turn), Some(usage)) = (connection.knows_newer(), turn, usage) {
+    let is_told = connection.dialect().tells_usage_of_opened_threads();
+    if let (true, Some(turn), Some(usage)) = (is_told, turn, usage) {
         let updated = ThreadTokenUsageUpdatedNotification {
             thread_id: thread.to_owned(),
             turn_id: turn.to_owned(),
@@ -193,7 +198,7 @@ fn not_to_be_opened(home: &Path, id: &ThreadId) -> Failure {
     })
 }
 
-/// The path of a request. An empty one stands for none, as in newer releases.
+/// The path of a request. An empty one stands for none.
 pub(super) fn given(path: Option<String>) -> Option<String> {
     path.filter(|path| !path.is_empty())
 }

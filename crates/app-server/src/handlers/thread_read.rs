@@ -25,7 +25,7 @@ pub(super) async fn read(
     RequestContext { server, connection }: RequestContext,
     params: ThreadReadParams,
 ) -> Result<EarlyReply<method::ThreadRead>, Failure> {
-    let (mut thread, turns) = thread(&server, &params, connection.item_ids()).await?;
+    let (mut thread, turns) = thread(&server, &params, connection.dialect().item_ids()).await?;
     let state = Arc::clone(server.state());
     let (thread, read_state) = blocking(move || {
         stored::add_state(&state, &mut thread).map_err(state_failed)?;

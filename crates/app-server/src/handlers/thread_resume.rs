@@ -43,7 +43,10 @@ pub(super) async fn resume(
         return resume_history(server, connection, settings, history).await;
     }
     let path = params.path.as_deref();
-    let (shown, ids) = (TurnsShown::of(params.exclude_turns), connection.item_ids());
+    let (shown, ids) = (
+        TurnsShown::of(params.exclude_turns),
+        connection.dialect().item_ids(),
+    );
     other_process_done(&server, &params).await;
     let source = source(
         &server,
@@ -63,16 +66,17 @@ pub(super) async fn resume(
     let page = first_page(&server, source.path.clone(), None, asked).await?;
     let (turns_cursor, items_cursor) = newest_cursors(&server, source.path.clone()).await?;
     let (mut actor, facts, path, loaded) =
-        open_stored(&server, settings, source, connection.knows_newer()).await?;
+        open_stored(&server, settings, source, &connection).await?;
     let usage = loaded.usage;
     let is_queue_held = loaded.is_interrupted;
-    let is_newer = connection.knows_newer() && params.config.is_none();
-    let changed = loaded.changed_settings.clone().filter(|_| is_newer);
+    let dialect = connection.dialect();
+    let keeps_settings = dialect.keeps_settings() && params.config.is_none();
+    let changed = loaded.changed_settings.clone().filter(|_| keeps_settings);
     let is_restored = changed.is_some();
     if let Some(changed) = changed {
         actor.restore_settings(changed, &params).await;
     }
-    let is_other = is_newer && settings::are_changed(&params);
+    let is_other = keeps_settings && settings::are_changed(&params);
     if is_other && actor.stored_settings.as_ref() != Some(&facts.settings()) {
         actor.store_settings(&facts.settings()).await;
     }
@@ -84,7 +88,7 @@ pub(super) async fn resume(
     }
     broadcast_idle(&server, &thread.id);
     let mut resumed = facts.resumed(thread);
-    if is_restored || (connection.knows_newer() && params.cwd.is_some()) {
+    if is_restored || (dialect.keeps_settings() && params.cwd.is_some()) {
         resumed.thread.cwd.clone_from(&resumed.cwd);
     }
     resumed.initial_turns_page = page;
@@ -96,7 +100,7 @@ pub(super) async fn resume(
     let newest = match (turns.newest(), &resumed.initial_turns_page) {
         (Some(turn), _) => Some(turn.to_owned()),
         (None, Some(page)) => page.data.last().map(|turn| turn.id.clone()),
-        (None, None) if connection.knows_newer() => {
+        (None, None) if dialect.tells_usage_of_opened_threads() => {
             newest_turn(&server, resumed.thread.path.clone()).await?
         }
         (None, None) => None,
@@ -187,7 +191,7 @@ async fn open_stored(
     server: &Arc<AppServer>,
     settings: RequestedSettings,
     source: LoadSource,
-    newer: bool,
+    connection: &Connection,
 ) -> Result<(Actor, ThreadFacts, PathBuf, StoredHistory), Failure> {
     let mut prepared = source.prepare(server, settings).await?;
     let LoadSource {
@@ -195,8 +199,8 @@ async fn open_stored(
         history,
         stored,
     } = source;
-    prepared.config.services.host_tools = goal_tools(server, newer);
-    prepared.config.options.mcp_namespaces = newer;
+    prepared.config.services.host_tools = goal_tools(server, connection);
+    prepared.config.options.mcp_namespaces = connection.dialect().offers_mcp_namespaces();
     prepared
         .config
         .identity

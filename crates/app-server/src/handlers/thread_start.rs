@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{
-    ApprovalsReviewer, DynamicToolSpec, ThreadHistoryMode, ThreadStartParams,
-    ThreadStartedNotification, ThreadStatus,
+    ThreadHistoryMode, ThreadStartParams, ThreadStartedNotification, ThreadStatus,
 };
 use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_core::SessionConfig;
@@ -13,6 +12,7 @@ use super::call::{EarlyReply, RequestContext};
 use super::thread_metadata::set_daybreak;
 use super::thread_open::{failed, goal_tools, opened, prepare};
 use super::{blocking, dynamic_tools, projects, settings, thread_id};
+use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::host::RequestedSettings;
 use crate::server::AppServer;
@@ -22,17 +22,6 @@ pub(super) async fn start(
     RequestContext { server, connection }: RequestContext,
     params: ThreadStartParams,
 ) -> Result<EarlyReply<method::ThreadStart>, Failure> {
-    if params
-        .dynamic_tools
-        .iter()
-        .flatten()
-        .any(DynamicToolSpec::is_newer)
-    {
-        connection.note_newer();
-    }
-    if params.approvals_reviewer == Some(ApprovalsReviewer::AutoReview) {
-        connection.note_newer();
-    }
     let settings = settings::of_start(&params, &connection)?;
     let project = params.project_id.clone();
     let daybreak_enabled = params.daybreak_enabled;
@@ -49,8 +38,7 @@ pub(super) async fn start(
     if let Some(project) = &project {
         projects::check(&server, project).await?;
     }
-    let (mut actor, mut facts) =
-        open_new(&server, params, settings, &place, connection.knows_newer()).await?;
+    let (mut actor, mut facts) = open_new(&server, params, settings, &place, &connection).await?;
     facts.place = Some(place.named(&facts.settings().cwd));
     actor.facts = facts.clone();
     let mut thread = facts.thread(ThreadStatus::Idle);
@@ -77,24 +65,27 @@ async fn open_new(
     params: ThreadStartParams,
     settings: RequestedSettings,
     place: &RequestedPlace,
-    newer: bool,
+    connection: &Connection,
 ) -> Result<(Actor, ThreadFacts), Failure> {
     let tools = params.dynamic_tools.unwrap_or_default();
-    dynamic_tools::check(&tools, newer)?;
+    let dialect = connection.dialect();
+    dynamic_tools::check(&tools, dialect.checks_all_dynamic_tools())?;
     let mut prepared = prepare(server, settings).await?;
     let config = &mut prepared.config;
     config.identity.ephemeral = params.ephemeral.unwrap_or_default();
     config.options.raw_items = params.experimental_raw_events;
     config.options.dynamic_tools = tools;
-    config.services.host_tools = goal_tools(server, newer).filter(|_| !config.identity.ephemeral);
-    config.options.mcp_namespaces = newer;
+    config.services.host_tools =
+        goal_tools(server, connection).filter(|_| !config.identity.ephemeral);
+    config.options.mcp_namespaces = dialect.offers_mcp_namespaces();
     if let Some(folder) = place.environment_folder() {
         config.options.settings.cwd = server.host().configuration().folder(folder);
     }
     config.options.settings.without_environment = place.has_environment() == Some(false);
     config.identity.thread_source = params.thread_source;
     config.identity.has_legacy_history = params.history_mode == Some(ThreadHistoryMode::Legacy);
-    config.identity.has_paginated_history = newer && !config.identity.has_legacy_history;
+    config.identity.has_paginated_history =
+        dialect.numbers_lines() && !config.identity.has_legacy_history;
     let sources = instruction_sources(config, place.environments.is_some()).await?;
     let started = prepared.manager.start(prepared.config.clone());
     let started = started.map_err(|error| failed("creating", &error))?;

@@ -25,8 +25,8 @@ pub(super) async fn start(
     let thread = input_thread(&server, &params.thread_id)?;
     match &params.tool_output {
         Some(output) => check_tool_output(output, &params.input)?,
-        // For newer clients the model is asked as things stand.
-        None if connection.knows_newer() => {}
+        // The model is asked as things stand.
+        None if connection.dialect().takes_empty_turns() => {}
         None => check_not_empty(&params.input)?,
     }
     Ok(EarlyReply::by(|reply| async move {
@@ -60,12 +60,9 @@ pub(super) async fn steer(
 }
 
 pub(super) async fn interrupt(
-    RequestContext { server, connection }: RequestContext,
+    RequestContext { server, .. }: RequestContext,
     params: TurnInterruptParams,
 ) -> Result<EarlyReply<method::TurnInterrupt>, Failure> {
-    if params.turn_id.is_empty() {
-        connection.note_newer();
-    }
     let thread = loaded_thread(&server, &params.thread_id)?;
     Ok(EarlyReply::by(|reply| async move {
         thread.interrupt(params, reply).await;

@@ -4,7 +4,7 @@ use codex_app_server_protocol::v2::{CommandAction, ThreadItem};
 use codex_protocol as v1;
 use codex_visible_text::{visible_line, visible_script};
 
-/// The actions of a command that runs in `cwd`. Files that are read have absolute paths, which newer clients insist on. The
+/// The actions of a command that runs in `cwd`. Files that are read have absolute paths, which clients insist on. The
 /// other texts are for display, so what would not show in them is escaped.
 pub(super) fn actions(parsed: &[v1::ParsedCommand], cwd: &str) -> Vec<CommandAction> {
     let line = |text: &String| visible_line(text);
@@ -46,13 +46,13 @@ fn absolute(path: &str, cwd: &str) -> Option<String> {
 }
 
 /// Whether an item is a command that reads files.
-pub(super) fn reads_files(item: &ThreadItem) -> bool {
+pub(crate) fn reads_files(item: &ThreadItem) -> bool {
     let is_read = |action: &CommandAction| matches!(action, CommandAction::Read { .. });
     matches!(item, ThreadItem::CommandExecution { command_actions, .. } if command_actions.iter().any(is_read))
 }
 
 /// Shows paths as release 0.117 does: as the command has them. Returns whether there were any.
-pub(super) fn shorten_paths(item: &mut ThreadItem) -> bool {
+pub(crate) fn shorten_paths(item: &mut ThreadItem) -> bool {
     let ThreadItem::CommandExecution {
         cwd,
         command_actions,

@@ -7,7 +7,6 @@
 //! Changes go to a [`Consumer`]: [`Notifications`] for clients, [`PackTurns`] for readers of whole threads,
 //! [`ByteRanges`] for paging, `()` if only the resulting turns are needed.
 
-use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{ThreadItem, TimedItem, Turn, TurnStatus};
 use codex_protocol::{
     AgentReasoningEvent, EventMsg, ExecCommandEndEvent, ItemEvent, ReasoningItemContent,
@@ -19,6 +18,7 @@ use super::usage_limits::wire_exceeded;
 use super::{item, turn_item};
 
 mod byte_ranges;
+mod change;
 mod consumer;
 mod event_notification;
 mod items;
@@ -32,8 +32,9 @@ mod turn_end;
 mod turns;
 
 pub(crate) use byte_ranges::{ByteRanges, FilePart, StoredRange, TurnRanges};
-pub(crate) use consumer::Consumer;
-pub(crate) use notifications::{Audience, Notifications, usage as wire_usage};
+pub(crate) use change::{Change, Moment};
+pub(crate) use consumer::{Consumer, ItemEnd};
+pub(crate) use notifications::{Notifications, usage as wire_usage};
 use review::wire_message;
 use state::{Counters, EventContext};
 pub(crate) use state::{Fold, ItemIds};
@@ -47,8 +48,8 @@ impl Fold<Notifications> {
         Self::new(Notifications::new(thread))
     }
 
-    /// What newer clients are to be told before this event is applied: what a response used, after its calls.
-    pub(crate) fn tokens_before(&mut self, event: &EventMsg) -> Option<ServerNotification> {
+    /// What clients are to be told before this event is applied: what a response used, after its calls.
+    pub(crate) fn tokens_before(&mut self, event: &EventMsg) -> Option<Change> {
         self.consumer.tokens_before(event)
     }
 
@@ -62,13 +63,15 @@ impl Fold<Notifications> {
         self.consumer.count_from(used);
     }
 
-    /// Applies a live event, and returns the notifications for clients.
-    pub(crate) fn apply(
-        &mut self,
-        id: &str,
-        now: i64,
-        event: &EventMsg,
-    ) -> Vec<(Audience, ServerNotification)> {
+    /// A client has interrupted this turn.
+    pub(crate) fn interrupted_by_client(&mut self, turn_id: &str) {
+        if let Some(turn) = self.turn_mut(turn_id) {
+            turn.interrupt();
+        }
+    }
+
+    /// Applies a live event, and returns what clients are told.
+    pub(crate) fn apply(&mut self, id: &str, now: i64, event: &EventMsg) -> Vec<Change> {
         let context = EventContext {
             submission: Some(id),
             now: Some(now),
@@ -182,8 +185,9 @@ impl<C: Consumer> Fold<C> {
             EventMsg::ItemCompleted(completed) if self.is_of_reviewer(&completed.item) => {
                 if let Some(item) = wire_message(completed) {
                     let ended = context.at_once(item);
+                    let turn = &completed.turn_id;
                     self.consumer
-                        .item_completed(&completed.turn_id, &ended, context.now);
+                        .item_completed(turn, &ended, ItemEnd::Usual, context.now);
                 }
             }
             EventMsg::ItemStarted(started) => self.start_item(context, started),
@@ -477,7 +481,7 @@ impl<C: Consumer> Fold<C> {
         if self.turns[position].status == TurnStatus::Interrupted {
             return;
         }
-        self.break_off_items(context, position);
+        self.break_off_items(context, position, status);
         let turn = &mut self.turns[position];
         turn.is_open = false;
         turn.completed_at = end.completed_at;
@@ -494,7 +498,8 @@ impl<C: Consumer> Fold<C> {
     }
 
     /// Ends the unfinished items of a turn that ends, except terminals in the background.
-    fn break_off_items(&mut self, context: EventContext<'_>, position: usize) {
+    fn break_off_items(&mut self, context: EventContext<'_>, position: usize, status: TurnStatus) {
+        let is_interrupted = status == TurnStatus::Interrupted;
         let turn = &mut self.turns[position];
         let (outliving, left): (Vec<_>, Vec<_>) = std::mem::take(&mut turn.running)
             .into_iter()
@@ -512,10 +517,24 @@ impl<C: Consumer> Fold<C> {
                 completed_at_ms: context.item_time,
                 ..left
             };
-            self.consumer.item_completed(&turn.id, &ended, context.now);
+            let end = if is_interrupted && item::takes_time(&ended) {
+                ItemEnd::ByInterrupt
+            } else {
+                ItemEnd::Usual
+            };
+            self.consumer
+                .item_completed(&turn.id, &ended, end, context.now);
             // A compaction that fails has changed nothing, so it is no item of the turn.
             if !matches!(ended.item, ThreadItem::ContextCompaction { .. }) {
                 turn.completed.push(ended);
+            }
+        }
+        let turn = &mut self.turns[position];
+        for ended in turn.take_interrupted() {
+            if !is_interrupted {
+                let end = ItemEnd::BeforeInterrupt;
+                self.consumer
+                    .item_completed(&turn.id, &ended, end, context.now);
             }
         }
     }

@@ -477,6 +477,32 @@ pub(super) fn declined(mut item: ThreadItem) -> ThreadItem {
     item
 }
 
+/// Whether the item takes time: it is streamed, or it runs.
+pub(super) fn takes_time(item: &ThreadItem) -> bool {
+    matches!(
+        item,
+        ThreadItem::AgentMessage { .. }
+            | ThreadItem::Plan { .. }
+            | ThreadItem::Reasoning { .. }
+            | ThreadItem::CommandExecution { .. }
+            | ThreadItem::McpToolCall { .. }
+            | ThreadItem::CollabAgentToolCall { .. }
+    )
+}
+
+/// Whether the item was declined and the turn goes on with a text for the model. A cancelled command has none.
+pub(super) fn is_declined_with_text(item: &ThreadItem) -> bool {
+    match item {
+        ThreadItem::CommandExecution {
+            status,
+            aggregated_output,
+            ..
+        } => *status == CommandExecutionStatus::Declined && aggregated_output.is_some(),
+        ThreadItem::FileChange { status, .. } => *status == PatchApplyStatus::Declined,
+        _ => false,
+    }
+}
+
 /// Whether the item may outlive its turn: a terminal in the background.
 pub(super) fn outlives_turn(item: &ThreadItem) -> bool {
     matches!(

@@ -24,9 +24,10 @@ mod turn_item;
 mod usage_limits;
 mod warning;
 
+pub(crate) use command_action::{reads_files, shorten_paths};
 pub(crate) use fold::{
-    Audience, ByteRanges, Consumer, FilePart, Fold, ItemIds, Notifications, PackTurns, StoredRange,
-    TurnRanges, Turns, wire_usage,
+    ByteRanges, Change, Consumer, FilePart, Fold, ItemEnd, ItemIds, Moment, Notifications,
+    PackTurns, StoredRange, TurnRanges, Turns, wire_usage,
 };
 pub(crate) use hook::{engine_hook_event, hook_metadata, wire_hook_event};
 pub(crate) use item::{engine_input, id_of, preview_of_message};
@@ -46,7 +47,7 @@ pub(crate) use settings::{LOCAL_ENVIRONMENT, environment, wire_settings, with_in
 pub(crate) use thread_state::{
     goal_cleared, goal_updated, wire_goal, wire_read_state, wire_section,
 };
-pub(crate) use turn_error::{older_notification, turn_error};
+pub(crate) use turn_error::{has_newer_cause, older_error, turn_error};
 pub(crate) use usage_limits::{
     InvalidCost, engine_limits, engine_thread_limits, wire_thread_limits,
 };

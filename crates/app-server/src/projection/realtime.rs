@@ -1,7 +1,6 @@
 //! Events of realtime conversations as notifications.
 //!
-//! Clients of 0.117 get deltas of the transcript; newer ones also items: the begin and the end of the session, and what
-//! each side says at a time.
+//! Items are the begin and the end of the session, and what each side says at a time.
 
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::*;
@@ -9,9 +8,9 @@ use codex_protocol as v1;
 use codex_protocol::{EventMsg, RealtimeEvent};
 use serde_json::{Value, json};
 
-use super::Audience;
+use super::Change;
 
-/// The session of newer clients.
+/// The state of a conversation.
 #[derive(Debug, Default)]
 pub(super) struct RealtimeProjection {
     session: String,
@@ -31,7 +30,7 @@ struct Segment {
 /// Collects notifications about one thread.
 struct Sent<'a> {
     thread: &'a str,
-    notifications: Vec<(Audience, ServerNotification)>,
+    changes: Vec<Change>,
 }
 
 /// Whether an event is about a realtime conversation.
@@ -46,14 +45,10 @@ pub(super) fn is_realtime(event: &EventMsg) -> bool {
 
 impl RealtimeProjection {
     /// The notifications for an event.
-    pub(super) fn apply(
-        &mut self,
-        thread: &str,
-        event: &EventMsg,
-    ) -> Vec<(Audience, ServerNotification)> {
+    pub(super) fn apply(&mut self, thread: &str, event: &EventMsg) -> Vec<Change> {
         let mut sent = Sent {
             thread,
-            notifications: Vec::new(),
+            changes: Vec::new(),
         };
         match event {
             EventMsg::RealtimeConversationStarted(started) => self.started(started, &mut sent),
@@ -63,7 +58,7 @@ impl RealtimeProjection {
             EventMsg::RealtimeConversationClosed(closed) => self.closed(closed, &mut sent),
             _ => {}
         }
-        sent.notifications
+        sent.changes
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -84,7 +79,7 @@ impl RealtimeProjection {
             realtime_session_id: started.session_id.clone(),
             version: started.version,
         };
-        sent.all(ServerNotification::ThreadRealtimeStarted(notification));
+        sent.push(ServerNotification::ThreadRealtimeStarted(notification));
     }
 
     fn closed(&mut self, closed: &v1::RealtimeConversationClosedEvent, sent: &mut Sent<'_>) {
@@ -107,7 +102,7 @@ impl RealtimeProjection {
             thread_id: sent.thread(),
             reason: closed.reason.clone(),
         };
-        sent.all(ServerNotification::ThreadRealtimeClosed(notification));
+        sent.push(ServerNotification::ThreadRealtimeClosed(notification));
     }
 
     fn event(&mut self, event: &RealtimeEvent, sent: &mut Sent<'_>) {
@@ -123,7 +118,7 @@ impl RealtimeProjection {
                     thread_id: sent.thread(),
                     message: message.clone(),
                 };
-                sent.all(ServerNotification::ThreadRealtimeError(notification));
+                sent.push(ServerNotification::ThreadRealtimeError(notification));
             }
             other => sent.added(other),
         }
@@ -153,7 +148,7 @@ impl RealtimeProjection {
             item_id: segment.id.clone(),
             delta: delta.to_owned(),
         };
-        sent.newer(ServerNotification::ThreadRealtimeItemTranscriptDelta(
+        sent.push(ServerNotification::ThreadRealtimeItemTranscriptDelta(
             notification,
         ));
         let notification = ThreadRealtimeTranscriptDeltaNotification {
@@ -161,16 +156,9 @@ impl RealtimeProjection {
             role: name(role),
             delta: delta.to_owned(),
         };
-        sent.newer(ServerNotification::ThreadRealtimeTranscriptDelta(
+        sent.push(ServerNotification::ThreadRealtimeTranscriptDelta(
             notification,
         ));
-        let notification = ThreadRealtimeTranscriptUpdatedNotification {
-            thread_id: sent.thread(),
-            role: name(role),
-            text: delta.to_owned(),
-        };
-        let notification = ServerNotification::ThreadRealtimeTranscriptUpdated(notification);
-        sent.notifications.push((Audience::Older, notification));
     }
 
     fn said_all(&mut self, role: ThreadRealtimeTranscriptRole, text: &str, sent: &mut Sent<'_>) {
@@ -186,7 +174,7 @@ impl RealtimeProjection {
             role: name(role),
             text: text.to_owned(),
         };
-        sent.newer(ServerNotification::ThreadRealtimeTranscriptDone(
+        sent.push(ServerNotification::ThreadRealtimeTranscriptDone(
             notification,
         ));
     }
@@ -218,17 +206,13 @@ impl Sent<'_> {
         self.thread.to_owned()
     }
 
-    fn all(&mut self, notification: ServerNotification) {
-        self.notifications.push((Audience::All, notification));
-    }
-
-    fn newer(&mut self, notification: ServerNotification) {
-        self.notifications.push((Audience::Newer, notification));
+    fn push(&mut self, notification: ServerNotification) {
+        self.changes.push(notification.into());
     }
 
     fn item(&mut self, item: ThreadRealtimeItem, is_complete: bool) {
         let thread_id = self.thread();
-        self.newer(if is_complete {
+        self.push(if is_complete {
             ServerNotification::ThreadRealtimeItemCompleted(
                 ThreadRealtimeItemCompletedNotification { thread_id, item },
             )
@@ -257,7 +241,7 @@ impl Sent<'_> {
                 item_id: frame.item_id.clone(),
             },
         };
-        self.all(ServerNotification::ThreadRealtimeOutputAudioDelta(
+        self.push(ServerNotification::ThreadRealtimeOutputAudioDelta(
             notification,
         ));
     }
@@ -267,22 +251,11 @@ impl Sent<'_> {
         let Some(item) = raw_item(event) else {
             return;
         };
-        let is_response = matches!(
-            event,
-            RealtimeEvent::ResponseCreated { .. } | RealtimeEvent::ResponseDone { .. }
-        );
         let notification = ThreadRealtimeItemAddedNotification {
             thread_id: self.thread(),
             item,
         };
-        let notification = ServerNotification::ThreadRealtimeItemAdded(notification);
-        // Newer clients are not told of responses.
-        let audience = if is_response {
-            Audience::Older
-        } else {
-            Audience::All
-        };
-        self.notifications.push((audience, notification));
+        self.push(ServerNotification::ThreadRealtimeItemAdded(notification));
     }
 }
 

@@ -20,7 +20,7 @@ use super::subscribers::Subscribers;
 use super::unload_time::Unloading;
 use super::{ContinuableTurn, McpServers, ThreadCommand, ThreadFacts, ThreadHandle};
 use crate::connection::{Connection, ConnectionId, Responder};
-use crate::projection::{self, Audience, ClientQuestion, Fold, Notifications, preview_of_message};
+use crate::projection::{self, ClientQuestion, Fold, Notifications, preview_of_message};
 use crate::server::AppServer;
 
 /// An unanswered question.
@@ -145,7 +145,7 @@ impl Actor {
         let handle = self.handle.clone();
         self.subscribe(subscriber);
         for notice in std::mem::take(&mut self.deprecations) {
-            self.notify(&ServerNotification::DeprecationNotice(notice));
+            self.notify(ServerNotification::DeprecationNotice(notice));
         }
         self.spawn();
         handle
@@ -239,14 +239,14 @@ impl Actor {
             let shown = preview_of_message(message).unwrap_or_default();
             shown.clone_into(&mut self.facts.preview);
         }
-        self.take_releases();
+        self.take_dialects();
         if let Some(tokens) = self.fold.tokens_before(&event.msg) {
-            self.notify_of_turn(Audience::Newer, &tokens);
+            self.notify_of_turn(&tokens);
         }
         let now = Timestamp::now().as_millisecond();
         self.follow_up.take(now, &event.msg);
         self.charge_goal_for(now, &event.msg);
-        let notifications = self.fold.apply(&event.id, now, &event.msg);
+        let changes = self.fold.apply(&event.id, now, &event.msg);
         match &event.msg {
             EventMsg::TurnStarted(started) => {
                 self.turn = Some(started.turn_id.clone());
@@ -282,8 +282,8 @@ impl Actor {
             _ => {}
         }
         self.notify_status();
-        for (audience, notification) in &notifications {
-            self.notify_of_turn(*audience, notification);
+        for change in &changes {
+            self.notify_of_turn(change);
         }
         self.ask(now, &event.msg);
         if let Some(op) = projection::unaskable(&event.msg) {

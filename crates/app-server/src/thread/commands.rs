@@ -50,7 +50,7 @@ impl Actor {
                 self.charge_goal_now(turn);
                 let _ = done.send(());
             }
-            ThreadCommand::Notify(notification) => self.notify(&notification),
+            ThreadCommand::Notify(notification) => self.notify(*notification),
             ThreadCommand::Submit(op, done) => {
                 if self.thread.submit(op).await.is_ok() {
                     let _ = done.send(());
@@ -111,7 +111,7 @@ impl Actor {
         let before = self.thread.settings();
         let shown_before = self.shown_settings();
         let root = params.root_turn_id.clone();
-        let is_newer = reply.connection().knows_newer();
+        let dialect = reply.connection().dialect();
         let id = uuid::Uuid::now_v7().to_string();
         match self.begin_turn(id, params).await {
             Ok(id) => {
@@ -119,7 +119,7 @@ impl Actor {
                 reply.accept(&TurnStartResponse {
                     turn: super::accepted_turn(id, root),
                 });
-                // Clients of 0.117 set the mode with a turn and get no notification about it.
+                // Older clients set the mode with a turn and get no notification about it.
                 let after = self.thread.settings();
                 let in_old_mode = ThreadSettings {
                     mode: before.mode,
@@ -127,7 +127,7 @@ impl Actor {
                     ..(*after).clone()
                 };
                 let shown = self.shown_settings();
-                let is_changed = if is_newer {
+                let is_changed = if dialect.tells_changes_of_mode() {
                     shown != shown_before
                 } else {
                     in_old_mode != *before
@@ -135,7 +135,7 @@ impl Actor {
                 if is_changed {
                     self.notify_settings(with_instructions(shown, before.mode));
                 }
-                if is_newer && after != before {
+                if dialect.keeps_settings() && after != before {
                     self.store_settings(&after).await;
                 }
             }
@@ -242,7 +242,7 @@ impl Actor {
     }
 
     fn notify_settings(&self, mut thread_settings: v2::ThreadSettings) {
-        // Only newer clients know this notification.
+        // Clients that know this notification know these names.
         if thread_settings.approvals_reviewer == ApprovalsReviewer::GuardianSubagent {
             thread_settings.approvals_reviewer = ApprovalsReviewer::AutoReview;
         }
@@ -251,7 +251,7 @@ impl Actor {
             thread_id: self.thread.id().to_string(),
             thread_settings,
         };
-        self.notify(&ServerNotification::ThreadSettingsUpdated(updated));
+        self.notify(ServerNotification::ThreadSettingsUpdated(updated));
     }
 
     /// The settings that a request changes. A relative folder is relative to that of the server.
@@ -333,7 +333,7 @@ impl Actor {
         params: &TurnInterruptParams,
         reply: Responder<method::TurnInterrupt>,
     ) {
-        // Newer clients leave the turn id empty for the running turn.
+        // An empty id stands for the running turn.
         let any = params.turn_id.is_empty();
         match &self.turn {
             None if any => reply.accept(&TurnInterruptResponse {}),
@@ -343,7 +343,8 @@ impl Actor {
                 let message = format!("expected active turn id `{expected}` but found `{active}`");
                 reply.refuse(Failure::invalid(message));
             }
-            Some(_) => {
+            Some(active) => {
+                self.fold.interrupted_by_client(active);
                 if self.thread.submit(Op::Interrupt).await.is_ok() {
                     self.interrupts.push(reply);
                 }

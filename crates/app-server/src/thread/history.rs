@@ -33,7 +33,7 @@ pub(crate) struct StoredHistory {
     pub(crate) limits: Option<ThreadLimits>,
     /// The ids of the plugins that are switched off.
     pub(crate) disabled_plugins: Vec<String>,
-    /// The settings as they were last changed by a newer client.
+    /// The settings as they were last changed by a client that keeps them.
     pub(crate) changed_settings: Option<ThreadSettings>,
     /// Whether a client interrupted the last turn.
     pub(crate) is_interrupted: bool,
@@ -145,7 +145,7 @@ struct HistoryReader {
     preview: Option<String>,
     /// The newest turn settings, not parsed yet.
     settings: Vec<u8>,
-    /// The newest change of the settings by a newer client, not parsed yet.
+    /// The newest change of the settings by a client that keeps them, not parsed yet.
     changed_settings: Vec<u8>,
     /// Whether a turn has begun since.
     is_turn_newer: bool,

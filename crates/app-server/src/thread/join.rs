@@ -29,7 +29,10 @@ impl Actor {
         if let Err(failure) = self.fits(params) {
             return reply.refuse(failure);
         }
-        match self.read_file(reply.connection().item_ids()).await {
+        match self
+            .read_file(reply.connection().dialect().item_ids())
+            .await
+        {
             Ok((path, loaded)) => {
                 let usage = loaded.usage;
                 let (mut thread, turns) = stored_thread(&path, loaded, self.status());
@@ -43,7 +46,7 @@ impl Actor {
                 resumed.approvals_reviewer = connection.reviewer_name(resumed.approvals_reviewer);
                 resumed.sandbox = connection.shown_sandbox(resumed.sandbox);
                 resumed.interrupted_turn = self.interrupted_turn(params, &connection);
-                if connection.knows_newer() {
+                if connection.dialect().keeps_settings() {
                     resumed.thread.cwd.clone_from(&resumed.cwd);
                 }
                 let interrupted = resumed.interrupted_turn.as_ref();

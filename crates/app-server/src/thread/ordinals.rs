@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use codex_app_server_protocol::v2::TimedItem;
 use codex_rollout::ScannedLine;
 
-use crate::projection::{Consumer, id_of};
+use crate::projection::{Consumer, ItemEnd, id_of};
 
 /// Counts the lines of a file.
 #[derive(Debug, Default)]
@@ -191,7 +191,7 @@ impl TurnOrdinals {
 }
 
 impl Consumer for TurnOrdinals {
-    fn item_completed(&mut self, turn: &str, item: &TimedItem, _: Option<i64>) {
+    fn item_completed(&mut self, turn: &str, item: &TimedItem, _: ItemEnd, _: Option<i64>) {
         let key = (turn.to_owned(), id_of(item).to_owned());
         self.items.insert(key, self.here);
     }

@@ -70,7 +70,7 @@ impl Actor {
             let message = format!(
                 "The answer to `{method}` cannot be read and counts as a refusal: {problem}"
             );
-            self.notify(&ServerNotification::Warning(WarningNotification {
+            self.notify(ServerNotification::Warning(WarningNotification {
                 message,
                 thread_id,
             }));
@@ -93,7 +93,7 @@ impl Actor {
                 thread_id: self.thread.id().to_string(),
                 request_id: RequestId::Integer(number),
             };
-            self.notify(&ServerNotification::ServerRequestResolved(resolved));
+            self.notify(ServerNotification::ServerRequestResolved(resolved));
         }
     }
 }

@@ -25,7 +25,7 @@ impl Actor {
         let Some((handed_over, message)) = self.hand_over(id, &turn)? else {
             return Ok(None);
         };
-        self.notify(&queue_changed(&thread));
+        self.notify(queue_changed(&thread));
         let params = TurnStartParams {
             thread_id: thread.to_string(),
             input: message.input,
@@ -41,7 +41,7 @@ impl Actor {
             Err(failure) => {
                 self.handover_failed(&handed_over);
                 drop(handed_over);
-                self.notify(&queue_changed(&thread));
+                self.notify(queue_changed(&thread));
                 Err(failure)
             }
         }

@@ -102,7 +102,7 @@ impl Actor {
             checkpoint_id: checkpoint.to_owned(),
             undo_checkpoint_id: undo.to_owned(),
         };
-        self.notify(&ServerNotification::ThreadCheckpointRestored(restored));
+        self.notify(ServerNotification::ThreadCheckpointRestored(restored));
     }
 
     /// Undoes the restore of files, because the history stays. Returns what to say.

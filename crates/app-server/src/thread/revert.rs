@@ -38,6 +38,7 @@ impl Actor {
             {
                 return reply.refuse(failure);
             }
+            self.fold.interrupted_by_client(&running);
             return match self.thread.submit(Op::Interrupt).await {
                 Ok(_) => self.revert_after_turn = Some((before.to_owned(), reply)),
                 Err(error) => reply.refuse(Failure::internal(error.to_string())),
@@ -142,7 +143,7 @@ impl Actor {
         let state = self.server.state();
         match state.forget_unread_turns(&thread_id, &revert.removed) {
             Ok(None) => {}
-            Ok(Some(state)) => self.notify_newer(&ServerNotification::ThreadReadStateChanged(
+            Ok(Some(state)) => self.notify(ServerNotification::ThreadReadStateChanged(
                 ThreadReadStateChangedNotification {
                     thread_id: thread_id.clone(),
                     read_state: wire_read_state(state),
@@ -171,7 +172,10 @@ impl Actor {
     }
 
     async fn answer_revert(&mut self, reply: Responder<method::ThreadRevert>) {
-        let (path, loaded) = match self.read_file(reply.connection().item_ids()).await {
+        let (path, loaded) = match self
+            .read_file(reply.connection().dialect().item_ids())
+            .await
+        {
             Ok(read) => read,
             Err(failure) => return reply.refuse(failure),
         };

@@ -64,7 +64,10 @@ impl Actor {
         let Some((_, reply)) = self.rollback.take_if(|(submission, _)| submission == id) else {
             return;
         };
-        match self.read_file(reply.connection().item_ids()).await {
+        match self
+            .read_file(reply.connection().dialect().item_ids())
+            .await
+        {
             Ok((path, loaded)) => {
                 let (mut thread, turns) = stored_thread(&path, loaded, self.status());
                 add_metadata(&self.server, &mut thread).await;

@@ -1,4 +1,4 @@
-//! The settings of a thread in its file: written for newer clients when they change, and taken over from there.
+//! The settings of a thread in its file: written when they change for clients that keep them, and taken over from there.
 
 use codex_app_server_protocol::v2::{ThreadForkParams, ThreadResumeParams};
 use codex_protocol::{ThreadSettings, ThreadSettingsPatch, Update};
@@ -59,7 +59,7 @@ impl Actor {
         stored
     }
 
-    /// Takes the settings that a newer client has changed before the thread was loaded, but for those that it gives now.
+    /// Takes the settings that a client has changed before the thread was loaded, but for those that it gives now.
     pub(crate) async fn restore_settings(
         &mut self,
         stored: ThreadSettings,
@@ -101,9 +101,9 @@ impl Actor {
     /// Adds the settings that a turn has changed to the file of the thread.
     pub(super) async fn store_settings_of(&mut self, turn: &str) {
         let mut subscribers = self.subscribers.values();
-        let has_newer = subscribers.any(|one| one.connection.knows_newer());
+        let keeps_settings = subscribers.any(|one| one.connection.dialect().keeps_settings());
         let settings = self.thread.settings();
-        if has_newer && self.is_kept() && self.stored_settings.as_ref() != Some(&settings) {
+        if keeps_settings && self.is_kept() && self.stored_settings.as_ref() != Some(&settings) {
             self.write_settings(&settings, Some(turn)).await;
         }
     }

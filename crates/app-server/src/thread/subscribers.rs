@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::connection::{Connection, ConnectionId};
+use crate::dialect::Dialect;
 
 pub(super) type Subscribers = BTreeMap<ConnectionId, Subscriber>;
 
@@ -11,21 +12,21 @@ pub(super) type Subscribers = BTreeMap<ConnectionId, Subscriber>;
 #[derive(Clone, Debug)]
 pub(super) struct Subscriber {
     pub(super) connection: Arc<Connection>,
-    /// The release that decides which items and turns it is told of. It stays the same from the begin of a turn to its
-    /// end, so that each item that begins for a client ends for it.
-    pub(super) is_newer_in_turn: bool,
+    /// In what form it is told of items and turns. It stays the same from the begin of a turn to its end, so that each
+    /// item that begins for a client ends for it.
+    pub(super) dialect_in_turn: Dialect,
 }
 
 impl Subscriber {
     pub(super) fn new(connection: &Arc<Connection>) -> Self {
         Self {
-            is_newer_in_turn: connection.knows_newer(),
+            dialect_in_turn: connection.dialect(),
             connection: Arc::clone(connection),
         }
     }
 
     /// Takes over what the client has shown of its release. Called between turns.
-    pub(super) fn take_release(&mut self) {
-        self.is_newer_in_turn = self.connection.knows_newer();
+    pub(super) fn take_dialect(&mut self) {
+        self.dialect_in_turn = self.connection.dialect();
     }
 }

@@ -34,7 +34,7 @@ impl Actor {
         let goal = self.charge_goal_for_turn(now, turn, is_interrupted);
         let goes_on = self.may_continue(goal.as_ref()) && !is_interrupted;
         let mut subscribers = self.subscribers.values();
-        let wants_read_state = subscribers.any(|one| one.connection.knows_newer());
+        let wants_read_state = subscribers.any(|one| one.connection.dialect().has_read_states());
         let is_for_user = self.facts.is_for_user();
         let is_news = self.follow_up.is_conversation && is_for_user && !is_interrupted && !goes_on;
         if is_news && wants_read_state {
@@ -51,7 +51,7 @@ impl Actor {
         let thread_id = self.thread.id().to_string();
         if let Some(state) = self.logged(self.state().mark_turn_unread(&thread_id, turn)) {
             let read_state = wire_read_state(state);
-            self.notify_newer(&ServerNotification::ThreadReadStateChanged(
+            self.notify(ServerNotification::ThreadReadStateChanged(
                 ThreadReadStateChangedNotification {
                     thread_id,
                     read_state,
@@ -158,7 +158,7 @@ impl Actor {
 
     /// Sends the goal to a client that resumed the thread.
     pub(crate) fn show_goal(&self, connection: &Connection) {
-        if !connection.knows_newer() || !self.is_kept() {
+        if !connection.dialect().shows_goal_of_resumed() || !self.is_kept() {
             return;
         }
         let thread = self.thread.id().to_string();

@@ -1,9 +1,9 @@
 //! Unloads a thread that nobody uses any more.
 //!
-//! When the last client leaves that is newer than 0.117, an idle thread stays loaded for a while: such clients come back
-//! to it without `thread/resume`. Those of 0.117 expect that it is unloaded at once.
+//! When the last client leaves, an idle thread stays loaded for a while where clients come back to it without
+//! `thread/resume`. Others expect that it is unloaded at once.
 //!
-//! A thread that a newer client has loaded belongs to this process: no other one loads, moves or deletes it.
+//! A thread that such a client has loaded belongs to this process: no other one loads, moves or deletes it.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::connection::{Connection, ConnectionId};
 
 impl Actor {
     pub(super) fn subscribe(&mut self, connection: &Arc<Connection>) {
-        if connection.knows_newer()
+        if connection.dialect().holds_loaded_threads()
             && let Err(error) = self.thread.hold()
         {
             tracing::warn!(%error, "a loaded thread belongs to another process");
@@ -30,7 +30,7 @@ impl Actor {
         let Some(left) = self.subscribers.remove(&connection) else {
             return ThreadUnsubscribeStatus::NotSubscribed;
         };
-        self.unloading.is_delayed = left.connection.knows_newer();
+        self.unloading.is_delayed = left.connection.dialect().unloads_later();
         self.close_if_alone();
         ThreadUnsubscribeStatus::Unsubscribed
     }

@@ -5,7 +5,7 @@ use tokio::time::Instant;
 /// When a thread without subscribers is unloaded.
 #[derive(Debug, Default)]
 pub(super) struct Unloading {
-    /// Whether it stays for a while, because the last client that left is newer than 0.117.
+    /// Whether it stays for a while, because the last client that left may come back to it.
     pub(super) is_delayed: bool,
     /// When it is unloaded, while it is idle and has no subscribers.
     pub(super) at: Option<Instant>,

@@ -5,6 +5,18 @@ use codex_protocol::{EventMsg, TurnUsage};
 
 use super::turn::FoldedTurn;
 
+/// How an item ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ItemEnd {
+    Usual,
+    /// A client was asked about it and declined it.
+    DeclinedByClient,
+    /// A client has interrupted its turn.
+    ByInterrupt,
+    /// The same, but the turn was complete nevertheless. This end was told already.
+    BeforeInterrupt,
+}
+
 /// Receives the changes that events cause, in order. A consumer implements what it needs.
 pub(crate) trait Consumer {
     /// A turn was added at the end. For a live review this comes before its start.
@@ -50,7 +62,8 @@ pub(crate) trait Consumer {
     fn command_asked(&mut self, _turn: &str, _item: ThreadItem, _now: Option<i64>) {}
 
     /// An item ends.
-    fn item_completed(&mut self, _turn: &str, _item: &TimedItem, _now: Option<i64>) {}
+    fn item_completed(&mut self, _turn: &str, _item: &TimedItem, _end: ItemEnd, _now: Option<i64>) {
+    }
 
     /// A patch produced output.
     fn patch_output(&mut self, _turn: &str, _item: &str, _output: &str) {}

@@ -17,12 +17,13 @@ pub(super) fn notification_of(
     delta(thread, id, event).or_else(|| state(thread, id, event))
 }
 
-/// The notification for the diff of a turn; and outside a repository that with relative paths, for newer clients.
+/// The notification for the diff of a turn; outside a repository it has relative paths, and the diff with absolute paths is
+/// returned too.
 pub(super) fn updated_diff(
     thread: &str,
     turn: &str,
     event: &v1::TurnDiffEvent,
-) -> (ServerNotification, Option<ServerNotification>) {
+) -> (ServerNotification, Option<String>) {
     let updated = |diff: &String| {
         ServerNotification::TurnDiffUpdated(TurnDiffUpdatedNotification {
             thread_id: thread.to_owned(),
@@ -30,8 +31,10 @@ pub(super) fn updated_diff(
             diff: diff.clone(),
         })
     };
-    let relative = event.relative_diff.as_ref().map(updated);
-    (updated(&event.unified_diff), relative)
+    match &event.relative_diff {
+        Some(relative) => (updated(relative), Some(event.unified_diff.clone())),
+        None => (updated(&event.unified_diff), None),
+    }
 }
 
 /// Whether an event belongs to a call of a tool, which runs after the response that asked for it.

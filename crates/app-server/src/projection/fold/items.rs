@@ -98,7 +98,9 @@ impl<C: Consumer> Fold<C> {
             }
             return;
         };
-        self.consumer.item_completed(&turn.id, &ended, context.now);
+        let end = turn.end_of(&ended);
+        self.consumer
+            .item_completed(&turn.id, &ended, end, context.now);
         turn.completed.push(ended);
     }
 
@@ -110,6 +112,12 @@ impl<C: Consumer> Fold<C> {
         if !end.stdout.is_empty() {
             self.consumer
                 .patch_output(&end.turn_id, &end.call_id, &end.stdout);
+        }
+        if end.stderr.is_empty()
+            && let Some(turn) = self.turn_mut(&end.turn_id)
+        {
+            // A cancelled patch has no text for the model: the turn does not go on.
+            turn.asked.remove(&end.call_id);
         }
         self.complete(context, Some(&end.turn_id), item::patch_ended(end));
     }

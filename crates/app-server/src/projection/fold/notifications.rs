@@ -5,9 +5,10 @@ use codex_app_server_protocol::v2::*;
 use codex_protocol as v1;
 use codex_protocol::EventMsg;
 
-use super::consumer::Consumer;
+use super::change::{Change, Moment};
+use super::consumer::{Consumer, ItemEnd};
 use super::event_notification::{is_of_call, notification_of, updated_diff};
-use super::turn::{FoldedTurn, ReviewState};
+use super::turn::FoldedTurn;
 use crate::projection::approval_review::{approval_review, review_warning};
 use crate::projection::item::id_of;
 use crate::projection::limits::wire_limits;
@@ -15,40 +16,30 @@ use crate::projection::realtime::{RealtimeProjection, is_realtime};
 use crate::projection::turn_error::turn_error;
 use crate::projection::usage_limits::{wire_tokens, wire_turn_usage};
 
-/// The clients that a notification is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Audience {
-    All,
-    /// Those of releases after 0.117.
-    Newer,
-    /// The others.
-    Older,
-}
-
-/// Collects notifications.
+/// Collects changes.
 #[derive(Debug)]
 pub(crate) struct Notifications {
     thread: String,
-    pending: Vec<(Audience, ServerNotification)>,
+    pending: Vec<Change>,
     /// Commands that were asked about before they began, and have not ended.
     waiting: Vec<WaitingCommand>,
     /// The checkpoint of the turn that is about to end.
     checkpoint: Option<String>,
     /// Its use.
     usage: Option<TurnUsage>,
-    /// What the last response used, which newer clients are told after the calls of that response.
+    /// What the last response used, which is told after the calls of that response.
     held_tokens: Option<ServerNotification>,
-    /// What the thread has used, as far as newer clients know. New limits of the account bring the same figures again.
+    /// What the thread has used, as far as clients know. New limits of the account bring the same figures again.
     counted: Option<v1::TokenUsageInfo>,
     /// The realtime conversation, from the first one on.
     realtime: Option<Box<RealtimeProjection>>,
 }
 
-/// A command that newer clients know since they were asked about it.
+/// A command that clients know since they were asked about it.
 #[derive(Debug)]
 struct WaitingCommand {
     item: TimedItem,
-    /// Whether it runs, so that all clients know of it.
+    /// Whether it runs.
     has_begun: bool,
 }
 
@@ -70,13 +61,20 @@ impl Notifications {
         self.realtime.as_ref().is_some_and(|one| one.is_open())
     }
 
-    /// Takes the notifications since the last call.
-    pub(super) fn take(&mut self) -> Vec<(Audience, ServerNotification)> {
+    /// Takes the changes since the last call.
+    pub(super) fn take(&mut self) -> Vec<Change> {
         std::mem::take(&mut self.pending)
     }
 
     fn push(&mut self, notification: ServerNotification) {
-        self.pending.push((Audience::All, notification));
+        self.pending.push(notification.into());
+    }
+
+    fn push_at(&mut self, moment: Moment, notification: ServerNotification) {
+        self.pending.push(Change {
+            notification,
+            moment,
+        });
     }
 
     /// Takes a command off those that wait, if it is one of them.
@@ -86,7 +84,7 @@ impl Notifications {
         Some(self.waiting.swap_remove(position).item)
     }
 
-    /// Notes that a command begins. Returns whether newer clients know of it already.
+    /// Notes that a command begins. Returns whether it has waited for an approval.
     fn begin_waiting(&mut self, id: &str) -> bool {
         let mut waiting = self.waiting.iter_mut();
         let begun = waiting.find(|one| id_of(&one.item.item) == id);
@@ -103,39 +101,14 @@ impl Notifications {
             }
             one.completed_at_ms = now;
             let ended = completed(self.thread.clone(), turn, one, now);
-            self.pending.push((Audience::Newer, ended));
-        }
-    }
-
-    /// Pushes a notification about an item. Clients of 0.117 know the items around a review by the id of its turn.
-    fn push_item(
-        &mut self,
-        turn: &str,
-        mut item: TimedItem,
-        notify: impl Fn(TimedItem) -> ServerNotification,
-    ) {
-        if let ThreadItem::EnteredReviewMode { .. } | ThreadItem::ExitedReviewMode { .. } =
-            item.item
-        {
-            self.pending.push((Audience::Newer, notify(item.clone())));
-            name_after_turn(&mut item.item, turn);
-            self.pending.push((Audience::Older, notify(item)));
-        } else {
-            self.push(notify(item));
+            self.push_at(Moment::CommandNeverRan, ended);
         }
     }
 }
 
-/// Gives an item around a review the id of its turn.
-fn name_after_turn(item: &mut ThreadItem, turn: &str) {
-    if let ThreadItem::EnteredReviewMode { id, .. } | ThreadItem::ExitedReviewMode { id, .. } = item
-    {
-        turn.clone_into(id);
-    }
-}
-
-/// A declined command with the actions that it had when it was asked about; none if it has them.
-fn declined_as_asked(ended: &TimedItem, asked: &TimedItem) -> Option<TimedItem> {
+/// Gives a declined command the actions that it had when it was asked about, as it began with them. Returns those that
+/// it would have run with, if they are others.
+fn end_as_asked(ended: &mut TimedItem, asked: &TimedItem) -> Option<Vec<CommandAction>> {
     let ThreadItem::CommandExecution {
         command_actions: before,
         ..
@@ -143,16 +116,14 @@ fn declined_as_asked(ended: &TimedItem, asked: &TimedItem) -> Option<TimedItem> 
     else {
         return None;
     };
-    let mut as_asked = ended.clone();
-    match &mut as_asked.item {
+    match &mut ended.item {
         ThreadItem::CommandExecution {
             status: CommandExecutionStatus::Declined,
             command_actions,
             ..
-        } if command_actions != before => command_actions.clone_from(before),
-        _ => return None,
+        } if command_actions != before => Some(std::mem::replace(command_actions, before.clone())),
+        _ => None,
     }
-    Some(as_asked)
 }
 
 fn completed(
@@ -189,17 +160,7 @@ impl Consumer for Notifications {
             checkpoint_id,
             usage: self.usage.take(),
         };
-        if turn.review == ReviewState::None {
-            return self.push(ServerNotification::TurnCompleted(completed));
-        }
-        let mut older = completed.clone();
-        for item in &mut older.turn.items {
-            name_after_turn(&mut item.item, &turn.id);
-        }
-        for (audience, completed) in [(Audience::Newer, completed), (Audience::Older, older)] {
-            let completed = ServerNotification::TurnCompleted(completed);
-            self.pending.push((audience, completed));
-        }
+        self.push(ServerNotification::TurnCompleted(completed));
     }
 
     fn turn_usage(&mut self, usage: &v1::TurnUsage) {
@@ -213,8 +174,7 @@ impl Consumer for Notifications {
             turn_id: turn.to_owned(),
             checkpoint_id: checkpoint.to_owned(),
         };
-        let created = ServerNotification::ThreadCheckpointCreated(created);
-        self.pending.push((Audience::Newer, created));
+        self.push(ServerNotification::ThreadCheckpointCreated(created));
     }
 
     fn item_started(&mut self, turn: &str, item: &ThreadItem, now: Option<i64>) {
@@ -223,21 +183,19 @@ impl Consumer for Notifications {
             started_at_ms: now,
             completed_at_ms: None,
         };
-        let thread_id = self.thread.clone();
-        let started = |item| {
-            ServerNotification::ItemStarted(ItemStartedNotification {
-                item,
-                thread_id: thread_id.clone(),
-                turn_id: turn.to_owned(),
-                started_at_ms: now,
-            })
-        };
         let is_compaction = matches!(item.item, ThreadItem::ContextCompaction { .. });
-        if self.begin_waiting(id_of(&item.item)) {
-            self.pending.push((Audience::Older, started(item)));
+        let moment = if self.begin_waiting(id_of(&item.item)) {
+            Moment::CommandRuns
         } else {
-            self.push_item(turn, item, started);
-        }
+            Moment::Usual
+        };
+        let started = ItemStartedNotification {
+            item,
+            thread_id: self.thread.clone(),
+            turn_id: turn.to_owned(),
+            started_at_ms: now,
+        };
+        self.push_at(moment, ServerNotification::ItemStarted(started));
         if is_compaction {
             self.push_counted(turn);
         }
@@ -260,22 +218,28 @@ impl Consumer for Notifications {
             started_at_ms: now,
         };
         let asked = ServerNotification::ItemStarted(asked);
-        self.pending.push((Audience::Newer, asked));
+        self.push_at(Moment::CommandAsked, asked);
     }
 
-    fn item_completed(&mut self, turn: &str, item: &TimedItem, now: Option<i64>) {
+    fn item_completed(&mut self, turn: &str, item: &TimedItem, end: ItemEnd, now: Option<i64>) {
+        let mut item = item.clone();
         let waited = self.take_waiting(id_of(&item.item));
-        let thread = self.thread.clone();
-        if let Some(as_asked) = waited.and_then(|waited| declined_as_asked(item, &waited)) {
-            // What a reviewer declined ends as it began.
-            let (newer, older) = (completed(thread.clone(), turn, as_asked, now), item.clone());
-            self.pending.push((Audience::Newer, newer));
-            let older = completed(thread, turn, older, now);
-            return self.pending.push((Audience::Older, older));
-        }
-        self.push_item(turn, item.clone(), |item| {
-            completed(thread.clone(), turn, item, now)
-        });
+        let run_actions = waited.and_then(|waited| end_as_asked(&mut item, &waited));
+        let moment = match end {
+            ItemEnd::Usual if run_actions.is_some() => Moment::Declined {
+                by_client: false,
+                run_actions,
+            },
+            ItemEnd::Usual => Moment::Usual,
+            ItemEnd::DeclinedByClient => Moment::Declined {
+                by_client: true,
+                run_actions,
+            },
+            ItemEnd::ByInterrupt => Moment::EndedByInterrupt,
+            ItemEnd::BeforeInterrupt => Moment::EndedBeforeInterrupt,
+        };
+        let ended = completed(self.thread.clone(), turn, item, now);
+        self.push_at(moment, ended);
     }
 
     fn patch_output(&mut self, turn: &str, item: &str, output: &str) {
@@ -308,15 +272,13 @@ impl Consumer for Notifications {
             EventMsg::Warning(warning) => self.push_warning(turns, turn, &warning.message),
             EventMsg::GuardianAssessment(review) => {
                 let warning = review_warning(self.thread.clone(), review);
-                self.pending
-                    .extend(warning.map(|warning| (Audience::Newer, warning)));
+                self.pending.extend(warning.map(Change::from));
                 self.push(approval_review(self.thread.clone(), review));
             }
             EventMsg::TurnDiff(diff) => match updated_diff(&self.thread, turn, diff) {
                 (updated, None) => self.push(updated),
-                (absolute, Some(relative)) => {
-                    self.pending.push((Audience::Older, absolute));
-                    self.pending.push((Audience::Newer, relative));
+                (updated, Some(absolute)) => {
+                    self.push_at(Moment::DiffedOutsideRepository(absolute), updated);
                 }
             },
             event if is_realtime(event) => {
@@ -324,8 +286,8 @@ impl Consumer for Notifications {
                 self.pending.extend(realtime.apply(&self.thread, event));
             }
             _ => {
-                let sent = notification_of(&self.thread, turn, event).into_iter();
-                self.pending.extend(sent.map(|one| (Audience::All, one)));
+                let sent = notification_of(&self.thread, turn, event);
+                self.pending.extend(sent.map(Change::from));
             }
         }
     }
@@ -382,21 +344,25 @@ impl Notifications {
         ));
     }
 
-    /// What newer clients know of the use of a thread when it is loaded.
+    /// What the thread had used when it was loaded.
     pub(super) fn count_from(&mut self, used: Option<&v1::TokenUsageInfo>) {
         self.counted = used.copied();
     }
 
-    /// What newer clients are to be told before this event about the last response.
-    pub(super) fn tokens_before(&mut self, event: &EventMsg) -> Option<ServerNotification> {
-        self.held_tokens.take_if(|_| !is_of_call(event))
+    /// What is to be told before this event about the last response.
+    pub(super) fn tokens_before(&mut self, event: &EventMsg) -> Option<Change> {
+        let notification = self.held_tokens.take_if(|_| !is_of_call(event))?;
+        Some(Change {
+            notification,
+            moment: Moment::UsageCounted,
+        })
     }
 
-    /// As in 0.169, compactions and turns that break off tell again what the thread has used.
+    /// Compactions and turns that break off tell again what the thread has used.
     fn push_counted(&mut self, turn: &str) {
         if let Some(counted) = self.counted {
             let updated = self.tokens(turn, &counted);
-            self.pending.push((Audience::Newer, updated));
+            self.push_at(Moment::UsageRepeated, updated);
         }
     }
 
@@ -416,7 +382,7 @@ impl Notifications {
                 if is_new {
                     self.held_tokens = Some(updated.clone());
                 }
-                self.pending.push((Audience::Older, updated));
+                self.push_at(Moment::UsageReported, updated);
             } else {
                 self.push(updated);
             }

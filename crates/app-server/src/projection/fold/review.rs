@@ -7,7 +7,7 @@ use codex_app_server_protocol::v2::ThreadItem;
 use codex_core::{review_hint, review_text};
 use codex_protocol::{ExitedReviewModeEvent, ItemEvent, ReviewRequest, TurnItem};
 
-use super::consumer::Consumer;
+use super::consumer::{Consumer, ItemEnd};
 use super::state::{EventContext, Fold};
 use super::turn::{FoldedTurn, ReviewState};
 use crate::projection::turn_item;
@@ -62,7 +62,9 @@ impl<C: Consumer> Fold<C> {
     ) {
         self.consumer.item_started(turn_id, &item, context.now);
         let ended = context.at_once(item);
-        self.consumer.item_completed(turn_id, &ended, context.now);
+        let end = ItemEnd::Usual;
+        self.consumer
+            .item_completed(turn_id, &ended, end, context.now);
         if let Some(turn) = self.turn_mut(turn_id) {
             turn.completed.push(ended);
         }
@@ -93,7 +95,6 @@ mod tests {
     };
 
     use super::*;
-    use crate::projection::Audience;
 
     fn events() -> Vec<EventMsg> {
         let turn_id = "review".to_owned();
@@ -161,8 +162,8 @@ mod tests {
         let sent: Vec<ServerNotification> = events()
             .iter()
             .flat_map(|event| fold.apply("review", 0, event))
-            .filter(|(audience, _)| *audience != Audience::Older)
-            .map(|(_, notification)| notification)
+            .filter(|change| !change.moment.is_of_older_forms())
+            .map(|change| change.notification)
             .collect();
         let names: Vec<&str> = sent.iter().map(ServerNotification::method).collect();
         let item = ["item/started", "item/completed"];

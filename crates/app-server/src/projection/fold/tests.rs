@@ -1,5 +1,6 @@
 //! Stored turns equal streamed turns, for random sequences of events.
 
+use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{ThreadItem, Turn};
 use codex_protocol::{
     AgentMessageContent, AgentMessageItem, ContextCompactionItem, ItemEvent, PlanItem,
@@ -117,8 +118,12 @@ impl RecordedConversation {
 
     fn apply(&mut self, turn: &str, event: EventMsg) {
         self.clock += 7;
-        for (audience, sent) in self.fold.apply(turn, self.clock, &event) {
-            if audience == Audience::Older {
+        for Change {
+            notification: sent,
+            moment,
+        } in self.fold.apply(turn, self.clock, &event)
+        {
+            if moment.is_of_older_forms() {
                 continue;
             }
             if let ServerNotification::TurnCompleted(completed) = &sent {

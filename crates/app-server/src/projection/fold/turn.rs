@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use bytes::{BufMut, Bytes, BytesMut};
 use codex_app_server_protocol::v2::{TimedItem, Turn, TurnError, TurnItemsView, TurnStatus};
 
+use super::consumer::ItemEnd;
 use crate::gap::Gap;
 use crate::projection::item;
 
@@ -34,6 +35,7 @@ pub(crate) struct FoldedTurn {
     pub(super) duration_ms: Option<i64>,
     /// The items that clients were asked about.
     pub(super) asked: HashSet<String>,
+    interrupted: InterruptedItems,
     pub(super) review: ReviewState,
 }
 
@@ -69,6 +71,7 @@ impl FoldedTurn {
             completed_at: None,
             duration_ms: None,
             asked: HashSet::new(),
+            interrupted: InterruptedItems::default(),
             review: ReviewState::None,
         }
     }
@@ -143,6 +146,41 @@ impl FoldedTurn {
             between.extend_from_slice(after);
         }
         Ok(())
+    }
+}
+
+/// The items that were unfinished when a client interrupted their turn.
+#[derive(Debug, Default)]
+struct InterruptedItems {
+    ids: HashSet<String>,
+    /// Those that have ended since.
+    ended: Vec<TimedItem>,
+}
+
+impl FoldedTurn {
+    /// A client interrupts the turn.
+    pub(super) fn interrupt(&mut self) {
+        let unfinished = self.running.iter().filter(|item| item::takes_time(item));
+        let ids = unfinished.map(|item| item::id_of(item).to_owned());
+        self.interrupted.ids.extend(ids);
+    }
+
+    /// Takes the items that have ended since the interrupt. Called at the end of the turn.
+    pub(super) fn take_interrupted(&mut self) -> Vec<TimedItem> {
+        std::mem::take(&mut self.interrupted).ended
+    }
+
+    /// How an item ends that is complete.
+    pub(super) fn end_of(&mut self, ended: &TimedItem) -> ItemEnd {
+        let id = item::id_of(ended);
+        if self.interrupted.ids.contains(id) {
+            self.interrupted.ended.push(ended.clone());
+            ItemEnd::ByInterrupt
+        } else if self.asked.contains(id) && item::is_declined_with_text(ended) {
+            ItemEnd::DeclinedByClient
+        } else {
+            ItemEnd::Usual
+        }
     }
 }
 

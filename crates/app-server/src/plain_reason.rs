@@ -1,6 +1,6 @@
-//! The form of a question about a command for clients that are newer than release 0.117. Pure.
+//! A question about a command with the words of the model alone as the reason. Pure.
 //!
-//! Release 0.169 shows the words of the model alone as the reason. They stay alone if they are short, show as they are and
+//! They stay alone if they are short, show as they are and
 //! do not speak of the sandbox; that the command leaves it is then said in a warning. Whatever else a model says stands in
 //! the quotation marks of the engine's own reason.
 

@@ -1,0 +1,205 @@
+//! Which release a client has: what it says of itself, then what it uses.
+
+use std::collections::HashMap;
+
+use codex_app_server_protocol::ClientRequest;
+use codex_app_server_protocol::v2::{
+    ApprovalsReviewer, DynamicToolSpec, InitializeCapabilities, InitializeParams,
+};
+use codex_protocol::{Experimental, PartPlace, Release, ReleasedPart};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// The release that a client counts as which shows that it is newer than it seemed. Most clients that do not say their
+/// release are written for this one or a later one.
+const SHOWN: Release = Release::of_mark("0.169");
+
+/// The newer name of an automatic reviewer.
+const NEWER_REVIEWER: &str = "auto_review";
+
+/// Names of clients that others wrote, need a later release, and begin with requests that 0.117 has too. Their versions
+/// say nothing about releases.
+const NEWER_CLIENTS: [&str; 2] = ["ai-sdk-provider-codex-cli", "hapi"];
+
+/// The release that a client names at the handshake: official clients have the version of their release. `otherwise`
+/// is that of a client that does not say it.
+pub(crate) fn release_of_client(params: &InitializeParams, otherwise: Release) -> Release {
+    let (name, version) = (&params.client_info.name, &params.client_info.version);
+    if let Some(official) = official_release(name, version) {
+        return match otherwise {
+            Release::OWN => otherwise,
+            _ => official,
+        };
+    }
+    if NEWER_CLIENTS.contains(&name.as_str()) {
+        return otherwise.max(SHOWN);
+    }
+    otherwise
+}
+
+/// The release of an official client, whose version it is; none for others.
+fn official_release(name: &str, version: &str) -> Option<Release> {
+    let minor = version.strip_prefix("0.")?.split('.').next()?;
+    let release = Release::parse(&format!("0.{minor}"))?;
+    (name.starts_with("codex") && release >= Release::FIRST).then_some(release)
+}
+
+/// The release that a request shows its client to have, if that is a later one than `known`. What no release has, and what
+/// this program has beside them, shows nothing.
+pub(crate) fn release_shown_by(
+    request: &ClientRequest,
+    params: Option<&RawValue>,
+    known: Release,
+) -> Option<Release> {
+    let method = request.method();
+    let of_method = ClientRequest::releases(method).map(|releases| releases.since);
+    let of_form = has_newer_form(request).then_some(SHOWN);
+    let signs = [
+        of_method,
+        newest_member(params, ClientRequest::released_params(method), known),
+        of_form,
+        newest_capability(request, params, known),
+    ];
+    let newest = signs
+        .into_iter()
+        .flatten()
+        .filter(|since| *since != Release::OWN)
+        .max();
+    newest
+        .filter(|since| *since > known)
+        .map(|since| since.max(SHOWN))
+}
+
+/// Whether a value has a form that is newer than 0.117.
+fn has_newer_form(request: &ClientRequest) -> bool {
+    match request {
+        ClientRequest::ThreadStart(params) => {
+            let mut tools = params.dynamic_tools.iter().flatten();
+            tools.any(DynamicToolSpec::is_newer)
+                || params.approvals_reviewer == Some(ApprovalsReviewer::AutoReview)
+        }
+        ClientRequest::TurnInterrupt(params) => params.turn_id.is_empty(),
+        ClientRequest::ConfigValueWrite(params) => params.value == NEWER_REVIEWER,
+        ClientRequest::ConfigBatchWrite(params) => {
+            params.edits.iter().any(|edit| edit.value == NEWER_REVIEWER)
+        }
+        _ => false,
+    }
+}
+
+/// The release of the newest capability that a client names at the handshake, whether or not it has it.
+fn newest_capability(
+    request: &ClientRequest,
+    params: Option<&RawValue>,
+    known: Release,
+) -> Option<Release> {
+    let ClientRequest::Initialize(_) = request else {
+        return None;
+    };
+    let params = serde_json::from_str::<HandshakeParams<'_>>(params?.get()).ok()?;
+    newest_member(params.capabilities, InitializeCapabilities::RELEASED, known)
+}
+
+/// What of the handshake shows how new a client is.
+#[derive(Deserialize)]
+struct HandshakeParams<'a> {
+    #[serde(borrow)]
+    capabilities: Option<&'a RawValue>,
+}
+
+/// The release of the newest member with a value other than null that is newer than `known`.
+fn newest_member(
+    params: Option<&RawValue>,
+    parts: &[ReleasedPart],
+    known: Release,
+) -> Option<Release> {
+    let newer = parts.iter().filter_map(|part| match part.place {
+        PartPlace::Member(name) | PartPlace::Unread(name) => {
+            let since = part.releases.since;
+            (since > known && since != Release::OWN).then_some((name, since))
+        }
+        _ => None,
+    });
+    newer.clone().next()?;
+    let members = serde_json::from_str::<HashMap<&str, &RawValue>>(params?.get()).ok()?;
+    let is_given = |name| members.get(name).is_some_and(|value| value.get() != "null");
+    newer
+        .filter(|(name, _)| is_given(*name))
+        .map(|(_, since)| since)
+        .max()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn client(name: &str, version: &str, otherwise: Release) -> String {
+        let params = json!({ "clientInfo": { "name": name, "version": version } });
+        release_of_client(&serde_json::from_value(params).unwrap(), otherwise).to_string()
+    }
+
+    #[test]
+    fn official_clients_have_the_version_of_their_release() {
+        let release = |name, version| client(name, version, Release::FIRST);
+        assert_eq!(release("codex-tui", "0.169.0"), "0.169");
+        assert_eq!(release("codex_sdk", "0.118.0-alpha.2"), "0.118");
+        assert_eq!(release("codex-tui", "0.117.0"), "0.117");
+        assert_eq!(release("codex-acp", "2.6.0"), "0.117");
+        assert_eq!(release("codex-agent-sdk", "0.0.2"), "0.117");
+        assert_eq!(release("another", "0.169.0"), "0.117");
+        assert_eq!(release("ai-sdk-provider-codex-cli", "0.0.0"), "0.169");
+        assert_eq!(release("codex", "0.x"), "0.117");
+    }
+
+    #[test]
+    fn a_client_that_does_not_say_its_release_has_that_of_the_server() {
+        let given = Release::of_mark("0.140");
+        assert_eq!(client("another", "1.0.0", given), "0.140");
+        assert_eq!(client("codex-tui", "0.117.0", given), "0.117");
+        assert_eq!(client("codex_exec", "0.117.0", Release::OWN), "own");
+        assert_eq!(client("hapi", "1.0.0", given), "0.169");
+    }
+
+    fn shown(method: &str, params: &serde_json::Value, known: &str) -> Option<String> {
+        let text = params.to_string();
+        let raw = serde_json::from_str::<&RawValue>(&text).unwrap();
+        let request = ClientRequest::read(method, Some(raw)).unwrap();
+        let known = Release::parse(known).unwrap();
+        release_shown_by(&request, Some(raw), known).map(|release| release.to_string())
+    }
+
+    #[test]
+    fn methods_members_and_forms_of_later_releases_are_signs() {
+        let thread = json!({ "threadId": "t" });
+        assert_eq!(shown("thread/goal/get", &thread, "0.117").unwrap(), "0.169");
+        assert_eq!(shown("thread/goal/get", &thread, "0.140"), None);
+        assert_eq!(shown("thread/resume", &thread, "0.117"), None);
+        let without_turns = json!({ "threadId": "t", "excludeTurns": true });
+        assert_eq!(
+            shown("thread/resume", &without_turns, "0.117").unwrap(),
+            "0.169"
+        );
+        let null = json!({ "threadId": "t", "initialTurnsPage": null });
+        assert_eq!(shown("thread/resume", &null, "0.117"), None);
+        let any_turn = json!({ "threadId": "t", "turnId": "" });
+        assert_eq!(
+            shown("turn/interrupt", &any_turn, "0.117").unwrap(),
+            "0.169"
+        );
+        let info = json!({ "name": "x", "version": "1" });
+        let handshake = json!({ "clientInfo": info, "capabilities": { "extensions": {} } });
+        assert_eq!(shown("initialize", &handshake, "0.117").unwrap(), "0.169");
+    }
+
+    #[test]
+    fn what_no_release_has_is_no_sign() {
+        let thread = json!({ "threadId": "t" });
+        assert_eq!(shown("thread/checkpoint/list", &thread, "0.117"), None);
+        let turn = json!({ "threadId": "t", "turnId": "u" });
+        assert_eq!(shown("turn/continue", &turn, "0.117"), None);
+        let limits = json!({ "limits": { "turns": 3 } });
+        assert_eq!(shown("thread/start", &limits, "0.117"), None);
+    }
+}
