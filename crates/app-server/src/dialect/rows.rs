@@ -283,6 +283,11 @@ behaviours! {
         "0.140": true, "as `TOOL` in the namespace `mcp__SERVER`; calls find the tools in either form";
         "own": false, "as `mcp__SERVER__TOOL`; calls find the tools in either form";
     }
+    /// reasoning efforts of models in `model/list`
+    has_newer_efforts: bool {
+        false, "those that 0.117 knows";
+        "0.140": true, "all";
+    }
     /// `fs/readFile` of a folder
     refuses_folders_as_invalid: bool {
         false, "-32603";

@@ -24,7 +24,7 @@ pub(super) async fn list(
     }
     let models = server.host().models().available().await;
     let mut list = list_of(&models, &params)?;
-    if !connection.knows_newer() {
+    if !connection.dialect().has_newer_efforts() {
         leave_out_newer_efforts(&mut list.data);
     }
     Ok(list)
