@@ -16,8 +16,11 @@ const MODULES: [(&str, &str); 18] = [
     ),
     ("crates/apply-patch/src/location.rs", "open folders"),
     ("crates/checkpoints/src/lib.rs", "paths without links"),
-    ("crates/cli/src/system_folder.rs", "settings of a machine"),
-    ("crates/cli/src/user_shell.rs", "shells"),
+    (
+        "crates/engine-host/src/system_folder.rs",
+        "settings of a machine",
+    ),
+    ("crates/engine-host/src/user_shell.rs", "shells"),
     ("crates/code-mode/src/kernel/confine", "limits of cells"),
     ("crates/code-mode/src/lib.rs", "processes that fork"),
     (

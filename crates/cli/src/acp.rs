@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use clap::Args;
 use codex_acp::Program;
 
-use crate::host::HostPurpose;
 use crate::settings_flags::SettingsFlags;
-use crate::wiring::non_blank;
 use crate::{in_process, login};
+use codex_engine_host::host::HostPurpose;
+use codex_engine_host::wiring::non_blank;
 
 /// Variables with a key to log in with; the first that is set counts.
 const KEY_VARIABLES: [&str; 2] = ["CODEX_API_KEY", "OPENAI_API_KEY"];
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: AcpArguments, settings: SettingsFlags) -> anyhow::R
         name: "codex",
         version: env!("CARGO_PKG_VERSION"),
         api_key: KEY_VARIABLES.into_iter().find_map(non_blank),
-        open_page: opens_pages.then_some(login::open_browser as fn(&str)),
+        open_page: opens_pages.then_some(codex_engine_host::browser::open_browser as fn(&str)),
     };
     let purpose = HostPurpose::Editor {
         environment_key: program.api_key.clone(),

@@ -10,13 +10,13 @@ use codex_app_server_protocol::export;
 use codex_protocol::Release;
 use codex_scenario::Scenario;
 
-use crate::host::{EngineHost, HostPurpose};
 use crate::listen_flags::{ListenFlags, ListenTransport};
-use crate::log::LogWriter;
-use crate::scripted_model::ScenarioModel;
 use crate::settings_flags::SettingsFlags;
-use crate::wiring::TraceRecorder;
 use crate::{daemon, generate};
+use codex_engine_host::host::{EngineHost, HostPurpose};
+use codex_engine_host::log::LogWriter;
+use codex_engine_host::scripted_model::ScenarioModel;
+use codex_engine_host::wiring::TraceRecorder;
 
 /// What `--newer-clients` stands for.
 const NEWER_CLIENTS: Release = Release::of_mark("0.169");

@@ -15,7 +15,7 @@ use codex_rollout::{LockError, ThreadLocks};
 use jiff::Timestamp;
 
 use crate::settings_flags::SettingsFlags;
-use crate::{checkpoints, wiring};
+use codex_engine_host::{checkpoints, wiring};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CheckpointCommand {

@@ -10,10 +10,10 @@ use codex_scenario::Scenario;
 use tokio::task::JoinHandle;
 
 use crate::app_server;
-use crate::host::HostPurpose;
 use crate::remote_flags::RemoteFlags;
 use crate::settings_flags::SettingsFlags;
-use crate::wiring::TraceRecorder;
+use codex_engine_host::host::HostPurpose;
+use codex_engine_host::wiring::TraceRecorder;
 
 /// The end of a server in this process.
 pub(crate) struct ServerEnd(Option<JoinHandle<std::io::Result<()>>>);

@@ -9,9 +9,9 @@ use codex_daemon::{DaemonChange, DaemonFolder, DaemonState};
 use codex_system::background::RunningMark;
 use serde_json::json;
 
-use crate::environment;
 use crate::server_process::own_server;
 use crate::settings_flags::SettingsFlags;
+use codex_engine_host::environment;
 
 const AFTER_HELP: &str = "\
 It prints a line of JSON: the status, the process, the socket, and the versions of this program and of the \

@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 use tokio::process::Command;
 
 use crate::client_check;
-use crate::environment;
 use crate::server_process::{ServerProcess, own_server};
 use crate::settings_flags::SettingsFlags;
 use crate::terminal::{self, AnswerSource, Colours, InteractiveUser};
+use codex_engine_host::environment;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AppServerCommand {

@@ -8,9 +8,9 @@ use codex_config::RequestParams;
 use codex_model_client::ModelCatalog;
 use serde_json::json;
 
-use crate::resources::EngineResources;
 use crate::settings_flags::SettingsFlags;
-use crate::wiring;
+use codex_engine_host::resources::EngineResources;
+use codex_engine_host::wiring;
 
 #[derive(Debug, Args)]
 pub(crate) struct ModelsArguments {

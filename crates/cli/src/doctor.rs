@@ -14,7 +14,7 @@ use codex_thread_store::{IndexState, Inspection, inspect};
 use serde_json::{Value, json};
 
 use crate::settings_flags::SettingsFlags;
-use crate::{mcp_servers, wiring};
+use codex_engine_host::{mcp_servers, wiring};
 
 /// How many examples are listed per finding.
 const EXAMPLES: usize = 10;
@@ -100,7 +100,7 @@ impl Finding {
 
 fn examine(settings: &SettingsFlags) -> Vec<Finding> {
     let sandbox = sandbox(codex_sandbox::probe());
-    let home = match crate::environment::home() {
+    let home = match codex_engine_host::environment::home() {
         Ok(home) => home,
         Err(error) => {
             let finding = Finding::new("home", FindingState::Error, format!("{error:#}"));

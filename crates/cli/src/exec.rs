@@ -21,11 +21,11 @@ pub(crate) use arguments::{ExecArguments, ReviewArguments, StoredArguments};
 use arguments::{ExecCommand, ExecOptions, StoredThread, ThreadChoice};
 use follow::TurnPrinter;
 
-use crate::environment::named_path;
-use crate::host::HostPurpose;
 use crate::settings_flags::SettingsFlags;
-use crate::wiring::{TraceRecorder, non_blank};
 use crate::{app_server, connected_server};
+use codex_engine_host::environment::named_path;
+use codex_engine_host::host::HostPurpose;
+use codex_engine_host::wiring::{TraceRecorder, non_blank};
 
 /// The environment variable with an API key for this command only.
 const KEY_VARIABLE: &str = "CODEX_API_KEY";

@@ -11,7 +11,7 @@ use codex_config::{
 };
 
 use crate::settings_flags::SettingsFlags;
-use crate::wiring;
+use codex_engine_host::wiring;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum FeaturesCommand {

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use codex_client::Client;
 
 use crate::connected_server;
-use crate::host::HostPurpose;
 use crate::remote_flags::RemoteFlags;
 use crate::settings_flags::SettingsFlags;
+use codex_engine_host::host::HostPurpose;
 
 /// Runs `serve` with a client of a new server, to the end of both.
 pub(crate) fn run(

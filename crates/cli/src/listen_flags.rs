@@ -98,7 +98,7 @@ fn listen_url(url: &str) -> Result<ListenUrl, String> {
 
 /// The path of the default socket. Creates its folder, accessible for the owner only.
 fn home_socket() -> anyhow::Result<PathBuf> {
-    let folder = DaemonFolder::of_home(&crate::environment::home()?);
+    let folder = DaemonFolder::of_home(&codex_engine_host::environment::home()?);
     folder.make_socket_folder()?;
     Ok(folder.socket())
 }

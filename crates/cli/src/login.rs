@@ -1,7 +1,7 @@
 //! `codex login` and `codex logout`.
 
 use std::io::{IsTerminal, Read};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::bail;
@@ -10,9 +10,10 @@ use codex_config::{Config, RequestParams};
 use codex_login::{Accounts, BrowserLoginError, LoginError};
 use codex_protocol::AuthMode;
 
-use crate::resources::EngineResources;
 use crate::settings_flags::SettingsFlags;
-use crate::wiring;
+use codex_engine_host::browser::open_browser;
+use codex_engine_host::resources::EngineResources;
+use codex_engine_host::wiring;
 
 /// A longer key is rejected.
 const MAX_KEY_BYTES: u64 = 64 * 1024;
@@ -185,21 +186,6 @@ async fn with_device(accounts: &Arc<Accounts>) -> Result<(), LoginError> {
         code.verification_url, code.user_code
     ));
     accounts.log_in_with_device(&code).await
-}
-
-/// Opens the user's browser, if there is one; otherwise the printed address must suffice.
-pub(crate) fn open_browser(url: &str) {
-    let program = match std::env::consts::OS {
-        "macos" => "open",
-        "windows" => "explorer",
-        _ => "xdg-open",
-    };
-    // Commands in the sandbox may write other folders of the search path.
-    let path = std::env::var_os("PATH");
-    let of_system = codex_program_files::system_program(program, path.as_deref());
-    let mut command = Command::new(of_system.unwrap_or_else(|| program.into()));
-    command.arg(url).stdin(Stdio::null());
-    let _ = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
 }
 
 fn status(accounts: &Accounts, config: &Config) -> ExitCode {

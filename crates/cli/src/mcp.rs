@@ -21,10 +21,10 @@ use codex_mcp_client::{
 };
 use toml::Table;
 
-use crate::login::open_browser;
-use crate::resources::EngineResources;
 use crate::settings_flags::SettingsFlags;
-use crate::{mcp_servers, wiring};
+use codex_engine_host::browser::open_browser;
+use codex_engine_host::resources::EngineResources;
+use codex_engine_host::{mcp_servers, wiring};
 
 /// Time limit for a login by the user.
 const LOGIN_TIME: Duration = Duration::from_secs(300);

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use crate::host::HostPurpose;
 use crate::in_process;
 use crate::settings_flags::SettingsFlags;
+use codex_engine_host::host::HostPurpose;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

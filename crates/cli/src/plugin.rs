@@ -12,9 +12,9 @@ use codex_plugins::MarketplaceSource;
 use serde_json::{Value, json};
 
 use crate::client_call::call;
-use crate::host::HostPurpose;
 use crate::in_process;
 use crate::settings_flags::SettingsFlags;
+use codex_engine_host::host::HostPurpose;
 
 #[derive(Debug, Args)]
 pub(crate) struct PluginArguments {
@@ -274,7 +274,7 @@ fn add_source(written: &str) -> anyhow::Result<String> {
 /// The plugins of the user's marketplaces and that of the working folder.
 async fn list(client: &mut Client) -> anyhow::Result<Value> {
     let cwd = std::env::current_dir().context("cannot determine the working folder")?;
-    let cwd = crate::environment::named_path(&cwd)?;
+    let cwd = codex_engine_host::environment::named_path(&cwd)?;
     let params = json!({ "cwds": [cwd], "marketplaceKinds": ["local"] });
     call(client, "plugin/list", &params).await
 }

@@ -9,7 +9,7 @@ use codex_program_files::{ProgramRecord, RecordEntry};
 use codex_visible_text::visible_line;
 
 use crate::settings_flags::SettingsFlags;
-use crate::wiring;
+use codex_engine_host::wiring;
 
 #[derive(Debug, Args)]
 pub(crate) struct ProgramsArguments {

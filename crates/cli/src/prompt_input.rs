@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use crate::connected_server;
-use crate::host::HostPurpose;
 use crate::remote_flags::RemoteFlags;
 use crate::settings_flags::SettingsFlags;
+use codex_engine_host::host::HostPurpose;
 
 /// The name of the provider, which the settings of the user cannot have.
 const PROVIDER: &str = "debug-prompt-input";

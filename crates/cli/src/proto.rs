@@ -22,9 +22,9 @@ use clap::Args;
 use codex_app_server::Listen;
 
 use self::session::{FirstLine, ProtoSession, load_account_limits};
-use crate::host::{EngineHost, HostPurpose};
 use crate::settings_flags::SettingsFlags;
-use crate::wiring::TraceRecorder;
+use codex_engine_host::host::{EngineHost, HostPurpose};
+use codex_engine_host::wiring::TraceRecorder;
 
 /// A longer line is an error.
 const LINE_LIMIT: usize = 64 * 1024 * 1024;

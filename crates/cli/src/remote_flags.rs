@@ -5,8 +5,8 @@ use clap::Args;
 use codex_client::{Client, ServerAddress, connect};
 use codex_daemon::DaemonFolder;
 
-use crate::environment;
-use crate::resources::http_pool;
+use codex_engine_host::environment;
+use codex_engine_host::resources::http_pool;
 
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct RemoteFlags {

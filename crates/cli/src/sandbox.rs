@@ -15,9 +15,9 @@ use codex_protocol::SandboxPolicy;
 use codex_system::signals::Signals;
 use tokio::io::AsyncReadExt;
 
-use crate::host::standalone_commands;
 use crate::settings_flags::SettingsFlags;
-use crate::wiring;
+use codex_engine_host::host::standalone_commands;
+use codex_engine_host::wiring;
 
 /// The exit status after an interrupt.
 const INTERRUPTED: u8 = 130;

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 
 use crate::client_call::call;
 use crate::connected_server;
-use crate::host::HostPurpose;
 use crate::remote_flags::RemoteFlags;
 use crate::settings_flags::SettingsFlags;
+use codex_engine_host::host::HostPurpose;
 
 #[derive(Debug, Args)]
 pub(crate) struct ThreadArguments {

@@ -103,7 +103,7 @@ pub(crate) fn run(arguments: TraceExportArguments) -> anyhow::Result<ExitCode> {
 /// Sends spans in the binary encoding.
 async fn send_spans(url: &str, headers: &[String], spans: Vec<u8>) -> anyhow::Result<()> {
     let url = traces_address(url)?;
-    let http = crate::resources::http_pool();
+    let http = codex_engine_host::resources::http_pool();
     let mut request = http.client(&url)?.post(&url);
     request = request.header("content-type", "application/x-protobuf");
     for header in headers {

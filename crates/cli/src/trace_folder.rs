@@ -16,9 +16,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::json;
 
-use crate::trace_retention::{deletable, delete, retention};
 use crate::trace_source::UnpackArguments;
-use crate::wiring;
+use codex_engine_host::trace_retention::{deletable, delete, retention};
+use codex_engine_host::wiring;
 
 /// The exit status if a search finds nothing.
 const NOTHING_FOUND: u8 = 1;

@@ -16,15 +16,15 @@ use codex_session_trace::SettingsChange;
 use codex_trace_folder::{OpenBundle, UnpackLimit};
 use codex_trace_replay::{Continuation, LiveTools, Outcome, ReplayOptions, replay, working_folder};
 
-use crate::engine_files::engine_files;
-use crate::resources::EngineResources;
 use crate::scratch_folder::ScratchFolder;
-use crate::scripted_model::ScenarioModel;
-use crate::session_settings::session_parts;
 use crate::settings_flags::SettingsFlags;
 use crate::trace_problems::DAMAGED;
 use crate::trace_source::UnpackArguments;
-use crate::{checkpoints, wiring};
+use codex_engine_host::engine_files::engine_files;
+use codex_engine_host::resources::EngineResources;
+use codex_engine_host::scripted_model::ScenarioModel;
+use codex_engine_host::session_settings::session_parts;
+use codex_engine_host::{checkpoints, wiring};
 
 /// The exit status if a request differs.
 const DIFFERENT: u8 = 1;

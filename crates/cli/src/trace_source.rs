@@ -54,7 +54,7 @@ fn trace_of(thread: &ThreadId) -> Option<PathBuf> {
 
 /// The rollout of a thread, archived ones included.
 pub(crate) fn rollout_of(thread: &ThreadId) -> anyhow::Result<PathBuf> {
-    let home = crate::environment::home()?;
+    let home = codex_engine_host::environment::home()?;
     let found =
         codex_rollout::find(&home, thread).or_else(|| codex_rollout::find_archived(&home, thread));
     found.with_context(|| format!("there is no thread {thread} in {}", home.display()))

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use clap::{ArgGroup, Args, Subcommand};
 use serde_json::{Value, json};
 
-use crate::environment;
 use crate::global_flags::{GlobalFlags, SandboxFlag, add_writable_folders};
 use crate::other_flags::OtherFlags;
 use crate::profile;
 use crate::remote_flags::RemoteFlags;
 use crate::settings_flags::SettingsFlags;
 use crate::terminal::Colours;
+use codex_engine_host::environment;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::session::{FirstLine, ProtoSession, load_account_limits};
-use crate::host::EngineHost;
+use codex_engine_host::host::EngineHost;
 
 /// How many clients are served at once. Each has a session, with its MCP servers.
 const CLIENTS: usize = 16;

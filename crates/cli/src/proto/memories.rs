@@ -9,7 +9,7 @@ use codex_memories::{MemoryRun, MemoryStore};
 use codex_protocol::ThreadId;
 use codex_thread_store::ThreadStore;
 
-use crate::memories;
+use codex_engine_host::memories;
 
 /// Forgets all notes and deletes the files.
 pub(crate) async fn drop_all(config: &Config) -> anyhow::Result<&'static str> {

@@ -21,7 +21,7 @@ use super::agents::AgentQuestions;
 use super::events::write_event;
 use super::lines::{InputLine, InputLines};
 use super::memories;
-use crate::host::EngineHost;
+use codex_engine_host::host::EngineHost;
 
 /// What the first line of a client may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,21 +7,21 @@ use codex_scenario::{RealtimeProtocol, Scenario, ScenarioServer, Transport};
 use serde_json::{Map, Value, json};
 
 /// The model that scripts are written for: one that calls tools itself.
-pub(crate) const SCRIPTED_MODEL: &str = "gpt-5.3-codex";
+pub const SCRIPTED_MODEL: &str = "gpt-5.3-codex";
 
 /// The name of the provider.
-pub(crate) const SCRIPTED_PROVIDER: &str = "scenario";
+pub const SCRIPTED_PROVIDER: &str = "scenario";
 
 /// A running scripted model. It stops when this is dropped.
 #[derive(Debug)]
-pub(crate) struct ScenarioModel {
+pub struct ScenarioModel {
     server: ScenarioServer,
     supports_websockets: bool,
 }
 
 impl ScenarioModel {
     /// Starts the model. Also returns the settings for a server that uses it.
-    pub(crate) async fn start(scenario: Scenario) -> anyhow::Result<(Overrides, Self)> {
+    pub async fn start(scenario: Scenario) -> anyhow::Result<(Overrides, Self)> {
         let mut settings = settings(&scenario);
         let supports_websockets = scenario.transport == Transport::Websocket;
         let server = ScenarioServer::start(scenario).await;
@@ -38,7 +38,7 @@ impl ScenarioModel {
     }
 
     /// Replaces a configured provider, so that no request is sent to it.
-    pub(crate) fn in_place_of(&self, configured: &Provider) -> Provider {
+    pub fn in_place_of(&self, configured: &Provider) -> Provider {
         Provider {
             base_url: Some(self.server.base_url()),
             wire_api: WireApi::Responses,

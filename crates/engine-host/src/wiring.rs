@@ -24,10 +24,10 @@ use crate::system_folder::{managed_config, system_folder};
 /// The display name of the hosted provider.
 const HOSTED: &str = "OpenAI";
 
-pub(crate) const ORIGINATOR: &str = "codex_cli_rs";
+pub const ORIGINATOR: &str = "codex_cli_rs";
 
 /// The inputs of the configuration.
-pub(crate) fn config_environment() -> anyhow::Result<Environment> {
+pub fn config_environment() -> anyhow::Result<Environment> {
     let mut env = Environment::with_home(environment::home()?);
     env.user_home = environment::user_home();
     env.variables = EnvironmentVariables::from_lookup(variable);
@@ -37,7 +37,7 @@ pub(crate) fn config_environment() -> anyhow::Result<Environment> {
 }
 
 /// Loads the configuration for a folder and the parameters of a request.
-pub(crate) fn load_config(
+pub fn load_config(
     cwd: Option<&Path>,
     flags: &Overrides,
     params: &RequestParams,
@@ -53,12 +53,12 @@ pub(crate) fn load_config(
 }
 
 /// The value of a variable, unless it is unset or blank.
-pub(crate) fn non_blank(name: &str) -> Option<String> {
+pub fn non_blank(name: &str) -> Option<String> {
     variable(name).filter(|value| !value.trim().is_empty())
 }
 
 /// The login settings: the hosted service, unless variables name another one.
-pub(crate) fn login_settings(config: &Config) -> LoginSettings {
+pub fn login_settings(config: &Config) -> LoginSettings {
     let mut settings = LoginSettings::hosted(&config.home);
     settings.store = match config.account.credentials_store {
         CredentialsStore::File => StoreKind::File,
@@ -88,7 +88,7 @@ pub(crate) fn login_settings(config: &Config) -> LoginSettings {
 }
 
 /// The identity of this program for providers.
-pub(crate) fn identity(originator: &str, client: Option<&ClientName>) -> ClientIdentity {
+pub fn identity(originator: &str, client: Option<&ClientName>) -> ClientIdentity {
     let platform = Platform {
         os: std::env::consts::OS,
         os_version: "unknown",
@@ -104,10 +104,10 @@ const TRACE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Records traces of this process, if enabled.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct TraceRecorder(Option<Arc<Traces>>);
+pub struct TraceRecorder(Option<Arc<Traces>>);
 
 impl TraceRecorder {
-    pub(crate) fn from_environment() -> Self {
+    pub fn from_environment() -> Self {
         let root = std::env::var_os(ROOT_VARIABLE).filter(|root| !root.is_empty());
         let schema = std::env::var(SCHEMA_VARIABLE).ok().and_then(|number| {
             let schema = number.parse().ok().and_then(Schema::numbered);
@@ -121,7 +121,7 @@ impl TraceRecorder {
     }
 
     /// Deletes expired bundles beside everything else, if traces are recorded and a limit is configured.
-    pub(crate) fn keep_within(&self, limits: TracesFile) {
+    pub fn keep_within(&self, limits: TracesFile) {
         let Some(traces) = &self.0 else {
             return;
         };
@@ -138,13 +138,13 @@ impl TraceRecorder {
     }
 
     /// An engine with trace recording, if enabled.
-    pub(crate) fn engine(&self, ports: Ports) -> ThreadManager {
+    pub fn engine(&self, ports: Ports) -> ThreadManager {
         let traces = self.0.clone();
         ThreadManager::new(ports).observed_by(traces.map(|traces| traces as Arc<dyn Observers>))
     }
 
     /// Waits for pending trace data, up to a time limit.
-    pub(crate) fn finish(&self) {
+    pub fn finish(&self) {
         if let Some(traces) = &self.0
             && !traces.flush(TRACE_PATIENCE)
         {
@@ -154,7 +154,7 @@ impl TraceRecorder {
 }
 
 /// Converts a configured provider, and adds the version header for the hosted API.
-pub(crate) fn provider(configured: &Provider) -> Provider {
+pub fn provider(configured: &Provider) -> Provider {
     let mut provider = configured.clone();
     if provider.name == HOSTED {
         let headers = &mut provider.http_headers;
@@ -166,7 +166,7 @@ pub(crate) fn provider(configured: &Provider) -> Provider {
 
 /// Adds what the rest of the configuration says about requests to a provider: the residency that requirements demand, and
 /// whether the hosted API gets compressed requests.
-pub(crate) fn configure_provider(provider: &mut Provider, config: &Config) {
+pub fn configure_provider(provider: &mut Provider, config: &Config) {
     provider.takes_compressed_requests =
         provider.name == HOSTED && config.features.enabled(Feature::EnableRequestCompression);
     if config.requirements.residency.is_some() {
@@ -176,7 +176,7 @@ pub(crate) fn configure_provider(provider: &mut Provider, config: &Config) {
 }
 
 /// The environment variables of commands. Names and values that are not Unicode are omitted.
-pub(crate) fn command_environment(config: &Config) -> BTreeMap<OsString, OsString> {
+pub fn command_environment(config: &Config) -> BTreeMap<OsString, OsString> {
     let variables = config.shell_environment.apply(environment::all(), None);
     variables
         .into_iter()

@@ -9,7 +9,7 @@ use codex_trace_folder::{BundleEntry, BundleSummary, Retention, bundles_in, expi
 
 const MEBIBYTE: u64 = 1 << 20;
 
-pub(crate) fn retention(max_days: Option<u64>, max_mib: Option<u64>) -> Retention {
+pub fn retention(max_days: Option<u64>, max_mib: Option<u64>) -> Retention {
     Retention {
         max_age: max_days.map(|days| Duration::from_secs(days.saturating_mul(86_400))),
         max_bytes: max_mib.map(|mib| mib.saturating_mul(MEBIBYTE)),
@@ -17,7 +17,7 @@ pub(crate) fn retention(max_days: Option<u64>, max_mib: Option<u64>) -> Retentio
 }
 
 /// Deletes what the limits of the configuration do not let be kept.
-pub(crate) fn delete_expired(folder: &Path, limits: TracesFile) {
+pub fn delete_expired(folder: &Path, limits: TracesFile) {
     let limits = retention(limits.max_days, limits.max_mib);
     let bundles = bundles_in(folder).unwrap_or_default();
     for entry in deletable(&bundles, limits) {
@@ -28,10 +28,7 @@ pub(crate) fn delete_expired(folder: &Path, limits: TracesFile) {
 }
 
 /// The expired bundles, without those of sessions that may still run.
-pub(crate) fn deletable(
-    bundles: &[BundleEntry],
-    limits: Retention,
-) -> impl Iterator<Item = &BundleEntry> {
+pub fn deletable(bundles: &[BundleEntry], limits: Retention) -> impl Iterator<Item = &BundleEntry> {
     let expired = expired(bundles, limits, SystemTime::now()).iter();
     expired.filter(|entry| {
         let may_run = || BundleSummary::of(entry).is_ok_and(|summary| summary.may_be_recorded());
@@ -39,7 +36,7 @@ pub(crate) fn deletable(
     })
 }
 
-pub(crate) fn delete(entry: &BundleEntry) -> anyhow::Result<()> {
+pub fn delete(entry: &BundleEntry) -> anyhow::Result<()> {
     let path: &Path = &entry.path;
     let deleted = if entry.is_packed {
         std::fs::remove_file(path)

@@ -27,7 +27,7 @@ const STARTUP: Duration = Duration::from_secs(10);
 const REQUEST: Duration = Duration::from_secs(120);
 
 /// The servers to start.
-pub(crate) fn enabled(config: &Config) -> Vec<McpServer> {
+pub fn enabled(config: &Config) -> Vec<McpServer> {
     let all = config.mcp.servers.iter();
     // The name of the server of apps is taken.
     let enabled = all.filter(|(name, configured)| configured.enabled && *name != APPS_SERVER);
@@ -41,7 +41,7 @@ pub(crate) fn enabled(config: &Config) -> Vec<McpServer> {
 }
 
 /// The disabled servers.
-pub(crate) fn disabled(config: &Config) -> Vec<McpServerConfig> {
+pub fn disabled(config: &Config) -> Vec<McpServerConfig> {
     let all = config.mcp.servers.iter();
     let disabled = all.filter(|(_, configured)| !configured.enabled);
     disabled
@@ -50,7 +50,7 @@ pub(crate) fn disabled(config: &Config) -> Vec<McpServerConfig> {
 }
 
 /// Converts a server, enabled or not.
-pub(crate) fn server(name: &str, configured: &Configured) -> McpServerConfig {
+pub fn server(name: &str, configured: &Configured) -> McpServerConfig {
     McpServerConfig {
         name: name.to_owned(),
         transport: transport(&configured.transport, configured.scopes.clone()),
@@ -63,7 +63,7 @@ pub(crate) fn server(name: &str, configured: &Configured) -> McpServerConfig {
 }
 
 /// The settings for logins to servers.
-pub(crate) fn logins(config: &Config) -> McpLoginSettings {
+pub fn logins(config: &Config) -> McpLoginSettings {
     McpLoginSettings {
         store: match config.mcp.credentials_store {
             McpCredentialsStore::Auto | McpCredentialsStore::File => McpLoginStore::File,
@@ -139,7 +139,7 @@ fn transport(configured: &McpTransport, scopes: Option<Vec<String>>) -> McpServe
 }
 
 /// Why a server cannot be started, as far as this can be checked without starting it.
-pub(crate) fn problem(configured: &McpServer) -> Option<String> {
+pub fn problem(configured: &McpServer) -> Option<String> {
     let server = &configured.server;
     let problem = match &server.transport {
         McpServerTransport::Program {
@@ -162,12 +162,12 @@ pub(crate) fn problem(configured: &McpServer) -> Option<String> {
 
 /// Stores approvals of tools in the user's settings file.
 #[derive(Debug)]
-pub(crate) struct StoredApprovals {
+pub struct StoredApprovals {
     flags: Overrides,
 }
 
 impl StoredApprovals {
-    pub(crate) fn new(flags: Overrides) -> Self {
+    pub fn new(flags: Overrides) -> Self {
         Self { flags }
     }
 

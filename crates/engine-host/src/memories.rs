@@ -8,7 +8,7 @@ const SUMMARY: &str = "memories/memory_summary.md";
 const LIMIT: u64 = 20_000;
 
 /// The start of the summary, if the feature is on and there is one. Reads a file then.
-pub(crate) fn summary(config: &Config) -> Option<String> {
+pub fn summary(config: &Config) -> Option<String> {
     if !config.features.enabled(Feature::Memories) || !config.memories.use_memories {
         return None;
     }
@@ -20,13 +20,13 @@ pub(crate) fn summary(config: &Config) -> Option<String> {
 }
 
 /// How memories are made, if they are.
-pub(crate) fn generation(config: &Config) -> Option<MemorySettings> {
+pub fn generation(config: &Config) -> Option<MemorySettings> {
     let is_on = config.features.enabled(Feature::Memories) && config.memories.generate_memories;
     is_on.then(|| config.memories.clone())
 }
 
 /// The memory mode for the file of a new thread, where no memories shall be made of it.
-pub(crate) fn mode(config: &Config) -> Option<String> {
+pub fn mode(config: &Config) -> Option<String> {
     let is_on = config.features.enabled(Feature::Memories);
     (is_on && !config.memories.generate_memories).then(|| "disabled".to_owned())
 }

@@ -10,7 +10,7 @@ use codex_core::CheckpointOptions;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The store of the home folder.
-pub(crate) fn store(config: &Config) -> Arc<CheckpointStore> {
+pub fn store(config: &Config) -> Arc<CheckpointStore> {
     let settings = &config.storage.checkpoints;
     let defaults = CheckpointLimits::default();
     let keep = settings.keep_days.map_or(defaults.keep, |days| {
@@ -27,7 +27,7 @@ pub(crate) fn store(config: &Config) -> Arc<CheckpointStore> {
 }
 
 /// What sessions with this configuration record.
-pub(crate) fn options(config: &Config) -> Option<CheckpointOptions> {
+pub fn options(config: &Config) -> Option<CheckpointOptions> {
     let settings = &config.storage.checkpoints;
     settings.enabled.unwrap_or(true).then(|| CheckpointOptions {
         commands: settings.commands.unwrap_or(true),
@@ -35,7 +35,7 @@ pub(crate) fn options(config: &Config) -> Option<CheckpointOptions> {
 }
 
 /// Finishes restores of processes that were killed, and removes what is too old or too much. On a thread of its own.
-pub(crate) fn maintain(store: &Arc<CheckpointStore>) {
+pub fn maintain(store: &Arc<CheckpointStore>) {
     if !store.exists() {
         return;
     }

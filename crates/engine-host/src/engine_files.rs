@@ -7,7 +7,7 @@ use crate::environment::{user_home, variable};
 use crate::user_shell::user_shell;
 
 /// The engine files of this process, which its sessions share.
-pub(crate) fn engine_files(config: &Config) -> EngineFiles {
+pub fn engine_files(config: &Config) -> EngineFiles {
     let user_home = user_home();
     let sockets = known_service_sockets(user_home.as_deref(), |name| std::env::var_os(name));
     let program_files = ProgramFileList::default();
@@ -27,7 +27,7 @@ pub(crate) fn engine_files(config: &Config) -> EngineFiles {
 }
 
 /// The engine files for one more session, whose settings may trust further projects.
-pub(crate) fn of_session(shared: &EngineFiles, config: &Config) -> EngineFiles {
+pub fn of_session(shared: &EngineFiles, config: &Config) -> EngineFiles {
     shared.trusted_projects.add(&config.trusted_folders);
     shared.for_another_session()
 }

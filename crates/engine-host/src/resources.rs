@@ -24,7 +24,7 @@ use crate::wiring::{ORIGINATOR, identity, login_settings, non_blank, provider};
 
 /// Resources shared by all engines of the process.
 #[derive(Debug)]
-pub(crate) struct EngineResources {
+pub struct EngineResources {
     http: Arc<HttpPool>,
     accounts: Arc<Accounts>,
     environments: Arc<Environments>,
@@ -32,7 +32,7 @@ pub(crate) struct EngineResources {
 }
 
 /// A connection pool with the certificates and proxies of the environment.
-pub(crate) fn http_pool() -> HttpPool {
+pub fn http_pool() -> HttpPool {
     let extra_roots = non_blank("CODEX_CA_CERTIFICATE").or_else(|| non_blank("SSL_CERT_FILE"));
     HttpPool::new(HttpSettings {
         extra_roots: extra_roots.map(PathBuf::from),
@@ -41,11 +41,11 @@ pub(crate) fn http_pool() -> HttpPool {
 }
 
 impl EngineResources {
-    pub(crate) fn new(config: &Config) -> Self {
+    pub fn new(config: &Config) -> Self {
         Self::with_login(login_settings(config))
     }
 
-    pub(crate) fn with_login(settings: LoginSettings) -> Self {
+    pub fn with_login(settings: LoginSettings) -> Self {
         codex_private_files::tighten_home(&settings.home);
         let http = Arc::new(http_pool());
         let mcp_logins = McpLogins::in_home(&settings.home);
@@ -61,17 +61,17 @@ impl EngineResources {
     }
 
     /// The login.
-    pub(crate) fn accounts(&self) -> &Arc<Accounts> {
+    pub fn accounts(&self) -> &Arc<Accounts> {
         &self.accounts
     }
 
     /// The machines that clients have registered.
-    pub(crate) fn environments(&self) -> &Arc<Environments> {
+    pub fn environments(&self) -> &Arc<Environments> {
         &self.environments
     }
 
     /// The HTTP connections.
-    pub(crate) fn connections(&self) -> &Arc<HttpPool> {
+    pub fn connections(&self) -> &Arc<HttpPool> {
         &self.http
     }
 
@@ -80,7 +80,7 @@ impl EngineResources {
     }
 
     /// Connects to MCP servers, whose programs are started by `launcher`.
-    pub(crate) fn connector(&self, launcher: Launcher, config: &Config) -> McpConnector {
+    pub fn connector(&self, launcher: Launcher, config: &Config) -> McpConnector {
         McpConnector {
             launcher,
             http: Arc::clone(&self.http),
@@ -92,20 +92,20 @@ impl EngineResources {
     }
 
     /// Whether the user has a ChatGPT login.
-    pub(crate) fn has_chatgpt_login(&self) -> bool {
+    pub fn has_chatgpt_login(&self) -> bool {
         let login = self.accounts.login();
         login.is_some_and(|login| login.mode() != AuthMode::Apikey)
     }
 
     /// The model catalogue without requests to a provider.
-    pub(crate) fn catalog(&self, config: &Config) -> anyhow::Result<ModelCatalog> {
+    pub fn catalog(&self, config: &Config) -> anyhow::Result<ModelCatalog> {
         let hosted = config.providers.get("openai");
         let hosted = hosted.context("there is no provider of hosted models")?;
         Ok(self.models(config, hosted)?.known())
     }
 
     /// The models to choose from. `hosted` is asked for models that are not built in.
-    pub(crate) fn models(&self, config: &Config, hosted: &Provider) -> anyhow::Result<ModelStore> {
+    pub fn models(&self, config: &Config, hosted: &Provider) -> anyhow::Result<ModelStore> {
         let credentials = self.credentials();
         if let Some(list) = &config.model.catalog {
             return Ok(ModelStore::fixed(&list.json, credentials));
@@ -122,11 +122,7 @@ impl EngineResources {
     }
 
     /// The client for the models of a provider.
-    pub(crate) fn client(
-        &self,
-        provider: Provider,
-        identity: ClientIdentity,
-    ) -> Arc<dyn ModelClient> {
+    pub fn client(&self, provider: Provider, identity: ClientIdentity) -> Arc<dyn ModelClient> {
         let dependencies = ClientDependencies {
             identity,
             environment: Arc::new(variable),
@@ -139,7 +135,7 @@ impl EngineResources {
 }
 
 /// The ports for a model client, commands started by `launcher`, and rollouts written by `writer`.
-pub(crate) fn ports(
+pub fn ports(
     model: ProviderModel,
     launcher: Launcher,
     writer: RolloutWriter,

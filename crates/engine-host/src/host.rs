@@ -51,7 +51,7 @@ use crate::suggestions::ConfiguredSuggestions;
 use crate::user_shell::user_shell;
 use crate::wiring::{self, TraceRecorder};
 use crate::{
-    agent_roles, app_sources, checkpoints, hooks, log, login, memories, plugin_sources, skills,
+    agent_roles, app_sources, browser, checkpoints, hooks, log, memories, plugin_sources, skills,
 };
 
 /// An engine and its model catalogue.
@@ -70,7 +70,7 @@ struct EngineKey {
 
 /// Loads configuration and keeps an engine for each provider and client.
 #[derive(Debug)]
-pub(crate) struct EngineHost {
+pub struct EngineHost {
     resources: EngineResources,
     configuration: Arc<Configuration>,
     models: Arc<ModelStore>,
@@ -92,7 +92,7 @@ pub(crate) struct EngineHost {
 
 /// The purpose of the server.
 #[derive(Debug)]
-pub(crate) enum HostPurpose {
+pub enum HostPurpose {
     /// Serve clients of any kind.
     Clients,
     /// Serve an editor, which may log in with a key of the environment.
@@ -103,7 +103,7 @@ pub(crate) enum HostPurpose {
 
 impl EngineHost {
     /// With a scripted model, no request is sent to a configured provider.
-    pub(crate) fn new(
+    pub fn new(
         flags: Overrides,
         scripted: Option<ScenarioModel>,
         tracing: TraceRecorder,
@@ -322,7 +322,7 @@ impl EngineHost {
     }
 
     /// The engine for a provider that is not the configured one.
-    pub(crate) fn engine_with(&self, provider: Provider) -> anyhow::Result<Arc<ThreadManager>> {
+    pub fn engine_with(&self, provider: Provider) -> anyhow::Result<Arc<ThreadManager>> {
         let config = self.configuration.startup();
         let catalog = Arc::new(match &config.model.catalog {
             Some(_) => self.resources.catalog(config)?,
@@ -384,7 +384,7 @@ impl EngineHost {
 }
 
 /// What commands outside of threads run with.
-pub(crate) fn standalone_commands(
+pub fn standalone_commands(
     config: &Config,
     launcher: Launcher,
     cwd: PathBuf,
@@ -575,7 +575,7 @@ impl Host for EngineHost {
     }
 
     fn open_page(&self, url: &str) {
-        login::open_browser(url);
+        browser::open_browser(url);
     }
 
     fn switch_skill(&self, rule: &SkillToggle) -> Result<(), HostError> {

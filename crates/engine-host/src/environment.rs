@@ -13,31 +13,31 @@ use codex_config::{parse_dotenv, resolve_home};
 const MAX_BYTES: u64 = 1024 * 1024;
 
 /// The user's home folder. `HOME` comes first on every system, because tests and tools set it.
-pub(crate) fn user_home() -> Option<PathBuf> {
+pub fn user_home() -> Option<PathBuf> {
     let set = ["HOME", "USERPROFILE"].map(std::env::var_os);
     set.into_iter().flatten().map(PathBuf::from).next()
 }
 
 /// The home folder.
-pub(crate) fn home() -> anyhow::Result<PathBuf> {
+pub fn home() -> anyhow::Result<PathBuf> {
     let named = std::env::var_os("CODEX_HOME");
     Ok(resolve_home(named.as_deref(), user_home().as_deref())?)
 }
 
 /// A path as messages name it.
-pub(crate) fn named_path(path: &Path) -> anyhow::Result<&str> {
+pub fn named_path(path: &Path) -> anyhow::Result<&str> {
     let name = path.to_str();
     name.with_context(|| format!("{path:?} is not valid UTF-8, so messages cannot name it"))
 }
 
 /// The value of a variable, if it is set and valid Unicode.
-pub(crate) fn variable(name: &str) -> Option<String> {
+pub fn variable(name: &str) -> Option<String> {
     let own = || std::env::var(name).ok();
     from_file().get(name).cloned().or_else(own)
 }
 
 /// All variables that are valid Unicode.
-pub(crate) fn all() -> impl Iterator<Item = (String, String)> {
+pub fn all() -> impl Iterator<Item = (String, String)> {
     let own = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let own = own.filter(|(name, _)| !from_file().contains_key(name));

@@ -11,7 +11,7 @@ use codex_feedback::LogTail;
 static TAIL: LazyLock<LogTail> = LazyLock::new(LogTail::default);
 
 /// The latest log output.
-pub(crate) fn tail() -> &'static LogTail {
+pub fn tail() -> &'static LogTail {
     &TAIL
 }
 
@@ -22,7 +22,7 @@ static FILE: OnceLock<File> = OnceLock::new();
 const LOG_LIMIT: u64 = 16 << 20;
 
 /// Also logs to a file in this folder. A failure is logged.
-pub(crate) fn keep_in(folder: &Path) {
+pub fn keep_in(folder: &Path) {
     match open(&folder.join("codex.log")) {
         Ok(file) => drop(FILE.set(file)),
         Err(error) => tracing::warn!(%error, folder = %folder.display(), "no log can be kept"),
@@ -43,7 +43,7 @@ fn open(path: &Path) -> io::Result<File> {
 
 /// Writes to all log outputs.
 #[derive(Debug)]
-pub(crate) struct LogWriter;
+pub struct LogWriter;
 
 impl Write for LogWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

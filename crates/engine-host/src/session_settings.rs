@@ -41,17 +41,17 @@ const COMMIT_AUTHOR: &str = "Codex <noreply@openai.com>";
 
 /// The settings at the start of a session.
 #[derive(Debug)]
-pub(crate) struct SessionParts {
-    pub(crate) config: SessionConfig,
+pub struct SessionParts {
+    pub config: SessionConfig,
     /// Warnings about the settings files.
-    pub(crate) warnings: Vec<ConfigWarning>,
+    pub warnings: Vec<ConfigWarning>,
     /// Deprecated settings in use.
-    pub(crate) deprecations: Vec<DeprecationNotice>,
+    pub deprecations: Vec<DeprecationNotice>,
 }
 
 /// Converts a configuration; reads files. `environment` is that of commands; `chatgpt` says whether there is a ChatGPT login, which some models require;
 /// `engine_files` and `checkpoints` are those of the process.
-pub(crate) fn session_parts(
+pub fn session_parts(
     config: Config,
     environment: Arc<BTreeMap<OsString, OsString>>,
     cwd: &Path,
