@@ -15,10 +15,7 @@ fn hello() -> String {
 #[test]
 fn flags_that_are_not_supported_say_what_to_use_instead() {
     let cases = [
-        ("--approve-for-me", "--sandbox"),
         ("--worktree", "git worktree add"),
-        ("--ignore-user-config", "CODEX_HOME"),
-        ("--ignore-rules", "CODEX_HOME"),
         ("--local-provider=other", "-c model_provider=other"),
     ];
     for (flag, instead) in cases {
@@ -116,4 +113,70 @@ fn a_local_model_can_be_named_before_the_command() {
         .unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(error.contains("-c model_provider=other"), "{error}");
+}
+
+fn command_of(command: &str, escalated: bool) -> HttpReply {
+    let mut arguments = serde_json::json!({ "command": command });
+    if escalated {
+        arguments["sandbox_permissions"] = "require_escalated".into();
+        arguments["justification"] = "it is needed".into();
+    }
+    let call = sse::function_call("call", "shell_command", &arguments);
+    HttpReply::stream(&sse::items(&[call]))
+}
+
+#[test]
+fn settings_of_the_user_are_left_out_on_request() {
+    let place = ExecFolders::new();
+    std::fs::write(place.home.path().join("config.toml"), "no = = toml").unwrap();
+    let (hello, ignore) = (hello(), "--ignore-user-config");
+    let refused = place.exec(&["--scenario", &hello, "hi"]);
+    assert!(!refused.status.success());
+    let events = stdout_of(&place.exec(&["--scenario", &hello, "hi", "--json", ignore]));
+    assert!(events.contains("turn.completed"), "{events}");
+    // A server that runs has read them.
+    let remote = ["hi", ignore, "--remote", "ws://127.0.0.1:1"];
+    let refused = place.exec(&remote);
+    let error = String::from_utf8(refused.stderr).unwrap();
+    assert!(error.contains("start the server with"), "{error}");
+}
+
+#[tokio::test]
+async fn rules_of_the_user_and_of_projects_are_left_out_on_request() {
+    for (flags, runs) in [(&[][..], false), (&["--ignore-rules"][..], true)] {
+        let model = ModelServer::start([command_of("touch made", false)]).await;
+        let model = model.unwrap();
+        model.always(HttpReply::stream(&sse::text("done")));
+        let place = ExecFolders::with_model(&model);
+        let rules = place.home.path().join("rules");
+        std::fs::create_dir(&rules).unwrap();
+        let forbidden = "prefix_rule([\"touch\"], \"forbidden\")\n";
+        std::fs::write(rules.join("default.rules"), forbidden).unwrap();
+        let mut command = place.command(&[&["go", "-s", "danger-full-access"], flags].concat());
+        let output = tokio::task::spawn_blocking(move || command.output()).await;
+        assert!(output.unwrap().unwrap().status.success());
+        assert_eq!(place.work.path().join("made").exists(), runs, "{flags:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_reviewer_decides_on_request() {
+    for (score, runs) in [(10, true), (95, false)] {
+        let verdict = serde_json::json!({ "risk_level": "low", "risk_score": score,
+            "rationale": "because", "evidence": [] });
+        let folder = tempfile::tempdir().unwrap();
+        let made = folder.path().join("made");
+        let command = format!("touch {}", made.display());
+        let replies = [
+            command_of(&command, true),
+            HttpReply::stream(&sse::text(&verdict.to_string())),
+        ];
+        let model = ModelServer::start(replies).await.unwrap();
+        model.always(HttpReply::stream(&sse::text("done")));
+        let place = ExecFolders::with_model(&model);
+        let mut command = place.command(&["go", "--approve-for-me"]);
+        let output = tokio::task::spawn_blocking(move || command.output()).await;
+        assert!(output.unwrap().unwrap().status.success());
+        assert_eq!(made.exists(), runs, "{score}");
+    }
 }

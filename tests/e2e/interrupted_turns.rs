@@ -333,6 +333,42 @@ async fn a_fork_does_not_continue_the_turn_of_its_source() {
 }
 
 #[tokio::test]
+async fn a_fork_marks_the_turn_without_an_end_in_its_history() {
+    let replies = vec![calls(&[runs("call-1", COUNTED)]), said("m1", "done")];
+    let (case, server, _) = begun(replies, ASKING, APPROVAL).await;
+    server.kill().await.unwrap();
+    let mut server = experimental_server(&case.home).await;
+    let forked = json!({ "threadId": case.thread });
+    let forked = server.result("thread/fork", forked).await["thread"].take();
+    assert_eq!(forked["turns"][0]["status"], "interrupted");
+    let turn = &forked["turns"][0]["id"];
+    let stored = fs::read_to_string(forked["path"].as_str().unwrap()).unwrap();
+    let lines = stored
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap());
+    let lines: Vec<Value> = lines.collect();
+    let end = &lines[lines.len() - 1]["payload"];
+    let ended = (&end["type"], &end["turn_id"], &end["reason"]);
+    assert_eq!(ended, (&json!("turn_aborted"), turn, &json!("interrupted")));
+    let fork = forked["id"].as_str().unwrap();
+    let last = server.run_turn(fork, "go on").await;
+    assert_eq!(last["status"], "completed");
+    let request = case.last_request();
+    assert_eq!(request.matches("<turn_aborted>").count(), 1, "{request}");
+    // What was said before is there once more.
+    let read = json!({ "threadId": fork, "includeTurns": true });
+    let read = server.result("thread/read", read).await;
+    let turns = read["thread"]["turns"].as_array().unwrap();
+    let statuses: Vec<_> = turns.iter().map(|turn| &turn["status"]).collect();
+    assert_eq!(statuses, ["interrupted", "completed"]);
+    // The source is as it was.
+    let resumed = json!({ "threadId": case.thread });
+    let resumed = server.result("thread/resume", resumed).await;
+    assert!(resumed["interruptedTurn"].is_object(), "{resumed}");
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
 async fn a_question_of_the_model_is_asked_again() {
     let question = json!({ "questions": [{ "id": "q", "header": "Color", "question": "Which?",
         "options": [{ "label": "red", "description": "warm" },

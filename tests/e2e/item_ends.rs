@@ -199,3 +199,41 @@ async fn messages_with_the_same_id_are_two_items() {
     assert_ne!(ended["items"][1]["id"], ended["items"][2]["id"]);
     server.finish().await.unwrap();
 }
+
+/// A model may give two calls the same id.
+#[tokio::test]
+async fn calls_with_the_same_id_are_two_items() {
+    let call = |command: &str| {
+        let arguments = json!({ "command": command, "login": false });
+        sse::function_call("same", "shell_command", &arguments)
+    };
+    let replies = [
+        HttpReply::stream(&sse::items(&[call("echo one"), call("echo two")])),
+        HttpReply::stream(&sse::items(&[call("echo three")])),
+        says("done"),
+    ];
+    let model = ModelServer::start(replies).await.unwrap();
+    let home = untrusted_home(&model);
+    let mut server = server(&home).await;
+    let thread = server.start_thread().await;
+    let ended = server.run_turn(&thread, "go").await;
+    let items = ended["items"].as_array().unwrap().iter();
+    let commands = items.filter(|item| item["type"] == "commandExecution");
+    let outputs: Vec<_> = commands
+        .map(|item| item["aggregatedOutput"].as_str().unwrap())
+        .collect();
+    assert_eq!(outputs, ["one\n", "two\n", "three\n"]);
+    // The model is told which output is whose.
+    let input = model.request(2).await.json()["input"].take();
+    let ids = |kind: &str| {
+        let items = input.as_array().unwrap().iter();
+        let found = items.filter(|item| item["type"] == kind);
+        found
+            .map(|item| item["call_id"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let expected = ["same", "same-2", "same-3"];
+    assert_eq!(ids("function_call"), expected);
+    assert_eq!(ids("function_call_output"), expected);
+    server.finish().await.unwrap();
+}

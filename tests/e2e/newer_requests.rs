@@ -42,7 +42,7 @@ impl ScriptedThread {
         (self.model, self.home)
     }
 
-    fn id(&self) -> Value {
+    pub(crate) fn id(&self) -> Value {
         self.thread["thread"]["id"].clone()
     }
 

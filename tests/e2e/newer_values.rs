@@ -242,6 +242,27 @@ async fn a_turn_without_input_asks_the_model_as_things_stand() {
 }
 
 #[tokio::test]
+async fn requests_of_a_fork_name_the_thread_that_it_is_a_copy_of() {
+    let replies = (0..3).map(|number| message(number, "done"));
+    let mut scripted = ScriptedThread::start(replies, json!({ "threadSource": "user" })).await;
+    scripted.turn(json!({})).await;
+    let source = scripted.id();
+    let params = json!({ "threadId": source });
+    let forked = scripted.server.result("thread/fork", params).await;
+    let fork = forked["thread"]["id"].as_str().unwrap().to_owned();
+    scripted.server.run_turn(&fork, "go on").await;
+    let first = scripted.model.request(0).await;
+    assert_eq!(first.header("x-codex-turn-metadata"), None);
+    let of_fork = scripted.model.request(1).await;
+    let metadata: Value =
+        serde_json::from_str(of_fork.header("x-codex-turn-metadata").unwrap()).unwrap();
+    assert_eq!(metadata["forked_from_thread_id"], source);
+    assert_eq!(metadata["thread_id"], fork);
+    assert!(of_fork.json().get("client_metadata").is_none());
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
 async fn an_older_client_must_give_input() {
     let mut scripted = ScriptedThread::start([], json!({})).await;
     let refused = scripted.call("turn/start", json!({ "input": [] })).await;

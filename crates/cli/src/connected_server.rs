@@ -38,6 +38,11 @@ pub(crate) async fn connect(
     purpose: HostPurpose,
 ) -> anyhow::Result<(Client, ServerEnd)> {
     if let Some(address) = address {
+        if settings.leave_out_files() {
+            anyhow::bail!(
+                "--ignore-user-config and --ignore-rules are for a server in this process; start the server with them"
+            );
+        }
         return Ok((remote.connect(address).await?, ServerEnd(None)));
     }
     let server = app_server::server(settings, scenario, tracing, purpose).await?;

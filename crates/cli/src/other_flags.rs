@@ -24,13 +24,16 @@ pub(crate) struct OtherFlags {
     /// Also run hooks that the user has not decided about.
     #[arg(long, global = true)]
     dangerously_bypass_hook_trust: bool,
-    #[arg(long, hide = true, global = true)]
+    /// Have a reviewer decide about approvals, with the sandbox workspace-write.
+    #[arg(long, global = true)]
     approve_for_me: bool,
     #[arg(long, hide = true, global = true, value_name = "NAME", num_args = 0..=1)]
     worktree: Option<Option<String>>,
-    #[arg(long, hide = true, global = true)]
+    /// Read no settings of config.toml in the home folder; the login there is used all the same.
+    #[arg(long, global = true)]
     ignore_user_config: bool,
-    #[arg(long, hide = true, global = true)]
+    /// Read no rules of the user and of projects; those of an administrator hold.
+    #[arg(long, global = true)]
     ignore_rules: bool,
 }
 
@@ -49,27 +52,8 @@ impl OtherFlags {
 
     /// Flags that would promise something that is not kept are refused.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
-        let refused = [
-            (
-                self.approve_for_me,
-                "--approve-for-me is not supported, as nothing reviews approvals by itself; give the rights that \
-                 are needed with --sandbox, --add-dir or a rules file",
-            ),
-            (
-                self.worktree.is_some(),
-                "--worktree is not supported; use `git worktree add PATH` and --cd PATH",
-            ),
-            (
-                self.ignore_user_config,
-                "--ignore-user-config is not supported; set CODEX_HOME to a folder without a config.toml",
-            ),
-            (
-                self.ignore_rules,
-                "--ignore-rules is not supported; set CODEX_HOME to a folder without rules",
-            ),
-        ];
-        if let Some((_, message)) = refused.into_iter().find(|(is_given, _)| *is_given) {
-            bail!(message);
+        if self.worktree.is_some() {
+            bail!("--worktree is not supported; use `git worktree add PATH` and --cd PATH");
         }
         if let Some(name) = &self.local_provider
             && !LOCAL_PROVIDERS.contains(&name.as_str())
@@ -81,11 +65,27 @@ impl OtherFlags {
         Ok(())
     }
 
+    /// Whether a reviewer decides about approvals.
+    pub(crate) fn has_reviewer(&self) -> bool {
+        self.approve_for_me
+    }
+
     /// What the flags set.
     pub(crate) fn apply(&self, settings: &mut SettingsFlags, cwd: &Path) -> anyhow::Result<()> {
         if self.oss || self.local_provider.is_some() {
             let name = self.local_provider.as_deref().unwrap_or(LOCAL_PROVIDERS[0]);
             settings.set("model_provider", &serde_json::to_string(name)?);
+        }
+        if self.ignore_user_config {
+            settings.ignore_user_file();
+        }
+        if self.ignore_rules {
+            settings.ignore_rules();
+        }
+        if self.approve_for_me {
+            settings.set("approval_policy", "\"on-request\"");
+            settings.set("approvals_reviewer", "\"guardian_subagent\"");
+            settings.set("sandbox_mode", "\"workspace-write\"");
         }
         if self.dangerously_bypass_hook_trust {
             settings.set("features.codex_hooks", "true");

@@ -18,6 +18,12 @@ pub(crate) struct SettingsFlags {
     /// Settings that are not known are an error, with file, line and column, in place of a warning.
     #[arg(long)]
     strict_config: bool,
+    /// Whether the settings of the user's file are left out.
+    #[arg(skip)]
+    ignores_user_file: bool,
+    /// Whether the rules of the user and of projects are left out.
+    #[arg(skip)]
+    ignores_rules: bool,
     /// The settings of a profile with a file of its own, over which all other flags take precedence.
     #[arg(skip)]
     profile: toml::Table,
@@ -60,6 +66,8 @@ impl SettingsFlags {
         self.disable.extend(later.disable);
         self.profile.extend(later.profile);
         self.strict_config |= later.strict_config;
+        self.ignores_user_file |= later.ignores_user_file;
+        self.ignores_rules |= later.ignores_rules;
         self
     }
 
@@ -69,10 +77,27 @@ impl SettingsFlags {
             && self.enable.is_empty()
             && self.disable.is_empty()
             && self.profile.is_empty()
+            && !self.ignores_user_file
+            && !self.ignores_rules
     }
 
     pub(crate) fn overrides(&self) -> anyhow::Result<Overrides> {
         self.over(Overrides::default())
+    }
+
+    /// Whether files of this machine are left out, which no request can say to a server that runs already.
+    pub(crate) fn leave_out_files(&self) -> bool {
+        self.ignores_user_file || self.ignores_rules
+    }
+
+    /// Leaves out the settings of the user's file.
+    pub(crate) fn ignore_user_file(&mut self) {
+        self.ignores_user_file = true;
+    }
+
+    /// Leaves out the rules of the user and of projects.
+    pub(crate) fn ignore_rules(&mut self) {
+        self.ignores_rules = true;
     }
 
     /// Adds a setting with a TOML value.
@@ -94,12 +119,24 @@ impl SettingsFlags {
         if self.strict_config {
             command.arg("--strict-config");
         }
+        if self.ignores_user_file {
+            command.arg("--ignore-user-config");
+        }
+        if self.ignores_rules {
+            command.arg("--ignore-rules");
+        }
     }
 
     /// Applies these flags on top of other overrides.
     pub(crate) fn over(&self, mut overrides: Overrides) -> anyhow::Result<Overrides> {
         if self.strict_config {
             overrides.require_known_settings();
+        }
+        if self.ignores_user_file {
+            overrides.ignore_user_file();
+        }
+        if self.ignores_rules {
+            overrides.ignore_rules();
         }
         overrides.add_table(self.profile.clone());
         for flag in &self.config {

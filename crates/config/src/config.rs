@@ -184,10 +184,7 @@ impl Config {
             profile: file.profile.clone(),
             trust: stack.trust(),
             trusted_folders: stack.trusted_folders().to_vec(),
-            rule_folders: stack
-                .active_folders()
-                .map(|folder| folder.join("rules"))
-                .collect(),
+            rule_folders: stack.rule_folders().collect(),
             requirements: stack.requirements().clone(),
             notify: file.notify.clone().filter(|command| !command.is_empty()),
             reviewer_policy: (file.auto_review.as_ref())

@@ -14,6 +14,8 @@ use crate::value::{NullHandling, ValueError};
 pub struct Overrides {
     table: Table,
     strict: bool,
+    ignores_user_file: bool,
+    ignores_rules: bool,
 }
 
 /// Why a flag is invalid.
@@ -49,6 +51,24 @@ impl Overrides {
     /// Whether unknown settings are an error.
     pub fn requires_known_settings(&self) -> bool {
         self.strict
+    }
+
+    /// Reads no settings of the user's `config.toml`. Those of the machine and of its administrator hold.
+    pub fn ignore_user_file(&mut self) {
+        self.ignores_user_file = true;
+    }
+
+    pub(crate) fn ignores_user_file(&self) -> bool {
+        self.ignores_user_file
+    }
+
+    /// Reads no rules of the user and of projects. Those of the machine and of its administrator hold.
+    pub fn ignore_rules(&mut self) {
+        self.ignores_rules = true;
+    }
+
+    pub(crate) fn ignores_rules(&self) -> bool {
+        self.ignores_rules
     }
 
     /// Adds a flag `key=value`. The value is parsed as TOML; if that fails, it is the text without surrounding quotes.

@@ -29,6 +29,7 @@ pub struct LayerStack {
     project: Option<ProjectFolders>,
     trust: Option<TrustLevel>,
     trusted_folders: Vec<PathBuf>,
+    ignores_rules: bool,
 }
 
 /// Merged settings, separated into the layers below and above the profile.
@@ -49,7 +50,11 @@ impl LayerStack {
     ) -> Result<Self, ConfigError> {
         let mut layers = Vec::new();
         layers.extend(system_layer(env)?);
-        layers.push(user_layer(env)?);
+        layers.push(if flags.ignores_user_file() {
+            user_layer_of(env, String::new())?
+        } else {
+            user_layer(env)?
+        });
         let flag_layer = flag_layer(env, cwd, flags);
         let managed = managed_layers(env)?;
         let requirements = requirements::load(env, &managed)?;
@@ -74,6 +79,7 @@ impl LayerStack {
             project,
             trust,
             trusted_folders,
+            ignores_rules: flags.ignores_rules(),
         })
     }
 
@@ -90,6 +96,7 @@ impl LayerStack {
             project: None,
             trust: None,
             trusted_folders: Vec::new(),
+            ignores_rules: flags.ignores_rules(),
         }
     }
 
@@ -143,6 +150,20 @@ impl LayerStack {
     /// are included only if it is trusted and sandboxed commands cannot have written them.
     pub fn active_folders(&self) -> impl Iterator<Item = &Path> {
         self.enabled().filter_map(Layer::active_folder)
+    }
+
+    /// The folders with rules of the layers that are in force.
+    pub(crate) fn rule_folders(&self) -> impl Iterator<Item = PathBuf> {
+        let is_ignored = |layer: &&Layer| {
+            let is_own = matches!(
+                layer.source,
+                LayerSource::User { .. } | LayerSource::Project { .. }
+            );
+            self.ignores_rules && is_own
+        };
+        let layers = self.enabled().filter(move |layer| !is_ignored(layer));
+        let folders = layers.filter_map(Layer::active_folder);
+        folders.map(|folder| folder.join("rules"))
     }
 
     /// All settings merged, without a profile.

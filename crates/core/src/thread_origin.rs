@@ -21,11 +21,15 @@ pub(crate) struct ThreadOrigin {
     pub(crate) lines: StoredLines,
     pub(crate) file: RolloutFile,
     pub(crate) forked_from: Option<ThreadId>,
+    /// What a stored thread was forked from when it was made.
+    pub(crate) stored_fork_source: Option<ThreadId>,
     /// Recorded after the lines.
     pub(crate) note: Option<ResponseItem>,
     /// The turn that had not ended when the process of the thread did.
     pub(crate) unfinished: Option<UnfinishedLines>,
     pub(crate) agent_tree: AgentTree,
+    /// The turn without an end that a fork takes along. It ends in the fork.
+    pub(crate) cut_turn: Option<String>,
     /// Agents of the thread that are loaded with it.
     pub(crate) agents: Vec<ResumedAgent>,
 }
@@ -55,8 +59,10 @@ impl ThreadOrigin {
             lines: StoredLines::Read(Vec::new()),
             file: RolloutFile::New,
             forked_from: None,
+            stored_fork_source: None,
             note: None,
             unfinished: None,
+            cut_turn: None,
             agent_tree: AgentTree::default(),
             agents: Vec::new(),
         }
@@ -71,6 +77,7 @@ impl ThreadOrigin {
                 length: stored.size,
             },
             unfinished: stored.unfinished,
+            stored_fork_source: stored.meta.forked_from_id,
             ..Self::new(stored.meta.id, config)
         }
     }

@@ -91,8 +91,10 @@ pub(crate) struct TurnSettings {
     pub(crate) verbosity: Option<Verbosity>,
     pub(crate) personality: Option<Personality>,
     pub(crate) output_schema: Option<Arc<Value>>,
-    /// The metadata of the turn for the model's provider, as JSON, if the client gave any.
+    /// The metadata of the turn for the model's provider, as JSON, if there is any.
     pub(crate) metadata: Option<String>,
+    /// Whether some of it is of the client.
+    pub(crate) has_client_metadata: bool,
     /// Why the requested settings were refused. The turn fails with this.
     pub(crate) refused: Option<String>,
     /// The local date.

@@ -61,6 +61,8 @@ pub struct RequestContext {
     pub thread_id: String,
     /// Metadata of the turn as JSON.
     pub turn_metadata: Option<String>,
+    /// Whether some of it is of the client. Then it is in the body too, where not every provider accepts it.
+    pub has_client_metadata: bool,
     /// The routing state that the requests of a turn share.
     pub turn_state: TurnState,
     /// The websocket of the thread. Requests without one use HTTP.

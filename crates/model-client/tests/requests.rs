@@ -72,6 +72,7 @@ async fn everything_that_a_request_can_carry() {
     setup.provider.env_http_headers = map(&[("X-Env", "TEST_KEY"), ("X-Unset", "UNSET")]);
     let mut request = request();
     request.context.turn_metadata = Some("{}".to_owned());
+    request.context.has_client_metadata = true;
     request.context.beta_features = vec!["a".to_owned(), "b".to_owned()];
     request.context.subagent = Some("review".to_owned());
     request.context.us_residency = true;
@@ -344,6 +345,7 @@ async fn compaction_has_headers_of_its_own() {
     let hi: codex_protocol::ResponseItem = serde_json::from_value(hi).unwrap();
     request.input = codex_model_client::Prompt::from_iter([&hi]);
     request.context.turn_metadata = Some("{}".to_owned());
+    request.context.has_client_metadata = true;
     let output = setup.client().compact(&request).await.unwrap();
     assert_eq!(serde_json::to_value(output).unwrap(), json!([item]));
     let sent = setup.server.request(0).await;

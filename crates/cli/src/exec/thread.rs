@@ -20,7 +20,11 @@ pub(super) async fn open(
     config: Map<String, Value>,
     choice: ThreadChoice,
 ) -> anyhow::Result<ClientThread> {
-    let mut params = json!({ "approvalPolicy": "never" });
+    let mut params = json!({});
+    // With a reviewer the settings say what is asked about.
+    if !options.other.has_reviewer() {
+        params["approvalPolicy"] = json!("never");
+    }
     if let Some(cwd) = cwd {
         params["cwd"] = json!(cwd);
     }

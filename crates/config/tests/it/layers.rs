@@ -151,6 +151,30 @@ fn an_untrusted_project_says_why() {
     assert_eq!(config.trust, Some(TrustLevel::Untrusted));
 }
 
+#[test]
+fn what_is_of_the_user_can_be_left_out_and_what_is_of_the_machine_cannot() {
+    let mut environment = TestEnvironment::new(&[
+        ("etc/config.toml", "model = 'of the machine'"),
+        (
+            "home/config.toml",
+            "model = 'of the user'\napproval_policy = 'never'",
+        ),
+    ])
+    .in_folder("repo");
+    environment.flags.ignore_user_file();
+    environment.flags.ignore_rules();
+    let config = environment.config();
+    assert_eq!(config.model.model.as_deref(), Some("of the machine"));
+    let policy = serde_json::to_value(config.policy.approval_policy).unwrap();
+    assert_ne!(policy, "never");
+    let rules: Vec<_> = config
+        .rule_folders
+        .iter()
+        .map(|it| environment.short_path(it))
+        .collect();
+    assert_eq!(rules, ["@/etc/rules"]);
+}
+
 /// A command in the sandbox can make such a file, as the folder lies below what it may write.
 #[test]
 fn a_folder_below_a_trusted_project_cannot_loosen_anything() {

@@ -1,6 +1,6 @@
 //! What a session is: who started it, and which file it has.
 
-use codex_protocol::SessionSource;
+use codex_protocol::{SessionSource, ThreadId};
 use serde::{Deserialize, Serialize};
 
 /// What a session is.
@@ -13,6 +13,8 @@ pub struct SessionIdentity {
     pub originator: String,
     /// The version that is written to the rollout.
     pub version: String,
+    /// The thread that this one is a copy of. Set when it is launched.
+    pub forked_from: Option<ThreadId>,
     /// What the client says about the origin of the thread; stored with it.
     pub thread_source: Option<String>,
     /// Whether the thread has no file.
@@ -31,6 +33,7 @@ impl Default for SessionIdentity {
             source: SessionSource::default(),
             originator: "codex_cli_rs".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            forked_from: None,
             thread_source: None,
             ephemeral: false,
             is_side_thread: false,

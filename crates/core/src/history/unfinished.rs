@@ -92,6 +92,14 @@ impl UnfinishedLines {
         RolloutLine::read(std::str::from_utf8(&self.start).ok()?).ok()
     }
 
+    /// The id of the turn.
+    pub(crate) fn turn_id(&self) -> Option<String> {
+        match self.start_line()?.item {
+            RolloutItem::EventMsg(EventMsg::TurnStarted(started)) => Some(started.turn_id),
+            _ => None,
+        }
+    }
+
     fn note_question(&mut self, line: ScannedLine<'_>) {
         match line.read().map(|line| line.item) {
             Some(RolloutItem::EventMsg(EventMsg::QuestionAsked(asked))) => {

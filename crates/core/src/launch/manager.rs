@@ -9,6 +9,7 @@ use super::first_lines::inherit;
 use super::fork::{ForkAt, cut};
 use super::threads::{Ports, Threads};
 use crate::config::SessionConfig;
+use crate::history::UnfinishedLines;
 use crate::ports::Observers;
 use crate::stored_thread::{StoredLines, StoredThread};
 use crate::thread::{StartError, StartedThread, Thread};
@@ -120,7 +121,13 @@ impl ThreadManager {
     ) -> Result<StartedThread, StartError> {
         inherit(&mut config, &stored);
         let id = self.0.ports.ids.thread();
-        self.launch(ThreadOrigin::forked(id, stored, config))
+        let cut_turn = stored.unfinished.as_ref();
+        let cut_turn = cut_turn.and_then(UnfinishedLines::turn_id);
+        // What a side thread takes over are turns of another thread.
+        let cut_turn = cut_turn.filter(|_| !config.identity.is_side_thread);
+        let mut origin = ThreadOrigin::forked(id, stored, config);
+        origin.cut_turn = cut_turn;
+        self.launch(origin)
     }
 
     fn launch(&self, origin: ThreadOrigin) -> Result<StartedThread, StartError> {

@@ -8,7 +8,10 @@ use std::sync::{Arc, OnceLock, Weak};
 use codex_checkpoints::ThreadRecorder;
 use codex_mcp_client::McpConnector;
 use codex_model_client::ThreadConnection;
-use codex_protocol::{DynamicToolSpec, ResponseItem, RolloutItem, ThreadId};
+use codex_protocol::{
+    DynamicToolSpec, EventMsg, ResponseItem, RolloutItem, ThreadId, TurnAbortReason,
+    TurnAbortedEvent,
+};
 use codex_rollout::{
     LineKind, LockError, RolloutLog, RolloutPath, RolloutWriter, ThreadLocks, WriteClaim,
 };
@@ -358,9 +361,11 @@ impl ThreadLauncher for Threads {
             lines,
             file,
             forked_from,
+            stored_fork_source,
             note,
             unfinished,
             agent_tree,
+            cut_turn,
             agents: resumed_agents,
         } = origin;
         if !config.options.settings.cwd.is_absolute() {
@@ -369,6 +374,7 @@ impl ThreadLauncher for Threads {
         if config.options.settings.cwd.to_str().is_none() {
             return Err(StartError::UnnamedCwd(config.options.settings.cwd));
         }
+        config.identity.forked_from = forked_from.clone().or(stored_fork_source);
         let is_resumed = matches!(file, RolloutFile::Existing { .. });
         let agent_tree = agent_tree.rooted(config.options.agents.as_ref(), is_resumed);
         config.identity.has_paginated_history = is_paginated(&config, &file, &lines);
@@ -393,8 +399,16 @@ impl ThreadLauncher for Threads {
             );
         }
         let initial = initial_messages(&context.config, &file, forked_from.as_ref(), lines.read());
+        let note = note.or_else(|| {
+            cut_turn
+                .is_some()
+                .then(|| context::turn_aborted_marker(false))
+        });
         if let Some(note) = &note {
             context.emitter.log(LineKind::ResponseItem, note);
+        }
+        if let Some(turn) = cut_turn {
+            context.emitter.log(LineKind::EventMsg, &interrupted(turn));
         }
         let mut conversation =
             self.conversation(&context.config.options.settings.model, lines, note);
@@ -468,6 +482,17 @@ fn budget(
         }),
     };
     ThreadBudget::new(thread.clone(), tree.parent_budget.clone(), stored)
+}
+
+/// The end of a turn that a fork takes along without one.
+fn interrupted(turn: String) -> EventMsg {
+    EventMsg::TurnAborted(TurnAbortedEvent {
+        turn_id: Some(turn),
+        reason: TurnAbortReason::Interrupted,
+        completed_at: None,
+        duration_ms: None,
+        usage: None,
+    })
 }
 
 fn starting_history<'a>(file: &'a RolloutFile, lines: &'a StoredLines) -> StartingHistory<'a> {

@@ -6,7 +6,8 @@ use std::sync::{Arc, OnceLock};
 use codex_model_client::{ModelInfo, ResolvedModel, TruncationMode, TurnState};
 use codex_plugins::InstalledPlugin;
 use codex_protocol::{
-    ApprovalsReviewer, AskForApproval, SandboxPolicy, ThreadLimits, ThreadSettings,
+    ApprovalsReviewer, AskForApproval, SandboxPolicy, SessionSource, SubAgentSource, ThreadLimits,
+    ThreadSettings,
 };
 use codex_sandbox::NetworkLimits;
 
@@ -105,6 +106,7 @@ impl TurnBase {
             personality: settings.personality,
             root_turn_id: overrides.root_turn_id,
             output_schema: overrides.schema.map(Arc::new),
+            has_client_metadata: overrides.metadata.keys().any(|name| !is_reserved(name)),
             metadata: self.metadata(id, overrides.metadata),
             refused: overrides.refused,
             date: now.strftime("%Y-%m-%d").to_string(),
@@ -137,12 +139,35 @@ impl TurnBase {
 }
 
 /// The names in the metadata of a turn that clients cannot set.
-const RESERVED: [&str; 4] = ["session_id", "thread_id", "turn_id", "window_id"];
+const RESERVED: [&str; 7] = [
+    "session_id",
+    "thread_id",
+    "turn_id",
+    "window_id",
+    "forked_from_thread_id",
+    "parent_thread_id",
+    "subagent_kind",
+];
+
+fn is_reserved(name: &str) -> bool {
+    RESERVED.contains(&name)
+}
 
 impl TurnBase {
-    /// The values of the client, and the ids that they belong to.
+    /// The values of the client and where the thread comes from, with the ids that they belong to. Nothing if there are none.
     fn metadata(&self, turn: &str, mut values: BTreeMap<String, String>) -> Option<String> {
-        values.retain(|name, _| !RESERVED.contains(&&**name));
+        values.retain(|name, _| !is_reserved(name));
+        let config = &self.session.config;
+        if let Some(source) = &config.identity.forked_from {
+            values.insert("forked_from_thread_id".to_owned(), source.to_string());
+        }
+        if let SessionSource::SubAgent(SubAgentSource::ThreadSpawn {
+            parent_thread_id, ..
+        }) = &config.identity.source
+        {
+            values.insert("parent_thread_id".to_owned(), parent_thread_id.to_string());
+            values.insert("subagent_kind".to_owned(), "thread_spawn".to_owned());
+        }
         if values.is_empty() {
             return None;
         }

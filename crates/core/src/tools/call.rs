@@ -86,6 +86,18 @@ impl ToolCall {
         })
     }
 
+    /// Gives the call another id, and the item that it is made from.
+    pub(crate) fn set_id(&mut self, item: &mut ResponseItem, id: String) {
+        match item {
+            ResponseItem::FunctionCall { call_id, .. }
+            | ResponseItem::CustomToolCall { call_id, .. } => call_id.clone_from(&id),
+            ResponseItem::LocalShellCall { call_id, .. }
+            | ResponseItem::ToolSearchCall { call_id, .. } => *call_id = Some(id.clone()),
+            _ => {}
+        }
+        self.id = id;
+    }
+
     /// The output item of the call.
     pub(crate) fn answer(&self, output: FunctionCallOutputBody) -> ResponseItem {
         let call_id = self.id.clone();

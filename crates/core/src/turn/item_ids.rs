@@ -21,6 +21,19 @@ impl TurnItemIds {
         self.0.lock().insert(id.clone());
         id
     }
+
+    /// The id for a call: that of the model, with a number if another item has it. Approvals, outputs and items of clients
+    /// refer to it. A recorded turn that runs again gets the same ids.
+    pub(super) fn assign_to_call(&self, given: &str) -> String {
+        let mut ids = self.0.lock();
+        let mut id = given.to_owned();
+        let mut number = 2;
+        while !ids.insert(id.clone()) {
+            id = format!("{given}-{number}");
+            number += 1;
+        }
+        id
+    }
 }
 
 #[cfg(test)]
@@ -34,5 +47,8 @@ mod tests {
         assert_eq!(assign(Some("msg")), "msg");
         assert_eq!(assign(Some("msg")), "fresh");
         assert_eq!(assign(None), "fresh");
+        let calls =
+            ["msg", "call", "call", "call-2", "call"].map(|given| ids.assign_to_call(given));
+        assert_eq!(calls, ["msg-2", "call", "call-2", "call-2-2", "call-3"]);
     }
 }

@@ -201,9 +201,14 @@ impl RunningTurn<'_> {
         &mut self,
         response: &mut ActiveResponse,
         calls: &mut RunningCalls,
-        item: ResponseItem,
+        mut item: ResponseItem,
     ) {
         if let Some(mut call) = ToolCall::of(&item) {
+            let id = self.scope.item_ids.assign_to_call(&call.id);
+            if id != call.id {
+                tracing::warn!(call_id = call.id, "the model repeats the id of a call");
+                call.set_id(&mut item, id);
+            }
             self.scope.tools.current().name_fully(&mut call);
             if let Some(patch) = response.patch.take() {
                 patch.end(self);

@@ -232,6 +232,7 @@ impl RunningTurn<'_> {
                 thread_id: session.emitter.thread().0.clone(),
                 turn_state: settings.turn_state.clone(),
                 turn_metadata: settings.metadata.clone(),
+                has_client_metadata: settings.has_client_metadata,
                 connection: Some(session.connection.clone()),
                 subagent: subagent(&session.config.identity.source),
                 ..RequestContext::default()

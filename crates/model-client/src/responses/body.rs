@@ -87,7 +87,9 @@ pub fn stream_body(
     provider: &Provider,
 ) -> Result<Vec<u8>, serde_json::Error> {
     let azure = is_azure(provider);
-    let metadata = request.context.turn_metadata.as_deref();
+    let context = &request.context;
+    let metadata = context.turn_metadata.as_deref();
+    let metadata = metadata.filter(|_| context.has_client_metadata);
     let tail = StreamTail {
         client_metadata: metadata.map(|turn| ClientMetadata { turn }),
         ..stream_tail(request, azure)
