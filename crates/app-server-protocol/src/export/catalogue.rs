@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::definitions;
 use super::error::CatalogueError;
 use super::forms::Forms;
-use super::unused::UnusedParts;
+use super::unused::{UnusedNotification, UnusedParts};
 use crate::method_table::{Direction, Method};
 use crate::methods::methods;
 
@@ -41,6 +41,9 @@ pub(super) struct MethodRow {
     /// The type of params that releases describe where nothing is read here, and the first of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) unread_params: Option<UnreadParams>,
+    /// Releases have it, and this program does not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) not_used: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     since: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,8 +94,27 @@ impl From<Method> for MethodRow {
             params: method.params.map(|ty| (ty.name)().into_owned()),
             response: method.response.map(|ty| (ty.name)().into_owned()),
             unread_params: None,
+            not_used: false,
             since: (since != Release::FIRST).then(|| since.to_string()),
             until: method.releases.until.map(|until| until.to_string()),
+        }
+    }
+}
+
+impl From<UnusedNotification> for MethodRow {
+    fn from(notification: UnusedNotification) -> Self {
+        Self {
+            name: notification.name,
+            variant: notification.variant,
+            direction: Direction::ServerNotification,
+            experimental: false,
+            description: "Not sent by this program.".to_owned(),
+            params: Some(notification.params),
+            response: None,
+            unread_params: None,
+            not_used: true,
+            since: Some(notification.since),
+            until: None,
         }
     }
 }
@@ -110,11 +132,14 @@ impl Catalogue {
         let methods = methods();
         let mut definitions = definitions::define_all(&methods);
         let mut methods: Vec<_> = methods.into_iter().map(MethodRow::from).collect();
-        UnusedParts::read()?.add_to(&mut methods, &mut definitions);
+        UnusedParts::read()?.add_to(&mut methods, &mut definitions)?;
+        let forms = Forms::read()?;
+        let names: Vec<_> = methods.iter().map(|method| &*method.name).collect();
+        forms.check_names(&names, &definitions)?;
         Ok(Self {
             methods,
             definitions,
-            forms: Forms::read()?,
+            forms,
         })
     }
 

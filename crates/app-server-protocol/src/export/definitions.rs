@@ -97,11 +97,23 @@ pub(super) fn name_variants(union: &str, schema: &mut Value) {
         {
             if let Some(tag) = variant_tag(branch).map(str::to_owned) {
                 describe_tag(branch);
-                branch.insert(
-                    "title".to_owned(),
-                    format!("{}{union}", pascal_case(&tag)).into(),
-                );
+                let title = format!("{}{union}", pascal_case(&tag));
+                name_content(branch, &title);
+                branch.insert("title".to_owned(), title.into());
             }
+        }
+    }
+}
+
+/// Names the object that is the only member of a variant: generators would give it the name of the member.
+fn name_content(variant: &mut Map<String, Value>, title: &str) {
+    let properties = variant.get_mut("properties").and_then(Value::as_object_mut);
+    let Some(properties) = properties.filter(|properties| properties.len() == 1) else {
+        return;
+    };
+    for content in properties.values_mut().filter_map(Value::as_object_mut) {
+        if content.contains_key("properties") {
+            content.insert("title".to_owned(), format!("{title}Content").into());
         }
     }
 }

@@ -2,18 +2,37 @@
 
 use thiserror::Error;
 
-/// Why the text of a catalogue could not be read, or one of the tables that it is made from.
+/// Why there is no catalogue.
 #[derive(Debug, Error)]
-#[error("cannot read {what}")]
-pub struct CatalogueError {
-    /// What was read.
-    what: &'static str,
-    #[source]
-    source: serde_json::Error,
+pub enum CatalogueError {
+    /// The text of a catalogue, or of one of the tables that it is made from, could not be read.
+    #[error("cannot read {what}")]
+    Unreadable {
+        /// What was read.
+        what: &'static str,
+        /// Why.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// A table names a type, a member or a method that does not exist, or exists no more.
+    #[error("{table} names `{name}`, which does not exist")]
+    UnknownName {
+        /// The table.
+        table: &'static str,
+        /// The name.
+        name: String,
+    },
 }
 
 impl CatalogueError {
     pub(super) fn of(what: &'static str) -> impl Fn(serde_json::Error) -> Self {
-        move |source| Self { what, source }
+        move |source| Self::Unreadable { what, source }
+    }
+
+    pub(super) fn unknown_name(table: &'static str, name: impl Into<String>) -> Self {
+        Self::UnknownName {
+            table,
+            name: name.into(),
+        }
     }
 }

@@ -7,10 +7,13 @@ use std::collections::BTreeMap;
 
 use codex_protocol::Release;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::error::CatalogueError;
+use super::schema::UNIONS;
 
 const TABLE: &str = include_str!("forms.json");
+const TABLE_NAME: &str = "forms.json";
 
 /// The forms of members, by type, then by member or `variant.member`.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -92,6 +95,33 @@ impl Forms {
         serde_json::from_str(TABLE).map_err(CatalogueError::of("the forms of members"))
     }
 
+    /// Checks that every name is one of a type and of a member of it, or of a method.
+    pub(super) fn check_names(
+        &self,
+        methods: &[&str],
+        definitions: &BTreeMap<String, Value>,
+    ) -> Result<(), CatalogueError> {
+        for (ty, members) in &self.0 {
+            for path in members.keys() {
+                let member = path
+                    .rsplit_once('.')
+                    .map_or(path.as_str(), |(_, last)| last);
+                let is_known = if UNIONS.iter().any(|(_, union)| union == ty) {
+                    let method = path.strip_suffix(".params");
+                    method.is_some_and(|method| methods.contains(&method))
+                } else {
+                    let schema = definitions.get(ty);
+                    schema.is_some_and(|schema| member.is_empty() || has_member(schema, member))
+                };
+                if !is_known {
+                    let name = format!("{ty}.{path}");
+                    return Err(CatalogueError::unknown_name(TABLE_NAME, name));
+                }
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn text(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
@@ -113,10 +143,42 @@ impl Forms {
     }
 }
 
+/// Whether a type, or a part of it, has a member of this name.
+fn has_member(schema: &Value, name: &str) -> bool {
+    match schema {
+        Value::Object(object) => {
+            let properties = object.get("properties").and_then(Value::as_object);
+            properties.is_some_and(|properties| properties.contains_key(name))
+                || object.values().any(|part| has_member(part, name))
+        }
+        Value::Array(parts) => parts.iter().any(|part| has_member(part, name)),
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn name_of_no_member_is_an_error() {
+        let definitions = BTreeMap::from([(
+            "T".to_owned(),
+            serde_json::json!({ "oneOf": [{ "properties": { "a": true } }] }),
+        )]);
+        for (forms, is_known) in [
+            (r#"{"T":{"a":"?"}}"#, true),
+            (r#"{"T":{"tag.a":"?"}}"#, true),
+            (r#"{"T":{"b":"?"}}"#, false),
+            (r#"{"U":{"a":"?"}}"#, false),
+            (r#"{"ClientRequest":{"gone.params":"?"}}"#, false),
+        ] {
+            let read: Forms = serde_json::from_str(forms).unwrap();
+            let result = read.check_names(&[], &definitions);
+            assert_eq!(result.is_ok(), is_known, "{forms}");
+        }
+    }
 
     #[test]
     fn form_holds_from_a_release_to_the_next_one() {

@@ -106,7 +106,7 @@ fn message_types() -> Vec<Cow<'static, str>> {
         rpc::ErrorObject,
         rpc::TraceContext,
     ];
-    all.extend(super::selection::UNIONS.map(|(_, name)| Cow::Borrowed(name)));
+    all.extend(super::schema::UNIONS.map(|(_, name)| Cow::Borrowed(name)));
     all
 }
 

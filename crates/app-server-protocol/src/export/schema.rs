@@ -2,6 +2,16 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::method_table::Direction;
+
+/// The unions of messages, by who sends them.
+pub(super) const UNIONS: [(Direction, &str); 4] = [
+    (Direction::ClientRequest, "ClientRequest"),
+    (Direction::ServerRequest, "ServerRequest"),
+    (Direction::ServerNotification, "ServerNotification"),
+    (Direction::ClientNotification, "ClientNotification"),
+];
+
 /// The key under which an object lists the optional members that are never absent when we write it.
 pub(super) const ALWAYS_WRITTEN: &str = "x-always-written";
 
@@ -16,6 +26,9 @@ pub(super) const SCHEMA_ONLY: &str = "x-schema-only";
 
 /// The key of an experimental member that releases describe on their stable surface.
 pub(super) const SHOWN_IN_STABLE: &str = "x-shown-in-stable";
+
+/// The key of a member that releases describe on their experimental surface alone.
+pub(super) const HIDDEN_IN_STABLE: &str = "x-hidden-in-stable";
 
 /// The keys that only the exporters need.
 pub(super) const INTERNAL: [&str; 4] = [ALWAYS_WRITTEN, NAMED_ALONE, IN_ROOT, SCHEMA_ONLY];

@@ -9,18 +9,10 @@ use super::catalogue::{Catalogue, MethodRow, read_releases};
 use super::definitions::message_types;
 use super::request::{Request, Surface};
 use super::schema::{
-    IN_RELEASES, INTERNAL, NAMED_ALONE, NOT_USED, REFERENCE, REQUIRED_BESIDE_UNUSED,
-    SHOWN_IN_STABLE, describe, for_each_reference, forget_members,
+    HIDDEN_IN_STABLE, IN_RELEASES, INTERNAL, NAMED_ALONE, NOT_USED, REFERENCE,
+    REQUIRED_BESIDE_UNUSED, SHOWN_IN_STABLE, UNIONS, describe, for_each_reference, forget_members,
 };
 use crate::method_table::Direction;
-
-/// The unions of messages, by who sends them.
-pub(super) const UNIONS: [(Direction, &str); 4] = [
-    (Direction::ClientRequest, "ClientRequest"),
-    (Direction::ServerRequest, "ServerRequest"),
-    (Direction::ServerNotification, "ServerNotification"),
-    (Direction::ClientNotification, "ClientNotification"),
-];
 
 /// The methods and types of one surface and release.
 pub(super) struct Selection<'a> {
@@ -32,6 +24,7 @@ impl<'a> Selection<'a> {
     pub(super) fn new(catalogue: &'a Catalogue, request: &Request<'_>) -> Self {
         let is_wanted = |method: &&MethodRow| {
             method.releases().contain(request.release)
+                && !(method.not_used && request.release == Release::OWN)
                 && (!method.experimental || request.surface == Surface::Experimental)
         };
         let mut selection = Self {
@@ -181,6 +174,9 @@ fn is_selected(schema: &Map<String, Value>, request: &Request<'_>) -> bool {
     let mark = |key| schema.get(key).and_then(Value::as_str);
     read_releases(mark(SINCE_KEY), mark(UNTIL_KEY)).contain(request.release)
         && (request.with_unused || !schema.contains_key(NOT_USED))
+        && !(request.surface == Surface::Stable
+            && request.release != Release::OWN
+            && schema.contains_key(HIDDEN_IN_STABLE))
 }
 
 /// Whether a member is experimental on the stable surface.
@@ -194,8 +190,15 @@ fn select_parts(object: &Map<String, Value>, request: &Request<'_>) -> Map<Strin
     let mut removed = Vec::new();
     for (key, value) in object {
         match (key.as_str(), value) {
-            (SINCE_KEY | UNTIL_KEY | REQUIRED_BESIDE_UNUSED | IN_RELEASES | SHOWN_IN_STABLE, _) => {
-            }
+            (
+                SINCE_KEY
+                | UNTIL_KEY
+                | REQUIRED_BESIDE_UNUSED
+                | IN_RELEASES
+                | SHOWN_IN_STABLE
+                | HIDDEN_IN_STABLE,
+                _,
+            ) => {}
             ("properties", Value::Object(properties)) => {
                 let mut kept = Map::new();
                 for (name, property) in properties {

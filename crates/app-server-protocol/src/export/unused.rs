@@ -13,11 +13,12 @@ use super::catalogue::{MethodRow, UnreadParams};
 use super::definitions::name_variants;
 use super::error::CatalogueError;
 use super::schema::{
-    IN_RELEASES, IN_ROOT, NAMED_ALONE, NOT_USED, REQUIRED_BESIDE_UNUSED, SCHEMA_ONLY,
-    SHOWN_IN_STABLE, for_each_branch, has_tag,
+    HIDDEN_IN_STABLE, IN_RELEASES, IN_ROOT, NAMED_ALONE, NOT_USED, REQUIRED_BESIDE_UNUSED,
+    SCHEMA_ONLY, SHOWN_IN_STABLE, for_each_branch, has_tag,
 };
 
 const TABLE: &str = include_str!("unused.json");
+const TABLE_NAME: &str = "unused.json";
 
 /// The descriptions of what is not used.
 #[derive(Deserialize)]
@@ -29,6 +30,10 @@ pub(super) struct UnusedParts {
     named: BTreeMap<String, NamedType>,
     /// Experimental members that releases describe on their stable surface, by type.
     stable: BTreeMap<String, Vec<String>>,
+    /// Members that releases describe on their experimental surface alone, by type.
+    experimental: BTreeMap<String, Vec<String>>,
+    /// What servers of releases send and this program does not.
+    notifications: Vec<UnusedNotification>,
     /// Params of methods that take none here.
     params: BTreeMap<String, UnreadParams>,
     /// Types and members that some releases describe in another way.
@@ -66,6 +71,15 @@ struct UnusedInType {
     required: Vec<String>,
 }
 
+/// A notification that is never sent here.
+#[derive(Deserialize)]
+pub(super) struct UnusedNotification {
+    pub(super) name: String,
+    pub(super) variant: String,
+    pub(super) params: String,
+    pub(super) since: String,
+}
+
 #[derive(Deserialize)]
 struct UnusedMember {
     schema: Value,
@@ -82,16 +96,18 @@ impl UnusedParts {
     /// Adds what is not used to the schemas of all types.
     pub(super) fn add_to(
         mut self,
-        methods: &mut [MethodRow],
+        methods: &mut Vec<MethodRow>,
         definitions: &mut BTreeMap<String, Value>,
-    ) {
-        for method in methods {
+    ) -> Result<(), CatalogueError> {
+        for method in methods.iter_mut() {
             method.unread_params = self.params.remove(&method.name);
         }
+        if let Some(name) = self.params.into_keys().next() {
+            return Err(CatalogueError::unknown_name(TABLE_NAME, name));
+        }
+        methods.extend(self.notifications.into_iter().map(MethodRow::from));
         for (name, unused) in &self.types {
-            if let Some(schema) = definitions.get_mut(name) {
-                unused.add_to(schema);
-            }
+            unused.add_to(name, find(definitions, name)?)?;
         }
         for (name, mut schema) in self.definitions {
             name_variants(&name, &mut schema);
@@ -99,78 +115,98 @@ impl UnusedParts {
             definitions.entry(name).or_insert(schema);
         }
         for (name, forms) in self.forms {
-            if let Some(schema) = definitions.get_mut(&name) {
-                forms.add_to(&name, schema);
-            }
+            forms.add_to(&name, find(definitions, &name)?)?;
         }
-        for (name, members) in self.stable {
-            let schema = definitions.get_mut(&name).and_then(Value::as_object_mut);
-            let properties = schema.and_then(|schema| schema.get_mut("properties"));
-            let properties = properties.and_then(Value::as_object_mut);
-            for (_, property) in properties
-                .into_iter()
-                .flatten()
-                .filter(|(name, _)| members.contains(name))
-            {
-                if let Some(property) = property.as_object_mut() {
-                    property.insert(SHOWN_IN_STABLE.to_owned(), true.into());
+        for (marks, key) in [
+            (self.stable, SHOWN_IN_STABLE),
+            (self.experimental, HIDDEN_IN_STABLE),
+        ] {
+            for (name, members) in marks {
+                let schema = find(definitions, &name)?;
+                for member in members {
+                    let property = find_member(&name, schema, &member)?;
+                    property.insert(key.to_owned(), true.into());
                 }
             }
         }
         for (name, named) in self.named {
-            let schema = definitions.get_mut(&name).and_then(Value::as_object_mut);
-            if let Some(schema) = schema {
-                schema.insert(NAMED_ALONE.to_owned(), named.since.into());
-                if named.schema_only {
-                    schema.insert(SCHEMA_ONLY.to_owned(), true.into());
-                }
-                if named.in_root {
-                    schema.insert(IN_ROOT.to_owned(), true.into());
-                }
+            let Some(schema) = find(definitions, &name)?.as_object_mut() else {
+                continue;
+            };
+            schema.insert(NAMED_ALONE.to_owned(), named.since.into());
+            if named.schema_only {
+                schema.insert(SCHEMA_ONLY.to_owned(), true.into());
+            }
+            if named.in_root {
+                schema.insert(IN_ROOT.to_owned(), true.into());
             }
         }
+        Ok(())
     }
 }
 
+/// The schema of a type.
+fn find<'d>(
+    definitions: &'d mut BTreeMap<String, Value>,
+    name: &str,
+) -> Result<&'d mut Value, CatalogueError> {
+    let unknown = || CatalogueError::unknown_name(TABLE_NAME, name);
+    definitions.get_mut(name).ok_or_else(unknown)
+}
+
+/// The schema of a member of a type.
+fn find_member<'s>(
+    ty: &str,
+    schema: &'s mut Value,
+    member: &str,
+) -> Result<&'s mut Map<String, Value>, CatalogueError> {
+    let properties = schema.get_mut("properties");
+    let property = properties.and_then(|properties| properties.get_mut(member));
+    let property = property.and_then(Value::as_object_mut);
+    property.ok_or_else(|| CatalogueError::unknown_name(TABLE_NAME, format!("{ty}.{member}")))
+}
+
 impl OtherForms {
-    fn add_to(self, ty: &str, schema: &mut Value) {
-        let Some(schema) = schema.as_object_mut() else {
-            return;
-        };
-        if let Some(mut whole) = self.whole {
+    fn add_to(self, ty: &str, schema: &mut Value) -> Result<(), CatalogueError> {
+        if let (Some(mut whole), Some(schema)) = (self.whole, schema.as_object_mut()) {
             name_variants(ty, &mut whole["schema"]);
             schema.insert(IN_RELEASES.to_owned(), whole);
         }
-        let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
-        for (name, property) in properties.into_iter().flatten() {
-            if let (Some(other), Some(property)) =
-                (self.members.get(name), property.as_object_mut())
-            {
-                property.insert(IN_RELEASES.to_owned(), other.clone());
-            }
+        for (member, other) in self.members {
+            find_member(ty, schema, &member)?.insert(IN_RELEASES.to_owned(), other);
         }
+        Ok(())
     }
 }
 
 impl UnusedInType {
-    fn add_to(&self, schema: &mut Value) {
+    fn add_to(&self, ty: &str, schema: &mut Value) -> Result<(), CatalogueError> {
         add_members(schema, &self.members);
         if let (false, Some(object)) = (self.required.is_empty(), schema.as_object_mut()) {
             let names = self.required.clone();
             object.insert(REQUIRED_BESIDE_UNUSED.to_owned(), names.into());
         }
         for (tag, members) in &self.of {
+            let mut is_known = false;
             for_each_branch(schema, &mut |branch| {
                 if has_tag(branch, tag) {
+                    is_known = true;
                     add_members(branch, members);
                 }
             });
+            if !is_known {
+                return Err(CatalogueError::unknown_name(
+                    TABLE_NAME,
+                    format!("{ty}.{tag}"),
+                ));
+            }
         }
         for variant in &self.variants {
             let mut variant = variant.clone();
             mark_not_used(&mut variant);
             add_variant(schema, variant);
         }
+        Ok(())
     }
 }
 

@@ -19,4 +19,6 @@ export type OtlpGrpcOtelExporter = {
   };
 };
 
-export type OtelExporter = OtlpHttpOtelExporter | OtlpGrpcOtelExporter | "none" | "statsig";
+export type PlainOtelExporter = "none" | "statsig";
+
+export type OtelExporter = OtlpHttpOtelExporter | OtlpGrpcOtelExporter | PlainOtelExporter;

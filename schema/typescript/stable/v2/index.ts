@@ -414,7 +414,7 @@ export type { NetworkUnixSocketPermission } from "./NetworkUnixSocketPermission"
 export type { NewThreadModelDefaults } from "./NewThreadModelDefaults";
 export type { NonSteerableTurnKind } from "./NonSteerableTurnKind";
 export type { OneOrMore } from "./OneOrMore";
-export type { OtlpHttpOtelExporter, OtlpGrpcOtelExporter, OtelExporter } from "./OtelExporter";
+export type { OtlpHttpOtelExporter, OtlpGrpcOtelExporter, PlainOtelExporter, OtelExporter } from "./OtelExporter";
 export type { OtelHttpProtocol } from "./OtelHttpProtocol";
 export type { OtelRequirements } from "./OtelRequirements";
 export type { OtelTlsConfig } from "./OtelTlsConfig";

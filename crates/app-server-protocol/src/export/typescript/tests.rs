@@ -81,6 +81,7 @@ fn print<T: JsonSchema>() -> String {
         scalars: ScalarForm::Usual,
         sent_by_server: true,
         sent_by_client: true,
+        objects: 0,
         uses_json_value: false,
     };
     printer.print(&Shape::read(&schema), 0)
