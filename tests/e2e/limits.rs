@@ -114,7 +114,7 @@ async fn ends_as_too_large(replies: Vec<HttpReply>, what: &str, limit: usize) {
     let ended = messages.last().unwrap();
     assert_eq!(ended["params"]["turn"]["status"], "failed", "{ended}");
     let error = &ended["params"]["turn"]["error"]["message"];
-    let expected = format!("{what} of more than {limit} bytes");
+    let expected = format!("{what} larger than {limit} bytes");
     assert!(error.as_str().unwrap().contains(&expected), "{error}");
 }
 

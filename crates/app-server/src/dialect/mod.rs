@@ -11,7 +11,7 @@ mod recognition;
 mod rows;
 mod steps;
 #[cfg(test)]
-mod table;
+mod table_tests;
 
 pub(crate) use recognition::{release_of_client, release_shown_by};
 pub(crate) use rows::{Dialect, FeatureOrder};
