@@ -46,7 +46,7 @@ async fn turn_read_back(server: &mut AppServer, thread: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_declined_command_ends_once_with_what_the_model_was_told() {
+async fn a_declined_command_is_read_back_as_it_ended() {
     let model = ModelServer::start([command("call"), said("m", "done")]);
     let model = model.await.unwrap();
     let home = untrusted_home(&model);
@@ -56,9 +56,14 @@ async fn a_declined_command_ends_once_with_what_the_model_was_told() {
     let question = "item/commandExecution/requestApproval";
     let question = server.wait_for(question).await.unwrap();
     answer(&mut server, &question, &json!({ "decision": "decline" })).await;
+    // Clients of the oldest release get two ends of it.
+    let bare = server.wait_for("item/completed").await.unwrap();
+    let bare = &bare["params"]["item"];
+    assert_eq!(bare["status"], "declined");
+    assert!(bare["aggregatedOutput"].is_null());
     let ended = server.wait_for("item/completed").await.unwrap();
     let ended = &ended["params"]["item"];
-    assert_eq!(ended["status"], "declined");
+    assert_eq!(ended["id"], bare["id"]);
     assert!(ended["aggregatedOutput"].is_string());
     let turn = &server.completed_turn().await;
     assert_eq!(turn["items"][1], *ended);

@@ -109,8 +109,10 @@ mod tests {
         let port = free.local_addr().unwrap().port();
         drop(free);
         let url = format!("http://127.0.0.1:{port}/v1/responses?key=secret");
-        let client = reqwest::Client::builder().no_proxy().build().unwrap();
-        let error = client.get(&url).send().await.unwrap_err();
+        let pool = codex_http::HttpPool::new(codex_http::HttpSettings::default());
+        let client = pool.client(&url).unwrap();
+        let request = client.request(reqwest::Method::GET, &url);
+        let error = request.send().await.unwrap_err();
         let found = Unreachable::of(&error, &url).unwrap();
         assert!(found.is_local);
         assert_eq!(

@@ -157,9 +157,9 @@ handlers! {
     Initialize: at_once early => handshake::initialize;
 
     // Threads: opening and reading.
-    ThreadStart: concurrent [ReadFirst Settings, Write Threads] early => thread_start::start;
-    ThreadResume: thread [ReadFirst Settings, Write Threads] early => thread_resume::resume;
-    ThreadFork: thread [ReadFirst Settings, Write Threads] early => thread_fork::fork;
+    ThreadStart: concurrent [Read Settings, Write Threads] early => thread_start::start;
+    ThreadResume: thread [Read Settings, Write Threads] early => thread_resume::resume;
+    ThreadFork: thread [Read Settings, Write Threads] early => thread_fork::fork;
     ThreadList: concurrent [Read Threads, Read Groups] => thread_list::list;
     ThreadLoadedList: concurrent [Read Threads] => thread_read::loaded_list;
     ThreadRead: thread [Read Threads, Read Groups] early => thread_read::read;
