@@ -28,7 +28,8 @@ impl ExecFolders {
     pub(crate) fn with_model(model: &ModelServer) -> Self {
         let place = Self::new();
         let config = format!(
-            "model_provider = \"scripted\"\n[model_providers.scripted]\nname = \"Scripted\"\n\
+            "model = \"gpt-5.3-codex\"\nmodel_provider = \"scripted\"\n\
+             [model_providers.scripted]\nname = \"Scripted\"\n\
              base_url = \"{}\"\nwire_api = \"responses\"\nrequest_max_retries = 0\n\
              stream_max_retries = 0\n",
             model.base_url()
