@@ -127,7 +127,6 @@ export function title(type: ThreadItem["type"]): string {
     case "contextCompaction":
     case "functionCallOutput":
     case "subAgentActivity":
-    case "sleep":
       return type;
     default:
       return assertNever(type);
