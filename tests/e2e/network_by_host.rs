@@ -113,7 +113,7 @@ struct Machine {
     listener: TcpListener,
     /// The warnings that the client has received.
     warnings: String,
-    _home: TempDir,
+    home: TempDir,
 }
 
 impl Machine {
@@ -133,7 +133,7 @@ impl Machine {
             model,
             listener: TcpListener::bind("127.0.0.1:0").unwrap(),
             warnings: String::new(),
-            _home: home,
+            home,
         };
         let client = json!({ "name": "tests", "version": "1" });
         let capabilities = json!({ "experimentalApi": true });
@@ -471,4 +471,84 @@ async fn permissions_for_a_limited_network_are_not_asked_for() {
         }
         machine.server.finish().await.unwrap();
     }
+}
+
+/// Settings in which the named permissions `p` limit the network, and turns begin without them.
+const NAMED_BY_A_TURN: &str = "default_permissions = ':read-only'\n\
+     features = { request_permissions_tool = true, exec_permission_approvals = true }\n\
+     [permissions.p]\nextends = ':workspace'\n\
+     [permissions.p.network]\nenabled = true\ndomains = { '127.0.0.1' = 'allow' }\n";
+
+#[tokio::test]
+async fn host_limits_hold_after_a_restart() {
+    let user = UserSettings {
+        text: NAMED_BY_A_TURN,
+        ..users().swap_remove(0)
+    };
+    let mut machine = Machine::start(&user, "", None).await;
+    let thread = machine.start_thread().await;
+    // The settings of a thread are taken over for clients of newer releases, which use this.
+    machine
+        .ask("thread/goal/get", json!({ "threadId": thread }))
+        .await;
+    assert!(!machine.turn(&thread, json!({ "permissions": "p" })).await);
+    machine.server.finish().await.unwrap();
+    machine.server = AppServer::start(PROGRAM, machine.home.path()).unwrap();
+    let client = json!({ "name": "codex-tui", "version": "0.169.0" });
+    let capabilities = json!({ "experimentalApi": true });
+    let params = json!({ "clientInfo": client, "capabilities": capabilities });
+    machine.ask("initialize", params).await;
+    let resumed = machine
+        .ask("thread/resume", json!({ "threadId": thread }))
+        .await;
+    assert_eq!(resumed["sandbox"]["type"], "workspaceWrite", "{resumed}");
+    let arguments = json!({ "permissions": { "network": { "enabled": true } } });
+    let told = machine
+        .asked_for_network(&thread, "request_permissions", &arguments, &json!({}))
+        .await;
+    assert!(told.contains("the network cannot be given."), "{told}");
+    machine.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn agents_have_the_host_limits_of_their_turn() {
+    let user = UserSettings {
+        text: LIMITED_AND_ASKING[1],
+        ..users().swap_remove(0)
+    };
+    let mut machine = Machine::start(&user, "", None).await;
+    let thread = machine.start_thread().await;
+    let spawn = sse::function_call("spawn", "spawn_agent", &json!({ "message": "look" }));
+    for reply in [sse::items(&[spawn]), sse::text("started")] {
+        machine.model.push(HttpReply::stream(&numbered(reply)));
+    }
+    let arguments = json!({
+        "command": machine.probe(),
+        "sandbox_permissions": "with_additional_permissions",
+        "additional_permissions": { "network": { "enabled": true } },
+        "justification": "to look",
+    });
+    let call = sse::function_call("call", "shell_command", &arguments);
+    for reply in [sse::items(&[call]), sse::text("looked")] {
+        let reply = HttpReply::stream(&numbered(reply));
+        machine.model.push_for_agent(reply);
+    }
+    let input = json!([{ "type": "text", "text": "go" }]);
+    let params = json!({ "threadId": thread, "input": input, "approvalPolicy": "on-request" });
+    machine.ask("turn/start", params).await;
+    for _ in 0..2 {
+        machine
+            .until(|message| {
+                let method = message["method"].as_str().unwrap_or_default();
+                assert!(!method.ends_with("requestApproval"), "{message}");
+                method == "turn/completed"
+            })
+            .await;
+    }
+    let told = machine.model.requests().iter().any(|request| {
+        let text = request.json()["input"].to_string();
+        text.contains("`additional_permissions.network` cannot be given.")
+    });
+    assert!(told);
+    machine.server.finish().await.unwrap();
 }

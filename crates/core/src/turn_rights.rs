@@ -53,6 +53,14 @@ impl TurnRights {
             || ((is_fixed || self.cwd == other.cwd) && common_sandbox(own, others) == *others)
     }
 
+    /// The limits of both: what one of the two keeps closed stays closed.
+    fn all_network_limits(&self, other: &Self) -> Arc<NetworkLimits> {
+        if self.network_limits == other.network_limits {
+            return Arc::clone(&self.network_limits);
+        }
+        Arc::new((*self.network_limits).clone().and(&other.network_limits))
+    }
+
     /// What both allow to a call that has the working folder of this turn.
     fn common_sandbox(&self, other: &Self) -> SandboxPolicy {
         if self.cwd == other.cwd {
@@ -94,12 +102,7 @@ impl TurnSettings {
         if limited.is_narrowed {
             limited.permission_profile = None;
         }
-        if rights.network_limits != limited.network_limits {
-            let both = (*limited.network_limits)
-                .clone()
-                .and(&rights.network_limits);
-            limited.network_limits = Arc::new(both);
-        }
+        limited.network_limits = own.all_network_limits(rights);
         limited.sandbox_policy = sandbox_policy;
         limited.approval_policy = approval_policy;
         Ok(Arc::new(limited))

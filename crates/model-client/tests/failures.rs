@@ -221,6 +221,20 @@ async fn absent_server_of_this_machine_is_asked_once_more() {
 }
 
 #[tokio::test]
+async fn hosted_service_is_asked_for_nothing_without_a_login() {
+    let mut setup = Setup::new([]).await;
+    setup.provider = Provider {
+        requires_openai_auth: true,
+        ..Provider::new("OpenAI", None)
+    };
+    let error = setup.error().await;
+    assert_eq!(error, ModelError::NotLoggedIn);
+    assert_eq!(error.codex_error_info(), CodexErrorInfo::Unauthorized);
+    assert!(!error.is_retryable());
+    assert_eq!(setup.clock.slept(), []);
+}
+
+#[tokio::test]
 async fn an_address_that_is_none_is_not_tried() {
     let mut setup = Setup::new([]).await;
     setup.provider = Provider::new("Odd", Some("http://[".to_owned()));

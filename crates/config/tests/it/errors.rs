@@ -42,6 +42,10 @@ fn a_value_of_the_wrong_type_is_found() {
         "1:14: invalid transport\nin `mcp_servers.x`",
     );
     check(
+        "model_provider = 'x'\n[model_providers.x]\nname = 'X'\nwire_api = 'chats'",
+        "4:12: unknown variant `chats`, expected `responses` or `chat`\nin `model_providers.x.wire_api`",
+    );
+    check(
         "[model_providers.x]\n",
         "1:18: missing field `name`\nin `model_providers.x`",
     );

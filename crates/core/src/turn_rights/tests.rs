@@ -1,4 +1,5 @@
 use codex_protocol::{AbsolutePathBuf, AskForApproval, GranularApproval, SandboxPolicy};
+use codex_sandbox::{LimitedCommands, NetworkLimits, NetworkMode};
 
 use super::{TurnRights, common_sandbox, stricter_approval};
 
@@ -82,6 +83,24 @@ fn common_sandbox_allows_only_what_both_allow() {
             expected,
             "{right:?} {left:?}"
         );
+    }
+}
+
+#[test]
+fn host_limits_of_either_turn_hold() {
+    let plain = || rights("/a", workspace(&[], true));
+    let limited = TurnRights {
+        network_limits: std::sync::Arc::new(
+            NetworkLimits::default().with_settings(&["a setting".to_owned()]),
+        ),
+        ..plain()
+    };
+    for limits in [
+        plain().all_network_limits(&limited),
+        limited.all_network_limits(&plain()),
+    ] {
+        let network = limits.network(NetworkMode::Enabled, LimitedCommands::Confined);
+        assert_eq!(network, NetworkMode::Restricted);
     }
 }
 
