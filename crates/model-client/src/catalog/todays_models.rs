@@ -39,6 +39,12 @@ struct ModelRow {
     /// Whether the effort `ultra` is `xhigh` in requests, not `max`.
     ultra_is_xhigh: bool,
     upgrade: Option<&'static str>,
+    /// Whether its answers are long by default.
+    is_verbose: bool,
+    /// Whether it calls tools itself, not from scripts alone.
+    calls_tools: bool,
+    /// Its place in lists, if not that in this table.
+    priority: Option<i32>,
 }
 
 const fn row(
@@ -58,10 +64,13 @@ const fn row(
         agents: Some(AgentsVersion::V2),
         ultra_is_xhigh: false,
         upgrade: None,
+        is_verbose: false,
+        calls_tools: false,
+        priority: None,
     }
 }
 
-/// In the order of their priority.
+/// In the order in which they are listed.
 #[rustfmt::skip]
 const ROWS: [ModelRow; 14] = {
     use AgentsVersion::V1;
@@ -79,27 +88,17 @@ const ROWS: [ModelRow; 14] = {
         ModelRow { medium_by_default: true, upgrade: Some("gpt-6-sol"), ..row("gpt-5.6-terra", "GPT-5.6-Terra", "A middle way, two generations back.") },
         ModelRow { highest: Highest::Max, medium_by_default: true, agents: Some(V1), upgrade: Some("gpt-6-luna"), ..row("gpt-5.6-luna", "GPT-5.6-Luna", "For easy work, two generations back.") },
         ModelRow { visibility: Hide, tiers: Tiers::None, ..row("gpt-daybreak-blue-latest", "Daybreak Blue", "For the defence of computer systems.") },
-        ModelRow { visibility: Hide, medium_by_default: true, window: 372_000, tiers: Tiers::None, ..row("gpt-daybreak-red-latest", "Daybreak Red", "For research on the security of computer systems, by those who may.") },
-        ModelRow { highest: Highest::Xhigh, medium_by_default: true, agents: None, upgrade: Some("gpt-6-sol"), ..row("gpt-5.5", "GPT-5.5", "For code, three generations back.") },
-        ModelRow { visibility: Hide, highest: Highest::Max, medium_by_default: true, agents: Some(V1), ..row("codex-auto-review", "Codex Auto Review", "Reviews approvals by itself.") },
+        ModelRow { visibility: Hide, medium_by_default: true, window: 372_000, tiers: Tiers::None, is_verbose: true, ..row("gpt-daybreak-red-latest", "Daybreak Red", "For research on the security of computer systems, by those who may.") },
+        ModelRow { highest: Highest::Xhigh, medium_by_default: true, agents: None, upgrade: Some("gpt-6-sol"), calls_tools: true, ..row("gpt-5.5", "GPT-5.5", "For code, three generations back.") },
+        ModelRow { visibility: Hide, highest: Highest::Max, medium_by_default: true, agents: Some(V1), priority: Some(43), ..row("codex-auto-review", "Codex Auto Review", "Reviews approvals by itself.") },
     ]
 };
-
-/// The only one whose verbosity is high by default.
-const VERBOSE: &str = "gpt-daybreak-red-latest";
-
-/// The only one that calls tools itself.
-const CALLS_TOOLS: &str = "gpt-5.5";
-
-/// Models for reviews are listed last.
-const REVIEWER: (&str, i32) = ("codex-auto-review", 43);
 
 pub(super) fn models() -> impl Iterator<Item = ModelInfo> {
     (1..).zip(&ROWS).map(|(place, row)| model(row, place))
 }
 
 fn model(row: &ModelRow, place: i32) -> ModelInfo {
-    let calls_tools = row.slug == CALLS_TOOLS;
     ModelInfo {
         slug: row.slug.to_owned(),
         display_name: row.display_name.to_owned(),
@@ -113,11 +112,7 @@ fn model(row: &ModelRow, place: i32) -> ModelInfo {
         shell_type: ShellType::UnifiedExec,
         visibility: row.visibility,
         supported_in_api: true,
-        priority: if row.slug == REVIEWER.0 {
-            REVIEWER.1
-        } else {
-            place
-        },
+        priority: row.priority.unwrap_or(place),
         availability_nux: None,
         upgrade: row.upgrade.map(|to| upgrade(row.slug, to)),
         base_instructions: None,
@@ -125,17 +120,17 @@ fn model(row: &ModelRow, place: i32) -> ModelInfo {
         supports_reasoning_summaries: true,
         default_reasoning_summary: ReasoningSummary::None,
         support_verbosity: true,
-        default_verbosity: Some(if row.slug == VERBOSE {
+        default_verbosity: Some(if row.is_verbose {
             Verbosity::High
         } else {
             Verbosity::Low
         }),
-        tool_mode: (!calls_tools).then_some(ToolMode::CodeModeOnly),
+        tool_mode: (!row.calls_tools).then_some(ToolMode::CodeModeOnly),
         multi_agent_version: row.agents,
         apply_patch_tool_type: Some(ApplyPatchToolType::Freeform),
         web_search_tool_type: WebSearchToolType::TextAndImage,
         truncation_policy: TruncationPolicy::tokens(10_000),
-        supports_parallel_tool_calls: calls_tools,
+        supports_parallel_tool_calls: row.calls_tools,
         supports_image_detail_original: true,
         context_window: Some(row.window),
         auto_compact_token_limit: None,
