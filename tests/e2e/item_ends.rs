@@ -237,3 +237,35 @@ async fn calls_with_the_same_id_are_two_items() {
     assert_eq!(ids("function_call_output"), expected);
     server.finish().await.unwrap();
 }
+
+/// The end of the turn has charged the goal without a word; the change says it.
+#[tokio::test]
+async fn a_goal_that_is_paused_after_an_interrupt_is_told_once() {
+    let latch = Latch::new();
+    let frames = sse::text("one two");
+    let reply = HttpReply::stream(&frames[..frames.len() - 2]).wait(&latch);
+    let model = ModelServer::start([reply]).await.unwrap();
+    let home = untrusted_home(&model);
+    let mut server = server(&home).await;
+    let thread = server.start_thread().await;
+    let turn = server.start_turn(&thread, "hi").await;
+    server.wait_for("item/agentMessage/delta").await.unwrap();
+    let goal = json!({ "threadId": thread, "objective": "All of it." });
+    server.call("thread/goal/set", goal).await.unwrap();
+    let params = json!({ "threadId": thread, "turnId": turn["id"] });
+    server.begin("turn/interrupt", params).await.unwrap();
+    server.completed_turn().await;
+    let pause = json!({ "threadId": thread, "status": "paused" });
+    server.begin("thread/goal/set", pause).await.unwrap();
+    let mut told = Vec::new();
+    while told.last() != Some(&json!("paused")) {
+        let updated = server.wait_for("thread/goal/updated").await.unwrap();
+        told.push(updated["params"]["goal"]["status"].clone());
+    }
+    assert_eq!(
+        told,
+        [json!("active"), json!("paused")],
+        "the first is that of the start"
+    );
+    server.finish().await.unwrap();
+}

@@ -36,10 +36,12 @@ impl Actor {
         }
     }
 
-    /// Before the goal changes: charges the old one, and shows that if there is something new.
+    /// Before the goal changes: charges the old one, and shows that if there is something new. What an interrupted turn has
+    /// used is shown with the change.
     pub(super) fn charge_goal_now(&mut self, turn: Option<String>) {
         if self.is_kept() {
-            self.charge_goal(Timestamp::now().as_millisecond(), turn, true);
+            let is_shown = !self.follow_up.is_charge_hidden;
+            self.charge_goal(Timestamp::now().as_millisecond(), turn, is_shown);
         }
     }
 
