@@ -74,6 +74,12 @@ impl ReviewTest {
         self.push_text(&verdict.to_string());
     }
 
+    /// An answer as those of later releases.
+    fn push_outcome(&self, outcome: &str, risk: &str) {
+        let verdict = json!({"outcome": outcome, "risk_level": risk, "rationale": "because"});
+        self.push_text(&verdict.to_string());
+    }
+
     async fn begin(&mut self) {
         self.server.start_turn(&self.thread, "make it").await;
     }
@@ -364,6 +370,27 @@ async fn permissions_are_granted_by_the_reviewer() {
             "unacceptable risk"
         };
         assert!(output.contains(expected), "{output}");
+        test.server.finish().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn critical_risk_is_told_as_such_where_the_release_of_the_client_has_it() {
+    for (release, expected) in [
+        ("0.117", "high"),
+        ("0.140", "critical"),
+        ("0.171", "critical"),
+    ] {
+        let mut test = ReviewTest::with(&["--client-release", release]).await;
+        test.push_call();
+        test.push_outcome("deny", "critical");
+        test.push_text("done");
+        test.begin().await;
+        let verdict = test.review(COMPLETED).await;
+        assert_eq!(verdict["review"]["riskLevel"], expected, "{release}");
+        assert_eq!(verdict["review"]["status"], "denied");
+        test.server.completed_turn().await;
+        assert_eq!(test.runs(), 0);
         test.server.finish().await.unwrap();
     }
 }

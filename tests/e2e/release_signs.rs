@@ -1,9 +1,9 @@
-//! A client that shows in the middle of a turn that it is newer than release 0.117.
+//! A client that shows in the middle of a turn that it is newer than release 0.117, and one whose release is said.
 
 use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::setup::{experimental_server, untrusted_home};
+use crate::setup::{PROGRAM, experimental_server, home_with, untrusted_home};
 
 const APPROVAL: &str = "item/commandExecution/requestApproval";
 
@@ -86,4 +86,116 @@ async fn release_shown_in_a_turn_counts_for_items_from_the_next_turn_on() {
         }
         position += 1;
     }
+}
+
+/// Whether a client is told of remote control after the handshake, as all since 0.140 are, and again when it has used a
+/// method of 0.169.
+async fn is_newer(
+    settings: &str,
+    arguments: &[&str],
+    capability: Option<&str>,
+    name: &str,
+) -> bool {
+    let home = home_with(settings);
+    let mut server = AppServer::start_with(PROGRAM, home.path(), arguments).unwrap();
+    let params = json!({
+        "clientInfo": { "name": name, "version": "0.169.0" },
+        "capabilities": { "clientRelease": capability },
+    });
+    let reply = server.call("initialize", params).await.unwrap();
+    assert!(reply["result"].is_object(), "{reply}");
+    let id = server.begin("thread/loaded/list", json!({})).await.unwrap();
+    let mut is_told = false;
+    loop {
+        let message = server.receive().await.unwrap();
+        is_told |= message["method"] == "remoteControl/status/changed";
+        if message["id"] == id {
+            break;
+        }
+    }
+    server.finish().await.unwrap();
+    is_told
+}
+
+#[tokio::test]
+async fn a_capability_counts_before_a_flag_before_a_setting_before_the_name_of_a_client() {
+    let (older, newer) = ("client_release = \"0.117\"", "client_release = \"0.171\"");
+    let (older_flag, newer_flag) = (["--client-release", "0.117"], ["--client-release=0.140"]);
+    let (other, official) = ("tests", "codex-tui");
+    assert!(!is_newer("", &[], None, other).await);
+    assert!(is_newer("", &[], None, official).await);
+    assert!(is_newer(newer, &[], None, other).await);
+    assert!(!is_newer(older, &[], None, official).await);
+    assert!(!is_newer(newer, &older_flag, None, official).await);
+    assert!(is_newer(older, &newer_flag, None, other).await);
+    assert!(is_newer(older, &["--newer-clients"], None, other).await);
+    assert!(!is_newer(newer, &newer_flag, Some("0.117"), official).await);
+    assert!(is_newer(older, &older_flag, Some("0.140"), other).await);
+}
+
+#[tokio::test]
+async fn a_release_that_is_none_is_refused_wherever_it_is_given() {
+    let wrong = "`0.171.0` is no release of a client; expected one from 0.117 on, such as `0.171`";
+    let home = home_with("");
+    let mut server = AppServer::start(PROGRAM, home.path()).unwrap();
+    let handshake = |release: Value| {
+        json!({
+            "clientInfo": { "name": "tests", "version": "1" },
+            "capabilities": { "clientRelease": release },
+        })
+    };
+    let (code, message) = server
+        .refusal("initialize", handshake(json!("0.171.0")))
+        .await;
+    assert_eq!(code, -32600);
+    assert_eq!(
+        message,
+        format!("Invalid capabilities.clientRelease: {wrong}")
+    );
+    for other in [json!("own"), json!("0.116"), json!(171)] {
+        let (code, _) = server.refusal("initialize", handshake(other)).await;
+        assert_eq!(code, -32600);
+    }
+    // Nothing was agreed on.
+    let (_, message) = server.refusal("thread/loaded/list", json!({})).await;
+    assert_eq!(message, "Not initialized");
+    let reply = server
+        .call("initialize", handshake(Value::Null))
+        .await
+        .unwrap();
+    assert!(reply["result"].is_object(), "{reply}");
+    server.finish().await.unwrap();
+
+    let run = |home: &std::path::Path, arguments: &[&str]| {
+        let output = std::process::Command::new(PROGRAM)
+            .arg("app-server")
+            .args(arguments)
+            .env("CODEX_HOME", home)
+            .stdin(std::process::Stdio::null())
+            .output()
+            .unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    let (code, text) = run(home.path(), &["--client-release", "0.171.0"]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains(wrong), "{text}");
+}
+
+#[tokio::test]
+async fn a_setting_that_names_no_release_is_told_with_its_place() {
+    let home = home_with("client_release = \"newest\"");
+    let mut server = AppServer::start(PROGRAM, home.path()).unwrap();
+    let params = json!({ "clientInfo": { "name": "tests", "version": "1" } });
+    server.call("initialize", params).await.unwrap();
+    let warning = server.wait_for("configWarning").await.unwrap();
+    let text = warning["params"].to_string();
+    assert!(
+        text.contains("`newest` is no release of a client"),
+        "{text}"
+    );
+    assert!(text.contains("config.toml"), "{text}");
+    server.finish().await.unwrap();
 }

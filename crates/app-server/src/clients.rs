@@ -21,9 +21,9 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    pub(crate) fn connect(&self, limits: Limits, release: Release) -> Arc<Connection> {
+    pub(crate) fn connect(&self, limits: Limits, given: Option<Release>) -> Arc<Connection> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let connection = Connection::new(id, limits, release);
+        let connection = Connection::new(id, limits, given);
         self.connections.lock().insert(id, Arc::clone(&connection));
         connection
     }

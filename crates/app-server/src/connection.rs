@@ -9,14 +9,15 @@ use codex_app_server_protocol::rpc::{ErrorResponse, OutgoingRequest, RequestId};
 use codex_app_server_protocol::v2::{
     ApprovalsReviewer, InitializeCapabilities, InitializeParams, SandboxPolicy,
 };
-use codex_app_server_protocol::{RequestMethod, ServerNotification, ServerRequest};
-use codex_protocol::Release;
+use codex_app_server_protocol::{ClientRequest, RequestMethod, ServerNotification, ServerRequest};
+use codex_protocol::{Release, UnknownRelease};
 use parking_lot::Mutex;
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use crate::background_notifier::NotificationSink;
 use crate::cancellable::CancellableRequests;
-use crate::dialect::{Dialect, release_of_client};
+use crate::dialect::{ClientRelease, Dialect};
 use crate::failure::Failure;
 use crate::message::EncodedMessage;
 use crate::outbox::{Limits, Outbox, OutboxFull};
@@ -43,7 +44,7 @@ pub(crate) struct Connection {
     searches: Searches,
     watches: Watches,
     samples: CancellableRequests,
-    release: Mutex<Release>,
+    release: Mutex<ClientRelease>,
     /// The problems that the client was told of.
     problems: Mutex<HashSet<String>>,
 }
@@ -60,8 +61,8 @@ pub(crate) struct InitializedClient {
 }
 
 impl Connection {
-    /// A client that counts as one of this release until it says or shows another one.
-    pub(crate) fn new(id: ConnectionId, limits: Limits, release: Release) -> Arc<Self> {
+    /// A client of this release, if the user gave one.
+    pub(crate) fn new(id: ConnectionId, limits: Limits, given: Option<Release>) -> Arc<Self> {
         Arc::new(Self {
             id,
             outbox: Arc::new(Outbox::new(limits)),
@@ -71,7 +72,7 @@ impl Connection {
             searches: Searches::default(),
             watches: Watches::default(),
             samples: CancellableRequests::default(),
-            release: Mutex::new(release),
+            release: Mutex::new(ClientRelease::new(given)),
             problems: Mutex::default(),
         })
     }
@@ -123,8 +124,8 @@ impl Connection {
     }
 
     /// Completes the handshake. Returns false if it was complete before.
-    pub(crate) fn initialize(&self, params: InitializeParams) -> bool {
-        self.note_handshake(&params);
+    pub(crate) fn initialize(&self, params: InitializeParams) -> Result<bool, UnknownRelease> {
+        self.release.lock().read_handshake(&params)?;
         let capabilities = params.capabilities;
         let experimental = capabilities
             .as_ref()
@@ -138,29 +139,17 @@ impl Connection {
             takes_openai_forms,
             unwanted: unwanted.unwrap_or_default().into_iter().collect(),
         };
-        self.client.set(client).is_ok()
+        Ok(self.client.set(client).is_ok())
     }
 
     /// How the protocol is spoken with this client, as far as it has shown its release.
     pub(crate) fn dialect(&self) -> Dialect {
-        Dialect::of_release(self.release())
+        self.release.lock().dialect()
     }
 
-    /// The release that the client counts as.
-    pub(crate) fn release(&self) -> Release {
-        *self.release.lock()
-    }
-
-    /// Notes what the client says of its release.
-    fn note_handshake(&self, params: &InitializeParams) {
-        let mut release = self.release.lock();
-        *release = release_of_client(params, *release);
-    }
-
-    /// Notes that the client is of this release at least.
-    pub(crate) fn note_release(&self, shown: Release) {
-        let mut release = self.release.lock();
-        *release = shown.max(*release);
+    /// Notes what a request shows of the release of the client.
+    pub(crate) fn recognise(&self, request: &ClientRequest, params: Option<&RawValue>) {
+        self.release.lock().read_request(request, params);
     }
 
     /// The name of a reviewer that this client knows.

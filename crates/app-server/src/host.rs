@@ -21,7 +21,7 @@ use codex_mcp_client::{McpConnector, McpServerConfig};
 use codex_memories::MemoryStore;
 use codex_model_client::ModelStore;
 use codex_plugins::InstalledPlugin;
-use codex_protocol::{SandboxPolicy, ThreadLimits};
+use codex_protocol::{Release, SandboxPolicy, ThreadLimits};
 use codex_skills::{SkillLibrary, SkillToggle};
 use codex_thread_store::ThreadStore;
 use futures::future::BoxFuture;
@@ -236,6 +236,9 @@ pub trait Host: Debug + Send + Sync + 'static {
 
     /// How long an idle thread stays loaded after its last client has left it, if that client may come back.
     fn thread_unload_delay(&self) -> Duration;
+
+    /// The release of clients that do not say theirs, if the settings name it.
+    fn client_release(&self) -> Option<Release>;
 
     /// The base of relative paths.
     fn working_folder(&self) -> &Path;

@@ -19,7 +19,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::Instrument;
 
 use crate::connection::Connection;
-use crate::dialect::release_shown_by;
 use crate::failure::Failure;
 use crate::handlers::{self, Order, RequestContext};
 use crate::open_requests::ClientAnswer;
@@ -143,9 +142,7 @@ impl Router {
             _ => {}
         }
         unknown_filters::check(method, params)?;
-        if let Some(shown) = release_shown_by(&request, params, self.connection.release()) {
-            self.connection.note_release(shown);
-        }
+        self.connection.recognise(&request, params);
         let permit = Arc::clone(&self.permits).try_acquire_owned();
         let permit = permit.map_err(|_| Failure::overloaded())?;
         let paths = named_paths::doubtful_paths(method, params);

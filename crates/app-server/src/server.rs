@@ -44,8 +44,8 @@ pub struct AppServer {
     running_requests: Arc<()>,
     waiting_requests: Arc<()>,
     state: Arc<ThreadState>,
-    /// The release of clients that do not say or show theirs.
-    client_release: Mutex<Release>,
+    /// The release of clients that do not say theirs, if it is given.
+    client_release: Mutex<Option<Release>>,
 }
 
 impl AppServer {
@@ -57,9 +57,9 @@ impl AppServer {
         let server = Arc::new(Self {
             client_hooks: Arc::new(ClientHookRegistry::new(Arc::clone(&own_requests))),
             outlines: Outlines::of_home(host.store().home()),
+            client_release: Mutex::new(host.client_release()),
             host,
             state,
-            client_release: Mutex::new(Release::FIRST),
             own_requests,
             clients: Arc::default(),
             threads: Mutex::default(),
@@ -90,9 +90,10 @@ impl AppServer {
         server
     }
 
-    /// Sets the release of clients that do not say or show theirs.
+    /// Sets the release of clients that do not say theirs, in place of that of the settings. What they show does not
+    /// count then.
     pub fn set_client_release(&self, release: Release) {
-        *self.client_release.lock() = release;
+        *self.client_release.lock() = Some(release);
     }
 
     /// Counts a request for as long as the value is kept.

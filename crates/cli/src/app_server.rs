@@ -21,12 +21,6 @@ use codex_engine_host::wiring::TraceRecorder;
 /// What `--newer-clients` stands for.
 const NEWER_CLIENTS: Release = Release::of_mark("0.169");
 
-fn client_release(text: &str) -> Result<Release, String> {
-    let release =
-        Release::parse(text).filter(|release| (Release::FIRST..Release::OWN).contains(release));
-    release.ok_or_else(|| "expected a release from 0.117 on, such as `0.171`".to_owned())
-}
-
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A message is a line of JSON. On standard input and output the server ends with its input; a listener \
@@ -42,9 +36,10 @@ pub(crate) struct AppServerArguments {
     /// Use a scripted model from a scenario file: no key, no network, no cost.
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
-    /// Serve clients that do not say their release as those of this one, for example 0.171.
-    #[arg(long, value_name = "RELEASE", default_value_t = Release::FIRST, value_parser = client_release)]
-    client_release: Release,
+    /// Serve clients that do not say their release as those of this one, for example 0.171. Otherwise the setting
+    /// `client_release` counts, or what clients show of their release.
+    #[arg(long, value_name = "RELEASE", value_parser = Release::parse_client)]
+    client_release: Option<Release>,
     /// The same as `--client-release 0.169`.
     #[arg(long, conflicts_with = "client_release")]
     newer_clients: bool,
@@ -89,11 +84,8 @@ pub(crate) fn run(arguments: AppServerArguments, settings: SettingsFlags) -> any
             let _mark = arguments.managed_daemon.then(daemon::become_daemon);
             let _mark = _mark.transpose()?;
             let scenario = arguments.scenario.as_deref();
-            let client_release = if arguments.newer_clients {
-                NEWER_CLIENTS
-            } else {
-                arguments.client_release
-            };
+            let newer = arguments.newer_clients.then_some(NEWER_CLIENTS);
+            let client_release = newer.or(arguments.client_release);
             serve(arguments.listen, &settings, scenario, client_release)
         }
     }
@@ -103,7 +95,7 @@ fn serve(
     listen: ListenFlags,
     settings: &SettingsFlags,
     scenario: Option<&Path>,
-    client_release: Release,
+    client_release: Option<Release>,
 ) -> anyhow::Result<()> {
     let limit = listen.max_message_bytes();
     let (transport, auth) = listen.transport()?;
@@ -113,7 +105,9 @@ fn serve(
     let runtime = crate::runtime::here()?;
     let served = runtime.block_on(async {
         let server = server(settings, scenario, tracing.clone(), HostPurpose::Clients).await?;
-        server.set_client_release(client_release);
+        if let Some(release) = client_release {
+            server.set_client_release(release);
+        }
         let listen = match transport {
             ListenTransport::Stdio => {
                 return Ok(codex_app_server::serve_stdio(server, limit).await?);

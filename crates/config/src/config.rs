@@ -24,7 +24,7 @@ mod tools;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use codex_protocol::{Provider, ThreadLimits};
+use codex_protocol::{Provider, Release, ThreadLimits};
 
 pub use agents::{AgentRole, AgentSettings};
 pub use code_mode::CodeModeSettings;
@@ -45,7 +45,7 @@ use crate::error::ConfigError;
 use crate::features::{DeprecationNotice, FeatureLevel, FeatureSet, deprecation_notices, resolve};
 use crate::project_docs::ProjectDocSettings;
 use crate::requirements::{RequirementViolation, Requirements};
-use crate::schema::{AppsFile, Discoverable};
+use crate::schema::{AppsFile, ClientRelease, Discoverable};
 use crate::stack::{LayerStack, MergedTables};
 use crate::trust::TrustLevel;
 use crate::unknown_settings;
@@ -107,6 +107,8 @@ pub struct Config {
     pub requirements: Requirements,
     /// The program to start after each turn, and its first arguments.
     pub notify: Option<Vec<String>>,
+    /// The release of clients that do not say theirs.
+    pub client_release: Option<Release>,
     /// The user's instructions of the reviewer of approvals.
     pub reviewer_policy: Option<String>,
     /// Limits on what threads may use.
@@ -187,6 +189,7 @@ impl Config {
             rule_folders: stack.rule_folders().collect(),
             requirements: stack.requirements().clone(),
             notify: file.notify.clone().filter(|command| !command.is_empty()),
+            client_release: file.client_release.map(|ClientRelease(release)| release),
             reviewer_policy: (file.auto_review.as_ref())
                 .and_then(|review| review.policy.clone())
                 .filter(|policy| !policy.trim().is_empty()),

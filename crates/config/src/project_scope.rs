@@ -30,6 +30,7 @@ const NOT_FOR_PROJECTS: &[&str] = &[
     "chatgpt_base_url",
     "checkpoints",
     "cli_auth_credentials_store",
+    "client_release",
     "cloud",
     "code_mode",
     "computer_use",

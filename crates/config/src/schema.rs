@@ -6,6 +6,7 @@
 mod agents;
 mod apps;
 mod auto_review;
+mod client_release;
 mod features;
 mod mcp;
 mod opaque_table;
@@ -34,6 +35,7 @@ use serde::{Deserialize, Serialize};
 pub use agents::{AgentRoleFile, AgentsFile};
 pub use apps::{AppDefaults, AppFile, AppToolFile, AppsFile, ToolApprovalMode};
 pub use auto_review::AutoReviewFile;
+pub use client_release::ClientRelease;
 pub use mcp::{McpOAuthFile, McpServer, McpTool, McpTransport};
 pub use opaque_table::OpaqueTable;
 pub use permissions::{
@@ -142,6 +144,8 @@ pub struct ConfigFile {
     pub limits: ThreadLimits,
     pub traces: TracesFile,
     pub thread_unload_delay_secs: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_release: Option<ClientRelease>,
     pub js_repl_node_path: Option<PathBuf>,
     pub js_repl_node_module_dirs: Option<Vec<PathBuf>>,
     pub notify: Option<Vec<String>>,

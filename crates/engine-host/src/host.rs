@@ -28,7 +28,7 @@ use codex_mcp_client::McpLoginSettings;
 use codex_memories::MemoryStore;
 use codex_model_client::{ModelCatalog, ModelStore};
 use codex_plugins::{InstalledPlugin, PluginRegistry};
-use codex_protocol::{Provider, SandboxPolicy, SessionSource};
+use codex_protocol::{Provider, Release, SandboxPolicy, SessionSource};
 use codex_rollout::RolloutWriter;
 use codex_sandbox::LimitedCommands;
 use codex_skills::{SkillLibrary, SkillToggle};
@@ -550,6 +550,10 @@ impl Host for EngineHost {
 
     fn thread_unload_delay(&self) -> Duration {
         self.configuration.startup().storage.thread_unload_delay
+    }
+
+    fn client_release(&self) -> Option<Release> {
+        self.configuration.startup().client_release
     }
 
     fn working_folder(&self) -> &Path {

@@ -100,6 +100,7 @@ pub fn session_parts(
         rule_folders: _,
         requirements,
         notify,
+        client_release: _,
         reviewer_policy,
         limits,
         show_raw_reasoning,

@@ -70,7 +70,7 @@ pub use plan::*;
 pub use policy::*;
 pub use provider::*;
 pub use raw_text::RawText;
-pub use release::{PartPlace, Release, ReleasedPart, Releases};
+pub use release::{PartPlace, Release, ReleasedPart, Releases, UnknownRelease};
 pub use response_item::*;
 pub use review::*;
 pub use rollout_line::*;

@@ -36,6 +36,13 @@ impl Release {
         Some(Self(minor))
     }
 
+    /// Reads the release of a client: that of a program that others release.
+    pub fn parse_client(text: &str) -> Result<Self, UnknownRelease> {
+        Self::parse(text)
+            .filter(|release| (Self::FIRST..Self::OWN).contains(release))
+            .ok_or_else(|| UnknownRelease(text.to_owned()))
+    }
+
     /// Reads the release of a mark. A mark that names no release does not compile.
     #[allow(clippy::panic)] // Only evaluated by the compiler.
     pub const fn of_mark(text: &str) -> Self {
@@ -45,6 +52,24 @@ impl Release {
         }
     }
 }
+
+/// A text that names no release of a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownRelease(String);
+
+impl fmt::Display for UnknownRelease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(text) = self;
+        write!(
+            f,
+            "`{text}` is no release of a client; expected one from {} on, such as `{}`",
+            Release::FIRST,
+            Release::NEWEST
+        )
+    }
+}
+
+impl std::error::Error for UnknownRelease {}
 
 impl fmt::Display for Release {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -113,6 +138,19 @@ mod tests {
         assert_eq!(parse("0.140").to_string(), "0.140");
         for wrong in ["", "0.", "0.x", "1.2", "140", "0.140.0", "0.99999", "0.+1"] {
             assert_eq!(Release::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn clients_are_of_releases_from_the_first_on_and_never_this_program() {
+        assert_eq!(Release::parse_client("0.117"), Ok(Release::FIRST));
+        assert!(Release::parse_client("0.999").is_ok());
+        for wrong in ["own", "0.116", "0.171.0", "171", ""] {
+            let error = Release::parse_client(wrong).unwrap_err().to_string();
+            assert!(
+                error.starts_with(&format!("`{wrong}` is no release")),
+                "{error}"
+            );
         }
     }
 

@@ -13,6 +13,8 @@ export type InitializeCapabilities = {
   explicitGatewayOauth?: boolean;
   /** Further capabilities, by name; accepted. */
   extensions?: { [key in string]?: JsonValue } | null;
+  /** Release that the client is written for, such as `0.171`. Without it, the release is recognised from what the client sends. */
+  clientRelease?: string | null;
   /** Whether experimental methods and fields are accepted; false by default. */
   experimentalApi?: boolean;
   /** Notifications not to send, by exact method name; unknown names are ignored. */

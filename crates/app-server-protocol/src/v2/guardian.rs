@@ -112,8 +112,9 @@ pub enum GuardianApprovalReviewStatus {
 }
 
 /// How risky a reviewer finds an action.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub enum GuardianRiskLevel {
     /// Little can go wrong.
     Low,
@@ -121,4 +122,7 @@ pub enum GuardianRiskLevel {
     Medium,
     /// Serious harm is possible; also assumed when a review fails.
     High,
+    /// Harm that cannot be undone is likely.
+    #[since("0.140")]
+    Critical,
 }

@@ -57,6 +57,9 @@ pub struct InitializeCapabilities {
     /// Further capabilities, by name; accepted.
     #[since("0.169")]
     pub extensions: Option<BTreeMap<String, Value>>,
+    /// Release that the client is written for, such as `0.171`. Without it, the release is recognised from what the client sends.
+    #[since("own")]
+    pub client_release: Option<String>,
     /// Whether experimental methods and fields are accepted; false by default.
     #[serde(default)]
     pub experimental_api: bool,

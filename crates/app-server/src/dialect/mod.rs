@@ -13,6 +13,6 @@ mod steps;
 #[cfg(test)]
 mod table_tests;
 
-pub(crate) use recognition::{release_of_client, release_shown_by};
+pub(crate) use recognition::ClientRelease;
 pub(crate) use rows::{Dialect, FeatureOrder};
 pub(crate) use steps::Forms;

@@ -1,4 +1,4 @@
-//! Which release a client has: what it says of itself, then what it uses.
+//! Which release a client has: what it says, what the user says of it, or what its name and its requests show.
 
 use std::collections::HashMap;
 
@@ -6,9 +6,11 @@ use codex_app_server_protocol::ClientRequest;
 use codex_app_server_protocol::v2::{
     ApprovalsReviewer, DynamicToolSpec, InitializeCapabilities, InitializeParams,
 };
-use codex_protocol::{Experimental, PartPlace, Release, ReleasedPart};
+use codex_protocol::{Experimental, PartPlace, Release, ReleasedPart, UnknownRelease};
 use serde::Deserialize;
 use serde_json::value::RawValue;
+
+use super::rows::Dialect;
 
 /// The release that a client counts as which shows that it is newer than it seemed. Most clients that do not say their
 /// release are written for this one or a later one.
@@ -21,15 +23,58 @@ const NEWER_REVIEWER: &str = "auto_review";
 /// say nothing about releases.
 const NEWER_CLIENTS: [&str; 2] = ["ai-sdk-provider-codex-cli", "hapi"];
 
-/// The release that a client names at the handshake: official clients have the version of their release. `otherwise`
-/// is that of a client that does not say it.
-pub(crate) fn release_of_client(params: &InitializeParams, otherwise: Release) -> Release {
+/// The release that a client counts as.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClientRelease {
+    release: Release,
+    /// Whether somebody said it: the client, or the user who started the server. Nothing that the client sends counts then.
+    is_given: bool,
+}
+
+impl ClientRelease {
+    /// That of a client that has sent nothing yet.
+    pub(crate) fn new(given: Option<Release>) -> Self {
+        Self {
+            release: given.unwrap_or(Release::FIRST),
+            is_given: given.is_some(),
+        }
+    }
+
+    pub(crate) fn dialect(self) -> Dialect {
+        Dialect::of_release(self.release)
+    }
+
+    /// Notes what the client says of itself in the handshake.
+    pub(crate) fn read_handshake(
+        &mut self,
+        params: &InitializeParams,
+    ) -> Result<(), UnknownRelease> {
+        let capabilities = params.capabilities.as_ref();
+        if let Some(text) = capabilities.and_then(|all| all.client_release.as_deref()) {
+            *self = Self::new(Some(Release::parse_client(text)?));
+        }
+        if !self.is_given {
+            self.release = release_of_client(params, self.release);
+        }
+        Ok(())
+    }
+
+    /// Notes what a request shows.
+    pub(crate) fn read_request(&mut self, request: &ClientRequest, params: Option<&RawValue>) {
+        if !self.is_given
+            && let Some(shown) = release_shown_by(request, params, self.release)
+        {
+            self.release = self.release.max(shown);
+        }
+    }
+}
+
+/// The release of a client by its name: official clients have the version of their release. `otherwise` is that of a
+/// client that does not say it.
+fn release_of_client(params: &InitializeParams, otherwise: Release) -> Release {
     let (name, version) = (&params.client_info.name, &params.client_info.version);
     if let Some(official) = official_release(name, version) {
-        return match otherwise {
-            Release::OWN => otherwise,
-            _ => official,
-        };
+        return official;
     }
     if NEWER_CLIENTS.contains(&name.as_str()) {
         return otherwise.max(SHOWN);
@@ -46,7 +91,7 @@ fn official_release(name: &str, version: &str) -> Option<Release> {
 
 /// The release that a request shows its client to have, if that is a later one than `known`. What no release has, and what
 /// this program has beside them, shows nothing.
-pub(crate) fn release_shown_by(
+fn release_shown_by(
     request: &ClientRequest,
     params: Option<&RawValue>,
     known: Release,
@@ -153,13 +198,35 @@ mod tests {
         assert_eq!(release("codex", "0.x"), "0.117");
     }
 
+    /// The release after the handshake and after a request of 0.169.
+    fn known(given: Option<&str>, capability: Option<&str>, name: &str) -> [String; 2] {
+        let mut known = ClientRelease::new(given.map(Release::of_mark));
+        let capabilities = json!({ "clientRelease": capability });
+        let info = json!({ "name": name, "version": "0.140.0" });
+        let params = json!({ "clientInfo": info, "capabilities": capabilities });
+        let handshake = serde_json::from_value(params).unwrap();
+        known.read_handshake(&handshake).unwrap();
+        let first = known.release.to_string();
+        let params = json!({ "threadId": "t", "turnId": "" }).to_string();
+        let raw = serde_json::from_str::<&RawValue>(&params).unwrap();
+        let request = ClientRequest::read("turn/interrupt", Some(raw)).unwrap();
+        known.read_request(&request, Some(raw));
+        [first, known.release.to_string()]
+    }
+
     #[test]
-    fn a_client_that_does_not_say_its_release_has_that_of_the_server() {
-        let given = Release::of_mark("0.140");
-        assert_eq!(client("another", "1.0.0", given), "0.140");
-        assert_eq!(client("codex-tui", "0.117.0", given), "0.117");
-        assert_eq!(client("codex_exec", "0.117.0", Release::OWN), "own");
-        assert_eq!(client("hapi", "1.0.0", given), "0.169");
+    fn what_is_said_of_a_release_counts_before_what_is_shown() {
+        let same = |release: &str| [release.to_owned(), release.to_owned()];
+        assert_eq!(
+            known(Some("0.171"), Some("0.117"), "codex-tui"),
+            same("0.117")
+        );
+        assert_eq!(known(None, Some("0.140"), "another"), same("0.140"));
+        assert_eq!(known(Some("0.171"), None, "codex-tui"), same("0.171"));
+        assert_eq!(known(Some("own"), None, "codex-tui"), same("own"));
+        assert_eq!(known(None, None, "codex-tui"), ["0.140", "0.169"]);
+        assert_eq!(known(None, None, "another"), ["0.117", "0.169"]);
+        assert_eq!(known(None, None, "hapi"), ["0.169", "0.169"]);
     }
 
     fn shown(method: &str, params: &serde_json::Value, known: &str) -> Option<String> {

@@ -169,6 +169,11 @@ behaviours! {
         false, "not sent";
         "0.140": true, "sent";
     }
+    /// `riskLevel` of an automatic review that calls an action critical
+    has_critical_risk: bool {
+        false, "`high`";
+        "0.140": true, "`critical`";
+    }
     /// ids of runs of hooks of tools in notifications
     has_calls_in_hook_runs: bool {
         false, "without the id of the call";

@@ -27,7 +27,10 @@ pub(super) async fn initialize(
         return Err(Failure::invalid(message));
     }
     let version = params.client_info.version.clone();
-    if !connection.initialize(params) {
+    let is_first = connection.initialize(params).map_err(|error| {
+        Failure::invalid(format!("Invalid capabilities.clientRelease: {error}"))
+    })?;
+    if !is_first {
         return Err(Failure::invalid("Already initialized"));
     }
     let identity = server.host().identity(&ClientName { name, version });

@@ -20,6 +20,7 @@ pub(super) fn review_warning(
         Some(v1::GuardianRiskLevel::Low) => "low",
         Some(v1::GuardianRiskLevel::Medium) => "medium",
         Some(v1::GuardianRiskLevel::High) => "high",
+        Some(v1::GuardianRiskLevel::Critical) => "critical",
         None => "unknown",
     };
     let why = event.rationale.as_deref().unwrap_or_default();
@@ -46,6 +47,7 @@ pub(super) fn approval_review(
             v1::GuardianRiskLevel::Low => GuardianRiskLevel::Low,
             v1::GuardianRiskLevel::Medium => GuardianRiskLevel::Medium,
             v1::GuardianRiskLevel::High => GuardianRiskLevel::High,
+            v1::GuardianRiskLevel::Critical => GuardianRiskLevel::Critical,
         }),
         user_authorization: event
             .user_authorization

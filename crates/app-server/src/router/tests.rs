@@ -11,6 +11,7 @@ use codex_http::{HttpPool, HttpSettings};
 use codex_login::{Accounts, LoginSettings, StoreKind};
 use codex_memories::MemoryStore;
 use codex_model_client::{ClientIdentity, FixedCredential, ModelStore, Platform, SystemClock};
+use codex_protocol::Release;
 use codex_skills::{SkillLibrary, SkillToggle};
 use codex_test_support::PseudoRandom;
 use codex_thread_store::ThreadStore;
@@ -192,6 +193,10 @@ impl Host for NoEngine {
 
     fn thread_unload_delay(&self) -> Duration {
         Duration::ZERO
+    }
+
+    fn client_release(&self) -> Option<Release> {
+        None
     }
 
     fn working_folder(&self) -> &Path {

@@ -53,7 +53,7 @@ struct Evidence {
 #[derive(Deserialize)]
 struct OutcomeAnswer {
     outcome: Outcome,
-    risk_level: Option<OutcomeRisk>,
+    risk_level: Option<GuardianRiskLevel>,
     user_authorization: Option<GuardianUserAuthorization>,
     #[serde(default)]
     rationale: String,
@@ -64,15 +64,6 @@ struct OutcomeAnswer {
 enum Outcome {
     Allow,
     Deny,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum OutcomeRisk {
-    Low,
-    Medium,
-    High,
-    Critical,
 }
 
 /// Reads an answer. The score alone decides, or the outcome where there is no score.
@@ -86,11 +77,15 @@ pub(super) fn read(text: &str) -> Result<Assessment, String> {
 }
 
 fn read_outcome(answer: OutcomeAnswer) -> Assessment {
-    let (risk_level, risk_score) = match (answer.risk_level, answer.outcome) {
-        (Some(OutcomeRisk::Low), _) | (None, Outcome::Allow) => (GuardianRiskLevel::Low, 10),
-        (Some(OutcomeRisk::Medium), _) => (GuardianRiskLevel::Medium, 50),
-        (Some(OutcomeRisk::High), _) => (GuardianRiskLevel::High, 85),
-        (Some(OutcomeRisk::Critical), _) | (None, Outcome::Deny) => (GuardianRiskLevel::High, 100),
+    let risk_level = answer.risk_level.unwrap_or(match answer.outcome {
+        Outcome::Allow => GuardianRiskLevel::Low,
+        Outcome::Deny => GuardianRiskLevel::High,
+    });
+    let risk_score = match (answer.risk_level, risk_level) {
+        (None, GuardianRiskLevel::High) | (_, GuardianRiskLevel::Critical) => 100,
+        (_, GuardianRiskLevel::High) => 85,
+        (_, GuardianRiskLevel::Medium) => 50,
+        (_, GuardianRiskLevel::Low) => 10,
     };
     let status = match answer.outcome {
         Outcome::Allow => GuardianAssessmentStatus::Approved,

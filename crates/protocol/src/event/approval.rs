@@ -253,4 +253,6 @@ pub enum GuardianRiskLevel {
     Low,
     Medium,
     High,
+    /// Only in answers that follow 0.140 and later.
+    Critical,
 }

@@ -7,4 +7,6 @@ export type GuardianRiskLevel =
   /** Some harm is possible. */
   | "medium"
   /** Serious harm is possible; also assumed when a review fails. */
-  | "high";
+  | "high"
+  /** Harm that cannot be undone is likely. */
+  | "critical";

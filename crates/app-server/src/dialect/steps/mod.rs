@@ -15,6 +15,7 @@ mod read_paths;
 mod read_states;
 mod realtime_items;
 mod review_items;
+mod review_risks;
 mod review_warnings;
 mod token_usage;
 
@@ -41,7 +42,7 @@ const FILTERS: [Filter; 7] = [
     token_usage::is_told,
 ];
 
-const REWRITES: [Rewrite; 8] = [
+const REWRITES: [Rewrite; 9] = [
     account_logins::older,
     command_begin::older,
     diff_paths::older,
@@ -50,6 +51,7 @@ const REWRITES: [Rewrite; 8] = [
     read_paths::older,
     realtime_items::older,
     review_items::older,
+    review_risks::older,
 ];
 
 /// What clients of one dialect are told of a change.
