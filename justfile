@@ -29,6 +29,10 @@ write-app-server-schema *OPTIONS:
 write-behaviours:
     CODEX_WRITE_DOCUMENTS=1 cargo test --quiet -p codex-app-server --lib the_table_of_behaviours
 
+# Write schema/config.json and the tables of docs/configuration.md again after a change of the settings.
+write-settings:
+    CODEX_WRITE_DOCUMENTS=1 cargo test --quiet -p codex-config --lib settings_schema
+
 # Write schema/scenario.json again after a change of the scenario format.
 write-scenario-schema:
     cargo run --quiet -p codex-scenario --example write_scenario_schema

@@ -108,3 +108,11 @@ fn features_are_listed_with_their_stage() {
             .all(|line| line.ends_with("true") || line.ends_with("false"))
     );
 }
+
+#[test]
+fn config_schema_prints_the_schema_that_is_checked_in() {
+    let printed = codex(&["config", "schema"]);
+    assert!(printed.status.success());
+    let stored = std::fs::read(crate::repository().join("schema/config.json")).unwrap();
+    assert!(printed.stdout == stored);
+}

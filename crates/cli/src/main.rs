@@ -8,6 +8,7 @@ mod checkpoint;
 mod client_call;
 mod client_check;
 mod completion;
+mod config;
 mod connected_server;
 mod daemon;
 mod debug_app_server;
@@ -122,6 +123,9 @@ enum Command {
     /// Check rules files.
     #[command(subcommand, name = "execpolicy")]
     ExecPolicy(exec_policy::ExecPolicyCommand),
+    /// Describe the settings.
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
     /// List features and whether they are enabled, and set them.
     #[command(subcommand)]
     Features(features::FeaturesCommand),
@@ -279,6 +283,7 @@ fn run(arguments: CliArguments, below: SettingsFlags) -> anyhow::Result<ExitCode
         Command::Demo(arguments) => demo::run(arguments),
         Command::Checkpoint(command) => checkpoint::run(command, &settings),
         Command::Thread(command) => thread_export::run(command),
+        Command::Config(command) => config::run(&command).map(success),
         Command::Features(command) => features::run(&command, &settings).map(success),
         Command::AppServer(arguments) => app_server::run(*arguments, settings).map(success),
         Command::Acp(arguments) => acp::run(*arguments, settings),

@@ -111,6 +111,11 @@ const HARMLESS: &[&str] = &[
     "tui",
 ];
 
+/// Whether a trusted project may make a setting, at least in part.
+pub(crate) fn is_for_projects(key: &str) -> bool {
+    !NOT_FOR_PROJECTS.contains(&key)
+}
+
 /// The strictest approval policy.
 const STRICTEST_APPROVAL: &str = "untrusted";
 
@@ -163,7 +168,7 @@ impl SettingScope {
     fn includes(self, key: &str, value: &Value) -> bool {
         match self {
             Self::Everything => true,
-            Self::Project => !NOT_FOR_PROJECTS.contains(&key),
+            Self::Project => is_for_projects(key),
             Self::Harmless => {
                 let stricter =
                     key == "approval_policy" && value.as_str() == Some(STRICTEST_APPROVAL);

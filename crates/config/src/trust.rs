@@ -6,6 +6,7 @@
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
@@ -15,7 +16,7 @@ use crate::key_path::KeyPath;
 use crate::project::ProjectFolders;
 
 /// The user's decision about a project.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TrustLevel {
     /// The project's settings, rules, hooks and roles take effect.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use codex_app_server_protocol_macros::Tagged;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::approval::{
@@ -11,7 +12,7 @@ use crate::approval::{
 use crate::ids::AbsolutePathBuf;
 
 /// When a person is asked before something is done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AskForApproval {
     /// For every command that is not known to be safe.
@@ -29,7 +30,7 @@ pub enum AskForApproval {
 }
 
 /// Which kinds of prompts are shown; the others are refused without asking.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GranularApproval {
     /// Prompts to leave the sandbox.
     pub sandbox_approval: bool,
@@ -46,7 +47,7 @@ pub struct GranularApproval {
 }
 
 /// Who answers approval requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalsReviewer {
     /// The client.

@@ -1,5 +1,6 @@
 //! Limits on what a turn, a thread or a tree of agents may use, and what was used.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::ids::ThreadId;
@@ -45,7 +46,7 @@ impl<'de> Deserialize<'de> for Cost {
 }
 
 /// Limits. Absent members limit nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct UsageLimits {
     /// Tokens that are sent to the model and received from it.
@@ -57,7 +58,9 @@ pub struct UsageLimits {
     /// Seconds in which turns run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_seconds: Option<u64>,
+    /// US dollars, by the prices that the catalogue has.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<f64>")]
     pub max_cost: Option<Cost>,
 }
 
@@ -80,7 +83,7 @@ impl UsageLimits {
 }
 
 /// The limits of a thread.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ThreadLimits {
     /// Of each of its turns, with the agents that work for the turn.

@@ -13,8 +13,8 @@ use crate::warning::ConfigWarning;
 const RETRIES_LIMIT: u64 = 100;
 
 /// Converts a configured provider and clamps its limits.
-fn configured(file: &ProviderFile) -> Provider {
-    let default = Provider::new(&file.name, None);
+fn configured(id: &str, file: &ProviderFile) -> Provider {
+    let default = Provider::new(file.name.as_deref().unwrap_or(id), None);
     let retries = |value: Option<u64>, default| {
         let value = value.map(|value| value.min(RETRIES_LIMIT));
         value
@@ -76,7 +76,7 @@ pub(super) fn providers(
         )));
     }
     let own = file.model_providers.iter();
-    providers.extend(own.map(|(id, provider)| (id.clone(), configured(provider))));
+    providers.extend(own.map(|(id, provider)| (id.clone(), configured(id, provider))));
     Ok(providers)
 }
 
@@ -123,6 +123,13 @@ mod tests {
         let file = toml::from_str(text).unwrap();
         let providers = providers(&file, env, &mut warnings).unwrap();
         (providers, warnings.len())
+    }
+
+    #[test]
+    fn provider_without_a_name_is_called_by_its_id() {
+        let text = "[model_providers.mine]\nbase_url = 'http://127.0.0.1:1'";
+        let (providers, _) = all(text, &Environment::default());
+        assert_eq!(providers["mine"].name, "mine");
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! `[agents]`: limits and roles of sub-agents.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -22,7 +24,7 @@ pub struct AgentsFile {
 }
 
 /// `[agents.<role>]`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct AgentRoleFile {
     /// The purpose of the role.
@@ -31,6 +33,25 @@ pub struct AgentRoleFile {
     pub config_file: Option<PathBuf>,
     /// Display names for agents of the role.
     pub nickname_candidates: Option<Vec<String>>,
+}
+
+impl JsonSchema for AgentsFile {
+    fn schema_name() -> Cow<'static, str> {
+        "AgentsFile".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let number = |text: &str| json_schema!({ "type": "integer", "description": text });
+        json_schema!({
+            "type": "object",
+            "properties": {
+                "max_threads": number("How many agents run at once. Default: 6."),
+                "max_depth": number("How deep agents start agents. Default: 1."),
+                "job_max_runtime_seconds": number("How long a job runs. Default: 1800."),
+            },
+            "additionalProperties": generator.subschema_for::<AgentRoleFile>(),
+        })
+    }
 }
 
 impl Serialize for AgentsFile {

@@ -1,8 +1,10 @@
 //! `[apps]`: which apps and which of their tools are enabled.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -17,7 +19,7 @@ pub struct AppsFile {
 }
 
 /// Defaults for apps without an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct AppDefaults {
     /// Whether apps are enabled.
@@ -39,7 +41,7 @@ impl Default for AppDefaults {
 }
 
 /// `[apps.<id>]`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct AppFile {
     /// Whether the app is enabled.
@@ -70,7 +72,7 @@ impl Default for AppFile {
 }
 
 /// `[apps.<id>.tools.<tool>]`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct AppToolFile {
     /// Whether the tool is enabled.
@@ -80,7 +82,7 @@ pub struct AppToolFile {
 }
 
 /// How calls of a tool are approved.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolApprovalMode {
     /// By the annotations of the tool.
@@ -90,6 +92,22 @@ pub enum ToolApprovalMode {
     Prompt,
     /// Calls need no approval.
     Approve,
+}
+
+impl JsonSchema for AppsFile {
+    fn schema_name() -> Cow<'static, str> {
+        "AppsFile".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut defaults = generator.subschema_for::<AppDefaults>();
+        defaults.insert("description".to_owned(), "Defaults for all apps.".into());
+        json_schema!({
+            "type": "object",
+            "properties": { "_default": defaults },
+            "additionalProperties": generator.subschema_for::<AppFile>(),
+        })
+    }
 }
 
 impl Serialize for AppsFile {

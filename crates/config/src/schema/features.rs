@@ -1,12 +1,17 @@
 //! `[features]`: one switch per feature, as a boolean, or as a table with `enabled` and settings of the feature.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::{Map, json};
 use toml::Value;
+
+use crate::features::{Feature, FeatureStage};
 
 /// The state that a value sets; none for a table without `enabled`.
 pub(crate) fn switch(value: &Value) -> Option<bool> {
@@ -23,6 +28,50 @@ pub(super) fn switches<'de, D: Deserializer<'de>>(
     let all = Option::<BTreeMap<String, FeatureSwitch>>::deserialize(deserializer)?;
     let said = |(key, FeatureSwitch(enabled))| Some((key, enabled?));
     Ok(all.map(|all| all.into_iter().filter_map(said).collect()))
+}
+
+/// What may be written for `features`.
+pub(super) struct FeatureSwitches;
+
+impl JsonSchema for FeatureSwitches {
+    fn schema_name() -> Cow<'static, str> {
+        "FeatureSwitches".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let switch = json!({ "anyOf": [
+            { "type": "boolean" },
+            {
+                "type": "object",
+                "properties": { "enabled": { "type": "boolean" } },
+                "additionalProperties": true,
+            },
+        ] });
+        let known = Feature::ALL.iter().map(|feature| {
+            let mut schema = switch.clone();
+            schema["description"] = describe(*feature).into();
+            (feature.key().to_owned(), schema)
+        });
+        json_schema!({
+            "type": "object",
+            "properties": known.collect::<Map<_, _>>(),
+            "additionalProperties": switch,
+        })
+    }
+}
+
+/// How far a feature is, and its default.
+fn describe(feature: Feature) -> String {
+    let stage = match feature.stage() {
+        FeatureStage::UnderDevelopment => "Under development",
+        FeatureStage::Beta => "Can be tried",
+        FeatureStage::Stable => "Finished",
+        FeatureStage::Deprecated => "Will be removed",
+        FeatureStage::Removed => "Has no effect",
+    };
+    let what =
+        (feature.beta_texts()).map_or_else(String::new, |texts| format!("{} ", texts.description));
+    format!("{what}{stage}. Default: {}.", feature.default_enabled())
 }
 
 struct FeatureSwitch(Option<bool>);

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ToolApprovalMode;
 
 /// One MCP server.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "McpServerForm", into = "McpServerForm")]
 pub struct McpServer {
     /// How to connect to it.
@@ -35,7 +36,7 @@ pub struct McpServer {
 }
 
 /// `[mcp_servers.<name>.oauth]`: how this program is registered at the authorization server.
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct McpOAuthFile {
     /// The id that the authorization server knows; without one, this program registers itself.
@@ -92,7 +93,7 @@ pub enum McpTransport {
 }
 
 /// `[mcp_servers.<name>.tools.<tool>]`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct McpTool {
     /// How calls of the tool are approved.
@@ -100,51 +101,74 @@ pub struct McpTool {
 }
 
 /// The keys as written, before validation.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 struct McpServerForm {
+    /// The program of the server, which speaks the protocol on its standard streams. Either this or `url`.
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<String>,
+    /// The arguments of the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     args: Option<Vec<String>>,
+    /// Environment variables that the program gets.
     #[serde(skip_serializing_if = "Option::is_none")]
     env: Option<BTreeMap<String, String>>,
+    /// Names of environment variables that are passed on to the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     env_vars: Option<Vec<String>>,
+    /// The folder that the program runs in. Default: that of the thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     cwd: Option<String>,
+    /// The address of a server over HTTP.
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
+    /// Refused: a token belongs into an environment variable.
     #[serde(skip_serializing_if = "Option::is_none")]
     bearer_token: Option<String>,
+    /// The environment variable with the bearer token.
     #[serde(skip_serializing_if = "Option::is_none")]
     bearer_token_env_var: Option<String>,
+    /// Headers of every request.
     #[serde(skip_serializing_if = "Option::is_none")]
     http_headers: Option<BTreeMap<String, String>>,
+    /// Headers whose values are in environment variables.
     #[serde(skip_serializing_if = "Option::is_none")]
     env_http_headers: Option<BTreeMap<String, String>>,
+    /// The resource that a login asks for.
     #[serde(skip_serializing_if = "Option::is_none")]
     oauth_resource: Option<String>,
+    /// How this program is registered at the authorization server.
     #[serde(skip_serializing_if = "Option::is_none")]
     oauth: Option<McpOAuthFile>,
+    /// Whether the server is used. Default: true.
     enabled: Option<bool>,
+    /// Whether a thread fails to start without the server. Default: false.
     #[serde(skip_serializing_if = "Option::is_none")]
     required: Option<bool>,
+    /// How long its start may take, in seconds. Default: 10.
     #[serde(skip_serializing_if = "Option::is_none")]
     startup_timeout_sec: Option<f64>,
+    /// An older form of `startup_timeout_sec`, in milliseconds.
     #[serde(skip_serializing)]
     startup_timeout_ms: Option<u64>,
+    /// How long a call may take, in seconds. Default: 120.
     tool_timeout_sec: Option<f64>,
+    /// The only tools that are used. Default: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     enabled_tools: Option<Vec<String>>,
+    /// Tools that are not used.
     #[serde(skip_serializing_if = "Option::is_none")]
     disabled_tools: Option<Vec<String>>,
+    /// The scopes that a login asks for.
     #[serde(skip_serializing_if = "Option::is_none")]
     scopes: Option<Vec<String>>,
+    /// How calls are approved of tools without a mode of their own. Default: `auto`.
     #[serde(skip_serializing_if = "Option::is_none")]
     default_tools_approval_mode: Option<ToolApprovalMode>,
+    /// Settings of single tools, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     tools: BTreeMap<String, McpTool>,
+    /// Accepted and ignored.
     #[serde(skip_serializing)]
     #[allow(dead_code, reason = "accepted and ignored")]
     name: Option<String>,

@@ -1,15 +1,17 @@
 //! `[permissions.<name>]`: named permissions of commands.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// One permission profile.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PermissionsFile {
     /// What they are for.
@@ -25,7 +27,9 @@ pub struct PermissionsFile {
 }
 
 /// Access to files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum FileAccessLevel {
     /// Read only.
@@ -49,19 +53,29 @@ pub enum FileRule {
 }
 
 /// Rules for the network.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-#[allow(missing_docs)]
 pub struct NetworkFile {
+    /// Whether commands have network access.
     pub enabled: Option<bool>,
+    /// The address of the reference's proxy; there is none here.
     pub proxy_url: Option<String>,
+    /// About the reference's proxy; there is none here.
     pub enable_socks5: Option<bool>,
+    /// About the reference's proxy; there is none here.
     pub socks_url: Option<String>,
+    /// About the reference's proxy; there is none here.
     pub enable_socks5_udp: Option<bool>,
+    /// About the reference's proxy; there is none here.
     pub allow_upstream_proxy: Option<bool>,
+    /// About the reference's proxy; there is none here.
     pub transparent_tcp: Option<bool>,
+    /// About the reference's proxy; there is none here.
     pub dangerously_allow_non_loopback_proxy: Option<bool>,
+    /// Whether commands may connect to every unix socket.
     pub dangerously_allow_all_unix_sockets: Option<bool>,
+    /// `limited` allows only requests that read; it cannot be enforced here, so the network is closed then. Default:
+    /// `full`.
     pub mode: Option<NetworkMode>,
     /// What to do about hosts, by pattern.
     pub domains: Option<BTreeMap<String, HostDecision>>,
@@ -69,16 +83,20 @@ pub struct NetworkFile {
     pub allowed_domains: Option<Vec<String>>,
     /// An older form of `domains`.
     pub denied_domains: Option<Vec<String>>,
+    /// Which unix sockets commands may connect to, by path.
+    #[schemars(with = "Option<BTreeMap<String, serde_json::Value>>")]
     pub unix_sockets: Option<BTreeMap<String, toml::Value>>,
     /// An older form of `unix_sockets`.
     pub allow_unix_sockets: Option<Vec<String>>,
+    /// Whether commands may listen on this machine.
     pub allow_local_binding: Option<bool>,
     /// Rules for single requests.
+    #[schemars(with = "Option<serde_json::Value>")]
     pub mitm: Option<toml::Value>,
 }
 
 /// What to do about a host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HostDecision {
     Allow,
@@ -101,7 +119,7 @@ impl NetworkFile {
 }
 
 /// What the network proxy allows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NetworkMode {
     /// Only requests that read.
@@ -109,6 +127,21 @@ pub enum NetworkMode {
     /// All requests.
     #[default]
     Full,
+}
+
+impl JsonSchema for FileRule {
+    fn schema_name() -> Cow<'static, str> {
+        "FileRule".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let access = generator.subschema_for::<FileAccessLevel>();
+        json_schema!({ "anyOf": [
+            access,
+            { "type": "object", "additionalProperties": access },
+            { "type": "integer" },
+        ] })
+    }
 }
 
 impl Serialize for FileRule {

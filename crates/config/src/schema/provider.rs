@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use codex_protocol::WireApi;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One model provider.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProviderFile {
-    /// The display name.
-    pub name: String,
-    /// The base URL.
+    /// The name for people. Default: the id.
+    pub name: Option<String>,
+    /// The address, with the part before `/responses` or `/chat/completions`.
     pub base_url: Option<String>,
     /// The environment variable with the key.
     pub env_key: Option<String>,
@@ -18,7 +19,7 @@ pub struct ProviderFile {
     pub env_key_instructions: Option<String>,
     /// A key, stored in the settings.
     pub experimental_bearer_token: Option<String>,
-    /// The protocol.
+    /// The protocol. Default: `responses`.
     #[serde(default)]
     pub wire_api: WireApi,
     /// Query parameters of every request.
@@ -27,18 +28,18 @@ pub struct ProviderFile {
     pub http_headers: Option<BTreeMap<String, String>>,
     /// Headers whose values are in environment variables.
     pub env_http_headers: Option<BTreeMap<String, String>>,
-    /// How often a failed request is repeated.
+    /// How often a failed request is repeated, up to 100. Default: 4.
     pub request_max_retries: Option<u64>,
-    /// How often a request with a broken stream is repeated.
+    /// How often a request with a broken stream is repeated, up to 100. Default: 5.
     pub stream_max_retries: Option<u64>,
-    /// The idle time limit of a stream.
+    /// How long a stream may say nothing, in milliseconds. Default: 300000.
     pub stream_idle_timeout_ms: Option<u64>,
-    /// The time limit for opening a websocket.
+    /// How long opening a websocket may take, in milliseconds. Default: 15000.
     pub websocket_connect_timeout_ms: Option<u64>,
-    /// Whether it requires a login.
+    /// Whether it takes the login of the hosted service. Default: false.
     #[serde(default)]
     pub requires_openai_auth: bool,
-    /// Whether it supports websockets.
+    /// Whether it takes websockets. Default: false.
     #[serde(default)]
     pub supports_websockets: bool,
 }

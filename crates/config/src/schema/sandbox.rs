@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The access of commands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SandboxMode {
     /// Read only.
     ReadOnly,
     /// Also write in the working folder and some others.
     WorkspaceWrite,
-    /// All variables.
+    /// Without a sandbox.
     DangerFullAccess,
 }
 
@@ -34,7 +35,7 @@ impl SandboxMode {
 }
 
 /// `[sandbox_workspace_write]`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct WorkspaceWriteFile {
     /// Additional writable folders.
@@ -48,7 +49,7 @@ pub struct WorkspaceWriteFile {
 }
 
 /// `[shell_environment_policy]`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ShellEnvironmentFile {
     /// The variables to start with.
@@ -66,7 +67,7 @@ pub struct ShellEnvironmentFile {
 }
 
 /// The variables that the environment of commands starts with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EnvironmentInherit {
     /// The variables that most programs need.
@@ -79,7 +80,7 @@ pub enum EnvironmentInherit {
 }
 
 /// `[windows]`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct WindowsFile {
     /// The sandbox.
@@ -89,7 +90,7 @@ pub struct WindowsFile {
 }
 
 /// The sandbox on Windows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowsSandbox {
     /// Separate users.

@@ -1,10 +1,11 @@
 //! Where logins are stored, and settings of voice conversations.
 
 use codex_protocol::RealtimeConversationVersion;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Where the login is stored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CredentialsStore {
     /// In a file in the home folder.
@@ -19,7 +20,7 @@ pub enum CredentialsStore {
 }
 
 /// Where logins of MCP servers are stored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum McpCredentialsStore {
     /// In the keyring if there is one, otherwise in the file.
@@ -32,7 +33,7 @@ pub enum McpCredentialsStore {
 }
 
 /// `[realtime]`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RealtimeFile {
     /// The protocol version of the service.
@@ -43,7 +44,7 @@ pub struct RealtimeFile {
 }
 
 /// The kind of a voice conversation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RealtimeKind {
     /// The model answers.
@@ -54,7 +55,7 @@ pub enum RealtimeKind {
 }
 
 /// `[audio]`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct AudioFile {
     /// The input device.

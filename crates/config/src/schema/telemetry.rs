@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A table with a switch, such as `[analytics]`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SwitchFile {
     /// The switch.
@@ -14,7 +15,7 @@ pub struct SwitchFile {
 }
 
 /// `[feedback]`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct FeedbackFile {
     /// Whether feedback reports are allowed.
@@ -24,7 +25,7 @@ pub struct FeedbackFile {
 }
 
 /// `[otel]`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct OtelFile {
     /// Whether exported logs include prompts.
@@ -40,7 +41,7 @@ pub struct OtelFile {
 }
 
 /// The destination of telemetry.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Exporter {
     /// None.
@@ -74,7 +75,7 @@ pub enum Exporter {
 }
 
 /// The encoding of telemetry over HTTP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OtlpProtocol {
     /// Protocol buffers.
@@ -84,7 +85,7 @@ pub enum OtlpProtocol {
 }
 
 /// The certificates of a connection.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct TlsFile {
     /// The certificate authority of the server.

@@ -4,19 +4,30 @@ use std::fmt;
 use std::path::PathBuf;
 
 use codex_protocol::WebSearchToolConfig;
+use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// `[tools]`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ToolsFile {
     /// Filters for web searches. The boolean of older files is accepted and has no effect.
     #[serde(deserialize_with = "web_search")]
+    #[schemars(with = "Option<WebSearchForm>")]
     pub web_search: Option<WebSearchToolConfig>,
     /// Accepted, without effect.
     pub view_image: Option<bool>,
+}
+
+/// What may be written for `web_search`.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "only its schema is used")]
+enum WebSearchForm {
+    Options(WebSearchToolConfig),
+    Older(bool),
 }
 
 fn web_search<'de, D: Deserializer<'de>>(
@@ -44,7 +55,7 @@ impl<'de> Visitor<'de> for WebSearchVisitor {
 }
 
 /// `[skills]`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SkillsFile {
     /// Bundled skills.
@@ -54,7 +65,7 @@ pub struct SkillsFile {
 }
 
 /// `[skills.bundled]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct BundledSkills {
     /// Whether bundled skills are available.
@@ -68,7 +79,7 @@ impl Default for BundledSkills {
 }
 
 /// `[[skills.config]]`: enables or disables a skill, by the path of its file or by name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillRule {
     /// The path of its file.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,7 +92,7 @@ pub struct SkillRule {
 }
 
 /// `[plugins.<id>]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PluginFile {
     /// Whether the plugin is enabled.
@@ -95,7 +106,7 @@ impl Default for PluginFile {
 }
 
 /// `[marketplaces.<name>]`: a marketplace of plugins that the user has added.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct MarketplaceFile {
     /// `local` for a folder, `git` for a copy of a repository.
@@ -120,7 +131,7 @@ pub struct MarketplaceFile {
 }
 
 /// `[tool_suggest]`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ToolSuggestFile {
     /// What may be suggested for installation.
@@ -128,7 +139,7 @@ pub struct ToolSuggestFile {
 }
 
 /// A connector or plugin that may be suggested.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Discoverable {
     /// The kind.
     #[serde(rename = "type")]
@@ -138,7 +149,7 @@ pub struct Discoverable {
 }
 
 /// The kind of a suggestion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DiscoverableKind {
     /// A connector of the account.

@@ -1,7 +1,9 @@
 //! `forced_chatgpt_workspace_id`: the workspaces that logins may belong to.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -22,6 +24,19 @@ impl WorkspaceIds {
         };
         let ids = ids.iter().map(|id| id.trim());
         ids.filter(|id| !id.is_empty()).map(str::to_owned).collect()
+    }
+}
+
+impl JsonSchema for WorkspaceIds {
+    fn schema_name() -> Cow<'static, str> {
+        "WorkspaceIds".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [
+            { "type": "string" },
+            { "type": "array", "items": { "type": "string" } },
+        ] })
     }
 }
 

@@ -46,8 +46,8 @@ fn a_value_of_the_wrong_type_is_found() {
         "4:12: unknown variant `chats`, expected `responses` or `chat`\nin `model_providers.x.wire_api`",
     );
     check(
-        "[model_providers.x]\n",
-        "1:18: missing field `name`\nin `model_providers.x`",
+        "[otel.exporter.otlp-http]\nprotocol = 'json'",
+        "1:16: missing field `endpoint`\nin `otel.exporter.otlp-http`",
     );
     check(
         "permissions.p.filesystem.'/x' = 'all'",

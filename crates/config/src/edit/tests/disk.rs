@@ -152,9 +152,9 @@ fn wrong_settings_are_not_written() {
             "invalid type: integer `3`, expected a string\nin `model`",
         ),
         (
-            "model_providers.x.base_url",
-            json!("u"),
-            "missing field `name`\nin `model_providers.x`",
+            "tool_suggest.discoverables",
+            json!([{ "type": "plugin" }]),
+            "missing field `id`\nin `tool_suggest.discoverables.0`",
         ),
         (
             "agents.max_threads",
