@@ -49,7 +49,7 @@ const ALLOWED: [(&str, &str); 9] = [
         "app-server/src/handlers/server_facts.rs",
         "about the process",
     ),
-    ("app-server/src/transport/", "sockets and processes"),
+    ("transport/src/", "sockets and processes"),
     (
         "config/src/home.rs",
         "nothing works without the home folder",

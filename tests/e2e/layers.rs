@@ -88,11 +88,8 @@ const BETWEEN_CAPABILITIES: [(&str, &str, &str); 14] = [
 /// The vocabulary of the wire, which the surface alone speaks.
 const WIRE: &str = "app-server-protocol";
 
-/// What each part of the app-server that stands below the others takes from the rest of it.
-const PARTS_OF_THE_SURFACE: [(&str, &[&str]); 2] = [
-    ("transport", &["message", "outbox"]),
-    ("projection", &["gap", "message"]),
-];
+/// What the part of the app-server that stands below the others takes from the rest of it.
+const OF_PROJECTION: [&str; 2] = ["projection", "gap"];
 
 struct Crate {
     layer: usize,
@@ -190,20 +187,18 @@ fn the_wire_is_known_to_the_surface_alone() {
 }
 
 #[test]
-fn transport_and_projection_know_nothing_else_of_the_app_server() {
-    for (part, allowed) in PARTS_OF_THE_SURFACE {
-        let folder = repository().join("crates/app-server/src").join(part);
-        for file in files(&folder) {
-            let text = fs::read_to_string(&file).unwrap();
-            for (_, after) in text
-                .match_indices("crate::")
-                .map(|(at, it)| text.split_at(at + it.len()))
-            {
-                let name = |character: char| character.is_alphanumeric() || character == '_';
-                let used: String = after.chars().take_while(|letter| name(*letter)).collect();
-                let is_allowed = used == part || allowed.contains(&used.as_str());
-                assert!(is_allowed, "{} uses `{used}`", file.display());
-            }
+fn projection_knows_nothing_else_of_the_app_server() {
+    let folder = repository().join("crates/app-server/src/projection");
+    for file in files(&folder) {
+        let text = fs::read_to_string(&file).unwrap();
+        for (_, after) in text
+            .match_indices("crate::")
+            .map(|(at, it)| text.split_at(at + it.len()))
+        {
+            let name = |character: char| character.is_alphanumeric() || character == '_';
+            let used: String = after.chars().take_while(|letter| name(*letter)).collect();
+            let is_allowed = OF_PROJECTION.contains(&used.as_str());
+            assert!(is_allowed, "{} uses `{used}`", file.display());
         }
     }
 }

@@ -8,12 +8,9 @@ use crate::repository;
 
 /// Folders and files that may ask for the system, and what about.
 const MODULES: [(&str, &str); 18] = [
-    ("crates/app-server/src/transport/mod.rs", "unix sockets"),
-    ("crates/app-server/src/transport/peer", "who connects"),
-    (
-        "crates/app-server/src/transport/unix_socket.rs",
-        "unix sockets",
-    ),
+    ("crates/transport/src/lib.rs", "unix sockets"),
+    ("crates/transport/src/peer", "who connects"),
+    ("crates/transport/src/unix_socket.rs", "unix sockets"),
     ("crates/apply-patch/src/location.rs", "open folders"),
     ("crates/checkpoints/src/lib.rs", "paths without links"),
     (

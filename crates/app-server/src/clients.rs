@@ -9,9 +9,8 @@ use parking_lot::Mutex;
 
 use crate::connection::{Connection, ConnectionId};
 use crate::encoded_forms::EncodedForms;
-use crate::message::EncodedMessage;
-use crate::outbox::Limits;
 use crate::projection::Change;
+use codex_transport::{EncodedMessage, Limits};
 
 /// All connected clients, including those before their handshake.
 #[derive(Debug, Default)]

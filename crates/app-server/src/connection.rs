@@ -19,13 +19,12 @@ use crate::background_notifier::NotificationSink;
 use crate::cancellable::CancellableRequests;
 use crate::dialect::{ClientRelease, Dialect};
 use crate::failure::Failure;
-use crate::message::EncodedMessage;
-use crate::outbox::{Limits, Outbox, OutboxFull};
 use crate::plain_reason::with_plain_reason;
 use crate::projection::{Turns, without_read_limits};
 use crate::runs::Runs;
 use crate::searches::Searches;
 use crate::watches::Watches;
+use codex_transport::{EncodedMessage, Limits, Outbox, OutboxFull};
 
 /// The notification that says what the reason of a question does not.
 const WARNING: &str = "warning";

@@ -4,8 +4,8 @@
 //! It owns the wire: one reply per request, one end per turn and item. It runs nothing itself; every
 //! effect is asked of the engine.
 //!
-//! Code map. Three parts that do not know what stands above them: `transport` (bytes to messages, and the other
-//! way from an `outbox`; it knows no thread and no method), `projection` (pure: events to items, turns and
+//! Code map. The crate `transport` makes messages of bytes, and the other way. Here are two parts that do not know what
+//! stands above them: `projection` (pure: events to items, turns and
 //! notifications), and what acts: `thread` (the actor behind each loaded thread) and `handlers` (a file for each
 //! family of methods, and the table that names the handler of each). They meet in `router` (messages to
 //! requests), `connection` and `clients` (who is connected), `server` (what all connections share) and `serve`.
@@ -26,10 +26,8 @@ mod gap;
 mod goal_tools;
 mod handlers;
 mod host;
-mod message;
 mod open_requests;
 mod ordering;
-mod outbox;
 mod plain_reason;
 mod projection;
 mod router;
@@ -39,18 +37,16 @@ mod searches;
 mod serve;
 mod server;
 mod thread;
-mod transport;
 mod watches;
 
+pub use codex_transport::{
+    Auth, AuthError, ByteStream, InMemory, Listen, Listener, MESSAGE_LIMIT, OwnerListener, Secret,
+    SignedTokens, UncheckedClient, serve_in_memory, serve_stdio,
+};
 pub use configuration::Configuration;
 pub use host::{
     AppsAccess, ClientName, FeedbackSettings, Host, HostError, Identity, McpSettings,
     PreparedThread, RequestedSettings,
 };
 pub use projection::queued_by_others;
-pub use serve::{serve_in_memory, serve_stdio};
 pub use server::AppServer;
-pub use transport::{
-    Auth, AuthError, ByteStream, InMemory, Listen, Listener, MESSAGE_LIMIT, OwnerListener, Secret,
-    SignedTokens, UncheckedClient,
-};

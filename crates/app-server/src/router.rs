@@ -24,14 +24,14 @@ use crate::handlers::{self, Order, RequestContext};
 use crate::open_requests::ClientAnswer;
 use crate::ordering::RequestOrder;
 use crate::server::AppServer;
-use crate::transport::InputLine;
+use codex_transport::InputLine;
 
 /// The limit of running requests per connection.
 const IN_FLIGHT: usize = 256;
 
 /// Handles the messages of one client.
 #[derive(Debug)]
-pub(crate) struct Router {
+pub struct Router {
     server: Arc<AppServer>,
     connection: Arc<Connection>,
     permits: Arc<Semaphore>,

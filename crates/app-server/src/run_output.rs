@@ -1,6 +1,6 @@
 //! Sends the output of a run while it runs.
 //!
-//! The queued output is limited by [`Outbox::room`](crate::outbox::Outbox::room): if the client is slow, the command
+//! The queued output is limited by [`Outbox::room`](codex_transport::Outbox::room): if the client is slow, the command
 //! waits.
 
 use std::sync::Arc;

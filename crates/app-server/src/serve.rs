@@ -1,37 +1,12 @@
-//! Serves a [`AppServer`] over the transports.
+//! How the transports serve an [`AppServer`].
 
-use std::io;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use codex_transport::{ConnectedClient, InputLine, Limits, MessageHandler, Service};
 
-use crate::outbox::Limits;
 use crate::router::Router;
 use crate::server::AppServer;
-use crate::transport::{
-    self, ConnectedClient, InMemory, InputLine, Listener, MessageHandler, Service,
-};
-
-/// Serves standard input and output until the client disconnects or a signal arrives.
-///
-/// # Errors
-/// The input cannot be read, or signals cannot be handled.
-pub async fn serve_stdio(server: Arc<AppServer>, limit: usize) -> io::Result<()> {
-    transport::serve_stdio(server, limit).await
-}
-
-/// Serves one client in this process.
-#[must_use]
-pub fn serve_in_memory(server: Arc<AppServer>) -> InMemory {
-    transport::serve_in_memory(server)
-}
-
-impl Listener {
-    /// Serves clients until a signal arrives and running turns have ended.
-    pub async fn serve(self, server: Arc<AppServer>) {
-        self.serve_clients(server).await;
-    }
-}
 
 #[async_trait]
 impl Service for AppServer {

@@ -20,9 +20,9 @@ use crate::clients::Clients;
 use crate::connection::{Connection, ConnectionId, encode_notification};
 use crate::host::Host;
 use crate::open_requests::OpenRequests;
-use crate::outbox::Limits;
 use crate::projection::{Turns, queued_by_others};
 use crate::thread::{Outlines, ThreadHandle};
+use codex_transport::Limits;
 
 /// The server, apart from its transports.
 #[derive(Debug)]

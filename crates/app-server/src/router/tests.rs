@@ -21,8 +21,8 @@ use serde_json::Value;
 use super::*;
 use crate::configuration::Configuration;
 use crate::host::{ClientName, Host, HostError, Identity, PreparedThread, RequestedSettings};
-use crate::outbox::Limits;
-use crate::transport::Lines;
+use codex_transport::Limits;
+use codex_transport::Lines;
 
 const LINES: u32 = 100_000;
 

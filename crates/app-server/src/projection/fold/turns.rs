@@ -12,7 +12,7 @@ use super::consumer::Consumer;
 use super::state::{Fold, ItemIds};
 use super::turn::FoldedTurn;
 use crate::gap::{Gap, Template};
-use crate::message::EncodedMessage;
+use codex_transport::EncodedMessage;
 
 /// Converts each turn to JSON when the next one begins, and records its bytes. For readers of whole threads.
 #[derive(Debug, Default)]

@@ -26,7 +26,7 @@ pub struct InMemory {
 
 /// Serves one client in this process.
 #[must_use]
-pub(crate) fn serve_in_memory(service: Arc<impl Service>) -> InMemory {
+pub fn serve_in_memory(service: Arc<impl Service>) -> InMemory {
     let (ours, theirs) = tokio::io::duplex(CAPACITY);
     let (output, input) = tokio::io::split(theirs);
     let served = tokio::spawn(serve(service, ours));

@@ -19,7 +19,7 @@ use crate::outbox::{Limits, Outbox};
 ///
 /// # Errors
 /// The input cannot be read, or signals cannot be handled.
-pub(crate) async fn serve_stdio(service: Arc<impl Service>, limit: usize) -> io::Result<()> {
+pub async fn serve_stdio(service: Arc<impl Service>, limit: usize) -> io::Result<()> {
     let signals = Signals::new()?;
     let stdout = Stdout::open()?;
     let ConnectedClient {

@@ -97,7 +97,7 @@ mod tests {
     use tokio::io::AsyncReadExt;
 
     use super::*;
-    use crate::transport::auth::{Auth, Secret};
+    use crate::auth::{Auth, Secret};
 
     const UPGRADE: &str = "GET /any HTTP/1.1\r\nHost: x\r\nConnection: keep-alive, Upgrade\r\n\
         Upgrade: WebSocket\r\nSec-WebSocket-Version: 13\r\n\

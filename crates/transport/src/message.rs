@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 
 /// An encoded message with its line end. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) enum EncodedMessage {
+pub enum EncodedMessage {
     /// In one piece.
     Whole(Bytes),
     /// In consecutive parts, most of which are shared with other messages, or too large to copy.
@@ -32,19 +32,19 @@ impl From<Vec<Bytes>> for EncodedMessage {
 }
 
 impl EncodedMessage {
-    pub(crate) fn parts(&self) -> &[Bytes] {
+    pub fn parts(&self) -> &[Bytes] {
         match self {
             Self::Whole(line) => std::slice::from_ref(line),
             Self::Parts(parts) => parts,
         }
     }
 
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.parts().iter().map(Bytes::len).sum()
     }
 
     /// Splits the message into pieces of `size` bytes; the last one may be shorter.
-    pub(crate) fn into_pieces(self, size: usize) -> MessagePieces {
+    pub fn into_pieces(self, size: usize) -> MessagePieces {
         let left = self.len();
         MessagePieces {
             message: self,
@@ -56,7 +56,7 @@ impl EncodedMessage {
     }
 
     /// Like `into_pieces`, without the line end.
-    pub(crate) fn into_text_pieces(self, size: usize) -> MessagePieces {
+    pub fn into_text_pieces(self, size: usize) -> MessagePieces {
         let mut pieces = self.into_pieces(size);
         pieces.left -= usize::from(pieces.left > 0);
         pieces
@@ -65,7 +65,7 @@ impl EncodedMessage {
 
 /// The pieces of a message.
 #[derive(Debug)]
-pub(crate) struct MessagePieces {
+pub struct MessagePieces {
     message: EncodedMessage,
     part: usize,
     at: usize,

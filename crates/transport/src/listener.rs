@@ -59,7 +59,7 @@ impl Listener {
     }
 
     /// Serves clients until a signal arrives and the shutdown is complete.
-    pub(crate) async fn serve_clients(self, service: Arc<impl Service>) {
+    pub async fn serve(self, service: Arc<impl Service>) {
         let admission = Admission::new(self.auth);
         let mut clients = JoinSet::new();
         let drained = async {

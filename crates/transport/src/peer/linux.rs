@@ -11,7 +11,7 @@ use procfs::process::{Process, all_processes};
 use super::{Peer, PeerVerdict};
 
 /// Whether the user of a TCP connection of this machine is known.
-pub(in crate::transport) const KNOWS_USERS: bool = true;
+pub(crate) const KNOWS_USERS: bool = true;
 
 /// The limit of ancestors of a process.
 const ANCESTORS: usize = 4096;

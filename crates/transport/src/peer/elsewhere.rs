@@ -3,7 +3,7 @@
 use super::{Peer, PeerVerdict};
 
 /// Whether the user of a TCP connection of this machine is known.
-pub(in crate::transport) const KNOWS_USERS: bool = false;
+pub(crate) const KNOWS_USERS: bool = false;
 
 pub(super) fn verdicts(peers: &[Peer]) -> Vec<PeerVerdict> {
     vec![PeerVerdict::Free; peers.len()]

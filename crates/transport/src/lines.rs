@@ -11,7 +11,7 @@ use super::InputLine;
 
 /// Reads lines.
 #[derive(Debug)]
-pub(crate) struct Lines<R> {
+pub struct Lines<R> {
     input: R,
     line: LineBuffer,
 }
@@ -25,7 +25,7 @@ struct LineBuffer {
 }
 
 impl<R> Lines<R> {
-    pub(crate) fn new(input: R, limit: usize) -> Self {
+    pub fn new(input: R, limit: usize) -> Self {
         let line = LineBuffer {
             limit,
             partial: Vec::new(),
@@ -37,7 +37,7 @@ impl<R> Lines<R> {
 
 impl<R: BufRead> Lines<R> {
     /// The next line; none at the end of the input. Text after the last `\n` is a line too.
-    pub(crate) fn next(&mut self) -> io::Result<Option<InputLine>> {
+    pub fn next(&mut self) -> io::Result<Option<InputLine>> {
         loop {
             let available = match self.input.fill_buf() {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -57,7 +57,7 @@ impl<R: BufRead> Lines<R> {
 
 impl<R: AsyncBufRead + Unpin> Lines<R> {
     /// Like [`next`](Lines::next) for a stream. Cancel safe.
-    pub(crate) async fn next_of_stream(&mut self) -> io::Result<Option<InputLine>> {
+    pub async fn next_of_stream(&mut self) -> io::Result<Option<InputLine>> {
         loop {
             let available = self.input.fill_buf().await?;
             if available.is_empty() {

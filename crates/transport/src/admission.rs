@@ -99,7 +99,7 @@ fn is_own_name(host: &[u8]) -> bool {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::transport::auth::Secret;
+    use crate::auth::Secret;
 
     #[test]
     fn only_addresses_and_localhost_are_own_names() {

@@ -1,8 +1,8 @@
-//! The transports: they read messages for the router, and write messages from the outbox.
+//! Layer: foundation. Bytes to messages, and messages from an [`Outbox`] to bytes: over standard streams, websockets on a
+//! TCP port or unix socket, and within the process. Knows no method and no JSON: it serves a [`Service`].
 //!
-//! [`stdio`] serves the client that started the process, [`listener`] many clients over websockets on a TCP port or
-//! unix socket, [`in_memory`] a client in this process. At a signal all shut down cleanly: turns end, rollouts are
-//! written, processes stop, and pending messages are sent.
+//! `stdio` serves the client that started the process, `listener` many clients over websockets, `in_memory` a client in
+//! this process. At a signal all shut down cleanly: the service ends its work, and pending messages are sent.
 
 mod admission;
 mod auth;
@@ -12,6 +12,8 @@ mod in_memory;
 mod lines;
 mod listener;
 mod listening_socket;
+mod message;
+mod outbox;
 mod owner_listener;
 mod peer;
 mod stdio;
@@ -20,23 +22,21 @@ mod stdout;
 mod unix_socket;
 mod websocket;
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::outbox::{Limits, Outbox};
-
 pub use auth::{Auth, AuthError, Secret, SignedTokens};
-pub use in_memory::InMemory;
-pub(crate) use in_memory::serve_in_memory;
+pub use in_memory::{InMemory, serve_in_memory};
+pub use lines::Lines;
 pub use listener::Listener;
 pub use listening_socket::{ByteStream, Listen};
+pub use message::{EncodedMessage, MessagePieces};
+pub use outbox::{Batch, Limits, Outbox, OutboxFull};
 pub use owner_listener::{OwnerListener, UncheckedClient};
-pub(crate) use stdio::serve_stdio;
-
-#[cfg(test)]
-pub(crate) use lines::Lines;
+pub use stdio::serve_stdio;
 
 /// The default limit of a message.
 pub const MESSAGE_LIMIT: usize = 64 * 1024 * 1024;
@@ -52,7 +52,7 @@ const LAST_WORDS: Duration = Duration::from_millis(400);
 
 /// The service behind the transports. They know nothing else about it.
 #[async_trait]
-pub(crate) trait Service: Send + Sync + 'static {
+pub trait Service: Send + Sync + 'static {
     type MessageHandler: MessageHandler;
 
     /// A client has connected.
@@ -72,17 +72,25 @@ pub(crate) trait Service: Send + Sync + 'static {
 }
 
 /// A client that has connected.
-pub(crate) struct ConnectedClient<S> {
-    pub(crate) id: u64,
+pub struct ConnectedClient<S> {
+    pub id: u64,
     /// Handles the messages of the client.
-    pub(crate) session: S,
+    pub session: S,
     /// The messages to the client.
-    pub(crate) outbox: Arc<Outbox>,
+    pub outbox: Arc<Outbox>,
+}
+
+impl<S> fmt::Debug for ConnectedClient<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConnectedClient")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Handles the messages of one client.
 #[async_trait]
-pub(crate) trait MessageHandler: Send + 'static {
+pub trait MessageHandler: Send + 'static {
     async fn take(&mut self, message: InputLine);
 
     /// Completes what was begun in order, after the last message.
@@ -101,7 +109,7 @@ async fn end_work(service: &impl Service) {
 
 /// A message of a client.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum InputLine {
+pub enum InputLine {
     /// The message without its line end.
     Whole(Vec<u8>),
     /// The message exceeded the limit and was skipped.

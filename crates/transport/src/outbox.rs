@@ -17,7 +17,7 @@ use crate::message::EncodedMessage;
 
 /// The limits of bytes that are queued for a client, besides those being written.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub struct Limits {
     /// For all messages. One message may exceed it.
     all: usize,
     /// For notifications, once a write has taken longer than `patience`. Before that, a burst from many threads does
@@ -28,10 +28,10 @@ pub(crate) struct Limits {
 
 impl Limits {
     /// For the only client of a server, which ends with it.
-    pub(crate) const ONLY_CLIENT: Self = Self::only(128 * 1024 * 1024);
+    pub const ONLY_CLIENT: Self = Self::only(128 * 1024 * 1024);
 
     /// For a client that can reconnect, beside others that need memory.
-    pub(crate) const ONE_OF_MANY: Self = Self {
+    pub const ONE_OF_MANY: Self = Self {
         unrequested: 2 * 1024 * 1024,
         patience: Duration::from_secs(1),
         ..Self::ONLY_CLIENT
@@ -57,7 +57,7 @@ const WRITE_SIZE: usize = 64 * 1024;
 
 /// The queue of messages to one connection.
 #[derive(Debug)]
-pub(crate) struct Outbox {
+pub struct Outbox {
     state: Mutex<OutboxState>,
     limits: Limits,
     changed: Notify,
@@ -81,20 +81,20 @@ struct OutboxState {
 
 /// The outbox is full, so a reply was not added.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct OutboxFull;
+pub struct OutboxFull;
 
 /// Messages in order, each with its line end.
 #[derive(Debug)]
-pub(crate) struct Batch(pub(crate) Vec<EncodedMessage>);
+pub struct Batch(pub Vec<EncodedMessage>);
 
 impl Batch {
     /// The number of bytes.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.0.iter().map(EncodedMessage::len).sum()
     }
 
     /// All bytes in pieces to write one after the other. Pieces are built lazily.
-    pub(crate) fn into_pieces(self) -> impl Iterator<Item = Bytes> {
+    pub fn into_pieces(self) -> impl Iterator<Item = Bytes> {
         let mut large = None;
         let mut messages = self.0.into_iter().peekable();
         std::iter::from_fn(move || {
@@ -126,7 +126,7 @@ impl Batch {
 }
 
 impl Outbox {
-    pub(crate) fn new(limits: Limits) -> Self {
+    pub fn new(limits: Limits) -> Self {
         Self {
             state: Mutex::default(),
             limits,
@@ -137,7 +137,7 @@ impl Outbox {
     }
 
     /// Adds a message that is short or that the caller waited for. Dropped if the connection is closed.
-    pub(crate) fn push(&self, message: impl Into<EncodedMessage>) {
+    pub fn push(&self, message: impl Into<EncodedMessage>) {
         self.add(message.into(), 0);
     }
 
@@ -145,7 +145,7 @@ impl Outbox {
     ///
     /// # Errors
     /// Too much is queued for the client.
-    pub(crate) fn push_reply(&self, message: impl Into<EncodedMessage>) -> Result<(), OutboxFull> {
+    pub fn push_reply(&self, message: impl Into<EncodedMessage>) -> Result<(), OutboxFull> {
         let message = message.into();
         let state = self.state.lock();
         // The size of this message does not count: whether it fits must depend only on what is queued.
@@ -158,7 +158,7 @@ impl Outbox {
     }
 
     /// Adds a notification or a request of the server. Dropped if the connection is closed.
-    pub(crate) fn push_notification(&self, message: impl Into<EncodedMessage>) {
+    pub fn push_notification(&self, message: impl Into<EncodedMessage>) {
         let message = message.into();
         let unrequested = message.len();
         self.add(message, unrequested);
@@ -192,18 +192,18 @@ impl Outbox {
     }
 
     /// Whether producers may continue: little is queued, or the outbox is closed.
-    pub(crate) fn has_room(&self) -> bool {
+    pub fn has_room(&self) -> bool {
         let state = self.state.lock();
         state.closed || state.bytes <= ROOM
     }
 
     /// Waits until producers may continue. Returns false if nothing more is written.
-    pub(crate) async fn room(&self) -> bool {
+    pub async fn room(&self) -> bool {
         self.until_at_most(ROOM).await
     }
 
     /// Waits until more requests may be read. Returns false if nothing more is written.
-    pub(crate) async fn takes_requests(&self) -> bool {
+    pub async fn takes_requests(&self) -> bool {
         self.until_at_most(REQUESTS).await
     }
 
@@ -226,12 +226,12 @@ impl Outbox {
     }
 
     /// Waits until the outbox is closed.
-    pub(crate) async fn closed(&self) {
+    pub async fn closed(&self) {
         self.until(|state| state.closed).await;
     }
 
     /// Waits until the client is disconnected.
-    pub(crate) async fn until_cut_off(&self) {
+    pub async fn until_cut_off(&self) {
         self.until(|state| state.is_cut_off).await;
     }
 
@@ -247,18 +247,18 @@ impl Outbox {
     }
 
     /// Closes the outbox: queued messages are still written, nothing is added.
-    pub(crate) fn close(&self) {
+    pub fn close(&self) {
         self.state.lock().closed = true;
         self.wake_all();
     }
 
     /// Disconnects the client: queued messages are dropped.
-    pub(crate) fn cut_off(&self) {
+    pub fn cut_off(&self) {
         self.end(None);
     }
 
     /// The queued bytes when the client was disconnected for not reading; none if it was not.
-    pub(crate) fn overflow(&self) -> Option<usize> {
+    pub fn overflow(&self) -> Option<usize> {
         self.state.lock().overflow
     }
 
@@ -281,7 +281,7 @@ impl Outbox {
     }
 
     /// The next batch, for the single writer. None once the outbox is closed and empty.
-    pub(crate) async fn next(&self) -> Option<Batch> {
+    pub async fn next(&self) -> Option<Batch> {
         loop {
             // There is one writer, and the permit is stored, so no message is missed in between.
             {
@@ -302,7 +302,7 @@ impl Outbox {
     }
 
     /// Writes until the outbox is closed and empty.
-    pub(crate) async fn write_to(&self, output: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
+    pub async fn write_to(&self, output: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
         while let Some(batch) = self.next().await {
             for piece in batch.into_pieces() {
                 if let Err(error) = output.write_all(&piece).await {
