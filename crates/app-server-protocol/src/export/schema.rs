@@ -21,6 +21,9 @@ pub(super) const NOT_USED: &str = "x-not-used";
 /// The key under which an object lists the members that are required where unused members are described.
 pub(super) const REQUIRED_BESIDE_UNUSED: &str = "x-required-beside-unused";
 
+/// The key of an optional member that older releases require: the last of them.
+pub(super) const REQUIRED_UNTIL: &str = "x-required-until";
+
 /// The key of a type that has no file of TypeScript.
 pub(super) const SCHEMA_ONLY: &str = "x-schema-only";
 

@@ -10,7 +10,8 @@ use super::definitions::message_types;
 use super::request::{Request, Surface};
 use super::schema::{
     HIDDEN_IN_STABLE, IN_RELEASES, INTERNAL, NAMED_ALONE, NOT_USED, REFERENCE,
-    REQUIRED_BESIDE_UNUSED, SHOWN_IN_STABLE, UNIONS, describe, for_each_reference, forget_members,
+    REQUIRED_BESIDE_UNUSED, REQUIRED_UNTIL, SHOWN_IN_STABLE, UNIONS, describe, for_each_reference,
+    forget_members,
 };
 use crate::method_table::Direction;
 
@@ -179,6 +180,14 @@ fn is_selected(schema: &Map<String, Value>, request: &Request<'_>) -> bool {
             && schema.contains_key(HIDDEN_IN_STABLE))
 }
 
+/// Whether a release requires an optional member.
+fn is_still_required(property: &Value, release: Release) -> bool {
+    let until = property.get(REQUIRED_UNTIL).and_then(Value::as_str);
+    until
+        .and_then(Release::parse)
+        .is_some_and(|until| release <= until)
+}
+
 /// Whether a member is experimental on the stable surface.
 fn is_hidden(property: &Value, request: &Request<'_>) -> bool {
     let is_shown = request.release != Release::OWN && property.get(SHOWN_IN_STABLE).is_some();
@@ -188,12 +197,14 @@ fn is_hidden(property: &Value, request: &Request<'_>) -> bool {
 fn select_parts(object: &Map<String, Value>, request: &Request<'_>) -> Map<String, Value> {
     let mut selected = Map::new();
     let mut removed = Vec::new();
+    let mut required: Vec<Value> = Vec::new();
     for (key, value) in object {
         match (key.as_str(), value) {
             (
                 SINCE_KEY
                 | UNTIL_KEY
                 | REQUIRED_BESIDE_UNUSED
+                | REQUIRED_UNTIL
                 | IN_RELEASES
                 | SHOWN_IN_STABLE
                 | HIDDEN_IN_STABLE,
@@ -204,8 +215,11 @@ fn select_parts(object: &Map<String, Value>, request: &Request<'_>) -> Map<Strin
                 for (name, property) in properties {
                     let is_hidden = is_hidden(of_release(property, request), request);
                     match select(property, request).filter(|_| !is_hidden) {
-                        Some(property) => {
-                            kept.insert(name.clone(), property);
+                        Some(selected) => {
+                            if is_still_required(property, request.release) {
+                                required.push(name.clone().into());
+                            }
+                            kept.insert(name.clone(), selected);
                         }
                         None => removed.push(name.clone()),
                     }
@@ -219,15 +233,18 @@ fn select_parts(object: &Map<String, Value>, request: &Request<'_>) -> Map<Strin
             }
         }
     }
-    if let (true, Some(names)) = (
-        request.with_unused,
-        object.get(REQUIRED_BESIDE_UNUSED).and_then(Value::as_array),
-    ) {
-        let required = selected
+    if request.with_unused {
+        let beside = object.get(REQUIRED_BESIDE_UNUSED).and_then(Value::as_array);
+        required.extend(beside.into_iter().flatten().cloned());
+    }
+    if !required.is_empty() {
+        let names = selected
             .entry("required")
             .or_insert_with(|| Value::Array(Vec::new()));
-        let required = required.as_array_mut().into_iter();
-        required.for_each(|required| required.extend(names.iter().cloned()));
+        names
+            .as_array_mut()
+            .into_iter()
+            .for_each(|names| names.append(&mut required));
     }
     if !removed.is_empty() {
         forget_members(&mut selected, &removed);

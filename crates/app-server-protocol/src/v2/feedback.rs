@@ -21,7 +21,7 @@ pub struct FeedbackUploadParams {
     pub thread_id: Option<String>,
     /// Attach log lines and, if the thread is loaded, its history; absent is no.
     #[serde(default)]
-    #[schemars(!default)] // Clients that go by it say it.
+    #[schemars(extend("x-required-until" = "0.117"))]
     pub include_logs: bool,
     /// Paths of files to attach in any case; unreadable ones are skipped.
     pub extra_log_files: Option<Vec<String>>,

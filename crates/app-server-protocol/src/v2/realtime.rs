@@ -3,9 +3,9 @@
 
 use codex_app_server_protocol_macros::{Experimental, Tagged, sparse};
 use codex_protocol::{RealtimeConversationVersion, Update, mark_members};
-use schemars::{JsonSchema, Schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::realtime_items::RealtimeVoice;
 
@@ -13,7 +13,6 @@ use super::realtime_items::RealtimeVoice;
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
-#[schemars(transform = require_prompt)]
 #[schemars(transform = mark_members::<Self>)]
 #[unread(
     "0.169",
@@ -34,6 +33,7 @@ pub struct ThreadRealtimeStartParams {
     /// Instructions for the voice model, ahead of a summary of what the thread is about; null gives none. Clients of
     /// 0.117 have to send it. Absent, as newer ones may leave it, uses built-in ones.
     #[serde(default)]
+    #[schemars(extend("x-required-until" = "0.117"))]
     pub prompt: Update<String>,
     /// Id to give to the provider; absent uses the thread's id.
     #[until("0.117")]
@@ -65,14 +65,6 @@ pub struct ThreadRealtimeStartParams {
     /// Voice of the model, in place of the default one.
     #[since("0.140")]
     pub voice: Option<RealtimeVoice>,
-}
-
-/// A description of a member that may be absent says that it may; 0.117 requires this one.
-fn require_prompt(schema: &mut Schema) {
-    let required = schema.ensure_object().entry("required");
-    if let Some(required) = required.or_insert_with(|| json!([])).as_array_mut() {
-        required.push(json!("prompt"));
-    }
 }
 
 /// What the voice model emits.

@@ -9,7 +9,7 @@ export type FeedbackUploadParams = {
   /** Thread the report is about; null for a report about no thread. */
   threadId?: string | null;
   /** Attach log lines and, if the thread is loaded, its history; absent is no. */
-  includeLogs: boolean;
+  includeLogs?: boolean;
   /** Paths of files to attach in any case; unreadable ones are skipped. */
   extraLogFiles?: Array<string> | null;
   /** What the client wants the report to be found by, from name to value. */

@@ -12,7 +12,7 @@ export type ThreadRealtimeStartParams = {
    * Instructions for the voice model, ahead of a summary of what the thread is about; null gives none. Clients of
    * 0.117 have to send it. Absent, as newer ones may leave it, uses built-in ones.
    */
-  prompt: string | null;
+  prompt?: string | null;
   /** Id to give to the provider; absent uses the thread's id. */
   sessionId?: string | null;
   /** The same, as newer clients name it. */
