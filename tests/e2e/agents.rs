@@ -116,6 +116,24 @@ async fn an_agent_is_a_thread_that_is_told_asks_and_reads_back() {
     let origin = &stored["source"]["subAgent"]["thread_spawn"];
     assert_eq!(origin["parent_thread_id"], parent.as_str());
 
+    // So it is for the model.
+    let sent = model.requests().into_iter();
+    let mut sent = sent.filter_map(|sent| {
+        let metadata = sent.header("x-codex-turn-metadata")?;
+        Some(serde_json::from_str::<Value>(metadata).unwrap())
+    });
+    let metadata = sent.next().unwrap();
+    let lineage = [
+        "session_id",
+        "parent_thread_id",
+        "thread_id",
+        "subagent_kind",
+    ];
+    assert_eq!(
+        lineage.map(|name| metadata[name].as_str().unwrap()),
+        [&*parent, &*parent, &*agent, "thread_spawn"]
+    );
+
     // Lists of what people began do not have it.
     let ids = |threads: Vec<Value>| -> Vec<String> {
         let id = |thread: &Value| thread["id"].as_str().unwrap().to_owned();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use codex_protocol::{SessionSource, SubAgentSource};
+use codex_protocol::{SessionSource, SubAgentSource, ThreadId};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -15,6 +15,8 @@ use crate::config::{AgentSettings, SessionConfig};
 pub(crate) struct AgentTree {
     /// The distance from the root.
     pub(crate) depth: i32,
+    /// The thread at the root; none for itself, and for an agent that is loaded alone.
+    pub(crate) root: Option<ThreadId>,
     /// Limits the agents of the whole tree. The root makes it.
     pub(crate) slots: Option<Arc<Semaphore>>,
     /// Cancelled when the parent drops the agent.
@@ -43,9 +45,10 @@ impl AgentTree {
     }
 
     /// The position of an agent of this thread.
-    pub(crate) fn of_agent(&self, budget: &Arc<ThreadBudget>) -> Self {
+    pub(crate) fn of_agent(&self, thread: &ThreadId, budget: &Arc<ThreadBudget>) -> Self {
         Self {
             depth: self.depth.saturating_add(1),
+            root: Some(self.root.as_ref().unwrap_or(thread).clone()),
             slots: self.slots.clone(),
             cancel: CancellationToken::new(),
             parent_budget: Some(Arc::clone(budget)),

@@ -324,6 +324,7 @@ impl Threads {
                 model: Arc::clone(&self.ports.model),
                 tool_services: Arc::new(tools),
                 instructions: parts.instructions,
+                root: parts.agent_tree.root.clone(),
             },
             launcher,
             agent_tree: parts.agent_tree,

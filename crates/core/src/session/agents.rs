@@ -136,7 +136,7 @@ impl SessionActor {
         identity: AgentIdentity,
         slot: OwnedSemaphorePermit,
     ) -> Result<AgentHandle, String> {
-        origin.agent_tree = self.agent_tree.of_agent(&self.context.budget);
+        origin.agent_tree = self.tree_of_agent();
         let is_worker = matches!(identity, AgentIdentity::Worker(_));
         let (source, nickname, role) = match identity {
             AgentIdentity::Worker(label) => (SubAgentSource::Other(label), None, None),

@@ -76,7 +76,7 @@ impl SessionActor {
     fn launch_reviewer(&self, turn: &TurnSettings) -> Result<(StartedThread, DropGuard), String> {
         let config = config_of_reviewer(&self.context.config, turn);
         let mut origin = ThreadOrigin::new(self.context.ids.thread(), config);
-        origin.agent_tree = self.agent_tree.of_agent(&self.context.budget);
+        origin.agent_tree = self.tree_of_agent();
         let ends_thread = origin.agent_tree.cancel.clone().drop_guard();
         let launcher = self.launcher.upgrade();
         let launcher = launcher.ok_or_else(|| "the engine is going away".to_owned())?;

@@ -77,6 +77,7 @@ impl SessionActor {
                 base: Arc::from(RUBRIC),
                 ..self.base.instructions.clone()
             },
+            root: self.base.root.clone(),
         };
         base.scope(
             &settings,

@@ -93,11 +93,17 @@ impl SessionActor {
         })
     }
 
+    /// The position of an agent of this thread.
+    pub(super) fn tree_of_agent(&self) -> AgentTree {
+        let context = &self.context;
+        (self.agent_tree).of_agent(context.emitter.thread(), &context.budget)
+    }
+
     fn member_tree(&self, reservation: &Reservation) -> AgentTree {
         AgentTree {
             depth: depth_of(&reservation.seat.path.0),
             seat: Some(reservation.seat.clone()),
-            ..self.agent_tree.of_agent(&self.context.budget)
+            ..self.tree_of_agent()
         }
     }
 

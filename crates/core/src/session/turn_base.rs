@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use codex_model_client::{ModelInfo, ResolvedModel, TruncationMode, TurnState};
 use codex_plugins::InstalledPlugin;
 use codex_protocol::{
-    ApprovalsReviewer, AskForApproval, SandboxPolicy, SessionSource, SubAgentSource, ThreadLimits,
-    ThreadSettings,
+    ApprovalsReviewer, AskForApproval, SandboxPolicy, SessionSource, SubAgentSource, ThreadId,
+    ThreadLimits, ThreadSettings,
 };
 use codex_sandbox::NetworkLimits;
 
@@ -28,6 +28,8 @@ pub(crate) struct TurnBase {
     pub(crate) model: Arc<dyn Model>,
     pub(crate) tool_services: Arc<ToolServices>,
     pub(crate) instructions: Instructions,
+    /// The thread at the root of its agents; none for itself.
+    pub(crate) root: Option<ThreadId>,
 }
 
 impl TurnBase {
@@ -172,7 +174,12 @@ impl TurnBase {
             return None;
         }
         let thread = self.session.emitter.thread().to_string();
-        values.insert("session_id".to_owned(), thread.clone());
+        let parent = values.get("parent_thread_id").cloned();
+        let root = self.root.as_ref().map(ToString::to_string).or(parent);
+        values.insert(
+            "session_id".to_owned(),
+            root.unwrap_or_else(|| thread.clone()),
+        );
         values.insert("thread_id".to_owned(), thread);
         values.insert("turn_id".to_owned(), turn.to_owned());
         serde_json::to_string(&values).ok()
