@@ -519,6 +519,23 @@ async fn without_the_feature_or_the_login_there_are_no_apps() {
 }
 
 #[tokio::test]
+async fn a_list_for_a_thread_goes_by_the_settings_of_the_thread() {
+    let mut test = AppTest::new(directory(), Vec::new(), "").await;
+    for (is_on, count) in [(true, 3), (false, 0)] {
+        let params = json!({ "config": { "features.apps": is_on } });
+        let started = test.server.result("thread/start", params).await;
+        let params = json!({ "threadId": started["thread"]["id"] });
+        let list = test.server.result("app/list", params.clone()).await;
+        let apps = list["data"].as_array().unwrap();
+        assert_eq!(apps.len(), count, "{list}");
+        let one = json!({ "threadId": started["thread"]["id"], "limit": 1 });
+        let page = test.server.result("app/list", one).await;
+        assert_eq!(page["nextCursor"].is_null(), !is_on, "{page}");
+    }
+    test.server.finish().await.unwrap();
+}
+
+#[tokio::test]
 async fn a_slow_directory_delays_nobody_else() {
     let slow = page(&json!([]), None).set_delay(Duration::from_mins(5));
     let mut test = AppTest::new(vec![slow], vec![says("done")], "").await;

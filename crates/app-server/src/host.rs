@@ -79,6 +79,8 @@ pub struct PreparedThread {
     pub memories: Option<MemorySettings>,
     /// Whether its models are those of the account that is logged in.
     pub uses_account: bool,
+    /// The overrides of its request.
+    pub overrides: Map<String, Value>,
     /// Warnings about the settings that the start of the server did not have.
     pub warnings: Vec<ConfigWarning>,
     /// Notices about deprecated settings.
@@ -187,12 +189,16 @@ pub trait Host: Debug + Send + Sync + 'static {
     /// The configuration cannot be used.
     fn mcp_servers(&self, cwd: &Path) -> Result<McpSettings, HostError>;
 
-    /// How to get apps, by the configuration of a folder. None without a ChatGPT login, or while the feature is off. Reads
-    /// files.
+    /// How to get apps, by the configuration of a folder with overrides. None without a ChatGPT login, or while the feature
+    /// is off. Reads files.
     ///
     /// # Errors
     /// The configuration cannot be used.
-    fn apps(&self, cwd: &Path) -> Result<Option<AppsAccess>, HostError>;
+    fn apps(
+        &self,
+        cwd: &Path,
+        overrides: &Map<String, Value>,
+    ) -> Result<Option<AppsAccess>, HostError>;
 
     /// The configured hooks of a folder. Reads files.
     ///

@@ -235,6 +235,7 @@ impl EngineHost {
             config: session,
             memories: made_memories,
             uses_account,
+            overrides: settings.overrides.clone(),
             warnings,
             deprecations,
         })
@@ -455,9 +456,13 @@ impl Host for EngineHost {
         })
     }
 
-    fn apps(&self, cwd: &Path) -> Result<Option<AppsAccess>, HostError> {
+    fn apps(
+        &self,
+        cwd: &Path,
+        overrides: &Map<String, Value>,
+    ) -> Result<Option<AppsAccess>, HostError> {
         let params = RequestParams::default();
-        let (config, _) = self.configuration.load(cwd, &Map::new(), &params)?;
+        let (config, _) = self.configuration.load(cwd, overrides, &params)?;
         let Some(account) = app_sources::account(&config, self.resources.accounts()) else {
             return Ok(None);
         };

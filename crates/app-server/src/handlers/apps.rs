@@ -88,22 +88,23 @@ fn metadata(app: &v2::AppInfo) -> v2::ConnectorMetadata {
     }
 }
 
-/// How to get apps, for the folder of a loaded thread if one is named.
+/// How to get apps, by the settings of a loaded thread if one is named.
 pub(super) async fn access(
     server: &Arc<AppServer>,
     thread: Option<&str>,
 ) -> Result<Option<AppsAccess>, Failure> {
-    let cwd = match thread {
-        None => server.host().working_folder().to_owned(),
+    let (cwd, overrides) = match thread {
+        None => (server.host().working_folder().to_owned(), Arc::default()),
         Some(id) => {
             let missing = || Failure::invalid(format!("thread not found: {id}"));
             let snapshot = loaded_thread(server, id)?.describe().await;
-            snapshot.ok_or_else(missing)?.thread.cwd.into()
+            let snapshot = snapshot.ok_or_else(missing)?;
+            (snapshot.thread.cwd.into(), snapshot.overrides)
         }
     };
     let host = Arc::clone(server.host());
     blocking(move || {
-        let access = host.apps(&cwd);
+        let access = host.apps(&cwd, &overrides);
         access.map_err(|error| Failure::internal(format!("failed to reload config: {error}")))
     })
     .await

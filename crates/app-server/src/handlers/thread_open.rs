@@ -80,7 +80,8 @@ pub(super) async fn opened(
     }
     make_memories(server, &prepared, thread.id());
     watch_skills(server, prepared.config.options.settings.cwd.clone()).await;
-    let facts = ThreadFacts::new(&thread, *configured, &prepared.config, preview);
+    let mut facts = ThreadFacts::new(&thread, *configured, &prepared.config, preview);
+    facts.overrides = Arc::new(prepared.overrides);
     let (manager, deprecations) = (prepared.manager, prepared.deprecations);
     let mut actor = Actor::new(
         Arc::clone(server),

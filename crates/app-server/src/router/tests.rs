@@ -16,7 +16,7 @@ use codex_skills::{SkillLibrary, SkillToggle};
 use codex_test_support::PseudoRandom;
 use codex_thread_store::ThreadStore;
 use futures::future::BoxFuture;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::*;
 use crate::configuration::Configuration;
@@ -211,7 +211,11 @@ impl Host for NoEngine {
         &self.skills
     }
 
-    fn apps(&self, _: &Path) -> Result<Option<crate::host::AppsAccess>, HostError> {
+    fn apps(
+        &self,
+        _: &Path,
+        _: &Map<String, Value>,
+    ) -> Result<Option<crate::host::AppsAccess>, HostError> {
         Ok(None)
     }
 

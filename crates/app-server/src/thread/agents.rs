@@ -40,7 +40,8 @@ impl Actor {
         };
         let preview = first.as_ref().and_then(preview_of_message);
         let preview = preview.unwrap_or_default().to_owned();
-        let facts = ThreadFacts::new(&thread, *configured, &config, preview);
+        let mut facts = ThreadFacts::new(&thread, *configured, &config, preview);
+        facts.overrides = Arc::clone(&self.facts.overrides);
         let thread_id = thread.id().to_string();
         let (server, manager) = (Arc::clone(&self.server), Arc::clone(&self.manager));
         let mut actor = Self::new(server, manager, thread, events, agents, facts);

@@ -1,6 +1,7 @@
 //! Carries out the requests to a loaded thread.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{
     self, ApprovalsReviewer, ThreadSettingsUpdateParams, ThreadSettingsUpdateResponse,
@@ -69,10 +70,12 @@ impl Actor {
                 let thread = self.facts.thread(self.status());
                 let running = self.fold.running_turn();
                 let mcp_servers = self.mcp_servers.clone();
+                let overrides = Arc::clone(&self.facts.overrides);
                 let _ = reply.send(Snapshot {
                     thread,
                     running,
                     mcp_servers,
+                    overrides,
                 });
             }
             ThreadCommand::Subscribe(connection) => self.subscribe(&connection),

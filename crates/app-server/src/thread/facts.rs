@@ -13,6 +13,7 @@ use codex_protocol::{
     SessionConfiguredEvent, SessionSource, SubAgentSource, ThreadId, ThreadSettings,
 };
 use jiff::Timestamp;
+use serde_json::{Map, Value};
 
 use super::StoredHistory;
 use super::workplace::NamedPlace;
@@ -39,6 +40,8 @@ pub(crate) struct ThreadFacts {
     /// Whether it belongs to the thread that it was forked from.
     is_side_thread: bool,
     pub(super) has_legacy_history: bool,
+    /// The overrides of the request that opened it, or its root.
+    pub(crate) overrides: Arc<Map<String, Value>>,
 }
 
 /// A reply with a thread and its settings.
@@ -86,6 +89,7 @@ impl ThreadFacts {
             instruction_sources: Vec::new(),
             is_side_thread: config.identity.is_side_thread,
             has_legacy_history: config.identity.has_legacy_history,
+            overrides: Arc::default(),
         }
     }
 

@@ -45,6 +45,7 @@ use codex_app_server_protocol::v2::{
 use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_core::{McpServer, TimeoutPauses};
 use codex_protocol::{McpStartupStatus, Op, ReviewTarget};
+use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::connection::{Connection, ConnectionId, Responder};
@@ -126,6 +127,8 @@ pub(crate) struct Snapshot {
     pub(crate) running: Option<Turn>,
     /// The newest startup status of its MCP servers.
     pub(crate) mcp_servers: McpServers,
+    /// The overrides of the request that opened it.
+    pub(crate) overrides: Arc<Map<String, Value>>,
 }
 
 /// The startup status of MCP servers, by name.
