@@ -6,6 +6,7 @@ use tempfile::TempDir;
 
 use crate::agents::{call, read, until_both_ended};
 use crate::app_server::shape;
+use crate::newer_threads::newer_server;
 use crate::setup::{home_with, numbered, scripted_config, server, server_in};
 use crate::trace_record::Traced;
 
@@ -114,7 +115,7 @@ async fn an_agent_gets_its_task_and_reports_as_messages() {
     let model = model.unwrap();
     let latch = waits_to_say(&model, "made");
     let home = home(&model, "");
-    let mut server = server(&home).await;
+    let mut server = newer_server(&home).await;
     let root = server.start_thread().await;
     server.start_turn(&root, "go").await;
     let heard = answered(&mut server, &latch).await;
@@ -168,6 +169,41 @@ async fn an_agent_gets_its_task_and_reports_as_messages() {
     let refused = server.call("turn/start", params).await.unwrap();
     let refusal = "direct app-server input is not allowed for multi-agent v2 sub-agents";
     assert_eq!(refused["error"]["message"], refusal);
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_oldest_clients_see_what_happens_to_agents_as_calls() {
+    let model = ModelServer::start([spawn("worker"), wait("wait"), answer("done")]).await;
+    let model = model.unwrap();
+    let latch = waits_to_say(&model, "made");
+    let home = home(&model, "");
+    let mut server = server(&home).await;
+    let root = server.start_thread().await;
+    server.start_turn(&root, "go").await;
+    let heard = answered(&mut server, &latch).await;
+    let is_end = |message: &&Value| {
+        message["method"] == "turn/completed" && message["params"]["threadId"] == root.as_str()
+    };
+    let turn = &heard.iter().find(is_end).unwrap()["params"]["turn"];
+    let items = turn["items"].as_array().unwrap();
+    let kinds: Vec<_> = items
+        .iter()
+        .map(|item| (&item["type"], &item["tool"]))
+        .collect();
+    assert_eq!(
+        json!(kinds),
+        json!([
+            ["userMessage", null],
+            ["collabAgentToolCall", "spawnAgent"],
+            ["collabAgentToolCall", "wait"],
+            ["collabAgentToolCall", "wait"],
+            ["agentMessage", null],
+        ])
+    );
+    assert_eq!(items[1]["senderThreadId"], root.as_str());
+    let stored = read(&mut server, &root).await;
+    assert_eq!(shape(&stored["turns"][0]), shape(turn));
     server.finish().await.unwrap();
 }
 
@@ -230,7 +266,7 @@ async fn agents_that_are_idle_make_room_and_come_back() {
         model.push(reply);
     }
     let ended = server.run_turn(&root, "go").await;
-    let first = ended["items"][1]["agentThreadId"]
+    let first = ended["items"][1]["receiverThreadIds"][0]
         .as_str()
         .unwrap()
         .to_owned();

@@ -54,6 +54,17 @@ pub(crate) enum DeclinedCommandEnd {
     Full,
 }
 
+/// The hooks whose runs clients know, each with those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum KnownHooks {
+    /// Those of the five events of 0.117.
+    First,
+    /// Those around approvals, compactions and agents.
+    Second,
+    /// Those around requests, interrupts and ends of sessions, and tools of MCP servers.
+    All,
+}
+
 /// The order of the list of features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FeatureOrder {
@@ -178,6 +189,17 @@ behaviours! {
     has_calls_in_hook_runs: bool {
         false, "without the id of the call";
         "0.140": true, "with the id of the call";
+    }
+    /// `hook/started` and `hook/completed`
+    known_hooks: KnownHooks {
+        KnownHooks::First, "sent for the events of 0.117: `sessionStart`, `userPromptSubmit`, `preToolUse`, `postToolUse`, `stop`";
+        "0.140": KnownHooks::Second, "also for `permissionRequest`, `preCompact`, `postCompact`, `subagentStart`, `subagentStop`";
+        "0.169": KnownHooks::All, "sent for all events, also for hooks that are tools of MCP servers";
+    }
+    /// what happens with agents that have paths, and answers of tools that a turn begins with
+    has_newer_items: bool {
+        false, "`collabAgentToolCall` and `dynamicToolCall`";
+        "0.140": true, "`subAgentActivity` and `functionCallOutput`";
     }
     /// what a realtime conversation says
     has_realtime_items: bool {

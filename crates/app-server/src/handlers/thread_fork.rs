@@ -77,7 +77,12 @@ pub(super) async fn fork(
         forked.approvals_reviewer = connection.reviewer_name(forked.approvals_reviewer);
         forked.sandbox = connection.shown_sandbox(forked.sandbox);
         reply.accept_with(&forked, &turns);
-        show_usage(&connection, &thread.id, turns.newest(), usage);
+        show_usage(
+            &connection,
+            &thread.id,
+            turns.newest_with_usage(None).as_deref(),
+            usage,
+        );
         if thread.attached_to_thread_id.is_none() {
             let started = ThreadStartedNotification { thread };
             server.broadcast_with(&ServerNotification::ThreadStarted(started), &turns);

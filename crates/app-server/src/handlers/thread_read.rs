@@ -14,7 +14,7 @@ use super::call::{EarlyReply, RequestContext};
 use super::stored::{self, live, stored_or_live};
 use super::{blocking, load, state_failed, thread_id};
 use crate::failure::Failure;
-use crate::projection::{ItemIds, Turns, wire_read_state};
+use crate::projection::{ItemIds, Turns, make_items_older, wire_read_state};
 use crate::server::AppServer;
 use crate::thread::Snapshot;
 
@@ -131,10 +131,13 @@ async fn thread(
             if !params.include_turns {
                 return Ok((thread, None));
             }
-            let running = match ids {
+            let mut running = match ids {
                 ItemIds::Streamed => completed_so_far(live),
                 ItemIds::Numbered | ItemIds::Untimed => live.and_then(|live| live.running),
             };
+            if let (ItemIds::Numbered, Some(running)) = (ids, &mut running) {
+                make_items_older(running, &thread.id);
+            }
             let id = running.as_ref().map(|running| running.id.clone());
             let (_, history) = load(server, path, ids, id).await?;
             thread.model = history.model.or(thread.model);

@@ -97,8 +97,8 @@ pub(super) async fn resume(
     resumed.turns_backwards_cursor = turns_cursor;
     resumed.items_backwards_cursor = items_cursor;
     resumed.interrupted_turn = actor.interrupted_turn(&params, &connection);
-    let newest = match (turns.newest(), &resumed.initial_turns_page) {
-        (Some(turn), _) => Some(turn.to_owned()),
+    let newest = match (turns.newest_with_usage(None), &resumed.initial_turns_page) {
+        (Some(turn), _) => Some(turn),
         (None, Some(page)) => page.data.last().map(|turn| turn.id.clone()),
         (None, None) if dialect.tells_usage_of_opened_threads() => {
             newest_turn(&server, resumed.thread.path.clone()).await?

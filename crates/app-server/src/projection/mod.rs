@@ -11,6 +11,7 @@ mod hook;
 mod item;
 mod limits;
 mod newer_item;
+mod older_item;
 mod plugin;
 mod policy;
 mod question;
@@ -32,6 +33,7 @@ pub(crate) use fold::{
 pub(crate) use hook::{engine_hook_event, hook_metadata, wire_hook_event};
 pub(crate) use item::{engine_input, id_of, preview_of_message};
 pub(crate) use limits::wire_limits;
+pub(crate) use older_item::{is_newer_item, make_item_older, make_items_older};
 pub(crate) use plugin::{
     PluginState, wire_app, wire_app_summary, wire_auth_policy, wire_marketplace, wire_path,
     wire_plugin,

@@ -78,7 +78,7 @@ pub(crate) fn read_history(
     outlines: &Outlines,
 ) -> Result<StoredHistory, RolloutLoadError> {
     if let Some(ShownTurns { turns, outline }) = outlines.turns(path, ids, running) {
-        let mut reader = HistoryReader::new(TurnsShown::WithoutTurns, ids);
+        let mut reader = HistoryReader::new(path, TurnsShown::WithoutTurns, ids);
         scan_selection(path, &outline.lines_of_facts(), |line| {
             reader.take(line);
             ControlFlow::Continue(())
@@ -86,7 +86,7 @@ pub(crate) fn read_history(
         let history = reader.finish(outlines)?;
         return Ok(StoredHistory { turns, ..history });
     }
-    let mut reader = HistoryReader::new(TurnsShown::WithTurns, ids);
+    let mut reader = HistoryReader::new(path, TurnsShown::WithTurns, ids);
     reader.outline = OutlineBuilder::new(path);
     scan(path, |line| {
         reader.take(line);
@@ -110,7 +110,7 @@ pub(crate) fn read_to_load(
 ) -> Result<(StoredHistory, StoredThread), RolloutLoadError> {
     let is_whole = shown == TurnsShown::WithTurns && end.is_none() && selection.is_none();
     if is_whole && outlines.has_turns(path) {
-        let mut reader = HistoryReader::new(TurnsShown::WithoutTurns, ids);
+        let mut reader = HistoryReader::new(path, TurnsShown::WithoutTurns, ids);
         let (shown, stored) = thread::scope(|scope| {
             let shown = || outlines.turns(path, ids, None);
             let shown = thread::Builder::new().spawn_scoped(scope, shown);
@@ -125,7 +125,7 @@ pub(crate) fn read_to_load(
             return Ok((StoredHistory { turns, ..history }, stored?));
         }
     }
-    let mut reader = HistoryReader::new(shown, ids);
+    let mut reader = HistoryReader::new(path, shown, ids);
     if is_whole {
         reader.outline = OutlineBuilder::new(path);
     }
@@ -155,11 +155,11 @@ struct HistoryReader {
 }
 
 impl HistoryReader {
-    fn new(shown: TurnsShown, ids: ItemIds) -> Self {
+    fn new(path: &Path, shown: TurnsShown, ids: ItemIds) -> Self {
         Self {
             shown,
             ids,
-            fold: Fold::new(PackTurns::default()).with_ids(ids),
+            fold: Fold::new(PackTurns::default()).with_ids(ids).of_file(path),
             images: MessageImages::default(),
             outline: None,
             meta: None,

@@ -12,6 +12,7 @@ use crate::connection::Responder;
 use crate::failure::Failure;
 use crate::handlers::stored::{add_metadata, add_stored_state};
 use crate::handlers::{first_page, newest_cursors, show_usage};
+use crate::projection::make_items_older;
 
 impl Actor {
     /// Subscribes a client that resumes the loaded thread.
@@ -66,8 +67,13 @@ impl Actor {
                 if params.exclude_turns {
                     reply.accept(&resumed);
                 } else {
-                    let ended = turns.newest_but(running.as_ref().map(|turn| &*turn.id));
-                    let ended = ended.map(str::to_owned);
+                    let ended = turns.newest_with_usage(running.as_ref().map(|turn| &*turn.id));
+                    let mut running = running;
+                    if let (false, Some(running)) =
+                        (connection.dialect().has_newer_items(), &mut running)
+                    {
+                        make_items_older(running, &resumed.thread.id);
+                    }
                     let turns = turns.with_running(running);
                     reply.accept_with(&resumed, &turns);
                     show_usage(&connection, &resumed.thread.id, ended.as_deref(), usage);

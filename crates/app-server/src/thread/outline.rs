@@ -243,7 +243,7 @@ impl Outline {
     pub(crate) fn turns(&self, wanted: Range<usize>, ids: ItemIds) -> io::Result<Turns> {
         let chain = RolloutChain::open(&self.file)?;
         let foreign = self.ranges.lines_of_others(&wanted);
-        let mut fold = Fold::new(()).with_ids(ids);
+        let mut fold = Fold::new(()).with_ids(ids).of_file(&self.file);
         let mut images = MessageImages::default();
         for part in self.ranges.parts(wanted) {
             let lines = match part {

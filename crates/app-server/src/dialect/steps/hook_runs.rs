@@ -1,9 +1,44 @@
-//! The ids of runs of hooks of tools.
+//! Runs of hooks: which ones a release knows, and the ids of those of tools.
 
+use codex_app_server_protocol::v2::{HookEventName, HookHandlerType};
 use codex_app_server_protocol::{ServerNotification, v2};
 
-use crate::dialect::rows::Dialect;
-use crate::projection::Moment;
+use crate::dialect::rows::{Dialect, KnownHooks};
+use crate::projection::{Change, Moment};
+
+pub(super) fn is_told(dialect: Dialect, change: &Change) -> bool {
+    match &change.notification {
+        ServerNotification::HookStarted(started) => since(&started.run) <= dialect.known_hooks(),
+        ServerNotification::HookCompleted(completed) => {
+            since(&completed.run) <= dialect.known_hooks()
+        }
+        _ => true,
+    }
+}
+
+/// Where a hook belongs that runs.
+fn since(run: &v2::HookRunSummary) -> KnownHooks {
+    let of_event = match run.event_name {
+        HookEventName::PreToolUse
+        | HookEventName::PostToolUse
+        | HookEventName::SessionStart
+        | HookEventName::UserPromptSubmit
+        | HookEventName::Stop => KnownHooks::First,
+        HookEventName::PermissionRequest
+        | HookEventName::PreCompact
+        | HookEventName::PostCompact
+        | HookEventName::SubagentStart
+        | HookEventName::SubagentStop => KnownHooks::Second,
+        HookEventName::PreModelRequest
+        | HookEventName::PostModelRequest
+        | HookEventName::SessionEnd
+        | HookEventName::Interrupt => KnownHooks::All,
+    };
+    match run.handler_type {
+        HookHandlerType::McpTool => KnownHooks::All,
+        HookHandlerType::Command | HookHandlerType::Prompt | HookHandlerType::Agent => of_event,
+    }
+}
 
 pub(super) fn older(
     dialect: Dialect,

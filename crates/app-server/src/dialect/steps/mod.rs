@@ -11,6 +11,7 @@ mod diff_paths;
 mod error_causes;
 mod hook_runs;
 mod interrupted_items;
+mod newer_items;
 mod read_paths;
 mod read_states;
 mod realtime_items;
@@ -32,9 +33,10 @@ type Filter = fn(Dialect, &Change) -> bool;
 /// The older form of a notification, if it differs.
 type Rewrite = fn(Dialect, &ServerNotification, &Moment) -> Option<ServerNotification>;
 
-const FILTERS: [Filter; 7] = [
+const FILTERS: [Filter; 8] = [
     checkpoints::is_told,
     command_begin::is_told,
+    hook_runs::is_told,
     interrupted_items::is_told,
     read_states::is_told,
     realtime_items::is_told,
@@ -42,12 +44,13 @@ const FILTERS: [Filter; 7] = [
     token_usage::is_told,
 ];
 
-const REWRITES: [Rewrite; 9] = [
+const REWRITES: [Rewrite; 10] = [
     account_logins::older,
     command_begin::older,
     diff_paths::older,
     error_causes::older,
     hook_runs::older,
+    newer_items::older,
     read_paths::older,
     realtime_items::older,
     review_items::older,

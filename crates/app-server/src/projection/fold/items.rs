@@ -6,7 +6,7 @@ use codex_protocol::EventMsg;
 use super::consumer::Consumer;
 use super::state::{EventContext, Fold, ItemIds};
 use crate::projection::command_action::shorten_paths;
-use crate::projection::{collab, item};
+use crate::projection::{collab, item, make_item_older};
 
 impl EventContext<'_> {
     /// An item that starts now.
@@ -66,6 +66,7 @@ impl<C: Consumer> Fold<C> {
     ) {
         if !context.is_live() && self.ids == ItemIds::Numbered {
             shorten_paths(&mut item);
+            make_item_older(&mut item, self.thread.as_deref().unwrap_or_default());
         }
         let position = match turn_id.filter(|id| !id.is_empty()) {
             Some(id) => self.turns.iter().rposition(|turn| turn.id == id),

@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use codex_app_server_protocol::v2::{TimedItem, Turn, TurnError, TurnItemsView, TurnStatus};
+use codex_app_server_protocol::v2::{
+    ThreadItem, TimedItem, Turn, TurnError, TurnItemsView, TurnStatus,
+};
 
 use super::consumer::ItemEnd;
 use crate::gap::Gap;
@@ -109,6 +111,28 @@ impl FoldedTurn {
         self.completed = serde_json::from_slice(&packed.json).unwrap_or_default();
         let ids = self.completed.iter().map(|item| item::id_of(item));
         self.ids = ids.map(str::to_owned).collect();
+    }
+
+    /// Whether its program ended before a response of the model did: a response that ends has called tools, or ends the
+    /// turn.
+    pub(super) fn is_cut_early(&self) -> bool {
+        let is_cut = self.status == TurnStatus::Interrupted && self.completed_at.is_none();
+        let is_text = |item: &TimedItem| {
+            matches!(
+                item.item,
+                ThreadItem::UserMessage { .. }
+                    | ThreadItem::HookPrompt { .. }
+                    | ThreadItem::AgentMessage { .. }
+                    | ThreadItem::Reasoning { .. }
+                    | ThreadItem::Plan { .. }
+            )
+        };
+        is_cut
+            && match &self.packed {
+                Some(packed) => serde_json::from_slice(&packed.json)
+                    .is_ok_and(|items: Vec<TimedItem>| items.iter().all(is_text)),
+                None => self.completed.iter().all(is_text),
+            }
     }
 
     pub(super) fn to_turn(&self) -> Turn {

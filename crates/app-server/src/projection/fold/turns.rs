@@ -6,6 +6,7 @@
 use bytes::{BufMut, Bytes, BytesMut};
 use codex_app_server_protocol::v2::{Turn, TurnItemsView, TurnStatus};
 use codex_protocol::RolloutItem;
+use serde::Deserialize;
 
 use super::byte_ranges::{ByteRanges, TurnRanges};
 use super::consumer::Consumer;
@@ -65,6 +66,12 @@ impl Fold<PackTurns> {
     }
 }
 
+/// A turn of which only the id is read.
+#[derive(Deserialize)]
+struct TurnId {
+    id: String,
+}
+
 /// The turns of a stored thread.
 #[derive(Debug)]
 pub(crate) struct Turns {
@@ -122,15 +129,16 @@ impl Turns {
         self
     }
 
-    /// The id of the newest turn.
-    pub(crate) fn newest(&self) -> Option<&str> {
-        self.turns.last().map(|turn| turn.id.as_str())
-    }
-
-    /// The id of the newest turn that is not the running one.
-    pub(crate) fn newest_but(&self, running: Option<&str>) -> Option<&str> {
-        let mut ids = self.turns.iter().rev().map(|turn| turn.id.as_str());
-        ids.find(|id| Some(*id) != running)
+    /// The id of the turn that the stored token usage is of: the newest one that is not the running one and has
+    /// responses that ended.
+    pub(crate) fn newest_with_usage(&self, running: Option<&str>) -> Option<String> {
+        let mut turns = self.turns.iter().rev();
+        let found = turns.find(|turn| Some(turn.id.as_str()) != running && !turn.is_cut_early());
+        found.map(|turn| turn.id.clone()).or_else(|| {
+            let earlier = [b"[", &*self.earlier, b"]"].concat();
+            let mut earlier: Vec<TurnId> = serde_json::from_slice(&earlier).unwrap_or_default();
+            earlier.pop().map(|turn| turn.id)
+        })
     }
 
     pub(crate) fn into_vec(self) -> Vec<Turn> {
