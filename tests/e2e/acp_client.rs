@@ -1,12 +1,18 @@
 //! An editor that speaks ACP to the built binary, and checks everything that the agent writes.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
 use agent_client_protocol_schema::v1::{
-    CreateElicitationRequest, CreateTerminalRequest, ReadTextFileRequest, ReleaseTerminalRequest,
-    RequestPermissionRequest, SessionNotification, TerminalOutputRequest,
+    CloseSessionRequest, CloseSessionResponse, CreateElicitationRequest, CreateTerminalRequest,
+    ForkSessionRequest, ForkSessionResponse, InitializeRequest, InitializeResponse,
+    ListSessionsRequest, ListSessionsResponse, LoadSessionRequest, LoadSessionResponse,
+    NewSessionRequest, NewSessionResponse, PromptRequest, PromptResponse, ReadTextFileRequest,
+    ReleaseTerminalRequest, RequestPermissionRequest, ResumeSessionRequest, ResumeSessionResponse,
+    SessionNotification, SetSessionConfigOptionRequest, SetSessionConfigOptionResponse,
+    SetSessionModeRequest, SetSessionModeResponse, TerminalOutputRequest,
     WaitForTerminalExitRequest, WriteTextFileRequest,
 };
 use serde::de::DeserializeOwned;
@@ -32,6 +38,8 @@ pub(crate) struct Editor {
     pub(crate) asked: Vec<Value>,
     /// What the agent is answered, by method.
     answers: Vec<(String, Value)>,
+    /// The requests of the editor without a reply, by id.
+    open: HashMap<String, Value>,
     next_id: i64,
 }
 
@@ -82,6 +90,7 @@ impl Editor {
             updates: Vec::new(),
             asked: Vec::new(),
             answers: Vec::new(),
+            open: HashMap::new(),
             next_id: 0,
         }
     }
@@ -121,6 +130,7 @@ impl Editor {
         let id = json!(self.next_id);
         let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         self.send_line(&message.to_string()).await;
+        self.open.insert(id.to_string(), message);
         id
     }
 
@@ -148,6 +158,11 @@ impl Editor {
             .unwrap_or_else(|| panic!("the agent is gone"));
         let message: Value = serde_json::from_str(&line).unwrap();
         check(&message);
+        if let Some(request) = self.open.remove(&message["id"].to_string())
+            && let Some(result) = message.get("result")
+        {
+            check_reply(&request, result);
+        }
         match message["method"].as_str() {
             Some("session/update") => self.updates.push(message["params"].clone()),
             Some(method) if message.get("id").is_some() => {
@@ -257,6 +272,40 @@ fn check(message: &Value) {
             assert_eq!(outcomes.count(), 1, "{message}");
             assert!(message.get("id").is_some(), "{message}");
         }
+    }
+}
+
+/// A request that the agent accepts, and its result, are of the types that its method names. Results have members of our
+/// own.
+fn check_reply(request: &Value, result: &Value) {
+    let params = &request["params"];
+    match request["method"].as_str() {
+        Some("initialize") => reads::<InitializeRequest, InitializeResponse>(params, result),
+        Some("session/new") => reads::<NewSessionRequest, NewSessionResponse>(params, result),
+        Some("session/load") => reads::<LoadSessionRequest, LoadSessionResponse>(params, result),
+        Some("session/resume") => {
+            reads::<ResumeSessionRequest, ResumeSessionResponse>(params, result);
+        }
+        Some("session/fork") => reads::<ForkSessionRequest, ForkSessionResponse>(params, result),
+        Some("session/list") => reads::<ListSessionsRequest, ListSessionsResponse>(params, result),
+        Some("session/close") => reads::<CloseSessionRequest, CloseSessionResponse>(params, result),
+        Some("session/prompt") => reads::<PromptRequest, PromptResponse>(params, result),
+        Some("session/set_mode") => {
+            reads::<SetSessionModeRequest, SetSessionModeResponse>(params, result);
+        }
+        Some("session/set_config_option") => {
+            reads::<SetSessionConfigOptionRequest, SetSessionConfigOptionResponse>(params, result);
+        }
+        _ => {}
+    }
+}
+
+fn reads<Q: DeserializeOwned, R: DeserializeOwned>(params: &Value, result: &Value) {
+    if let Err(error) = serde_json::from_value::<Q>(params.clone()) {
+        panic!("the agent accepts what is no request: {error}: {params}");
+    }
+    if let Err(error) = serde_json::from_value::<R>(result.clone()) {
+        panic!("{error}: {result}");
     }
 }
 

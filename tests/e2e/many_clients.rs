@@ -64,7 +64,13 @@ impl ApprovalServer {
 async fn answer(client: &mut WebSocketClient, question: &Value, answer: Value) {
     let mut message = answer;
     message["id"] = question["id"].clone();
-    client.send(&message).await.unwrap();
+    let is_wrong = message["result"] == "nonsense" || message["result"]["decision"] == "perhaps";
+    let sent = if is_wrong {
+        client.send_wrong_answer(&message).await
+    } else {
+        client.send(&message).await
+    };
+    sent.unwrap();
 }
 
 fn decision(decision: &str) -> Value {

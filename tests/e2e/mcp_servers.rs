@@ -77,7 +77,13 @@ impl McpToolTurn {
         let mut reply = json!({ "id": question["id"] });
         let parts = answer.as_object().unwrap().clone();
         reply.as_object_mut().unwrap().extend(parts);
-        self.server.send(&reply).await.unwrap();
+        let result = &reply["result"];
+        let sent = if result.is_string() || result["action"].is_number() {
+            self.server.send_wrong_answer(&reply).await
+        } else {
+            self.server.send(&reply).await
+        };
+        sent.unwrap();
         question["params"].clone()
     }
 

@@ -123,12 +123,9 @@ async fn an_answer_that_makes_no_sense_is_a_refusal_and_is_told() {
     server.start_turn(&thread, "make it").await;
     let question = "item/commandExecution/requestApproval";
     let question = server.wait_for(question).await.unwrap();
-    answer(
-        &mut server,
-        &question,
-        &json!({ "decision": { "maybe": 7 } }),
-    )
-    .await;
+    let result = json!({ "decision": { "maybe": 7 } });
+    let wrong = json!({ "id": question["id"], "result": result });
+    server.send_wrong_answer(&wrong).await.unwrap();
     let warning = server.wait_for("warning").await.unwrap();
     assert_eq!(warning["params"]["threadId"], thread.as_str());
     let turn = &server.completed_turn().await;

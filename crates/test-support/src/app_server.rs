@@ -119,6 +119,12 @@ impl AppServer {
         self.send_line(&message.to_string()).await
     }
 
+    /// Sends an answer that no schema accepts.
+    pub async fn send_wrong_answer(&mut self, message: &Value) -> io::Result<()> {
+        self.observer.sent_wrong_answer(message);
+        self.send_line(&message.to_string()).await
+    }
+
     /// Receives the next message of any kind.
     pub async fn receive(&mut self) -> io::Result<Value> {
         let line = tokio::time::timeout(TIME_LIMIT, self.output.next_line()).await??;

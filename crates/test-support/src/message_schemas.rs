@@ -1,8 +1,8 @@
 //! Holds messages against the generated JSON Schemas that their client could have.
 //!
-//! A client has the schemas of its surface, stable or experimental. A client that has used nothing newer than 0.117 may
-//! also have those of that release; what these do not name is skipped, since receivers ignore what they do not know. Each
-//! schema is compiled once per process, when it is needed first.
+//! A client has the schemas of its surface, stable or experimental, and may also have those of a release: 0.117, or 0.169
+//! once it has used what is newer. What these do not name is skipped, since receivers ignore what they do not know. What
+//! clients send is checked where the server accepts it. Each schema is compiled once per process, when it is needed first.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -34,8 +34,10 @@ pub(crate) struct ClientSchemas {
     is_experimental: bool,
     is_newer: bool,
     is_newer_from_the_start: bool,
-    /// The methods of requests without a reply, by id.
-    requests: HashMap<String, String>,
+    /// The requests of the client without a reply, by id.
+    requests: HashMap<String, Value>,
+    /// The methods of the requests of the server without a reply, by id.
+    server_requests: HashMap<String, String>,
 }
 
 impl ClientSchemas {
@@ -49,13 +51,20 @@ impl ClientSchemas {
         self.is_newer_from_the_start
     }
 
-    /// Learns from a request of the client.
+    /// Checks an answer of the client, and learns from its requests. These are checked when the server has accepted them:
+    /// tests send wrong ones too.
+    ///
+    /// # Panics
+    /// The schema does not accept the answer.
     pub(crate) fn sent(&mut self, message: &Value) {
         let Some(method) = message["method"].as_str() else {
+            if let Err(wrong) = self.check_answer(message) {
+                panic!("{wrong}");
+            }
             return;
         };
         if let Some(id) = message.get("id") {
-            self.requests.insert(id.to_string(), method.to_owned());
+            self.requests.insert(id.to_string(), message.clone());
         }
         if method == "initialize" {
             let params = &message["params"];
@@ -67,32 +76,102 @@ impl ClientSchemas {
                 .any(|start| name.starts_with(start));
             self.is_newer |= self.is_newer_from_the_start;
         }
-        self.is_newer |= !older().knows(method, &message["params"]);
+        let params = &message["params"];
+        let edits = params["edits"].as_array().into_iter().flatten();
+        let mut written = edits.chain([params]).map(|edit| &edit["value"]);
+        // Settings may have any value; this one is a newer name.
+        let is_setting = method.starts_with("config/");
+        self.is_newer |= is_setting && written.any(|value| value == "auto_review");
+        self.is_newer |= !older().knows(method, params);
     }
 
-    /// Checks a message of the server.
+    /// Records an answer that is wrong on purpose.
     ///
     /// # Panics
-    /// A schema that the client could have does not accept it.
-    pub(crate) fn received(&mut self, message: &Value) {
-        let method = match (message["method"].as_str(), message.get("result")) {
-            (Some(method), _) => method.to_owned(),
-            (None, Some(_)) => match self.requests.remove(&message["id"].to_string()) {
-                Some(method) => method,
-                None => return,
-            },
-            (None, None) => return,
+    /// The schema accepts it.
+    pub(crate) fn sent_wrong_answer(&mut self, message: &Value) {
+        let is_of_question = self
+            .server_requests
+            .contains_key(&message["id"].to_string());
+        let checked = self.check_answer(message);
+        assert!(!is_of_question || checked.is_err(), "not wrong: {message}");
+    }
+
+    fn check_answer(&mut self, message: &Value) -> Result<(), String> {
+        let method = self.server_requests.remove(&message["id"].to_string());
+        let (Some(method), Some(result)) = (method, message.get("result")) else {
+            return Ok(());
         };
-        let surface = if self.is_experimental {
+        let own = schemas(self.surface(), Release::OWN);
+        own.check(Direction::ServerRequest, &method, Part::Result, result)
+    }
+
+    /// Checks a message of the server, and the request of the client that it accepts.
+    ///
+    /// # Panics
+    /// A schema that the client could have does not accept one of them.
+    pub(crate) fn received(&mut self, message: &Value) {
+        if let Some(method) = message["method"].as_str() {
+            let direction = match message.get("id") {
+                Some(id) => {
+                    self.server_requests
+                        .insert(id.to_string(), method.to_owned());
+                    Direction::ServerRequest
+                }
+                None => Direction::ServerNotification,
+            };
+            return self.check_received(direction, method, Part::Params, &message["params"]);
+        }
+        let request = self.requests.remove(&message["id"].to_string());
+        let (Some(request), Some(result)) = (request, message.get("result")) else {
+            return;
+        };
+        let Some(method) = request["method"].as_str() else {
+            return;
+        };
+        let own = schemas(self.surface(), Release::OWN);
+        let params = &request["params"];
+        if let Err(wrong) = own.check(Direction::ClientRequest, method, Part::Params, params) {
+            panic!("the server accepts a request: {wrong}");
+        }
+        self.check_received(Direction::ClientRequest, method, Part::Result, result);
+    }
+
+    fn check_received(&self, direction: Direction, method: &str, part: Part, value: &Value) {
+        let own = schemas(self.surface(), Release::OWN);
+        assert!(
+            own.messages.method(direction, method).is_some(),
+            "{method} has no schema in {}: {value}",
+            own.name
+        );
+        if let Err(wrong) = own.check(direction, method, part, value) {
+            panic!("{wrong}");
+        }
+        let release = if self.is_newer {
+            Release::of_mark("0.169")
+        } else {
+            Release::FIRST
+        };
+        let other = schemas(self.surface(), release);
+        if let Err(wrong) = other.check(direction, method, part, value) {
+            panic!("{wrong}");
+        }
+    }
+
+    fn surface(&self) -> Surface {
+        if self.is_experimental {
             Surface::Experimental
         } else {
             Surface::Stable
-        };
-        schemas(surface, Release::OWN).check(&method, message, true);
-        if !self.is_newer {
-            schemas(surface, Release::FIRST).check(&method, message, false);
         }
     }
+}
+
+/// Which part of a message is of a type.
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    Params,
+    Result,
 }
 
 fn schemas(surface: Surface, release: Release) -> Arc<SurfaceSchemas> {
@@ -153,59 +232,31 @@ impl SurfaceSchemas {
             .all(|(name, _)| ["experimentalApi", "optOutNotificationMethods"].contains(&&**name))
     }
 
-    /// Checks the params of a method of the server, or the result of one of the client.
-    fn check(&self, method: &str, message: &Value, is_own: bool) {
-        let (direction, part) = if message.get("method").is_none() {
-            (Direction::ClientRequest, "result")
-        } else if message.get("id").is_some() {
-            (Direction::ServerRequest, "params")
-        } else {
-            (Direction::ServerNotification, "params")
-        };
-        let Some(types) = self.messages.method(direction, method) else {
-            assert!(
-                !is_own,
-                "{method} has no schema in {}: {message}",
-                self.name
-            );
-            return;
-        };
-        let type_name = match part {
-            "result" => types.result.as_ref(),
-            _ => types.params.as_ref(),
-        };
+    /// Checks the params or the result of a method. A method that there is not is skipped, and so are unknown members, as
+    /// receivers skip them.
+    fn check(
+        &self,
+        direction: Direction,
+        method: &str,
+        part: Part,
+        value: &Value,
+    ) -> Result<(), String> {
+        let types = self.messages.method(direction, method);
+        let type_name = types.and_then(|types| match part {
+            Part::Result => types.result.as_ref(),
+            Part::Params => types.params.as_ref(),
+        });
         let Some(type_name) = type_name else {
-            return;
+            return Ok(());
         };
         let Some(validator) = self.validator(type_name) else {
             panic!("no schema of {type_name} in {}", self.name);
         };
-        let value = &message[part];
-        if let Err(error) = validator.validate(value) {
+        validator.validate(value).map_err(|error| {
             let place = error.instance_path();
-            let of_hook = ["/run/eventName", "/run/handlerType"].contains(&place.as_str());
-            // Receivers ignore kinds of items that they do not know.
-            let at_place = value.pointer(place.as_str());
-            let kind = at_place.and_then(|item| item["type"].as_str());
-            let is_item = place.as_str() == "/item" || place.as_str().contains("/items/");
-            let is_newer_item = is_item && kind.is_some_and(|kind| !self.has_item(kind));
-            if !is_own && (of_hook || is_newer_item) {
-                // Runs of newer hooks are sent to every client too.
-                return;
-            }
-            panic!(
-                "{method} is no {type_name} of {} at {place}: {error}: {message}",
-                self.name
-            );
-        }
-    }
-
-    /// Whether there is an item of this kind.
-    fn has_item(&self, kind: &str) -> bool {
-        let item = self.messages.definition("ThreadItem");
-        let variants = item.and_then(|item| item["oneOf"].as_array());
-        let mut variants = variants.into_iter().flatten();
-        variants.any(|variant| variant["properties"]["type"]["const"] == kind)
+            let name = &self.name;
+            format!("{method} is no {type_name} of {name} at {place}: {error}: {value}")
+        })
     }
 
     fn validator(&self, type_name: &str) -> Option<Arc<Validator>> {
@@ -324,5 +375,52 @@ mod tests {
             schemas.sent(&json!({ "id": 1, "method": method, "params": params }));
             assert_eq!(schemas.is_newer, is_newer, "{method}");
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "accepts a request: account/login/cancel is no")]
+    fn a_request_of_another_type_that_is_accepted_is_noticed() {
+        let mut schemas = ClientSchemas::default();
+        let params = json!({ "loginId": 1 });
+        schemas.sent(&json!({ "id": 1, "method": "account/login/cancel", "params": params }));
+        schemas.received(&json!({ "id": 1, "result": { "status": "canceled" } }));
+    }
+
+    #[test]
+    fn a_request_of_another_type_that_is_refused_passes() {
+        let mut schemas = ClientSchemas::default();
+        schemas.sent(&json!({ "id": 1, "method": "account/login/cancel", "params": {} }));
+        let error = json!({ "code": -32602, "message": "no" });
+        schemas.received(&json!({ "id": 1, "error": error }));
+    }
+
+    fn asked() -> ClientSchemas {
+        let mut schemas = ClientSchemas::default();
+        let question = json!({ "threadId": "t", "turnId": "u", "itemId": "i", "startedAtMs": 1 });
+        let method = "item/fileChange/requestApproval";
+        schemas.received(&json!({ "id": 1, "method": method, "params": question }));
+        schemas
+    }
+
+    fn answer(decision: &str) -> Value {
+        json!({ "id": 1, "result": { "decision": decision } })
+    }
+
+    #[test]
+    fn answers_are_as_wrong_as_tests_say() {
+        asked().sent(&answer("accept"));
+        asked().sent_wrong_answer(&answer("perhaps"));
+    }
+
+    #[test]
+    #[should_panic(expected = "item/fileChange/requestApproval is no")]
+    fn an_answer_of_another_type_is_noticed() {
+        asked().sent(&answer("perhaps"));
+    }
+
+    #[test]
+    #[should_panic(expected = "not wrong")]
+    fn a_right_answer_is_not_called_wrong() {
+        asked().sent_wrong_answer(&answer("accept"));
     }
 }

@@ -81,6 +81,14 @@ impl ProtocolObserver {
         }
     }
 
+    /// Records an answer of the client that is wrong on purpose.
+    ///
+    /// # Panics
+    /// It is right.
+    pub fn sent_wrong_answer(&mut self, message: &Value) {
+        self.schemas.sent_wrong_answer(message);
+    }
+
     /// Checks a message of the server.
     ///
     /// # Panics
@@ -91,7 +99,7 @@ impl ProtocolObserver {
     }
 
     /// The server counts the client as newer than 0.117 from the start.
-    pub(crate) fn be_newer(&mut self) {
+    pub fn be_newer(&mut self) {
         self.schemas.be_newer();
     }
 

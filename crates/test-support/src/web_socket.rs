@@ -67,6 +67,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         self.send_frame(Message::text(message.to_string())).await
     }
 
+    /// Sends an answer that no schema accepts.
+    pub async fn send_wrong_answer(&mut self, message: &Value) -> io::Result<()> {
+        self.observer.sent_wrong_answer(message);
+        self.send_frame(Message::text(message.to_string())).await
+    }
+
     async fn send_frame(&mut self, message: Message) -> io::Result<()> {
         self.stream.send(message).await.map_err(failed)
     }
