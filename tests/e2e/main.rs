@@ -89,6 +89,8 @@ mod images;
 #[cfg(unix)]
 mod interrupted_turns;
 mod item_ends;
+#[cfg(target_os = "linux")]
+mod kits;
 mod large_threads;
 mod late_readers;
 #[cfg(target_os = "linux")]
