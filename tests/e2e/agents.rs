@@ -8,7 +8,7 @@ use crate::app_server::shape;
 use crate::exec::ExecFolders;
 use crate::hooks::answer_with;
 use crate::listeners::Listening;
-use crate::setup::{server, untrusted_home};
+use crate::setup::{experimental_server, server, untrusted_home};
 use crate::trace_record::Traced;
 
 const QUESTION: &str = "item/commandExecution/requestApproval";
@@ -157,6 +157,15 @@ async fn an_agent_is_a_thread_that_is_told_asks_and_reads_back() {
             .to_string()
             .contains("subagent_notification")
     );
+    server.finish().await.unwrap();
+
+    // It has its parent after a restart too.
+    let mut server = experimental_server(&home).await;
+    assert_eq!(read(&mut server, &agent).await["parentThreadId"], *parent);
+    let agents = listed(&mut server, json!({ "parentThreadId": parent })).await;
+    assert_eq!(agents.len(), 1);
+    assert_eq!(agents[0]["id"], *agent);
+    assert_eq!(agents[0]["parentThreadId"], *parent);
     server.finish().await.unwrap();
 }
 

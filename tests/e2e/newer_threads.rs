@@ -398,3 +398,52 @@ async fn what_a_response_used_is_told_once_also_in_a_fork() {
     }
     scripted.server.finish().await.unwrap();
 }
+
+#[tokio::test]
+async fn the_usage_of_a_thread_that_was_cut_is_that_of_the_turn_before() {
+    let stalls = HttpReply::stream(&[sse::created("r")]).stall();
+    let model = ModelServer::start([message(0, "one"), stalls])
+        .await
+        .unwrap();
+    let home = scripted_home(&model, "");
+    let mut server = newer_server(&home).await;
+    let id = server.start_thread().await;
+    let first = server.run_turn(&id, "hello").await;
+    server.start_turn(&id, "again").await;
+    model.request(1).await;
+    // A read waits for the file.
+    let read = json!({ "threadId": id, "includeTurns": true });
+    server.result("thread/read", read).await;
+    server.kill().await.unwrap();
+
+    let mut server = newer_server(&home).await;
+    let asked = json!({ "threadId": id });
+    let resumed = server.result("thread/resume", asked).await;
+    assert_eq!(resumed["thread"]["turns"][1]["status"], "interrupted");
+    let told = server.wait_for("thread/tokenUsage/updated").await.unwrap();
+    assert_eq!(told["params"]["turnId"], first["id"], "{told}");
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_thread_whose_turn_failed_says_so_to_those_who_come_back() {
+    let refusal = json!({ "error": { "message": "no" } }).to_string();
+    let replies = [HttpReply::status(400).body(refusal), message(0, "one")];
+    let model = ModelServer::start(replies).await.unwrap();
+    let home = scripted_home(&model, "");
+    let mut server = newer_server(&home).await;
+    let id = server.start_thread().await;
+    let turn = server.run_turn(&id, "hello").await;
+    assert_eq!(turn["status"], "failed");
+    let asked = json!({ "threadId": id });
+    let failed = json!({ "type": "systemError" });
+    server.result("thread/unsubscribe", asked.clone()).await;
+    for method in ["thread/read", "thread/resume"] {
+        let thread = server.result(method, asked.clone()).await;
+        assert_eq!(thread["thread"]["status"], failed, "{method}");
+    }
+    server.run_turn(&id, "again").await;
+    let thread = server.result("thread/read", asked).await;
+    assert_eq!(thread["thread"]["status"], json!({ "type": "idle" }));
+    server.finish().await.unwrap();
+}
