@@ -246,3 +246,29 @@ fn a_proxy_without_a_server_says_so() {
     let error = refusal(&output);
     assert!(error.contains("cannot reach a server"), "{error}");
 }
+
+#[test]
+fn what_other_releases_do_with_the_server_says_what_to_use() {
+    let home = tempfile::tempdir().unwrap();
+    for (arguments, instead) in [
+        (
+            &["bootstrap", "--remote-control"][..],
+            "codex app-server daemon start",
+        ),
+        (&["update"], "codex app-server daemon restart"),
+        (&["enable-remote-control"], "codex app-server proxy"),
+        (&["disable-remote-control"], "codex app-server proxy"),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_codex"))
+            .args(["app-server", "daemon"])
+            .args(arguments)
+            .env("CODEX_HOME", home.path())
+            .output()
+            .unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{error}");
+        assert!(error.contains(instead), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+    assert_eq!(home.path().read_dir().unwrap().count(), 0);
+}

@@ -3,12 +3,13 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use codex_daemon::{DaemonChange, DaemonFolder, DaemonState};
 use codex_system::background::RunningMark;
 use serde_json::json;
 
+use crate::other_commands::AnyArguments;
 use crate::server_process::own_server;
 use crate::settings_flags::SettingsFlags;
 use codex_engine_host::environment;
@@ -33,6 +34,39 @@ pub(crate) enum DaemonCommand {
     /// Print the versions of this program and of the running server.
     #[command(after_help = AFTER_HELP)]
     Version,
+    #[command(flatten)]
+    Other(OtherDaemonCommand),
+}
+
+/// What other releases have here, and this program does not.
+#[derive(Debug, Subcommand)]
+pub(crate) enum OtherDaemonCommand {
+    #[command(hide = true)]
+    Bootstrap(AnyArguments),
+    #[command(hide = true)]
+    Update(AnyArguments),
+    #[command(hide = true)]
+    EnableRemoteControl(AnyArguments),
+    #[command(hide = true)]
+    DisableRemoteControl(AnyArguments),
+}
+
+/// Says what to use instead.
+fn refuse(command: &OtherDaemonCommand) -> anyhow::Result<()> {
+    match command {
+        OtherDaemonCommand::Bootstrap(_) => bail!(
+            "nothing is installed for the server in the background; `codex app-server daemon start` starts it, and a service manager can run that at each start of the machine"
+        ),
+        OtherDaemonCommand::Update(_) => bail!(
+            "this program does not update itself; install it again in the way it was installed, then `codex app-server daemon restart`"
+        ),
+        OtherDaemonCommand::EnableRemoteControl(_)
+        | OtherDaemonCommand::DisableRemoteControl(_) => {
+            bail!(
+                "remote control over a service is not supported; `ssh HOST codex app-server proxy` reaches the server of another machine"
+            )
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -57,6 +91,9 @@ pub(crate) fn become_daemon() -> anyhow::Result<RunningMark> {
 
 /// `settings` are those of a server that is started.
 pub(crate) fn run(command: DaemonCommand, settings: &SettingsFlags) -> anyhow::Result<()> {
+    if let DaemonCommand::Other(command) = &command {
+        return refuse(command);
+    }
     let folder = folder()?;
     let server = || -> anyhow::Result<_> {
         let mut command = own_server()?;
@@ -70,7 +107,7 @@ pub(crate) fn run(command: DaemonCommand, settings: &SettingsFlags) -> anyhow::R
             DaemonCommand::Start => folder.start(server()?).await?,
             DaemonCommand::Stop => folder.stop().await?,
             DaemonCommand::Restart => folder.restart(server()?).await?,
-            DaemonCommand::Version => folder.state().await?,
+            DaemonCommand::Version | DaemonCommand::Other(_) => folder.state().await?,
         })
     })?;
     print(&folder, &state)
