@@ -1,6 +1,7 @@
 //! Commands for stored threads: resume, fork, archive, unarchive, delete, queue, and running servers as their source.
 
 use std::fs;
+use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
 use codex_test_support::{HttpReply, ModelServer, sse};
@@ -26,6 +27,35 @@ async fn run(place: &ExecFolders, arguments: &[&str]) -> Output {
     let mut command = command(place, arguments);
     let output = tokio::task::spawn_blocking(move || command.output().unwrap());
     output.await.unwrap()
+}
+
+/// Runs a command on a terminal on which this is typed.
+async fn on_terminal(place: &ExecFolders, arguments: &[&str], typed: &'static str) -> Output {
+    let words = arguments.iter().map(|word| format!("'{word}'"));
+    let words = words.collect::<Vec<_>>().join(" ");
+    let line = format!("'{}' {words}", env!("CARGO_BIN_EXE_codex"));
+    let mut command = Command::new("script");
+    command
+        .args(["-q", "-e", "-c", &line, "/dev/null"])
+        .env("HOME", place.home.path())
+        .env("CODEX_HOME", place.home.path())
+        .env("TERM", "dumb")
+        .current_dir(place.work.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let run = move || {
+        let mut child = command.spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(typed.as_bytes()).unwrap();
+        drop(input);
+        child.wait_with_output().unwrap()
+    };
+    tokio::task::spawn_blocking(run).await.unwrap()
+}
+
+fn shown(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 async fn model(replies: &[&str]) -> ModelServer {
@@ -69,6 +99,57 @@ async fn threads_go_on_and_copies_of_them() {
     let last = model.requests()[2].json().to_string();
     for said in ["first", "one", "second", "two", "third"] {
         assert!(last.contains(said), "{said} is not in {last}");
+    }
+}
+
+#[tokio::test]
+async fn a_person_chooses_a_thread_from_a_list_and_types_what_comes_next() {
+    let model = model(&["one", "two", "three", "four"]).await;
+    let place = ExecFolders::with_model(&model);
+    run(&place, &["exec", "first question"]).await;
+    run(&place, &["exec", "second question"]).await;
+    let id = ids(&place).remove(0);
+    // The older one is the second of the list; what is no number of it is asked for again.
+    let resumed = on_terminal(&place, &["resume"], "7\n2\nand then?\n").await;
+    let seen = shown(&resumed);
+    assert_eq!(resumed.status.code(), Some(0), "{seen}");
+    assert!(seen.contains("A number from 1 to 2, please."), "{seen}");
+    assert!(seen.contains(&id) && seen.contains("three"), "{seen}");
+    let asked = model.requests()[2].json()["input"].to_string();
+    assert!(asked.contains("first question") && asked.contains("and then?"));
+    assert!(!asked.contains("second question"), "{asked}");
+    assert_eq!(ids(&place).len(), 2);
+    let forked = on_terminal(&place, &["fork", &id], "another way?\n").await;
+    assert!(shown(&forked).contains("four"), "{}", shown(&forked));
+    assert_eq!(ids(&place).len(), 3);
+}
+
+#[tokio::test]
+async fn a_person_who_chooses_no_thread_changes_none() {
+    let model = model(&["one"]).await;
+    let place = ExecFolders::with_model(&model);
+    run(&place, &["exec", "first question"]).await;
+    let resumed = on_terminal(&place, &["resume"], "").await;
+    assert_eq!(resumed.status.code(), Some(1), "{}", shown(&resumed));
+    assert!(shown(&resumed).contains("no thread was chosen"));
+    assert_eq!(model.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_person_is_asked_before_a_thread_is_deleted() {
+    let model = model(&["one"]).await;
+    let place = ExecFolders::with_model(&model);
+    run(&place, &["exec", "first question"]).await;
+    let id = ids(&place).remove(0);
+    for (typed, is_there) in [("\n", true), ("n\n", true), ("", true), ("y\n", false)] {
+        let output = on_terminal(&place, &["delete", &id], typed).await;
+        let seen = shown(&output);
+        assert!(
+            seen.contains(&format!("Delete the thread {id} (first question)")),
+            "{seen}"
+        );
+        assert_eq!(output.status.code(), Some(i32::from(is_there)), "{seen}");
+        assert_eq!(place.rollouts().len(), usize::from(is_there), "{typed}");
     }
 }
 
