@@ -14,8 +14,6 @@ pub const WITHOUT_EFFECT: &[&str] = &[
     "goals",
     "js_repl_node_module_dirs",
     "js_repl_node_path",
-    "model_auto_compact_token_limit_scope",
-    "model_post_turn_compact_threshold_percent",
     "orchestrator",
     "otel",
     "responses",

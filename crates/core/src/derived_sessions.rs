@@ -17,9 +17,9 @@ use codex_sandbox::EngineFiles;
 use codex_thread_state::ThreadState;
 
 use crate::config::{
-    AgentSettings, ContextSections, Features, HostTools, InstructionFiles, MessageHistory,
-    ReplaySource, SessionConfig, SessionHooks, SessionIdentity, SessionOptions, SessionServices,
-    WebSearch,
+    AgentSettings, CompactionRules, ContextSections, Features, HostTools, InstructionFiles,
+    MessageHistory, ReplaySource, SessionConfig, SessionHooks, SessionIdentity, SessionOptions,
+    SessionServices, WebSearch,
 };
 use crate::turn_settings::TurnSettings;
 
@@ -173,6 +173,7 @@ fn options_of_agent(options: &SessionOptions, turn: &TurnSettings, depth: i32) -
         tool_output_tokens,
         context_window,
         auto_compact_limit,
+        compaction,
         shell,
         takes_openai_forms,
         allow_login_shell,
@@ -229,6 +230,7 @@ fn options_of_agent(options: &SessionOptions, turn: &TurnSettings, depth: i32) -
         tool_output_tokens: *tool_output_tokens,
         context_window: *context_window,
         auto_compact_limit: *auto_compact_limit,
+        compaction: *compaction,
         shell: shell.clone(),
         takes_openai_forms: *takes_openai_forms,
         allow_login_shell: *allow_login_shell,
@@ -345,6 +347,7 @@ fn options_of_hidden_thread(options: &SessionOptions, hidden: HiddenThread) -> S
         tool_output_tokens: _,
         context_window,
         auto_compact_limit: _,
+        compaction: _,
         shell,
         takes_openai_forms: _,
         allow_login_shell,
@@ -400,6 +403,7 @@ fn options_of_hidden_thread(options: &SessionOptions, hidden: HiddenThread) -> S
         tool_output_tokens: None,
         context_window: *context_window,
         auto_compact_limit: None,
+        compaction: CompactionRules::default(),
         shell: shell.clone(),
         takes_openai_forms: false,
         allow_login_shell: *allow_login_shell,
@@ -514,6 +518,7 @@ fn options_of_replay(options: SessionOptions) -> SessionOptions {
         tool_output_tokens,
         context_window,
         auto_compact_limit,
+        compaction,
         shell,
         takes_openai_forms,
         allow_login_shell,
@@ -559,6 +564,7 @@ fn options_of_replay(options: SessionOptions) -> SessionOptions {
         tool_output_tokens,
         context_window,
         auto_compact_limit,
+        compaction,
         shell,
         takes_openai_forms,
         allow_login_shell,

@@ -45,13 +45,14 @@ mod turn_settings;
 pub use config::{
     AdministratorLimits, AgentJobs, AgentRole, AgentSettings, AllowedValues, ApprovalNotStored,
     AppsServer, CheckpointOptions, ClientHook, ClientHookCall, ClientHookError, ClientHooks,
-    CodeMode, ContextSections, EndedTurn, Features, FinishedHook, HookDecisionSource, HooksRun,
-    HostCall, HostToolError, HostTools, InstructionFiles, JsRepl, McpApprovals, McpServer,
-    MessageHistory, NotAllowed, PreparedRealtime, RealtimeService, RealtimeStart, RealtimeThread,
-    RealtimeUnavailable, RecordedAnswer, RecordedFailure, ReplaySource, RoleSettings,
-    RoleUnavailable, SandboxKind, SessionConfig, SessionHooks, SessionIdentity, SessionOptions,
-    SessionServices, SuggestionKind, TakenInput, TeamSettings, ToolApproval, ToolSuggestion,
-    ToolSuggestions, TurnEnded, WebSearch, WritableFiles, is_sandboxed,
+    CodeMode, CompactionRules, ContextSections, EndedTurn, Features, FinishedHook,
+    HookDecisionSource, HooksRun, HostCall, HostToolError, HostTools, InstructionFiles, JsRepl,
+    McpApprovals, McpServer, MessageHistory, NotAllowed, PreparedRealtime, RealtimeService,
+    RealtimeStart, RealtimeThread, RealtimeUnavailable, RecordedAnswer, RecordedFailure,
+    ReplaySource, RoleSettings, RoleUnavailable, SandboxKind, SessionConfig, SessionHooks,
+    SessionIdentity, SessionOptions, SessionServices, SuggestionKind, TakenInput, TeamSettings,
+    ToolApproval, ToolSuggestion, ToolSuggestions, TurnEnded, WebSearch, WritableFiles,
+    is_sandboxed,
 };
 pub use context::{default_mode_instructions, image_data_url, plan_mode_instructions};
 pub use derived_sessions::{MemoryAgent, ReplayServices};

@@ -18,9 +18,9 @@ use codex_config::{
     Requirements, SandboxModeRequirement, StorageSettings, TeamSettings as ConfiguredTeam,
 };
 use codex_core::{
-    AdministratorLimits, AgentJobs, AgentSettings, AllowedValues, CodeMode, ContextSections,
-    Features, InstructionFiles, JsRepl, MessageHistory, SandboxKind, SessionConfig,
-    SessionIdentity, SessionOptions, SessionServices, TeamSettings, WebSearch,
+    AdministratorLimits, AgentJobs, AgentSettings, AllowedValues, CodeMode, CompactionRules,
+    ContextSections, Features, InstructionFiles, JsRepl, MessageHistory, SandboxKind,
+    SessionConfig, SessionIdentity, SessionOptions, SessionServices, TeamSettings, WebSearch,
 };
 use codex_model_client::{AgentsVersion, ModelCatalog, ModelInfo, ToolMode};
 use codex_protocol::WebSearchMode;
@@ -200,6 +200,8 @@ fn apply_model(session: &mut SessionConfig, model: ModelSettings, preset: Option
         verbosity,
         context_window,
         auto_compact_token_limit,
+        auto_compact_counts_growth,
+        compact_after_turn_percent,
         tool_output_token_limit,
         service_tier,
         personality,
@@ -219,6 +221,10 @@ fn apply_model(session: &mut SessionConfig, model: ModelSettings, preset: Option
     session.options.reasoning_summaries = force_reasoning_summaries;
     session.options.context_window = context_window;
     session.options.auto_compact_limit = auto_compact_token_limit;
+    session.options.compaction = CompactionRules {
+        counts_growth: auto_compact_counts_growth,
+        after_turn_percent: compact_after_turn_percent,
+    };
     session.options.tool_output_tokens = tool_output_token_limit;
 }
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use codex_core::{
     AdministratorLimits, AgentJobs, AgentRole, AgentSettings, AllowedValues, CheckpointOptions,
-    CodeMode, ContextSections, Features, JsRepl, MessageHistory, Ports, ProviderModel, RandomIds,
-    RoleSettings, SandboxKind, SessionConfig, SessionOptions, SystemClock, SystemProcesses,
-    TeamSettings, ThreadManager, WebSearch,
+    CodeMode, CompactionRules, ContextSections, Features, JsRepl, MessageHistory, Ports,
+    ProviderModel, RandomIds, RoleSettings, SandboxKind, SessionConfig, SessionOptions,
+    SystemClock, SystemProcesses, TeamSettings, ThreadManager, WebSearch,
 };
 use codex_exec::Launcher;
 use codex_exec_policy::RuleSet;
@@ -169,6 +169,10 @@ fn options(cwd: &Path) -> SessionOptions {
         tool_output_tokens: Some(500),
         context_window: Some(100_000),
         auto_compact_limit: Some(90_000),
+        compaction: CompactionRules {
+            counts_growth: true,
+            after_turn_percent: Some(80),
+        },
         shell: PathBuf::from("/bin/zsh"),
         takes_openai_forms: true,
         allow_login_shell: false,

@@ -12,7 +12,7 @@ use crate::config::LoadRequest;
 use crate::config::instructions::read_referenced;
 use crate::error::ConfigError;
 use crate::features::{Feature, FeatureSet};
-use crate::schema::ConfigFile;
+use crate::schema::{CompactScope, ConfigFile};
 
 /// The provider if none is configured.
 const DEFAULT_PROVIDER: &str = "openai";
@@ -41,6 +41,10 @@ pub struct ModelSettings {
     pub context_window: Option<i64>,
     /// The number of tokens at which the history is compacted.
     pub auto_compact_token_limit: Option<i64>,
+    /// Whether that limit is on what was added since the first response after the start or a compaction.
+    pub auto_compact_counts_growth: bool,
+    /// The part of the context window, in percent, from which on the history is compacted after a turn.
+    pub compact_after_turn_percent: Option<u8>,
     /// How many tokens of a tool's output the model sees.
     pub tool_output_token_limit: Option<u64>,
     /// The service tier.
@@ -96,6 +100,9 @@ pub(super) fn resolve(
         verbosity: file.model_verbosity,
         context_window: file.model_context_window,
         auto_compact_token_limit: file.model_auto_compact_token_limit,
+        auto_compact_counts_growth: file.model_auto_compact_token_limit_scope
+            == Some(CompactScope::BodyAfterPrefix),
+        compact_after_turn_percent: file.model_post_turn_compact_threshold_percent,
         tool_output_token_limit: file.tool_output_token_limit,
         service_tier: tier.filter(|tier| !tier.is_fast() || features.enabled(Feature::FastMode)),
         personality: params.personality.or(file.personality).or(default_style),

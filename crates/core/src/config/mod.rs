@@ -2,6 +2,7 @@
 
 mod agents;
 mod client_hooks;
+mod compaction_rules;
 mod confinement;
 mod context_sections;
 mod hooks;
@@ -28,6 +29,7 @@ pub use agents::{
 };
 pub(crate) use agents::{DEFAULT_ROLE, all_roles, find_role};
 pub use client_hooks::{ClientHook, ClientHookCall, ClientHookError, ClientHooks};
+pub use compaction_rules::CompactionRules;
 pub(crate) use confinement::{policy_of, writing};
 pub use context_sections::ContextSections;
 pub use hooks::{EndedTurn, HostCall, HostToolError, HostTools, InstructionFiles, TurnEnded};

@@ -10,8 +10,8 @@ use codex_sandbox::NetworkLimits;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AdministratorLimits, AgentJobs, AgentSettings, CheckpointOptions, CodeMode, ContextSections,
-    Features, JsRepl, MessageHistory, WebSearch,
+    AdministratorLimits, AgentJobs, AgentSettings, CheckpointOptions, CodeMode, CompactionRules,
+    ContextSections, Features, JsRepl, MessageHistory, WebSearch,
 };
 
 /// The values of a session. What older traces do not have is as it is by default.
@@ -69,6 +69,8 @@ pub struct SessionOptions {
     pub context_window: Option<i64>,
     /// The token limit for compaction, if it is lower than the model's.
     pub auto_compact_limit: Option<i64>,
+    /// What else decides when the history is compacted.
+    pub compaction: CompactionRules,
     /// The user's shell.
     pub shell: PathBuf,
     /// Whether MCP servers may ask for forms that are more than flat fields.
@@ -132,6 +134,7 @@ impl SessionOptions {
             tool_output_tokens: None,
             context_window: None,
             auto_compact_limit: None,
+            compaction: CompactionRules::default(),
             shell: PathBuf::from("/bin/bash"),
             takes_openai_forms: false,
             allow_login_shell: true,

@@ -127,6 +127,8 @@ pub(crate) struct ThreadUsage {
     pub(crate) limits: Option<RateLimitSnapshot>,
     /// The usage of the server includes past reasoning.
     pub(crate) reasoning_included: bool,
+    /// What the first request since the start or the last compaction sent, in tokens.
+    pub(crate) first_input: Option<i64>,
 }
 
 impl ThreadUsage {
@@ -134,12 +136,14 @@ impl ThreadUsage {
     pub(crate) fn add(&mut self, used: TokenUsage, window: Option<i64>) {
         let info = self.info.get_or_insert_with(TokenUsageInfo::default);
         info.total_token_usage.add(&used);
+        self.first_input.get_or_insert(used.input_tokens);
         info.last_token_usage = used;
         info.model_context_window = window;
     }
 
     /// Sets the size of the context to an estimate.
     fn estimate(&mut self, tokens: usize, window: Option<i64>) {
+        self.first_input = None;
         let info = self.info.get_or_insert_with(TokenUsageInfo::default);
         let total_tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
         info.last_token_usage = TokenUsage {

@@ -244,10 +244,9 @@ pub(super) fn with_overrides(model: ResolvedModel, config: &SessionConfig) -> Re
     let mut info = ModelInfo::clone(&model.info);
     info.supports_reasoning_summaries |= config.options.reasoning_summaries;
     info.context_window = config.options.context_window.or(info.context_window);
-    let limits = [
-        config.options.auto_compact_limit,
-        info.auto_compact_token_limit,
-    ];
+    let of_total = !config.options.compaction.counts_growth;
+    let configured = config.options.auto_compact_limit.filter(|_| of_total);
+    let limits = [configured, info.auto_compact_token_limit];
     info.auto_compact_token_limit = limits.into_iter().flatten().min();
     if let Some(tokens) = config.options.tool_output_tokens {
         let tokens = i64::try_from(tokens).unwrap_or(i64::MAX);

@@ -187,6 +187,9 @@ impl RunningTurn<'_> {
         }
         let verdict = self.may_end(&sampled.completed, continuations).await?;
         let ends = verdict != TurnEndVerdict::GoOn && self.scope.refuse_input_if_none_waits();
+        if ends {
+            self.compact_after_turn().await?;
+        }
         Ok(ends.then(|| CompletedTurn {
             stopped_by_hook: verdict == TurnEndVerdict::Stop,
             ..sampled.completed

@@ -1,5 +1,6 @@
 //! Compaction: its triggers, its forms, and that nothing else is lost.
 
+use codex_core::CompactionRules;
 use codex_model_client::{ModelError, ModelEvent};
 use codex_protocol::*;
 
@@ -53,6 +54,77 @@ async fn a_full_context_is_compacted_before_the_next_turn() {
     assert_eq!(said[3], "say two");
     assert_eq!(texts(&requests[2], "assistant"), [""; 0]);
     assert!(driver.model.sent()[1].tools.is_empty());
+}
+
+/// A thread with these rules and one turn behind it, whose request had 1,000 tokens and whose answer 100.
+async fn one_turn_with(limit: Option<i64>, rules: CompactionRules) -> Driver {
+    let mut driver = Driver::with(|config| {
+        config.options.auto_compact_limit = limit;
+        config.options.context_window = Some(10_000);
+        config.options.compaction = rules;
+    })
+    .await;
+    let mut events = says_at("one", 1_100);
+    for event in &mut events {
+        if let Ok(ModelEvent::Completed(completion)) = event
+            && let Some(usage) = &mut completion.usage
+        {
+            (usage.input_tokens, usage.output_tokens) = (1_000, 100);
+        }
+    }
+    driver.model.push(ModelReply::Events(events));
+    driver
+}
+
+#[tokio::test]
+async fn a_limit_on_growth_leaves_out_what_the_first_request_had() {
+    for (limit, compactions) in [(101, 0), (100, 1)] {
+        let rules = CompactionRules {
+            counts_growth: true,
+            ..CompactionRules::default()
+        };
+        let mut driver = one_turn_with(Some(limit), rules).await;
+        turn(&mut driver, "say one").await;
+        assert_eq!(driver.count("context_compacted"), 0);
+        for reply in ["summary", "two"].iter().skip(1 - compactions) {
+            driver.model.push(ModelReply::Events(says(reply, &[])));
+        }
+        turn(&mut driver, "say two").await;
+        assert_eq!(driver.count("context_compacted"), compactions, "{limit}");
+    }
+}
+
+#[tokio::test]
+async fn a_turn_that_is_done_compacts_from_the_configured_part_of_the_window_on() {
+    for (percent, compactions) in [(12, 0), (11, 1)] {
+        let rules = CompactionRules {
+            after_turn_percent: Some(percent),
+            ..CompactionRules::default()
+        };
+        let mut driver = one_turn_with(None, rules).await;
+        driver.model.push(ModelReply::Events(says("summary", &[])));
+        let over = turn(&mut driver, "say one").await;
+        assert!(matches!(over.msg, EventMsg::TurnComplete(_)), "{over:?}");
+        assert_eq!(driver.count("context_compacted"), compactions, "{percent}");
+    }
+}
+
+#[tokio::test]
+async fn a_turn_that_is_done_does_not_fail_by_a_compaction() {
+    let rules = CompactionRules {
+        after_turn_percent: Some(1),
+        ..CompactionRules::default()
+    };
+    let mut driver = one_turn_with(None, rules).await;
+    driver.model.push(ModelReply::Refused(fatal("no")));
+    let over = turn(&mut driver, "say one").await;
+    assert!(matches!(over.msg, EventMsg::TurnComplete(_)), "{over:?}");
+    assert_eq!(driver.count("context_compacted"), 0);
+    let is_told = |event: &Event| match &event.msg {
+        EventMsg::Warning(warning) => warning.message.starts_with("The history was not compacted"),
+        _ => false,
+    };
+    assert!(driver.seen.iter().any(is_told));
 }
 
 #[tokio::test]

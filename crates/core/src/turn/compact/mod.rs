@@ -84,13 +84,50 @@ impl RunningTurn<'_> {
         &mut self,
         phase: CompactionPhase,
     ) -> Result<(), TurnError> {
-        let Some(limit) = self.scope.settings.model.auto_compact_limit() else {
-            return Ok(());
-        };
-        if self.context_tokens() < limit {
+        if !self.is_full() {
             return Ok(());
         }
         self.compact(phase, CompactionTrigger::Auto).await
+    }
+
+    /// Whether a limit on the context is reached: that of the model, or a configured one on its growth.
+    fn is_full(&self) -> bool {
+        let used = self.context_tokens();
+        let of_model = self.scope.settings.model.auto_compact_limit();
+        let options = &self.scope.session.config.options;
+        let of_growth = (options.auto_compact_limit).filter(|_| options.compaction.counts_growth);
+        let grown = (self.conversation.usage.first_input).map(|first| used.saturating_sub(first));
+        of_model.is_some_and(|limit| used >= limit)
+            || of_growth.is_some_and(|limit| grown.is_some_and(|grown| grown >= limit))
+    }
+
+    /// Compacts after the last response of a turn if the configured part of the window is used. A turn that is done does
+    /// not fail by that.
+    pub(crate) async fn compact_after_turn(&mut self) -> Result<(), TurnError> {
+        let rules = &self.scope.session.config.options.compaction;
+        let window = self.scope.settings.model.context_window;
+        let (Some(percent), Some(window)) = (rules.after_turn_percent, window) else {
+            return Ok(());
+        };
+        if self.context_tokens().saturating_mul(100) < window.saturating_mul(percent.into()) {
+            return Ok(());
+        }
+        let phase = CompactionPhase::BeforeTurn;
+        match self.compact(phase, CompactionTrigger::Auto).await {
+            Ok(()) => Ok(()),
+            Err(TurnError::Stopped) => Err(TurnError::Stopped),
+            Err(error) => {
+                if let Some(event) = error.event() {
+                    let message = format!(
+                        "The history was not compacted after the turn: {}",
+                        event.message
+                    );
+                    self.emitter
+                        .emit(EventMsg::Warning(WarningEvent { message }));
+                }
+                Ok(())
+            }
+        }
     }
 
     /// The estimated tokens of the next request.
