@@ -65,6 +65,8 @@ mod exec_flags;
 #[cfg(target_os = "linux")]
 mod exec_input;
 #[cfg(target_os = "linux")]
+mod exec_server;
+#[cfg(target_os = "linux")]
 mod exec_threads;
 #[cfg(target_os = "linux")]
 mod failing_commands;

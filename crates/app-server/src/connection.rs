@@ -222,7 +222,7 @@ impl Connection {
     /// Sends a reply, or an error instead if the outbox is full.
     fn send_reply(&self, id: RequestId, line: impl Into<EncodedMessage>) {
         let line = line.into();
-        let bytes = line.len();
+        let bytes = line.byte_count();
         if let Err(OutboxFull) = self.outbox.push_reply(line) {
             let message = format!(
                 "the reply of {bytes} bytes is not sent: too much waits to be read by the client"

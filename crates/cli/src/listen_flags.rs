@@ -1,4 +1,4 @@
-//! Flags of `codex app-server`: where to listen, and how clients authenticate.
+//! Flags of servers: where to listen, and how clients authenticate.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -74,7 +74,7 @@ enum WsAuthMode {
 }
 
 fn listen_url(url: &str) -> Result<ListenUrl, String> {
-    if url == "stdio://" {
+    if matches!(url, "stdio://" | "stdio") {
         return Ok(ListenUrl::Stdio);
     }
     if let Some(address) = url.strip_prefix("ws://") {

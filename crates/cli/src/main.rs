@@ -17,6 +17,7 @@ mod demo;
 mod doctor;
 mod exec;
 mod exec_policy;
+mod exec_server;
 mod features;
 mod generate;
 mod global_flags;
@@ -137,6 +138,8 @@ enum Command {
     Thread(thread_export::ThreadCommand),
     /// Serve IDE extensions over JSON-RPC, or describe the protocol.
     AppServer(Box<app_server::AppServerArguments>),
+    /// Run commands and read and write files of this machine for an app-server elsewhere.
+    ExecServer(Box<exec_server::ExecServerArguments>),
     /// Serve an editor over the Agent Client Protocol.
     Acp(Box<acp::AcpArguments>),
     /// Log in to the model service.
@@ -214,6 +217,8 @@ fn main() -> ExitCode {
     codex_mounts::serve_if_asked();
     codex_exec::run_helper_if_asked();
     codex_code_mode::run_kernel_if_asked();
+    codex_exec_server::run_file_operation_if_asked();
+    codex_exec_server::become_renamed_program_if_asked();
     let matches = command().get_matches();
     let parsed = CliArguments::from_arg_matches(&matches)
         .and_then(|arguments| Ok((arguments, settings_flags::found_below(&matches)?)));
@@ -286,6 +291,7 @@ fn run(arguments: CliArguments, below: SettingsFlags) -> anyhow::Result<ExitCode
         Command::Config(command) => config::run(&command).map(success),
         Command::Features(command) => features::run(&command, &settings).map(success),
         Command::AppServer(arguments) => app_server::run(*arguments, settings).map(success),
+        Command::ExecServer(arguments) => exec_server::run(*arguments).map(success),
         Command::Acp(arguments) => acp::run(*arguments, settings),
         Command::Login(arguments) => login::run(&arguments, &settings),
         Command::Logout => login::log_out(&settings),

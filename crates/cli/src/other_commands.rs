@@ -18,8 +18,6 @@ pub(crate) enum OtherCommand {
     #[command(hide = true)]
     Update(AnyArguments),
     #[command(hide = true)]
-    ExecServer(AnyArguments),
-    #[command(hide = true)]
     MigrateRollouts(AnyArguments),
     #[command(hide = true)]
     MigrateNfsDb(AnyArguments),
@@ -48,9 +46,6 @@ pub(crate) fn refuse(command: &OtherCommand) -> anyhow::Result<()> {
         ),
         OtherCommand::Update(_) => bail!(
             "this program does not update itself; install it again in the way it was installed"
-        ),
-        OtherCommand::ExecServer(_) => bail!(
-            "this program is no exec-server; it uses those of others, which the `environments` of a thread name"
         ),
         OtherCommand::MigrateRollouts(_) | OtherCommand::MigrateNfsDb(_) => {
             bail!("nothing has to be migrated: threads of older releases are read as they are")

@@ -1,7 +1,7 @@
 //! The JSON Schema of `config.toml`, for editors, made from the types of the settings and the comments at them.
 
 #[cfg(test)]
-mod documents;
+mod document_tests;
 
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};

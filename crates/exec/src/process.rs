@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::input::StandardInput;
 use crate::output::ProcessOutput;
@@ -32,6 +32,8 @@ pub struct Process {
     kill: Option<oneshot::Sender<()>>,
     state: watch::Receiver<ProcessState>,
     terminal: Option<Arc<Terminal>>,
+    /// None where the system cannot interrupt a command.
+    interrupt: Option<mpsc::UnboundedSender<()>>,
     id: u32,
 }
 
@@ -91,8 +93,29 @@ impl Process {
             kill: Some(kill),
             state,
             terminal: terminal.map(Arc::new),
+            interrupt: None,
             id,
         }
+    }
+
+    /// The same, with a way to interrupt the command.
+    #[cfg_attr(windows, allow(dead_code, reason = "there is no way on this system"))]
+    pub(crate) fn interrupted_through(self, interrupt: mpsc::UnboundedSender<()>) -> Self {
+        Self {
+            interrupt: Some(interrupt),
+            ..self
+        }
+    }
+
+    /// Interrupts the command and its process group, as Ctrl-C does. It may go on.
+    ///
+    /// # Errors
+    /// The system cannot do it (`Unsupported`).
+    pub fn interrupt(&self) -> io::Result<()> {
+        let interrupt = self.interrupt.as_ref().ok_or(io::ErrorKind::Unsupported)?;
+        // Without a receiver the command has ended.
+        interrupt.send(()).ok();
+        Ok(())
     }
 
     /// Identifies the tree: the process id of its supervisor, or of the command where there is none.

@@ -18,3 +18,25 @@ pub fn leave_terminal(command: &mut Command) -> &mut Command {
     command.process_group(0);
     command
 }
+
+/// Becomes another program, which is called by a name that need not be its own. Returns only on failure.
+#[cfg(unix)]
+pub fn become_program(
+    program: &std::ffi::OsStr,
+    name: &std::ffi::OsStr,
+    arguments: impl Iterator<Item = std::ffi::OsString>,
+) -> std::io::Error {
+    use std::os::unix::process::CommandExt as _;
+    let mut command = std::process::Command::new(program);
+    command.arg0(name).args(arguments).exec()
+}
+
+/// There is no such thing on this system.
+#[cfg(not(unix))]
+pub fn become_program(
+    _: &std::ffi::OsStr,
+    _: &std::ffi::OsStr,
+    _: impl Iterator<Item = std::ffi::OsString>,
+) -> std::io::Error {
+    std::io::ErrorKind::Unsupported.into()
+}

@@ -30,7 +30,8 @@ pub struct UpgradeRefused {
 #[derive(Debug)]
 pub struct WebSocket<S> {
     stream: WebSocketStream<S>,
-    observer: ProtocolObserver,
+    /// None where the server speaks another protocol than that of an app-server.
+    observer: Option<ProtocolObserver>,
     next_id: i64,
 }
 
@@ -50,7 +51,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         match client_async_with_config(request, stream, Some(unlimited)).await {
             Ok((stream, _)) => Ok(Ok(Self {
                 stream,
-                observer: ProtocolObserver::default(),
+                observer: Some(ProtocolObserver::default()),
                 next_id: 0,
             })),
             Err(Error::Http(reply)) => {
@@ -62,14 +63,27 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         }
     }
 
+    /// The same connection, for another protocol.
+    #[must_use]
+    pub fn without_observer(self) -> Self {
+        Self {
+            observer: None,
+            ..self
+        }
+    }
+
     pub async fn send(&mut self, message: &Value) -> io::Result<()> {
-        self.observer.sent(message);
+        if let Some(observer) = &mut self.observer {
+            observer.sent(message);
+        }
         self.send_frame(Message::text(message.to_string())).await
     }
 
     /// Sends an answer that no schema accepts.
     pub async fn send_wrong_answer(&mut self, message: &Value) -> io::Result<()> {
-        self.observer.sent_wrong_answer(message);
+        if let Some(observer) = &mut self.observer {
+            observer.sent_wrong_answer(message);
+        }
         self.send_frame(Message::text(message.to_string())).await
     }
 
@@ -95,7 +109,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
 
     fn observe(&mut self, text: &str) -> io::Result<Value> {
         let message = serde_json::from_str(text)?;
-        self.observer.received(&message);
+        if let Some(observer) = &mut self.observer {
+            observer.received(&message);
+        }
         Ok(message)
     }
 
@@ -107,7 +123,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         };
         self.send_frame(Message::Close(Some(frame))).await?;
         while self.receive().await?.is_some() {}
-        self.observer.finish();
+        if let Some(observer) = self.observer {
+            observer.finish();
+        }
         Ok(())
     }
 

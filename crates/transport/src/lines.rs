@@ -37,7 +37,7 @@ impl<R> Lines<R> {
 
 impl<R: BufRead> Lines<R> {
     /// The next line; none at the end of the input. Text after the last `\n` is a line too.
-    pub fn next(&mut self) -> io::Result<Option<InputLine>> {
+    pub fn next_line(&mut self) -> io::Result<Option<InputLine>> {
         loop {
             let available = match self.input.fill_buf() {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -120,9 +120,9 @@ mod tests {
             for line in expected {
                 let expected =
                     line.map_or(InputLine::TooLong, |text| InputLine::Whole(text.into()));
-                assert_eq!(lines.next().unwrap(), Some(expected));
+                assert_eq!(lines.next_line().unwrap(), Some(expected));
             }
-            assert_eq!(lines.next().unwrap(), None);
+            assert_eq!(lines.next_line().unwrap(), None);
         }
     }
 

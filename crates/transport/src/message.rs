@@ -39,13 +39,13 @@ impl EncodedMessage {
         }
     }
 
-    pub fn len(&self) -> usize {
+    pub fn byte_count(&self) -> usize {
         self.parts().iter().map(Bytes::len).sum()
     }
 
     /// Splits the message into pieces of `size` bytes; the last one may be shorter.
     pub fn into_pieces(self, size: usize) -> MessagePieces {
-        let left = self.len();
+        let left = self.byte_count();
         MessagePieces {
             message: self,
             part: 0,
@@ -114,7 +114,7 @@ mod tests {
             ["012", "", "3", "456789", "\n"].map(|part| Bytes::from_static(part.as_bytes()));
         let parts = EncodedMessage::from(parts.to_vec());
         for message in [whole, parts] {
-            assert_eq!(message.len(), 11);
+            assert_eq!(message.byte_count(), 11);
             for size in 1..13 {
                 let pieces: Vec<_> = message.clone().into_pieces(size).collect();
                 assert_eq!(pieces.concat(), b"0123456789\n");

@@ -89,8 +89,8 @@ pub struct Batch(pub Vec<EncodedMessage>);
 
 impl Batch {
     /// The number of bytes.
-    pub fn len(&self) -> usize {
-        self.0.iter().map(EncodedMessage::len).sum()
+    pub fn byte_count(&self) -> usize {
+        self.0.iter().map(EncodedMessage::byte_count).sum()
     }
 
     /// All bytes in pieces to write one after the other. Pieces are built lazily.
@@ -104,7 +104,7 @@ impl Batch {
                 }
                 let mut together = Vec::new();
                 while let Some(message) =
-                    messages.next_if(|next| together.len() + next.len() <= WRITE_SIZE)
+                    messages.next_if(|next| together.len() + next.byte_count() <= WRITE_SIZE)
                 {
                     message
                         .parts()
@@ -160,7 +160,7 @@ impl Outbox {
     /// Adds a notification or a request of the server. Dropped if the connection is closed.
     pub fn push_notification(&self, message: impl Into<EncodedMessage>) {
         let message = message.into();
-        let unrequested = message.len();
+        let unrequested = message.byte_count();
         self.add(message, unrequested);
     }
 
@@ -179,7 +179,7 @@ impl Outbox {
             );
             return self.end(Some(waiting));
         }
-        state.bytes += message.len();
+        state.bytes += message.byte_count();
         state.unrequested += unrequested;
         state.messages.push(message);
         drop(state);

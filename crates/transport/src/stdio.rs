@@ -56,7 +56,7 @@ fn read_input(
     runtime: &Handle,
 ) -> io::Result<()> {
     let mut lines = Lines::new(BufReader::with_capacity(64 * 1024, input), limit);
-    while let Some(line) = lines.next()? {
+    while let Some(line) = lines.next_line()? {
         runtime.block_on(session.take(line));
     }
     // A request that came just before the end finds its thread.

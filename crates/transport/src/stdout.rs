@@ -46,7 +46,7 @@ impl Stdout {
 }
 
 async fn write(batch: Batch, patient: &mut WriterThread) -> io::Result<()> {
-    if batch.len() > SMALL {
+    if batch.byte_count() > SMALL {
         return patient.write(Box::new(batch.into_pieces())).await;
     }
     let mut pieces = batch.into_pieces();

@@ -260,7 +260,7 @@ async fn whatever_comes_is_replied_to_once() {
         input.push(b'\n');
     }
     let mut lines = Lines::new(input.as_slice(), 1024);
-    while let Some(line) = lines.next().unwrap() {
+    while let Some(line) = lines.next_line().unwrap() {
         if let InputLine::Whole(line) = &line
             && let Some(id) = id_of(line)
         {

@@ -123,7 +123,12 @@ impl ProcessTree {
         loop {
             let events = self.queue.wait(Some(LIST_INTERVAL))?;
             if events.contains(&QueuedEvent::Readable) {
-                return Ok(TreeState::Running);
+                if !control.asks_for_interrupt() {
+                    return Ok(TreeState::Running);
+                }
+                if let Some(leader) = self.leader.filter(|_| self.main.is_some()) {
+                    kill_process_group(leader, Signal::INT).ok();
+                }
             }
             self.list();
             if let Some(status) = self.reap() {

@@ -47,6 +47,12 @@ impl ControlSocket {
         Ok(CommandRequest::decode(&message)?)
     }
 
+    /// Whether the owner asks for an interrupt. If not, it is gone, or wants the end of the command.
+    pub(crate) fn asks_for_interrupt(&self) -> bool {
+        let mut request = [0];
+        matches!((&self.socket).read(&mut request), Ok(1))
+    }
+
     pub(crate) fn report(&self, report: &SupervisorReport) -> Result<(), ControlError> {
         Ok((&self.socket).write_all(&report.encode())?)
     }

@@ -4,10 +4,11 @@ use std::io;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 use super::message::{LENGTH, REPORT_LIMIT, SupervisorReport};
 use super::streams::OurEnds;
+use super::terminal::Terminal;
 use crate::launch::SpawnError;
 use crate::process::{Process, SpawnedProcess, StateReporter};
 
@@ -19,9 +20,7 @@ pub(crate) async fn started(
 ) -> Result<SpawnedProcess, SpawnError> {
     match reports.next().await.map_err(SpawnError::Supervisor)? {
         SupervisorReport::Started { supervisor } => Ok(SpawnedProcess {
-            process: Process::own(supervisor, ends.terminal, |killed, state| {
-                follow(reports, killed, state, after)
-            }),
+            process: own(supervisor, ends.terminal, reports, after),
             output: ends.output,
             input: ends.input,
         }),
@@ -35,10 +34,24 @@ pub(crate) async fn started(
     }
 }
 
+fn own(
+    supervisor: u32,
+    terminal: Option<Terminal>,
+    reports: ReportReader,
+    after: impl Future<Output = ()> + Send + 'static,
+) -> Process {
+    let (interrupt, interrupts) = mpsc::unbounded_channel();
+    let process = Process::own(supervisor, terminal, |killed, state| {
+        follow(reports, killed, interrupts, state, after)
+    });
+    process.interrupted_through(interrupt)
+}
+
 /// Follows the supervisor to its end. Dropping the future closes the socket, which kills the tree.
 async fn follow(
     mut reports: ReportReader,
     mut killed: oneshot::Receiver<()>,
+    mut interrupts: mpsc::UnboundedReceiver<()>,
     mut state: StateReporter,
     after: impl Future<Output = ()>,
 ) {
@@ -49,6 +62,10 @@ async fn follow(
             _ = &mut killed, if !signalled => {
                 signalled = true;
                 reports.close_write().await;
+                continue;
+            }
+            Some(()) = interrupts.recv(), if !signalled => {
+                reports.ask_for_interrupt().await;
                 continue;
             }
         };
@@ -105,6 +122,11 @@ impl ReportReader {
         let report = SupervisorReport::decode(message).map_err(|_| invalid())?;
         self.partial.drain(..LENGTH + length);
         Ok(Some(report))
+    }
+
+    /// Asks the supervisor to interrupt the command.
+    async fn ask_for_interrupt(&mut self) {
+        self.socket.write_all(&[1]).await.ok();
     }
 
     /// Closes the write side. The supervisor then kills the tree, and still reports when it is done.

@@ -7,8 +7,8 @@ use std::os::unix::process::ExitStatusExt as _;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{
-    DumpableBehavior, Pid, WaitOptions, WaitStatus, getpid, set_child_subreaper,
-    set_dumpable_behavior, wait,
+    DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process_group,
+    set_child_subreaper, set_dumpable_behavior, wait,
 };
 
 use super::command::{self, CommandStreams, StartError};
@@ -66,7 +66,11 @@ fn follow(
         }
         let [owner, _] = wanted.map(|wanted| !wanted.revents().is_empty());
         if owner {
-            return Ok(TreeState::Running);
+            if !control.asks_for_interrupt() {
+                return Ok(TreeState::Running);
+            }
+            // The command leads a group of its own; it may have ended already.
+            kill_process_group(main, Signal::INT).ok();
         }
         sys::drain_signals(tree.signals());
         if reap(control, main)? == TreeState::Empty {

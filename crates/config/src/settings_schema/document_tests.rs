@@ -81,7 +81,7 @@ fn every_setting_that_is_read_is_in_the_schema() {
 /// The table of settings as Markdown: a section for the top level and one for each table below it.
 fn settings_table() -> String {
     let schema = settings_schema();
-    let mut page = Page {
+    let mut page = SettingsPage {
         schema: &schema,
         text: String::new(),
         sections: Vec::new(),
@@ -180,14 +180,14 @@ fn the_schema_refuses_mistakes() {
     }
 }
 
-struct Page<'a> {
+struct SettingsPage<'a> {
     schema: &'a Value,
     text: String,
     /// The tables that have a section: how they are written in a file, and the names of their definitions.
     sections: Vec<(String, String)>,
 }
 
-impl Page<'_> {
+impl SettingsPage<'_> {
     fn top_level(&mut self) {
         self.text += "### Top level\n\n| key | value | what it does | default | project | profile | since |\n|---|---|---|---|---|---|---|\n";
         for (key, setting) in members(self.schema) {
