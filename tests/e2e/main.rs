@@ -237,6 +237,7 @@ mod trace_record;
 mod trace_reduce;
 #[cfg(target_os = "linux")]
 mod trace_replay;
+mod trace_replay_order;
 #[cfg(target_os = "linux")]
 mod trace_scenario;
 #[cfg(target_os = "linux")]

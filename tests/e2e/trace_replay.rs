@@ -15,12 +15,12 @@ use crate::trace_record::{TraceBundle, Traced, bundles, response, says};
 use crate::trace_reduce::unpack;
 use crate::{codex, repository};
 
-fn replay(bundle: &Path, more: &[&str]) -> Output {
+pub(crate) fn replay(bundle: &Path, more: &[&str]) -> Output {
     codex(&[&["debug", "trace-replay", bundle.to_str().unwrap()], more].concat())
 }
 
 #[track_caller]
-fn check(output: &Output, status: i32, parts: &[&str]) {
+pub(crate) fn check(output: &Output, status: i32, parts: &[&str]) {
     let printed = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(status), "{printed}");
     for part in parts {

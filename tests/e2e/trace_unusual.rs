@@ -53,6 +53,34 @@ async fn a_review_is_a_turn_of_its_thread() {
     assert_eq!(count(&state, "inference_calls"), 1);
 }
 
+/// The scripts of a reviewer are numbered on from those of its thread.
+#[tokio::test]
+async fn scripts_of_a_review_have_numbers_of_their_own() {
+    let exec = |call: &str| response(&[sse::custom_call(call, "exec", "text(1)")]);
+    let replies = [
+        exec("c1"),
+        response(&[says("first")]),
+        exec("c2"),
+        response(&[says("It is fine.")]),
+        exec("c3"),
+        response(&[says("after")]),
+    ];
+    let mut traced =
+        Traced::start_with_features("Scripted", "", "code_mode = true", &replies).await;
+    let thread = traced.thread().await;
+    traced.turn(&thread).await;
+    review(&mut traced, &thread, "inline").await;
+    traced.turn(&thread).await;
+    let (bundles, _home) = traced.finish().await;
+    let state = bundles[&thread].reduce();
+    let cells = state["code_cells"].as_object().unwrap();
+    let ids: Vec<&str> = cells
+        .values()
+        .filter_map(|cell| cell["runtime_cell_id"].as_str())
+        .collect();
+    assert_eq!(ids, ["1", "2", "3"]);
+}
+
 #[tokio::test]
 async fn a_summary_by_the_provider_has_its_request_and_both_histories() {
     let replies = ["first", "second", "third"].map(|text| response(&[says(text)]));

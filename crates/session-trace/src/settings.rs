@@ -80,6 +80,12 @@ impl SettingsChange {
         };
         Ok(Self(difference(&settings(before)?, &settings(after)?)))
     }
+
+    /// Whether anything is changed.
+    #[must_use]
+    pub fn is_change(&self) -> bool {
+        self.0.is_some()
+    }
 }
 
 /// What of the second value differs from the first.

@@ -1,9 +1,10 @@
 //! Runs a recorded session.
 
+use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use codex_core::{
     NewTurn, Ports, Processes, ProviderModel, RunningProcess, SessionInput, SpawnedAgent,
@@ -36,8 +37,18 @@ use crate::tools::RecordedTools;
 
 /// A replay without progress for this long has stalled.
 const STALL_TIMEOUT: Duration = Duration::from_secs(10);
+/// After this long without progress, events of the same time may come in another order.
+const ORDER_TIMEOUT: Duration = Duration::from_millis(300);
 /// The same with tools that run for real.
 const LIVE_STALL_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Why a replay with other settings says nothing.
+const LOST_CHANGE: &str = "it continues a stored thread, which keeps the context that it began with, so the changed \
+    settings changed no request; replay the session that began the thread";
+
+/// Why a session with such an agent cannot be replayed.
+const UNRECORDED: &str =
+    "it resumed an agent that had ended, whose later turns are not in the bundle";
 
 /// How to replay.
 #[derive(Debug, Clone, Default)]
@@ -100,6 +111,8 @@ pub async fn replay(
     let Some(settings) = script.settings.take().filter(|_| script.limits.is_empty()) else {
         return Ok(Outcome::Impossible(script.limits));
     };
+    // A stored thread keeps the context that it began with.
+    let is_change_lost = settings.has_history && options.settings.is_change();
     let mut settings = settings.changed(&options.settings)?;
     let folder = options.live.as_ref().map(|live| CopiedFolder {
         recorded: settings.cwd().display().to_string(),
@@ -114,6 +127,7 @@ pub async fn replay(
     let home = tempfile::tempdir()?;
     let timeline = Arc::new(Timeline::new(
         std::mem::take(&mut script.milestones),
+        times(&recording),
         script.started_unix_ms,
     ));
     let provider = provider(&script, &recording);
@@ -125,6 +139,7 @@ pub async fn replay(
         takings(&settings),
         folder,
     );
+    let state = state.with_unrecorded(std::mem::take(&mut script.unrecorded));
     let state = Arc::new(state);
     let tools = RecordedTools::new(Arc::clone(&state), settings.has_mcp_servers);
     let clock = ReplayClock::new(
@@ -180,6 +195,7 @@ pub async fn replay(
     };
     Ok(match answer {
         Some(answer) => Outcome::Continued(replayed, answer),
+        None if is_change_lost => Outcome::Impossible(vec![LOST_CHANGE.to_owned()]),
         None => Outcome::Same(replayed),
     })
 }
@@ -217,6 +233,7 @@ fn early_end(state: &ReplayState) -> Option<Outcome> {
     state.take_end().map(|end| match end {
         EarlyEnd::Difference(difference) => Outcome::Different(difference),
         EarlyEnd::Unreadable(reason) => Outcome::Stopped(reason),
+        EarlyEnd::Unrecorded => Outcome::Impossible(vec![UNRECORDED.to_owned()]),
     })
 }
 
@@ -248,13 +265,25 @@ fn provider(script: &Script, recording: &Recording) -> Provider {
     Provider::new(name, None)
 }
 
-/// Returns when nothing has happened for some time.
+/// When each event was recorded.
+fn times(recording: &Recording) -> HashMap<u64, i64> {
+    let events = recording.events().iter();
+    events
+        .map(|line| (line.seq, line.wall_time_unix_ms))
+        .collect()
+}
+
+/// Returns when nothing has happened for some time. What holds up something else of the same time is passed over first.
 async fn stalled(timeline: &Timeline, patience: Duration) {
-    loop {
-        let before = timeline.progress();
-        tokio::time::sleep(patience).await;
-        if timeline.progress() == before {
-            return;
+    let mut before = timeline.progress();
+    let mut since = Instant::now();
+    while since.elapsed() < patience {
+        tokio::time::sleep(ORDER_TIMEOUT).await;
+        let now = timeline.progress();
+        if now == before {
+            timeline.release_one();
+        } else {
+            (before, since) = (now, Instant::now());
         }
     }
 }

@@ -15,6 +15,7 @@ use codex_session_trace::{
 use serde::de::DeserializeOwned;
 
 use crate::cells::RecordedCells;
+use crate::directing::DirectingCalls;
 use crate::endings::{before_gap, is_cut, is_interrupt, is_stopped_call, last_cause};
 use crate::limits::{is_input_of_tool, limit_of};
 use crate::thread_script::{
@@ -42,6 +43,11 @@ pub(crate) struct Script {
     /// Whether the session needs its rollout: to go back in it, or to fork it for an agent.
     pub(crate) needs_file: bool,
     cells: RecordedCells,
+    directing: DirectingCalls,
+    /// The threads that have ended.
+    ended: BTreeSet<String>,
+    /// The threads that went on after their end, of which the bundle has nothing more.
+    pub(crate) unrecorded: BTreeSet<String>,
 }
 
 /// An input of a session.
@@ -70,6 +76,9 @@ impl Script {
             is_damaged: recording.is_log_damaged() || is_cut(events),
             needs_file: false,
             cells: RecordedCells::default(),
+            directing: DirectingCalls::default(),
+            ended: BTreeSet::new(),
+            unrecorded: BTreeSet::new(),
         };
         let last_cause = last_cause(events);
         for line in events {
@@ -159,6 +168,7 @@ impl Script {
         };
         let thread = line.thread_id.as_ref().map_or("", |id| id.as_str());
         let turn = line.codex_turn_id.as_ref().map_or("", |id| id.as_str());
+        self.directing.note(thread, at.seq, &line.payload);
         match &line.payload {
             Event::ThreadStarted {
                 thread_id,
@@ -206,12 +216,30 @@ impl Script {
                 }
             }
             Event::ToolCallStarted {
-                tool_call_id, kind, ..
+                tool_call_id,
+                kind,
+                invocation_payload,
+                ..
             } => {
                 if matches!(kind, ToolKind::Other { name } if name == "spawn_agents_on_csv") {
                     self.limit("it ran jobs of agents, which cannot be replayed");
                 }
+                if matches!(kind, ToolKind::Other { name } if name == "resume_agent") {
+                    self.note_resumed(recording, invocation_payload.as_ref());
+                }
                 self.call_started(at, thread, tool_call_id.as_str());
+                let runs = &mut self.thread(thread).agent_calls;
+                let runs = runs.entry(tool_call_id.as_str().to_owned()).or_default();
+                runs.push_back(at.seq);
+            }
+            Event::ToolCallRuntimeStarted { tool_call_id, .. } => {
+                let runs = &mut self.thread(thread).agent_calls;
+                if let Some(last) = runs
+                    .get_mut(tool_call_id.as_str())
+                    .and_then(VecDeque::back_mut)
+                {
+                    *last = at.seq;
+                }
             }
             Event::ToolCallEnded { tool_call_id, .. } if self.cells.ends(tool_call_id.as_str()) => {
             }
@@ -242,8 +270,24 @@ impl Script {
                     self.call_ended(at, thread, &call, None);
                 }
             }
+            Event::ThreadEnded { thread_id, .. } => {
+                self.ended.insert(thread_id.as_str().to_owned());
+            }
+            Event::ThreadResumed { thread_id } => {
+                self.ended.remove(thread_id.as_str());
+                self.unrecorded.remove(thread_id.as_str());
+            }
             event => self.request_event(at, thread, turn, event),
         }
+    }
+
+    /// A call with this payload resumes an agent that it names.
+    fn note_resumed(&mut self, recording: &Recording, payload: Option<&PayloadRef>) {
+        let bytes = payload.and_then(|payload| recording.bytes(payload).ok());
+        let bytes = bytes.unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let named = self.ended.iter().filter(|agent| text.contains(*agent));
+        self.unrecorded.extend(named.cloned());
     }
 
     fn call_started(&mut self, at: Moment, thread: &str, call: &str) {
@@ -465,16 +509,20 @@ impl Script {
     /// Tools give agents their inputs again. Only when an interrupt comes is not left to their speed.
     fn leave_out_inputs_of_tools(&mut self) {
         let root = self.thread_ids.first().cloned().unwrap_or_default();
-        let is_of_tool =
-            |input: &ScriptedInput| input.thread != root && is_input_of_tool(&input.input);
-        let (of_tools, own) = self.inputs.drain(..).partition(is_of_tool);
-        self.inputs = own;
-        let interrupts: VecDeque<ScriptedInput> = of_tools;
-        for input in interrupts.iter().filter(|input| is_interrupt(&input.input)) {
-            let thread = self.thread(&input.thread);
-            let last = thread.last_before_stop(input.at.seq);
-            let after = last.map_or(input.at.seq, |last| last + 1);
-            thread.interrupts.push_back(after);
+        for input in std::mem::take(&mut self.inputs) {
+            let is_interrupt = is_interrupt(&input.input);
+            if input.thread != root && is_interrupt {
+                let thread = self.thread(&input.thread);
+                let last = thread.last_before_stop(input.at.seq);
+                let after = last.map_or(input.at.seq, |last| last + 1);
+                thread.interrupts.push_back(after);
+            }
+            let is_of_tool = input.thread != root
+                && is_input_of_tool(&input.input)
+                && (!is_interrupt || self.directing.any_runs(&input.thread, input.at.seq));
+            if !is_of_tool {
+                self.inputs.push_back(input);
+            }
         }
     }
 

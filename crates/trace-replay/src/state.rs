@@ -1,6 +1,6 @@
 //! The state of a replay, which its model, its tools and its observer share.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -54,6 +54,8 @@ pub(crate) struct ReplayState {
     is_cut: bool,
     /// The payload files that were read.
     read: Mutex<HashSet<PayloadId>>,
+    /// The threads that went on after what the recording has of them.
+    unrecorded: BTreeSet<String>,
 }
 
 /// Which takings of inputs a recording contains.
@@ -70,6 +72,8 @@ pub(crate) enum EarlyEnd {
     Difference(Box<Difference>),
     /// Something of the bundle cannot be read.
     Unreadable(String),
+    /// An agent went on that the recording does not follow any more.
+    Unrecorded,
 }
 
 #[derive(Debug)]
@@ -115,7 +119,13 @@ impl ReplayState {
             is_damaged: AtomicBool::new(false),
             is_cut,
             read: Mutex::default(),
+            unrecorded: BTreeSet::new(),
         }
+    }
+
+    /// With threads that went on after what the recording has of them.
+    pub(crate) fn with_unrecorded(self, unrecorded: BTreeSet<String>) -> Self {
+        Self { unrecorded, ..self }
     }
 
     /// A request as it would have been in the recorded folder.
@@ -197,7 +207,11 @@ impl ReplayState {
             (recorded, place)
         };
         let Some(recorded) = recorded else {
-            self.finish(EarlyEnd::Difference(Box::new(place)));
+            self.finish(if self.unrecorded.contains(thread) {
+                EarlyEnd::Unrecorded
+            } else {
+                EarlyEnd::Difference(Box::new(place))
+            });
             return None;
         };
         let recorded = recorded?;
@@ -349,6 +363,16 @@ impl ReplayState {
         let end = self.with_thread(thread, |script| script.turn_ends.front().copied());
         if let Some(end) = end {
             self.wait(end).await;
+        }
+    }
+
+    /// Waits until a call of a tool for agents may run: what the agents did before was recorded before.
+    pub(crate) async fn before_call(&self, thread: &str, call: &str) {
+        let start = self.with_thread(thread, |script| {
+            script.agent_calls.get_mut(call)?.pop_front()
+        });
+        if let Some(start) = start {
+            self.timeline.wait_before(start).await;
         }
     }
 

@@ -19,7 +19,9 @@ pub(crate) struct ThreadScript {
     pub(crate) calls: HashSet<String>,
     pub(crate) tool_ends: HashMap<String, VecDeque<RecordedToolEnd>>,
     pub(crate) turns: BTreeMap<String, RecordedTurn>,
-    /// The interrupts that tools of the parent sent: each comes after all events with lower numbers than this.
+    /// When calls began to run: one of a tool for agents runs after all events with lower numbers than this.
+    pub(crate) agent_calls: HashMap<String, VecDeque<u64>>,
+    /// The interrupts of an agent: each comes after all events with lower numbers than this.
     pub(crate) interrupts: VecDeque<u64>,
     /// The inputs that the thread took, in order.
     pub(crate) takings: VecDeque<Taking>,

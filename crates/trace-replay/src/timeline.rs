@@ -1,6 +1,6 @@
 //! The order of what was recorded.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
@@ -38,10 +38,19 @@ impl Milestone {
     }
 }
 
+/// What happens within this time in two threads may have been recorded in another order than it happened in.
+const UNSURE_MS: i64 = 5;
+
 /// The recorded events that the engine must bring about, and how far it is.
 #[derive(Debug)]
 pub(crate) struct Timeline {
     pending: Mutex<BTreeSet<Milestone>>,
+    /// The numbers that are waited for, and how often.
+    waiting: Mutex<BTreeMap<u64, usize>>,
+    /// The numbers that are no longer waited for, because what was recorded before does not come first.
+    released: Mutex<BTreeSet<u64>>,
+    /// When each event was recorded.
+    times: HashMap<u64, i64>,
     changed: Notify,
     now: AtomicI64,
     started: i64,
@@ -49,9 +58,16 @@ pub(crate) struct Timeline {
 }
 
 impl Timeline {
-    pub(crate) fn new(pending: BTreeSet<Milestone>, started: i64) -> Self {
+    pub(crate) fn new(
+        pending: BTreeSet<Milestone>,
+        times: HashMap<u64, i64>,
+        started: i64,
+    ) -> Self {
         Self {
             pending: Mutex::new(pending),
+            waiting: Mutex::default(),
+            released: Mutex::default(),
+            times,
             changed: Notify::new(),
             now: AtomicI64::new(started),
             started,
@@ -86,6 +102,7 @@ impl Timeline {
 
     /// Waits until everything with a lower number has come about.
     pub(crate) async fn wait_before(&self, seq: u64) {
+        let _waiting = Waiting::new(&self.waiting, seq);
         loop {
             let changed = self.changed.notified();
             if self
@@ -93,6 +110,7 @@ impl Timeline {
                 .lock()
                 .first()
                 .is_none_or(|first| *first >= Milestone::event(seq))
+                || self.released.lock().contains(&seq)
             {
                 break;
             }
@@ -100,6 +118,24 @@ impl Timeline {
         }
         for _ in 0..TURNS_OF_OTHERS {
             tokio::task::yield_now().await;
+        }
+    }
+
+    /// Lets the first thing happen that waits for something of about the same time. Two threads record at once, so their
+    /// events may be in the other order.
+    pub(crate) fn release_one(&self) {
+        let Some(first) = self.first_pending() else {
+            return;
+        };
+        let next = self.waiting.lock().keys().next().copied();
+        let time = |seq: u64| self.times.get(&seq).copied();
+        let Some((next, at)) = next.and_then(|next| Some((next, time(next)?))) else {
+            return;
+        };
+        if time(first).is_some_and(|first| at - first <= UNSURE_MS)
+            && self.released.lock().insert(next)
+        {
+            self.changed.notify_waiters();
         }
     }
 
@@ -126,5 +162,30 @@ impl Timeline {
     /// The first event that has not come about.
     pub(crate) fn first_pending(&self) -> Option<u64> {
         self.pending.lock().first().map(|milestone| milestone.seq)
+    }
+}
+
+/// A number that is waited for.
+struct Waiting<'t> {
+    all: &'t Mutex<BTreeMap<u64, usize>>,
+    seq: u64,
+}
+
+impl<'t> Waiting<'t> {
+    fn new(all: &'t Mutex<BTreeMap<u64, usize>>, seq: u64) -> Self {
+        *all.lock().entry(seq).or_default() += 1;
+        Self { all, seq }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut all = self.all.lock();
+        if let Some(count) = all.get_mut(&self.seq) {
+            *count -= 1;
+            if *count == 0 {
+                all.remove(&self.seq);
+            }
+        }
     }
 }

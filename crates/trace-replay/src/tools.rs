@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::cells::output_in;
 use crate::live;
+use crate::mcp_tools::mcp_tools_of;
 use crate::skills::{skills_of, text_of_skill};
 use crate::state::{EarlyEnd, ReplayState};
 
@@ -118,6 +119,11 @@ impl ReplaySource for RecordedTools {
         Box::pin(async move { state.before_interrupt(thread.as_str()).await })
     }
 
+    fn before_call(&self, thread: &ThreadId, call: &str) -> BoxFuture<'static, ()> {
+        let (state, thread, call) = (Arc::clone(&self.state), thread.clone(), call.to_owned());
+        Box::pin(async move { state.before_call(thread.as_str(), &call).await })
+    }
+
     fn has_hooks(&self, event: HookEventName) -> bool {
         self.state.has_hooks(event)
     }
@@ -184,29 +190,4 @@ fn answer_of(result: &[u8]) -> serde_json::Result<RecordedAnswer> {
         }
         _ => FunctionCallOutputBody::Text(String::new().into()),
     }))
-}
-
-fn mcp_tools_of(request: &Value) -> Vec<ToolSpec> {
-    let tools = request["tools"].as_array().into_iter().flatten();
-    let of_servers = tools.filter(|tool| {
-        let name = tool["name"].as_str();
-        tool["type"] == "tool_search" || name.is_some_and(|name| name.starts_with("mcp__"))
-    });
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    of_servers
-        .map(|tool| match tool["execution"].as_str() {
-            Some(execution) => ToolSpec::ToolSearch {
-                execution: execution.to_owned(),
-                description: text(&tool["description"]),
-                parameters: tool["parameters"].clone(),
-            },
-            None => ToolSpec::Function {
-                name: text(&tool["name"]),
-                description: text(&tool["description"]),
-                strict: tool["strict"] == true,
-                defer_loading: tool["defer_loading"].as_bool(),
-                parameters: tool["parameters"].clone(),
-            },
-        })
-        .collect()
 }

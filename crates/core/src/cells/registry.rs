@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -42,6 +43,8 @@ pub(crate) struct Cells {
     pub(super) state: Mutex<CellsState>,
     /// One kernel is started at a time.
     starting: tokio::sync::Mutex<()>,
+    /// The number of the last cell of the thread.
+    numbers: Arc<AtomicU64>,
     pub(super) caller: watch::Sender<Option<Arc<dyn ScriptCaller>>>,
 }
 
@@ -51,21 +54,10 @@ pub(super) struct CellsState {
     /// The tools that the kernel knows.
     tools: Option<Arc<[ScriptTool]>>,
     pub(super) cells: BTreeMap<u64, Arc<Cell>>,
-    last: u64,
     pub(super) console: Option<Arc<Cell>>,
     /// As JSON.
     pub(super) stored: BTreeMap<String, String>,
     is_closed: bool,
-}
-
-impl Default for Cells {
-    fn default() -> Self {
-        Self {
-            state: Mutex::default(),
-            starting: tokio::sync::Mutex::default(),
-            caller: watch::Sender::new(None),
-        }
-    }
 }
 
 /// The turn that carries out the calls of cells. Until it is dropped, or another one is served.
@@ -88,6 +80,16 @@ impl Drop for ServedTurn {
 }
 
 impl Cells {
+    /// No cells; the next has the number after the given one.
+    pub(crate) fn new(numbers: Arc<AtomicU64>) -> Self {
+        Self {
+            state: Mutex::default(),
+            starting: tokio::sync::Mutex::default(),
+            numbers,
+            caller: watch::Sender::new(None),
+        }
+    }
+
     /// Has calls carried out by a turn.
     pub(crate) fn serve(self: &Arc<Self>, caller: Arc<dyn ScriptCaller>) -> ServedTurn {
         self.caller.send_replace(Some(Arc::clone(&caller)));
@@ -142,9 +144,9 @@ impl Cells {
                 start = tools_line(&tools);
                 state.tools = Some(tools);
             }
-            state.last += 1;
+            let number = self.numbers.fetch_add(1, Ordering::Relaxed) + 1;
             let script = make(state.stored.clone());
-            let cell = Cell::new(state.last, begin, script.console.is_some());
+            let cell = Cell::new(number, begin, script.console.is_some());
             let cell = Arc::new(cell);
             state.make_room();
             state.cells.insert(cell.id, Arc::clone(&cell));

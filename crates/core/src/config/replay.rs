@@ -72,6 +72,9 @@ pub trait ReplaySource: Debug + Send + Sync {
     /// Returns when an agent may take the interrupt that a tool of its parent sent.
     fn before_interrupt(&self, thread: &ThreadId) -> BoxFuture<'static, ()>;
 
+    /// Returns when a tool that starts, tells or ends agents may run: what it ends must have come so far.
+    fn before_call(&self, thread: &ThreadId, call: &str) -> BoxFuture<'static, ()>;
+
     /// Whether hooks of an event ran.
     fn has_hooks(&self, event: HookEventName) -> bool;
 

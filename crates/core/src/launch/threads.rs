@@ -255,6 +255,7 @@ impl Threads {
             seat: agent_tree.seat.clone(),
             recorder,
             cells: OnceLock::new(),
+            cell_numbers: Arc::default(),
             spawn_tool: OnceLock::new(),
             selected_apps: Mutex::default(),
         }

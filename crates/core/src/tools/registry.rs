@@ -1,6 +1,6 @@
 //! Which tools a turn offers, in which order, and which tool handles a call.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use codex_model_client::{ApplyPatchToolType, Encoded, ModelInfo, ShellType, ToolMode, ToolSpec};
@@ -13,7 +13,8 @@ use super::agents::{
 use super::apply_patch::ApplyPatchTool;
 use super::call::{ToolCall, mcp_name};
 use super::cells::{
-    ExecTool, NestedTools, WaitTool, exec_description, is_direct_only, with_declaration,
+    ExecTool, NestedScope, NestedTools, WaitTool, exec_description, is_direct_only,
+    with_declaration,
 };
 use super::command::OutputLayout;
 use super::dynamic::DynamicTool;
@@ -147,6 +148,7 @@ impl ToolSet {
         }
         for spec in &mcp.recorded {
             builder.namespaces.add_recorded(spec);
+            builder.recorded.insert(name_of(spec).to_owned());
             builder.specs.push(spec.clone());
         }
         for tool in &services.dynamic_tools {
@@ -228,6 +230,8 @@ struct ToolSetBuilder {
     deferred: Vec<(Option<String>, ToolSpec)>,
     /// Tools that scripts cannot call.
     direct: Vec<ToolSpec>,
+    /// Tools of a recorded session, as the model saw them.
+    recorded: HashSet<String>,
     namespaces: McpNamespaces,
 }
 
@@ -425,7 +429,11 @@ impl ToolSetBuilder {
 
     /// Offers scripts, beside the tools that they call or in place of them.
     fn scripts(&mut self, excluded: &[String], only: bool) -> NestedTools {
-        let nested = NestedTools::new(&self.specs, &self.deferred, excluded);
+        let context = NestedScope {
+            excluded,
+            recorded: &self.recorded,
+        };
+        let nested = NestedTools::new(&self.specs, &self.deferred, context);
         let description = exec_description(&nested, only);
         let mut others = std::mem::take(&mut self.specs);
         self.offer(ExecTool {

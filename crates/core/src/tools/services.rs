@@ -1,6 +1,7 @@
 //! What tools use besides the context of the session.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 use codex_checkpoints::ThreadRecorder;
@@ -35,6 +36,8 @@ pub(crate) struct ToolServices {
     pub(crate) recorder: Option<ThreadRecorder>,
     /// The scripts of the thread, from the first turn on that may have some.
     pub(crate) cells: OnceLock<Arc<Cells>>,
+    /// Numbers the scripts of the thread. A reviewer has others, but the same thread.
+    pub(crate) cell_numbers: Arc<AtomicU64>,
     /// The entry of the tool that starts agents, once it is made.
     pub(crate) spawn_tool: OnceLock<Arc<ToolSpec>>,
     /// The ids of the apps that the user has mentioned.
@@ -63,6 +66,7 @@ impl ToolServices {
             seat: None,
             recorder: self.recorder.clone(),
             cells: OnceLock::new(),
+            cell_numbers: Arc::clone(&self.cell_numbers),
             spawn_tool: OnceLock::new(),
             selected_apps: Mutex::default(),
         }
@@ -70,6 +74,7 @@ impl ToolServices {
 
     /// The scripts of the thread.
     pub(crate) fn cells(&self) -> &Arc<Cells> {
-        self.cells.get_or_init(Arc::default)
+        let numbers = || Arc::clone(&self.cell_numbers);
+        self.cells.get_or_init(|| Arc::new(Cells::new(numbers())))
     }
 }

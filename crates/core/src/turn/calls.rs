@@ -174,6 +174,8 @@ async fn dispatch(
         {
             let _alone = exclusive.write().await;
             notify_observer();
+            let thread = scope.session.emitter.thread();
+            replay.before_call(thread, &call.id).await;
             let _ = run_with_hooks(scope, tool.as_ref(), call, response_ended, contexts).await;
         } else {
             // The replay puts answers in order.

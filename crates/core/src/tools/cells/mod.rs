@@ -8,5 +8,5 @@ mod wait;
 
 pub(crate) use descriptions::{exec_description, with_declaration};
 pub(crate) use exec::ExecTool;
-pub(crate) use nested::{NestedTool, NestedTools, is_direct_only};
+pub(crate) use nested::{NestedScope, NestedTool, NestedTools, is_direct_only};
 pub(crate) use wait::WaitTool;

@@ -1,6 +1,6 @@
 //! What scripts can call: the tools of a turn under the names of functions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use codex_code_mode::{ScriptTool, declaration, identifier, scoped_name};
@@ -32,14 +32,14 @@ impl NestedTools {
     pub(crate) fn new(
         offered: &[ToolSpec],
         deferred: &[(Option<String>, ToolSpec)],
-        excluded: &[String],
+        context: NestedScope<'_>,
     ) -> Self {
         let mut tools = BTreeMap::new();
         for spec in offered {
-            add(&mut tools, None, spec, excluded);
+            add(&mut tools, None, spec, context);
         }
         for (namespace, spec) in deferred {
-            add(&mut tools, namespace.as_deref(), spec, excluded);
+            add(&mut tools, namespace.as_deref(), spec, context);
         }
         let listed = tools.iter().map(|(name, tool)| ScriptTool {
             name: name.clone(),
@@ -88,11 +88,20 @@ impl NestedTool {
     }
 }
 
+/// How tools become tools for scripts.
+#[derive(Clone, Copy)]
+pub(crate) struct NestedScope<'s> {
+    /// The namespaces that scripts do not see.
+    pub(crate) excluded: &'s [String],
+    /// The tools of a recorded session: their descriptions may have the declaration already.
+    pub(crate) recorded: &'s HashSet<String>,
+}
+
 fn add(
     tools: &mut BTreeMap<String, NestedTool>,
     namespace: Option<&str>,
     spec: &ToolSpec,
-    excluded: &[String],
+    context: NestedScope<'_>,
 ) {
     let (name, description, schema) = match spec {
         ToolSpec::Function {
@@ -110,23 +119,30 @@ fn add(
             ..
         } => {
             for function in functions {
-                add(tools, Some(name), function, excluded);
+                add(tools, Some(name), function, context);
             }
             return;
         }
         _ => return,
     };
     let scope = namespace.or(manages_agents_or_waits(name).then_some("multi_agent_v1"));
-    if excluded.iter().any(|one| is_in(one, scope, name)) {
+    if context.excluded.iter().any(|one| is_in(one, scope, name)) {
         return;
     }
     let function = identifier(&scoped_name(scope, name));
-    let declared = declaration(&function, schema, output_type(name));
+    let is_declared =
+        context.recorded.contains(name) && description.contains("declare const tools: { ");
+    let description = if is_declared {
+        description.clone()
+    } else {
+        let declared = declaration(&function, schema, output_type(name));
+        format!("{description}\n\n{declared}")
+    };
     let tool = NestedTool {
         namespace: namespace.map(str::to_owned),
         name: name.clone(),
         is_freeform: schema.is_none(),
-        description: format!("{description}\n\n{declared}"),
+        description,
     };
     tools.entry(function).or_insert(tool);
 }
@@ -196,15 +212,34 @@ mod tests {
             function("mcp__no__c"),
             function("spawn_agent"),
             function("request_user_input"),
+            ToolSpec::Function {
+                name: "recorded".to_owned(),
+                description: "Does it.\n\ndeclare const tools: { recorded(): 1; };".to_owned(),
+                strict: false,
+                defer_loading: None,
+                parameters: json!({}),
+            },
             namespace("crm"),
             namespace("left_out"),
             ToolSpec::LocalShell,
         ];
         let deferred = [(Some("crm".to_owned()), function("late"))];
         let excluded = ["left_out", "mcp__no", "multi_agent_v1"].map(str::to_owned);
-        let tools = NestedTools::new(&offered, &deferred, &excluded);
+        let recorded = HashSet::from(["recorded".to_owned()]);
+        let context = NestedScope {
+            excluded: &excluded,
+            recorded: &recorded,
+        };
+        let tools = NestedTools::new(&offered, &deferred, context);
         let names: Vec<&str> = tools.listed().iter().map(|tool| &*tool.name).collect();
-        assert_eq!(names, ["b", "crm__find", "crm__late", "mcp__a_b__c"]);
+        assert_eq!(
+            names,
+            ["b", "crm__find", "crm__late", "mcp__a_b__c", "recorded"]
+        );
+        assert_eq!(
+            tools.description_of("recorded"),
+            Some("Does it.\n\ndeclare const tools: { recorded(): 1; };")
+        );
         let call = tools
             .find("crm__find")
             .unwrap()
