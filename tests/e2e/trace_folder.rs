@@ -163,6 +163,20 @@ fn texts_are_found_in_requests_and_outputs() {
         }
         let found = stdout_of(&recorded.search(&["the DISCOUNT is wrong"]));
         assert!(found.contains("payloads/"), "{found}");
+        let lines = found.lines().count();
+        assert!(lines < 5, "each text once: {found}");
+        // Keys and words of the format are no texts, and a bundle can be named itself.
+        let bundle = found.lines().next().unwrap();
+        let own = codex(&["debug", "trace", "search", "raw_payload_id", bundle]);
+        assert_eq!(own.status.code(), Some(1));
+        let own = codex(&["debug", "trace", "search", "discount is wrong", bundle]);
+        assert_eq!(own.status.code(), Some(0));
+        assert_eq!(
+            stdout_of(&codex(&["debug", "trace", "list", bundle]))
+                .lines()
+                .count(),
+            2
+        );
         let status = |arguments: &[&str]| recorded.search(arguments).status.code();
         assert_eq!(
             status(&["the DISCOUNT is wrong", "--case-sensitive"]),

@@ -21,8 +21,8 @@ pub(crate) struct TraceConvertArguments {
     unpack: UnpackArguments,
     /// The output folder, which must not exist.
     out: PathBuf,
-    /// The schema of the copy, 1 or 2; by default the one that the bundle does not have.
-    #[arg(long, value_name = "SCHEMA")]
+    /// The schema of the copy: 1, 2 or 3; by default 3, and 2 for a bundle of schema 3.
+    #[arg(long, value_name = "SCHEMA", alias = "schema")]
     to: Option<u32>,
 }
 
@@ -31,9 +31,9 @@ pub(crate) fn run(arguments: &TraceConvertArguments) -> anyhow::Result<ExitCode>
     let manifest = read_manifest(bundle.folder())?;
     let to = match (arguments.to, Schema::numbered(manifest.schema_version)) {
         (Some(number), _) => Schema::numbered(number)
-            .ok_or_else(|| anyhow::anyhow!("there is no schema {number}; there are 1 and 2"))?,
-        (None, Some(Schema::Two)) => Schema::One,
-        (None, _) => Schema::Two,
+            .ok_or_else(|| anyhow::anyhow!("there is no schema {number}; there are 1, 2 and 3"))?,
+        (None, Some(Schema::Three)) => Schema::Two,
+        (None, _) => Schema::Three,
     };
     let done = convert_bundle(bundle.folder(), &arguments.out, to)?;
     #[allow(clippy::print_stderr)] // For people, beside what the command answers.

@@ -10,7 +10,8 @@ use codex_config::schema::TracesFile;
 use codex_config::{Overrides, RequestParams};
 use codex_rollout_trace::format::ROOT_VARIABLE;
 use codex_trace_folder::{
-    BundleEntry, BundleState, BundleSummary, Pattern, Retention, bundles_in, pack, search,
+    BundleEntry, BundleState, BundleSummary, Pattern, Retention, bundles_at, bundles_in, pack,
+    search,
 };
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -24,8 +25,8 @@ use codex_engine_host::wiring;
 const NOTHING_FOUND: u8 = 1;
 /// The exit status if a bundle cannot be read.
 const UNREADABLE: u8 = 2;
-/// The matching files of a bundle that are listed.
-const LISTED_FILES: usize = 20;
+/// The matches of a bundle that are listed.
+const LISTED_MATCHES: usize = 20;
 const MEBIBYTE: u64 = 1 << 20;
 
 #[derive(Debug, Subcommand)]
@@ -45,7 +46,7 @@ pub(crate) enum TraceCommand {
     after_help = "Exit status: 0 listed, 1 the folder cannot be read, 2 a bundle cannot be read."
 )]
 pub(crate) struct ListArguments {
-    /// The folder; by default the one that CODEX_ROLLOUT_TRACE_ROOT names.
+    /// The folder, or a bundle; by default the folder that CODEX_ROLLOUT_TRACE_ROOT names.
     folder: Option<PathBuf>,
     /// Print a JSON object per bundle and line.
     #[arg(long)]
@@ -54,14 +55,14 @@ pub(crate) struct ListArguments {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Requests, responses and outputs of tools are searched. Upper and lower case are the same unless \
+The texts of requests, responses and tools are searched, each once, and of a call the first. Upper and lower case are the same unless \
 --case-sensitive is given.\n\nExit status: 0 found, 1 not found, 2 a bundle or the pattern cannot be read.")]
 pub(crate) struct SearchArguments {
     /// The text to find.
     text: String,
-    /// The folder; by default the one that CODEX_ROLLOUT_TRACE_ROOT names.
+    /// The folder, or a bundle; by default the folder that CODEX_ROLLOUT_TRACE_ROOT names.
     folder: Option<PathBuf>,
-    /// The text is a regular expression for the JSON text of the files.
+    /// The text is a regular expression.
     #[arg(long)]
     regex: bool,
     /// Distinguish upper and lower case.
@@ -112,13 +113,16 @@ pub(crate) fn run(command: TraceCommand) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The bundles of a folder, oldest first.
-fn bundles(folder: Option<PathBuf>) -> anyhow::Result<Vec<BundleEntry>> {
+/// The given folder, or the one in which sessions are recorded.
+fn folder_or_root(folder: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     let default = || std::env::var_os(ROOT_VARIABLE).filter(|root| !root.is_empty());
     let folder = folder.or_else(|| default().map(PathBuf::from));
-    let folder =
-        folder.with_context(|| format!("no folder is given, and {ROOT_VARIABLE} is not set"))?;
-    Ok(bundles_in(&folder)?)
+    folder.with_context(|| format!("no folder is given, and {ROOT_VARIABLE} is not set"))
+}
+
+/// The bundles to list or search, oldest first.
+fn bundles(folder: Option<PathBuf>) -> anyhow::Result<Vec<BundleEntry>> {
+    Ok(bundles_at(&folder_or_root(folder)?)?)
 }
 
 fn list(arguments: ListArguments) -> anyhow::Result<ExitCode> {
@@ -197,7 +201,7 @@ fn find(arguments: SearchArguments) -> anyhow::Result<ExitCode> {
     let mut status = NOTHING_FOUND;
     let mut out = io::stdout().lock();
     for entry in bundles(folder)?.iter().rev() {
-        let matches = match search(entry, &pattern, LISTED_FILES, unpack.limit()) {
+        let matches = match search(entry, &pattern, LISTED_MATCHES, unpack.limit()) {
             Ok(matches) => matches,
             Err(error) => {
                 crate::report(&error.into());
@@ -211,7 +215,9 @@ fn find(arguments: SearchArguments) -> anyhow::Result<ExitCode> {
         status = if status == UNREADABLE { UNREADABLE } else { 0 };
         writeln!(out, "{}", entry.path.display())?;
         for found in matches {
-            writeln!(out, "    {}: {}", found.file.display(), found.excerpt)?;
+            let call = found.call.map(|call| format!(" (call {call})"));
+            let (file, call) = (found.file, call.unwrap_or_default());
+            writeln!(out, "    {file}{call}: {}", found.excerpt)?;
         }
     }
     Ok(ExitCode::from(status))
@@ -245,7 +251,7 @@ fn prune(arguments: PruneArguments) -> anyhow::Result<ExitCode> {
         configured_retention()?
     };
     let mut status = ExitCode::SUCCESS;
-    let bundles = bundles(arguments.folder)?;
+    let bundles = bundles_in(&folder_or_root(arguments.folder)?)?;
     for entry in deletable(&bundles, limits) {
         let deleted = if arguments.dry_run {
             Ok(())

@@ -118,6 +118,8 @@ impl BenchSession {
             model: "m".into(),
             provider_name: "Mock".into(),
             request_payload: payloads.add(PayloadKind::InferenceRequest, &body),
+            prepared_prompt_payload: None,
+            warmup_context_payload: None,
         });
         self.history.push(answer.clone());
         self.sent = self.history.len();

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use codex_regular_file::LinkFreeFolder;
+use codex_regular_file::{FolderEntryKind, LinkFreeFolder};
 
 /// A folder that is opened when it is first needed.
 #[derive(Debug)]
@@ -24,13 +24,20 @@ impl BundleFolder {
 
     /// Opens a file of the bundle for reading.
     pub(crate) fn read(&self, inside: &str) -> io::Result<File> {
-        let folder = match self.folder.get() {
-            Some(folder) => folder,
-            None => {
-                let folder = LinkFreeFolder::open(&self.path)?;
-                self.folder.get_or_init(|| folder)
-            }
-        };
-        folder.read(Path::new(inside))
+        self.opened()?.read(Path::new(inside))
+    }
+
+    /// The size of a file of the bundle, if it is one.
+    pub(crate) fn size(&self, inside: &str) -> Option<u64> {
+        let found = self.opened().ok()?.entry(Path::new(inside)).ok()?;
+        (found.kind == FolderEntryKind::File).then_some(found.bytes)
+    }
+
+    fn opened(&self) -> io::Result<&LinkFreeFolder> {
+        if let Some(folder) = self.folder.get() {
+            return Ok(folder);
+        }
+        let folder = LinkFreeFolder::open(&self.path)?;
+        Ok(self.folder.get_or_init(|| folder))
     }
 }

@@ -18,16 +18,17 @@ mod payload_content;
 mod payload_files;
 mod recording;
 mod reduce;
+mod shards;
 mod state_file;
 mod write;
 
-pub use convert::{Conversion, ConvertError, convert_bundle};
+pub use convert::{Conversion, ConvertError, convert_bundle, copy_with_payloads};
 pub use follow::BundleFollower;
-pub use payload_content::{PayloadSums, payload_size, read_payload};
+pub use payload_content::{BundlePayloads, PayloadSums};
 pub use recording::Recording;
 pub use reduce::{
     Changes, Fault, Problem, Problems, ProtocolEvent, Reduction, ReplayError, Severity, Strictness,
     read_manifest, replay_bundle, replay_bundle_with,
 };
 pub use state_file::{state_path, write_state};
-pub use write::{CreateError, Payloads, Recorder, Scope};
+pub use write::{CreateError, Payloads, Recorder, RecordingLimits, Scope};

@@ -1,13 +1,15 @@
-//! Payload files of a bundle for others than the reducer: only content that is as it was written.
+//! Payloads of a bundle for others than the reducer: only content that is as it was written.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, Read as _};
 use std::path::Path;
+use std::sync::Arc;
 
-use codex_regular_file::{FolderEntryKind, LinkFreeFolder, open_inside};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::format::{Checksum, LogLine, PayloadRef};
+use crate::bundle_folder::BundleFolder;
+use crate::format::{Checksum, LogLine, PayloadRef, ShardPlace};
+use crate::payload_files::PayloadFolder;
 
 /// Longer lines are skipped.
 const MAX_LINE: u64 = 64 << 20;
@@ -15,47 +17,84 @@ const MAX_LINE: u64 = 64 << 20;
 /// What is read at a time of what is not kept.
 const REST_BUFFER: usize = 64 << 10;
 
-/// The content of a payload file, up to a limit, and whether it was cut.
-///
-/// # Errors
-/// It cannot be read, leads out of the bundle, is behind a link, or is not as it was written.
-pub fn read_payload(
-    bundle: &Path,
-    payload: &PayloadRef,
-    limit: u64,
-) -> io::Result<(Vec<u8>, bool)> {
-    let mut file = open_inside(bundle, Path::new(&payload.path))?;
-    let mut bytes = Vec::new();
-    (&mut file).take(limit).read_to_end(&mut bytes)?;
-    let mut hash = Xxh3::new();
-    hash.update(&bytes);
-    let mut rest = vec![0; REST_BUFFER];
-    let mut is_cut = false;
-    loop {
-        let read = file.read(&mut rest)?;
-        if read == 0 {
-            break;
+/// A payload in shards may be this large.
+const MAX_PAYLOAD: u64 = 1 << 30;
+
+/// The payloads of a bundle.
+#[derive(Debug, Clone)]
+pub struct BundlePayloads {
+    files: Arc<BundleFolder>,
+    folder: Arc<PayloadFolder>,
+}
+
+impl BundlePayloads {
+    /// Those of the bundle in a folder, which is opened when the first is read.
+    pub fn of(bundle: &Path) -> Self {
+        Self {
+            files: Arc::new(BundleFolder::new(bundle)),
+            folder: PayloadFolder::new(bundle),
         }
-        is_cut = true;
-        if payload.xxh3.is_none() {
-            break;
-        }
-        hash.update(&rest[..read]);
     }
-    match payload.xxh3 {
-        Some(sum) if !sum.is(hash.digest()) => Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            "not as it was written: its checksum differs",
-        )),
-        _ => Ok((bytes, is_cut)),
+
+    /// The content of a payload, up to a limit, and whether it was cut.
+    ///
+    /// # Errors
+    /// It cannot be read, leads out of the bundle, is behind a link, or is not as it was written.
+    pub fn read(&self, payload: &PayloadRef, limit: u64) -> io::Result<(Vec<u8>, bool)> {
+        if payload.shard != ShardPlace::File {
+            return self.read_from_shards(payload, limit);
+        }
+        let mut file = self.files.read(&payload.path)?;
+        let mut bytes = Vec::new();
+        (&mut file).take(limit).read_to_end(&mut bytes)?;
+        let mut hash = Xxh3::new();
+        hash.update(&bytes);
+        let mut rest = vec![0; REST_BUFFER];
+        let mut is_cut = false;
+        loop {
+            let read = file.read(&mut rest)?;
+            if read == 0 {
+                break;
+            }
+            is_cut = true;
+            if payload.xxh3.is_none() {
+                break;
+            }
+            hash.update(&rest[..read]);
+        }
+        match payload.xxh3 {
+            Some(sum) if !sum.is(hash.digest()) => Err(changed()),
+            _ => Ok((bytes, is_cut)),
+        }
+    }
+
+    fn read_from_shards(&self, payload: &PayloadRef, limit: u64) -> io::Result<(Vec<u8>, bool)> {
+        let mut bytes = Vec::new();
+        // All of it is needed for the checksum.
+        let needed = match payload.xxh3 {
+            Some(_) => MAX_PAYLOAD,
+            None => limit,
+        };
+        self.folder.read_into(payload, needed, &mut bytes)?;
+        if payload.xxh3.is_some_and(|sum| !sum.agrees_with(&bytes)) {
+            return Err(changed());
+        }
+        let is_cut = bytes.len() as u64 > limit;
+        bytes.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok((bytes, is_cut))
+    }
+
+    /// The size of a payload, if it is there.
+    pub fn size(&self, payload: &PayloadRef) -> Option<u64> {
+        self.folder.stored_size(payload)
     }
 }
 
-/// The size of a payload file, if it is one.
-pub fn payload_size(bundle: &Path, payload: &PayloadRef) -> Option<u64> {
-    let folder = LinkFreeFolder::open(bundle).ok()?;
-    let found = folder.entry(Path::new(&payload.path)).ok()?;
-    (found.kind == FolderEntryKind::File).then_some(found.bytes)
+fn changed() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        "not as it was written: its checksum differs",
+    )
 }
 
 /// Which content each payload file must have.

@@ -110,6 +110,8 @@ impl AttemptObserver for InferenceTrace {
                 model,
                 provider_name,
                 request_payload: request.write(payloads),
+                prepared_prompt_payload: None,
+                warmup_context_payload: None,
             };
             self.recorder.record(Some(&self.scope), weight, event);
         });

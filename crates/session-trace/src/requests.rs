@@ -160,6 +160,8 @@ mod tests {
                     model: "m".into(),
                     provider_name: "Mock".into(),
                     request_payload: request.write(payloads),
+                    prepared_prompt_payload: None,
+                    warmup_context_payload: None,
                 });
             });
         };

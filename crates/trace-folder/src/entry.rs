@@ -27,6 +27,22 @@ pub struct BundleEntry {
     pub modified: SystemTime,
 }
 
+/// The bundle at a path, or those of the folder there.
+///
+/// # Errors
+/// As of [`bundles_in`].
+pub fn bundles_at(path: &Path) -> Result<Vec<BundleEntry>, TraceFolderError> {
+    let own = if path.is_file() {
+        packed_entry(path)
+    } else {
+        folder_entry(path)
+    };
+    match own {
+        Ok(Some(bundle)) => Ok(vec![bundle]),
+        _ => bundles_in(path),
+    }
+}
+
 /// The bundles of a folder, oldest first. Other files and folders are ignored.
 ///
 /// # Errors

@@ -13,6 +13,9 @@ pub enum TraceFolderError {
     /// The path is neither a bundle folder nor a packed bundle.
     #[error("{} is not a trace bundle: expected a folder with manifest.json, or a file packed by `codex debug trace pack`", .0.display())]
     NotABundle(PathBuf),
+    /// A bundle cannot be read.
+    #[error("{}: {reason}", path.display())]
+    Unreadable { path: PathBuf, reason: String },
     /// A packed bundle is damaged, or is larger than the limits.
     #[error("{} cannot be unpacked: {reason}", path.display())]
     Unpack { path: PathBuf, reason: String },
@@ -34,6 +37,13 @@ impl TraceFolderError {
     pub(crate) fn file(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::File { path, source }
+    }
+
+    pub(crate) fn unreadable(path: &Path, reason: impl ToString) -> Self {
+        Self::Unreadable {
+            path: path.to_owned(),
+            reason: reason.to_string(),
+        }
     }
 
     pub(crate) fn unpack(path: &Path, reason: impl ToString) -> Self {

@@ -14,7 +14,7 @@ mod search;
 mod summary;
 
 pub use archive::UnpackLimit;
-pub use entry::{BundleEntry, bundles_in};
+pub use entry::{BundleEntry, bundles_at, bundles_in};
 pub use error::TraceFolderError;
 pub use open::OpenBundle;
 pub use pack::{PackedBundle, pack};

@@ -62,6 +62,7 @@ struct CountedEvent {
 
 #[derive(Deserialize)]
 struct InputReference {
+    #[serde(default)]
     path: String,
     xxh3: Option<Checksum>,
 }

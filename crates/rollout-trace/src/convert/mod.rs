@@ -6,6 +6,7 @@
 mod bundle;
 mod downgrade;
 mod items;
+mod unshard;
 mod upgrade;
 
 use std::collections::BTreeMap;
@@ -13,7 +14,7 @@ use std::collections::BTreeMap;
 use crate::format::{Event, Schema};
 use crate::ids::{ThreadId, TurnId};
 
-pub use bundle::{ConvertError, convert_bundle};
+pub use bundle::{ConvertError, convert_bundle, copy_with_payloads};
 pub(crate) use downgrade::Downgrade;
 pub(crate) use upgrade::Upgrade;
 

@@ -1,4 +1,4 @@
-//! From schema 1 to schema 2.
+//! From schema 1 to schema 2, or on to schema 3.
 //!
 //! Items get ids: an item is the one that it is to the reducer of schema 1, identified by content and position. An item becomes
 //! history when a request first sends it, or with the response that brought it.
@@ -25,6 +25,9 @@ pub(crate) struct Upgrade {
     open_threads: HashSet<ThreadId>,
     has_ended: bool,
     is_complete: bool,
+    /// Schema 3 says which cell a call of `wait` found.
+    tells_waits: bool,
+    cells: HashSet<(ThreadId, String)>,
 }
 
 /// The items of a thread that the model saw last.
@@ -39,6 +42,8 @@ struct PayloadFacts {
     accepted: Vec<Acceptance>,
     process: Option<String>,
     session: Option<String>,
+    /// The cell that a call of `wait` names.
+    cell: Option<String>,
 }
 
 struct Acceptance {
@@ -48,6 +53,14 @@ struct Acceptance {
 }
 
 impl Upgrade {
+    /// A conversion to a schema.
+    pub(crate) fn to(schema: Schema) -> Self {
+        Self {
+            tells_waits: schema == Schema::Three,
+            ..Self::default()
+        }
+    }
+
     /// Converts the payload of the line that comes next.
     pub(crate) fn payload(
         &mut self,
@@ -60,6 +73,7 @@ impl Upgrade {
                 let value = Scanner::parse(payload).ok()?;
                 self.noted.process = value.get_str("process_id").map(str::to_owned);
                 self.noted.session = write_session_id(&value);
+                self.noted.cell = awaited_cell(&value);
                 None
             }
             _ => {
@@ -192,7 +206,10 @@ impl Upgrade {
         if self.is_complete {
             return ConvertedEvent::default();
         }
-        line.schema_version = Schema::Two.number();
+        line.schema_version = match self.tells_waits {
+            true => Schema::Three.number(),
+            false => Schema::Two.number(),
+        };
         let mut converted = ConvertedEvent {
             is_kept: true,
             ..ConvertedEvent::default()
@@ -207,6 +224,7 @@ impl Upgrade {
             let event = Event::HistoryItemAccepted {
                 item_id: accepted.id,
                 agent_message_payload: None,
+                tool_output_payload: None,
             };
             beside(event, accepted.message)
         };
@@ -218,6 +236,12 @@ impl Upgrade {
                 self.open_threads.remove(thread_id);
             }
             Event::RolloutEnded { .. } => self.has_ended = true,
+            Event::CodeCellStarted {
+                runtime_cell_id, ..
+            } if self.tells_waits => {
+                let cell = (line.thread_id.clone()).zip(Some(runtime_cell_id.as_str().to_owned()));
+                self.cells.extend(cell);
+            }
             Event::InferenceStarted { .. } => {
                 converted.before = noted.accepted.into_iter().map(acceptance).collect();
             }
@@ -234,6 +258,16 @@ impl Upgrade {
                 tool_call_id, kind, ..
             } => {
                 self.kinds.insert(tool_call_id.clone(), kind.clone());
+                let cell = line.thread_id.clone().zip(noted.cell);
+                if let Some(cell) = cell.filter(|cell| self.cells.contains(cell)) {
+                    converted.after.push(beside(
+                        Event::CodeCellWaitTargetResolved {
+                            tool_call_id: tool_call_id.clone(),
+                            runtime_cell_id: cell.1.into(),
+                        },
+                        None,
+                    ));
+                }
                 let process = line.thread_id.clone().zip(noted.session);
                 if let Some(command) = process.and_then(|process| self.processes.get(&process)) {
                     converted.after.push(beside(
@@ -274,6 +308,16 @@ impl Upgrade {
         }
         converted
     }
+}
+
+/// The cell that a call of `wait` names.
+fn awaited_cell(invocation: &Json<'_>) -> Option<String> {
+    if invocation.get_str("tool_name") != Some("wait") {
+        return None;
+    }
+    let arguments = invocation.get("payload")?.get_str("arguments")?;
+    let arguments = Scanner::parse(arguments.as_bytes()).ok()?;
+    arguments.get_str("cell_id").map(str::to_owned)
 }
 
 /// What an item is the same by, whatever its id.

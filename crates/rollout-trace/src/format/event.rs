@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{CellStatus, Checksum, ExecutionStatus, PayloadRef, RolloutStatus, Schema};
+use super::{CellStatus, ExecutionStatus, PayloadRef, RolloutStatus, Schema};
 use crate::ids::{
     CallId, CompactionId, CompactionRequestId, EdgeId, InferenceId, McpCallId, OperationId,
     ResponseId, ResponseItemId, RolloutId, RuntimeCellId, RuntimeToolId, ThreadId, ToolCallId,
@@ -58,6 +58,12 @@ pub enum Event {
         model: String,
         provider_name: String,
         request_payload: PayloadRef,
+        /// Schema 3: the whole prompt, of items that were sent before and new ones.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        prepared_prompt_payload: Option<PayloadRef>,
+        /// Schema 3: what the connection was told before its first request.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        warmup_context_payload: Option<PayloadRef>,
     },
     InferenceCompleted {
         inference_call_id: InferenceId,
@@ -162,6 +168,14 @@ pub enum Event {
         item_id: ResponseItemId,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         agent_message_payload: Option<PayloadRef>,
+        /// Schema 3: the item, if it is the output of a tool.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool_output_payload: Option<PayloadRef>,
+    },
+    /// Schema 3: a call of `wait` found its cell.
+    CodeCellWaitTargetResolved {
+        tool_call_id: ToolCallId,
+        runtime_cell_id: RuntimeCellId,
     },
     /// Schema 2: a call of `write_stdin` found the process that the other call started.
     StdinTargetResolved {
@@ -279,187 +293,129 @@ impl Summary {
     }
 }
 
-impl Event {
-    /// Every payload that the event refers to.
-    pub fn payloads(&self) -> impl Iterator<Item = &PayloadRef> {
-        let (one, many): (Option<&PayloadRef>, &[PayloadRef]) = match self {
-            Self::ThreadStarted {
+/// The payloads of an event, by reference: up to three that it names, and a list.
+macro_rules! event_payloads {
+    ($event:expr, $by:ident) => {
+        match $event {
+            Event::ThreadStarted {
                 metadata_payload: payload,
                 ..
             }
-            | Self::InferenceFailed {
+            | Event::InferenceFailed {
                 partial_response_payload: payload,
                 ..
             }
-            | Self::InferenceCancelled {
+            | Event::InferenceCancelled {
                 partial_response_payload: payload,
                 ..
             }
-            | Self::ToolCallStarted {
+            | Event::ToolCallStarted {
                 invocation_payload: payload,
                 ..
             }
-            | Self::ToolCallEnded {
+            | Event::ToolCallEnded {
                 result_payload: payload,
                 ..
             }
-            | Self::CodeCellInitialResponse {
+            | Event::CodeCellInitialResponse {
                 response_payload: payload,
                 ..
             }
-            | Self::CodeCellEnded {
+            | Event::CodeCellEnded {
                 response_payload: payload,
                 ..
             }
-            | Self::AgentResultObserved {
+            | Event::AgentResultObserved {
                 carried_payload: payload,
                 ..
-            }
-            | Self::HistoryItemAccepted {
-                agent_message_payload: payload,
+            } => ([payload.$by(), None, None], Default::default()),
+            Event::HistoryItemAccepted {
+                agent_message_payload,
+                tool_output_payload,
                 ..
-            } => (payload.as_ref(), &[]),
-            Self::InferenceStarted {
-                request_payload: payload,
+            } => (
+                [agent_message_payload.$by(), tool_output_payload.$by(), None],
+                Default::default(),
+            ),
+            Event::InferenceStarted {
+                request_payload,
+                prepared_prompt_payload,
+                warmup_context_payload,
                 ..
-            }
-            | Self::InferenceCompleted {
+            } => (
+                [
+                    Some(request_payload),
+                    prepared_prompt_payload.$by(),
+                    warmup_context_payload.$by(),
+                ],
+                Default::default(),
+            ),
+            Event::InferenceCompleted {
                 response_payload: payload,
                 ..
             }
-            | Self::ToolCallRuntimeStarted {
+            | Event::ToolCallRuntimeStarted {
                 runtime_payload: payload,
                 ..
             }
-            | Self::ToolCallRuntimeEnded {
+            | Event::ToolCallRuntimeEnded {
                 runtime_payload: payload,
                 ..
             }
-            | Self::CompactionRequestStarted {
+            | Event::CompactionRequestStarted {
                 request_payload: payload,
                 ..
             }
-            | Self::CompactionRequestCompleted {
+            | Event::CompactionRequestCompleted {
                 response_payload: payload,
                 ..
             }
-            | Self::CompactionInstalled {
+            | Event::CompactionInstalled {
                 checkpoint_payload: payload,
                 ..
             }
-            | Self::ProtocolEventObserved {
+            | Event::ProtocolEventObserved {
                 event_payload: payload,
                 ..
-            } => (Some(payload), &[]),
-            Self::Other { payloads, .. } => (None, payloads),
-            Self::RolloutStarted { .. }
-            | Self::RolloutEnded { .. }
-            | Self::ThreadEnded { .. }
-            | Self::CodexTurnStarted { .. }
-            | Self::CodexTurnEnded { .. }
-            | Self::McpToolCallCorrelationAssigned { .. }
-            | Self::CodeCellStarted { .. }
-            | Self::CompactionRequestFailed { .. }
-            | Self::StdinTargetResolved { .. }
-            | Self::ThreadResumed { .. }
-            | Self::RecordingCompleted => (None, &[]),
-        };
-        one.into_iter().chain(many)
+            } => ([Some(payload), None, None], Default::default()),
+            Event::Other { payloads, .. } => ([None, None, None], payloads),
+            Event::RolloutStarted { .. }
+            | Event::RolloutEnded { .. }
+            | Event::ThreadEnded { .. }
+            | Event::CodexTurnStarted { .. }
+            | Event::CodexTurnEnded { .. }
+            | Event::McpToolCallCorrelationAssigned { .. }
+            | Event::CodeCellStarted { .. }
+            | Event::CodeCellWaitTargetResolved { .. }
+            | Event::CompactionRequestFailed { .. }
+            | Event::StdinTargetResolved { .. }
+            | Event::ThreadResumed { .. }
+            | Event::RecordingCompleted => ([None, None, None], Default::default()),
+        }
+    };
+}
+
+impl Event {
+    /// Every payload that the event refers to, parts before what they are part of.
+    pub fn payloads(&self) -> impl Iterator<Item = &PayloadRef> {
+        let mut all = Vec::new();
+        for payload in self.direct_payloads() {
+            payload.visit(&mut |payload| all.push(payload));
+        }
+        all.into_iter()
+    }
+
+    /// The payloads that the event names itself.
+    pub fn direct_payloads(&self) -> impl Iterator<Item = &PayloadRef> {
+        let (some, many): ([Option<&PayloadRef>; 3], &[PayloadRef]) = event_payloads!(self, as_ref);
+        some.into_iter().flatten().chain(many)
     }
 
     /// The same, to be changed.
-    fn payloads_mut(&mut self) -> impl Iterator<Item = &mut PayloadRef> {
-        let (one, many): (Option<&mut PayloadRef>, &mut [PayloadRef]) = match self {
-            Self::ThreadStarted {
-                metadata_payload: payload,
-                ..
-            }
-            | Self::InferenceFailed {
-                partial_response_payload: payload,
-                ..
-            }
-            | Self::InferenceCancelled {
-                partial_response_payload: payload,
-                ..
-            }
-            | Self::ToolCallStarted {
-                invocation_payload: payload,
-                ..
-            }
-            | Self::ToolCallEnded {
-                result_payload: payload,
-                ..
-            }
-            | Self::CodeCellInitialResponse {
-                response_payload: payload,
-                ..
-            }
-            | Self::CodeCellEnded {
-                response_payload: payload,
-                ..
-            }
-            | Self::AgentResultObserved {
-                carried_payload: payload,
-                ..
-            }
-            | Self::HistoryItemAccepted {
-                agent_message_payload: payload,
-                ..
-            } => (payload.as_mut(), &mut []),
-            Self::InferenceStarted {
-                request_payload: payload,
-                ..
-            }
-            | Self::InferenceCompleted {
-                response_payload: payload,
-                ..
-            }
-            | Self::ToolCallRuntimeStarted {
-                runtime_payload: payload,
-                ..
-            }
-            | Self::ToolCallRuntimeEnded {
-                runtime_payload: payload,
-                ..
-            }
-            | Self::CompactionRequestStarted {
-                request_payload: payload,
-                ..
-            }
-            | Self::CompactionRequestCompleted {
-                response_payload: payload,
-                ..
-            }
-            | Self::CompactionInstalled {
-                checkpoint_payload: payload,
-                ..
-            }
-            | Self::ProtocolEventObserved {
-                event_payload: payload,
-                ..
-            } => (Some(payload), &mut []),
-            Self::Other { payloads, .. } => (None, payloads),
-            Self::RolloutStarted { .. }
-            | Self::RolloutEnded { .. }
-            | Self::ThreadEnded { .. }
-            | Self::CodexTurnStarted { .. }
-            | Self::CodexTurnEnded { .. }
-            | Self::McpToolCallCorrelationAssigned { .. }
-            | Self::CodeCellStarted { .. }
-            | Self::CompactionRequestFailed { .. }
-            | Self::StdinTargetResolved { .. }
-            | Self::ThreadResumed { .. }
-            | Self::RecordingCompleted => (None, &mut []),
-        };
-        one.into_iter().chain(many)
-    }
-
-    /// Notes the checksum of the payload in a file.
-    pub(crate) fn set_checksum(&mut self, path: &str, checksum: Checksum) {
-        let is_in_it = |payload: &&mut PayloadRef| payload.path == path;
-        for payload in self.payloads_mut().filter(is_in_it) {
-            payload.xxh3 = Some(checksum);
-        }
+    pub(crate) fn direct_payloads_mut(&mut self) -> impl Iterator<Item = &mut PayloadRef> {
+        let (some, many): ([Option<&mut PayloadRef>; 3], &mut [PayloadRef]) =
+            event_payloads!(self, as_mut);
+        some.into_iter().flatten().chain(many)
     }
 
     /// The event without a payload that could not be written; none when it means nothing without it.
@@ -508,7 +464,12 @@ impl Event {
             Self::HistoryItemAccepted { .. }
             | Self::StdinTargetResolved { .. }
             | Self::ThreadResumed { .. }
-            | Self::RecordingCompleted => schema == Schema::Two,
+            | Self::RecordingCompleted => schema.has_ids(),
+            Self::CodeCellWaitTargetResolved { .. } => schema == Schema::Three,
+            Self::InferenceStarted {
+                prepared_prompt_payload,
+                ..
+            } if schema == Schema::Three => prepared_prompt_payload.is_some(),
             Self::ToolCallRuntimeStarted { kind, .. } => schema == Schema::One || kind.is_some(),
             _ => true,
         }

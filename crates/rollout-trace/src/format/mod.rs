@@ -5,10 +5,11 @@
 //!   manifest.json        written once, first
 //!   trace.jsonl          one event a line
 //!   payloads/<n>.json    payloads, each written before the event that names it
+//!   payloads/<n>.zst     many payloads in one compressed file, in schema 3
 //!   state.json           made by the reducer
 //! ```
 //!
-//! These are the types of schema versions 1 and 2 and nothing else: no reading, no writing, no meaning. A bundle is of one
+//! These are the types of schema versions 1, 2 and 3 and nothing else: no reading, no writing, no meaning. A bundle is of one
 //! version throughout.
 
 mod checksum;
@@ -22,7 +23,8 @@ use serde::{Deserialize, Serialize};
 pub use checksum::Checksum;
 pub(crate) use checksum::{line_agrees, seal_line};
 pub use event::{Event, LogLine, Requester, Summary, ToolKind};
-pub use payload::{PayloadKind, PayloadRef};
+pub(crate) use payload::shard_path;
+pub use payload::{PayloadCapture, PayloadKind, PayloadRef, ShardPlace};
 pub use schema::Schema;
 pub use status::{CellStatus, ExecutionStatus, RolloutStatus};
 

@@ -46,6 +46,9 @@ pub struct RolloutTrace {
     /// Whether the log has its last line, in schema 2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recording_complete: Option<bool>,
+    /// The same in schema 3, and whether payloads were left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recording_status: Option<RecordingStatus>,
     pub root_thread_id: ThreadId,
     pub threads: Objects<ThreadId, Thread>,
     pub codex_turns: Objects<TurnId, Turn>,
@@ -71,7 +74,8 @@ impl RolloutTrace {
             started_at_unix_ms: manifest.started_at_unix_ms,
             ended_at_unix_ms: None,
             status: RolloutStatus::Running,
-            recording_complete: (schema == Schema::Two).then_some(false),
+            recording_complete: schema.has_ids().then_some(false),
+            recording_status: (schema == Schema::Three).then_some(RecordingStatus::Unclosed),
             root_thread_id: manifest.root_thread_id,
             threads: Objects::default(),
             codex_turns: Objects::default(),
@@ -87,6 +91,17 @@ impl RolloutTrace {
             raw_payloads: Objects::default(),
         }
     }
+}
+
+/// How complete a recording is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RecordingStatus {
+    Complete,
+    /// The log has no last line.
+    Unclosed,
+    /// The log has its last line; payloads were left out or cut because of a limit.
+    ClosedWithPartialPayloads,
 }
 
 /// From when to when a thing ran, and how far it got.

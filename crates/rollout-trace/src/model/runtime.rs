@@ -31,6 +31,9 @@ pub struct InferenceCall {
     pub tool_call_ids_started_by_response: Vec<ToolCallId>,
     pub usage: Option<Usage>,
     pub raw_request_payload_id: PayloadId,
+    /// The whole prompt, in schema 3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prepared_prompt_payload_id: Option<PayloadId>,
     pub raw_response_payload_id: Option<PayloadId>,
 }
 
@@ -86,6 +89,9 @@ pub struct ToolCall {
     /// The code cell that the call is, in schema 2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_code_cell_id: Option<CodeCellId>,
+    /// The cell that a wait found, in schema 3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolved_wait_runtime_cell_id: Option<RuntimeCellId>,
     pub thread_id: ThreadId,
     pub started_by_codex_turn_id: Option<TurnId>,
     pub execution: ExecutionWindow,

@@ -121,7 +121,9 @@ impl From<String> for Text {
 impl LeftText {
     /// None for a string that is short, or in no file.
     fn of(string: &JsonString<'_>) -> Option<Self> {
-        let place = string.place().filter(|place| place.text.len() >= LONG)?;
+        let place = string.place().filter(|place| {
+            place.text.len() >= LONG && place.file.has(place.start as u64, place.text.len())
+        })?;
         let hash = xxh3_128(place.text.as_bytes());
         let (length, key, opens_object) = match place.escapes {
             Escapes::None => (place.text.len(), hash, opens_object(place.text)),
@@ -251,7 +253,7 @@ mod tests {
 
     use super::*;
     use crate::json::Scanner;
-    use crate::payload_files::{PayloadBytes, PayloadFolder};
+    use crate::payload_files::{PayloadBytes, PayloadFolder, PayloadPlace};
 
     /// A text that was left in a file with these bytes between its quotes.
     fn left(bundle: &tempfile::TempDir, raw: &str) -> Text {
@@ -259,7 +261,9 @@ mod tests {
         fs::write(bundle.path().join("1.json"), &payload).unwrap();
         let content = PayloadBytes {
             bytes: payload.as_bytes(),
-            file: Some(&PayloadFolder::new(bundle.path()).file("1.json")),
+            file: Some(
+                &PayloadFolder::new(bundle.path()).file(PayloadPlace::File("1.json".into())),
+            ),
         };
         let value = Scanner::parse_payload(&content).unwrap();
         let text = Text::from(value.get_string("text").unwrap());

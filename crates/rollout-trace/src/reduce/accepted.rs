@@ -1,10 +1,11 @@
-//! Which items became history, in schema 2.
+//! Which items became history, from schema 2 on.
 //!
 //! The log says it of an item by its id, once, before or after the item is seen in a payload. A message of another agent
-//! comes with its content, as it may become history long before a request shows it.
+//! comes with its content, as it may become history long before a request shows it, and in schema 3 the output of a tool.
 
 use crate::format::PayloadRef;
 use crate::ids::{ItemId, ResponseItemId};
+use crate::model::Producer;
 
 use super::fault::Fault;
 use super::identity::KeyWriter;
@@ -12,13 +13,31 @@ use super::normalise::{Normalised, Normaliser};
 use super::position::LineContext;
 use super::reducer::Reducer;
 
+/// The item that became history.
+pub(super) struct AcceptedContent {
+    payload: PayloadRef,
+    /// Whether it is the output of a tool, in schema 3; if not, it is a message of an agent.
+    is_tool_output: bool,
+}
+
+impl AcceptedContent {
+    pub(super) fn of(message: Option<PayloadRef>, output: Option<PayloadRef>) -> Option<Self> {
+        let is_tool_output = message.is_none();
+        let payload = message.or(output)?;
+        Some(Self {
+            payload,
+            is_tool_output,
+        })
+    }
+}
+
 impl Reducer {
     /// An item became history.
     pub(super) fn accepted(
         &mut self,
         context: LineContext,
         id: ResponseItemId,
-        payload: Option<PayloadRef>,
+        content: Option<AcceptedContent>,
     ) -> Result<(), Fault> {
         let thread_id = context
             .thread
@@ -27,12 +46,20 @@ impl Reducer {
         self.require_thread(&thread_id)?;
         let thread = self.thread_number(&thread_id);
         self.conversation.accept(thread, &id, self.now);
-        let Some(payload) = payload else {
+        let Some(content) = content else {
             return Ok(());
         };
+        let payload = content.payload;
+        if payload.is_partial() {
+            return Ok(());
+        }
         let message = self.with_json(&payload, |reducer, value| {
-            let matches = value.get_str("type") == Some("agent_message")
-                && value.get_str("id") == Some(id.as_str());
+            let kind = value.get_str("type").unwrap_or_default();
+            let is_expected = match content.is_tool_output {
+                true => kind.ends_with("_output"),
+                false => kind == "agent_message",
+            };
+            let matches = is_expected && value.get_str("id") == Some(id.as_str());
             if !matches {
                 return Err(Fault::Receipt(id.clone()));
             }
@@ -52,7 +79,21 @@ impl Reducer {
             .create(thread, item.key, item.message_key, item.item);
         self.conversation.await_message(thread, id, created);
         self.conversation.list(thread, &[created]);
+        if content.is_tool_output {
+            self.note_tool_of_output(created);
+            return Ok(());
+        }
         self.link(created)
+    }
+
+    /// An output comes from its tool before the model sees it.
+    fn note_tool_of_output(&mut self, output: ItemId) {
+        let call = self.conversation.call_of(output);
+        let tool = call.and_then(|call| self.conversation.call(call).tool.clone());
+        if let Some(tool_call_id) = tool {
+            let producer = Producer::Tool { tool_call_id };
+            self.conversation.add_producer(output, &producer);
+        }
     }
 
     /// Gives a message that was accepted before the body with which a payload shows it.

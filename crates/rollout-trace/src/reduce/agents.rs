@@ -319,7 +319,7 @@ impl AddressedMessage {
         let part = match item.body.parts.as_slice() {
             [part] => part,
             [Part::Text { .. }, part @ Part::Encoded { .. }]
-                if schema == Schema::Two && item.agent_message.is_some() =>
+                if schema.has_ids() && item.agent_message.is_some() =>
             {
                 part
             }

@@ -2,7 +2,7 @@
 //!
 //! A cell may start before the model's call was seen. Its start and whatever follows wait until the item is placed.
 
-use crate::format::{CellStatus, Event, ExecutionStatus, PayloadRef, Schema};
+use crate::format::{CellStatus, Event, ExecutionStatus, PayloadRef};
 use crate::ids::{CodeCellId, ItemId, RuntimeCellId, ThreadId, ToolCallId};
 use crate::model::{CellAnswers, CodeCell, ItemKind, Producer};
 
@@ -164,7 +164,7 @@ impl Reducer {
             runtime_status: CellStatus::Starting,
             initial_response_at_unix_ms: None,
             initial_response_seq: None,
-            answers: (self.schema == Schema::Two).then(CellAnswers::default),
+            answers: (self.schema.has_ids()).then(CellAnswers::default),
             yielded_at_unix_ms: None,
             yielded_seq: None,
             source_js: start.source_js,
@@ -188,7 +188,7 @@ impl Reducer {
     /// In schema 2 a call of `exec` is a tool call beside its cell.
     pub(super) fn link_cell_tool(&mut self, call: CallNumber) {
         let call = self.conversation.call(call);
-        if let (Schema::Two, Some(cell), Some(tool)) = (self.schema, &call.cell, &call.tool)
+        if let (true, Some(cell), Some(tool)) = (self.schema.has_ids(), &call.cell, &call.tool)
             && let Some(tool) = self.trace.tool_calls.get_mut(tool)
         {
             tool.started_code_cell_id = Some(cell.clone());
@@ -301,6 +301,26 @@ impl Reducer {
             .entry(cell)
             .or_default()
             .push(tool.clone());
+    }
+
+    /// A call of `wait` found its cell.
+    pub(super) fn wait_target(
+        &mut self,
+        context: LineContext,
+        tool: ToolCallId,
+        runtime: RuntimeCellId,
+    ) -> Result<(), Fault> {
+        let thread = context.thread.ok_or(Fault::NoCellContext)?;
+        let cell = self.bound_cell("code cell wait target", &thread, &runtime)?;
+        let Some(call) = self.trace.tool_calls.get_mut(&tool) else {
+            let what = "code cell wait target";
+            return Err(Fault::UnknownTool { what, tool });
+        };
+        call.resolved_wait_runtime_cell_id = Some(runtime);
+        if let Some(cell) = self.trace.code_cells.get_mut(&cell) {
+            cell.wait_tool_call_ids.push(tool);
+        }
+        Ok(())
     }
 
     /// Notes a tool call that waits for a cell; a cell that is not there yet misses it.

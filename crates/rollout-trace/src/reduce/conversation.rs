@@ -259,7 +259,7 @@ impl Conversation {
 
     /// Adds an item to the messages of its thread.
     fn post(&mut self, thread: ThreadNumber, item: ItemId, message_key: MessageKey) {
-        let by_creation = self.schema == Schema::Two;
+        let by_creation = self.schema.has_ids();
         let messages = self.view(thread).messages.entry(message_key).or_default();
         let place = if by_creation {
             messages.partition_point(|earlier| earlier.number() < item.number())
@@ -392,7 +392,7 @@ impl Conversation {
             .collect();
         match self.schema {
             Schema::One => items.sort_unstable(),
-            Schema::Two => items.sort_unstable_by_key(|item| item.number()),
+            Schema::Two | Schema::Three => items.sort_unstable_by_key(|item| item.number()),
         }
         items
     }
@@ -409,7 +409,7 @@ impl Conversation {
         };
         let call = self.call_number(call);
         let kind = candidate.kind;
-        if self.schema == Schema::Two && !kind.is_call() {
+        if self.schema.has_ids() && !kind.is_call() {
             return CallCheck::Agrees;
         }
         let first = self.view(thread).first_of_call.get(&(call, kind)).copied();
@@ -555,7 +555,7 @@ impl Conversation {
                 continue;
             };
             let mut listed = self.views[number.0 as usize].listed.clone();
-            if self.schema == Schema::Two {
+            if self.schema.has_ids() {
                 listed.sort_unstable_by_key(|item| item.number());
             }
             thread.conversation_item_ids = listed;
@@ -572,7 +572,7 @@ impl Conversation {
             .into_iter()
             .map(|(id, number)| {
                 let mut listed = std::mem::take(&mut views[number.0 as usize].listed);
-                if self.schema == Schema::Two {
+                if self.schema.has_ids() {
                     listed.sort_unstable_by_key(|item| item.number());
                 }
                 (id, listed)

@@ -1,7 +1,9 @@
 //! Which event is applied where.
 
-use crate::format::{Event, GAP_EVENT};
+use crate::format::{Event, GAP_EVENT, PayloadRef};
+use crate::model::RecordingStatus;
 
+use super::accepted::AcceptedContent;
 use super::changes::ProtocolEvent;
 use super::fault::Fault;
 use super::position::LineContext;
@@ -44,10 +46,26 @@ impl Reducer {
             Event::HistoryItemAccepted {
                 item_id,
                 agent_message_payload,
-            } => self.accepted(context, item_id, agent_message_payload),
+                tool_output_payload,
+            } => {
+                let shown = AcceptedContent::of(agent_message_payload, tool_output_payload);
+                self.accepted(context, item_id, shown)
+            }
+            Event::CodeCellWaitTargetResolved {
+                tool_call_id,
+                runtime_cell_id,
+            } => self.wait_target(context, tool_call_id, runtime_cell_id),
             Event::ThreadResumed { thread_id } => self.thread_resumed(thread_id),
             Event::RecordingCompleted => {
                 self.trace.recording_complete = Some(true);
+                if self.trace.recording_status.is_some() {
+                    let mut payloads = self.trace.raw_payloads.values();
+                    let has_partial = payloads.any(PayloadRef::is_partial);
+                    self.trace.recording_status = Some(match has_partial {
+                        true => RecordingStatus::ClosedWithPartialPayloads,
+                        false => RecordingStatus::Complete,
+                    });
+                }
                 Ok(())
             }
             Event::StdinTargetResolved {

@@ -54,7 +54,11 @@ pub enum Fault {
     #[error("the log ends before thread {0} does")]
     OpenThread(ThreadId),
 
-    // Payload files.
+    // Payloads.
+    #[error("payload {0} was not recorded because of a limit")]
+    OmittedPayload(PayloadId),
+    #[error("inference request {0} has no prepared prompt")]
+    NoPreparedPrompt(InferenceId),
     #[error("open payload {id}: {source}")]
     OpenPayload { id: PayloadId, source: io::Error },
     #[error("parse payload {id}: {reason}")]
@@ -264,6 +268,7 @@ impl Fault {
     pub fn severity(&self) -> Severity {
         match self {
             Self::OpenEnd
+            | Self::OmittedPayload(_)
             | Self::OpenRollout
             | Self::OpenThread(_)
             | Self::ResumedUnknown(_)

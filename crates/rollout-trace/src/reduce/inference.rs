@@ -78,6 +78,8 @@ impl Reducer {
             model,
             provider_name,
             request_payload,
+            prepared_prompt_payload,
+            warmup_context_payload,
         } = event
         else {
             return Ok(());
@@ -86,6 +88,16 @@ impl Reducer {
             return Err(Fault::DuplicateInference(call));
         }
         let thread_id = self.require_turn(|| format!("inference start {call}"), &turn, &used)?;
+        if let Some(payload) = &warmup_context_payload {
+            self.expect_file(payload);
+        }
+        match &prepared_prompt_payload {
+            Some(payload) => self.expect_file(payload),
+            None if self.schema == Schema::Three => {
+                return Err(Fault::NoPreparedPrompt(call));
+            }
+            None => {}
+        }
         let placement = Placement {
             thread: self.thread_number(&thread_id),
             thread_id: thread_id.clone(),
@@ -112,6 +124,8 @@ impl Reducer {
             tool_call_ids_started_by_response: Vec::new(),
             usage: None,
             raw_request_payload_id: request_payload.raw_payload_id,
+            prepared_prompt_payload_id: prepared_prompt_payload
+                .map(|payload| payload.raw_payload_id),
             raw_response_payload_id: None,
         };
         let number = self.thread_number(&inference.thread_id);
@@ -224,7 +238,7 @@ impl Reducer {
             .of_id(thread, &previous)
             .and_then(|earlier| self.trace.inference_calls.get(earlier));
         if let Some(earlier) = earlier {
-            if self.schema == Schema::Two {
+            if self.schema.has_ids() {
                 // Of a response only what is sent again, or became history, is listed.
                 self.conversation.list(thread, &earlier.response_item_ids);
             }
@@ -293,7 +307,7 @@ impl Reducer {
                     snapshot.extend_from_slice(&items);
                     items
                 }
-                Schema::Two => {
+                Schema::Two | Schema::Three => {
                     let ids = output
                         .candidates
                         .iter()

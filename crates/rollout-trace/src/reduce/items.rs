@@ -289,7 +289,7 @@ fn usage(value: &Json<'_>, schema: Schema) -> Option<Usage> {
     Some(Usage {
         input_tokens: count("input_tokens")?,
         cached_input_tokens: count("cached_input_tokens")?,
-        cache_write_input_tokens: (schema == Schema::Two)
+        cache_write_input_tokens: (schema.has_ids())
             .then(|| count("cache_write_input_tokens").unwrap_or(0)),
         output_tokens: count("output_tokens")?,
         reasoning_output_tokens: count("reasoning_output_tokens")?,

@@ -8,6 +8,7 @@ use crate::format::Schema;
 use crate::ids::{CallId, PayloadId, ResponseItemId};
 use crate::json::{Json, JsonString, Scanner, compact};
 use crate::model::{AgentMessage, Body, Channel, ItemKind, Part, Role};
+use crate::payload_files::UNRECORDED;
 
 use super::fault::{Fault, NO_CONTENT};
 
@@ -56,8 +57,11 @@ pub(super) struct Normaliser<'r> {
 impl Normaliser<'_> {
     /// Reads one item; none for what is no part of the conversation.
     pub(super) fn item(self, item: &Json<'_>) -> Result<Option<Normalised>, Fault> {
-        let is_new = self.schema == Schema::Two;
+        let is_new = self.schema.has_ids();
         if is_new && item.get_str("type") == Some("additional_tools") {
+            return Ok(None);
+        }
+        if is_new && unrecorded(item).is_some() {
             return Ok(None);
         }
         let mut normalised = normalise(item, self)?;
@@ -156,8 +160,7 @@ impl Reader<'_, '_> {
                 .ok_or_else(|| wrong(fault))
         };
         let id = self.item.get("id");
-        if self.schema == Schema::Two && id.is_some_and(|id| !id.is_null() && id.as_str().is_none())
-        {
+        if self.schema.has_ids() && id.is_some_and(|id| !id.is_null() && id.as_str().is_none()) {
             return Err(wrong("had an id that is no string"));
         }
         let author = text("author", "did not contain a string author")?;
@@ -285,7 +288,15 @@ impl Reader<'_, '_> {
             return vec![self.payload_ref("content")];
         };
         let part = |entry: &Json<'_>| match entry.get_str("type") {
-            Some("input_text" | "output_text" | "text") => entry.get_string("text").map(text_part),
+            Some("input_text" | "output_text" | "text") => match entry.get("text") {
+                Some(Json::String(text)) => Some(text_part(text)),
+                Some(other) => Some(Part::PayloadRef {
+                    label: "text".into(),
+                    raw_payload_id: unrecorded(other)?,
+                    content_sha256: None,
+                }),
+                None => None,
+            },
             Some(other) => Some(self.entry_ref(other, entry)),
             None => Some(self.entry_ref("content", entry)),
         };
@@ -313,13 +324,18 @@ impl Reader<'_, '_> {
 
     /// A reference to an entry of a list, which schema 2 knows by its content.
     fn entry_ref(&self, label: &str, entry: &Json<'_>) -> Part {
-        let content_sha256 = (self.schema == Schema::Two).then(|| content_hash(entry));
+        let content_sha256 = (self.schema.has_ids()).then(|| content_hash(entry));
         Part::PayloadRef {
             label: label.into(),
             raw_payload_id: self.from.clone(),
             content_sha256,
         }
     }
+}
+
+/// The payload in whose place a value stands.
+fn unrecorded(value: &Json<'_>) -> Option<PayloadId> {
+    value.get_str(UNRECORDED).map(PayloadId::from)
 }
 
 /// The hash of a value whatever the order of its keys.

@@ -3,16 +3,15 @@
 //! Files that the reduction does not need are looked at by a thread of its own, so that one that is cut or missing is
 //! noticed and costs the reduction no time.
 
-use std::io::{self, Read};
+use std::io;
 use std::path::{Component, Path};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
-use crate::bundle_folder::BundleFolder;
 use crate::format::PayloadRef;
 use crate::json::Scanner;
-use crate::payload_files::{PayloadFile, PayloadFolder};
+use crate::payload_files::{PayloadFile, PayloadFolder, PayloadPlace};
 
 use super::fault::Fault;
 
@@ -25,29 +24,43 @@ const KEPT_BUFFER: usize = 64 << 20;
 /// This many files may wait to be checked.
 const WAITING: usize = 4096;
 
-/// The payload files of one bundle.
+/// The payloads of one bundle.
 #[derive(Debug)]
 pub(crate) struct PayloadFiles {
-    bundle: BundleFolder,
-    texts: Arc<PayloadFolder>,
+    folder: Arc<PayloadFolder>,
     buffer: Vec<u8>,
 }
 
 impl PayloadFiles {
     pub(crate) fn new(bundle: &Path) -> Self {
         Self {
-            bundle: BundleFolder::new(bundle),
-            texts: PayloadFolder::new(bundle),
+            folder: PayloadFolder::new(bundle),
             buffer: Vec::new(),
         }
     }
 
-    /// Takes the content of a payload file; give it back with `recycle`.
+    /// The same payloads, for another thread.
+    pub(super) fn shared(&self) -> Self {
+        Self {
+            folder: Arc::clone(&self.folder),
+            buffer: Vec::new(),
+        }
+    }
+
+    /// Takes the content of a payload; give it back with `recycle`.
     pub(crate) fn take(&mut self, payload: &PayloadRef) -> Result<Vec<u8>, Fault> {
+        self.take_with_place(payload).map(|(bytes, _)| bytes)
+    }
+
+    /// The same, and where its texts are read again.
+    pub(super) fn take_with_place(
+        &mut self,
+        payload: &PayloadRef,
+    ) -> Result<(Vec<u8>, Arc<PayloadFile>), Fault> {
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
         match self.read_into(payload, &mut buffer) {
-            Ok(()) => Ok(buffer),
+            Ok(place) => Ok((buffer, self.folder.file(place))),
             Err(fault) => {
                 self.recycle(buffer);
                 Err(fault)
@@ -55,12 +68,7 @@ impl PayloadFiles {
         }
     }
 
-    /// The file of a payload that was read, for the texts that are left there.
-    pub(super) fn file(&self, payload: &PayloadRef) -> Arc<PayloadFile> {
-        self.texts.file(&payload.path)
-    }
-
-    /// The content of a payload file in a buffer of its own.
+    /// The content of a payload in a buffer of its own.
     pub(crate) fn read(&self, payload: &PayloadRef) -> Result<Vec<u8>, Fault> {
         let mut buffer = Vec::new();
         self.read_into(payload, &mut buffer)?;
@@ -68,23 +76,22 @@ impl PayloadFiles {
     }
 
     /// A file that is not as it was written is not read: its content is not what was recorded.
-    fn read_into(&self, payload: &PayloadRef, buffer: &mut Vec<u8>) -> Result<(), Fault> {
-        match self.fill(inside(payload)?, buffer) {
-            Ok(read) if read > MAX_PAYLOAD => Err(Fault::LargePayload {
+    fn read_into(&self, payload: &PayloadRef, buffer: &mut Vec<u8>) -> Result<PayloadPlace, Fault> {
+        if payload.is_unrecorded() {
+            return Err(Fault::OmittedPayload(payload.raw_payload_id.clone()));
+        }
+        check_path(payload)?;
+        match self.folder.read_into(payload, MAX_PAYLOAD, buffer) {
+            Ok(_) if buffer.len() as u64 > MAX_PAYLOAD => Err(Fault::LargePayload {
                 id: payload.raw_payload_id.clone(),
                 limit: MAX_PAYLOAD,
             }),
             Ok(_) if payload.xxh3.is_some_and(|sum| !sum.agrees_with(buffer)) => {
                 Err(Fault::PayloadChecksum(payload.raw_payload_id.clone()))
             }
-            Ok(_) => Ok(()),
+            Ok(place) => Ok(place),
             Err(source) => Err(open_fault(payload, source)),
         }
-    }
-
-    fn fill(&self, inside: &str, buffer: &mut Vec<u8>) -> io::Result<u64> {
-        let file = self.bundle.read(inside)?;
-        Ok(file.take(MAX_PAYLOAD + 1).read_to_end(buffer)? as u64)
     }
 
     pub(super) fn recycle(&mut self, buffer: Vec<u8>) {
@@ -110,11 +117,11 @@ impl PayloadFiles {
     }
 }
 
-/// The path of a payload, which must be inside the bundle.
-fn inside(payload: &PayloadRef) -> Result<&str, Fault> {
+/// The path of a payload must be inside the bundle.
+fn check_path(payload: &PayloadRef) -> Result<(), Fault> {
     let mut parts = Path::new(&payload.path).components();
     if parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
-        return Ok(&payload.path);
+        return Ok(());
     }
     Err(Fault::PayloadPath {
         id: payload.raw_payload_id.clone(),
@@ -136,9 +143,8 @@ pub(super) struct PayloadChecks {
 }
 
 impl PayloadChecks {
-    pub(super) fn start(bundle: &Path) -> io::Result<Self> {
+    pub(super) fn start(own: PayloadFiles) -> io::Result<Self> {
         let (files, waiting) = sync_channel(WAITING);
-        let own = PayloadFiles::new(bundle);
         let thread = thread::Builder::new()
             .name("payload-checks".into())
             .spawn(move || check_all(own, &waiting))?;

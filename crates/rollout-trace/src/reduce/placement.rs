@@ -143,8 +143,8 @@ impl Reducer {
 
     /// The item that became history before and is now shown.
     fn awaited(&mut self, item: &Normalised, thread: ThreadNumber) -> Option<ItemId> {
-        item.agent_message.as_ref()?;
-        let id = item.response_item_id.as_ref()?;
+        let may_wait = item.agent_message.is_some() || item.kind.is_output();
+        let id = item.response_item_id.as_ref().filter(|_| may_wait)?;
         self.conversation.take_awaited(thread, id)
     }
 

@@ -70,6 +70,7 @@ impl Reducer {
     pub(crate) fn new(bundle: &Path, manifest: Manifest, strictness: Strictness) -> Self {
         // A bundle of an unknown version is not read at all.
         let schema = Schema::numbered(manifest.schema_version).unwrap_or_default();
+        let payloads = PayloadFiles::new(bundle);
         Self {
             schema,
             trace: RolloutTrace::new(manifest, schema),
@@ -84,9 +85,9 @@ impl Reducer {
             strictness,
             checks: match strictness {
                 Strictness::Strict => None,
-                Strictness::Lenient => PayloadChecks::start(bundle).ok(),
+                Strictness::Lenient => PayloadChecks::start(payloads.shared()).ok(),
             },
-            payloads: PayloadFiles::new(bundle),
+            payloads,
             problems: Problems::default(),
             line: 0,
             last_seq: 0,
@@ -126,7 +127,7 @@ impl Reducer {
     pub(super) fn reads(&self, version: u32) -> bool {
         match self.schema {
             Schema::One => version <= Schema::One.number(),
-            Schema::Two => version == Schema::Two.number(),
+            Schema::Two | Schema::Three => version == self.schema.number(),
         }
     }
 
@@ -198,7 +199,7 @@ impl Reducer {
     /// Events are replayed in file order. Missing or decreasing numbers are only listed in schema 1, and an error in schema 2.
     fn check_order(&mut self, seq: u64) -> Result<(), Fault> {
         let after = self.last_seq;
-        if seq != after.saturating_add(1) && self.schema == Schema::Two && self.is_strict() {
+        if seq != after.saturating_add(1) && self.schema.has_ids() && self.is_strict() {
             return Err(Fault::Sequence(after.saturating_add(1)));
         }
         if seq <= after {
@@ -221,8 +222,7 @@ impl Reducer {
         payload: &PayloadRef,
         read: impl FnOnce(&mut Self, &PayloadBytes<'_>) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        let bytes = self.payloads.take(payload)?;
-        let file = self.payloads.file(payload);
+        let (bytes, file) = self.payloads.take_with_place(payload)?;
         let content = PayloadBytes {
             bytes: &bytes,
             file: Some(&file),

@@ -163,7 +163,7 @@ impl Reducer {
         processes.of_operation.insert(operation, process.clone());
         let session = match self.schema {
             Schema::One => process.clone(),
-            Schema::Two => {
+            Schema::Two | Schema::Three => {
                 let key = (thread.clone(), process.clone());
                 let opened = || TerminalId::from(format!("terminal_session:{operation}"));
                 let newest = processes.newest.entry(key).or_insert_with(opened);
@@ -265,6 +265,13 @@ impl Reducer {
     pub(super) fn close_operation(&mut self, id: OperationId, status: ExecutionStatus) {
         if let Some(operation) = self.trace.terminal_operations.get_mut(&id) {
             self.now.close(&mut operation.execution, status);
+        }
+    }
+
+    /// Notes a payload of an operation that cannot be read.
+    pub(super) fn note_operation_payload(&mut self, id: OperationId, payload: &PayloadRef) {
+        if let Some(operation) = self.trace.terminal_operations.get_mut(&id) {
+            push_new(&mut operation.raw_payload_ids, &payload.raw_payload_id);
         }
     }
 
@@ -387,7 +394,7 @@ fn write_end(
 fn command_output(value: &Json<'_>, schema: Schema) -> Option<OperationEnd> {
     let text = |key| value.get_string(key).map(Text::from);
     let process = optional(value, "process_id", Json::as_str)?;
-    if schema == Schema::Two {
+    if schema.has_ids() {
         return Some(OperationEnd {
             terminal: process.map(TerminalId::from),
             result: TerminalResult {

@@ -69,6 +69,7 @@ impl Reducer {
             model_visible_call_id: call,
             code_mode_runtime_tool_id,
             started_code_cell_id: None,
+            resolved_wait_runtime_cell_id: None,
             thread_id: thread_id.clone(),
             started_by_codex_turn_id: turn,
             execution: self.now.open(),
@@ -187,16 +188,17 @@ impl Reducer {
         let read = self.with_json(payload, |reducer, value| {
             let operation = match is_write {
                 // In schema 2 a call that cannot be read, or of another tool of the name, is a plain one.
-                true if reducer.schema == Schema::Two => {
-                    OperationStart::of_write_call(value, payload)
-                        .ok()
-                        .filter(|_| value.get("tool_namespace").is_none_or(Json::is_null))
-                }
+                true if reducer.schema.has_ids() => OperationStart::of_write_call(value, payload)
+                    .ok()
+                    .filter(|_| value.get("tool_namespace").is_none_or(Json::is_null)),
                 true => reducer.tolerated(OperationStart::of_write_call(value, payload))?,
                 false => None,
             };
             let waits_for = match value.get_str("tool_name") {
-                Some("wait") => reducer.tolerated(waited_cell(value, payload))?,
+                // Schema 3 says which cell it found.
+                Some("wait") if reducer.schema < Schema::Three => {
+                    reducer.tolerated(waited_cell(value, payload))?
+                }
                 _ => None,
             };
             Ok(ParsedInvocation {
@@ -243,7 +245,7 @@ impl Reducer {
         if seen.kind.is_call() {
             tool.model_visible_call_item_ids.push(item);
             let by_inference = |by: &Producer| matches!(by, Producer::Inference { .. });
-            if self.schema == Schema::Two || seen.produced_by.iter().any(by_inference) {
+            if self.schema.has_ids() || seen.produced_by.iter().any(by_inference) {
                 self.conversation.call(call).unlinked.push(item);
             }
             self.link_inferences(call);
@@ -264,7 +266,7 @@ impl Reducer {
             return;
         };
         // In schema 1 an item is in one response, and linked once.
-        let may_come_again = self.schema == Schema::Two;
+        let may_come_again = self.schema.has_ids();
         waiting.retain(|&item| {
             let mut is_linked = false;
             for inference in self.responses.of_item(item) {
@@ -325,7 +327,7 @@ impl Reducer {
         kind: Option<ToolKind>,
         payload: PayloadRef,
     ) -> Result<(), Fault> {
-        let is_new = self.schema == Schema::Two;
+        let is_new = self.schema.has_ids();
         let tool = self.add_runtime_payload("tool call runtime start", &tool_id, &payload)?;
         if let (true, Some(kind)) = (is_new, kind) {
             tool.kind = kind;
@@ -370,7 +372,7 @@ impl Reducer {
         status: ExecutionStatus,
         payload: PayloadRef,
     ) -> Result<(), Fault> {
-        let is_new = self.schema == Schema::Two;
+        let is_new = self.schema.has_ids();
         let tool = self.add_runtime_payload("tool call runtime end", &tool_id, &payload);
         let (operation, is_mcp) = match tool {
             Ok(tool) => (
@@ -399,6 +401,9 @@ impl Reducer {
         {
             // The end is known even if its payload is missing.
             self.close_operation(operation, status);
+            if payload.is_unrecorded() {
+                self.note_operation_payload(operation, &payload);
+            }
         }
         ended
     }

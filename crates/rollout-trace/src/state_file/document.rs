@@ -50,6 +50,7 @@ pub(super) fn write(trace: &RolloutTrace, out: &mut impl Write) -> io::Result<()
         ended_at_unix_ms,
         status,
         recording_complete,
+        recording_status,
         root_thread_id,
         threads,
         codex_turns,
@@ -65,19 +66,36 @@ pub(super) fn write(trace: &RolloutTrace, out: &mut impl Write) -> io::Result<()
         raw_payloads,
     } = trace;
     let raw_payloads = &WithoutChecksums(raw_payloads);
-    write_head!(
-        recording_complete, out;
-        schema_version,
-        trace_id,
-        rollout_id,
-        started_at_unix_ms,
-        ended_at_unix_ms,
-        status;
-        root_thread_id,
-        threads,
-        codex_turns,
-        conversation_items,
-    )?;
+    if let Some(recording_status) = recording_status {
+        members!(
+            out, 0, DocumentPart::Head;
+            schema_version,
+            trace_id,
+            rollout_id,
+            started_at_unix_ms,
+            ended_at_unix_ms,
+            status,
+            recording_status,
+            root_thread_id,
+            threads,
+            codex_turns,
+            conversation_items,
+        )?;
+    } else {
+        write_head!(
+            recording_complete, out;
+            schema_version,
+            trace_id,
+            rollout_id,
+            started_at_unix_ms,
+            ended_at_unix_ms,
+            status;
+            root_thread_id,
+            threads,
+            codex_turns,
+            conversation_items,
+        )?;
+    }
     write_calls(inference_calls, out)?;
     members!(
         out, 0, DocumentPart::Tail;
@@ -97,10 +115,13 @@ struct WithoutChecksums<'t>(&'t BTreeMap<PayloadId, PayloadRef>);
 
 impl Serialize for WithoutChecksums<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let without = |payload: &PayloadRef| PayloadRef {
-            xxh3: None,
-            ..payload.clone()
-        };
+        fn without(payload: &PayloadRef) -> PayloadRef {
+            PayloadRef {
+                xxh3: None,
+                parts: payload.parts.iter().map(without).collect(),
+                ..payload.clone()
+            }
+        }
         let payloads = self.0.iter();
         serializer.collect_map(payloads.map(|(id, payload)| (id, without(payload))))
     }
@@ -141,6 +162,7 @@ fn write_call(call: &InferenceCall, prompts: &mut Prompts, out: &mut impl Write)
         tool_call_ids_started_by_response,
         usage,
         raw_request_payload_id,
+        prepared_prompt_payload_id,
         raw_response_payload_id,
     } = call;
     members!(
@@ -157,6 +179,17 @@ fn write_call(call: &InferenceCall, prompts: &mut Prompts, out: &mut impl Write)
     line(out, CALL + 1, false)?;
     out.write_all(b"\"request_item_ids\": ")?;
     prompts.write(request_item_ids, out)?;
+    if let Some(prepared_prompt_payload_id) = prepared_prompt_payload_id {
+        return members!(
+            out, CALL, DocumentPart::Tail;
+            response_item_ids,
+            tool_call_ids_started_by_response,
+            usage,
+            raw_request_payload_id,
+            prepared_prompt_payload_id,
+            raw_response_payload_id,
+        );
+    }
     members!(
         out, CALL, DocumentPart::Tail;
         response_item_ids,

@@ -77,6 +77,11 @@ impl BundleFiles {
         written
     }
 
+    /// Makes a file that is filled later.
+    pub(crate) fn create_file(&self, path: &str) -> io::Result<File> {
+        self.folder.create_new(Path::new(path))
+    }
+
     /// Appends lines, each of which must end with a line end.
     pub(crate) fn append(&mut self, lines: &[u8]) -> Result<(), AppendError> {
         let mut written = 0;

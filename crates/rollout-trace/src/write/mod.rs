@@ -11,6 +11,8 @@ mod orphans;
 mod payload;
 mod queue;
 mod recorder;
+mod shard;
+mod sink;
 mod worker;
 
 pub(crate) use bundle::BundleFiles;
@@ -18,3 +20,5 @@ pub use bundle::CreateError;
 pub use payload::Payloads;
 pub use queue::Scope;
 pub use recorder::Recorder;
+pub(crate) use sink::PayloadSink;
+pub use sink::RecordingLimits;

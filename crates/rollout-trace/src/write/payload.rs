@@ -6,8 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use serde::Serialize;
 
 use super::bundle::BundleFiles;
+use super::sink::{PayloadSink, RecordingLimits};
 use crate::convert::Upgrade;
-use crate::format::{Checksum, PayloadKind, PayloadRef, Schema};
+use crate::format::{PayloadKind, PayloadRef, Schema};
 use crate::ids::ThreadId;
 
 /// A buffer larger than this is not kept for the next payload.
@@ -20,8 +21,9 @@ pub(super) struct PayloadWriter {
     last: u64,
     /// The text of one payload.
     text: Vec<u8>,
-    /// Converts what is written, for schema 2.
+    /// Converts what is written, for schema 2 and 3.
     pub(super) upgrade: Option<Upgrade>,
+    pub(super) sink: PayloadSink,
     /// The thread of the event that payloads are written for.
     pub(super) thread: Option<ThreadId>,
 }
@@ -84,9 +86,8 @@ impl<'w> Payloads<'w> {
         };
         writer.last += 1;
         let mut reference = PayloadRef::numbered(writer.last, kind);
-        match writer.write(files, &reference, render) {
-            Ok(()) => reference.xxh3 = Some(Checksum::of(&writer.text)),
-            Err(error) => self.failed = Some(error),
+        if let Err(error) = writer.write(files, &mut reference, render) {
+            self.failed = Some(error);
         }
         reference
     }
@@ -98,9 +99,10 @@ impl<'w> Payloads<'w> {
 }
 
 impl PayloadWriter {
-    pub(super) fn of_schema(schema: Schema) -> Self {
+    pub(super) fn of_schema(schema: Schema, limits: RecordingLimits) -> Self {
         Self {
-            upgrade: (schema == Schema::Two).then(Upgrade::default),
+            upgrade: schema.has_ids().then(|| Upgrade::to(schema)),
+            sink: PayloadSink::new(schema == Schema::Three, limits),
             ..Self::default()
         }
     }
@@ -114,15 +116,24 @@ impl PayloadWriter {
     ) -> io::Result<PayloadRef> {
         self.last += 1;
         let mut reference = PayloadRef::numbered(self.last, kind);
-        files.write_payload(&reference.path, text)?;
-        reference.xxh3 = Some(Checksum::of(text));
+        self.sink.write(files, &mut reference, text)?;
         Ok(reference)
+    }
+
+    /// Writes the prompt that a request of schema 3 needs.
+    pub(super) fn add_prepared(
+        &mut self,
+        files: &BundleFiles,
+        request: &PayloadRef,
+    ) -> io::Result<PayloadRef> {
+        self.last += 1;
+        self.sink.write_prepared(files, self.last, request)
     }
 
     fn write(
         &mut self,
         files: &BundleFiles,
-        reference: &PayloadRef,
+        reference: &mut PayloadRef,
         render: &mut dyn FnMut(&mut Vec<u8>) -> io::Result<()>,
     ) -> io::Result<()> {
         let text = &mut self.text;
@@ -137,6 +148,6 @@ impl PayloadWriter {
         if let Some(converted) = converted {
             *text = converted;
         }
-        files.write_payload(&reference.path, text)
+        self.sink.write(files, reference, &self.text)
     }
 }

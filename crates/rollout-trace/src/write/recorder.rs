@@ -14,6 +14,7 @@ use super::bundle::{BundleFiles, CreateError};
 use super::orphans::Orphans;
 use super::payload::Payloads;
 use super::queue::{BuildEvent, Queue, Queued, Scope};
+use super::sink::RecordingLimits;
 use super::worker::Worker;
 
 /// This many events may wait to be written.
@@ -65,6 +66,16 @@ impl Recorder {
         root_thread_id: &ThreadId,
         schema: Schema,
     ) -> Result<Self, CreateError> {
+        Self::start_within(root, root_thread_id, schema, RecordingLimits::default())
+    }
+
+    /// The same, within limits that only schema 3 has.
+    pub fn start_within(
+        root: impl AsRef<Path>,
+        root_thread_id: &ThreadId,
+        schema: Schema,
+        limits: RecordingLimits,
+    ) -> Result<Self, CreateError> {
         let trace_id = Uuid::new_v4();
         let folder = root
             .as_ref()
@@ -87,7 +98,8 @@ impl Recorder {
         let shared = Arc::new(QueueCloser {
             state: Arc::clone(&state),
         });
-        Worker::spawn(files, state, schema).map_err(|source| CreateError::new(&folder, source))?;
+        Worker::spawn(files, state, schema, limits)
+            .map_err(|source| CreateError::new(&folder, source))?;
         let recorder = Self(Some(shared));
         recorder.record(None, 0, |_| Event::RolloutStarted {
             trace_id: manifest.trace_id,

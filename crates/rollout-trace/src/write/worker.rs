@@ -13,6 +13,7 @@ use super::bundle::{AppendError, BundleFiles};
 use super::payload::{PayloadWriter, Payloads};
 use super::queue::Queued;
 use super::recorder::RecorderState;
+use super::sink::RecordingLimits;
 
 /// So many events share a write to the log, which follows the last of their payloads.
 const TOGETHER: usize = 64;
@@ -82,6 +83,7 @@ impl Worker {
         files: BundleFiles,
         state: Arc<RecorderState>,
         schema: Schema,
+        limits: RecordingLimits,
     ) -> io::Result<()> {
         let mut worker = Self {
             files,
@@ -89,7 +91,7 @@ impl Worker {
             next_seq: 1,
             lost: None,
             lines: PendingLines::default(),
-            payloads: PayloadWriter::of_schema(schema),
+            payloads: PayloadWriter::of_schema(schema, limits),
             made: 0,
             warned: false,
         };
@@ -103,8 +105,16 @@ impl Worker {
                         worker.write_all(std::mem::replace(&mut events, rest));
                     }
                 }
+                worker.finish_payloads();
             })
             .map(drop)
+    }
+
+    /// Ends the open shard. A shard without an end can be read, so a failure loses nothing.
+    fn finish_payloads(&mut self) {
+        if let Err(error) = self.payloads.sink.finish() {
+            self.warn(&error);
+        }
     }
 
     fn write_all(&mut self, events: Vec<Queued>) {
@@ -112,6 +122,10 @@ impl Worker {
         for queued in events {
             weight += queued.weight;
             self.write(queued);
+        }
+        if let Err(error) = self.payloads.sink.flush() {
+            self.lose_pending();
+            self.warn(&error);
         }
         self.append();
         self.state.queue.finish(self.next_seq - 1, count, weight);
@@ -136,6 +150,15 @@ impl Worker {
                 self.state.orphans.lose(&line);
                 self.warn(&error);
             }
+        }
+    }
+
+    /// Loses the lines whose payloads could not be written.
+    fn lose_pending(&mut self) {
+        self.lines.text.clear();
+        for entry in std::mem::take(&mut self.lines.entries) {
+            self.lose(entry.covers);
+            self.state.orphans.lose(&entry.line);
         }
     }
 
@@ -188,11 +211,28 @@ impl Worker {
         if let Err(error) = complete {
             line.payload = line.payload.clone().without_payload().ok_or(error)?;
         }
+        self.prepare_prompt(line)?;
         let seq = line.seq;
         self.add_all(line, seq..=seq)
     }
 
-    /// Adds a line, and in schema 2 those that it brings along.
+    /// A request of schema 3 has its prompt beside it.
+    fn prepare_prompt(&mut self, line: &mut LogLine) -> io::Result<()> {
+        if !self.payloads.sink.is_sharded() {
+            return Ok(());
+        }
+        if let Event::InferenceStarted {
+            request_payload,
+            prepared_prompt_payload: prepared @ None,
+            ..
+        } = &mut line.payload
+        {
+            *prepared = Some(self.payloads.add_prepared(&self.files, request_payload)?);
+        }
+        Ok(())
+    }
+
+    /// Adds a line, and from schema 2 on those that it brings along.
     fn add_all(&mut self, line: &mut LogLine, covers: RangeInclusive<u64>) -> io::Result<()> {
         let Some(upgrade) = &mut self.payloads.upgrade else {
             self.lines.add(line)?;
@@ -240,8 +280,12 @@ impl Worker {
             *agent_message_payload = Some(written);
         }
         self.number(&mut line);
+        let is_end = matches!(line.payload, Event::RecordingCompleted);
         self.lines.add(&line)?;
         self.lines.keep(covers, line);
+        if is_end {
+            self.finish_payloads();
+        }
         Ok(())
     }
 

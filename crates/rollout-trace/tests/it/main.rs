@@ -9,4 +9,5 @@ mod record;
 mod reduce;
 mod repeats;
 mod session;
+mod shards;
 mod support;

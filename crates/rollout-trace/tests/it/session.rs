@@ -66,6 +66,8 @@ impl Session {
             model: "m".into(),
             provider_name: "Mock".into(),
             request_payload: payloads.add(PayloadKind::InferenceRequest, &body),
+            prepared_prompt_payload: None,
+            warmup_context_payload: None,
         });
     }
 

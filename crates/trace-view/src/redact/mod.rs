@@ -18,7 +18,10 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use codex_regular_file::{FolderEntry, FolderEntryKind, LinkFreeFolder, NewFile};
-use codex_rollout_trace::{PayloadSums, ReplayError, read_manifest};
+use codex_rollout_trace::format::Schema;
+use codex_rollout_trace::{
+    ConvertError, PayloadSums, ReplayError, copy_with_payloads, read_manifest,
+};
 use codex_system::file;
 use regex::Regex;
 use thiserror::Error;
@@ -52,6 +55,8 @@ pub struct Redaction {
 pub enum RedactError {
     #[error(transparent)]
     Bundle(#[from] ReplayError),
+    #[error(transparent)]
+    Copy(#[from] ConvertError),
     #[error("{0} already exists and is not an empty folder")]
     Occupied(PathBuf),
     #[error("{path}: {source}")]
@@ -69,7 +74,29 @@ pub fn redact_bundle(
     text: Text,
     person: &Person,
 ) -> Result<Redaction, RedactError> {
-    read_manifest(bundle)?;
+    let manifest = read_manifest(bundle)?;
+    if Schema::numbered(manifest.schema_version) != Some(Schema::Three) {
+        return redact_files(bundle, copy, text, person);
+    }
+    // What is in shards, or put together from parts, is cleaned as files.
+    let temporary = tempfile::tempdir().map_err(|source| RedactError::File {
+        path: copy.to_owned(),
+        source,
+    })?;
+    let [plain, clean] = ["plain", "clean"].map(|name| temporary.path().join(name));
+    copy_with_payloads(bundle, &plain, false)?;
+    let redaction = redact_files(&plain, &clean, text, person)?;
+    make_folder(copy)?;
+    copy_with_payloads(&clean, copy, true)?;
+    Ok(redaction)
+}
+
+fn redact_files(
+    bundle: &Path,
+    copy: &Path,
+    text: Text,
+    person: &Person,
+) -> Result<Redaction, RedactError> {
     let failed = |path: &Path| {
         let path = path.to_owned();
         move |source| RedactError::File { path, source }

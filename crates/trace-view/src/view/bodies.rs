@@ -1,10 +1,9 @@
 //! Fitting texts into a budget, and reading payload files as far as they fit.
 
 use std::io;
-use std::path::Path;
 
+use codex_rollout_trace::BundlePayloads;
 use codex_rollout_trace::format::PayloadRef;
-use codex_rollout_trace::read_payload;
 
 /// The longest that one text may be, so that all of these lengths together fit the budget: the largest give first.
 pub(super) fn fair_limit(lengths: impl Iterator<Item = u64>, budget: u64) -> u64 {
@@ -34,18 +33,21 @@ pub(super) fn cut(text: &str, limit: u64) -> &str {
 /// Reads a payload file up to the limit, without the blanks of its layout. Whether it was cut comes with it. A file that is
 /// not as it was written is not read.
 pub(super) fn read_body(
-    bundle: &Path,
+    bundle: &BundlePayloads,
     payload: &PayloadRef,
     limit: u64,
 ) -> io::Result<(String, bool)> {
-    let (bytes, is_cut) = read_payload(bundle, payload, limit)?;
+    let (bytes, is_cut) = bundle.read(payload, limit)?;
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
     without_layout(&mut text);
     Ok((text, is_cut))
 }
 
 /// Reads a payload file as JSON.
-pub(super) fn read_json(bundle: &Path, payload: &PayloadRef) -> io::Result<serde_json::Value> {
+pub(super) fn read_json(
+    bundle: &BundlePayloads,
+    payload: &PayloadRef,
+) -> io::Result<serde_json::Value> {
     let (text, _) = read_body(bundle, payload, u64::MAX)?;
     Ok(serde_json::from_str(&text)?)
 }

@@ -8,7 +8,7 @@ use codex_rollout_trace::ids::{ItemId, PayloadId};
 use codex_rollout_trace::model::{
     ConversationItem, Part, RolloutTrace, TerminalRequest, Thread, ThreadOrigin, ToolRequester,
 };
-use codex_rollout_trace::{Problem, Problems, Reduction, Severity, payload_size};
+use codex_rollout_trace::{BundlePayloads, Problem, Problems, Reduction, Severity};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -415,8 +415,9 @@ fn totals(timeline: &Timeline<'_>) -> Totals {
 }
 
 fn payloads(trace: &RolloutTrace, bundle: &Path, budget: u64) -> Vec<PayloadData> {
+    let bundle = &BundlePayloads::of(bundle);
     let sizes: Vec<Option<u64>> = in_order(trace)
-        .map(|payload| payload_size(bundle, payload))
+        .map(|payload| bundle.size(payload))
         .collect();
     let limit = fair_limit(sizes.iter().copied().flatten(), budget);
     let payloads = in_order(trace).zip(sizes);
@@ -430,7 +431,7 @@ impl PayloadData {
     pub(super) fn read(
         payload: &PayloadRef,
         bytes: Option<u64>,
-        bundle: &Path,
+        bundle: &BundlePayloads,
         limit: u64,
     ) -> Self {
         let read = bytes.and_then(|_| read_body(bundle, payload, limit).ok());
@@ -438,7 +439,7 @@ impl PayloadData {
         Self {
             id: payload.raw_payload_id.to_string(),
             kind: payload.kind,
-            path: payload.path.clone(),
+            path: payload.file().unwrap_or_default().into_owned(),
             bytes,
             body,
             cut,

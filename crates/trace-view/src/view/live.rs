@@ -5,11 +5,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use codex_rollout_trace::ids::{EdgeId, ItemId, PayloadId};
 use codex_rollout_trace::model::{Anchor, EdgeKind, RolloutTrace, Thread};
-use codex_rollout_trace::{BundleFollower, Changes, Problems, ProtocolEvent, payload_size};
+use codex_rollout_trace::{BundleFollower, BundlePayloads, Changes, Problems, ProtocolEvent};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ const BODIES: u64 = 64 << 20;
 /// The data of a page that follows a bundle.
 #[derive(Debug)]
 pub struct LiveView {
-    bundle: PathBuf,
+    bundle: BundlePayloads,
     /// Where the page asks for changes.
     source: String,
     version: u64,
@@ -147,7 +147,7 @@ impl LiveView {
     #[must_use]
     pub fn new(bundle: &Path, source: String, prices: Prices) -> Self {
         Self {
-            bundle: bundle.to_owned(),
+            bundle: BundlePayloads::of(bundle),
             source,
             version: 0,
             is_over: false,
@@ -312,7 +312,7 @@ impl LiveView {
         let mut fresh: Vec<_> = fresh.collect();
         fresh.sort_by_key(|payload| payload_order(payload));
         for payload in fresh {
-            let bytes = payload_size(&self.bundle, payload);
+            let bytes = self.bundle.size(payload);
             let limit = BODY_LIMIT.min(BODIES.saturating_sub(self.bodies));
             let data = PayloadData::read(payload, bytes, &self.bundle, limit);
             self.bodies += data.body_bytes();
