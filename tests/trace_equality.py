@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Holds our trace reducer against the reference's.
 
-    trace_equality.py --ours BIN [--reference BIN] [--schema 1|2] [--recorder BIN] [--random N] [--varied N [--kind KIND]] [--keep DIR] [NAME ...]
+    trace_equality.py --ours BIN [--reference BIN] [--schema 1|2|3] [--recorder BIN] [--random N] [--varied N [--kind KIND]] [--keep DIR] [NAME ...]
 
 Sessions are recorded with the recorder (the reference unless said otherwise) and random bundles are made up; each
 bundle is reduced by both, ours strictly, and the two states must be equal with sorted keys. Where the reference
 fails, ours must fail too with --strict, and must give a state and say what is wrong without it.
 
 BIN is a `codex` that knows `debug trace-reduce`. The reference, release
-0.140.0 for schema 1 and 0.169.0 for schema 2, is looked for in $CODEX_TRACE_REFERENCE too; where it is missing this says so and passes.
+0.140.0 for schema 1, 0.169.0 for schema 2 and 0.171.0 for schema 3, is looked for in $CODEX_TRACE_REFERENCE too; where it is missing this says so and passes.
 Python 3.10 or later, standard library only. Exit status 0: all equal, or skipped.
 """
 
@@ -82,7 +82,7 @@ def main():
     parser.add_argument("--reference", default=os.environ.get("CODEX_TRACE_REFERENCE", ""))
     parser.add_argument("--recorder", help="record with this codex instead of the reference")
     parser.add_argument("--random", type=int, default=200, metavar="N", help="how many random bundles")
-    parser.add_argument("--schema", type=int, default=1, choices=(1, 2), help="the version of random bundles and of what we record")
+    parser.add_argument("--schema", type=int, default=1, choices=(1, 2, 3), help="the version of random bundles and of what we record")
     parser.add_argument("--varied", type=int, default=0, metavar="N", help="record this many more sessions, put together at random")
     parser.add_argument("--kind", help="the kind of these sessions, for example `cells`")
     parser.add_argument("--seed", type=int, default=0)
@@ -122,7 +122,8 @@ def main():
                     counts["failed"] += 1
                 verdict = "FAILED" if problem else "equal " if reduced else "rejected by both"
                 print("%s %s %s" % (verdict, name, problem or ""), flush=True)
-        for number in range(0 if options.names else options.random):
+        # Random bundles have a file for each payload, as those of schema 3 do not.
+        for number in range(0 if options.names or options.schema == 3 else options.random):
             seed = options.seed + number
             bundle = os.path.join(scratch, "random")
             oddity = (0.0, 0.002, 0.02)[number % 3] / (4 if options.schema == 2 else 1)

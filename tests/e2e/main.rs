@@ -240,6 +240,7 @@ mod trace_replay;
 mod trace_replay_order;
 #[cfg(target_os = "linux")]
 mod trace_scenario;
+mod trace_shards;
 #[cfg(target_os = "linux")]
 mod trace_unusual;
 mod trace_view;
@@ -271,6 +272,8 @@ fn repository() -> PathBuf {
 fn codex(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_codex"))
         .args(arguments)
+        // Each payload in a file of its own, which tests read and change.
+        .env("CODEX_ROLLOUT_TRACE_SCHEMA", "1")
         .output()
         .unwrap()
 }

@@ -403,7 +403,7 @@ REMOTE = {"provider": "OpenAI", "features": "enable_request_compression = false\
 def sessions(schema=2):
     """Name -> what to configure, what the model answers, what the client does."""
     # Release 0.140 has the tools for agents without a namespace.
-    namespace = V2 if schema == 2 else None
+    namespace = V2 if schema >= 2 else None
     yield "messages", {
         "script": [[think("hm"), say("working", "commentary"), say("hello", "final_answer")], [say("again")], [think("x", "s2"), say("bye")]],
         "steps": lambda r: [r.turn("hi"), r.turn("hi"), r.turn("caf\u00e9 \u2603")],

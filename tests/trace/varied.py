@@ -5,7 +5,7 @@ import random
 import recorder
 from recorder import Broken, call, custom, run, say, think
 
-NAMESPACE = {1: None, 2: recorder.V2}
+NAMESPACE = {1: None, 2: recorder.V2, 3: recorder.V2}
 # Scripts of the model: calls beside each other and one after the other, failures, output before the end, and ends of all sorts.
 SCRIPTS = [
     "const r = await tools.exec_command({cmd: 'echo nested'}); text(r.output);",

@@ -51,7 +51,8 @@ pub use sandbox::{
 };
 pub use services::{AudioFile, CredentialsStore, McpCredentialsStore, RealtimeFile, RealtimeKind};
 pub use storage::{
-    CheckpointsFile, GhostSnapshotFile, HistoryFile, HistoryPersistence, MemoriesFile, TracesFile,
+    CheckpointsFile, GhostSnapshotFile, HistoryFile, HistoryPersistence, MemoriesFile,
+    RolloutTraceFile, TracesFile,
 };
 pub use telemetry::{Exporter, FeedbackFile, OtelFile, OtlpProtocol, SwitchFile, TlsFile};
 pub use thread_store::{CompactScope, ThreadStoreFile};
@@ -351,9 +352,9 @@ pub struct ConfigFile {
     /// Of newer releases.
     #[schemars(extend("x-since" = "0.171"))]
     pub responses: Option<OpaqueTable>,
-    /// Of newer releases.
+    /// How much of a session is recorded in its trace.
     #[schemars(extend("x-since" = "0.171"))]
-    pub rollout_trace: Option<OpaqueTable>,
+    pub rollout_trace: RolloutTraceFile,
     /// Where threads are stored: in files, there is nothing else.
     #[schemars(extend("x-since" = "0.140"))]
     pub experimental_thread_store: Option<ThreadStoreFile>,

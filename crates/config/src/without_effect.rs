@@ -17,7 +17,6 @@ pub const WITHOUT_EFFECT: &[&str] = &[
     "orchestrator",
     "otel",
     "responses",
-    "rollout_trace",
     "windows.sandbox_private_desktop",
     "zsh_path",
 ];

@@ -139,6 +139,7 @@ impl EngineHost {
         let checkpoints = checkpoints::store(config);
         checkpoints::maintain(&checkpoints);
         tracing.keep_within(config.storage.traces);
+        tracing.record_within(config.storage.rollout_trace);
         if let Some(folder) = &config.storage.log_dir {
             log::keep_in(folder);
         }

@@ -301,6 +301,7 @@ fn apply_storage(session: &mut SessionConfig, storage: StorageSettings) {
         checkpoints: _,
         traces: _,
         thread_unload_delay: _,
+        rollout_trace: _,
     } = storage;
     session.options.message_history = MessageHistory {
         keep: history.persistence == HistoryPersistence::SaveAll,

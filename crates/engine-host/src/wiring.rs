@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codex_app_server::ClientName;
-use codex_config::schema::{CredentialsStore, TracesFile};
+use codex_config::schema::{CredentialsStore, RolloutTraceFile, TracesFile};
 use codex_config::{
     Config, Environment, EnvironmentVariables, Feature, LoadRequest, Overrides, RequestParams,
 };
@@ -15,6 +15,7 @@ use codex_core::{Observers, Ports, ThreadManager};
 use codex_login::{LoginSettings, StoreKind};
 use codex_model_client::{ClientIdentity, Platform};
 use codex_protocol::Provider;
+use codex_rollout_trace::RecordingLimits;
 use codex_rollout_trace::format::{ROOT_VARIABLE, SCHEMA_VARIABLE, Schema};
 use codex_session_trace::Traces;
 
@@ -112,12 +113,22 @@ impl TraceRecorder {
         let schema = std::env::var(SCHEMA_VARIABLE).ok().and_then(|number| {
             let schema = number.parse().ok().and_then(Schema::numbered);
             if schema.is_none() {
-                tracing::warn!(%number, "no schema of traces has this number; schema 1 is written");
+                tracing::warn!(%number, "no schema of traces has this number; the newest is written");
             }
             schema
         });
-        let traces = |root| Traces::below(root).in_schema(schema.unwrap_or_default());
+        let traces = |root| Traces::below(root).in_schema(schema.unwrap_or(Schema::NEWEST));
         Self(root.map(|root| Arc::new(traces(root))))
+    }
+
+    /// Records no more of each session than these limits allow.
+    pub fn record_within(&self, limits: RolloutTraceFile) {
+        if let Some(traces) = &self.0 {
+            traces.record_within(RecordingLimits {
+                max_bytes: limits.max_bytes,
+                max_payload_bytes: limits.max_payload_bytes,
+            });
+        }
     }
 
     /// Deletes expired bundles beside everything else, if traces are recorded and a limit is configured.

@@ -83,7 +83,7 @@ impl PayloadFolder {
     ) -> io::Result<PayloadPlace> {
         if payload.shard == ShardPlace::File {
             let file = self.folder.read(&payload.path)?;
-            file.take(limit + 1).read_to_end(buffer)?;
+            file.take(limit.saturating_add(1)).read_to_end(buffer)?;
             return Ok(PayloadPlace::File(payload.path.as_str().into()));
         }
         let mut segments = Vec::new();
@@ -120,7 +120,7 @@ impl PayloadFolder {
             ShardPlace::File => return Err(invalid("a part of it is in no shard")),
         };
         let place = self.shards.find(number, &payload.raw_payload_id)?;
-        let left = (limit + 1).saturating_sub(buffer.len() as u64);
+        let left = limit.saturating_add(1).saturating_sub(buffer.len() as u64);
         let length = place.length.min(left) as usize;
         if payload.parts.is_empty() {
             segments.push(PlainSegment {
@@ -156,7 +156,7 @@ impl PayloadFolder {
                 self.assemble(part, limit, depth - 1, buffer, segments)?;
             }
             if buffer.len() as u64 > limit {
-                buffer.truncate(limit as usize + 1);
+                buffer.truncate(usize::try_from(limit).map_or(usize::MAX, |limit| limit + 1));
                 return Ok(());
             }
         }

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use codex_core::{Observer, Observers, StartingThread};
 use codex_protocol::{SessionSource, SubAgentSource, ThreadId};
-use codex_rollout_trace::Recorder;
 use codex_rollout_trace::format::Schema;
+use codex_rollout_trace::{Recorder, RecordingLimits};
 use parking_lot::Mutex;
 
 use crate::history::UnreadHistory;
@@ -31,6 +31,7 @@ enum TracedThread {
 pub struct Traces {
     root: PathBuf,
     schema: Schema,
+    limits: Mutex<RecordingLimits>,
     sessions: Mutex<HashMap<ThreadId, Weak<SessionTrace>>>,
     /// The agents that a bundle contains.
     agents: Mutex<HashSet<ThreadId>>,
@@ -43,7 +44,8 @@ impl Traces {
     pub fn below(root: impl Into<PathBuf>) -> Self {
         Self {
             root: root.into(),
-            schema: Schema::default(),
+            schema: Schema::NEWEST,
+            limits: Mutex::default(),
             sessions: Mutex::default(),
             agents: Mutex::default(),
             process: Arc::default(),
@@ -54,6 +56,11 @@ impl Traces {
     #[must_use]
     pub fn in_schema(self, schema: Schema) -> Self {
         Self { schema, ..self }
+    }
+
+    /// Limits what is recorded of sessions that start from now on.
+    pub fn record_within(&self, limits: RecordingLimits) {
+        *self.limits.lock() = limits;
     }
 
     /// The folder of the bundles.
@@ -93,11 +100,14 @@ impl Traces {
             let is_new = self.agents.lock().insert(thread.thread.clone());
             return match (thread.is_resumed, self.schema) {
                 (false, _) => Some((recorder, TracedThread::Agent)),
-                (true, Schema::Two) if !is_new => Some((recorder, TracedThread::ResumedAgent)),
+                (true, schema) if schema.has_ids() && !is_new => {
+                    Some((recorder, TracedThread::ResumedAgent))
+                }
                 (true, _) => None,
             };
         }
-        match Recorder::start_in(&self.root, &thread.thread.as_str().into(), self.schema) {
+        let (root, limits) = (&self.root, *self.limits.lock());
+        match Recorder::start_within(root, &thread.thread.as_str().into(), self.schema, limits) {
             Ok(recorder) => Some((recorder, TracedThread::Root)),
             Err(error) => {
                 tracing::warn!(%error, "the session is not traced");

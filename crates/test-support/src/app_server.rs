@@ -76,6 +76,8 @@ impl AppServer {
             .env("HOME", home.join("person"))
             .env("SHELL", "/bin/bash")
             .env("CODEX_HOME", home)
+            // Each payload in a file of its own, which tests read and change; variables may say otherwise.
+            .env("CODEX_ROLLOUT_TRACE_SCHEMA", "1")
             .envs(variables.iter().copied())
             .current_dir(home)
             .stdin(Stdio::piped())

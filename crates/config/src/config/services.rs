@@ -7,8 +7,8 @@ use codex_protocol::{ForcedLoginMethod, RealtimeConversationVersion};
 
 use crate::config::LoadRequest;
 use crate::schema::{
-    CheckpointsFile, ConfigFile, CredentialsStore, HistoryFile, RealtimeKind, TracesFile,
-    WorkspaceIds,
+    CheckpointsFile, ConfigFile, CredentialsStore, HistoryFile, RealtimeKind, RolloutTraceFile,
+    TracesFile, WorkspaceIds,
 };
 
 const THREAD_UNLOAD_DELAY: Duration = Duration::from_secs(60);
@@ -54,6 +54,8 @@ pub struct StorageSettings {
     pub checkpoints: CheckpointsFile,
     /// How long traces are kept.
     pub traces: TracesFile,
+    /// How much of a session is recorded in its trace.
+    pub rollout_trace: RolloutTraceFile,
     /// How long an idle thread stays loaded after its last client has left it.
     pub thread_unload_delay: Duration,
 }
@@ -71,6 +73,7 @@ pub(super) fn storage(file: &ConfigFile, request: LoadRequest<'_>) -> StorageSet
         log_dir: file.log_dir.clone(),
         checkpoints: file.checkpoints,
         traces: file.traces,
+        rollout_trace: file.rollout_trace,
         thread_unload_delay: file
             .thread_unload_delay_secs
             .map_or(THREAD_UNLOAD_DELAY, Duration::from_secs),

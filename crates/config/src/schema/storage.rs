@@ -91,3 +91,13 @@ pub struct TracesFile {
     /// The oldest bundles are deleted until the others together have at most this number of MiB.
     pub max_mib: Option<u64>,
 }
+
+/// `[rollout_trace]`. How much of a session is recorded. What does not fit is left out, and its place says so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct RolloutTraceFile {
+    /// The maximum size of all payloads of a trace, compressed.
+    pub max_bytes: Option<u64>,
+    /// The maximum size of one payload.
+    pub max_payload_bytes: Option<u64>,
+}
