@@ -33,7 +33,7 @@ pub enum ConvertError {
 }
 
 enum Converter {
-    Upgrade(Upgrade),
+    Upgrade(Box<Upgrade>),
     Downgrade(Downgrade),
     /// Between schema 2 and 3, payloads are the same.
     None,
@@ -84,7 +84,9 @@ fn copy_bundle(
     manifest.schema_version = to.number();
     let mut copier = Copier {
         converter: match (from, to) {
-            (Schema::One, Schema::Two | Schema::Three) => Converter::Upgrade(Upgrade::to(to)),
+            (Schema::One, Schema::Two | Schema::Three) => {
+                Converter::Upgrade(Box::new(Upgrade::to(to)))
+            }
             (Schema::Two | Schema::Three, Schema::One) => {
                 Converter::Downgrade(Downgrade::default())
             }
@@ -149,9 +151,10 @@ fn without_place(reference: &PayloadRef, in_shards: bool) -> PayloadRef {
         (false, ShardPlace::File) => reference.path.clone(),
         (false, _) => format!("{PAYLOADS_DIR}/{name}.json"),
     };
-    let shard = match in_shards {
-        true => ShardPlace::Omitted,
-        false => ShardPlace::File,
+    let shard = if in_shards {
+        ShardPlace::Omitted
+    } else {
+        ShardPlace::File
     };
     PayloadRef {
         path,

@@ -28,12 +28,11 @@ pub(super) fn line_of_two(
             }
         }
         Event::HistoryItemAccepted {
-            tool_output_payload,
+            tool_output_payload: output @ Some(_),
             ..
         } => {
-            if tool_output_payload.take().is_some() {
-                leave_out("outputs of tools beside their acceptance");
-            }
+            *output = None;
+            leave_out("outputs of tools beside their acceptance");
         }
         _ => {}
     }

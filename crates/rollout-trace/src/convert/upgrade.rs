@@ -206,9 +206,10 @@ impl Upgrade {
         if self.is_complete {
             return ConvertedEvent::default();
         }
-        line.schema_version = match self.tells_waits {
-            true => Schema::Three.number(),
-            false => Schema::Two.number(),
+        line.schema_version = if self.tells_waits {
+            Schema::Three.number()
+        } else {
+            Schema::Two.number()
         };
         let mut converted = ConvertedEvent {
             is_kept: true,

@@ -55,9 +55,10 @@ impl Reducer {
         }
         let message = self.with_json(&payload, |reducer, value| {
             let kind = value.get_str("type").unwrap_or_default();
-            let is_expected = match content.is_tool_output {
-                true => kind.ends_with("_output"),
-                false => kind == "agent_message",
+            let is_expected = if content.is_tool_output {
+                kind.ends_with("_output")
+            } else {
+                kind == "agent_message"
             };
             let matches = is_expected && value.get_str("id") == Some(id.as_str());
             if !matches {

@@ -61,9 +61,10 @@ impl Reducer {
                 if self.trace.recording_status.is_some() {
                     let mut payloads = self.trace.raw_payloads.values();
                     let has_partial = payloads.any(PayloadRef::is_partial);
-                    self.trace.recording_status = Some(match has_partial {
-                        true => RecordingStatus::ClosedWithPartialPayloads,
-                        false => RecordingStatus::Complete,
+                    self.trace.recording_status = Some(if has_partial {
+                        RecordingStatus::ClosedWithPartialPayloads
+                    } else {
+                        RecordingStatus::Complete
                     });
                 }
                 Ok(())

@@ -76,10 +76,10 @@ fn replay_is_deterministic() {
 fn a_newer_schema_is_refused_with_advice() {
     let bundle = Bundle::unpack("one_turn");
     let manifest = bundle.path().join("manifest.json");
-    let newer = r#"{"schema_version": 3, "shape": "unknown"}"#;
+    let newer = r#"{"schema_version": 4, "shape": "unknown"}"#;
     fs::write(manifest, newer).unwrap();
     let error = replay_bundle(bundle.path()).unwrap_err();
-    assert!(matches!(error, ReplayError::NewerSchema { found: 3, .. }));
+    assert!(matches!(error, ReplayError::NewerSchema { found: 4, .. }));
     assert!(error.to_string().contains("reduce it with"), "{error}");
 }
 
