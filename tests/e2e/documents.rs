@@ -211,6 +211,7 @@ fn commands_that_scripts_use_tell_their_exit_status() {
         &["debug", "trace-redact"],
         &["debug", "trace-convert"],
         &["debug", "trace-diff"],
+        &["debug", "trace-explain"],
     ] {
         let output = codex(&[command, &["--help"]].concat());
         let help = String::from_utf8(output.stdout).unwrap();

@@ -231,6 +231,7 @@ mod thread_export;
 mod thread_settings;
 mod threads;
 #[cfg(target_os = "linux")]
+mod trace_explain;
 mod trace_folder;
 mod trace_live;
 mod trace_record;

@@ -29,7 +29,7 @@ pub(crate) fn check(output: &Output, status: i32, parts: &[&str]) {
 }
 
 /// Plays a ready scenario. Returns its bundle, and its folder without the files of the session.
-fn recorded(scenario: &str) -> (PathBuf, TempDir) {
+pub(crate) fn recorded(scenario: &str) -> (PathBuf, TempDir) {
     recorded_file(&repository().join("scenarios").join(scenario))
 }
 

@@ -46,6 +46,7 @@ mod terminal;
 mod thread_export;
 mod trace_convert;
 mod trace_diff;
+mod trace_explain;
 mod trace_export;
 mod trace_folder;
 mod trace_follow;
@@ -205,9 +206,12 @@ enum DebugCommand {
     /// Convert a trace bundle to a scenario for tests of clients.
     #[command(name = "trace-to-scenario")]
     ToScenario(trace_to_scenario::TraceToScenarioArguments),
-    /// Copy a trace bundle to the other schema version.
+    /// Copy a trace bundle to another schema version.
     #[command(name = "trace-convert")]
     Convert(trace_convert::TraceConvertArguments),
+    /// Show what of a trace bundle is worth a look, and why.
+    #[command(name = "trace-explain")]
+    Explain(trace_explain::TraceExplainArguments),
     /// Show where the runs of two trace bundles diverge.
     #[command(name = "trace-diff")]
     Diff(trace_diff::TraceDiffArguments),
@@ -344,6 +348,7 @@ fn debug(command: DebugCommand, settings: &SettingsFlags) -> anyhow::Result<Exit
         DebugCommand::Replay(arguments) => trace_replay::run(&arguments, settings),
         DebugCommand::ToScenario(arguments) => trace_to_scenario::run(&arguments),
         DebugCommand::Convert(arguments) => trace_convert::run(&arguments),
+        DebugCommand::Explain(arguments) => trace_explain::run(&arguments),
         DebugCommand::Diff(arguments) => Ok(trace_diff::run(&arguments)),
     }
 }

@@ -5,6 +5,7 @@
 //! results go is the caller's.
 
 mod diff;
+mod explain;
 mod markdown;
 mod otlp;
 mod otlp_messages;
@@ -18,6 +19,7 @@ mod view;
 pub use diff::{
     AgentComparison, Divergence, RunComparison, RunStep, StepPair, diff_traces, write_diff_page,
 };
+pub use explain::{Finding, FindingKind, explain};
 pub use markdown::write_markdown;
 pub use otlp::{Contents, SEMANTIC_CONVENTIONS, encode_otlp, write_otlp};
 pub use perfetto::write_perfetto;

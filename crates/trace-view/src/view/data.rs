@@ -17,6 +17,7 @@ use super::notices::{Notice, notices};
 use super::prompts::Prompt;
 use super::totals::Totals;
 use super::{Prices, ViewOptions};
+use crate::explain::{Finding, explain};
 use crate::timeline::{Edge, Span, SpanKind, Subject, Timeline};
 
 #[derive(Debug, Serialize)]
@@ -31,6 +32,8 @@ pub(super) struct Data {
     edges: Vec<Value>,
     payloads: Vec<PayloadData>,
     notices: Vec<Notice>,
+    /// What is worth a look.
+    findings: Vec<Value>,
     prices: Prices,
 }
 
@@ -127,9 +130,21 @@ impl Data {
                 .collect(),
             payloads: payloads(trace, bundle, budget.payloads),
             notices: notices(bundle),
+            findings: explain(reduction, bundle).iter().map(finding).collect(),
             prices: options.prices.clone(),
         }
     }
+}
+
+fn finding(finding: &Finding) -> Value {
+    json!({
+        "title": finding.kind.title(),
+        "agent": finding.agent,
+        "at": finding.at_unix_ms,
+        "object": finding.object,
+        "what": finding.what,
+        "why": finding.why,
+    })
 }
 
 /// What the page says about the bundle.

@@ -18,13 +18,28 @@ class Story {
 
   show() {
     return [
-      ...this.failures(), ...this.notices(), ...this.slowest(), ...this.models(), ...this.tokens(),
+      ...this.findings(), ...this.failures(), ...this.notices(), ...this.slowest(), ...this.models(), ...this.tokens(),
       element("h3", "", "Messages"), ...this.messages(), ...this.request(),
     ];
   }
 
   spansOf(kind) {
     return this.data.spans.map((_, at) => at).filter((at) => this.data.spans[at].kind === kind);
+  }
+
+  /** What is worth a look, each with the reason and the way there. */
+  findings() {
+    const { findings = [], spans } = this.data;
+    if (findings.length === 0) return [];
+    const rows = findings.map((finding) => {
+      const at = spans.findIndex((span) => span.id === finding.object);
+      return [
+        element("b", "", finding.title), at < 0 ? finding.what : this.details.link(at), finding.agent,
+        duration(finding.at - this.data.start), element("span", "", at < 0 ? finding.why : `${finding.what}: ${finding.why}`),
+      ];
+    });
+    const table = this.details.table(["worth a look", "where", "agent", "at", "why"], rows, findings.length);
+    return [element("h3", "bad", `Worth a look (${findings.length})`), element("div", "failures", table)];
   }
 
   /** Everything that failed, the last first. */
