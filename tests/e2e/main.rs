@@ -146,6 +146,7 @@ mod newer_state;
 mod newer_threads;
 mod newer_values;
 #[cfg(target_os = "linux")]
+mod newest_methods;
 mod notices;
 #[cfg(target_os = "linux")]
 mod numbered_files;
@@ -191,6 +192,7 @@ mod readme;
 mod realtime;
 #[cfg(target_os = "linux")]
 mod redirects;
+mod release_flips;
 mod release_signs;
 mod remote_plugins;
 #[cfg(target_os = "linux")]

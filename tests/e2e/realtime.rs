@@ -196,6 +196,95 @@ async fn newer_clients_get_items() {
 }
 
 #[tokio::test]
+async fn what_was_said_is_listed() {
+    let mut test = RealtimeTest::start_with("v2", SCRIPT, &["--client-release", "0.171"]).await;
+    let thread = test.thread.clone();
+    let listed = |more: Value| {
+        let mut params = json!({ "threadId": thread });
+        let more = more.as_object().unwrap().clone();
+        params.as_object_mut().unwrap().extend(more);
+        params
+    };
+    let method = "thread/realtime/list";
+    let empty = test.server.result(method, listed(json!({}))).await;
+    assert_eq!(
+        (&empty["data"], &empty["coverage"]),
+        (&json!([]), &json!("ready"))
+    );
+    test.call(
+        "start",
+        json!({ "outputModality": "audio", "voice": "cedar" }),
+    )
+    .await;
+    test.wait("transcript/done").await;
+    test.wait("transcript/done").await;
+    test.call("stop", json!({})).await;
+    test.wait("closed").await;
+    let all = test.server.result(method, listed(json!({}))).await;
+    let items: Vec<_> = all["data"].as_array().unwrap().iter().collect();
+    let kinds = items
+        .iter()
+        .map(|entry| (&entry["position"], &entry["item"]["type"]));
+    let expected = [
+        "realtimeSessionStarted",
+        "transcriptSegment",
+        "transcriptSegment",
+        "realtimeSessionClosed",
+    ];
+    let expected: Vec<_> = expected
+        .into_iter()
+        .enumerate()
+        .map(|(at, kind)| (json!(at), json!(kind)))
+        .collect();
+    assert!(
+        kinds.eq(expected.iter().map(|(at, kind)| (at, kind))),
+        "{all}"
+    );
+    assert!(
+        items
+            .iter()
+            .all(|entry| entry["item"]["observedAtMs"].is_i64()),
+        "{all}"
+    );
+    let first = test
+        .server
+        .result(method, listed(json!({ "limit": 3, "order": "position" })))
+        .await;
+    let rest = json!({ "limit": 3, "order": "position", "cursor": first["nextCursor"] });
+    let rest = test.server.result(method, listed(rest)).await;
+    assert_eq!(rest["data"], json!([items[3]]));
+    let one = json!({ "eventId": items[1]["item"]["id"] });
+    assert_eq!(
+        test.server.result(method, listed(one)).await["data"],
+        json!([items[1]])
+    );
+    let unknown = json!({ "sessionId": "x", "eventId": "y" });
+    assert_eq!(
+        test.server.result(method, listed(unknown)).await["coverage"],
+        "pending"
+    );
+    let absent = json!({ "threadId": "0195f0a0-7b1c-7000-8000-0000000000ab" });
+    assert_eq!(
+        test.server.result(method, absent).await["coverage"],
+        "unsupported"
+    );
+    for wrong in [
+        json!({ "limit": 0 }),
+        json!({ "cursor": "zz" }),
+        json!({ "order": "bogus" }),
+        json!({ "threadId": "nope" }),
+    ] {
+        assert_eq!(test.server.refusal(method, listed(wrong)).await.0, -32600);
+    }
+    let (code, _) = test
+        .server
+        .refusal(method, listed(json!({ "speaker": "user" })))
+        .await;
+    assert_eq!(code, -32602);
+    test.server.finish().await.unwrap();
+}
+
+#[tokio::test]
 async fn every_end_has_its_reason() {
     let ends = [
         ("\"cut\"", None, "transport_closed"),

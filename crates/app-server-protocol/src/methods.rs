@@ -376,6 +376,20 @@ method_table! {
         #[since("0.140")]
         #[experimental]
         ThreadSearch = "thread/search": ThreadSearchParams => ThreadSearchResponse;
+        /// The same, with a notification for each thread as it is found.
+        #[since("0.171")]
+        #[experimental]
+        ThreadSearchStream = "thread/search/stream": ThreadSearchParams => ThreadSearchResponse;
+        /// Gives up a `thread/search` of the same connection.
+        #[since("0.171")]
+        #[experimental]
+        ThreadSearchCancel = "thread/search/cancel":
+            ThreadSearchCancelParams => ThreadSearchCancelResponse;
+        /// Gives up a `thread/search/stream` of the same connection.
+        #[since("0.171")]
+        #[experimental]
+        ThreadSearchStreamCancel = "thread/search/stream/cancel":
+            ThreadSearchCancelParams => ThreadSearchCancelResponse;
         /// Searches the messages of one thread.
         #[since("0.169")]
         #[experimental]
@@ -466,6 +480,10 @@ method_table! {
         #[since("0.169")]
         ModelProviderConfigWrite = "modelProvider/config/write":
             ModelProviderConfigWriteParams => ModelProviderConfigWriteResponse;
+        /// Chooses the provider of new threads.
+        #[since("0.171")]
+        ModelProviderDefaultSet = "modelProvider/default/set":
+            ModelProviderDefaultSetParams => ConfigWriteResponse;
         /// Lists the apps that are installed.
         #[since("0.169")]
         AppInstalled = "app/installed": AppsInstalledParams => AppsInstalledResponse;
@@ -500,6 +518,11 @@ method_table! {
         #[experimental]
         ThreadRealtimeAppendSpeech = "thread/realtime/appendSpeech":
             ThreadRealtimeAppendSpeechParams => ThreadRealtimeAppendSpeechResponse;
+        /// Lists what was said in the live conversations of a thread.
+        #[since("0.171")]
+        #[experimental]
+        ThreadRealtimeList = "thread/realtime/list":
+            ThreadRealtimeListParams => ThreadRealtimeListResponse;
         /// Lists the imports of another assistant's settings.
         #[since("0.169")]
         ExternalAgentConfigImportReadHistories = "externalAgentConfig/import/readHistories":
@@ -980,6 +1003,9 @@ method_table! {
         #[since("0.140")]
         ThreadRealtimeTranscriptDone = "thread/realtime/transcript/done":
             ThreadRealtimeTranscriptDoneNotification;
+        /// A search has found threads.
+        #[since("0.171")]
+        ThreadSearchPartial = "thread/search/partial": ThreadSearchPartialNotification;
         /// A turn has changed files, and what they were before is kept.
         #[since("own")]
         ThreadCheckpointCreated = "thread/checkpoint/created":

@@ -32,6 +32,11 @@ impl CancellableRequests {
         }
     }
 
+    /// The token of a request that is registered.
+    pub(crate) fn token(&self, id: &RequestId) -> Option<CancellationToken> {
+        self.0.lock().get(id).cloned()
+    }
+
     /// Cancels a request. Does nothing if none with this id is registered.
     pub(crate) fn cancel(&self, id: &RequestId) {
         if let Some(token) = self.0.lock().get(id) {

@@ -151,7 +151,7 @@ impl OpenQuestion {
             event_name: wire_hook_event(call.event),
             input: call.input,
         });
-        connection.ask(&RequestId::Integer(number), &question);
+        connection.ask(&RequestId::Integer(number), &question, connection.dialect());
         Self {
             number,
             answer,

@@ -55,7 +55,7 @@ impl ClientTokens {
         let asked = clients.iter().map(|client| client.id()).collect();
         let (id, answer) = self.requests.open(asked);
         for client in clients {
-            client.ask(&RequestId::Integer(id), request);
+            client.ask(&RequestId::Integer(id), request, client.dialect());
         }
         let answer = tokio::time::timeout(TIME_LIMIT, answer).await;
         self.requests.forget(id);

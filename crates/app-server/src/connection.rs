@@ -43,6 +43,8 @@ pub(crate) struct Connection {
     searches: Searches,
     watches: Watches,
     samples: CancellableRequests,
+    thread_searches: CancellableRequests,
+    thread_search_streams: CancellableRequests,
     release: Mutex<ClientRelease>,
     /// The problems that the client was told of.
     problems: Mutex<HashSet<String>>,
@@ -71,6 +73,8 @@ impl Connection {
             searches: Searches::default(),
             watches: Watches::default(),
             samples: CancellableRequests::default(),
+            thread_searches: CancellableRequests::default(),
+            thread_search_streams: CancellableRequests::default(),
             release: Mutex::new(ClientRelease::new(given)),
             problems: Mutex::default(),
         })
@@ -109,12 +113,24 @@ impl Connection {
         &self.samples
     }
 
+    /// The running `thread/search` requests.
+    pub(crate) fn thread_searches(&self) -> &CancellableRequests {
+        &self.thread_searches
+    }
+
+    /// The running `thread/search/stream` requests.
+    pub(crate) fn thread_search_streams(&self) -> &CancellableRequests {
+        &self.thread_search_streams
+    }
+
     /// The client has disconnected: nothing more is sent, and its background work ends.
     pub(crate) fn close(&self) {
         self.outbox.close();
         self.searches.clear();
         self.watches.clear();
         self.samples.cancel_all();
+        self.thread_searches.cancel_all();
+        self.thread_search_streams.cancel_all();
     }
 
     /// The params of the handshake, once it is complete.
@@ -184,15 +200,15 @@ impl Connection {
         self.outbox.push_notification(line);
     }
 
-    /// Sends a request to the client, without experimental members unless the client opted in.
-    pub(crate) fn ask(&self, id: &RequestId, request: &ServerRequest) {
+    /// Sends a request to the client in the form of a dialect, without experimental members unless the client opted in.
+    pub(crate) fn ask(&self, id: &RequestId, request: &ServerRequest, dialect: Dialect) {
         let Some(client) = self.client() else {
             return;
         };
         let plain;
         let request = match request {
             ServerRequest::CommandExecutionRequestApproval(params)
-                if self.dialect().has_plain_reasons() && self.wants(WARNING) =>
+                if dialect.has_plain_reasons() && self.wants(WARNING) =>
             {
                 match with_plain_reason(params) {
                     Some((params, warning)) => {

@@ -2,6 +2,7 @@
 
 use codex_app_server_protocol::rpc::{ErrorObject, error_code};
 use codex_core::StartTurnError;
+use codex_thread_state::StateError;
 use serde_json::Value;
 
 use crate::projection::InvalidCost;
@@ -90,4 +91,9 @@ impl Failure {
     pub(crate) fn into_object(self) -> ErrorObject {
         self.0
     }
+}
+
+/// The state of threads could not be read or written.
+pub(crate) fn state_failed(error: StateError) -> Failure {
+    Failure::internal(error.to_string())
 }

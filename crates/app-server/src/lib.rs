@@ -13,6 +13,7 @@
 //! `configuration` holds the settings of the server itself, `host` what the program around it provides.
 
 mod background_notifier;
+mod blocking;
 mod cancellable;
 mod client_hooks;
 mod client_tokens;
@@ -30,6 +31,7 @@ mod open_requests;
 mod ordering;
 mod plain_reason;
 mod projection;
+mod request_path;
 mod router;
 mod run_output;
 mod runs;

@@ -160,6 +160,7 @@ impl Router {
             paths,
         } = admitted;
         let order = handlers::order_of(&request);
+        let search = handlers::register_search(&request, &self.connection, &id);
         let call = RequestContext {
             server: Arc::clone(&self.server),
             connection: Arc::clone(&self.connection),
@@ -178,6 +179,7 @@ impl Router {
         let connection = Arc::clone(&self.connection);
         tokio::spawn(async move {
             let _permit = permit;
+            let _search = search;
             let _running = running;
             let _slot = match slot {
                 Some(slot) => Some(slot.wait().await),

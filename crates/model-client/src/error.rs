@@ -62,6 +62,9 @@ pub enum ModelError {
     /// The provider's rules on security forbid the request.
     #[error("{0}")]
     SecurityPolicy(String),
+    /// The provider's rules on biology forbid the request.
+    #[error("{0}")]
+    BiologyPolicy(String),
     /// An internal error of the server.
     #[error("The model's server reports an internal error, as it may under high demand.")]
     ServerFailed {
@@ -176,6 +179,7 @@ impl ModelError {
             Self::InvalidRequest(text) => Self::InvalidRequest(redact(text)),
             Self::UnknownModel(text) => Self::UnknownModel(redact(text)),
             Self::SecurityPolicy(text) => Self::SecurityPolicy(redact(text)),
+            Self::BiologyPolicy(text) => Self::BiologyPolicy(redact(text)),
             Self::RateLimited {
                 detail,
                 retry_after,
@@ -267,6 +271,7 @@ impl ModelError {
             Self::RateLimited { .. } => CodexErrorInfo::RateLimitExceeded,
             Self::UnknownModel(_) => CodexErrorInfo::ModelNotFound,
             Self::SecurityPolicy(_) => CodexErrorInfo::CyberPolicy,
+            Self::BiologyPolicy(_) => CodexErrorInfo::BioPolicy,
             Self::FlexUnavailable => CodexErrorInfo::FlexUnavailable,
             Self::PolicyCapacityUnavailable => CodexErrorInfo::PolicyCapacityUnavailable,
             Self::UnexpectedStatus(reply) if reply.status == 401 => CodexErrorInfo::Unauthorized,

@@ -49,6 +49,7 @@ impl ErrorReply<'_> {
             400 if code == Some("cyber_policy") => {
                 ModelError::SecurityPolicy(message(&text, &error))
             }
+            400 if code == Some("bio_policy") => ModelError::BiologyPolicy(message(&text, &error)),
             404 if code == Some("model_not_found") => {
                 let said = error.get("message").and_then(Value::as_str);
                 ModelError::UnknownModel(said.unwrap_or("model_not_found").to_owned())

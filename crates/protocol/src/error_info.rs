@@ -56,6 +56,8 @@ pub enum CodexErrorInfo {
     RateLimitExceeded,
     /// The provider's rules on security forbid the request. Newer than 0.117.
     CyberPolicy,
+    /// The provider's rules on biology forbid the request. Newer than 0.117.
+    BioPolicy,
     /// The provider has no capacity left for the tier `flex`. Newer than 0.117.
     FlexUnavailable,
     /// The provider has no capacity left where its rules allow the request. Newer than 0.117.

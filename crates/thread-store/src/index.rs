@@ -15,7 +15,7 @@ use crate::folder::refresh;
 use crate::pass::IndexPass;
 use crate::query::{SearchPage, ThreadPage, ThreadQuery};
 use crate::record::ThreadRecord;
-use crate::search_term::SearchTerm;
+use crate::search_watcher::SearchRequest;
 use crate::store::StoreError;
 
 /// The file name of the index. The number is the version of its tables.
@@ -37,7 +37,7 @@ pub(crate) enum IndexRequest {
     /// A file was written, moved or removed.
     Touched(PathBuf),
     List(Box<ThreadQuery>, IndexReply<ThreadPage>),
-    Search(Box<(ThreadQuery, SearchTerm)>, IndexReply<SearchPage>),
+    Search(Box<SearchRequest>, IndexReply<SearchPage>),
     Get(ThreadId, IndexReply<Option<ThreadRecord>>),
     Annotations(ThreadId, IndexReply<(Option<String>, Option<GitInfo>)>),
     /// Answered when no pass is running.
@@ -120,8 +120,7 @@ impl IndexWorker {
                 let _ = reply.send(page);
             }
             IndexRequest::Search(asked, reply) => {
-                let (query, term) = &*asked;
-                let page = self.attempt(|index| index.search(query, term));
+                let page = self.attempt(|index| index.search(&asked));
                 let _ = reply.send(page);
             }
             IndexRequest::Get(id, reply) => {

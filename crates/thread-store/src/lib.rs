@@ -28,6 +28,7 @@ mod record;
 mod search;
 mod search_tables;
 mod search_term;
+mod search_watcher;
 mod source_kinds;
 mod store;
 
@@ -42,5 +43,6 @@ pub use query::{
 };
 pub use record::{ThreadFacts, ThreadRecord};
 pub use search_term::{SearchTerm, TextMatch};
+pub use search_watcher::SearchWatcher;
 pub use source_kinds::SourceKinds;
 pub use store::{StoreError, ThreadStore};

@@ -23,6 +23,7 @@ use crate::query::{FoundThread, ListCursor, SearchPage, ThreadQuery};
 use crate::record::ThreadRow;
 use crate::search_tables::{PartsWithTerm, SEARCH_FILE, SearchTables, TextPart};
 use crate::search_term::SearchTerm;
+use crate::search_watcher::SearchRequest;
 
 /// How long one search may work.
 const BUDGET: Duration = Duration::from_secs(1);
@@ -34,31 +35,28 @@ const MOST_PARTS: usize = 4000;
 const CHUNK: usize = 64;
 
 impl IndexWorker {
-    pub(crate) fn search(
-        &mut self,
-        query: &ThreadQuery,
-        term: &SearchTerm,
-    ) -> rusqlite::Result<SearchPage> {
-        match self.try_search(query, term) {
+    pub(crate) fn search(&mut self, request: &SearchRequest) -> rusqlite::Result<SearchPage> {
+        match self.try_search(request) {
             Err(error) if is_damaged(&error) => {
                 tracing::warn!(%error, "the tables for searches are damaged: they are made anew");
                 self.close_database();
                 set_aside(&self.search_file());
-                self.try_search(query, term)
+                self.try_search(request)
             }
             page => page,
         }
     }
 
-    fn try_search(
-        &mut self,
-        query: &ThreadQuery,
-        term: &SearchTerm,
-    ) -> rusqlite::Result<SearchPage> {
+    fn try_search(&mut self, request: &SearchRequest) -> rusqlite::Result<SearchPage> {
+        let SearchRequest {
+            query,
+            term,
+            watcher,
+        } = request;
         self.catch_up()?;
         self.look_at_changed_folders()?;
         let began = Instant::now();
-        while !self.is_complete && began.elapsed() < BUDGET / 2 {
+        while !self.is_complete && !watcher.is_gone() && began.elapsed() < BUDGET / 2 {
             self.pass.get_or_insert_with(IndexPass::new);
             self.advance(began + BUDGET / 2)?;
         }
@@ -91,7 +89,13 @@ impl IndexWorker {
             let is_last = rows.len() < CHUNK;
             for row in rows {
                 let position = cursor_of(query, &row);
+                if watcher.is_gone() {
+                    return Ok(search_page(query, found, None));
+                }
                 if let Some(one) = self.look_through(row, term, wanted)? {
+                    if found.len() < query.limit {
+                        watcher.see(&one);
+                    }
                     found.push((position.clone(), one));
                 }
                 after = Some(position);

@@ -11,6 +11,7 @@ use crate::index::{FILE_NAME, IndexReply, IndexRequest, IndexWorker};
 use crate::query::{SearchPage, ThreadPage, ThreadQuery};
 use crate::record::ThreadRecord;
 use crate::search_term::SearchTerm;
+use crate::search_watcher::{SearchRequest, SearchWatcher};
 
 /// Why the index did not answer.
 #[derive(Debug, thiserror::Error)]
@@ -84,7 +85,26 @@ impl ThreadStore {
         query: ThreadQuery,
         term: SearchTerm,
     ) -> Result<SearchPage, StoreError> {
-        self.ask(|reply| IndexRequest::Search(Box::new((query, term)), reply))
+        self.search_watched(query, term, SearchWatcher::default())
+            .await
+    }
+
+    /// The same for somebody who watches the search.
+    ///
+    /// # Errors
+    /// The index did not answer.
+    pub async fn search_watched(
+        &self,
+        query: ThreadQuery,
+        term: SearchTerm,
+        watcher: SearchWatcher,
+    ) -> Result<SearchPage, StoreError> {
+        let request = SearchRequest {
+            query,
+            term,
+            watcher,
+        };
+        self.ask(|reply| IndexRequest::Search(Box::new(request), reply))
             .await
     }
 

@@ -67,6 +67,7 @@ import type { MockExperimentalMethodParams } from "./v2/MockExperimentalMethodPa
 import type { ModelListParams } from "./v2/ModelListParams";
 import type { ModelProviderCapabilitiesReadParams } from "./v2/ModelProviderCapabilitiesReadParams";
 import type { ModelProviderConfigWriteParams } from "./v2/ModelProviderConfigWriteParams";
+import type { ModelProviderDefaultSetParams } from "./v2/ModelProviderDefaultSetParams";
 import type { ModelProviderListParams } from "./v2/ModelProviderListParams";
 import type { PermissionProfileListParams } from "./v2/PermissionProfileListParams";
 import type { PluginInstallParams } from "./v2/PluginInstallParams";
@@ -146,6 +147,7 @@ import type { ThreadReadStateUpdateParams } from "./v2/ThreadReadStateUpdatePara
 import type { ThreadRealtimeAppendAudioParams } from "./v2/ThreadRealtimeAppendAudioParams";
 import type { ThreadRealtimeAppendSpeechParams } from "./v2/ThreadRealtimeAppendSpeechParams";
 import type { ThreadRealtimeAppendTextParams } from "./v2/ThreadRealtimeAppendTextParams";
+import type { ThreadRealtimeListParams } from "./v2/ThreadRealtimeListParams";
 import type { ThreadRealtimeListVoicesParams } from "./v2/ThreadRealtimeListVoicesParams";
 import type { ThreadRealtimeStartParams } from "./v2/ThreadRealtimeStartParams";
 import type { ThreadRealtimeStopParams } from "./v2/ThreadRealtimeStopParams";
@@ -154,6 +156,7 @@ import type { ThreadRevertParams } from "./v2/ThreadRevertParams";
 import type { ThreadRollbackParams } from "./v2/ThreadRollbackParams";
 import type { ThreadSampleCancelParams } from "./v2/ThreadSampleCancelParams";
 import type { ThreadSampleParams } from "./v2/ThreadSampleParams";
+import type { ThreadSearchCancelParams } from "./v2/ThreadSearchCancelParams";
 import type { ThreadSearchOccurrencesParams } from "./v2/ThreadSearchOccurrencesParams";
 import type { ThreadSearchParams } from "./v2/ThreadSearchParams";
 import type { ThreadSectionCreateParams } from "./v2/ThreadSectionCreateParams";
@@ -1361,6 +1364,36 @@ export type ThreadSearchClientRequest = {
   params: ThreadSearchParams;
 };
 
+/** The same, with a notification for each thread as it is found. */
+export type ThreadSearchStreamClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/search/stream";
+  /** What the method takes. */
+  params: ThreadSearchParams;
+};
+
+/** Gives up a `thread/search` of the same connection. */
+export type ThreadSearchCancelClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/search/cancel";
+  /** What the method takes. */
+  params: ThreadSearchCancelParams;
+};
+
+/** Gives up a `thread/search/stream` of the same connection. */
+export type ThreadSearchStreamCancelClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/search/stream/cancel";
+  /** What the method takes. */
+  params: ThreadSearchCancelParams;
+};
+
 /** Searches the messages of one thread. */
 export type ThreadSearchOccurrencesClientRequest = {
   /** Repeated in the reply. */
@@ -1571,6 +1604,16 @@ export type ModelProviderConfigWriteClientRequest = {
   params: ModelProviderConfigWriteParams;
 };
 
+/** Chooses the provider of new threads. */
+export type ModelProviderDefaultSetClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "modelProvider/default/set";
+  /** What the method takes. */
+  params: ModelProviderDefaultSetParams;
+};
+
 /** Lists the apps that are installed. */
 export type AppInstalledClientRequest = {
   /** Repeated in the reply. */
@@ -1659,6 +1702,16 @@ export type ThreadRealtimeAppendSpeechClientRequest = {
   method: "thread/realtime/appendSpeech";
   /** What the method takes. */
   params: ThreadRealtimeAppendSpeechParams;
+};
+
+/** Lists what was said in the live conversations of a thread. */
+export type ThreadRealtimeListClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/realtime/list";
+  /** What the method takes. */
+  params: ThreadRealtimeListParams;
 };
 
 /** Lists the imports of another assistant's settings. */
@@ -2241,6 +2294,9 @@ export type ClientRequest =
   | ThreadQueueStartClientRequest
   | ThreadQueueUpdateClientRequest
   | ThreadSearchClientRequest
+  | ThreadSearchStreamClientRequest
+  | ThreadSearchCancelClientRequest
+  | ThreadSearchStreamCancelClientRequest
   | ThreadSearchOccurrencesClientRequest
   | ThreadTimelineListClientRequest
   | ThreadReadStateUpdateClientRequest
@@ -2262,6 +2318,7 @@ export type ClientRequest =
   | ModelProviderListClientRequest
   | ModelProviderCapabilitiesReadClientRequest
   | ModelProviderConfigWriteClientRequest
+  | ModelProviderDefaultSetClientRequest
   | AppInstalledClientRequest
   | AppReadClientRequest
   | PluginReconcileClientRequest
@@ -2271,6 +2328,7 @@ export type ClientRequest =
   | MarketplaceRemoveClientRequest
   | ThreadRealtimeListVoicesClientRequest
   | ThreadRealtimeAppendSpeechClientRequest
+  | ThreadRealtimeListClientRequest
   | ExternalAgentConfigImportReadHistoriesClientRequest
   | ExternalAgentConfigImportRecordHistoryClientRequest
   | PluginShareListClientRequest

@@ -73,6 +73,7 @@ import type { ThreadRealtimeTranscriptDeltaNotification } from "./v2/ThreadRealt
 import type { ThreadRealtimeTranscriptDoneNotification } from "./v2/ThreadRealtimeTranscriptDoneNotification";
 import type { ThreadRealtimeTranscriptUpdatedNotification } from "./v2/ThreadRealtimeTranscriptUpdatedNotification";
 import type { ThreadRevertedNotification } from "./v2/ThreadRevertedNotification";
+import type { ThreadSearchPartialNotification } from "./v2/ThreadSearchPartialNotification";
 import type { ThreadSectionChangedNotification } from "./v2/ThreadSectionChangedNotification";
 import type { ThreadSettingsUpdatedNotification } from "./v2/ThreadSettingsUpdatedNotification";
 import type { ThreadStartedNotification } from "./v2/ThreadStartedNotification";
@@ -768,6 +769,14 @@ export type ThreadRealtimeTranscriptDoneServerNotification = {
   params: ThreadRealtimeTranscriptDoneNotification;
 };
 
+/** A search has found threads. */
+export type ThreadSearchPartialServerNotification = {
+  /** The name of the method. */
+  method: "thread/search/partial";
+  /** What the method takes. */
+  params: ThreadSearchPartialNotification;
+};
+
 /** A turn has changed files, and what they were before is kept. */
 export type ThreadCheckpointCreatedServerNotification = {
   /** The name of the method. */
@@ -895,6 +904,7 @@ export type ServerNotification =
   | ThreadRealtimeSdpServerNotification
   | ThreadRealtimeTranscriptDeltaServerNotification
   | ThreadRealtimeTranscriptDoneServerNotification
+  | ThreadSearchPartialServerNotification
   | ThreadCheckpointCreatedServerNotification
   | ThreadCheckpointRestoredServerNotification
   | ThreadRevertedServerNotification

@@ -48,6 +48,7 @@ import type { McpServerToolCallParams } from "./v2/McpServerToolCallParams";
 import type { ModelListParams } from "./v2/ModelListParams";
 import type { ModelProviderCapabilitiesReadParams } from "./v2/ModelProviderCapabilitiesReadParams";
 import type { ModelProviderConfigWriteParams } from "./v2/ModelProviderConfigWriteParams";
+import type { ModelProviderDefaultSetParams } from "./v2/ModelProviderDefaultSetParams";
 import type { ModelProviderListParams } from "./v2/ModelProviderListParams";
 import type { PermissionProfileListParams } from "./v2/PermissionProfileListParams";
 import type { PluginInstallParams } from "./v2/PluginInstallParams";
@@ -1005,6 +1006,16 @@ export type ModelProviderConfigWriteClientRequest = {
   params: ModelProviderConfigWriteParams;
 };
 
+/** Chooses the provider of new threads. */
+export type ModelProviderDefaultSetClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "modelProvider/default/set";
+  /** What the method takes. */
+  params: ModelProviderDefaultSetParams;
+};
+
 /** Lists the apps that are installed. */
 export type AppInstalledClientRequest = {
   /** Repeated in the reply. */
@@ -1327,6 +1338,7 @@ export type ClientRequest =
   | ModelProviderListClientRequest
   | ModelProviderCapabilitiesReadClientRequest
   | ModelProviderConfigWriteClientRequest
+  | ModelProviderDefaultSetClientRequest
   | AppInstalledClientRequest
   | AppReadClientRequest
   | PluginReconcileClientRequest

@@ -54,7 +54,7 @@ pub(super) struct MethodRow {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct UnreadParams {
     since: String,
-    ty: String,
+    pub(super) ty: String,
 }
 
 impl MethodRow {
@@ -132,8 +132,10 @@ impl Catalogue {
         let methods = methods();
         let mut definitions = definitions::define_all(&methods);
         let mut methods: Vec<_> = methods.into_iter().map(MethodRow::from).collect();
-        UnusedParts::read()?.add_to(&mut methods, &mut definitions)?;
+        let unused = UnusedParts::read()?;
         let forms = Forms::read()?;
+        unused.check_names(&forms)?;
+        unused.add_to(&mut methods, &mut definitions)?;
         let names: Vec<_> = methods.iter().map(|method| &*method.name).collect();
         forms.check_names(&names, &definitions)?;
         Ok(Self {

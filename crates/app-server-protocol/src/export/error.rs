@@ -22,11 +22,22 @@ pub enum CatalogueError {
         /// The name.
         name: String,
     },
+    /// A table names a type or a member that is not checked when this crate is compiled.
+    #[error("the tables name `{name}`, which `names.rs` does not have")]
+    Unnamed {
+        /// The name.
+        name: String,
+    },
 }
 
 impl CatalogueError {
     pub(super) fn of(what: &'static str) -> impl Fn(serde_json::Error) -> Self {
         move |source| Self::Unreadable { what, source }
+    }
+
+    pub(super) fn unnamed(name: &str) -> Self {
+        let name = name.to_owned();
+        Self::Unnamed { name }
     }
 
     pub(super) fn unknown_name(table: &'static str, name: impl Into<String>) -> Self {

@@ -122,6 +122,20 @@ impl Forms {
         Ok(())
     }
 
+    pub(super) fn types(&self) -> impl Iterator<Item = &String> {
+        self.0.keys()
+    }
+
+    /// The members of types that are no enumerations, with their types.
+    pub(super) fn members(&self) -> impl Iterator<Item = (&String, &String)> {
+        let members = self
+            .0
+            .iter()
+            .filter(|(ty, _)| !UNIONS.iter().any(|(_, union)| union == ty));
+        let members = members.flat_map(|(ty, members)| members.keys().map(move |one| (ty, one)));
+        members.filter(|(_, member)| !member.is_empty() && !member.contains('.'))
+    }
+
     pub(super) fn text(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }

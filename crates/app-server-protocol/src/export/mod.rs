@@ -11,6 +11,7 @@ mod json_schema;
 mod layout;
 mod messages;
 mod method_tables;
+mod names;
 mod openrpc;
 mod request;
 mod schema;

@@ -12,9 +12,11 @@ use serde_json::{Map, Value};
 use super::catalogue::{MethodRow, UnreadParams};
 use super::definitions::name_variants;
 use super::error::CatalogueError;
+use super::forms::Forms;
+use super::names;
 use super::schema::{
     HIDDEN_IN_STABLE, IN_RELEASES, IN_ROOT, NAMED_ALONE, NOT_USED, REQUIRED_BESIDE_UNUSED,
-    SCHEMA_ONLY, SHOWN_IN_STABLE, for_each_branch, has_tag,
+    SCHEMA_ONLY, SHOWN_IN_STABLE, UNIONS, for_each_branch, has_tag,
 };
 
 const TABLE: &str = include_str!("unused.json");
@@ -91,6 +93,38 @@ struct UnusedMember {
 impl UnusedParts {
     pub(super) fn read() -> Result<Self, CatalogueError> {
         serde_json::from_str(TABLE).map_err(CatalogueError::of("the parts that are not used"))
+    }
+
+    /// Checks that a name of these tables is one of a type, and that it does not compile when the type has another one.
+    pub(super) fn check_names(&self, forms: &Forms) -> Result<(), CatalogueError> {
+        let types = self.types.keys().chain(self.named.keys());
+        let types = types
+            .chain(self.stable.keys())
+            .chain(self.experimental.keys());
+        let types = types.chain(self.forms.keys()).chain(forms.types());
+        let types = types.chain(self.params.values().map(|params| &params.ty));
+        for ty in types {
+            let is_union = UNIONS.iter().any(|(_, union)| union == ty);
+            if !is_union && !self.definitions.contains_key(ty) && names::find(ty).is_none() {
+                return Err(CatalogueError::unnamed(ty));
+            }
+        }
+        let members = self.stable.iter().chain(&self.experimental);
+        let members = members.flat_map(|(ty, members)| members.iter().map(move |one| (ty, one)));
+        for (ty, member) in members.chain(forms.members()) {
+            let of_type = self.types.get(ty);
+            let is_unused = of_type.is_some_and(|unused| unused.members.contains_key(member));
+            let of_forms = self.forms.get(ty);
+            let is_described = of_forms
+                .is_some_and(|forms| forms.whole.is_some() || forms.members.contains_key(member));
+            let is_named = names::find(ty).is_none_or(|named| named.has(member));
+            // A tag is no member in Rust.
+            let is_tag = member == "type";
+            if !is_named && !is_unused && !is_described && !is_tag {
+                return Err(CatalogueError::unnamed(&format!("{ty}.{member}")));
+            }
+        }
+        Ok(())
     }
 
     /// Adds what is not used to the schemas of all types.

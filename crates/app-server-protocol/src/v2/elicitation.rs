@@ -323,6 +323,7 @@ pub struct McpElicitationUntitledSingleSelectEnumSchema {
 /// Question for the user; also asks whether a tool of an MCP server may run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct McpServerElicitationRequestParams {
     /// Thread whose connection to the MCP server the question came over.
     pub thread_id: String,
@@ -330,6 +331,10 @@ pub struct McpServerElicitationRequestParams {
     pub turn_id: Option<String>,
     /// Name of the MCP server in the configuration.
     pub server_name: String,
+    /// Machine that the MCP server belongs to; absent for none. Newer than 0.117.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.171")]
+    pub environment_id: Option<String>,
     /// What is asked, by `mode`.
     #[serde(flatten)]
     pub request: McpServerElicitationRequest,

@@ -123,6 +123,10 @@ pub enum ThreadItem {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[since("0.169")]
         read_only_hint: Option<bool>,
+        /// Machine that the server belongs to; absent for none. Newer than 0.117.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[since("0.171")]
+        environment_id: Option<String>,
         /// What the tool returned, also when it reports a failure; null if no answer came.
         result: Option<McpToolCallResult>,
         /// Why no answer came; null otherwise.

@@ -27,6 +27,9 @@ pub struct McpServerOauthLoginParams {
     /// 0.117.
     #[since("0.169")]
     pub thread_id: Option<String>,
+    /// Machine that the MCP server belongs to; absent or null for one that belongs to none. Newer than 0.117.
+    #[since("0.171")]
+    pub environment_id: Option<String>,
 }
 
 /// Asks what all known MCP servers offer, over connections made for this call.
@@ -49,6 +52,9 @@ pub struct ListMcpServerStatusParams {
     /// The only MCP server to tell of; null means all. Newer than 0.117.
     #[since("0.169")]
     pub server_name: Option<String>,
+    /// Machine whose MCP servers alone are meant; null means all. Newer than 0.117.
+    #[since("0.171")]
+    pub environment_id: Option<String>,
 }
 
 /// How much an MCP server is asked.
@@ -99,6 +105,10 @@ pub enum McpAuthStatus {
 pub struct McpServerStatus {
     /// Name in the configuration.
     pub name: String,
+    /// Machine that it belongs to; null for none. Newer than 0.117.
+    #[serde(default)]
+    #[since("0.171")]
+    pub environment_id: Option<String>,
     /// Tools by the MCP server's own name for them.
     pub tools: BTreeMap<String, Tool>,
     /// All resources it lists.
@@ -240,4 +250,8 @@ pub struct McpServerStatusUpdatedNotification {
     #[serde(default)]
     #[since("0.140")]
     pub thread_id: Option<String>,
+    /// Machine that it belongs to; null for none. Newer than 0.117.
+    #[serde(default)]
+    #[since("0.171")]
+    pub environment_id: Option<String>,
 }

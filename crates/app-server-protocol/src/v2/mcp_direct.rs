@@ -28,6 +28,9 @@ pub struct McpResourceReadParams {
     pub origin_call_id: Option<String>,
     /// Configured name of the MCP server.
     pub server: String,
+    /// Machine that the MCP server belongs to; absent or null for one that belongs to none. Newer than 0.117.
+    #[since("0.171")]
+    pub environment_id: Option<String>,
     /// What it is applied to.
     #[since("0.169")]
     pub target: Option<McpResourceReadTarget>,
@@ -51,6 +54,7 @@ pub struct McpResourceReadResponse {
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct McpServerToolCallParams {
     /// Thread that it concerns.
     pub thread_id: String,
@@ -61,6 +65,9 @@ pub struct McpServerToolCallParams {
     pub arguments: Option<Value>,
     /// Configured name of the MCP server.
     pub server: String,
+    /// Machine that the MCP server belongs to; absent or null for one that belongs to none. Newer than 0.117.
+    #[since("0.171")]
+    pub environment_id: Option<String>,
     /// Name of the tool.
     pub tool: String,
 }

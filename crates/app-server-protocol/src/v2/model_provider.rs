@@ -35,6 +35,14 @@ pub struct ModelProviderConfigWriteResponse {
     pub provider: ModelProviderSummary,
 }
 
+/// Params of `modelProvider/default/set`: chooses the provider of new threads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelProviderDefaultSetParams {
+    /// Configuration key of the model provider.
+    pub provider_id: String,
+}
+
 /// Params of `modelProvider/list`: lists the model providers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 pub struct ModelProviderListParams {}

@@ -5,6 +5,7 @@ use codex_protocol::mark_members;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::rpc::RequestId;
 use crate::v2::{SortDirection, Thread, ThreadSourceKind};
 
 /// Params of `thread/search`: searches the messages of all threads.
@@ -48,6 +49,28 @@ pub struct ThreadSearchResponse {
     /// Where the next page begins; null on the last page.
     pub next_cursor: Option<String>,
 }
+
+/// Payload of `thread/search/partial`: threads that `thread/search/stream` has found so far, as they are stored.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadSearchPartialNotification {
+    /// The search.
+    pub request_id: RequestId,
+    /// What was found since the notification before.
+    pub data: Vec<ThreadSearchResult>,
+}
+
+/// Params of `thread/search/cancel` and `thread/search/stream/cancel`: gives up a search.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadSearchCancelParams {
+    /// Id of the request that is meant.
+    pub request_id: RequestId,
+}
+
+/// The search is given up, if it was running.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ThreadSearchCancelResponse {}
 
 /// Params of `thread/searchOccurrences`: searches the messages of one thread.
 #[sparse]

@@ -57,6 +57,9 @@ pub enum CodexErrorInfo {
     /// The provider's rules on security forbid the request. Newer than 0.117, whose clients get `other`.
     #[since("0.140")]
     CyberPolicy,
+    /// The provider's rules on biology forbid the request. Newer than 0.117; clients of releases without it get `other`.
+    #[since("0.171")]
+    BioPolicy,
     /// The provider has no capacity left for the tier `flex`. Newer than 0.117, whose clients get `other`.
     #[since("0.169")]
     FlexUnavailable,

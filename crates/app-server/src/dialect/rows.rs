@@ -69,7 +69,7 @@ pub(crate) enum KnownHooks {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FeatureOrder {
     OwnFirst,
-    AsNewerReleases,
+    Catalogue,
 }
 
 /// A row, as it is documented.
@@ -145,10 +145,15 @@ behaviours! {
         "0.140": true, "sent";
     }
     /// `codexErrorInfo` of a turn that a limit ended, of an unknown model, of too many requests, of a request that the
-    /// provider's rules forbid, of missing capacity
+    /// provider's rules on security forbid, of missing capacity
     has_all_error_causes: bool {
         false, "`other`";
         "0.140": true, "`sessionBudgetExceeded`, `modelNotFound`, `rateLimitExceeded`, `cyberPolicy`, `flexUnavailable` or `policyCapacityUnavailable`";
+    }
+    /// `codexErrorInfo` of a request that the provider's rules on biology forbid
+    has_bio_policy: bool {
+        false, "`other`";
+        "0.171": true, "`bioPolicy`";
     }
     /// `thread/tokenUsage/updated` of a response
     counts_usage_after_calls: bool {
@@ -292,7 +297,7 @@ behaviours! {
     /// the order of `experimentalFeature/list`
     feature_order: FeatureOrder {
         FeatureOrder::OwnFirst, "that of 0.117";
-        "0.140": FeatureOrder::AsNewerReleases, "that of 0.169";
+        "0.140": FeatureOrder::Catalogue, "that of 0.169";
     }
     /// features that `experimentalFeature/enablement/set` cannot switch
     skips_unknown_features: bool {
@@ -311,7 +316,7 @@ behaviours! {
         "own": false, "as `mcp__SERVER__TOOL`; calls find the tools in either form";
     }
     /// reasoning efforts of models in `model/list`
-    has_newer_efforts: bool {
+    has_all_efforts: bool {
         false, "those that 0.117 knows";
         "0.140": true, "all";
     }

@@ -20,7 +20,6 @@ use codex_exec::{
 use codex_protocol::SandboxPolicy;
 
 use super::call::{EarlyReply, RequestContext};
-use super::permissions::{named_sandbox, requested_sandbox};
 use crate::background_notifier::NotificationSink;
 use crate::connection::Connection;
 use crate::failure::Failure;
@@ -28,6 +27,7 @@ use crate::projection::wire_warning;
 use crate::run_output::RunOutput;
 use crate::runs::{Reservation, Run, RunEnded};
 use crate::server::AppServer;
+use crate::thread::{named_sandbox, requested_sandbox};
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 const DEFAULT_OUTPUT_CAP: u64 = 1024 * 1024;

@@ -37,7 +37,7 @@ pub(super) async fn read(
     blocking(read).await
 }
 
-/// The workspaces as older clients read them, which know only one.
+/// The workspaces for clients that know only one.
 fn as_one_text(workspaces: v2::ForcedChatgptWorkspaceIds) -> v2::ForcedChatgptWorkspaceIds {
     match workspaces {
         v2::ForcedChatgptWorkspaceIds::AnyOf(ids) => {
@@ -85,14 +85,17 @@ async fn write(
 }
 
 /// Replaces values in the user's file.
-pub(super) fn edit_user(server: &AppServer, values: Vec<(String, Value)>) -> Result<(), Failure> {
+pub(super) fn edit_user(
+    server: &AppServer,
+    values: Vec<(String, Value)>,
+) -> Result<v2::ConfigWriteResponse, Failure> {
     let edit_of = |(key_path, value)| v2::ConfigEdit {
         key_path,
         value,
         merge_strategy: v2::MergeStrategy::Replace,
     };
     let edits: Vec<_> = values.into_iter().map(edit_of).collect();
-    edit(server, &edits, None, None).map(drop)
+    edit(server, &edits, None, None)
 }
 
 fn edit(

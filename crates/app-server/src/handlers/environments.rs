@@ -1,54 +1,15 @@
 //! `environment/*`: the machine of the server, and others that have exec servers. Threads use the former alone.
 
-use std::path::Path;
 use std::time::Duration;
 
-use codex_app_server_protocol::v2::{self, TurnEnvironmentParams};
-use codex_environments::{EnvironmentState, Environments, ExecServer, InfoError};
+use codex_app_server_protocol::v2::{self};
+use codex_environments::{EnvironmentState, ExecServer, InfoError};
 use url::Url;
 
 use super::call::RequestContext;
 use crate::failure::Failure;
 use crate::projection::LOCAL_ENVIRONMENT;
 use crate::server::AppServer;
-
-/// Refuses environments that a thread cannot have.
-pub(crate) fn check_environments(
-    known: &Environments,
-    environments: &[TurnEnvironmentParams],
-) -> Result<(), Failure> {
-    for (at, environment) in environments.iter().enumerate() {
-        let (id, cwd) = (&environment.environment_id, &environment.cwd);
-        if !Path::new(cwd).is_absolute() {
-            return Err(Failure::invalid(format!(
-                "invalid cwd for environment `{id}`: path `{cwd}` is not absolute"
-            )));
-        }
-        if id != LOCAL_ENVIRONMENT {
-            return Err(Failure::invalid(if known.has(id) {
-                format!(
-                    "environment `{id}` is another machine, where threads of this version cannot run commands"
-                )
-            } else {
-                format!("unknown turn environment id `{id}`")
-            }));
-        }
-        if environments[..at]
-            .iter()
-            .any(|other| other.environment_id == *id)
-        {
-            return Err(Failure::invalid(format!(
-                "duplicate turn environment id `{id}`"
-            )));
-        }
-    }
-    Ok(())
-}
-
-/// Refuses a relative path.
-pub(crate) fn check_absolute(path: &str) -> Result<(), Failure> {
-    super::fs::absolute(path).map(drop)
-}
 
 pub(super) async fn info(
     RequestContext { server, .. }: RequestContext,

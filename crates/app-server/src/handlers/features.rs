@@ -19,7 +19,7 @@ use crate::dialect::FeatureOrder;
 use crate::failure::Failure;
 use crate::server::AppServer;
 
-/// All feature switches, including removed ones: those of this program first, or in the order of newer releases.
+/// All feature switches, including removed ones: those of this program first, or in the order of the catalogue.
 pub(super) async fn list(
     RequestContext { server, connection }: RequestContext,
     params: v2::ExperimentalFeatureListParams,
@@ -37,7 +37,7 @@ pub(super) async fn list(
             Some(folder) => of_project(&server, &folder)?.features,
             None => reloaded(&server)?.features,
         };
-        let all = if connection.dialect().feature_order() == FeatureOrder::AsNewerReleases {
+        let all = if connection.dialect().feature_order() == FeatureOrder::Catalogue {
             features_of_0_169(features)
         } else {
             let own = Feature::ALL
@@ -66,7 +66,7 @@ pub(super) async fn switch(
         let mut enablement = params.enablement;
         let skips_unknown = connection.dialect().skips_unknown_features();
         let mut features = BTreeMap::new();
-        enablement.retain(|key, enabled| match Feature::for_newer_host(key) {
+        enablement.retain(|key, enabled| match Feature::for_host_with_memories(key) {
             Some(feature) if skips_unknown => features.insert(feature, *enabled).is_none(),
             _ => !skips_unknown,
         });

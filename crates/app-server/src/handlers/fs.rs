@@ -2,8 +2,6 @@
 //!
 //! Each call runs in a blocking task, so a slow one delays no other.
 
-use std::path::PathBuf;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -22,6 +20,7 @@ use super::call::{EarlyReply, RequestContext};
 use crate::dialect::Dialect;
 use crate::failure::Failure;
 use crate::gap::{Gap, Template};
+use crate::request_path::absolute;
 
 /// Longer files are refused.
 const READ_LIMIT: u64 = 512 * 1024 * 1024;
@@ -232,13 +231,6 @@ pub(super) async fn copy(
         Ok(FsCopyResponse {})
     });
     copied.await
-}
-
-/// The path of a request. A relative path fails with the error of an unreadable file.
-pub(super) fn absolute(path: impl AsRef<str>) -> Result<PathBuf, Failure> {
-    files::absolute(path.as_ref()).ok_or_else(|| {
-        Failure::invalid("Invalid request: AbsolutePathBuf deserialized without a base path")
-    })
 }
 
 fn failure(error: FileError) -> Failure {

@@ -10,9 +10,9 @@ use codex_protocol::AbsolutePathBuf;
 use uuid::Uuid;
 
 use super::call::{EarlyReply, RequestContext};
-use super::fs::absolute;
 use crate::background_notifier::BackgroundNotifier;
 use crate::failure::Failure;
+use crate::request_path::absolute;
 use crate::watches::NamedWatch;
 
 pub(super) async fn watch(

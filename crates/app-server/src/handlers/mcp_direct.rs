@@ -19,6 +19,8 @@ pub(super) async fn call(
     params: McpServerToolCallParams,
 ) -> Result<McpServerToolCallResponse, Failure> {
     let thread = engine(&server, &params.thread_id).await?;
+    mcp_servers::check_environment(&params.server, params.environment_id.as_deref())
+        .map_err(|error| Failure::internal(error.0))?;
     let found = thread.mcp_server(&params.server).await;
     let (mcp_server, connection) = found.map_err(|error| Failure::internal(error.0))?;
     if let Some(arguments) = &params.arguments
@@ -49,6 +51,8 @@ pub(super) async fn read(
     RequestContext { server, .. }: RequestContext,
     params: McpResourceReadParams,
 ) -> Result<McpResourceReadResponse, Failure> {
+    mcp_servers::check_environment(&params.server, params.environment_id.as_deref())
+        .map_err(|error| Failure::internal(error.0))?;
     let read = match &params.thread_id {
         Some(id) => {
             let thread = engine(&server, id).await?;

@@ -19,6 +19,7 @@ use super::paging::page;
 use super::{blocking, engine, loaded_thread};
 use crate::failure::Failure;
 use crate::host::McpSettings;
+use crate::projection::LOCAL_ENVIRONMENT;
 use crate::server::AppServer;
 use crate::thread::Snapshot;
 
@@ -53,6 +54,9 @@ pub(super) async fn list(
     RequestContext { server, .. }: RequestContext,
     params: v2::ListMcpServerStatusParams,
 ) -> Result<v2::ListMcpServerStatusResponse, Failure> {
+    if let Some(environment) = params.environment_id.as_deref() {
+        return none_of_environment(&server, environment, params.thread_id.as_deref()).await;
+    }
     let settings = match &params.thread_id {
         None => configured(&server).await?,
         Some(id) => {
@@ -153,6 +157,7 @@ async fn status(
             McpAuthorization::Login => v2::McpAuthStatus::OAuth,
         },
         name: server.name.clone(),
+        environment_id: None,
         tools: BTreeMap::new(),
         resources: Vec::new(),
         resource_templates: Vec::new(),
@@ -240,6 +245,44 @@ pub(super) async fn reload_threads(server: &AppServer, settings: &McpSettings) {
     }
 }
 
+/// The servers of a machine. The configured ones belong to none.
+async fn none_of_environment(
+    server: &Arc<AppServer>,
+    environment: &str,
+    thread: Option<&str>,
+) -> Result<v2::ListMcpServerStatusResponse, Failure> {
+    if let Some(id) = thread {
+        snapshot(server, id).await?;
+    }
+    let is_known =
+        environment == LOCAL_ENVIRONMENT || server.host().environments().has(environment);
+    if !is_known {
+        return Err(Failure::invalid(format!(
+            "there is no environment `{environment}`"
+        )));
+    }
+    Ok(v2::ListMcpServerStatusResponse {
+        data: Vec::new(),
+        next_cursor: None,
+    })
+}
+
+/// There is no server of this name on the machine that was asked for.
+pub(super) struct NotOnMachine(pub(super) String);
+
+/// Whether a server is on the machine that is asked for. The configured ones belong to none.
+pub(super) fn check_environment(
+    server: &str,
+    environment: Option<&str>,
+) -> Result<(), NotOnMachine> {
+    match environment {
+        None => Ok(()),
+        Some(environment) => Err(NotOnMachine(format!(
+            "unknown MCP server '{server}' in environment `{environment}`"
+        ))),
+    }
+}
+
 /// Starts a login. Its end is sent to all clients as a notification.
 pub(super) async fn log_in(
     RequestContext { server, .. }: RequestContext,
@@ -272,6 +315,8 @@ async fn begin(
     params: v2::McpServerOauthLoginParams,
 ) -> Result<StartedMcpLogin, Failure> {
     let name = params.name;
+    check_environment(&name, params.environment_id.as_deref())
+        .map_err(|error| Failure::invalid(error.0))?;
     let settings = configured_for(server, params.thread_id.as_deref()).await?;
     let enabled = settings.enabled.iter().map(|configured| &configured.server);
     let mut all = enabled.chain(&settings.disabled);

@@ -45,6 +45,7 @@ mod plugins;
 mod processes;
 mod projects;
 mod realtime;
+mod realtime_list;
 mod remote_control;
 mod remote_plugins;
 mod review;
@@ -52,8 +53,6 @@ mod search_occurrences;
 mod server_facts;
 mod settings;
 mod skills;
-pub(crate) mod stored;
-mod stored_turns;
 mod table;
 mod thread_archive;
 mod thread_attachments;
@@ -79,29 +78,19 @@ mod thread_turns;
 mod turns;
 mod windows;
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
 use codex_protocol::ThreadId;
-use codex_rollout::RolloutLoadError;
-use codex_thread_state::StateError;
 
+use crate::blocking::blocking;
 use crate::connection::Connection;
-use crate::failure::Failure;
-use crate::projection::ItemIds;
+use crate::failure::{Failure, state_failed};
 use crate::server::AppServer;
-use crate::thread::{StoredHistory, ThreadHandle, ids_in, read_history};
+use crate::thread::ThreadHandle;
+use crate::thread::stored::load::{load, unreadable};
+use crate::thread::stored::{record as stored, turns as stored_turns};
 
 pub(crate) use call::{Order, RequestContext};
-pub(crate) use environments::{check_absolute, check_environments};
-pub(crate) use permissions::{named_sandbox, requested_sandbox};
 pub(crate) use table::{handle, order_of};
-pub(crate) use thread_checkpoints::{checkpoint_failure, request_of, response_of};
-pub(crate) use thread_metadata::amend;
-pub(crate) use thread_open::show_usage;
-pub(crate) use thread_queue::queue_changed;
-pub(crate) use thread_revert::newest_cursors;
-pub(crate) use thread_turns::first_page;
+pub(crate) use thread_search::register as register_search;
 
 /// Parses a thread id.
 fn thread_id(text: &str) -> Result<ThreadId, Failure> {
@@ -139,7 +128,7 @@ async fn engine(server: &AppServer, id: &str) -> Result<codex_core::Thread, Fail
         .ok_or_else(missing)
 }
 
-/// Creates the file of a loaded thread that has none yet, so that it can be moved or resumed. For older clients, only a
+/// Creates the file of a loaded thread that has none yet, so that it can be moved or resumed. For some clients, only a
 /// turn does that.
 async fn store_loaded(
     server: &AppServer,
@@ -158,39 +147,4 @@ async fn store_loaded(
         server.host().store().touched(path);
     }
     Ok(())
-}
-
-/// The state of threads could not be read or written.
-pub(crate) fn state_failed(error: StateError) -> Failure {
-    Failure::internal(error.to_string())
-}
-
-/// Runs blocking work in a blocking task.
-pub(crate) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
-) -> Result<T, Failure> {
-    let outcome = tokio::task::spawn_blocking(work).await;
-    outcome.unwrap_or_else(|_| Err(Failure::internal("the server failed to read its files")))
-}
-
-/// Reads the file of a thread. `running` is the id of the turn that runs.
-pub(crate) async fn load(
-    server: &Arc<AppServer>,
-    path: PathBuf,
-    ids: ItemIds,
-    running: Option<String>,
-) -> Result<(PathBuf, StoredHistory), Failure> {
-    let server = Arc::clone(server);
-    blocking(move || {
-        let ids = ids_in(&path, ids);
-        let history = read_history(&path, ids, running.as_deref(), server.outlines());
-        let history = history.map_err(|error| unreadable(&path, &error))?;
-        Ok((path, history))
-    })
-    .await
-}
-
-fn unreadable(path: &Path, error: &RolloutLoadError) -> Failure {
-    let path = path.display();
-    Failure::invalid(format!("failed to load rollout `{path}`: {error}"))
 }

@@ -1,8 +1,9 @@
 //! `modelProvider/*`: the providers of the configuration.
 
 use codex_app_server_protocol::v2::{
-    GatewayAuth, ModelProviderCapabilitiesReadParams, ModelProviderCapabilitiesReadResponse,
-    ModelProviderConfigWriteParams, ModelProviderConfigWriteResponse, ModelProviderListParams,
+    ConfigWriteResponse, GatewayAuth, ModelProviderCapabilitiesReadParams,
+    ModelProviderCapabilitiesReadResponse, ModelProviderConfigWriteParams,
+    ModelProviderConfigWriteResponse, ModelProviderDefaultSetParams, ModelProviderListParams,
     ModelProviderListResponse, ModelProviderSummary, ProviderSettings, ProviderSettingsPatch,
 };
 
@@ -145,6 +146,23 @@ pub(super) async fn write(
         Ok(ModelProviderConfigWriteResponse {
             provider: summary(&id, provider),
         })
+    })
+    .await
+}
+
+/// Chooses the provider of new threads in the user's configuration.
+pub(super) async fn set_default(
+    RequestContext { server, .. }: RequestContext,
+    params: ModelProviderDefaultSetParams,
+) -> Result<ConfigWriteResponse, Failure> {
+    blocking(move || {
+        let config = server.host().configuration().without_projects();
+        let config = config.map_err(|error| Failure::internal(error.to_string()))?;
+        let id = params.provider_id;
+        if !config.providers.contains_key(&id) {
+            return Err(invalid(&format!("there is no provider `{id}`")));
+        }
+        super::config::edit_user(&server, vec![("model_provider".to_owned(), id.into())])
     })
     .await
 }

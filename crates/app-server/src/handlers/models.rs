@@ -24,20 +24,20 @@ pub(super) async fn list(
     }
     let models = server.host().models().available().await;
     let mut list = list_of(&models, &params)?;
-    if !connection.dialect().has_newer_efforts() {
-        leave_out_newer_efforts(&mut list.data);
+    if !connection.dialect().has_all_efforts() {
+        leave_out_other_efforts(&mut list.data);
     }
     Ok(list)
 }
 
-/// Older clients can read the efforts of their own release alone.
-fn leave_out_newer_efforts(models: &mut [v2::Model]) {
-    let is_newer = |effort: &ReasoningEffort| matches!(effort, ReasoningEffort::Other(_));
+/// Leaves out the efforts that have no name of their own, which not every client can read.
+fn leave_out_other_efforts(models: &mut [v2::Model]) {
+    let is_other = |effort: &ReasoningEffort| matches!(effort, ReasoningEffort::Other(_));
     for model in models {
         model
             .supported_reasoning_efforts
-            .retain(|option| !is_newer(&option.reasoning_effort));
-        if is_newer(&model.default_reasoning_effort) {
+            .retain(|option| !is_other(&option.reasoning_effort));
+        if is_other(&model.default_reasoning_effort) {
             let highest = model.supported_reasoning_efforts.last();
             model.default_reasoning_effort = highest.map_or(ReasoningEffort::None, |option| {
                 option.reasoning_effort.clone()
@@ -176,7 +176,7 @@ mod tests {
             names.collect::<Vec<_>>().join(" ")
         };
         assert_eq!(efforts(&all), "low medium high xhigh max ultra");
-        leave_out_newer_efforts(&mut all);
+        leave_out_other_efforts(&mut all);
         assert_eq!(efforts(&all), "low medium high xhigh");
     }
 

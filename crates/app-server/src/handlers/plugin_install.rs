@@ -11,7 +11,6 @@ use codex_plugins::{Marketplace, Plugin, PluginId};
 use super::apps::access;
 use super::blocking;
 use super::call::RequestContext;
-use super::fs::absolute;
 use super::mcp_servers::{LOGIN_SECONDS, configured, reload_threads};
 use super::plugin_apps::needing_auth;
 use super::plugin_folder::ChosenPlugin;
@@ -21,6 +20,7 @@ use super::remote_plugins::{RemoteChange, change};
 use crate::failure::Failure;
 use crate::host::{Host, McpSettings};
 use crate::projection::wire_auth_policy;
+use crate::request_path::absolute;
 use crate::server::AppServer;
 
 /// What an installed plugin has that people may need to log in to.

@@ -13,7 +13,6 @@ use codex_skills::SkillRoot;
 use super::apps::access;
 use super::blocking;
 use super::call::RequestContext;
-use super::fs::absolute;
 use super::paging::page;
 use super::plugin_apps::{described, find_out};
 use super::plugin_share::needs_catalog;
@@ -24,6 +23,7 @@ use super::skills::wire_skill_summary;
 use crate::failure::Failure;
 use crate::host::Host;
 use crate::projection::{wire_hook_event, wire_path, wire_plugin};
+use crate::request_path::absolute;
 use crate::server::AppServer;
 
 /// Lists plugins; none if the feature is off.

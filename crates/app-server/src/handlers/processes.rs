@@ -21,10 +21,10 @@ use codex_exec::{
 use codex_protocol::{SandboxPolicy, Update};
 
 use super::call::{EarlyReply, RequestContext};
-use super::fs::absolute;
 use crate::background_notifier::NotificationSink;
 use crate::connection::Connection;
 use crate::failure::Failure;
+use crate::request_path::absolute;
 use crate::runs::{Reservation, Run, RunEnded};
 
 /// How long descendants may continue to print after the program has ended.

@@ -16,8 +16,9 @@ use codex_thread_state::{self as stored, NewProject, ProjectChange, ProjectError
 use super::call::{EarlyReply, RequestContext};
 use super::paging::page;
 use super::stored::stored_or_live;
-use super::{blocking, fs, state_failed};
+use super::{blocking, state_failed};
 use crate::failure::Failure;
+use crate::request_path::absolute;
 use crate::server::AppServer;
 
 pub(super) async fn create(
@@ -257,7 +258,7 @@ fn changed(server: &AppServer, project_id: String, change_type: ProjectChangeTyp
 
 fn paths(roots: Vec<ProjectRoot>) -> Result<Vec<String>, Failure> {
     let paths = roots.into_iter().map(|root| root.path);
-    let checked = paths.map(|path| fs::absolute(&path).map(|_| path));
+    let checked = paths.map(|path| absolute(&path).map(|_| path));
     checked.collect()
 }
 

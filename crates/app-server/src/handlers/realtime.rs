@@ -19,7 +19,7 @@ pub(super) async fn start(
     let thread = realtime_thread(&call, &params.thread_id).await?;
     let by_webrtc = match params.transport {
         None | Some(v2::ThreadRealtimeStartTransport::Websocket) => false,
-        // Taken, as newer clients expect; that it is not available is reported like every other failure to connect.
+        // Taken, as clients expect; that it is not available is reported like every other failure to connect.
         Some(v2::ThreadRealtimeStartTransport::Webrtc { .. }) => true,
         Some(v2::ThreadRealtimeStartTransport::ExistingCall { .. }) => {
             let message =

@@ -19,9 +19,9 @@ use super::call::RequestContext;
 use super::stored_turns::StoredTurns;
 use super::thread_read::source_of_turns;
 use super::thread_search::{LARGEST_PAGE, PAGE, message_of, term};
-use super::thread_turns::turn_cursor;
 use crate::failure::Failure;
 use crate::projection::id_of;
+use crate::thread::stored::turn_pages::turn_cursor;
 
 /// How many turns are looked through at once.
 const CHUNK: usize = 512;

@@ -18,11 +18,11 @@ use super::{
     features, feedback, fs, fs_watch, fuzzy_search, git, guardian, handshake, hooks,
     marketplace_copies, marketplaces, mcp_direct, mcp_servers, memories, model_providers, models,
     permissions, plugin_install, plugin_share, plugin_skill, plugins, processes, projects,
-    realtime, remote_control, review, search_occurrences, server_facts, skills, thread_archive,
-    thread_attachments, thread_checkpoints, thread_control, thread_fork, thread_goals,
-    thread_items, thread_list, thread_metadata, thread_queue, thread_read, thread_read_state,
-    thread_resume, thread_revert, thread_sample, thread_search, thread_sections, thread_start,
-    thread_timeline, thread_turns, turns, windows,
+    realtime, realtime_list, remote_control, review, search_occurrences, server_facts, skills,
+    thread_archive, thread_attachments, thread_checkpoints, thread_control, thread_fork,
+    thread_goals, thread_items, thread_list, thread_metadata, thread_queue, thread_read,
+    thread_read_state, thread_resume, thread_revert, thread_sample, thread_search, thread_sections,
+    thread_start, thread_timeline, thread_turns, turns, windows,
 };
 use crate::connection::Responder;
 use crate::ordering::{Access, AccessKind, Subject};
@@ -167,7 +167,10 @@ handlers! {
     ThreadItemsList: thread => thread_items::list;
     ThreadItemsRead: thread => thread_items::read;
     ThreadTimelineList: thread => thread_timeline::list;
-    ThreadSearch: concurrent [ReadFirst Threads] => thread_search::search;
+    ThreadSearch: concurrent [ReadFirst Threads] early => thread_search::search;
+    ThreadSearchStream: concurrent [ReadFirst Threads] early => thread_search::stream;
+    ThreadSearchCancel: at_once => thread_search::cancel;
+    ThreadSearchStreamCancel: at_once => thread_search::cancel_stream;
     ThreadSearchOccurrences: thread => search_occurrences::occurrences;
     ThreadGoalGet: thread => thread_goals::get;
     ThreadGoalSet: thread early => thread_goals::set;
@@ -280,6 +283,7 @@ handlers! {
     MarketplaceAdd: concurrent [Write Plugins] => marketplace_copies::add;
     MarketplaceRemove: concurrent [Write Plugins] => marketplaces::remove;
     ThreadRealtimeListVoices: concurrent => realtime::voices;
+    ThreadRealtimeList: thread => realtime_list::list;
     ExternalAgentConfigImportReadHistories: concurrent => extensions::import_histories;
     ExternalAgentConfigImportRecordHistory: concurrent unsupported => extensions::record_import;
     PluginShareList: concurrent unsupported => plugin_share::list;
@@ -369,6 +373,7 @@ handlers! {
     ModelProviderList: concurrent [Read Settings] => model_providers::list;
     ModelProviderCapabilitiesRead: concurrent [Read Settings] => model_providers::capabilities;
     ModelProviderConfigWrite: concurrent [Write Settings] => model_providers::write;
+    ModelProviderDefaultSet: concurrent [Write Settings] => model_providers::set_default;
 
     FeedbackUpload: concurrent => feedback::upload;
     FeedbackSave: concurrent => feedback::save;

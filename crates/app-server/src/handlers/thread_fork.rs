@@ -11,13 +11,14 @@ use codex_protocol::{ThreadSettings, TokenUsageInfo};
 use super::call::{EarlyReply, RequestContext};
 use super::fork_cut::ForkEnd;
 use super::thread_metadata::{copy_name, set_daybreak};
-use super::thread_open::{LoadSource, failed, given, goal_tools, opened, show_usage, source};
+use super::thread_open::{LoadSource, failed, given, goal_tools, opened, source};
 use super::{blocking, projects, settings, state_failed, stored, thread_id};
 use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::host::RequestedSettings;
 use crate::projection::Turns;
 use crate::server::AppServer;
+use crate::thread::show_usage;
 use crate::thread::{
     Actor, GivenPolicy, RequestedPlace, ThreadFacts, ThreadHandle, TurnsShown, stored_thread,
 };
@@ -164,7 +165,7 @@ async fn fork_stored(
     connection: &Connection,
 ) -> Result<(Actor, ThreadFacts, Thread, Turns, Option<TokenUsageInfo>), Failure> {
     let cut = ForkEnd::of(&params)?;
-    let ids = connection.dialect().item_ids();
+    let form = connection.dialect().stored_form();
     let mut inherited = None;
     if let Some(running) = server.thread(&params.thread_id) {
         // Waits until the rollout is complete.
@@ -179,7 +180,7 @@ async fn fork_stored(
         &params.thread_id,
         path,
         &settings,
-        (shown, ids),
+        (shown, form),
         cut,
     )
     .await?;

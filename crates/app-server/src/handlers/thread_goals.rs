@@ -16,11 +16,11 @@ use serde_json::json;
 
 use super::call::{EarlyReply, RequestContext};
 use super::stored::{record, stored_or_live};
-use super::thread_metadata::amend;
 use super::{archived, blocking, state_failed, store_loaded, thread_id};
 use crate::failure::Failure;
 use crate::projection::{goal_cleared, goal_updated, wire_goal};
 use crate::server::AppServer;
+use crate::thread::amend;
 
 pub(super) async fn get(
     RequestContext { server, .. }: RequestContext,

@@ -2,7 +2,6 @@
 //!
 //! Both are written to the index and, if there is one, to the rollout.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,7 +13,7 @@ use codex_app_server_protocol::v2::{
 };
 use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_protocol::{EventMsg, GitInfo, ThreadId, ThreadNameUpdatedEvent, Update};
-use codex_rollout::{LineKind, ThreadLocks};
+use codex_rollout::LineKind;
 use codex_thread_store::{ThreadRecord, annotations};
 use jiff::Timestamp;
 
@@ -24,6 +23,7 @@ use super::{blocking, projects, state_failed, store_loaded, thread_id};
 use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::server::AppServer;
+use crate::thread::amend;
 
 pub(super) async fn set_name(
     RequestContext { server, connection }: RequestContext,
@@ -264,23 +264,6 @@ fn stored_git(git: codex_app_server_protocol::v2::GitInfo) -> GitInfo {
         commit_hash: git.sha,
         branch: git.branch,
         repository_url: git.origin_url,
-    }
-}
-
-/// Adds a line to the rollout, unless another process writes it. The index has the change, so a failure is only
-/// logged.
-pub(crate) fn amend(
-    home: &Path,
-    id: &ThreadId,
-    path: Option<PathBuf>,
-    write: impl FnOnce(&Path) -> io::Result<()>,
-) {
-    let is_ours = ThreadLocks::of_home(home).other_holder(id).is_none();
-    let Some(path) = path.filter(|_| is_ours) else {
-        return;
-    };
-    if let Err(error) = write(&path) {
-        tracing::warn!(path = %path.display(), %error, "a rollout does not say what was said of it");
     }
 }
 

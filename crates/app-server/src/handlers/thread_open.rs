@@ -4,24 +4,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use codex_app_server_protocol::ServerNotification;
-use codex_app_server_protocol::v2::ThreadTokenUsageUpdatedNotification;
 use codex_core::{HostTools, StartError, StartedThread, StoredThread};
 use codex_memories::MemoryRun;
-use codex_protocol::{EventMsg, SessionSource, ThreadId, TokenUsageInfo};
+use codex_protocol::{EventMsg, SessionSource, ThreadId};
 use codex_rollout::PersistedDetail;
 use tokio::sync::oneshot;
 
 use super::fork_cut::ForkEnd;
 use super::{account_requirements, blocking, thread_id, unreadable};
-use crate::background_notifier::NotificationSink;
 use crate::connection::Connection;
+use crate::dialect::StoredForm;
 use crate::failure::Failure;
 use crate::goal_tools::GoalTools;
 use crate::host::{PreparedThread, RequestedSettings};
-use crate::projection::{ItemIds, wire_deprecation, wire_usage, wire_warning};
+use crate::projection::{wire_deprecation, wire_warning};
 use crate::server::AppServer;
 use crate::thread::{
-    Actor, ContinuableTurn, StoredHistory, ThreadFacts, TurnsShown, ids_in, read_to_load,
+    Actor, ContinuableTurn, StoredHistory, ThreadFacts, TurnsShown, form_in, read_to_load,
 };
 
 pub(super) async fn prepare(
@@ -146,24 +145,6 @@ pub(super) fn goal_tools(
     is_on.then(|| Arc::new(GoalTools::new(server, are_offered)) as Arc<dyn HostTools>)
 }
 
-/// Sends the token usage of the last turn, if the client expects it.
-pub(crate) fn show_usage(
-    connection: &Connection,
-    thread: &str,
-    turn: Option<&str>,
-    usage: Option<TokenUsageInfo>,
-) {
-    let is_told = connection.dialect().tells_usage_of_opened_threads();
-    if let (true, Some(turn), Some(usage)) = (is_told, turn, usage) {
-        let updated = ThreadTokenUsageUpdatedNotification {
-            thread_id: thread.to_owned(),
-            turn_id: turn.to_owned(),
-            token_usage: wire_usage(&usage),
-        };
-        connection.notify(&ServerNotification::ThreadTokenUsageUpdated(updated));
-    }
-}
-
 /// A stored thread that is about to be loaded.
 pub(super) struct LoadSource {
     pub(super) path: PathBuf,
@@ -210,7 +191,7 @@ pub(super) async fn source(
     id: &str,
     path: Option<&str>,
     settings: &RequestedSettings,
-    (shown, ids): (TurnsShown, ItemIds),
+    (shown, form): (TurnsShown, StoredForm),
     cut: Option<ForkEnd>,
 ) -> Result<LoadSource, Failure> {
     let wanted = match path {
@@ -223,7 +204,7 @@ pub(super) async fn source(
         let path = wanted.or_else(|id| {
             codex_rollout::find(&home, &id).ok_or_else(|| not_to_be_opened(&home, &id))
         })?;
-        let ids = ids_in(&path, ids);
+        let form = form_in(&path, form);
         let end = match cut {
             Some(cut) => cut.place(&path, server.outlines())?,
             None => None,
@@ -239,7 +220,7 @@ pub(super) async fn source(
         let read = read_to_load(
             &path,
             shown,
-            ids,
+            form,
             end,
             selection.as_ref(),
             server.outlines(),

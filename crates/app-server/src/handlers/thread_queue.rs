@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
-    QueuedSubmission, ThreadQueueAddParams, ThreadQueueAddResponse, ThreadQueueChangedNotification,
-    ThreadQueueDeleteParams, ThreadQueueDeleteResponse, ThreadQueueListParams,
-    ThreadQueueListResponse, ThreadQueueReorderParams, ThreadQueueReorderResponse,
-    ThreadQueueStartParams, ThreadQueueUpdateParams, ThreadQueueUpdateResponse, UserInput,
+    QueuedSubmission, ThreadQueueAddParams, ThreadQueueAddResponse, ThreadQueueDeleteParams,
+    ThreadQueueDeleteResponse, ThreadQueueListParams, ThreadQueueListResponse,
+    ThreadQueueReorderParams, ThreadQueueReorderResponse, ThreadQueueStartParams,
+    ThreadQueueUpdateParams, ThreadQueueUpdateResponse, UserInput,
 };
-use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_protocol::ThreadId;
 use codex_thread_state::{QueueEntry, QueueError};
 
@@ -19,6 +19,7 @@ use super::stored::stored_or_live;
 use super::{archived, blocking, state_failed, thread_id};
 use crate::failure::Failure;
 use crate::server::AppServer;
+use crate::thread::queue_changed;
 use crate::thread::{QueuedMessage, end_left_handovers};
 
 /// The default page size.
@@ -205,12 +206,6 @@ async fn changed(server: &AppServer, id: &ThreadId) {
     if let Some(thread) = server.thread(id.as_str()) {
         thread.notify(queue_changed(id)).await;
     }
-}
-
-/// The notification that the queue of a thread changed.
-pub(crate) fn queue_changed(id: &ThreadId) -> ServerNotification {
-    let thread_id = id.to_string();
-    ServerNotification::ThreadQueueChanged(ThreadQueueChangedNotification { thread_id })
 }
 
 fn read(queued: QueueEntry) -> Result<QueuedSubmission, Failure> {

@@ -13,8 +13,9 @@ use codex_protocol::ThreadId;
 use super::call::{EarlyReply, RequestContext};
 use super::stored::{self, live, stored_or_live};
 use super::{blocking, load, state_failed, thread_id};
+use crate::dialect::Dialect;
 use crate::failure::Failure;
-use crate::projection::{ItemIds, Turns, make_items_older, wire_read_state};
+use crate::projection::{ItemIds, Turns, wire_read_state};
 use crate::server::AppServer;
 use crate::thread::Snapshot;
 
@@ -25,7 +26,7 @@ pub(super) async fn read(
     RequestContext { server, connection }: RequestContext,
     params: ThreadReadParams,
 ) -> Result<EarlyReply<method::ThreadRead>, Failure> {
-    let (mut thread, turns) = thread(&server, &params, connection.dialect().item_ids()).await?;
+    let (mut thread, turns) = thread(&server, &params, connection.dialect()).await?;
     let state = Arc::clone(server.state());
     let (thread, read_state) = blocking(move || {
         stored::add_state(&state, &mut thread).map_err(state_failed)?;
@@ -83,7 +84,7 @@ pub(super) async fn source_of_turns(
 
 /// The running turn with its complete items. An item that is not complete would not come again behind a cursor.
 fn completed_so_far(live: Option<Snapshot>) -> Option<Turn> {
-    let mut running = live?.running?;
+    let mut running = live?.running?.turn;
     running.items.retain(|item| item.completed_at_ms.is_some());
     Some(running)
 }
@@ -105,8 +106,9 @@ fn has_no_turns(id: &ThreadId, live: Option<&Snapshot>, asked: &str) -> Failure 
 async fn thread(
     server: &Arc<AppServer>,
     params: &ThreadReadParams,
-    ids: ItemIds,
+    dialect: Dialect,
 ) -> Result<(Thread, Option<Turns>), Failure> {
+    let form = dialect.stored_form();
     let id = thread_id(&params.thread_id)?;
     match stored_or_live(server, &id).await? {
         (Some(record), live) => {
@@ -131,15 +133,14 @@ async fn thread(
             if !params.include_turns {
                 return Ok((thread, None));
             }
-            let mut running = match ids {
+            let running = match form.ids {
                 ItemIds::Streamed => completed_so_far(live),
-                ItemIds::Numbered | ItemIds::Untimed => live.and_then(|live| live.running),
+                ItemIds::Numbered | ItemIds::Untimed => live
+                    .and_then(|live| live.running)
+                    .map(|running| dialect.running_turn(&thread.id, running)),
             };
-            if let (ItemIds::Numbered, Some(running)) = (ids, &mut running) {
-                make_items_older(running, &thread.id);
-            }
             let id = running.as_ref().map(|running| running.id.clone());
-            let (_, history) = load(server, path, ids, id).await?;
+            let (_, history) = load(server, path, form, id).await?;
             thread.model = history.model.or(thread.model);
             Ok((thread, Some(history.turns.with_running(running))))
         }
@@ -153,7 +154,7 @@ async fn thread(
             }
             Ok((thread, None))
         }
-        (None, Some(live)) if ids == ItemIds::Streamed && !live.thread.ephemeral => {
+        (None, Some(live)) if form.ids == ItemIds::Streamed && !live.thread.ephemeral => {
             let message = "the thread has no turns before its first message";
             Err(Failure::not_implemented(message))
         }

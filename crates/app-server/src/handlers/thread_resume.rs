@@ -14,16 +14,16 @@ use codex_rollout::ThreadLocks;
 
 use super::call::{EarlyReply, RequestContext};
 use super::stored::{add_metadata, add_stored_state};
-use super::thread_open::{
-    LoadSource, failed, given, goal_tools, opened, prepare, show_usage, source,
-};
+use super::thread_open::{LoadSource, failed, given, goal_tools, opened, prepare, source};
 use super::thread_sample::newest_turn;
-use super::thread_turns::first_page;
-use super::{blocking, newest_cursors, settings, thread_id};
+use super::{blocking, settings, thread_id};
 use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::host::RequestedSettings;
 use crate::server::AppServer;
+use crate::thread::show_usage;
+use crate::thread::stored::cursors::newest_cursors;
+use crate::thread::stored::turn_pages::first_page;
 use crate::thread::{Actor, StoredHistory, ThreadFacts, ThreadHandle, TurnsShown, stored_thread};
 
 pub(super) async fn resume(
@@ -43,9 +43,9 @@ pub(super) async fn resume(
         return resume_history(server, connection, settings, history).await;
     }
     let path = params.path.as_deref();
-    let (shown, ids) = (
+    let (shown, form) = (
         TurnsShown::of(params.exclude_turns),
-        connection.dialect().item_ids(),
+        connection.dialect().stored_form(),
     );
     other_process_done(&server, &params).await;
     let source = source(
@@ -53,7 +53,7 @@ pub(super) async fn resume(
         &params.thread_id,
         path,
         &settings,
-        (shown, ids),
+        (shown, form),
         None,
     )
     .await?;

@@ -38,7 +38,7 @@ pub(super) async fn sample(
         Some(_) if !params.allow_in_progress_turn => {
             return Err(Failure::invalid("sample source must be idle"));
         }
-        Some(turn) => Some(turn.id),
+        Some(running) => Some(running.turn.id),
         None => newest_turn(&server, snapshot.thread.path).await?,
     };
     if newest.is_none_or(|newest| newest != params.expected_turn_id) {

@@ -1,18 +1,28 @@
-//! `thread/search`: the threads whose messages contain a text.
+//! `thread/search` and `thread/search/stream`: the threads whose messages contain a text.
 
 use std::sync::Arc;
 
+use codex_app_server_protocol::rpc::RequestId;
 use codex_app_server_protocol::v2::{
-    SortDirection, ThreadItem, ThreadSearchParams, ThreadSearchResponse, ThreadSearchResult,
+    SortDirection, ThreadItem, ThreadSearchCancelParams, ThreadSearchCancelResponse,
+    ThreadSearchParams, ThreadSearchPartialNotification, ThreadSearchResponse, ThreadSearchResult,
     ThreadSearchSortKey, ThreadStatus, UserInput,
 };
-use codex_thread_store::{FoundThread, ListCursor, SearchTerm, SideThreads, SortKey, ThreadQuery};
+use codex_app_server_protocol::{ClientRequest, ServerNotification, client_method as method};
+use codex_thread_store::{
+    FoundThread, ListCursor, SearchPage, SearchTerm, SearchWatcher, SideThreads, SortKey,
+    StoreError, ThreadQuery,
+};
+use tokio_util::sync::CancellationToken;
 
-use super::call::RequestContext;
+use super::call::{EarlyReply, RequestContext};
 use super::stored::{self, default_provider};
 use super::stored_turns::StoredTurns;
 use super::thread_list::kinds;
 use super::{blocking, state_failed};
+use crate::background_notifier::NotificationSink;
+use crate::cancellable::CancellableRequest;
+use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::server::AppServer;
 
@@ -21,18 +31,143 @@ pub(super) const PAGE: u32 = 25;
 /// The largest page size.
 pub(super) const LARGEST_PAGE: u32 = 100;
 
+/// The most bytes of the term of `thread/search/stream`.
+const LONGEST_TERM: usize = 65_536;
+
 pub(super) async fn search(
-    RequestContext { server, .. }: RequestContext,
+    RequestContext { server, connection }: RequestContext,
     params: ThreadSearchParams,
-) -> Result<ThreadSearchResponse, Failure> {
+) -> Result<EarlyReply<method::ThreadSearch>, Failure> {
     let term = term(&params.search_term, "thread/search")?;
     let query = query(params)?;
-    let page = server.host().store().search(query, term.clone()).await;
+    Ok(EarlyReply::by(move |reply| async move {
+        let searches = connection.thread_searches();
+        let cancel = reply.id().and_then(|id| searches.token(id));
+        let found = async {
+            let page = server.host().store().search(query, term.clone()).await;
+            response(&server, page, &term).await
+        };
+        reply.reply(unless_cancelled(cancel.as_ref(), found).await);
+    }))
+}
+
+/// The same, with a notification for each thread as it is found. None comes after the reply.
+pub(super) async fn stream(
+    RequestContext { server, connection }: RequestContext,
+    params: ThreadSearchParams,
+) -> Result<EarlyReply<method::ThreadSearchStream>, Failure> {
+    if params.search_term.len() > LONGEST_TERM {
+        return Err(Failure::over_limit(format!(
+            "thread/search/stream searchTerm exceeds {LONGEST_TERM} UTF-8 bytes"
+        )));
+    }
+    let term = term(&params.search_term, "thread/search/stream")?;
+    let query = query(params)?;
+    Ok(EarlyReply::by(move |reply| async move {
+        let streams = connection.thread_search_streams();
+        let cancel = reply.id().and_then(|id| streams.token(id));
+        let id = reply.id().cloned();
+        let found = async {
+            // Dropped with this future, which ends the search.
+            let (watcher, mut found) = SearchWatcher::new();
+            let store = server.host().store();
+            let searched = store.search_watched(query, term.clone(), watcher);
+            let mut searched = std::pin::pin!(searched);
+            let page = loop {
+                tokio::select! {
+                    biased;
+                    Some(one) = found.recv() => {
+                        if let Some(id) = &id {
+                            show_found(&server, &connection, id, one, &term).await?;
+                        }
+                    }
+                    page = &mut searched => break page,
+                }
+            };
+            while let (Some(id), Ok(one)) = (&id, found.try_recv()) {
+                show_found(&server, &connection, id, one, &term).await?;
+            }
+            response(&server, page, &term).await
+        };
+        reply.reply(unless_cancelled(cancel.as_ref(), found).await);
+    }))
+}
+
+pub(super) async fn cancel(
+    RequestContext { connection, .. }: RequestContext,
+    params: ThreadSearchCancelParams,
+) -> Result<ThreadSearchCancelResponse, Failure> {
+    connection.thread_searches().cancel(&params.request_id);
+    Ok(ThreadSearchCancelResponse {})
+}
+
+pub(super) async fn cancel_stream(
+    RequestContext { connection, .. }: RequestContext,
+    params: ThreadSearchCancelParams,
+) -> Result<ThreadSearchCancelResponse, Failure> {
+    connection
+        .thread_search_streams()
+        .cancel(&params.request_id);
+    Ok(ThreadSearchCancelResponse {})
+}
+
+/// Registers a search when it comes, so that it can be given up before it has begun.
+pub(crate) fn register(
+    request: &ClientRequest,
+    connection: &Connection,
+    id: &RequestId,
+) -> Option<CancellableRequest> {
+    match request {
+        ClientRequest::ThreadSearch(_) => Some(connection.thread_searches().register(id)),
+        ClientRequest::ThreadSearchStream(_) => {
+            Some(connection.thread_search_streams().register(id))
+        }
+        _ => None,
+    }
+}
+
+async fn unless_cancelled(
+    cancel: Option<&CancellationToken>,
+    found: impl Future<Output = Result<ThreadSearchResponse, Failure>>,
+) -> Result<ThreadSearchResponse, Failure> {
+    let found = match cancel {
+        Some(cancel) => cancel.run_until_cancelled(found).await,
+        None => Some(found.await),
+    };
+    found.unwrap_or_else(|| Err(Failure::invalid("thread search cancelled")))
+}
+
+/// Tells a client of a thread that was found, as it is stored.
+async fn show_found(
+    server: &Arc<AppServer>,
+    connection: &Connection,
+    search: &RequestId,
+    found: FoundThread,
+    term: &SearchTerm,
+) -> Result<(), Failure> {
+    if let Some(snippet) = current_snippet(server, &found, term).await? {
+        let provider = default_provider(server);
+        let mut thread = stored::thread(found.thread, ThreadStatus::NotLoaded, &provider);
+        thread.forked_from_id = None;
+        let partial = ThreadSearchPartialNotification {
+            request_id: search.clone(),
+            data: vec![ThreadSearchResult { snippet, thread }],
+        };
+        connection.notify(&ServerNotification::ThreadSearchPartial(partial));
+    }
+    Ok(())
+}
+
+async fn response(
+    server: &Arc<AppServer>,
+    page: Result<SearchPage, StoreError>,
+    term: &SearchTerm,
+) -> Result<ThreadSearchResponse, Failure> {
     let page = page.map_err(|error| Failure::internal(error.to_string()))?;
-    let provider = default_provider(&server);
+    let provider = default_provider(server);
     let mut data = Vec::with_capacity(page.found.len());
     for one in page.found {
-        if let Some(snippet) = current_snippet(&server, &one, &term).await? {
+        if let Some(snippet) = current_snippet(server, &one, term).await? {
             let id = &one.thread.id;
             let live = match server.thread(id.as_str()) {
                 Some(thread) => thread.describe().await,

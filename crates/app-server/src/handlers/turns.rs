@@ -10,9 +10,10 @@ use codex_protocol::{FunctionCallOutputBody, FunctionCallOutputContentItem};
 use serde_json::json;
 
 use super::call::{EarlyReply, RequestContext};
-use super::{check_environments, engine, input_thread, loaded_thread};
+use super::{engine, input_thread, loaded_thread};
 use crate::failure::Failure;
 use crate::projection::engine_reviewer;
+use crate::thread::check_environments;
 
 /// The longest input text, in characters.
 const TEXT_LIMIT: usize = 1 << 20;

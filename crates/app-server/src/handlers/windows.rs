@@ -17,9 +17,9 @@ use serde_json::Map;
 use super::blocking;
 use super::call::{EarlyReply, RequestContext};
 use super::config::edit_user;
-use super::fs::absolute;
 use crate::background_notifier::NotificationSink;
 use crate::failure::Failure;
+use crate::request_path::absolute;
 use crate::server::AppServer;
 
 /// The value of `windows.sandbox` that commands obey.
@@ -71,7 +71,7 @@ fn set_up(
         Some(profile) => format!("profiles.{profile}.windows.sandbox"),
         None => "windows.sandbox".to_owned(),
     };
-    edit_user(server, vec![(key, UNELEVATED.into())])
+    edit_user(server, vec![(key, UNELEVATED.into())]).map(drop)
 }
 
 pub(super) async fn readiness(

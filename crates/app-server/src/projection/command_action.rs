@@ -1,6 +1,6 @@
 //! What a command does, as far as it can be told from its text.
 
-use codex_app_server_protocol::v2::{CommandAction, ThreadItem};
+use codex_app_server_protocol::v2::CommandAction;
 use codex_protocol as v1;
 use codex_visible_text::{visible_line, visible_script};
 
@@ -43,37 +43,6 @@ fn absolute(path: &str, cwd: &str) -> Option<String> {
     let path = std::path::Path::new(cwd).join(path);
     let path = codex_file_system::absolute(path.to_str()?)?;
     Some(path.display().to_string())
-}
-
-/// Whether an item is a command that reads files.
-pub(crate) fn reads_files(item: &ThreadItem) -> bool {
-    let is_read = |action: &CommandAction| matches!(action, CommandAction::Read { .. });
-    matches!(item, ThreadItem::CommandExecution { command_actions, .. } if command_actions.iter().any(is_read))
-}
-
-/// Shows paths as release 0.117 does: as the command has them. Returns whether there were any.
-pub(crate) fn shorten_paths(item: &mut ThreadItem) -> bool {
-    let ThreadItem::CommandExecution {
-        cwd,
-        command_actions,
-        ..
-    } = item
-    else {
-        return false;
-    };
-    let mut is_changed = false;
-    for action in command_actions {
-        let CommandAction::Read { command, path, .. } = action else {
-            continue;
-        };
-        let inner = path.strip_prefix(cwd.as_str());
-        let inner = inner.and_then(|inner| inner.strip_prefix('/'));
-        if let Some(inner) = inner.filter(|_| !command.contains(path.as_str())) {
-            *path = inner.to_owned();
-            is_changed = true;
-        }
-    }
-    is_changed
 }
 
 #[cfg(test)]

@@ -7,13 +7,13 @@
 //! Changes go to a [`Consumer`]: [`Notifications`] for clients, [`PackTurns`] for readers of whole threads,
 //! [`ByteRanges`] for paging, `()` if only the resulting turns are needed.
 
-use codex_app_server_protocol::v2::{ThreadItem, TimedItem, Turn, TurnStatus};
+use codex_app_server_protocol::v2::{ThreadItem, ThreadRealtimeEntry, TimedItem, Turn, TurnStatus};
 use codex_protocol::{
     AgentReasoningEvent, EventMsg, ExecCommandEndEvent, ItemEvent, ReasoningItemContent,
     ResponseItem, RolloutItem, ThreadRolledBackEvent, TokenUsageInfo, TurnStartedEvent,
 };
 
-use super::turn_error::{older_error, turn_error};
+use super::turn_error::turn_error;
 use super::usage_limits::wire_exceeded;
 use super::{item, turn_item};
 
@@ -32,7 +32,7 @@ mod turn_end;
 mod turns;
 
 pub(crate) use byte_ranges::{ByteRanges, FilePart, StoredRange, TurnRanges};
-pub(crate) use change::{Change, Moment};
+pub(crate) use change::{Change, Moment, RunningTurn};
 pub(crate) use consumer::{Consumer, ItemEnd};
 pub(crate) use notifications::{Notifications, usage as wire_usage};
 use review::wire_message;
@@ -40,7 +40,7 @@ use state::{Counters, EventContext};
 pub(crate) use state::{Fold, ItemIds};
 use turn::{FoldedTurn, ReviewState};
 use turn_end::TurnEnd;
-pub(crate) use turns::{PackTurns, Turns};
+pub(crate) use turns::{PackTurns, TurnForm, Turns};
 
 impl Fold<Notifications> {
     /// The fold of a loaded thread. Turns are dropped when they have ended.
@@ -68,6 +68,23 @@ impl Fold<Notifications> {
         if let Some(turn) = self.turn_mut(turn_id) {
             turn.interrupt();
         }
+    }
+
+    /// What was said in realtime conversations since the thread was loaded, oldest first.
+    pub(crate) fn realtime_items(&self) -> Vec<ThreadRealtimeEntry> {
+        self.consumer.realtime_items()
+    }
+
+    /// The running turn with its unfinished items; the others are stored already.
+    pub(crate) fn running_turn(&self) -> Option<RunningTurn> {
+        let open = self.turns.iter().rev().find(|turn| turn.is_open)?;
+        Some(RunningTurn {
+            turn: Turn {
+                items: open.running.clone(),
+                ..open.to_turn()
+            },
+            asked: self.consumer.asked(&open.id),
+        })
     }
 
     /// Applies a live event, and returns what clients are told.
@@ -113,19 +130,10 @@ impl<C: Consumer> Fold<C> {
         self.close_open_turn();
     }
 
-    /// The turns of a stored thread. An unfinished turn is still in progress.
-    pub(crate) fn into_turns(mut self) -> Turns {
+    /// The turns of a stored thread in a form. An unfinished turn is still in progress.
+    pub(crate) fn into_turns(mut self, thread: &str, form: &impl TurnForm) -> Turns {
         self.close_open_turn();
-        Turns::new(self.turns)
-    }
-
-    /// The running turn with its unfinished items; the others are stored already.
-    pub(crate) fn running_turn(&self) -> Option<Turn> {
-        let open = self.turns.iter().rev().find(|turn| turn.is_open)?;
-        Some(Turn {
-            items: open.running.clone(),
-            ..open.to_turn()
-        })
+        Turns::new(self.turns, thread, form)
     }
 
     /// Whether an item with its own id may be skipped without an effect on other items of this turn: lines without a
@@ -145,7 +153,7 @@ impl<C: Consumer> Fold<C> {
             EventMsg::TurnComplete(complete) => {
                 if let Some(error) = &complete.error {
                     let id = Some(&*complete.turn_id).filter(|id| !id.is_empty());
-                    self.fail(context, id, error);
+                    self.fail(id, error);
                 }
                 if let Some(usage) = &complete.usage {
                     self.consumer.turn_usage(usage);
@@ -165,7 +173,7 @@ impl<C: Consumer> Fold<C> {
                 self.consumer
                     .checkpoint_created(&created.turn_id, &created.checkpoint_id);
             }
-            EventMsg::Error(error) => self.fail(context, id, error),
+            EventMsg::Error(error) => self.fail(id, error),
             EventMsg::ThreadRolledBack(turns) => self.roll_back(context, turns),
             EventMsg::InheritedHistoryEnds => {
                 let all = ThreadRolledBackEvent {
@@ -211,7 +219,8 @@ impl<C: Consumer> Fold<C> {
                         .command_asked(&review.turn_id, item, context.now);
                 }
                 let turn = id.unwrap_or_default();
-                self.consumer.other_event(&self.turns, turn, event);
+                self.consumer
+                    .other_event(&self.turns, turn, event, context.now);
             }
             EventMsg::ExecCommandEnd(end) => self.end_command(context, end),
             EventMsg::ApplyPatchApprovalRequest(request) => {
@@ -248,7 +257,8 @@ impl<C: Consumer> Fold<C> {
                 self.take_call_for_agents(context, event);
                 self.take_older(context, event);
                 let turn = id.unwrap_or_default();
-                self.consumer.other_event(&self.turns, turn, event);
+                self.consumer
+                    .other_event(&self.turns, turn, event, context.now);
             }
         }
     }
@@ -552,21 +562,13 @@ impl<C: Consumer> Fold<C> {
         }
     }
 
-    fn fail(
-        &mut self,
-        context: EventContext<'_>,
-        id: Option<&str>,
-        event: &codex_protocol::ErrorEvent,
-    ) {
+    fn fail(&mut self, id: Option<&str>, event: &codex_protocol::ErrorEvent) {
         let info = event.codex_error_info.as_ref();
         if info.is_some_and(|info| !info.fails_turn()) {
             return;
         }
         let mut error = turn_error(&event.message, info, None);
         error.exceeded_limit = event.exceeded_limit.map(wire_exceeded);
-        if !context.is_live() && self.ids == ItemIds::Numbered {
-            older_error(&mut error);
-        }
         let failed = self
             .turns
             .iter_mut()

@@ -10,8 +10,7 @@ mod fold;
 mod hook;
 mod item;
 mod limits;
-mod newer_item;
-mod older_item;
+
 mod plugin;
 mod policy;
 mod question;
@@ -19,21 +18,20 @@ mod queued;
 mod realtime;
 mod requirements;
 mod settings;
+mod stored_item;
 mod thread_state;
 mod turn_error;
 mod turn_item;
 mod usage_limits;
 mod warning;
 
-pub(crate) use command_action::{reads_files, shorten_paths};
 pub(crate) use fold::{
     ByteRanges, Change, Consumer, FilePart, Fold, ItemEnd, ItemIds, Moment, Notifications,
-    PackTurns, StoredRange, TurnRanges, Turns, wire_usage,
+    PackTurns, RunningTurn, StoredRange, TurnForm, TurnRanges, Turns, wire_usage,
 };
 pub(crate) use hook::{engine_hook_event, hook_metadata, wire_hook_event};
 pub(crate) use item::{engine_input, id_of, preview_of_message};
 pub(crate) use limits::wire_limits;
-pub(crate) use older_item::{is_newer_item, make_item_older, make_items_older};
 pub(crate) use plugin::{
     PluginState, wire_app, wire_app_summary, wire_auth_policy, wire_marketplace, wire_path,
     wire_plugin,
@@ -49,7 +47,7 @@ pub(crate) use settings::{LOCAL_ENVIRONMENT, environment, wire_settings, with_in
 pub(crate) use thread_state::{
     goal_cleared, goal_updated, wire_goal, wire_read_state, wire_section,
 };
-pub(crate) use turn_error::{has_newer_cause, older_error, turn_error};
+pub(crate) use turn_error::turn_error;
 pub(crate) use usage_limits::{
     InvalidCost, engine_limits, engine_thread_limits, wire_thread_limits,
 };

@@ -125,7 +125,7 @@ pub(crate) fn wire_sandbox(policy: v1::SandboxPolicy) -> v2::SandboxPolicy {
     }
 }
 
-/// The policy without its limits on reading, which newer clients do not accept. They describe such a policy by the name of
+/// The policy without its limits on reading, which not every client accepts. Those describe such a policy by the name of
 /// its permissions.
 pub(crate) fn without_read_limits(mut policy: v2::SandboxPolicy) -> v2::SandboxPolicy {
     match &mut policy {

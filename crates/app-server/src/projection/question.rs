@@ -427,6 +427,7 @@ pub(crate) fn question(
                 thread_id,
                 turn_id: event.turn_id.clone(),
                 server_name: event.server_name.clone(),
+                environment_id: None,
                 request: form(&event.request)?,
             };
             let (server, id) = (event.server_name.clone(), event.id.clone());

@@ -2,6 +2,8 @@
 //!
 //! Items are the begin and the end of the session, and what each side says at a time.
 
+use std::collections::VecDeque;
+
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::*;
 use codex_protocol as v1;
@@ -18,7 +20,14 @@ pub(super) struct RealtimeProjection {
     is_open: bool,
     /// What is being said.
     segment: Option<Segment>,
+    /// The newest complete items.
+    items: VecDeque<ThreadRealtimeEntry>,
+    /// The position of the next one.
+    position: u64,
 }
+
+/// The number of items that are kept of a thread.
+const KEPT_ITEMS: usize = 10_000;
 
 #[derive(Debug)]
 struct Segment {
@@ -30,6 +39,7 @@ struct Segment {
 /// Collects notifications about one thread.
 struct Sent<'a> {
     thread: &'a str,
+    now: Option<i64>,
     changes: Vec<Change>,
 }
 
@@ -45,9 +55,15 @@ pub(super) fn is_realtime(event: &EventMsg) -> bool {
 
 impl RealtimeProjection {
     /// The notifications for an event.
-    pub(super) fn apply(&mut self, thread: &str, event: &EventMsg) -> Vec<Change> {
+    pub(super) fn apply(
+        &mut self,
+        thread: &str,
+        now: Option<i64>,
+        event: &EventMsg,
+    ) -> Vec<Change> {
         let mut sent = Sent {
             thread,
+            now,
             changes: Vec::new(),
         };
         match event {
@@ -58,7 +74,25 @@ impl RealtimeProjection {
             EventMsg::RealtimeConversationClosed(closed) => self.closed(closed, &mut sent),
             _ => {}
         }
+        for change in &sent.changes {
+            if let ServerNotification::ThreadRealtimeItemCompleted(completed) = &change.notification
+            {
+                let item = completed.item.clone();
+                self.items.push_back(ThreadRealtimeEntry {
+                    position: self.position,
+                    item,
+                });
+                self.position += 1;
+            }
+        }
+        let surplus = self.items.len().saturating_sub(KEPT_ITEMS);
+        self.items.drain(..surplus);
         sent.changes
+    }
+
+    /// The complete items, oldest first.
+    pub(super) fn items(&self) -> impl Iterator<Item = &ThreadRealtimeEntry> {
+        self.items.iter()
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -72,6 +106,7 @@ impl RealtimeProjection {
         sent.whole_item(ThreadRealtimeItem::RealtimeSessionStarted {
             id: new_id(),
             realtime_session_id: self.session.clone(),
+            observed_at_ms: sent.now,
         });
         let notification = ThreadRealtimeStartedNotification {
             thread_id: sent.thread(),
@@ -91,6 +126,7 @@ impl RealtimeProjection {
             sent.whole_item(ThreadRealtimeItem::RealtimeSessionClosed {
                 id: new_id(),
                 realtime_session_id: session,
+                observed_at_ms: sent.now,
                 outcome: if is_failure {
                     ThreadRealtimeSessionOutcome::Failed
                 } else {
@@ -139,7 +175,7 @@ impl RealtimeProjection {
                 role,
                 text: String::new(),
             };
-            sent.item(segment.item(session), false);
+            sent.item(segment.item(session, sent.now), false);
             segment
         });
         segment.text.push_str(delta);
@@ -185,16 +221,17 @@ impl RealtimeProjection {
             if let Some(text) = text {
                 text.clone_into(&mut segment.text);
             }
-            sent.item(segment.item(&self.session), true);
+            sent.item(segment.item(&self.session, sent.now), true);
         }
     }
 }
 
 impl Segment {
-    fn item(&self, session: &str) -> ThreadRealtimeItem {
+    fn item(&self, session: &str, now: Option<i64>) -> ThreadRealtimeItem {
         ThreadRealtimeItem::TranscriptSegment {
             id: self.id.clone(),
             realtime_session_id: session.to_owned(),
+            observed_at_ms: now,
             role: self.role,
             text: self.text.clone(),
         }

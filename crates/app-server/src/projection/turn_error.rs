@@ -16,29 +16,6 @@ pub(crate) fn turn_error(
     }
 }
 
-/// Whether clients of 0.117 do not know the cause. They get `other`.
-pub(crate) fn has_newer_cause(error: &v2::TurnError) -> bool {
-    use v2::CodexErrorInfo as Wire;
-    matches!(
-        error.codex_error_info,
-        Some(
-            Wire::SessionBudgetExceeded
-                | Wire::ModelNotFound
-                | Wire::RateLimitExceeded
-                | Wire::CyberPolicy
-                | Wire::FlexUnavailable
-                | Wire::PolicyCapacityUnavailable
-        )
-    )
-}
-
-/// The same error for clients of 0.117.
-pub(crate) fn older_error(error: &mut v2::TurnError) {
-    if has_newer_cause(error) {
-        error.codex_error_info = Some(v2::CodexErrorInfo::Other);
-    }
-}
-
 fn wire_error_info(info: &CodexErrorInfo) -> v2::CodexErrorInfo {
     use v2::CodexErrorInfo as Wire;
     match *info {
@@ -53,6 +30,7 @@ fn wire_error_info(info: &CodexErrorInfo) -> v2::CodexErrorInfo {
         CodexErrorInfo::ModelNotFound => Wire::ModelNotFound,
         CodexErrorInfo::RateLimitExceeded => Wire::RateLimitExceeded,
         CodexErrorInfo::CyberPolicy => Wire::CyberPolicy,
+        CodexErrorInfo::BioPolicy => Wire::BioPolicy,
         CodexErrorInfo::FlexUnavailable => Wire::FlexUnavailable,
         CodexErrorInfo::PolicyCapacityUnavailable => Wire::PolicyCapacityUnavailable,
         CodexErrorInfo::ThreadRollbackFailed => Wire::ThreadRollbackFailed,

@@ -4,7 +4,7 @@ use codex_app_server_protocol::v2::{HookPromptFragment, ThreadItem};
 use codex_protocol as v1;
 
 use super::item;
-use super::newer_item::newer_item;
+use super::stored_item::stored_item;
 
 /// The wire form of an engine item.
 pub(super) fn wire_item(item: &v1::TurnItem) -> Option<ThreadItem> {
@@ -51,7 +51,7 @@ pub(super) fn wire_item(item: &v1::TurnItem) -> Option<ThreadItem> {
             id: from.id.clone(),
             status: None,
         },
-        v1::TurnItem::Unknown(from) => return newer_item(from),
+        v1::TurnItem::Unknown(from) => return stored_item(from),
         _ => return None,
     })
 }

@@ -14,6 +14,9 @@ pub(super) fn check(method: &str, params: Option<&RawValue>) -> Result<(), Failu
     let unknown = match method {
         "thread/list" => unknown_members::<v2::ThreadListParams>(params),
         "thread/loaded/list" => unknown_members::<v2::ThreadLoadedListParams>(params),
+        "thread/search/stream" => unknown_members::<v2::ThreadSearchParams>(params),
+        "thread/realtime/list" => unknown_members::<v2::ThreadRealtimeListParams>(params),
+        "mcpServerStatus/list" => unknown_members::<v2::ListMcpServerStatusParams>(params),
         "thread/search" => unknown_members::<v2::ThreadSearchParams>(params),
         "thread/searchOccurrences" => unknown_members::<v2::ThreadSearchOccurrencesParams>(params),
         "thread/turns/list" => unknown_members::<v2::ThreadTurnsListParams>(params),

@@ -115,7 +115,7 @@ impl Actor {
             facts,
             fold: Fold::live(id),
             additional_context: AdditionalContext::default(),
-            subscribers: Subscribers::new(),
+            subscribers: Subscribers::default(),
             deprecations: Vec::new(),
             pending: BTreeMap::new(),
             interrupts: Vec::new(),

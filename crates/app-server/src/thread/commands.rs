@@ -17,10 +17,10 @@ use codex_protocol::{
 };
 use serde_json::json;
 
+use super::requested_sandbox::{named_sandbox, requested_sandbox};
 use super::{Actor, RequestedPlace, Snapshot, ThreadCommand};
 use crate::connection::Responder;
 use crate::failure::Failure;
-use crate::handlers::{named_sandbox, requested_sandbox};
 use crate::projection::{
     engine_approval, engine_input, engine_limits, engine_reviewer, engine_thread_limits,
     is_shown_of, turn_error, wire_settings, wire_warning, with_instructions, without_read_limits,
@@ -78,6 +78,7 @@ impl Actor {
                     overrides,
                 });
             }
+            ThreadCommand::RealtimeItems(reply) => drop(reply.send(self.fold.realtime_items())),
             ThreadCommand::Subscribe(connection) => self.subscribe(&connection),
             ThreadCommand::SubscribeIfNone(connection) => {
                 if self.subscribers.is_empty() {
@@ -122,7 +123,7 @@ impl Actor {
                 reply.accept(&TurnStartResponse {
                     turn: super::accepted_turn(id, root),
                 });
-                // Older clients set the mode with a turn and get no notification about it.
+                // Some clients set the mode with a turn and get no notification about it.
                 let after = self.thread.settings();
                 let in_old_mode = ThreadSettings {
                     mode: before.mode,

@@ -17,6 +17,7 @@ use serde::Deserialize;
 use super::outline::builder::OutlineBuilder;
 use super::outline::kept::{Outlines, ShownTurns};
 use super::stored_lines::{makes_turns, milliseconds, objective, preview};
+use crate::dialect::StoredForm;
 use crate::projection::{Fold, ItemIds, PackTurns, Turns};
 
 /// A stored thread.
@@ -58,12 +59,14 @@ impl TurnsShown {
     }
 }
 
-/// How items of a file are identified for a client that expects this: in a legacy history by numbers.
-pub(crate) fn ids_in(path: &Path, expected: ItemIds) -> ItemIds {
+/// The form of a file for a client that expects this one: items of a legacy history have numbers.
+pub(crate) fn form_in(path: &Path, expected: StoredForm) -> StoredForm {
     let head = || codex_rollout::head(path, &codex_rollout::id_of(path)?).ok()?;
-    match expected {
-        ItemIds::Streamed if head().is_some_and(|meta| meta.is_legacy()) => ItemIds::Untimed,
-        expected => expected,
+    match expected.ids {
+        ItemIds::Streamed if head().is_some_and(|meta| meta.is_legacy()) => {
+            expected.with_ids(ItemIds::Untimed)
+        }
+        _ => expected,
     }
 }
 
@@ -73,12 +76,12 @@ pub(crate) fn ids_in(path: &Path, expected: ItemIds) -> ItemIds {
 /// The file cannot be read or has no thread id.
 pub(crate) fn read_history(
     path: &Path,
-    ids: ItemIds,
+    form: StoredForm,
     running: Option<&str>,
     outlines: &Outlines,
 ) -> Result<StoredHistory, RolloutLoadError> {
-    if let Some(ShownTurns { turns, outline }) = outlines.turns(path, ids, running) {
-        let mut reader = HistoryReader::new(path, TurnsShown::WithoutTurns, ids);
+    if let Some(ShownTurns { turns, outline }) = outlines.turns(path, form, running) {
+        let mut reader = HistoryReader::new(path, TurnsShown::WithoutTurns, form);
         scan_selection(path, &outline.lines_of_facts(), |line| {
             reader.take(line);
             ControlFlow::Continue(())
@@ -86,7 +89,7 @@ pub(crate) fn read_history(
         let history = reader.finish(outlines)?;
         return Ok(StoredHistory { turns, ..history });
     }
-    let mut reader = HistoryReader::new(path, TurnsShown::WithTurns, ids);
+    let mut reader = HistoryReader::new(path, TurnsShown::WithTurns, form);
     reader.outline = OutlineBuilder::new(path);
     scan(path, |line| {
         reader.take(line);
@@ -103,16 +106,16 @@ pub(crate) fn read_history(
 pub(crate) fn read_to_load(
     path: &Path,
     shown: TurnsShown,
-    ids: ItemIds,
+    form: StoredForm,
     end: Option<u64>,
     selection: Option<&LineSelection>,
     outlines: &Outlines,
 ) -> Result<(StoredHistory, StoredThread), RolloutLoadError> {
     let is_whole = shown == TurnsShown::WithTurns && end.is_none() && selection.is_none();
     if is_whole && outlines.has_turns(path) {
-        let mut reader = HistoryReader::new(path, TurnsShown::WithoutTurns, ids);
+        let mut reader = HistoryReader::new(path, TurnsShown::WithoutTurns, form);
         let (shown, stored) = thread::scope(|scope| {
-            let shown = || outlines.turns(path, ids, None);
+            let shown = || outlines.turns(path, form, None);
             let shown = thread::Builder::new().spawn_scoped(scope, shown);
             let stored = StoredThread::read(path, None, None, |line| reader.take(line));
             (shown.map(|thread| thread.join().ok().flatten()), stored)
@@ -125,7 +128,7 @@ pub(crate) fn read_to_load(
             return Ok((StoredHistory { turns, ..history }, stored?));
         }
     }
-    let mut reader = HistoryReader::new(path, shown, ids);
+    let mut reader = HistoryReader::new(path, shown, form);
     if is_whole {
         reader.outline = OutlineBuilder::new(path);
     }
@@ -136,8 +139,8 @@ pub(crate) fn read_to_load(
 #[derive(Debug)]
 struct HistoryReader {
     shown: TurnsShown,
-    ids: ItemIds,
-    fold: Fold<PackTurns>,
+    form: StoredForm,
+    fold: Fold<PackTurns<StoredForm>>,
     images: MessageImages,
     /// The outline that the lines make too, if all of them are read.
     outline: Option<OutlineBuilder>,
@@ -148,25 +151,27 @@ struct HistoryReader {
     /// The newest change of the settings by a client that keeps them, not parsed yet.
     changed_settings: Vec<u8>,
     /// Whether a turn has begun since.
-    is_turn_newer: bool,
+    has_turn_since: bool,
     is_interrupted: bool,
     /// The newest token usage, not parsed yet.
     usage: Vec<u8>,
 }
 
 impl HistoryReader {
-    fn new(path: &Path, shown: TurnsShown, ids: ItemIds) -> Self {
+    fn new(path: &Path, shown: TurnsShown, form: StoredForm) -> Self {
+        let thread = codex_rollout::id_of(path).map(|id| id.to_string());
+        let turns = PackTurns::new(thread.unwrap_or_default(), form);
         Self {
             shown,
-            ids,
-            fold: Fold::new(PackTurns::default()).with_ids(ids).of_file(path),
+            form,
+            fold: Fold::new(turns).with_ids(form.ids),
             images: MessageImages::default(),
             outline: None,
             meta: None,
             preview: None,
             settings: Vec::new(),
             changed_settings: Vec::new(),
-            is_turn_newer: false,
+            has_turn_since: false,
             is_interrupted: false,
             usage: Vec::new(),
         }
@@ -194,11 +199,11 @@ impl HistoryReader {
             "turn_context" => {
                 self.settings.clear();
                 self.settings.extend_from_slice(line.bytes());
-                self.is_turn_newer = true;
+                self.has_turn_since = true;
                 false
             }
             "event_msg" if payload.as_deref() == Some(SETTINGS_APPLIED) => {
-                self.is_turn_newer = false;
+                self.has_turn_since = false;
                 self.changed_settings.clear();
                 self.changed_settings.extend_from_slice(line.bytes());
                 false
@@ -253,7 +258,7 @@ impl HistoryReader {
             (Some(settings.model), settings.effort, disabled)
         };
         let changed = self.changed_settings();
-        let newest = changed.as_ref().filter(|_| !self.is_turn_newer);
+        let newest = changed.as_ref().filter(|_| !self.has_turn_since);
         let (model, effort, disabled_plugins) = match newest.map(|changed| &changed.thread_settings)
         {
             Some(newest) => (
@@ -265,7 +270,7 @@ impl HistoryReader {
         };
         let (turns, ranges) = self.fold.into_turns_and_ranges();
         if let (Some(outline), Some(ranges)) = (self.outline, ranges) {
-            outlines.add(outline.finish(ranges), self.ids, &turns);
+            outlines.add(outline.finish(ranges), self.form, &turns);
         }
         Ok(StoredHistory {
             meta: self.meta.ok_or(RolloutLoadError::NoMeta)?,

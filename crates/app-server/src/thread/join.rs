@@ -8,11 +8,12 @@ use codex_app_server_protocol::v2::ThreadResumeParams;
 
 use super::actor::Actor;
 use super::facts::stored_thread;
+use super::opened_usage::show_usage;
+use super::stored::cursors::newest_cursors;
+use super::stored::record::{add_metadata, add_stored_state};
+use super::stored::turn_pages::first_page;
 use crate::connection::Responder;
 use crate::failure::Failure;
-use crate::handlers::stored::{add_metadata, add_stored_state};
-use crate::handlers::{first_page, newest_cursors, show_usage};
-use crate::projection::make_items_older;
 
 impl Actor {
     /// Subscribes a client that resumes the loaded thread.
@@ -31,7 +32,7 @@ impl Actor {
             return reply.refuse(failure);
         }
         match self
-            .read_file(reply.connection().dialect().item_ids())
+            .read_file(reply.connection().dialect().stored_form())
             .await
         {
             Ok((path, loaded)) => {
@@ -42,7 +43,9 @@ impl Actor {
                     return reply.refuse(failure);
                 }
                 let connection = Arc::clone(reply.connection());
+                let dialect = self.subscribers.dialect_in_turn(&connection);
                 let running = self.fold.running_turn();
+                let running = running.map(|running| dialect.running_turn(id.as_str(), running));
                 let mut resumed = self.facts.resumed(thread);
                 resumed.approvals_reviewer = connection.reviewer_name(resumed.approvals_reviewer);
                 resumed.sandbox = connection.shown_sandbox(resumed.sandbox);
@@ -68,12 +71,6 @@ impl Actor {
                     reply.accept(&resumed);
                 } else {
                     let ended = turns.newest_with_usage(running.as_ref().map(|turn| &*turn.id));
-                    let mut running = running;
-                    if let (false, Some(running)) =
-                        (connection.dialect().has_newer_items(), &mut running)
-                    {
-                        make_items_older(running, &resumed.thread.id);
-                    }
                     let turns = turns.with_running(running);
                     reply.accept_with(&resumed, &turns);
                     show_usage(&connection, &resumed.thread.id, ended.as_deref(), usage);

@@ -6,6 +6,8 @@
 mod actor;
 mod additional_context;
 mod agents;
+mod amend;
+pub(crate) mod checkpoints;
 mod commands;
 mod continued;
 mod facts;
@@ -15,17 +17,22 @@ mod goal_usage;
 mod history;
 mod join;
 mod notify;
+mod opened_usage;
 mod ordinals;
 mod outline;
 mod questions;
+mod queue_changed;
 mod queue_handover;
 mod queued_message;
 mod queued_turn;
+mod request_paths;
+mod requested_sandbox;
 mod restore;
 mod revert;
 mod review;
 mod rollback;
 mod status;
+pub(crate) mod stored;
 mod stored_lines;
 mod stored_settings;
 mod subscribers;
@@ -38,9 +45,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{
-    Thread, ThreadCheckpointRestoreParams, ThreadResumeParams, ThreadSettingsUpdateParams,
-    ThreadUnsubscribeStatus, Turn, TurnInterruptParams, TurnItemsView, TurnStartParams, TurnStatus,
-    TurnSteerParams,
+    Thread, ThreadCheckpointRestoreParams, ThreadRealtimeEntry, ThreadResumeParams,
+    ThreadSettingsUpdateParams, ThreadUnsubscribeStatus, Turn, TurnInterruptParams, TurnItemsView,
+    TurnStartParams, TurnStatus, TurnSteerParams,
 };
 use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_core::{McpServer, TimeoutPauses};
@@ -49,16 +56,22 @@ use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::connection::{Connection, ConnectionId, Responder};
+use crate::projection::RunningTurn;
 
 pub(crate) use actor::Actor;
+pub(crate) use amend::amend;
 pub(crate) use continued::ContinuableTurn;
 pub(crate) use facts::{ThreadFacts, history_mode, stored_thread};
-pub(crate) use history::{StoredHistory, TurnsShown, ids_in, read_history, read_to_load};
+pub(crate) use history::{StoredHistory, TurnsShown, form_in, read_history, read_to_load};
+pub(crate) use opened_usage::show_usage;
 pub(crate) use ordinals::TurnOrdinals;
 pub(crate) use outline::Outline;
 pub(crate) use outline::kept::Outlines;
+pub(crate) use queue_changed::queue_changed;
 pub(crate) use queue_handover::end_left_handovers;
 pub(crate) use queued_message::QueuedMessage;
+pub(crate) use request_paths::check_environments;
+pub(crate) use requested_sandbox::{named_sandbox, requested_sandbox};
 pub(crate) use stored_settings::GivenPolicy;
 pub(crate) use workplace::RequestedPlace;
 
@@ -104,6 +117,7 @@ enum ThreadCommand {
     McpServers(Vec<McpServer>),
     Join(Box<ThreadResumeParams>, Responder<method::ThreadResume>),
     Describe(oneshot::Sender<Snapshot>),
+    RealtimeItems(oneshot::Sender<Vec<ThreadRealtimeEntry>>),
     Subscribe(Arc<Connection>),
     SubscribeIfNone(Arc<Connection>),
     Leave(ConnectionId, oneshot::Sender<ThreadUnsubscribeStatus>),
@@ -123,8 +137,8 @@ enum ThreadCommand {
 pub(crate) struct Snapshot {
     /// Without turns.
     pub(crate) thread: Thread,
-    /// The running turn with its unfinished items.
-    pub(crate) running: Option<Turn>,
+    /// The turn that runs.
+    pub(crate) running: Option<RunningTurn>,
     /// The newest startup status of its MCP servers.
     pub(crate) mcp_servers: McpServers,
     /// The overrides of the request that opened it.
@@ -281,6 +295,13 @@ impl ThreadHandle {
         let (reply, snapshot) = oneshot::channel();
         self.send(ThreadCommand::Describe(reply)).await;
         snapshot.await.ok()
+    }
+
+    /// What was said in its realtime conversations since it was loaded; none if it is being closed.
+    pub(crate) async fn realtime_items(&self) -> Option<Vec<ThreadRealtimeEntry>> {
+        let (reply, items) = oneshot::channel();
+        self.send(ThreadCommand::RealtimeItems(reply)).await;
+        items.await.ok()
     }
 
     /// Subscribes this client.

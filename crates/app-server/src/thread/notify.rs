@@ -26,9 +26,7 @@ impl Actor {
     /// Between turns: takes over what the clients have shown of their releases.
     pub(super) fn take_dialects(&mut self) {
         if !self.fold.is_in_turn_or_conversation() {
-            for subscriber in self.subscribers.values_mut() {
-                subscriber.take_dialect();
-            }
+            self.subscribers.take_dialects();
         }
     }
 

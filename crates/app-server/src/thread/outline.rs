@@ -16,6 +16,7 @@ use codex_rollout::{LineSelection, MessageImages, RolloutChain, ScannedLine, sca
 
 use super::ordinals::{LineOrdinals, TurnOrdinals};
 use super::stored_lines::{makes_turns, milliseconds, objective, preview};
+use crate::dialect::StoredForm;
 use crate::projection::{ByteRanges, FilePart, Fold, ItemIds, TurnRanges, Turns};
 
 pub(super) mod builder;
@@ -240,10 +241,10 @@ impl Outline {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub(crate) fn turns(&self, wanted: Range<usize>, ids: ItemIds) -> io::Result<Turns> {
+    pub(crate) fn turns(&self, wanted: Range<usize>, form: StoredForm) -> io::Result<Turns> {
         let chain = RolloutChain::open(&self.file)?;
         let foreign = self.ranges.lines_of_others(&wanted);
-        let mut fold = Fold::new(()).with_ids(ids).of_file(&self.file);
+        let mut fold = Fold::new(()).with_ids(form.ids);
         let mut images = MessageImages::default();
         for part in self.ranges.parts(wanted) {
             let lines = match part {
@@ -274,7 +275,8 @@ impl Outline {
                 }
             })?;
         }
-        Ok(fold.into_turns())
+        let thread = codex_rollout::id_of(&self.file).map(|id| id.to_string());
+        Ok(fold.into_turns(thread.as_deref().unwrap_or_default(), &form))
     }
 }
 

@@ -9,12 +9,13 @@ use codex_protocol::EventMsg;
 
 use super::actor::{Actor, OpenQuestion};
 use crate::connection::{Connection, ConnectionId};
+use crate::dialect::Dialect;
 use crate::projection::{self, QuestionContext};
 
 impl OpenQuestion {
-    fn ask(&mut self, number: i64, subscriber: &Connection) {
+    fn ask(&mut self, number: i64, subscriber: &Connection, dialect: Dialect) {
         self.asked.insert(subscriber.id());
-        subscriber.ask(&RequestId::Integer(number), &self.request);
+        subscriber.ask(&RequestId::Integer(number), &self.request, dialect);
     }
 }
 
@@ -40,15 +41,16 @@ impl Actor {
         self.notify_status();
         if let Some(pending) = self.pending.get_mut(&number) {
             for subscriber in self.subscribers.values() {
-                pending.ask(number, &subscriber.connection);
+                pending.ask(number, &subscriber.connection, subscriber.dialect_in_turn);
             }
         }
     }
 
     /// Sends all open questions to a new subscriber.
     pub(super) fn ask_again(&mut self, subscriber: &Connection) {
+        let dialect = self.subscribers.dialect_in_turn(subscriber);
         for (number, pending) in &mut self.pending {
-            pending.ask(*number, subscriber);
+            pending.ask(*number, subscriber, dialect);
         }
     }
 

@@ -8,10 +8,11 @@ use codex_rollout::ThreadLocks;
 use codex_thread_state::QueueEntry;
 
 use super::actor::Actor;
+use super::queue_changed::queue_changed;
 use super::queue_handover::{HandedOver, end_left_handovers, lock_of};
 use super::queued_message::QueuedMessage;
 use crate::failure::Failure;
-use crate::handlers::{queue_changed, state_failed};
+use crate::failure::state_failed;
 
 impl Actor {
     /// Starts a queued message, the first one unless an id is given. Returns the id of its turn.

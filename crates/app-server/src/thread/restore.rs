@@ -11,9 +11,10 @@ use codex_checkpoints::{OnConflict, RestoreReport, RestoreRequest};
 use codex_protocol::{ContentItem, ResponseItem};
 
 use super::actor::{Actor, RevertReply};
+use super::checkpoints::{checkpoint_failure, request_of, response_of};
+use crate::blocking::blocking;
 use crate::connection::Responder;
 use crate::failure::Failure;
-use crate::handlers::{blocking, checkpoint_failure, request_of, response_of};
 
 /// How many files the model is told of by name.
 const MAX_NAMED_FILES: usize = 50;

@@ -15,10 +15,11 @@ use codex_rollout::{RolloutChain, scan_segment};
 
 use super::actor::{Actor, Revert, RevertReply};
 use super::facts::stored_thread;
+use super::stored::cursors::newest_cursors;
+use super::stored::record::add_metadata;
+use crate::blocking::blocking;
 use crate::connection::Responder;
 use crate::failure::Failure;
-use crate::handlers::newest_cursors;
-use crate::handlers::stored::add_metadata;
 use crate::projection::wire_read_state;
 
 impl Actor {
@@ -106,7 +107,7 @@ impl Actor {
         let path = self.facts.path.clone().filter(|path| path.exists());
         let path = path.ok_or_else(missing)?;
         let (server, wanted) = (std::sync::Arc::clone(&self.server), turn.to_owned());
-        let found = crate::handlers::blocking(move || {
+        let found = blocking(move || {
             let unreadable = |error: std::io::Error| Failure::internal(error.to_string());
             let outline = server.outlines().get(&path).map_err(unreadable)?;
             let ids: Vec<String> = outline.ids().map(str::to_owned).collect();
@@ -173,7 +174,7 @@ impl Actor {
 
     async fn answer_revert(&mut self, reply: Responder<method::ThreadRevert>) {
         let (path, loaded) = match self
-            .read_file(reply.connection().dialect().item_ids())
+            .read_file(reply.connection().dialect().stored_form())
             .await
         {
             Ok(read) => read,

@@ -10,10 +10,12 @@ use codex_protocol::Op;
 use super::StoredHistory;
 use super::actor::Actor;
 use super::facts::stored_thread;
+use super::stored::load::load;
+use super::stored::record::add_metadata;
+use crate::blocking::blocking;
 use crate::connection::Responder;
+use crate::dialect::StoredForm;
 use crate::failure::Failure;
-use crate::handlers::stored::add_metadata;
-use crate::projection::ItemIds;
 
 impl Actor {
     pub(super) async fn roll_back(
@@ -41,7 +43,7 @@ impl Actor {
         let _ = self.thread.flush().await;
         let path = self.facts.path.clone().filter(|path| path.exists())?;
         let server = Arc::clone(&self.server);
-        let found = crate::handlers::blocking(move || {
+        let found = blocking(move || {
             let outline = server.outlines().get(&path).ok();
             let turns = outline.map(|outline| {
                 let from_end = usize::try_from(n).unwrap_or(usize::MAX);
@@ -65,7 +67,7 @@ impl Actor {
             return;
         };
         match self
-            .read_file(reply.connection().dialect().item_ids())
+            .read_file(reply.connection().dialect().stored_form())
             .await
         {
             Ok((path, loaded)) => {
@@ -80,14 +82,14 @@ impl Actor {
     /// The complete file of the thread.
     pub(super) async fn read_file(
         &self,
-        ids: ItemIds,
+        form: StoredForm,
     ) -> Result<(PathBuf, StoredHistory), Failure> {
         let id = self.thread.id();
         let missing = || Failure::invalid(format!("no rollout found for thread id {id}"));
         let _ = self.thread.flush().await;
         let path = self.facts.path.clone().filter(|path| path.exists());
         let path = path.ok_or_else(missing)?;
-        let running = self.fold.running_turn().map(|turn| turn.id);
-        crate::handlers::load(&self.server, path, ids, running).await
+        let running = self.fold.running_turn().map(|running| running.turn.id);
+        load(&self.server, path, form, running).await
     }
 }

@@ -7,8 +7,10 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::Actor;
+use super::amend::amend;
 use super::history::SETTINGS_APPLIED;
-use crate::handlers::{amend, blocking, named_sandbox};
+use super::requested_sandbox::named_sandbox;
+use crate::blocking::blocking;
 
 /// What a request to open a thread says itself about what the thread may do.
 pub(crate) struct GivenPolicy {

@@ -1,32 +1,67 @@
 //! The connections that receive the notifications of a thread.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Values;
 use std::sync::Arc;
 
 use crate::connection::{Connection, ConnectionId};
 use crate::dialect::Dialect;
 
-pub(super) type Subscribers = BTreeMap<ConnectionId, Subscriber>;
+/// The clients of a thread. From the begin of a turn to its end each of them is spoken to in one dialect, so that each
+/// item that begins for a client ends for it, in the same form. This holds for clients that leave and come back too.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Subscribers {
+    all: BTreeMap<ConnectionId, Subscriber>,
+    /// The dialects of clients that have left during the turn that runs.
+    left: BTreeMap<ConnectionId, Dialect>,
+}
 
 /// A client that receives the notifications of a thread.
 #[derive(Clone, Debug)]
 pub(super) struct Subscriber {
     pub(super) connection: Arc<Connection>,
-    /// In what form it is told of items and turns. It stays the same from the begin of a turn to its end, so that each
-    /// item that begins for a client ends for it.
+    /// In what form it is told of items and turns, and asked about them.
     pub(super) dialect_in_turn: Dialect,
 }
 
-impl Subscriber {
-    pub(super) fn new(connection: &Arc<Connection>) -> Self {
-        Self {
-            dialect_in_turn: connection.dialect(),
-            connection: Arc::clone(connection),
+impl Subscribers {
+    pub(super) fn add(&mut self, connection: &Arc<Connection>) {
+        let dialect_in_turn = self.dialect_in_turn(connection);
+        self.all
+            .entry(connection.id())
+            .or_insert_with(|| Subscriber {
+                connection: Arc::clone(connection),
+                dialect_in_turn,
+            });
+    }
+
+    pub(super) fn remove(&mut self, connection: ConnectionId) -> Option<Subscriber> {
+        let left = self.all.remove(&connection)?;
+        self.left.insert(connection, left.dialect_in_turn);
+        Some(left)
+    }
+
+    /// The dialect of the turn that runs, or of the next one, for this client.
+    pub(super) fn dialect_in_turn(&self, connection: &Connection) -> Dialect {
+        let id = connection.id();
+        let known = self.all.get(&id).map(|one| one.dialect_in_turn);
+        let known = known.or_else(|| self.left.get(&id).copied());
+        known.unwrap_or_else(|| connection.dialect())
+    }
+
+    /// Takes over what the clients have shown of their releases. Called between turns.
+    pub(super) fn take_dialects(&mut self) {
+        self.left.clear();
+        for one in self.all.values_mut() {
+            one.dialect_in_turn = one.connection.dialect();
         }
     }
 
-    /// Takes over what the client has shown of its release. Called between turns.
-    pub(super) fn take_dialect(&mut self) {
-        self.dialect_in_turn = self.connection.dialect();
+    pub(super) fn values(&self) -> Values<'_, ConnectionId, Subscriber> {
+        self.all.values()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
     }
 }

@@ -11,7 +11,6 @@ use codex_app_server_protocol::v2::ThreadUnsubscribeStatus;
 use tokio::time::Instant;
 
 use super::actor::Actor;
-use super::subscribers::Subscriber;
 use crate::connection::{Connection, ConnectionId};
 
 impl Actor {
@@ -21,13 +20,12 @@ impl Actor {
         {
             tracing::warn!(%error, "a loaded thread belongs to another process");
         }
-        let subscriber = self.subscribers.entry(connection.id());
-        subscriber.or_insert_with(|| Subscriber::new(connection));
+        self.subscribers.add(connection);
         self.unloading.at = None;
     }
 
     pub(super) fn leave(&mut self, connection: ConnectionId) -> ThreadUnsubscribeStatus {
-        let Some(left) = self.subscribers.remove(&connection) else {
+        let Some(left) = self.subscribers.remove(connection) else {
             return ThreadUnsubscribeStatus::NotSubscribed;
         };
         self.unloading.is_delayed = left.connection.dialect().unloads_later();

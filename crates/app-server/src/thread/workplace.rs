@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use codex_app_server_protocol::v2::{TurnEnvironmentParams, TurnStartParams};
 
+use super::request_paths::{check_absolute, check_environments};
 use crate::failure::Failure;
-use crate::handlers::{check_absolute, check_environments};
 use crate::server::AppServer;
 
 /// What a request says about it.

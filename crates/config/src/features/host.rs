@@ -11,8 +11,8 @@ pub const HOST_FEATURES: &[Feature] = &[
     Feature::ToolCallMcpElicitation,
 ];
 
-/// Those that newer clients may switch too.
-const NEWER_HOST_FEATURES: &[Feature] = &[Feature::Memories];
+/// Those that some clients may switch too.
+const HOST_FEATURES_WITH_MEMORIES: &[Feature] = &[Feature::Memories];
 
 /// Why a key does not name a feature that a host application may switch.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -52,10 +52,10 @@ impl Feature {
 
     /// The feature with this key, if a newer client may switch it.
     #[must_use]
-    pub fn for_newer_host(key: &str) -> Option<Self> {
-        let is_newer = |feature: &Self| NEWER_HOST_FEATURES.contains(feature);
-        let newer = Self::from_key(key).filter(is_newer);
-        newer.or_else(|| Self::for_host(key).ok())
+    pub fn for_host_with_memories(key: &str) -> Option<Self> {
+        let is_among = |feature: &Self| HOST_FEATURES_WITH_MEMORIES.contains(feature);
+        let with_memories = Self::from_key(key).filter(is_among);
+        with_memories.or_else(|| Self::for_host(key).ok())
     }
 }
 
@@ -77,7 +77,10 @@ mod tests {
             "invalid feature enablement `collab`: use canonical feature key `multi_agent`",
         );
         assert_eq!(error("nope"), "invalid feature enablement `nope`");
-        let newer = ["memories", "apps", "undo"].map(Feature::for_newer_host);
-        assert_eq!(newer, [Some(Feature::Memories), Some(Feature::Apps), None]);
+        let with_memories = ["memories", "apps", "undo"].map(Feature::for_host_with_memories);
+        assert_eq!(
+            with_memories,
+            [Some(Feature::Memories), Some(Feature::Apps), None]
+        );
     }
 }

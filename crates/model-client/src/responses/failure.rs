@@ -32,6 +32,7 @@ impl From<ResponseFailure> for ModelError {
             "cyber_policy" => {
                 Self::SecurityPolicy(message.unwrap_or_else(|| "cyber_policy".to_owned()))
             }
+            "bio_policy" => Self::BiologyPolicy(message.unwrap_or_else(|| "bio_policy".to_owned())),
             code => {
                 let detail = message.unwrap_or_else(|| "the server gave up on it".to_owned());
                 match code {

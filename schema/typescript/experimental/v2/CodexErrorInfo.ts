@@ -72,6 +72,8 @@ export type CodexErrorInfo =
   | "rateLimitExceeded"
   /** The provider's rules on security forbid the request. Newer than 0.117, whose clients get `other`. */
   | "cyberPolicy"
+  /** The provider's rules on biology forbid the request. Newer than 0.117; clients of releases without it get `other`. */
+  | "bioPolicy"
   /** The provider has no capacity left for the tier `flex`. Newer than 0.117, whose clients get `other`. */
   | "flexUnavailable"
   /**

@@ -16,4 +16,6 @@ export type ListMcpServerStatusParams = {
   threadId?: string | null;
   /** The only MCP server to tell of; null means all. Newer than 0.117. */
   serverName?: string | null;
+  /** Machine whose MCP servers alone are meant; null means all. Newer than 0.117. */
+  environmentId?: string | null;
 };

@@ -14,6 +14,8 @@ export type McpResourceReadParams = {
   originCallId?: string | null;
   /** Configured name of the MCP server. */
   server: string;
+  /** Machine that the MCP server belongs to; absent or null for one that belongs to none. Newer than 0.117. */
+  environmentId?: string | null;
   /** What it is applied to. */
   target?: McpResourceReadTarget | null;
   /** Address of the resource. */

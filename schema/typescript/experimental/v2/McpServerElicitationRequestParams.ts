@@ -48,4 +48,6 @@ export type McpServerElicitationRequestParams = (
   turnId: string | null;
   /** Name of the MCP server in the configuration. */
   serverName: string;
+  /** Machine that the MCP server belongs to; absent for none. Newer than 0.117. */
+  environmentId?: string;
 };

@@ -11,6 +11,8 @@ import type { JsonValue } from "../serde_json/JsonValue";
 export type McpServerStatus = {
   /** Name in the configuration. */
   name: string;
+  /** Machine that it belongs to; null for none. Newer than 0.117. */
+  environmentId: string | null;
   /** Tools by the MCP server's own name for them. */
   tools: { [key in string]?: Tool };
   /** All resources it lists. */

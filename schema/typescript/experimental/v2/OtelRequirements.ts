@@ -14,4 +14,6 @@ export type OtelRequirements = {
   tool_result?: OtelToolResultLogConfig | null;
   trace_exporter?: OtelExporter | null;
   tracestate?: { [key in string]?: { [key in string]?: string } } | null;
+  headers_helper?: string | null;
+  headers_helper_refresh_interval_ms?: number | null;
 };

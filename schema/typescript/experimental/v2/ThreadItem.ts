@@ -163,6 +163,8 @@ export type McpToolCallThreadItem = {
   arguments: JsonValue;
   /** Whether the server says that the tool changes nothing; absent if it does not say. Newer than 0.117. */
   readOnlyHint?: boolean;
+  /** Machine that the server belongs to; absent for none. Newer than 0.117. */
+  environmentId?: string;
   /** What the tool returned, also when it reports a failure; null if no answer came. */
   result: McpToolCallResult | null;
   /** Why no answer came; null otherwise. */

@@ -29,7 +29,7 @@ export type { AdditionalNetworkPermissions } from "./AdditionalNetworkPermission
 export type { AdditionalPermissionProfile } from "./AdditionalPermissionProfile";
 export type { AgentMessageDelivery } from "./AgentMessageDelivery";
 export type { AgentMessageDeltaNotification } from "./AgentMessageDeltaNotification";
-export type { AgentMessageDisplay } from "./AgentMessageDisplay";
+export type { ShowAgentMessageDisplay, HideAgentMessageDisplay, BlockAgentMessageDisplay, ActionAgentMessageDisplay, AgentMessageDisplay } from "./AgentMessageDisplay";
 export type { InputTextAgentMessageInputContent, EncryptedContentAgentMessageInputContent, AgentMessageInputContent } from "./AgentMessageInputContent";
 export type { AgentMessageModeration } from "./AgentMessageModeration";
 export type { AgentUsage } from "./AgentUsage";
@@ -792,7 +792,7 @@ export type { ThreadRealtimeErrorNotification } from "./ThreadRealtimeErrorNotif
 export type { ThreadRealtimeFrameChannels } from "./ThreadRealtimeFrameChannels";
 export type { ThreadRealtimeHandoffMode } from "./ThreadRealtimeHandoffMode";
 export type { ThreadRealtimeInitialItem } from "./ThreadRealtimeInitialItem";
-export type { RealtimeSessionStartedThreadRealtimeItem, TranscriptSegmentThreadRealtimeItem, BemItemPromotedThreadRealtimeItem, RealtimeSessionClosedThreadRealtimeItem, ThreadRealtimeItem } from "./ThreadRealtimeItem";
+export type { RealtimeSessionStartedThreadRealtimeItem, TranscriptSegmentThreadRealtimeItem, BemItemPromotedThreadRealtimeItem, RealtimeSessionClosedThreadRealtimeItem, FrameThreadRealtimeItem, TurnInputAcceptedThreadRealtimeItem, SessionEndInputSavedThreadRealtimeItem, ThreadRealtimeItem } from "./ThreadRealtimeItem";
 export type { ThreadRealtimeItemAddedNotification } from "./ThreadRealtimeItemAddedNotification";
 export type { ThreadRealtimeItemCompletedNotification } from "./ThreadRealtimeItemCompletedNotification";
 export type { ThreadRealtimeItemStartedNotification } from "./ThreadRealtimeItemStartedNotification";

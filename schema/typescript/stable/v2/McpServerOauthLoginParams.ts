@@ -13,4 +13,6 @@ export type McpServerOauthLoginParams = {
    * 0.117.
    */
   threadId?: string | null;
+  /** Machine that the MCP server belongs to; absent or null for one that belongs to none. Newer than 0.117. */
+  environmentId?: string | null;
 };

@@ -11,4 +11,6 @@ export type McpServerStatusUpdatedNotification = {
   error: string | null;
   /** The thread. Newer than 0.117. */
   threadId: string | null;
+  /** Machine that it belongs to; null for none. Newer than 0.117. */
+  environmentId: string | null;
 };

@@ -2,10 +2,16 @@
 import type { ThreadRealtimeCoverage } from "./ThreadRealtimeCoverage";
 import type { ThreadRealtimeEntry } from "./ThreadRealtimeEntry";
 
+/** Reply to `thread/realtime/list`. */
 export type ThreadRealtimeListResponse = {
-  coverage: ThreadRealtimeCoverage;
+  /** Entries of the page, in order. */
   data: Array<ThreadRealtimeEntry>;
+  /** Where the next page begins; null on the last page. */
   nextCursor?: string | null;
-  projectedThroughItemIndex: number;
+  /** The position behind the last item that there is. */
   snapshotEnd: number;
+  /** The number of items that were looked at. */
+  projectedThroughItemIndex: number;
+  /** Whether what was asked for is there. */
+  coverage: ThreadRealtimeCoverage;
 };

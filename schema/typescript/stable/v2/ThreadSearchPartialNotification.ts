@@ -2,7 +2,10 @@
 import type { RequestId } from "../RequestId";
 import type { ThreadSearchResult } from "./ThreadSearchResult";
 
+/** Payload of `thread/search/partial`: threads that `thread/search/stream` has found so far, as they are stored. */
 export type ThreadSearchPartialNotification = {
-  data: Array<ThreadSearchResult>;
+  /** The search. */
   requestId: RequestId;
+  /** What was found since the notification before. */
+  data: Array<ThreadSearchResult>;
 };

@@ -1,30 +1,45 @@
-//! The causes of errors that 0.117 does not know.
+//! The causes of errors that not every release knows.
 
-use codex_app_server_protocol::ServerNotification;
+use codex_app_server_protocol::v2::{CodexErrorInfo, TurnError};
+use serde::{Deserialize, Serialize};
 
 use crate::dialect::rows::Dialect;
-use crate::projection::{Moment, has_newer_cause, older_error};
 
-pub(super) fn older(
-    dialect: Dialect,
-    notification: &ServerNotification,
-    _: &Moment,
-) -> Option<ServerNotification> {
-    let error = match notification {
-        ServerNotification::Error(failed) => Some(&failed.error),
-        ServerNotification::TurnCompleted(ended) => ended.turn.error.as_ref(),
-        _ => None,
+/// The causes that a client knows beside those of 0.117.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::dialect) struct KnownCauses {
+    has_all: bool,
+    has_bio_policy: bool,
+}
+
+impl KnownCauses {
+    pub(in crate::dialect) const ALL: Self = Self {
+        has_all: true,
+        has_bio_policy: true,
     };
-    if dialect.has_all_error_causes() || !error.is_some_and(has_newer_cause) {
-        return None;
-    }
-    let mut older = notification.clone();
-    match &mut older {
-        ServerNotification::Error(failed) => older_error(&mut failed.error),
-        ServerNotification::TurnCompleted(ended) => {
-            ended.turn.error.iter_mut().for_each(older_error);
+
+    pub(in crate::dialect) fn of(dialect: Dialect) -> Self {
+        Self {
+            has_all: dialect.has_all_error_causes(),
+            has_bio_policy: dialect.has_bio_policy(),
         }
-        _ => {}
     }
-    Some(older)
+
+    /// The error with `other` as its cause, if the cause is not among these.
+    pub(in crate::dialect) fn older(self, error: &TurnError) -> Option<TurnError> {
+        let is_known = match error.codex_error_info.as_ref()? {
+            CodexErrorInfo::SessionBudgetExceeded
+            | CodexErrorInfo::ModelNotFound
+            | CodexErrorInfo::RateLimitExceeded
+            | CodexErrorInfo::CyberPolicy
+            | CodexErrorInfo::FlexUnavailable
+            | CodexErrorInfo::PolicyCapacityUnavailable => self.has_all,
+            CodexErrorInfo::BioPolicy => self.has_bio_policy,
+            _ => true,
+        };
+        (!is_known).then(|| TurnError {
+            codex_error_info: Some(CodexErrorInfo::Other),
+            ..error.clone()
+        })
+    }
 }

@@ -8,11 +8,13 @@ mod checkpoints;
 mod command_begin;
 mod declined_items;
 mod diff_paths;
-mod error_causes;
+pub(super) mod error_causes;
 mod hook_runs;
 mod interrupted_items;
-mod newer_items;
-mod read_paths;
+pub(super) mod newer_items;
+mod parts;
+mod place;
+pub(super) mod read_paths;
 mod read_states;
 mod realtime_items;
 mod review_items;
@@ -44,16 +46,13 @@ const FILTERS: [Filter; 8] = [
     token_usage::is_told,
 ];
 
-const REWRITES: [Rewrite; 10] = [
+const REWRITES: [Rewrite; 7] = [
     account_logins::older,
     command_begin::older,
     diff_paths::older,
-    error_causes::older,
     hook_runs::older,
-    newer_items::older,
-    read_paths::older,
+    parts::older,
     realtime_items::older,
-    review_items::older,
     review_risks::older,
 ];
 

@@ -1,28 +1,61 @@
 //! The paths of files that a command reads.
 
-use codex_app_server_protocol::ServerNotification;
+use codex_app_server_protocol::v2::{CommandAction, ThreadItem};
 
+use super::place::Place;
 use crate::dialect::rows::Dialect;
-use crate::projection::{Moment, reads_files, shorten_paths};
 
-pub(super) fn older(
-    dialect: Dialect,
-    notification: &ServerNotification,
-    _: &Moment,
-) -> Option<ServerNotification> {
-    let item = match notification {
-        ServerNotification::ItemStarted(started) => &started.item,
-        ServerNotification::ItemCompleted(completed) => &completed.item,
-        _ => return None,
-    };
-    if !reads_files(item) || dialect.has_absolute_reads() {
+pub(super) fn older(dialect: Dialect, item: &ThreadItem, _: Place<'_>) -> Option<ThreadItem> {
+    if dialect.has_absolute_reads() {
         return None;
     }
-    let mut older = notification.clone();
-    let item = match &mut older {
-        ServerNotification::ItemStarted(started) => &mut started.item,
-        ServerNotification::ItemCompleted(completed) => &mut completed.item,
-        _ => return None,
+    shortened(item)
+}
+
+/// The item with paths as the command has them, if they differ.
+pub(in crate::dialect) fn shortened(item: &ThreadItem) -> Option<ThreadItem> {
+    let ThreadItem::CommandExecution {
+        cwd,
+        command_actions,
+        ..
+    } = item
+    else {
+        return None;
     };
-    shorten_paths(&mut item.item).then_some(older)
+    let older: Vec<_> = command_actions
+        .iter()
+        .map(|action| shortened_action(action, cwd))
+        .collect();
+    if older.iter().all(Option::is_none) {
+        return None;
+    }
+    let mut item = item.clone();
+    if let ThreadItem::CommandExecution {
+        command_actions, ..
+    } = &mut item
+    {
+        for (action, older) in command_actions.iter_mut().zip(older) {
+            if let Some(older) = older {
+                *action = older;
+            }
+        }
+    }
+    Some(item)
+}
+
+fn shortened_action(action: &CommandAction, cwd: &str) -> Option<CommandAction> {
+    let CommandAction::Read {
+        command,
+        name,
+        path,
+    } = action
+    else {
+        return None;
+    };
+    let inner = path.strip_prefix(cwd)?.strip_prefix('/')?;
+    (!command.contains(path.as_str())).then(|| CommandAction::Read {
+        command: command.clone(),
+        name: name.clone(),
+        path: inner.to_owned(),
+    })
 }

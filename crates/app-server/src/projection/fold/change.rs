@@ -1,7 +1,7 @@
 //! A change of a live thread, as clients are told of it.
 
 use codex_app_server_protocol::ServerNotification;
-use codex_app_server_protocol::v2::CommandAction;
+use codex_app_server_protocol::v2::{CommandAction, TimedItem, Turn};
 
 /// A notification in the newest form, and what older forms of it depend on.
 #[derive(Clone, Debug)]
@@ -40,6 +40,15 @@ pub(crate) enum Moment {
     UsageRepeated,
     /// The diff of a turn outside a repository has relative paths. This is the one with absolute paths.
     DiffedOutsideRepository(String),
+}
+
+/// A turn that runs, as a client is shown it that did not hear of its begin.
+#[derive(Clone, Debug)]
+pub(crate) struct RunningTurn {
+    /// With its unfinished items.
+    pub(crate) turn: Turn,
+    /// The commands that wait for an approval. In the newest form they have begun.
+    pub(crate) asked: Vec<TimedItem>,
 }
 
 impl Moment {

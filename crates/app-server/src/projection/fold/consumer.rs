@@ -72,7 +72,14 @@ pub(crate) trait Consumer {
     fn error(&mut self, _turn: &str, _error: &TurnError) {}
 
     /// An event that changes neither items nor turns. `turn` is the turn for events without a turn id.
-    fn other_event(&mut self, _turns: &[FoldedTurn], _turn: &str, _event: &EventMsg) {}
+    fn other_event(
+        &mut self,
+        _turns: &[FoldedTurn],
+        _turn: &str,
+        _event: &EventMsg,
+        _now: Option<i64>,
+    ) {
+    }
 }
 
 /// Ignores all changes: only the resulting turns are used.

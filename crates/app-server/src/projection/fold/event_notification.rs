@@ -186,6 +186,7 @@ fn startup(thread_id: String, update: &v1::McpStartupUpdateEvent) -> ServerNotif
         status,
         error,
         thread_id: Some(thread_id),
+        environment_id: None,
     })
 }
 

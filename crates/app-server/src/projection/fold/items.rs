@@ -4,9 +4,8 @@ use codex_app_server_protocol::v2::{ThreadItem, TimedItem};
 use codex_protocol::EventMsg;
 
 use super::consumer::Consumer;
-use super::state::{EventContext, Fold, ItemIds};
-use crate::projection::command_action::shorten_paths;
-use crate::projection::{collab, item, make_item_older};
+use super::state::{EventContext, Fold};
+use crate::projection::{collab, item};
 
 impl EventContext<'_> {
     /// An item that starts now.
@@ -62,12 +61,8 @@ impl<C: Consumer> Fold<C> {
         &mut self,
         context: EventContext<'_>,
         turn_id: Option<&str>,
-        mut item: ThreadItem,
+        item: ThreadItem,
     ) {
-        if !context.is_live() && self.ids == ItemIds::Numbered {
-            shorten_paths(&mut item);
-            make_item_older(&mut item, self.thread.as_deref().unwrap_or_default());
-        }
         let position = match turn_id.filter(|id| !id.is_empty()) {
             Some(id) => self.turns.iter().rposition(|turn| turn.id == id),
             None => Some(self.open_position(context)),

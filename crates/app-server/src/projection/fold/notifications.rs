@@ -38,6 +38,7 @@ pub(crate) struct Notifications {
 /// A command that clients know since they were asked about it.
 #[derive(Debug)]
 struct WaitingCommand {
+    turn: String,
     item: TimedItem,
     /// Whether it runs.
     has_begun: bool,
@@ -59,6 +60,11 @@ impl Notifications {
 
     pub(super) fn has_conversation(&self) -> bool {
         self.realtime.as_ref().is_some_and(|one| one.is_open())
+    }
+
+    pub(super) fn realtime_items(&self) -> Vec<ThreadRealtimeEntry> {
+        let realtime = self.realtime.iter();
+        realtime.flat_map(|one| one.items().cloned()).collect()
     }
 
     /// Takes the changes since the last call.
@@ -89,6 +95,13 @@ impl Notifications {
         let mut waiting = self.waiting.iter_mut();
         let begun = waiting.find(|one| id_of(&one.item.item) == id);
         begun.map(|one| one.has_begun = true).is_some()
+    }
+
+    /// The commands of a turn that have not begun and wait for an approval.
+    pub(super) fn asked(&self, turn: &str) -> Vec<TimedItem> {
+        let is_asked = |one: &&WaitingCommand| !one.has_begun && one.turn == turn;
+        let asked = self.waiting.iter().filter(is_asked);
+        asked.map(|one| one.item.clone()).collect()
     }
 
     /// Ends the commands that nobody decided about.
@@ -208,6 +221,7 @@ impl Consumer for Notifications {
             completed_at_ms: None,
         };
         self.waiting.push(WaitingCommand {
+            turn: turn.to_owned(),
             item: item.clone(),
             has_begun: false,
         });
@@ -257,7 +271,13 @@ impl Consumer for Notifications {
         self.push_error(turn, error.clone(), false);
     }
 
-    fn other_event(&mut self, turns: &[FoldedTurn], turn: &str, event: &EventMsg) {
+    fn other_event(
+        &mut self,
+        turns: &[FoldedTurn],
+        turn: &str,
+        event: &EventMsg,
+        now: Option<i64>,
+    ) {
         match event {
             EventMsg::ExecCommandOutputDelta(delta) => self.push_output(turns, delta),
             EventMsg::TerminalInteraction(interaction) => {
@@ -283,7 +303,8 @@ impl Consumer for Notifications {
             },
             event if is_realtime(event) => {
                 let realtime = self.realtime.get_or_insert_default();
-                self.pending.extend(realtime.apply(&self.thread, event));
+                self.pending
+                    .extend(realtime.apply(&self.thread, now, event));
             }
             _ => {
                 let sent = notification_of(&self.thread, turn, event);

@@ -185,7 +185,7 @@ mod tests {
             let line = RolloutItem::EventMsg(event);
             stored.apply_stored(Some(0), &line);
         }
-        let turns = stored.into_turns().into_vec();
+        let turns = stored.into_turns("", &()).into_vec();
         assert_eq!(turns.len(), 1);
         assert_eq!(
             (&turns[0].id, turns[0].status),

@@ -1,7 +1,5 @@
 //! The state of the fold: unfinished turns, and counters.
 
-use std::path::Path;
-
 use codex_app_server_protocol::v2::ThreadItem;
 use serde::{Deserialize, Serialize};
 
@@ -18,8 +16,6 @@ pub(crate) struct Fold<C> {
     /// The first item of a stored review whose turn has not started yet.
     pub(super) entered: Option<ThreadItem>,
     pub(super) ids: ItemIds,
-    /// The id of the thread, if it is known.
-    pub(super) thread: Option<String>,
 }
 
 /// The turns before those that a fold has.
@@ -83,12 +79,6 @@ impl<C: Consumer> Fold<C> {
         Self { ids, ..self }
     }
 
-    /// Names the thread that a file is of.
-    pub(crate) fn of_file(self, path: &Path) -> Self {
-        let thread = codex_rollout::id_of(path).map(|id| id.to_string());
-        Self { thread, ..self }
-    }
-
     pub(crate) fn new(consumer: C) -> Self {
         Self {
             consumer,
@@ -97,7 +87,6 @@ impl<C: Consumer> Fold<C> {
             counters: Counters::default(),
             entered: None,
             ids: ItemIds::default(),
-            thread: None,
         }
     }
 

@@ -376,7 +376,7 @@ impl RecordedConversation {
             let written: jiff::Timestamp = line.timestamp.parse().unwrap();
             fold.apply_stored(Some(written.as_millisecond()), &line.item);
         }
-        fold.into_turns().into_vec()
+        fold.into_turns("", &()).into_vec()
     }
 }
 

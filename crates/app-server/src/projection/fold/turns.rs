@@ -4,7 +4,7 @@
 //! JSON when the next turn begins; later lines rarely change them.
 
 use bytes::{BufMut, Bytes, BytesMut};
-use codex_app_server_protocol::v2::{Turn, TurnItemsView, TurnStatus};
+use codex_app_server_protocol::v2::{ThreadItem, Turn, TurnError, TurnItemsView, TurnStatus};
 use codex_protocol::RolloutItem;
 use serde::Deserialize;
 
@@ -15,15 +15,65 @@ use super::turn::FoldedTurn;
 use crate::gap::{Gap, Template};
 use codex_transport::EncodedMessage;
 
+/// The form in which a client is shown turns of files. It is applied before they are encoded; twice has no other effect
+/// than once.
+pub(crate) trait TurnForm {
+    /// The item of a thread in an older form, if that differs.
+    fn older_item(&self, thread: &str, item: &ThreadItem) -> Option<ThreadItem>;
+
+    /// The same of the error of a turn.
+    fn older_error(&self, error: &TurnError) -> Option<TurnError>;
+}
+
+/// The newest form.
+impl TurnForm for () {
+    fn older_item(&self, _: &str, _: &ThreadItem) -> Option<ThreadItem> {
+        None
+    }
+
+    fn older_error(&self, _: &TurnError) -> Option<TurnError> {
+        None
+    }
+}
+
+impl FoldedTurn {
+    fn take_form(&mut self, thread: &str, form: &impl TurnForm) {
+        for item in &mut self.completed {
+            if let Some(older) = form.older_item(thread, &item.item) {
+                item.item = older;
+            }
+        }
+        if let Some(error) = &mut self.error
+            && let Some(older) = form.older_error(error)
+        {
+            *error = older;
+        }
+    }
+}
+
 /// Converts each turn to JSON when the next one begins, and records its bytes. For readers of whole threads.
-#[derive(Debug, Default)]
-pub(crate) struct PackTurns {
+#[derive(Debug)]
+pub(crate) struct PackTurns<F> {
+    thread: String,
+    form: F,
     pub(super) ranges: ByteRanges,
     /// Whether turns were removed, after which numbers depend on how items are identified.
     pub(super) is_cut: bool,
 }
 
-impl Consumer for PackTurns {
+impl<F> PackTurns<F> {
+    /// Turns of a thread are converted in this form.
+    pub(crate) fn new(thread: String, form: F) -> Self {
+        Self {
+            thread,
+            form,
+            ranges: ByteRanges::default(),
+            is_cut: false,
+        }
+    }
+}
+
+impl<F: TurnForm> Consumer for PackTurns<F> {
     fn turn_added(&mut self, turn: &FoldedTurn) {
         self.ranges.turn_added(turn);
     }
@@ -31,6 +81,7 @@ impl Consumer for PackTurns {
     fn turn_left(&mut self, turn: &mut FoldedTurn) {
         self.ranges.turn_left(turn);
         if !turn.is_open {
+            turn.take_form(&self.thread, &self.form);
             turn.pack();
         }
     }
@@ -49,7 +100,7 @@ impl Consumer for PackTurns {
     }
 }
 
-impl Fold<PackTurns> {
+impl<F: TurnForm> Fold<PackTurns<F>> {
     /// Applies a line of a stored thread, written at `now` and found at `offset`.
     pub(crate) fn apply_stored_at(&mut self, offset: u64, now: Option<i64>, line: &RolloutItem) {
         self.consumer.ranges.go_to(offset, self.counters);
@@ -59,10 +110,11 @@ impl Fold<PackTurns> {
     /// The turns, and their ranges. No ranges if these differ from those that [`ByteRanges`] records.
     pub(crate) fn into_turns_and_ranges(mut self) -> (Turns, Option<TurnRanges>) {
         self.close_open_turn();
-        let consumer = std::mem::take(&mut self.consumer);
+        let consumer = self.consumer;
         let is_same = self.ids != ItemIds::Streamed || !consumer.is_cut;
         let ranges = is_same.then(|| consumer.ranges.finish()).flatten();
-        (Turns::new(self.turns), ranges)
+        let turns = Turns::new(self.turns, &consumer.thread, &consumer.form);
+        (turns, ranges)
     }
 }
 
@@ -82,9 +134,10 @@ pub(crate) struct Turns {
 
 impl Turns {
     /// Unfinished turns become interrupted ones.
-    pub(super) fn new(mut turns: Vec<FoldedTurn>) -> Self {
+    pub(super) fn new(mut turns: Vec<FoldedTurn>, thread: &str, form: &impl TurnForm) -> Self {
         for turn in &mut turns {
             turn.completed.append(&mut turn.running);
+            turn.take_form(thread, form);
             if turn.status == TurnStatus::InProgress {
                 turn.status = TurnStatus::Interrupted;
             }

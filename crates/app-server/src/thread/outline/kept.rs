@@ -13,7 +13,8 @@ use super::Outline;
 use super::folder::OutlineFolder;
 use super::turn_folder::{StoredJson, TurnFolder};
 use super::version::FileVersion;
-use crate::projection::{ItemIds, Turns};
+use crate::dialect::StoredForm;
+use crate::projection::Turns;
 
 /// The number of outlines in memory.
 const KEPT: usize = 8;
@@ -89,7 +90,7 @@ impl Outlines {
     }
 
     /// Adds an outline that was made while its file was read, and the turns of the file.
-    pub(crate) fn add(&self, outline: Option<Outline>, ids: ItemIds, turns: &Turns) {
+    pub(crate) fn add(&self, outline: Option<Outline>, form: StoredForm, turns: &Turns) {
         let Some(outline) = outline else {
             return;
         };
@@ -99,7 +100,7 @@ impl Outlines {
             outline: Arc::new(outline),
         };
         self.store(&mut kept);
-        self.store_turns(&kept.outline, ids, turns);
+        self.store_turns(&kept.outline, form, turns);
         self.keep(kept);
     }
 
@@ -112,7 +113,7 @@ impl Outlines {
     pub(crate) fn turns(
         &self,
         path: &Path,
-        ids: ItemIds,
+        form: StoredForm,
         running: Option<&str>,
     ) -> Option<ShownTurns> {
         let folder = self.turns.as_ref().filter(|folder| folder.has(path))?;
@@ -121,14 +122,14 @@ impl Outlines {
             turns,
             json,
             length,
-        } = folder.read(&outline, ids)?;
+        } = folder.read(&outline, form)?;
         if running.is_some_and(|running| outline.ids().take(turns).any(|id| id == running)) {
             return None;
         }
-        let others = outline.turns(turns..outline.ids().len(), ids).ok()?;
+        let others = outline.turns(turns..outline.ids().len(), form).ok()?;
         let turns = others.after(json);
         if outline.length >= length + STORED_FROM {
-            self.store_turns(&outline, ids, &turns);
+            self.store_turns(&outline, form, &turns);
         }
         Some(ShownTurns { turns, outline })
     }
@@ -184,7 +185,7 @@ impl Outlines {
     }
 
     /// Stores the turns of a large file, while the client gets them. Not if others are being stored.
-    fn store_turns(&self, outline: &Arc<Outline>, ids: ItemIds, turns: &Turns) {
+    fn store_turns(&self, outline: &Arc<Outline>, form: StoredForm, turns: &Turns) {
         let Some(folder) = self.turns.clone() else {
             return;
         };
@@ -194,7 +195,7 @@ impl Outlines {
         let outline = Arc::clone(outline);
         let json = turns.all_but_last().map_err(io::Error::other);
         let write = move || {
-            if let Err(error) = json.and_then(|json| folder.write(&outline, ids, &json)) {
+            if let Err(error) = json.and_then(|json| folder.write(&outline, form, &json)) {
                 tracing::debug!(%error, "the turns of a thread are not stored");
             }
         };

@@ -8,8 +8,13 @@ use serde_json::{Value, json};
 
 use super::folder::OutlineFolder;
 use super::*;
+use crate::dialect::StoredForm;
 use crate::thread::history::SETTINGS_APPLIED;
 use crate::thread::{Outlines, StoredHistory, TurnsShown, read_history, read_to_load};
+
+fn form_with(ids: ItemIds) -> StoredForm {
+    StoredForm::NEWEST.with_ids(ids)
+}
 
 /// A line of a generated file. Turns are identified by number; some ids do not exist.
 #[derive(Clone, Debug)]
@@ -192,7 +197,7 @@ proptest! {
     ) {
         let file = file(&lines);
         let made_beside = Outlines::default();
-        let all = read_history(file.path(), ItemIds::Numbered, None, &made_beside).unwrap().turns;
+        let all = read_history(file.path(), form_with(ItemIds::Numbered), None, &made_beside).unwrap().turns;
         let written = all.put_into(Bytes::from_static(b"{\"turns\":[]}"));
         let all = all.into_vec();
         let expected = serde_json::to_string(&json!({"turns": all})).unwrap();
@@ -207,10 +212,10 @@ proptest! {
         prop_assert_eq!(outline.ids().collect::<Vec<_>>(), ids);
         for begin in 0..all.len() {
             let end = (begin + size).min(all.len());
-            let page = outline.turns(begin..end, ItemIds::Numbered).unwrap().into_vec();
+            let page = outline.turns(begin..end, form_with(ItemIds::Numbered)).unwrap().into_vec();
             prop_assert_eq!(&page[..], &all[begin..end]);
         }
-        prop_assert_eq!(outline.turns(0..all.len(), ItemIds::Numbered).unwrap().into_vec(), all);
+        prop_assert_eq!(outline.turns(0..all.len(), form_with(ItemIds::Numbered)).unwrap().into_vec(), all);
     }
 }
 
@@ -221,7 +226,7 @@ proptest! {
         let outlines = Outlines::default();
         let selection = outlines.get(file.path()).unwrap().lines_to_load();
         let load = |selection| {
-            let (shown, ids) = (TurnsShown::WithoutTurns, ItemIds::Numbered);
+            let (shown, ids) = (TurnsShown::WithoutTurns, form_with(ItemIds::Numbered));
             let loaded = read_to_load(file.path(), shown, ids, None, selection, &outlines);
             format!("{:?}", loaded.unwrap().0)
         };
@@ -272,7 +277,7 @@ proptest! {
         lines in prop::collection::vec(line(), 0..60),
         cuts in prop::collection::vec(0.0_f64..1.0, 1..4),
     ) {
-        for ids in [ItemIds::Numbered, ItemIds::Streamed] {
+        for ids in [form_with(ItemIds::Numbered), form_with(ItemIds::Streamed)] {
             check_stored(&lines, &cuts, ids);
         }
     }
@@ -299,7 +304,7 @@ fn shown(history: &StoredHistory) -> String {
 }
 
 /// Writes the file up to each cut, and reads it with and without what was stored at earlier cuts.
-fn check_stored(lines: &[StoredLine], cuts: &[f64], ids: ItemIds) {
+fn check_stored(lines: &[StoredLine], cuts: &[f64], ids: StoredForm) {
     let whole = std::fs::read(file(lines).path()).unwrap();
     // The metadata is always there.
     let first = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
@@ -341,7 +346,7 @@ fn stored_turns_are_used_only_for_what_they_were_made_from() {
     let path = home.path().join("rollout.jsonl");
     std::fs::copy(file(&lines).path(), &path).unwrap();
     let outlines = Outlines::of_home(home.path());
-    let (ids, other_ids) = (ItemIds::Numbered, ItemIds::Streamed);
+    let (ids, other_ids) = (form_with(ItemIds::Numbered), form_with(ItemIds::Streamed));
     read_history(&path, ids, None, &outlines).unwrap();
     outlines.wait_for_writer();
     let turns = |ids, running| {
@@ -416,6 +421,11 @@ fn an_outline_is_kept_until_its_file_changes() {
     let second = outlines.get(file.path()).unwrap();
     assert_eq!((first.ids().len(), second.ids().len()), (1, 2));
     // The old outline still describes the earlier content.
-    let turns = |outline: &Outline| outline.turns(0..1, ItemIds::Numbered).unwrap().into_vec();
+    let turns = |outline: &Outline| {
+        outline
+            .turns(0..1, form_with(ItemIds::Numbered))
+            .unwrap()
+            .into_vec()
+    };
     assert_eq!(turns(&first), turns(&second));
 }

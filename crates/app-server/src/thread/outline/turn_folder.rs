@@ -15,7 +15,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 use super::Outline;
 use super::folder::encode_ranges;
 use super::version::FileVersion;
-use crate::projection::ItemIds;
+use crate::dialect::StoredForm;
 
 const FOLDER: &str = "turns";
 /// The most bytes of one file.
@@ -38,7 +38,7 @@ struct TurnsHead {
     version: FileVersion,
     /// A hash of the bytes of the file.
     content: u64,
-    ids: ItemIds,
+    form: StoredForm,
     turns: usize,
     /// A hash of the ranges of these turns.
     ranges: u64,
@@ -68,11 +68,11 @@ impl TurnFolder {
     }
 
     /// The stored turns of a file; none if there are none that can be used.
-    pub(super) fn read(&self, outline: &Outline, ids: ItemIds) -> Option<StoredJson> {
+    pub(super) fn read(&self, outline: &Outline, form: StoredForm) -> Option<StoredJson> {
         let (head, mut stored) = open(&self.path_of(&outline.file)?)?;
         let is_same = head.program == program()?
             && head.file == outline.file
-            && head.ids == ids
+            && head.form == form
             && head.turns < outline.ranges.len()
             && head.ranges == hash_of_ranges(outline, head.turns).ok()?
             && head.is_of(outline).ok()?;
@@ -89,7 +89,12 @@ impl TurnFolder {
     }
 
     /// Stores all turns but the last one. Does nothing if the file has changed since the outline was made.
-    pub(super) fn write(&self, outline: &Outline, ids: ItemIds, json: &[Bytes]) -> io::Result<()> {
+    pub(super) fn write(
+        &self,
+        outline: &Outline,
+        form: StoredForm,
+        json: &[Bytes],
+    ) -> io::Result<()> {
         let (Some(path), Some(program)) = (self.path_of(&outline.file), program()) else {
             return Ok(());
         };
@@ -110,7 +115,7 @@ impl TurnFolder {
             file: outline.file.clone(),
             version: outline.version,
             content,
-            ids,
+            form,
             turns,
             ranges: hash_of_ranges(outline, turns)?,
             json: hash.digest(),

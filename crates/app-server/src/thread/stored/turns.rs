@@ -7,22 +7,22 @@ use std::sync::Arc;
 use codex_app_server_protocol::v2::Turn;
 use codex_rollout::ScannedLine;
 
+use crate::dialect::StoredForm;
 use crate::failure::Failure;
-use crate::projection::ItemIds;
 use crate::server::AppServer;
-use crate::thread::{Outline, TurnOrdinals, ids_in};
+use crate::thread::{Outline, TurnOrdinals, form_in};
 
 /// The turns of a thread, oldest first. Only the lines of turns that are asked for are read.
-pub(super) struct StoredTurns {
+pub(crate) struct StoredTurns {
     path: PathBuf,
     outline: Arc<Outline>,
     running: Option<Turn>,
-    item_ids: ItemIds,
+    form: StoredForm,
 }
 
 impl StoredTurns {
     /// Reads where the turns are in the file.
-    pub(super) fn open(
+    pub(crate) fn open(
         server: &AppServer,
         path: PathBuf,
         running: Option<Turn>,
@@ -30,14 +30,14 @@ impl StoredTurns {
         let outline = server.outlines().get(&path);
         let outline = outline.map_err(|error| unreadable(&path, &error))?;
         Ok(Self {
-            item_ids: ids_in(&path, ItemIds::Streamed),
+            form: form_in(&path, StoredForm::NEWEST),
             path,
             outline,
             running,
         })
     }
 
-    pub(super) fn ids(&self) -> Vec<&str> {
+    pub(crate) fn ids(&self) -> Vec<&str> {
         let mut ids: Vec<&str> = self.outline.ids().collect();
         // A turn that has just started is not in the file yet.
         let unstored = self.running.as_ref();
@@ -54,7 +54,7 @@ impl StoredTurns {
     }
 
     /// The positions of the turns in a range with a line that is wanted. The running turn always counts.
-    pub(super) fn with(
+    pub(crate) fn with(
         &self,
         range: Range<usize>,
         is_wanted: impl FnMut(&ScannedLine<'_>) -> bool,
@@ -72,20 +72,20 @@ impl StoredTurns {
     }
 
     /// The ordinals of the turns at these positions.
-    pub(super) fn ordinals(&self, wanted: Range<usize>) -> Result<TurnOrdinals, Failure> {
-        let ordinals = self.outline.ordinals(wanted, self.item_ids);
+    pub(crate) fn ordinals(&self, wanted: Range<usize>) -> Result<TurnOrdinals, Failure> {
+        let ordinals = self.outline.ordinals(wanted, self.form.ids);
         ordinals.map_err(|error| unreadable(&self.path, &error))
     }
 
     /// The turns at these positions, with all their items.
-    pub(super) fn read(&self, wanted: Range<usize>) -> Result<Vec<Turn>, Failure> {
+    pub(crate) fn read(&self, wanted: Range<usize>) -> Result<Vec<Turn>, Failure> {
         let stored = self.outline.ids().len();
         let running = self.running.clone().filter(|turn| {
             let at = self.outline.ids().position(|id| id == turn.id);
             wanted.contains(&at.unwrap_or(stored))
         });
         let in_file = wanted.start.min(stored)..wanted.end.min(stored);
-        let turns = self.outline.turns(in_file, self.item_ids);
+        let turns = self.outline.turns(in_file, self.form);
         let turns = turns.map_err(|error| unreadable(&self.path, &error))?;
         Ok(turns.with_running(running).into_vec())
     }

@@ -13,7 +13,7 @@ use super::item;
 
 #[derive(Deserialize)]
 #[serde(tag = "type")]
-enum NewerItem {
+enum StoredItem {
     CommandExecution {
         id: String,
         #[serde(default)]
@@ -76,10 +76,10 @@ struct McpError {
 }
 
 /// The item, if its kind is supported.
-pub(super) fn newer_item(stored: &Value) -> Option<ThreadItem> {
-    let stored = NewerItem::deserialize(stored).ok()?;
+pub(super) fn stored_item(stored: &Value) -> Option<ThreadItem> {
+    let stored = StoredItem::deserialize(stored).ok()?;
     Some(match stored {
-        NewerItem::CommandExecution {
+        StoredItem::CommandExecution {
             id,
             process_id,
             command,
@@ -104,16 +104,16 @@ pub(super) fn newer_item(stored: &Value) -> Option<ThreadItem> {
             exit_code,
             duration_ms: duration.map(item::milliseconds),
         },
-        NewerItem::FileChange {
+        StoredItem::FileChange {
             id,
             changes,
             status,
         } => item::patch(&id, &changes, item::patch_status(status)),
-        NewerItem::ImageView { id, path } => ThreadItem::ImageView {
+        StoredItem::ImageView { id, path } => ThreadItem::ImageView {
             id,
             path: local_path(path),
         },
-        NewerItem::McpToolCall {
+        StoredItem::McpToolCall {
             id,
             invocation,
             read_only_hint,
@@ -127,7 +127,7 @@ pub(super) fn newer_item(stored: &Value) -> Option<ThreadItem> {
             duration,
             result: result.ok_or_else(|| error.map_or_else(String::new, |error| error.message)),
         }),
-        NewerItem::DynamicToolCall {
+        StoredItem::DynamicToolCall {
             id,
             namespace,
             tool,
@@ -179,7 +179,7 @@ mod tests {
 
     #[track_caller]
     fn shown(stored: Value, expected: Value) {
-        let item = newer_item(&stored).expect("a known kind");
+        let item = stored_item(&stored).expect("a known kind");
         assert_eq!(serde_json::to_value(item).unwrap(), expected);
     }
 
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn other_kinds_are_not_shown() {
-        assert_eq!(newer_item(&json!({"type": "Later", "id": "x"})), None);
-        assert_eq!(newer_item(&json!({"type": "ImageView", "id": 1})), None);
+        assert_eq!(stored_item(&json!({"type": "Later", "id": "x"})), None);
+        assert_eq!(stored_item(&json!({"type": "ImageView", "id": 1})), None);
     }
 }

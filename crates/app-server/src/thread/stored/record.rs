@@ -9,14 +9,14 @@ use serde_json::Value;
 
 use codex_thread_state::{StateError, ThreadState};
 
-use super::{blocking, state_failed};
-use crate::failure::Failure;
+use crate::blocking::blocking;
+use crate::failure::{Failure, state_failed};
 use crate::projection::{wire_section, wire_source};
 use crate::server::AppServer;
 use crate::thread::{Snapshot, history_mode};
 
 /// A stored thread, without turns.
-pub(super) fn thread(record: ThreadRecord, status: ThreadStatus, provider: &str) -> Thread {
+pub(crate) fn thread(record: ThreadRecord, status: ThreadStatus, provider: &str) -> Thread {
     let parent = record.facts.parent().map(ToString::to_string);
     let attached_to = record.facts.attached_to().map(ToString::to_string);
     let facts = record.facts;
@@ -59,7 +59,7 @@ pub(super) fn thread(record: ThreadRecord, status: ThreadStatus, provider: &str)
 }
 
 /// Like `thread`, with the current working folder, and the default provider if the record has none.
-pub(super) async fn shown(
+pub(crate) async fn shown(
     server: &Arc<AppServer>,
     mut record: ThreadRecord,
     status: ThreadStatus,
@@ -85,7 +85,7 @@ pub(crate) fn git_info(git: codex_protocol::GitInfo) -> Option<GitInfo> {
 }
 
 /// The record of a thread that has a file.
-pub(super) async fn record(
+pub(crate) async fn record(
     server: &AppServer,
     id: &ThreadId,
 ) -> Result<Option<ThreadRecord>, Failure> {
@@ -94,7 +94,7 @@ pub(super) async fn record(
 }
 
 /// The thread for a record, with its status if it is loaded.
-pub(super) async fn stored_or_live(
+pub(crate) async fn stored_or_live(
     server: &AppServer,
     id: &ThreadId,
 ) -> Result<(Option<ThreadRecord>, Option<Snapshot>), Failure> {
@@ -136,7 +136,7 @@ pub(crate) async fn add_stored_state(
 }
 
 /// Adds what is known only of loaded threads.
-pub(super) fn add_live(thread: &mut Thread, live: &Thread) {
+pub(crate) fn add_live(thread: &mut Thread, live: &Thread) {
     thread.cwd.clone_from(&live.cwd);
     thread.model.clone_from(&live.model);
     thread.environments.clone_from(&live.environments);
@@ -146,7 +146,7 @@ pub(super) fn add_live(thread: &mut Thread, live: &Thread) {
 }
 
 /// Adds section, project and marks, which are not stored in the rollout.
-pub(super) fn add_state(state: &ThreadState, thread: &mut Thread) -> Result<(), StateError> {
+pub(crate) fn add_state(state: &ThreadState, thread: &mut Thread) -> Result<(), StateError> {
     if let Some((section, entered_at)) = state.section_of(&thread.id)? {
         thread.section = Some(wire_section(section));
         thread.section_entered_at = Some(entered_at);
@@ -157,16 +157,16 @@ pub(super) fn add_state(state: &ThreadState, thread: &mut Thread) -> Result<(), 
 }
 
 /// The status of a thread.
-pub(super) async fn status_of(server: &AppServer, id: &ThreadId) -> ThreadStatus {
+pub(crate) async fn status_of(server: &AppServer, id: &ThreadId) -> ThreadStatus {
     let live = live(server, id).await;
     live.map_or(ThreadStatus::NotLoaded, |live| live.thread.status)
 }
 
-pub(super) async fn live(server: &AppServer, id: &ThreadId) -> Option<Snapshot> {
+pub(crate) async fn live(server: &AppServer, id: &ThreadId) -> Option<Snapshot> {
     server.thread(id.as_str())?.describe().await
 }
 
 /// The provider of threads without one in their file.
-pub(super) fn default_provider(server: &AppServer) -> String {
+pub(crate) fn default_provider(server: &AppServer) -> String {
     server.host().default_provider()
 }

@@ -1,0 +1,8 @@
+//! Where an item is.
+
+/// The thread and the turn of an item.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub(super) thread: &'a str,
+    pub(super) turn: &'a str,
+}
