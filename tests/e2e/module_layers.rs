@@ -250,3 +250,29 @@ fn reachable(
     }
     reached
 }
+
+/// The crates whose modules below the root read in one direction, but for pairs.
+const WITHOUT_CIRCLES: [&str; 3] = ["app-server", "config", "model-client"];
+
+#[test]
+fn modules_do_not_use_each_other_in_circles() {
+    for name in WITHOUT_CIRCLES {
+        let mut uses: BTreeMap<ModulePath, BTreeSet<ModulePath>> = BTreeMap::new();
+        for (file, imported) in Modules::read(name).imports() {
+            let Some(module) = file.first() else { continue };
+            let used = imported.iter().filter_map(|path| path.first());
+            let used = used.filter(|used| *used != module);
+            let used = used.map(|used| vec![used.clone()]);
+            uses.entry(vec![module.clone()]).or_default().extend(used);
+        }
+        for module in uses.keys() {
+            let reached = reachable(&uses, module);
+            let circle: Vec<String> = reached
+                .iter()
+                .filter(|other| reachable(&uses, other).contains(module))
+                .map(|other| other.join("::"))
+                .collect();
+            assert!(circle.len() <= 2, "{name}: {circle:?} use each other");
+        }
+    }
+}

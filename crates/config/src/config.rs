@@ -42,7 +42,8 @@ pub use team::TeamSettings;
 pub use tools::{McpSettings, ToolSettings};
 
 use crate::error::ConfigError;
-use crate::features::{DeprecationNotice, FeatureLevel, FeatureSet, deprecation_notices, resolve};
+use crate::feature_levels::{DeprecationNotice, FeatureLevel, deprecation_notices, resolve};
+use crate::features::FeatureSet;
 use crate::project_docs::ProjectDocSettings;
 use crate::requirements::{RequirementViolation, Requirements};
 use crate::schema::{AppsFile, ClientRelease, Discoverable};

@@ -3,14 +3,9 @@
 mod feature;
 mod host;
 mod newer;
-mod notices;
-mod resolve;
 mod set;
 
 pub use feature::{BetaTexts, Feature, FeatureStage};
 pub use host::{HOST_FEATURES, HostFeatureError};
 pub use newer::{BETA_IN_0_169, FEATURES_OF_0_169, is_without_effect};
-pub use notices::DeprecationNotice;
-pub(crate) use notices::deprecation_notices;
-pub(crate) use resolve::{FeatureLevel, resolve};
 pub use set::FeatureSet;

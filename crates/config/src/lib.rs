@@ -19,6 +19,7 @@ mod dotenv;
 mod edit;
 mod environment;
 mod error;
+mod feature_levels;
 mod features;
 mod home;
 mod hook_layers;
@@ -56,9 +57,10 @@ pub use edit::{
 };
 pub use environment::{Environment, EnvironmentVariables, ManagedPreferences};
 pub use error::{ConfigError, FileError, ReferencedFileError, SettingError, UnknownSettings};
+pub use feature_levels::DeprecationNotice;
 pub use features::{
-    BETA_IN_0_169, BetaTexts, DeprecationNotice, FEATURES_OF_0_169, Feature, FeatureSet,
-    FeatureStage, HOST_FEATURES, HostFeatureError, is_without_effect,
+    BETA_IN_0_169, BetaTexts, FEATURES_OF_0_169, Feature, FeatureSet, FeatureStage, HOST_FEATURES,
+    HostFeatureError, is_without_effect,
 };
 pub use home::{HomeError, resolve_home};
 pub use hook_layers::HookLayer;

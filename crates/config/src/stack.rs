@@ -57,7 +57,7 @@ impl LayerStack {
         });
         let flag_layer = flag_layer(env, cwd, flags);
         let managed = managed_layers(env)?;
-        let requirements = requirements::load(env, &managed)?;
+        let requirements = requirements::load(env, &sources_and_tables(&managed))?;
         let mut project = None;
         let mut trust = None;
         let mut trusted_folders = Vec::new();
@@ -86,7 +86,7 @@ impl LayerStack {
     /// Only the layers that need no files, which are flags, and what files say about who may log in.
     pub(crate) fn without_files(env: &Environment, cwd: Option<&Path>, flags: &Overrides) -> Self {
         let requirements = managed_layers(env)
-            .and_then(|managed| Ok(requirements::load(env, &managed)?))
+            .and_then(|managed| Ok(requirements::load(env, &sources_and_tables(&managed))?))
             .unwrap_or_else(|_| Requirements::unreadable());
         let mut layers = restrictions(env);
         layers.extend(flag_layer(env, cwd, flags));
@@ -318,4 +318,8 @@ fn root_markers(table: &Table) -> Result<Vec<String>, ConfigError> {
         .as_array()
         .and_then(strings)
         .ok_or_else(|| ConfigError::setting("project_root_markers takes a list of strings"))
+}
+fn sources_and_tables(layers: &[Layer]) -> Vec<(&LayerSource, &Table)> {
+    let layers = layers.iter();
+    layers.map(|layer| (&layer.source, &layer.table)).collect()
 }

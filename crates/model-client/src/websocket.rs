@@ -7,12 +7,9 @@
 //! HTTP in the end.
 
 mod connection;
-mod frames;
 mod idle;
 mod message;
 mod reader;
-
-pub(crate) use frames::SocketFrames;
 
 use std::sync::Arc;
 
@@ -36,6 +33,7 @@ use crate::http_client::{HttpModelClient, MAX_REPLY_BYTES, unencodable};
 use crate::prompt::Prompt;
 use crate::provider;
 use crate::request::ModelRequest;
+use crate::responses::SocketFrames;
 use crate::stream::ModelStream;
 use crate::thread_connection::ThreadConnection;
 

@@ -59,7 +59,7 @@ mod tests {
     use codex_sandbox::NetworkMode;
 
     use super::*;
-    use crate::features::{FeatureLevel, resolve};
+    use crate::feature_levels::{FeatureLevel, resolve};
 
     fn limits(settings: &str, requirements: &str) -> NetworkLimits {
         let table: Table = settings.parse().unwrap();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use codex_protocol::AskForApproval;
+use toml::Table;
 
 use super::error::RequirementsError;
 use super::file::{NetworkRequirements, RequirementsFile, SandboxModeRequirement};
@@ -10,7 +11,6 @@ use super::in_force::{RequirementSource, Requirements, Sourced};
 use crate::decode::{decode, dotted};
 use crate::environment::Environment;
 use crate::features::Feature;
-use crate::layer::Layer;
 use crate::nesting::parse_table;
 use crate::read::read_bounded;
 use crate::schema::SandboxMode;
@@ -19,10 +19,10 @@ use crate::source::LayerSource;
 /// The name of the requirements file in the system folder.
 const REQUIREMENTS_FILE: &str = "requirements.toml";
 
-/// Collects the requirements of all sources, highest precedence first. `managed` are layers in the older form.
+/// Collects the requirements of all sources, highest precedence first. `managed` are layers in the older form, with their sources.
 pub(crate) fn load(
     env: &Environment,
-    managed: &[Layer],
+    managed: &[(&LayerSource, &Table)],
 ) -> Result<Requirements, RequirementsError> {
     let mut requirements = Requirements::default();
     if let Some(text) = &env.account_requirements {
@@ -45,8 +45,8 @@ pub(crate) fn load(
             Err(source) => return Err(RequirementsError::Read { path, source }),
         }
     }
-    for layer in managed.iter().rev() {
-        add_legacy(&mut requirements, layer)?;
+    for (source, table) in managed.iter().rev() {
+        add_legacy(&mut requirements, source, table)?;
     }
     Ok(requirements)
 }
@@ -161,8 +161,12 @@ fn add_features(
 }
 
 /// Adds managed settings in the older form, which are requirements too.
-fn add_legacy(all: &mut Requirements, layer: &Layer) -> Result<(), RequirementsError> {
-    let source = match &layer.source {
+fn add_legacy(
+    all: &mut Requirements,
+    source: &LayerSource,
+    table: &Table,
+) -> Result<(), RequirementsError> {
+    let source = match source {
         LayerSource::ManagedFile { file } => RequirementSource::File(file.clone()),
         _ => RequirementSource::LegacyPreferences,
     };
@@ -171,7 +175,7 @@ fn add_legacy(all: &mut Requirements, layer: &Layer) -> Result<(), RequirementsE
         approval_policy: Option<AskForApproval>,
         sandbox_mode: Option<SandboxMode>,
     }
-    let managed: Managed = decode(&layer.table).map_err(|error| RequirementsError::Parse {
+    let managed: Managed = decode(table).map_err(|error| RequirementsError::Parse {
         origin: source.clone(),
         message: error.message,
     })?;

@@ -12,10 +12,10 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::failure::ResponseFailure;
+use super::socket_frames::SocketFrames;
 use crate::error::ModelError;
 use crate::event::{Completion, ModelEvent};
 use crate::stream::{DecodeEvents, DecodeFlow, Events};
-use crate::websocket::SocketFrames;
 
 /// The item types of calls.
 const CALLS: [&str; 4] = [

@@ -13,7 +13,6 @@ use futures::Stream;
 
 use super::FailedSend;
 use super::connection::SocketConnection;
-use super::frames::SocketFrames;
 use super::idle::IdleConnection;
 use super::message::{LastResponse, SocketRequest};
 use crate::error::{BreakCause, ModelError};
@@ -21,7 +20,7 @@ use crate::event::ModelEvent;
 use crate::limits::ResponseSize;
 use crate::prompt::Prompt;
 use crate::request::ModelRequest;
-use crate::responses::ResponsesDecoder;
+use crate::responses::{ResponsesDecoder, SocketFrames};
 use crate::stream::{DecodeEvents, DecodeFlow, Events, IdleTimer};
 use crate::thread_connection::ThreadConnection;
 

@@ -2,7 +2,8 @@
 
 use toml::Table;
 
-use super::{Feature, FeatureLevel};
+use super::FeatureLevel;
+use crate::features::Feature;
 
 /// A deprecated setting.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,13 +1,18 @@
 //! Determines the enabled features from defaults, the host application, levels of settings, pins of requirements, and
 //! dependencies between features.
 
+mod notices;
+
 use std::collections::BTreeMap;
 
 use toml::{Table, Value};
 
-use super::{Feature, FeatureSet};
+use crate::features::{Feature, FeatureSet};
 use crate::requirements::{RequirementViolation, Requirements};
 use crate::schema::switch;
+
+pub use notices::DeprecationNotice;
+pub(crate) use notices::deprecation_notices;
 
 /// Switches outside `[features]` from earlier releases.
 const LEGACY_TOGGLES: &[(&str, Feature)] = &[

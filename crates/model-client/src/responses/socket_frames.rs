@@ -8,20 +8,20 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::ResponseFailure;
 use crate::clock::Clock;
 use crate::error::ModelError;
 use crate::error_reply::ErrorReply;
 use crate::event::ModelEvent;
-use crate::responses::ResponseFailure;
 use crate::stream::Events;
 
 const FAMILY: &str = "codex";
 
 /// Decodes such messages.
 pub(crate) struct SocketFrames {
-    pub(super) clock: Arc<dyn Clock>,
+    pub(crate) clock: Arc<dyn Clock>,
     /// The URL for errors.
-    pub(super) url: String,
+    pub(crate) url: String,
 }
 
 #[derive(Deserialize)]
