@@ -91,6 +91,11 @@ impl PayloadFolder {
         Ok(PayloadPlace::Plain(segments))
     }
 
+    /// The shards that were read and have no end.
+    pub(crate) fn shards_without_end(&self) -> Vec<u64> {
+        self.shards.without_end()
+    }
+
     /// The number of bytes of a payload as it is stored, if it is there. That of a payload with parts is not put together.
     pub(crate) fn stored_size(&self, payload: &PayloadRef) -> Option<u64> {
         match payload.shard {

@@ -99,6 +99,22 @@ impl Shards {
         })
     }
 
+    /// The shards that were read and have no end.
+    pub(crate) fn without_end(&self) -> Vec<u64> {
+        let mut open = self.open.lock();
+        let OpenShards { shards, plain } = &mut *open;
+        let mut numbers = Vec::new();
+        for (number, shard) in shards {
+            // What came since it was read may be the end.
+            let is_read = shard.is_complete || shard.read_on(plain).is_ok();
+            if !is_read || !shard.is_complete && shard.fault.is_none() {
+                numbers.push(*number);
+            }
+        }
+        numbers.sort_unstable();
+        numbers
+    }
+
     /// Reads a part of the plain file.
     pub(crate) fn read(&self, start: u64, length: usize, to: &mut Vec<u8>) -> io::Result<()> {
         let mut open = self.open.lock();

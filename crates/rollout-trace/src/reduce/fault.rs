@@ -57,6 +57,8 @@ pub enum Fault {
     // Payloads.
     #[error("payload {0} was not recorded because of a limit")]
     OmittedPayload(PayloadId),
+    #[error("shard {0} has no end, although the recording is complete: it was cut")]
+    ShardWithoutEnd(u64),
     #[error("inference request {0} has no prepared prompt")]
     NoPreparedPrompt(InferenceId),
     #[error("open payload {id}: {source}")]

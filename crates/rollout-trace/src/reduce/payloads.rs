@@ -68,6 +68,11 @@ impl PayloadFiles {
         }
     }
 
+    /// The shards that were read and have no end.
+    pub(super) fn shards_without_end(&self) -> Vec<u64> {
+        self.folder.shards_without_end()
+    }
+
     /// The content of a payload in a buffer of its own.
     pub(crate) fn read(&self, payload: &PayloadRef) -> Result<Vec<u8>, Fault> {
         let mut buffer = Vec::new();

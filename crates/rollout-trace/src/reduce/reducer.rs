@@ -249,6 +249,12 @@ impl Reducer {
     pub(super) fn expect_file(&mut self, payload: &PayloadRef) {
         if let Some(checks) = &self.checks {
             checks.add(self.line, payload);
+            if payload.is_unrecorded() {
+                // Its parts are there all the same.
+                for part in &payload.parts {
+                    checks.add(self.line, part);
+                }
+            }
         }
     }
 
@@ -306,6 +312,12 @@ impl Reducer {
         let checked = self.checks.take().map(PayloadChecks::finish);
         for (line, fault) in checked.into_iter().flatten() {
             self.problems.add(Some(line), fault);
+        }
+        if self.trace.recording_complete == Some(true) {
+            for shard in self.payloads.shards_without_end() {
+                let fault = Fault::ShardWithoutEnd(shard);
+                self.tolerate(fault).map_err(|fault| self.failed(fault))?;
+            }
         }
         self.problems.sort();
         let graph = self.conversation.into_graph();

@@ -210,6 +210,11 @@ fn damaged_shards_are_told_and_nothing_of_them_is_shown() {
     assert_eq!(texts(&changed), Vec::<String>::new());
     let missing = damage(&bundle, |shard| fs::remove_file(shard).unwrap());
     assert!(missing.problems.is_damaged());
+    let without_end = damage(&bundle, |shard| {
+        let bytes = fs::read(shard).unwrap();
+        fs::write(shard, &bytes[..bytes.len() - 4]).unwrap();
+    });
+    assert!(without_end.problems.is_damaged());
     let cut = damage(&bundle, |shard| {
         let bytes = fs::read(shard).unwrap();
         let mut file = fs::File::create(shard).unwrap();
