@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 
 use crate::repository;
-use crate::setup::{experimental_server, scripted_home};
+use crate::setup::{experimental_server, home_with, scripted_home, server};
 use crate::threads::said;
 
 /// Runs a turn in a new thread and answers the ids of both.
@@ -41,6 +41,22 @@ fn settings_without_effect_are_named_where_users_look() {
         .map(|name| name.trim_matches('`'))
         .collect();
     assert_eq!(named, WITHOUT_EFFECT);
+}
+
+#[tokio::test]
+async fn a_warning_names_settings_without_effect() {
+    let settings =
+        "zsh_path = \"/bin/zsh\"\n[otel]\nlog_user_prompt = true\n[desktop]\nopen = true\n";
+    let home = home_with(settings);
+    let mut server = server(&home).await;
+    let warning = server.wait_for("configWarning").await.unwrap();
+    assert_eq!(
+        warning["params"]["summary"],
+        "Settings that have no effect here: `otel`, `zsh_path`"
+    );
+    let path = warning["params"]["path"].as_str().unwrap();
+    assert!(path.ends_with("config.toml"), "{warning}");
+    server.finish().await.unwrap();
 }
 
 #[tokio::test]

@@ -158,6 +158,7 @@ impl Config {
         let features = features_of(stack, &tables, request)?;
         let mut warnings = Vec::from_iter(warning::disabled_projects(stack));
         warnings.extend(warning::unknown_keys(stack, &unknown_keys));
+        warnings.extend(warning::without_effect(stack));
         warnings.extend(unknown_values);
         warnings.extend(warning::withheld_keys(stack));
         let policy = policy::resolve(stack, &tables, &file, request, features, &mut warnings)?;

@@ -10,6 +10,7 @@ use crate::project_layers::holds_settings;
 use crate::source::LayerSource;
 use crate::stack::LayerStack;
 use crate::unknown_settings::holds;
+use crate::without_effect::{OF_OTHER_PROGRAMS, WITHOUT_EFFECT};
 
 const USING_DEFAULTS: &str = "Invalid configuration; using defaults.";
 
@@ -97,23 +98,36 @@ pub(crate) fn withheld_keys(stack: &LayerStack) -> impl Iterator<Item = ConfigWa
 }
 
 /// One warning per file with unknown keys.
-pub(crate) fn unknown_keys(stack: &LayerStack, unknown: &[KeyNames]) -> Vec<ConfigWarning> {
-    if unknown.is_empty() {
-        return Vec::new();
-    }
-    let files = stack.enabled().filter(|layer| {
+pub(crate) fn unknown_keys<'s>(
+    stack: &'s LayerStack,
+    unknown: &'s [KeyNames],
+) -> impl Iterator<Item = ConfigWarning> + 's {
+    files(stack).filter_map(|layer| naming(layer, unknown, "Unknown settings are ignored"))
+}
+
+/// One warning per file with settings that have no effect here.
+pub(crate) fn without_effect(stack: &LayerStack) -> impl Iterator<Item = ConfigWarning> {
+    let told = WITHOUT_EFFECT
+        .iter()
+        .filter(|name| !OF_OTHER_PROGRAMS.contains(name));
+    let names = |name: &&str| name.split('.').map(str::to_owned).collect();
+    let keys: Vec<KeyNames> = told.map(names).collect();
+    files(stack).filter_map(move |layer| naming(layer, &keys, "Settings that have no effect here"))
+}
+
+/// The layers that are files.
+fn files(stack: &LayerStack) -> impl Iterator<Item = &Layer> {
+    stack.enabled().filter(|layer| {
         !matches!(
             layer.source,
             LayerSource::SessionFlags | LayerSource::ManagedPreferences { .. }
         )
-    });
-    files
-        .filter_map(|layer| unknown_in(layer, unknown))
-        .collect()
+    })
 }
 
-fn unknown_in(layer: &Layer, unknown: &[KeyNames]) -> Option<ConfigWarning> {
-    let named: Vec<String> = unknown
+/// A warning that names those of these keys that a file has.
+fn naming(layer: &Layer, keys: &[KeyNames], what: &str) -> Option<ConfigWarning> {
+    let named: Vec<String> = keys
         .iter()
         .filter(|names| holds(&layer.table, names))
         .map(|names| format!("`{}`", names.join(".")))
@@ -123,9 +137,6 @@ fn unknown_in(layer: &Layer, unknown: &[KeyNames]) -> Option<ConfigWarning> {
     }
     Some(ConfigWarning {
         path: layer.source.file(),
-        ..ConfigWarning::new(format!(
-            "Unknown settings are ignored: {}",
-            named.join(", ")
-        ))
+        ..ConfigWarning::new(format!("{what}: {}", named.join(", ")))
     })
 }

@@ -20,3 +20,13 @@ pub const WITHOUT_EFFECT: &[&str] = &[
     "windows.sandbox_private_desktop",
     "zsh_path",
 ];
+
+/// Those among them that other programs write for themselves. Nobody is warned of these.
+pub(crate) const OF_OTHER_PROGRAMS: &[&str] = &[
+    "analytics",
+    "apps_mcp_product_sku",
+    "browser_use",
+    "cloud",
+    "computer_use",
+    "desktop",
+];

@@ -87,6 +87,7 @@ id = 'b'
     assert_eq!(
         warnings,
         [
+            "Settings that have no effect here: `otel`",
             "The value of `history.persistence` is not known; `none` takes its place.",
             "The value of `mcp_servers.s.tools.t.approval_mode` is not known; `prompt` takes its place.",
             "The value of `model_providers.x.wire_api` is not known and is ignored.",
