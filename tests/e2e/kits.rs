@@ -82,13 +82,13 @@ fn observe(conversation: &str, release: &str) {
 
 #[test]
 #[ignore = "needs Python and the kits, in the folder that CODEX_KIT_FOLDER names"]
-fn turns_and_items_of_the_kit_for_the_oldest_clients_have_one_life() {
+fn turns_and_items_of_the_kit_for_the_oldest_clients_start_and_end_once() {
     assert_eq!(play(&[], OLDEST), Vec::<String>::new());
 }
 
 #[test]
 #[ignore = "needs Python and the kits, in the folder that CODEX_KIT_FOLDER names"]
-fn turns_and_items_of_the_kit_for_newer_clients_have_one_life() {
+fn turns_and_items_of_the_kit_for_newer_clients_start_and_end_once() {
     for release in [OLDEST, "0.169"] {
         let wrong = play(&["--kit", "newer"], release);
         assert_eq!(wrong, Vec::<String>::new(), "{release}");
@@ -97,6 +97,6 @@ fn turns_and_items_of_the_kit_for_newer_clients_have_one_life() {
 
 #[test]
 #[ignore = "needs Python and the kits, in the folder that CODEX_KIT_FOLDER names"]
-fn turns_and_items_of_the_kit_for_the_newest_clients_have_one_life() {
+fn turns_and_items_of_the_kit_for_the_newest_clients_start_and_end_once() {
     assert_eq!(play(&["--kit", "newest"], "0.171"), Vec::<String>::new());
 }
