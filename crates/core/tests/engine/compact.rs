@@ -58,7 +58,7 @@ async fn a_full_context_is_compacted_before_the_next_turn() {
 
 /// A thread with these rules and one turn behind it, whose request had 1,000 tokens and whose answer 100.
 async fn one_turn_with(limit: Option<i64>, rules: CompactionRules) -> Driver {
-    let mut driver = Driver::with(|config| {
+    let driver = Driver::with(|config| {
         config.options.auto_compact_limit = limit;
         config.options.context_window = Some(10_000);
         config.options.compaction = rules;
