@@ -3,13 +3,18 @@
 use std::fs;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 
 use codex_test_support::{HttpReply, ModelServer, sse};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde_json::Value;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
 
 use crate::exec::ExecFolders;
 use crate::listeners::Listening;
-use crate::stdout_of;
+use crate::{repository, stdout_of};
 
 /// The command line itself, in place of `codex exec`.
 fn command(place: &ExecFolders, arguments: &[&str]) -> Command {
@@ -282,6 +287,53 @@ async fn exec_uses_a_running_server() {
     assert_eq!(request["model"], "another");
     let work = fs::canonicalize(place.work.path()).unwrap();
     assert!(request.to_string().contains(&*work.to_string_lossy()));
+}
+
+/// Ends the encryption of connections before a server on this machine, and answers the port.
+async fn encrypted(address: &str) -> u16 {
+    let folder = repository().join("tests/e2e/certificates");
+    let certificate = CertificateDer::from_pem_file(folder.join("server.pem")).unwrap();
+    let key = PrivateKeyDer::from_pem_file(folder.join("server.key")).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let settings = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], key)
+        .unwrap();
+    let acceptor = TlsAcceptor::from(Arc::new(settings));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = address.trim_start_matches("ws://").to_owned();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let Ok(mut client) = acceptor.accept(stream).await else {
+                continue;
+            };
+            let mut server = TcpStream::connect(&server).await.unwrap();
+            let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+        }
+    });
+    port
+}
+
+#[tokio::test]
+async fn exec_uses_a_running_server_over_an_encrypted_connection() {
+    let model = model(&["from afar"]).await;
+    let place = ExecFolders::with_model(&model);
+    let server = Listening::start(place.home.path(), &["--listen", "ws://127.0.0.1:0"]).await;
+    let port = encrypted(&server.address).await;
+    let address = format!("wss://127.0.0.1:{port}");
+    let arguments = ["exec", "--remote", &address, "hi"];
+    // Who signed the certificate is not known.
+    let refused = error_of(&run(&place, &arguments).await);
+    assert!(refused.contains("ertificate"), "{refused}");
+    assert!(model.requests().is_empty());
+    let mut trusting = command(&place, &arguments);
+    let authority = repository().join("tests/e2e/certificates/authority.pem");
+    trusting.env("CODEX_CA_CERTIFICATE", authority);
+    let output = tokio::task::spawn_blocking(move || trusting.output().unwrap());
+    assert_eq!(stdout_of(&output.await.unwrap()), "from afar\n");
 }
 
 #[tokio::test]
