@@ -7,6 +7,7 @@ use codex_test_support::{AppServer, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::plugin_folders::MarketplaceFolder;
 use crate::setup::{experimental_server, scripted_home};
 
 /// How often each pair is played.
@@ -389,6 +390,134 @@ async fn files_are_read_as_they_were_written() {
         writes: vec![Box::new(change)],
         reads: vec![("fs/readDirectory", json!({ "path": work.path() }), listed)],
         values: [json!(1), json!(0)],
+    }
+    .play(&mut server)
+    .await;
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn plugins_are_shown_wherever_they_count_as_they_were_installed() {
+    let model = ModelServer::start([]).await.unwrap();
+    let home = scripted_home(&model, "[features]\nplugins = true\n");
+    let mut server = experimental_server(&home).await;
+    let folder = tempfile::tempdir().unwrap();
+    let mut team = MarketplaceFolder::new(folder.path(), "team");
+    team.add("demo", &json!({ "name": "demo" }), &json!({}));
+    team.skill("demo", "hi", "Say hi.");
+    let mentions = |text: &'static str| -> Seen {
+        Box::new(move |result| result.to_string().contains(text).into())
+    };
+    let install = team.params("demo");
+    let change = move |number: usize| match number {
+        0 => ("plugin/install", install.clone()),
+        _ => ("plugin/uninstall", json!({ "pluginId": "demo@team" })),
+    };
+    Case {
+        writes: vec![Box::new(change)],
+        reads: vec![
+            (
+                "skills/list",
+                json!({ "cwds": [home.path()] }),
+                mentions("demo:hi"),
+            ),
+            ("config/read", json!({}), mentions("demo@team")),
+        ],
+        values: [json!(true), json!(false)],
+    }
+    .play(&mut server)
+    .await;
+    let source = team.root.clone();
+    let change = move |number: usize| match number {
+        0 => ("marketplace/add", json!({ "source": source })),
+        _ => ("marketplace/remove", json!({ "marketplaceName": "team" })),
+    };
+    Case {
+        writes: vec![Box::new(change)],
+        reads: vec![(
+            "config/read",
+            json!({}),
+            at("/config/marketplaces/team/source_type"),
+        )],
+        values: [json!("local"), Value::Null],
+    }
+    .play(&mut server)
+    .await;
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn settings_of_another_agent_are_read_as_they_were_taken_over() {
+    let (_model, _home, mut server) = started().await;
+    let folder = tempfile::tempdir().unwrap();
+    let repository = folder.path().canonicalize().unwrap();
+    std::fs::create_dir(repository.join(".git")).unwrap();
+    std::fs::write(repository.join("CLAUDE.md"), "Be kind.").unwrap();
+    let looked_for = json!({ "cwds": [repository] });
+    let found = server
+        .result("externalAgentConfig/detect", looked_for.clone())
+        .await;
+    assert_eq!(found["items"].as_array().unwrap().len(), 1, "{found}");
+    let import = json!({ "migrationItems": found["items"] });
+    let imported = server
+        .begin("externalAgentConfig/import", import)
+        .await
+        .unwrap();
+    let left = server
+        .begin("externalAgentConfig/detect", looked_for)
+        .await
+        .unwrap();
+    assert!(server.reply_to(imported).await.unwrap()["result"].is_object());
+    let left = server.reply_to(left).await.unwrap();
+    assert_eq!(left["result"]["items"], json!([]));
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn files_of_the_home_folder_and_of_projects_are_used_as_they_were_written() {
+    let (_model, home, mut server) = started().await;
+    let home = home.path().canonicalize().unwrap();
+    let file = home.join("skills/one/SKILL.md");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let target = file.parent().unwrap().join("../one/SKILL.md");
+    // Skills with the names `a` and `b`.
+    let texts = [
+        "LS0tCm5hbWU6IGEKZGVzY3JpcHRpb246IGQKLS0tCg==",
+        "LS0tCm5hbWU6IGIKZGVzY3JpcHRpb246IGQKLS0tCg==",
+    ];
+    let write = move |number: usize| {
+        (
+            "fs/writeFile",
+            json!({ "path": target, "dataBase64": texts[number] }),
+        )
+    };
+    let own: Seen = Box::new(|result| {
+        let skills = result["data"][0]["skills"].as_array().unwrap();
+        let own = skills.iter().find(|skill| skill["scope"] == "user");
+        own.map_or(Value::Null, |skill| skill["name"].clone())
+    });
+    Case {
+        writes: vec![Box::new(write)],
+        reads: vec![(
+            "skills/list",
+            json!({ "cwds": [home], "forceReload": true }),
+            own,
+        )],
+        values: [json!("a"), json!("b")],
+    }
+    .play(&mut server)
+    .await;
+    let target = file.parent().unwrap().join("../one/SKILL.md");
+    let write = move |number: usize| {
+        (
+            "fs/writeFile",
+            json!({ "path": target, "dataBase64": texts[number] }),
+        )
+    };
+    Case {
+        writes: vec![Box::new(write)],
+        reads: vec![("fs/readFile", json!({ "path": file }), at("/dataBase64"))],
+        values: texts.map(Value::from),
     }
     .play(&mut server)
     .await;

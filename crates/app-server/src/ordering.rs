@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use codex_protocol::AbsolutePathBuf;
+use codex_protocol::{AbsolutePathBuf, normalize_path};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// How long a request waits for earlier ones that only read.
@@ -131,6 +131,19 @@ impl OrderedRequest {
     }
 }
 
+/// Adds the settings to the uses of a request that uses files of the home folder.
+pub(crate) fn with_settings_of(home: &Path, mut uses: Vec<Access>) -> Vec<Access> {
+    let home = Subject::folder(home);
+    let in_home = uses.iter().filter(|access| access.subject.overlaps(&home));
+    let settings = in_home.map(|access| Access {
+        kind: access.kind,
+        subject: Subject::Settings,
+    });
+    let settings: Vec<_> = settings.collect();
+    uses.extend(settings);
+    uses
+}
+
 impl OrderSlot {
     /// Waits for the earlier requests. Later ones wait until the result is dropped.
     pub(crate) async fn wait(self) -> DropGuard {
@@ -174,7 +187,12 @@ impl Access {
 
 impl Subject {
     pub(crate) fn path(path: &AbsolutePathBuf) -> Self {
-        Self::Path(PathBuf::from(&path.0))
+        Self::folder(&path.0)
+    }
+
+    /// Paths are compared by their text: one that leads through a link is another one.
+    pub(crate) fn folder(path: impl AsRef<Path>) -> Self {
+        Self::Path(normalize_path(path.as_ref()))
     }
 
     fn overlaps(&self, other: &Self) -> bool {
@@ -247,6 +265,22 @@ mod tests {
         assert!(waits(write("/a/b/c"), access(Read, path("/a/b"))));
         assert!(waits(write("/a"), access(Read, path("/a/b/c"))));
         assert!(!waits(write("/a/b"), access(Read, path("/a/bc"))));
+    }
+
+    #[tokio::test]
+    async fn spelling_of_a_path_does_not_matter() {
+        let write = access(Write, Subject::folder("/a/x/../b"));
+        assert!(waits(write, access(Read, Subject::folder("/a/./b"))));
+    }
+
+    #[tokio::test]
+    async fn files_of_the_home_folder_are_settings() {
+        let home = Path::new("/home/engine");
+        let write = |at| with_settings_of(home, access(Write, path(at)));
+        let settings = || access(Read, Subject::Settings);
+        assert!(waits(write("/home/engine/config.toml"), settings()));
+        assert!(waits(write("/home"), settings()));
+        assert!(!waits(write("/home/other"), settings()));
     }
 
     #[tokio::test]

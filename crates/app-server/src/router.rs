@@ -22,7 +22,7 @@ use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::handlers::{self, Order, RequestContext};
 use crate::open_requests::ClientAnswer;
-use crate::ordering::RequestOrder;
+use crate::ordering::{RequestOrder, with_settings_of};
 use crate::server::AppServer;
 use codex_transport::InputLine;
 
@@ -172,7 +172,10 @@ impl Router {
         let slot = match order {
             Order::AtOnce if paths.is_empty() && futures::poll!(&mut handling).is_ready() => return,
             Order::AtOnce => None,
-            Order::After(uses) => self.order.enter(uses),
+            Order::After(uses) => {
+                let home = self.server.host().store().home();
+                self.order.enter(with_settings_of(home, uses))
+            }
         };
         let running = self.server.count_request();
         let waiting = self.server.count_waiting_request();

@@ -117,6 +117,17 @@ macro_rules! about {
     (reads_path, $params:ident) => {
         vec![Access::read(Subject::path(&$params.path))]
     };
+    (reads_cwd, $params:ident) => {
+        vec![Access::read(Subject::folder(&$params.cwd))]
+    };
+    (reads_cwds, $params:ident) => {
+        Vec::from_iter(
+            $params
+                .cwds
+                .iter()
+                .map(|cwd| Access::read(Subject::folder(cwd))),
+        )
+    };
     (writes_path, $params:ident) => {
         vec![Access::write(Subject::path(&$params.path))]
     };
@@ -157,9 +168,9 @@ handlers! {
     Initialize: at_once early => handshake::initialize;
 
     // Threads: opening and reading.
-    ThreadStart: concurrent [Read Settings, Write Threads] early => thread_start::start;
-    ThreadResume: thread [Read Settings, Write Threads] early => thread_resume::resume;
-    ThreadFork: thread [Read Settings, Write Threads] early => thread_fork::fork;
+    ThreadStart: concurrent [Read Settings, Read Plugins, Write Threads] early => thread_start::start;
+    ThreadResume: thread [Read Settings, Read Plugins, Write Threads] early => thread_resume::resume;
+    ThreadFork: thread [Read Settings, Read Plugins, Write Threads] early => thread_fork::fork;
     ThreadList: concurrent [Read Threads, Read Groups] => thread_list::list;
     ThreadLoadedList: concurrent [Read Threads] => thread_read::loaded_list;
     ThreadRead: thread [Read Threads, Read Groups] early => thread_read::read;
@@ -252,7 +263,7 @@ handlers! {
     GetAuthStatus: concurrent [ReadFirst Account] => account::auth_status;
 
     // Settings and available choices.
-    ConfigRead: concurrent [Read Settings] => config::read;
+    ConfigRead: concurrent [Read Settings, Read Plugins] => config::read;
     ConfigValueWrite: concurrent [Write Settings] => config::write_value;
     ConfigBatchWrite: concurrent [Write Settings] => config::write_batch;
     ConfigRequirementsRead: concurrent [Read Settings] => config::read_requirements;
@@ -261,21 +272,21 @@ handlers! {
     ExperimentalFeatureList: concurrent [Read Settings] => features::list;
     ExperimentalFeatureEnablementSet: concurrent [Write Settings] => features::switch;
     CollaborationModeList: concurrent [Read Settings] => features::collaboration_modes;
-    SkillsList: concurrent [Read Settings] => skills::list;
+    SkillsList: reads_cwds [Read Settings, Read Plugins] => skills::list;
     SkillsExtraRootsSet: concurrent [Write Settings] => skills::set_extra_roots;
     SkillsConfigWrite: concurrent [Write Settings] => skills::config_write;
-    HooksList: concurrent [Read Settings] => hooks::list;
+    HooksList: reads_cwds [Read Settings, Read Plugins] => hooks::list;
     HooksRegister: at_once => hooks::register;
     HooksUnregister: at_once => hooks::unregister;
 
     // MCP servers, and programs of other vendors.
-    ListMcpServerStatus: concurrent [ReadFirst Settings, ReadFirst McpServers] => mcp_servers::list;
-    McpServerRefresh: concurrent [ReadFirst Settings, Write McpServers] => mcp_servers::reload;
+    ListMcpServerStatus: concurrent [ReadFirst Settings, ReadFirst Plugins, ReadFirst McpServers] => mcp_servers::list;
+    McpServerRefresh: concurrent [ReadFirst Settings, ReadFirst Plugins, Write McpServers] => mcp_servers::reload;
     McpServerOauthLogin: concurrent early => mcp_servers::log_in;
     McpServerToolCall: concurrent => mcp_direct::call;
     McpServerResourceRead: concurrent => mcp_direct::read;
-    AppsList: concurrent [ReadFirst Settings, ReadFirst Account] => apps::list;
-    AppInstalled: concurrent [ReadFirst Settings, ReadFirst Account] => apps::installed;
+    AppsList: concurrent [ReadFirst Settings, ReadFirst Plugins, ReadFirst Account] => apps::list;
+    AppInstalled: concurrent [ReadFirst Settings, ReadFirst Plugins, ReadFirst Account] => apps::installed;
     AppRead: concurrent [ReadFirst Settings, ReadFirst Account] => apps::read;
     PluginReconcile: concurrent [Write Plugins] => extensions::reconcile_plugins;
     PluginSearch: concurrent [ReadFirst Settings, ReadFirst Plugins] => plugins::search;
@@ -299,8 +310,8 @@ handlers! {
     PluginRead: concurrent [ReadFirst Settings, ReadFirst Plugins] => plugins::read;
     PluginInstall: concurrent [ReadFirst Settings, Write Plugins] => plugin_install::install;
     PluginUninstall: concurrent [ReadFirst Settings, Write Plugins] => plugin_install::uninstall;
-    ExternalAgentConfigDetect: concurrent => external_agent::detect;
-    ExternalAgentConfigImport: concurrent early => external_agent::import;
+    ExternalAgentConfigDetect: concurrent [Read Settings] => external_agent::detect;
+    ExternalAgentConfigImport: concurrent [Write Settings] early => external_agent::import;
 
     // Files and folders.
     FsReadFile: reads_path early => fs::read_file;
@@ -317,7 +328,7 @@ handlers! {
     FuzzyFileSearchSessionStart: search early => fuzzy_search::start_session;
     FuzzyFileSearchSessionUpdate: search early => fuzzy_search::update_session;
     FuzzyFileSearchSessionStop: search => fuzzy_search::stop_session;
-    GitDiffToRemote: concurrent => git::diff_to_remote;
+    GitDiffToRemote: reads_cwd => git::diff_to_remote;
 
     // Programs outside of threads. The id is registered before the next request is read, which may refer to it.
     // Requests to terminate are concurrent, so they do not wait for input that is being written.
