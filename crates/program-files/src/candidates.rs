@@ -80,7 +80,7 @@ const WRAPPERS: [&str; 14] = [
 ];
 
 /// Programs that take what they do from a file of the folder, and its names.
-const FOLDER_FILES: [(&str, &[&str]); 23] = [
+const FOLDER_FILES: [(&str, &[&str]); 37] = [
     ("bun", &["package.json", "bunfig.toml", ".npmrc"]),
     ("bundle", &["Gemfile", "Gemfile.lock", ".bundle/config"]),
     (
@@ -160,13 +160,47 @@ const FOLDER_FILES: [(&str, &[&str]); 23] = [
     ("task", &["Taskfile.yml", "Taskfile.yaml"]),
     ("tox", &["tox.ini"]),
     ("deno", &["deno.json", "deno.jsonc"]),
+    ("ansible-playbook", &["ansible.cfg"]),
+    ("composer", &["composer.json"]),
+    ("doit", &["dodo.py"]),
+    ("fab", &["fabfile.py"]),
+    ("flake8", &[".flake8", "setup.cfg", "tox.ini"]),
+    ("inv", &["tasks.py"]),
+    ("invoke", &["tasks.py"]),
+    (
+        "lefthook",
+        &[
+            "lefthook.yml",
+            "lefthook.yaml",
+            ".lefthook.yml",
+            "lefthook-local.yml",
+        ],
+    ),
+    (
+        "mypy",
+        &["mypy.ini", ".mypy.ini", "setup.cfg", "pyproject.toml"],
+    ),
+    ("nix-shell", &["shell.nix", "default.nix"]),
+    ("pipenv", &["Pipfile", "Pipfile.lock", ".env"]),
+    (
+        "pylint",
+        &[
+            ".pylintrc",
+            "pylintrc",
+            "pyproject.toml",
+            "setup.cfg",
+            "tox.ini",
+        ],
+    ),
+    ("rubocop", &[".rubocop.yml"]),
+    ("webpack", &["webpack.config.js", "webpack.config.ts"]),
 ];
 
 /// Programs that run packages, of the folder if it has them.
 const PACKAGE_RUNNERS: [&str; 3] = ["bunx", "npx", "pnpx"];
 
 /// Programs that build or run the code of the folder, unless one of these words comes first.
-const BUILDERS: [(&str, &[&str]); 17] = [
+const BUILDERS: [(&str, &[&str]); 29] = [
     ("ant", &["-version"]),
     ("bazel", &["version"]),
     ("cargo", &["fmt", "metadata", "--version", "-V"]),
@@ -184,7 +218,22 @@ const BUILDERS: [(&str, &[&str]); 17] = [
     ("pytest", &["--version"]),
     ("swift", &["--version"]),
     ("vitest", &["--version"]),
+    ("bats", &["--version"]),
+    ("cabal", &["--version"]),
+    ("dart", &["format", "--version"]),
+    ("flutter", &["--version"]),
+    ("phpunit", &["--version"]),
+    ("prove", &["--version"]),
+    ("rspec", &["--version"]),
+    ("sbt", &["--version"]),
+    ("scons", &["--version"]),
+    ("stack", &["--version"]),
+    ("waf", &["--version"]),
+    ("zig", &["fmt", "version"]),
 ];
+
+/// Programs that list files.
+const LISTERS: [&str; 4] = ["fd", "find", "ls", "tree"];
 
 /// Options whose values are written.
 const OUTPUT_OPTIONS: [&str; 10] = [
@@ -216,6 +265,8 @@ pub(crate) enum FileCandidate {
     Imports(Option<String>),
     /// The packages of JavaScript in the working folder.
     Packages,
+    /// A folder whose files are run, whatever their names.
+    Folder(String),
 }
 
 /// The paths and names that commands may mean.
@@ -230,8 +281,10 @@ impl Candidates {
     pub(crate) fn of(commands: &[CommandWords]) -> Self {
         let mut found = Self::default();
         let reads_input = commands.iter().any(runs_its_input);
+        let runs_listed = commands.iter().any(runs_listed_files);
         for command in commands {
             found.command(command, reads_input);
+            found.folders_to_run(command, runs_listed);
         }
         found.all.sort();
         found.all.dedup();
@@ -299,6 +352,35 @@ impl Candidates {
         }
     }
 
+    /// The folders whose files a command runs, or lists for one that does.
+    fn folders_to_run(&mut self, CommandWords(words): &CommandWords, runs_listed: bool) {
+        let Some((program, arguments)) = words.split_first() else {
+            return;
+        };
+        let name = base_name(program);
+        let folders: Vec<&String> = match name {
+            "run-parts" => arguments.iter().filter(|it| !it.starts_with('-')).collect(),
+            "find" if runs_listed || runs_what_it_finds(arguments) => {
+                let is_folder = |word: &&String| !word.starts_with(['-', '(', '!']);
+                arguments.iter().take_while(is_folder).collect()
+            }
+            _ if runs_listed && LISTERS.contains(&name) => {
+                arguments.iter().filter(|it| !it.starts_with('-')).collect()
+            }
+            _ => return,
+        };
+        for folder in &folders {
+            if folder.contains(UNKNOWN) {
+                self.unknown(folder);
+            } else {
+                self.all.push(FileCandidate::Folder((*folder).clone()));
+            }
+        }
+        if folders.is_empty() {
+            self.all.push(FileCandidate::Folder(".".to_owned()));
+        }
+    }
+
     /// What an interpreter runs beside the files that its arguments name.
     fn interpreter(&mut self, name: &str, arguments: &[String]) {
         let is_python = name.starts_with("python");
@@ -320,6 +402,29 @@ impl Candidates {
         }
         if matches!(name, "node" | "nodejs" | "bun" | "deno") {
             self.all.push(FileCandidate::Packages);
+        }
+        let Some(endings) = module_endings(name) else {
+            return;
+        };
+        for (index, argument) in arguments.iter().enumerate() {
+            let module = ["-M", "-m", "-r"]
+                .iter()
+                .find_map(|option| argument.strip_prefix(option));
+            let code = match argument.as_str() {
+                "-c" | "-e" | "-E" | "-p" | "--eval" | "--print" => arguments.get(index + 1),
+                _ => None,
+            };
+            // Python finds modules of its own in other folders than the working folder only if code says so.
+            let code = code.filter(|code| !is_python || code.contains("sys.path"));
+            let module = module.filter(|_| !is_python);
+            let words = code.map(String::as_str).into_iter().chain(module);
+            for word in words.flat_map(code_words) {
+                let path = word.replace("::", "/");
+                for ending in endings {
+                    self.all
+                        .push(FileCandidate::Path(format!("{path}{ending}")));
+                }
+            }
         }
     }
 
@@ -351,7 +456,7 @@ impl Candidates {
             rest.next()?;
             Some(rest.as_str())
         });
-        let parts = argument.split([':', ',']);
+        let parts = argument.split([':', ',', '=']);
         let all = [Some(argument), value.map(|(_, value)| value), joined];
         for path in all.into_iter().flatten().chain(parts) {
             let is_written = WRITTEN.iter().any(|ending| path.ends_with(ending));
@@ -387,6 +492,56 @@ impl Candidates {
         let shown = format!("`{}`", word.replace(UNKNOWN, "…"));
         self.unknown.get_or_insert(shown);
     }
+}
+
+/// Whether a command runs the files that another one lists.
+fn runs_listed_files(CommandWords(words): &CommandWords) -> bool {
+    let Some((program, arguments)) = words.split_first() else {
+        return false;
+    };
+    match base_name(program) {
+        "xargs" | "parallel" => arguments.iter().any(|word| runs_a_file(word)),
+        name => is_shell(name) && runs_its_input(&CommandWords(words.clone())),
+    }
+}
+
+/// Whether `find` runs the files that it finds.
+fn runs_what_it_finds(arguments: &[String]) -> bool {
+    let runs = |words: &[String]| {
+        let [action, program] = words else {
+            return false;
+        };
+        let runs = ["-exec", "-execdir", "-ok", "-okdir"];
+        runs.contains(&action.as_str()) && runs_a_file(program)
+    };
+    arguments.windows(2).any(runs)
+}
+
+/// Whether a word in the place of a program is a file that is found, or runs one.
+fn runs_a_file(word: &str) -> bool {
+    let name = base_name(word);
+    word.contains("{}") || is_interpreter(name) || WRAPPERS.contains(&name)
+}
+
+/// The endings of the modules of an interpreter that finds them in folders.
+fn module_endings(name: &str) -> Option<&'static [&'static str]> {
+    let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    Some(match plain {
+        "python" => &["", ".py", "/__init__.py"],
+        "perl" => &["", ".pm", ".pl"],
+        "ruby" => &["", ".rb"],
+        "node" | "nodejs" | "bun" => &["", ".js", ".cjs", ".mjs", "/index.js"],
+        "lua" => &["", ".lua"],
+        "php" => &["", ".php"],
+        _ => return None,
+    })
+}
+
+/// The words of code that may name modules or folders.
+fn code_words(code: &str) -> impl Iterator<Item = &str> {
+    let is_part = |c: char| c.is_alphanumeric() || "_./:-".contains(c);
+    let words = code.split(move |c: char| !is_part(c));
+    words.filter(|word| !word.is_empty() && *word != ".")
 }
 
 /// Whether a command runs what it reads.
@@ -515,6 +670,7 @@ mod tests {
             FileCandidate::Path(path) => path,
             FileCandidate::Imports(_) => "*.py".to_owned(),
             FileCandidate::Packages => "node_modules".to_owned(),
+            FileCandidate::Folder(path) => format!("{path}/"),
         });
         (shown.collect(), found.unknown)
     }
@@ -579,6 +735,50 @@ mod tests {
             (&["python3", "-m", "?"], true),
         ] {
             assert_eq!(of(words).1.is_some(), is_unknown, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn folders_whose_files_are_run_count_as_a_whole() {
+        for (lines, folder) in [
+            (&["run-parts -v d"][..], Some("d")),
+            (&["find d -type f -exec {} ;"], Some("d")),
+            (&["find d -exec sh {} ;"], Some("d")),
+            (&["find -exec sh {} ;"], Some(".")),
+            (&["find d -exec rustfmt {} ;"], None),
+            (&["find d -print0", "xargs -0 -n 1 sh"], Some("d")),
+            (&["find d", "xargs prettier --write"], None),
+            (&["ls -1 d", "xargs -I {} {}"], Some("d")),
+            (&["find d", "sh"], Some("d")),
+            (&["ls d", "wc -l"], None),
+        ] {
+            let words = |line: &&str| CommandWords(line.split(' ').map(str::to_owned).collect());
+            let found = Candidates::of(&lines.iter().map(words).collect::<Vec<_>>()).all;
+            let folders = found.iter().find_map(|candidate| match candidate {
+                FileCandidate::Folder(path) => Some(path.as_str()),
+                _ => None,
+            });
+            assert_eq!(folders, folder, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn modules_of_options_and_of_code_are_looked_at() {
+        for (words, path) in [
+            (&["perl", "-I.", "-MA::B", "-e", "1"][..], "A/B.pm"),
+            (
+                &[
+                    "python3",
+                    "-c",
+                    "import sys; sys.path.insert(0, 'lib'); import m",
+                ],
+                "m.py",
+            ),
+            (&["ruby", "-rx"], "x.rb"),
+            (&["node", "-e", "require('./y')"], "./y.js"),
+            (&["tar", "--checkpoint-action=exec=./x"], "./x"),
+        ] {
+            assert!(of(words).0.contains(&path.to_owned()), "{words:?}");
         }
     }
 

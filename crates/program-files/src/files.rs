@@ -26,7 +26,16 @@ impl ProgramFiles {
                 .unknown
                 .get_or_insert_with(|| "a line that is too long".to_owned());
         }
-        files.complete(place)
+        let mut files = files.complete(place);
+        // A script that the line reads (`. ./env.sh`) may set the search path of the line.
+        let mut set = std::mem::take(&mut files.search_paths);
+        if !set.is_empty() {
+            set.extend(found.search_paths);
+            files.join(Self::of_commands(&found.commands, &set, place).complete(place));
+            files = files.finish();
+            files.search_paths.clear();
+        }
+        files
     }
 
     /// The files of a program and its arguments.

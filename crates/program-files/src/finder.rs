@@ -111,6 +111,11 @@ impl<'a> Finder<'a> {
                 }
             }
             FileCandidate::Packages => self.add_packages(self.place.cwd, found),
+            FileCandidate::Folder(word) => {
+                for folder in &self.folders {
+                    self.add_folder(&folder.join(word), found);
+                }
+            }
         }
     }
 
@@ -139,6 +144,23 @@ impl<'a> Finder<'a> {
             } else if is_code(&name) {
                 self.add_path(&word, path, found);
             }
+        }
+    }
+
+    /// Adds a folder as a whole. One around the working folder cannot be: everything in it changes.
+    fn add_folder(&self, folder: &Path, found: &mut ProgramFiles) {
+        let Ok(real) = codex_mounts::canonicalize(folder) else {
+            return;
+        };
+        if self
+            .real_cwd
+            .as_deref()
+            .is_some_and(|cwd| cwd.starts_with(&real))
+        {
+            let shown = || format!("the files in `{}`", folder.display());
+            found.unknown.get_or_insert_with(shown);
+        } else if real.is_dir() && !self.is_of_system(&real) {
+            found.push_tree(folder);
         }
     }
 

@@ -37,6 +37,8 @@ pub struct ProgramFiles {
     pub(crate) imports_nothing: bool,
     /// Whether there are more files than are kept.
     pub(crate) has_more: bool,
+    /// The search paths that scripts set.
+    pub(crate) search_paths: Vec<String>,
     /// A word that may name a file to run, and that is not known before.
     pub unknown: Option<String>,
 }
@@ -61,6 +63,7 @@ impl ProgramFiles {
         self.all.extend(part.all);
         self.trees.extend(part.trees);
         self.imports_nothing |= part.imports_nothing;
+        self.search_paths.extend(part.search_paths);
         self.has_more |= part.has_more;
         self.unknown = self.unknown.take().or(part.unknown);
     }

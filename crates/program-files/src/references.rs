@@ -116,12 +116,16 @@ impl ReferenceReader<'_> {
             cwd: place.cwd.display().to_string(),
             repository: None,
         };
-        let commands = read_line(text, &known).commands;
-        for candidate in Candidates::of(&commands).all {
+        let read = read_line(text, &known);
+        let candidates = Candidates::of(&read.commands);
+        // It has folders and a search path of its own.
+        let finder = Finder::new(&candidates, &read.search_paths, place);
+        for candidate in &candidates.all {
             let found_before = found.count();
-            self.finder.add(&candidate, found);
+            finder.add(candidate, found);
             found.mark_followed(found_before, FOLLOWED);
         }
+        found.search_paths.extend(read.search_paths);
     }
 
     fn word(&mut self, word: &str, folder: &Path, found: &mut ProgramFiles) {

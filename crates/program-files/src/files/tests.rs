@@ -375,3 +375,35 @@ fn arguments_are_looked_at_like_words() {
         assert_eq!(found.is_some(), is_found, "{arguments:?}");
     }
 }
+
+#[test]
+fn scripts_have_folders_and_search_paths_of_their_own() {
+    let folder = LineFolder::new();
+    folder.write("work/main.sh", "cd lib; ./do\n");
+    folder.write("work/lib/do", "#!/bin/sh\n");
+    folder.write("work/env.sh", "PATH=$PWD/tools:$PATH\n");
+    folder.write("work/tools/mine", "#!/bin/sh\n");
+    let own = folder.own("sh main.sh");
+    assert!(own.contains(&"work/lib/do".to_owned()), "{own:?}");
+    let own = folder.own(". ./env.sh; mine");
+    assert!(own.contains(&"work/tools/mine".to_owned()), "{own:?}");
+}
+
+#[test]
+fn new_file_in_a_folder_whose_files_are_run_changes_the_hash() {
+    let folder = LineFolder::new();
+    folder.write("work/hooks.d/one", "#!/bin/sh\n");
+    for line in [
+        "run-parts hooks.d",
+        "find hooks.d -type f -exec {} \\;",
+        "find hooks.d -print0 | xargs -0 -n1 sh",
+    ] {
+        let _ = fs::remove_file(folder.root().join("work/hooks.d/two"));
+        let before = folder.of(line).content_hash().unwrap();
+        assert!(before.is_some(), "{line}");
+        folder.write("work/hooks.d/two", "#!/bin/sh\n");
+        assert_ne!(folder.of(line).content_hash().unwrap(), before, "{line}");
+    }
+    assert!(folder.of("find . -exec sh {} \\;").unknown.is_some());
+    assert_eq!(folder.of("find . -exec rustfmt {} \\;").unknown, None);
+}
