@@ -213,18 +213,35 @@ impl OutcomeBuilder {
         if stdout.is_empty() || self.event == HookEventName::SessionEnd {
             return Ok(());
         }
+        let stdout = stdout.trim_start_matches('\u{feff}');
         let is_json = stdout.starts_with(['{', '[']);
         if self.event == HookEventName::Interrupt && !is_json {
             return Err(self.text("non-JSON stdout"));
         }
         if is_json || must_be_json {
-            let parsed = form::parse(self.event, stdout);
-            return self.apply(parsed.ok_or_else(|| self.invalid())?);
+            return match form::parse(self.event, stdout) {
+                Some(parsed) => self.apply(parsed),
+                None => self.read_misshapen(stdout).ok_or_else(|| self.invalid()),
+            };
+        }
+        if self.read_misshapen(stdout).is_some() {
+            return Ok(());
         }
         if takes_text {
             self.add_context(stdout.to_owned());
         }
         Ok(())
+    }
+
+    /// Reads an output that has not the form of its event. An objection to what has not happened yet counts all the same.
+    fn read_misshapen(&mut self, stdout: &str) -> Option<()> {
+        match self.event {
+            HookEventName::PreToolUse | HookEventName::UserPromptSubmit => {}
+            _ => return None,
+        }
+        let reason = form::objection_in(stdout)?;
+        self.object(reason_of(Some(reason)));
+        Some(())
     }
 
     fn apply(&mut self, output: ParsedOutput) -> Result<(), String> {

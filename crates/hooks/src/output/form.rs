@@ -6,6 +6,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+/// This many places of a text are looked at for an objection.
+const MAX_DOCUMENTS: usize = 64;
+
 /// The output of a hook. What its event does not have is empty.
 #[derive(Debug, Default)]
 pub(super) struct ParsedOutput {
@@ -81,6 +84,31 @@ pub(super) fn parse(event: HookEventName, text: &str) -> Option<ParsedOutput> {
         HookEventName::Interrupt => read::<Notice>(text).map(ParsedOutput::from),
         _ => read::<Plain>(text).map(ParsedOutput::from),
     }
+}
+
+/// The reason of an objection in JSON of any form, behind other text too. It may be empty.
+pub(super) fn objection_in(text: &str) -> Option<String> {
+    let lines = text.match_indices('{').filter(|(at, _)| {
+        let before = text[..*at].rsplit('\n').next().unwrap_or_default();
+        before.trim().is_empty()
+    });
+    lines.take(MAX_DOCUMENTS).find_map(|(at, _)| {
+        let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();
+        let value = values.next()?.ok()?;
+        let specific = &value["hookSpecificOutput"];
+        let objects = |value: &Value| {
+            let word = value.as_str().unwrap_or_default();
+            ["block", "deny"]
+                .iter()
+                .any(|known| word.eq_ignore_ascii_case(known))
+        };
+        let is_objection = objects(&value["decision"]) || objects(&specific["permissionDecision"]);
+        is_objection.then(|| {
+            let reason = value["reason"].as_str();
+            let reason = reason.or_else(|| specific["permissionDecisionReason"].as_str());
+            reason.unwrap_or_default().to_owned()
+        })
+    })
 }
 
 /// What is said when nothing can be decided any more.

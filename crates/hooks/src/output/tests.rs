@@ -152,7 +152,7 @@ fn before_a_tool_is_used() {
         "{bad",
         "[1]",
         r#"{"unknown":1}"#,
-        r#"{"hookSpecificOutput":{"permissionDecision":"deny"}}"#,
+        r#"{"hookSpecificOutput":{"permissionDecision":"ask"}}"#,
         r#"{"hookSpecificOutput":{"hookEventName":"Nope"}}"#,
     ] {
         check(
@@ -503,4 +503,35 @@ fn a_required_hook_that_fails_objects() {
     let unreadable = ran(RunEnd::Exited(0), "{bad", "");
     let outcome = interpret(HookEventName::PreToolUse, OnError::Block, &unreadable);
     assert_eq!(outcome.status, HookRunStatus::Blocked);
+}
+
+#[test]
+fn objection_counts_whatever_else_is_wrong_with_the_output() {
+    let block = r#"{"decision":"block","reason":"no"}"#;
+    for stdout in [
+        r#"{"decision":"block","reason":7}"#.to_owned(),
+        r#"{"decision":"block","reason":"no","other":1}"#.to_owned(),
+        r#"{"decision":"BLOCK"}"#.to_owned(),
+        r#"{"decision":"deny"}"#.to_owned(),
+        r#"{"hookSpecificOutput":{"permissionDecision":"deny"}}"#.to_owned(),
+        format!("\u{feff}{block}"),
+        format!("checking\n{block}"),
+        format!("{block}\n{{}}"),
+        format!("{block}\0"),
+    ] {
+        let objection = outcome(HookEventName::PreToolUse, &stdout, 0, "")
+            .effects
+            .objection;
+        assert!(objection.is_some(), "{stdout}");
+    }
+    for stdout in [
+        "I would not {\"decision\":\"block\"}",
+        r#"{"decision":"approve","other":"deny"}"#,
+        r#"{"reason":"deny","other":1}"#,
+    ] {
+        let objection = outcome(HookEventName::PreToolUse, stdout, 0, "")
+            .effects
+            .objection;
+        assert_eq!(objection, None, "{stdout}");
+    }
 }
