@@ -23,7 +23,7 @@ impl AnswerCut {
     #[must_use]
     pub fn from_server(reason: &str) -> Self {
         match reason {
-            "length" | "max_output_tokens" | "max_tokens" => Self::Length,
+            "length" | "max_output_tokens" | "max_tokens" | "model_length" => Self::Length,
             "content_filter" => Self::ContentFilter,
             other => Self::Other(other.to_owned()),
         }

@@ -213,7 +213,9 @@ impl ChatDecoder {
     /// Ends the response and completes unfinished items.
     fn complete(&mut self, events: &mut Events) -> Result<(), ModelError> {
         let cut = match self.finish_reason.as_deref() {
-            Some(reason @ ("length" | "content_filter")) => Some(AnswerCut::from_server(reason)),
+            Some(reason @ ("length" | "max_tokens" | "model_length" | "content_filter")) => {
+                Some(AnswerCut::from_server(reason))
+            }
             _ => None,
         };
         if cut.is_some() {
@@ -497,7 +499,7 @@ mod tests {
 
     #[test]
     fn answer_that_was_cut_is_kept_without_its_calls() {
-        for reason in ["length", "content_filter"] {
+        for reason in ["length", "max_tokens", "model_length", "content_filter"] {
             let chunks = [
                 delta(json!({"content": "half a sen"})),
                 call(Some(0), Some("a"), Some("f"), "{\"cmd\": \"rm"),

@@ -46,6 +46,20 @@ struct CompletedResponse {
     id: String,
     usage: Option<ResponsesUsage>,
     end_turn: Option<bool>,
+    #[serde(default, deserialize_with = "readable")]
+    status: Option<String>,
+    #[serde(default, deserialize_with = "readable")]
+    incomplete_details: Option<IncompleteDetails>,
+}
+
+/// None for what has another form: it fails no answer.
+fn readable<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    T: serde::de::DeserializeOwned,
+    D: serde::Deserializer<'de>,
+{
+    let value = Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).ok())
 }
 
 #[derive(Deserialize)]
@@ -232,11 +246,19 @@ fn completion(response: &RawValue) -> Result<Completion, ModelError> {
     let response: CompletedResponse = serde_json::from_str(response.get()).map_err(|error| {
         ModelError::disconnected(format!("failed to parse ResponseCompleted: {error}"))
     })?;
+    // Some servers say it with the status alone.
+    let cut = match response.status.as_deref() {
+        Some("incomplete") => {
+            let reason = response.incomplete_details.and_then(|it| it.reason);
+            Some(cut_by(reason.as_deref()))
+        }
+        _ => None,
+    };
     Ok(Completion {
         response_id: response.id,
         usage: response.usage.map(token_usage),
         end_turn: response.end_turn,
-        cut: None,
+        cut,
     })
 }
 
@@ -281,10 +303,12 @@ fn incomplete(response: Option<&RawValue>) -> Completion {
         response_id: response.id.unwrap_or_default(),
         usage: response.usage.map(token_usage),
         end_turn: None,
-        cut: Some(AnswerCut::from_server(
-            reason.as_deref().unwrap_or("unknown"),
-        )),
+        cut: Some(cut_by(reason.as_deref())),
     }
+}
+
+fn cut_by(reason: Option<&str>) -> AnswerCut {
+    AnswerCut::from_server(reason.unwrap_or("unknown"))
 }
 
 /// The model in headers inside an event. A header is a string or an array of strings.
@@ -482,6 +506,37 @@ mod tests {
         assert_eq!(end.usage.map(|usage| usage.total_tokens), Some(7));
         let end = cut(json!({}));
         assert_eq!(end.cut, Some(AnswerCut::Other("unknown".to_owned())));
+    }
+
+    #[test]
+    fn response_that_is_incomplete_by_its_status_was_cut() {
+        let cut = |more: Value| {
+            let mut response = json!({ "id": "r" });
+            response
+                .as_object_mut()
+                .unwrap()
+                .extend(more.as_object().unwrap().clone());
+            let (events, error) =
+                decode(&[json!({"type": "response.completed", "response": response})]);
+            assert_eq!(error, None);
+            let [ModelEvent::Completed(end)] = &events[..] else {
+                panic!("{events:?}");
+            };
+            end.cut.clone()
+        };
+        let details = json!({"reason": "max_output_tokens"});
+        assert_eq!(
+            cut(json!({"status": "incomplete", "incomplete_details": details})),
+            Some(AnswerCut::Length)
+        );
+        assert!(cut(json!({"status": "incomplete"})).is_some());
+        for other in [
+            json!({"status": "completed"}),
+            json!({"status": 7}),
+            json!({"incomplete_details": 7}),
+        ] {
+            assert_eq!(cut(other), None);
+        }
     }
 
     #[test]
