@@ -42,8 +42,14 @@ pub enum ModelError {
     )]
     UsageNotIncluded,
     /// Too many requests in a short time.
-    #[error("exceeded retry limit, last status: 429 Too Many Requests{}", suffix("request id", .request_id.as_deref()))]
+    #[error(
+        "exceeded retry limit, last status: 429 Too Many Requests{}{}",
+        behind_colon(.said.as_deref()),
+        suffix("request id", .request_id.as_deref())
+    )]
     TooManyRequests {
+        /// What the server says.
+        said: Option<String>,
         /// The server's id of the request.
         request_id: Option<String>,
         /// The wait that the server asks for.
@@ -66,8 +72,16 @@ pub enum ModelError {
     #[error("{0}")]
     BiologyPolicy(String),
     /// An internal error of the server.
-    #[error("The model's server reports an internal error, as it may under high demand.")]
+    #[error(
+        "The model's server reports an internal error (status 500){}{}",
+        .said.as_deref().map_or(", as it may under high demand.".to_owned(), |said| format!(": {said}")),
+        suffix("request id", .request_id.as_deref())
+    )]
     ServerFailed {
+        /// What the server says.
+        said: Option<String>,
+        /// The server's id of the request.
+        request_id: Option<String>,
         /// The wait that the server asks for.
         retry_after: Option<Duration>,
     },
@@ -180,6 +194,24 @@ impl ModelError {
             Self::UnknownModel(text) => Self::UnknownModel(redact(text)),
             Self::SecurityPolicy(text) => Self::SecurityPolicy(redact(text)),
             Self::BiologyPolicy(text) => Self::BiologyPolicy(redact(text)),
+            Self::TooManyRequests {
+                said,
+                request_id,
+                retry_after,
+            } => Self::TooManyRequests {
+                said: said.map(redact),
+                request_id,
+                retry_after,
+            },
+            Self::ServerFailed {
+                said,
+                request_id,
+                retry_after,
+            } => Self::ServerFailed {
+                said: said.map(redact),
+                request_id,
+                retry_after,
+            },
             Self::RateLimited {
                 detail,
                 retry_after,
@@ -227,7 +259,7 @@ impl ModelError {
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::TooManyRequests { retry_after, .. }
-            | Self::ServerFailed { retry_after }
+            | Self::ServerFailed { retry_after, .. }
             | Self::RateLimited { retry_after, .. }
             | Self::Disconnected { retry_after, .. } => *retry_after,
             Self::UnexpectedStatus(status) => status.retry_after,
@@ -248,7 +280,9 @@ impl ModelError {
     /// The server's id of the request, if known.
     pub fn request_id(&self) -> Option<&str> {
         match self {
-            Self::TooManyRequests { request_id, .. } => request_id.as_deref(),
+            Self::TooManyRequests { request_id, .. } | Self::ServerFailed { request_id, .. } => {
+                request_id.as_deref()
+            }
             Self::UnexpectedStatus(status) => status.request_id.as_deref(),
             _ => None,
         }
@@ -355,7 +389,7 @@ impl fmt::Display for UnexpectedStatus {
 }
 
 /// A status code with its standard text.
-struct StatusLine(u16);
+pub(crate) struct StatusLine(pub(crate) u16);
 
 impl fmt::Display for StatusLine {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -369,6 +403,10 @@ impl fmt::Display for StatusLine {
 
 fn suffix(name: &str, value: Option<&str>) -> String {
     value.map_or_else(String::new, |value| format!(", {name}: {value}"))
+}
+
+fn behind_colon(text: Option<&str>) -> String {
+    text.map_or_else(String::new, |text| format!(": {text}"))
 }
 
 fn article(noun: &str) -> &'static str {

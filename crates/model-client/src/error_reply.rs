@@ -13,12 +13,15 @@ use reqwest::header::HeaderMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::error::{ModelError, UnexpectedStatus};
+use crate::error::{ModelError, StatusLine, UnexpectedStatus};
 use crate::rate_limits::text;
+use crate::server_words::words_of;
 use crate::usage_limit::{UsageLimit, UsageLimitBody};
 
 const INVALID_IMAGE: &str = "The image data you provided does not represent a valid image";
-const SHOWN_BODY_BYTES: usize = 1000;
+
+/// Stands for the words of a server that says nothing.
+const UNKNOWN: &str = "Unknown error";
 
 /// A reply with an error status.
 #[derive(Debug)]
@@ -46,27 +49,36 @@ impl ErrorReply<'_> {
             400 if text.contains(INVALID_IMAGE) => ModelError::InvalidImage,
             // Servers report this with a status if they have not started a stream.
             400 if code == Some("context_length_exceeded") => ModelError::ContextWindowExceeded,
-            400 if code == Some("cyber_policy") => {
-                ModelError::SecurityPolicy(message(&text, &error))
-            }
-            400 if code == Some("bio_policy") => ModelError::BiologyPolicy(message(&text, &error)),
-            404 if code == Some("model_not_found") => {
-                let said = error.get("message").and_then(Value::as_str);
-                ModelError::UnknownModel(said.unwrap_or("model_not_found").to_owned())
-            }
-            400 => ModelError::InvalidRequest(text.into_owned()),
-            429 => self.too_many(&error, now),
+            400 if code == Some("cyber_policy") => ModelError::SecurityPolicy(self.shown(&text)),
+            400 if code == Some("bio_policy") => ModelError::BiologyPolicy(self.shown(&text)),
+            404 if code == Some("model_not_found") => ModelError::UnknownModel(self.shown(&text)),
+            400 => ModelError::InvalidRequest(self.shown(&text)),
+            429 => self.too_many(&text, &error, now),
             500 => ModelError::ServerFailed {
+                said: words_of(&text),
+                request_id: self.request_id(),
                 retry_after: self.retry_after(now),
             },
             503 if matches!(code, Some("server_is_overloaded" | "slow_down")) => {
                 ModelError::ServerOverloaded
             }
-            _ => ModelError::UnexpectedStatus(Box::new(self.unexpected(&text, &error, now))),
+            _ => ModelError::UnexpectedStatus(Box::new(self.unexpected(&text, now))),
         }
     }
 
-    fn too_many(&self, error: &Value, now: &Zoned) -> ModelError {
+    /// The words of the server, with the status and the id of the request.
+    fn shown(&self, body: &str) -> String {
+        let words = words_of(body).unwrap_or_else(|| UNKNOWN.to_owned());
+        let id = self.request_id();
+        let id = id.map_or_else(String::new, |id| format!(", request id: {id}"));
+        format!("{words} (status {}{id})", StatusLine(self.status))
+    }
+
+    fn request_id(&self) -> Option<String> {
+        request_id(self.headers).or_else(|| self.header("cf-ray"))
+    }
+
+    fn too_many(&self, body: &str, error: &Value, now: &Zoned) -> ModelError {
         match error.get("type").and_then(Value::as_str) {
             Some("usage_limit_reached") => {
                 let body = UsageLimitBody::deserialize(error).unwrap_or_default();
@@ -78,17 +90,19 @@ impl ErrorReply<'_> {
                 ModelError::QuotaExceeded
             }
             _ => ModelError::TooManyRequests {
-                request_id: request_id(self.headers).or_else(|| self.header("cf-ray")),
+                said: words_of(body),
+                request_id: self.request_id(),
                 retry_after: self.retry_after(now),
             },
         }
     }
 
-    fn unexpected(&self, text: &str, error: &Value, now: &Zoned) -> UnexpectedStatus {
+    fn unexpected(&self, text: &str, now: &Zoned) -> UnexpectedStatus {
         UnexpectedStatus {
             status: self.status,
             message: refused_redirect(self.status, self.headers)
-                .unwrap_or_else(|| message(text, error)),
+                .or_else(|| words_of(text))
+                .unwrap_or_else(|| UNKNOWN.to_owned()),
             blocked: self.status == 403 && text.contains("Cloudflare") && text.contains("blocked"),
             url: self.url.to_owned(),
             cf_ray: self.header("cf-ray"),
@@ -119,20 +133,6 @@ pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
     text(headers, "x-request-id")
         .or_else(|| text(headers, "x-oai-request-id"))
         .map(str::to_owned)
-}
-
-fn message(text: &str, error: &Value) -> String {
-    let words = error.get("message").or(Some(error)).and_then(Value::as_str);
-    if let Some(words) = words.filter(|words| !words.is_empty()) {
-        return words.to_owned();
-    }
-    if text.trim().is_empty() {
-        return "Unknown error".to_owned();
-    }
-    if text.len() <= SHOWN_BODY_BYTES {
-        return text.to_owned();
-    }
-    format!("{}...", &text[..text.floor_char_boundary(SHOWN_BODY_BYTES)])
 }
 
 fn auth_error_code(headers: &HeaderMap) -> Option<String> {
@@ -189,12 +189,12 @@ mod tests {
             coded("context_length_exceeded"),
             ModelError::ContextWindowExceeded
         );
-        let forbidden = ModelError::SecurityPolicy("no".to_owned());
+        let forbidden = ModelError::SecurityPolicy("no (status 400 Bad Request)".to_owned());
         assert_eq!(coded("cyber_policy"), forbidden);
         let body = r#"{"error":{"message":"no"}}"#;
         check(
-            reply(400, &[], body),
-            body,
+            reply(400, &[("x-request-id", "r1")], body),
+            "no (status 400 Bad Request, request id: r1)",
             CodexErrorInfo::BadRequest,
             false,
         );
@@ -218,7 +218,8 @@ mod tests {
             http_status_code: Some(429),
         };
         let text = "exceeded retry limit, last status: 429 Too Many Requests";
-        check(reply(429, &[], "busy"), text, info, false);
+        let with_words = format!("{text}: busy");
+        check(reply(429, &[], "busy"), &with_words, info, false);
         let with_id = format!("{text}, request id: r1");
         check(
             reply(429, &[("x-request-id", "r1")], ""),
@@ -239,6 +240,19 @@ mod tests {
             CodexErrorInfo::InternalServerError
         );
         assert!(failed.is_retryable());
+        let body = r#"{"error":{"message":"out of memory"}}"#;
+        check(
+            reply(500, &[("x-request-id", "r1")], body),
+            "The model's server reports an internal error (status 500): out of memory, request id: r1",
+            CodexErrorInfo::InternalServerError,
+            true,
+        );
+        check(
+            reply(500, &[], ""),
+            "The model's server reports an internal error (status 500), as it may under high demand.",
+            CodexErrorInfo::InternalServerError,
+            true,
+        );
         for code in ["server_is_overloaded", "slow_down"] {
             check(
                 reply(503, &[], &format!(r#"{{"error":{{"code":"{code}"}}}}"#)),
@@ -282,7 +296,7 @@ mod tests {
                 &[],
                 r#"{"error":{"message":"no","code":"model_not_found"}}"#,
             ),
-            "no",
+            "no (status 404 Not Found)",
             CodexErrorInfo::ModelNotFound,
             false,
         );

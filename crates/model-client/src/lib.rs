@@ -28,6 +28,7 @@ mod rate_limits;
 mod request;
 mod responses;
 mod retry;
+mod server_words;
 mod stream;
 mod thread_connection;
 mod tool_spec;
