@@ -148,13 +148,13 @@ const OWN: [(&str, &str); 3] = [
     (DEFAULT_ROLE, "An agent without a special role."),
     (
         "explorer",
-        "Answers a narrow question about the code by reading it. Ask one thing at a time, take the \
-         answer as it is, and start several for questions that do not depend on each other.",
+        "Answers a narrow question about the code by reading it. Ask it one thing and take the answer as \
+         it is; start several for independent questions.",
     ),
     (
         "worker",
-        "Carries out a bounded piece of work, such as a feature or a fix. Tell it which files are its \
-         own, and that others work in the same folder, whose changes it must leave alone.",
+        "Carries out a bounded piece of work. Tell it which files are its own, and to leave alone what \
+         others change in the same folder.",
     ),
 ];
 

@@ -41,7 +41,7 @@ impl Tool for RequestUserInputTool {
         let option = json!({
             "type": "object",
             "properties": {
-                "label": { "type": "string", "description": "The answer, in a few words." },
+                "label": { "type": "string", "description": "A few words." },
                 "description": { "type": "string", "description": "What it would mean." },
             },
             "required": ["label", "description"],
@@ -50,14 +50,14 @@ impl Tool for RequestUserInputTool {
         let question = json!({
             "type": "object",
             "properties": {
-                "id": { "type": "string", "description": "A name for the answer." },
-                "header": { "type": "string", "description": "A word or two to stand above it." },
+                "id": { "type": "string", "description": "Names the answer." },
+                "header": { "type": "string", "description": "One or two words above it." },
                 "question": { "type": "string", "description": "One sentence." },
                 "options": {
                     "type": "array",
                     "items": option,
-                    "description": "Two or three answers, the one you advise first. The user can \
-                                    always write an own one.",
+                    "description": "Two or three, the one you advise first. The user can always write \
+                                    another.",
                 },
             },
             "required": ["id", "header", "question", "options"],

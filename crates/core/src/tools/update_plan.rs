@@ -40,11 +40,11 @@ impl Tool for UpdatePlanTool {
         });
         function(
             "update_plan",
-            "Shows the user your plan for a task of several steps, and how far you are. Give the \
-             whole plan each time. At most one step should be in progress.",
+            "Shows the user the plan for a task of several steps and how far you are: the whole plan each \
+             time, at most one step in progress.",
             json!({
-                "explanation": { "type": "string", "description": "Why the plan changed." },
-                "plan": { "type": "array", "items": step, "description": "The steps." },
+                "explanation": { "type": "string", "description": "Why it changed." },
+                "plan": { "type": "array", "items": step },
             }),
             &["plan"],
         )

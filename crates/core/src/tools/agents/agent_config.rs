@@ -27,24 +27,31 @@ impl AgentWishes {
 
 /// The description of the roles for the model.
 pub(crate) fn role_description(settings: &AgentSettings) -> String {
-    let mut text = "What kind of agent; `default` unless given. One of:".to_owned();
+    let mut text = "What kind; `default` unless given:".to_owned();
     for known in all_roles(settings) {
         let _ = write!(text, "\n- {}: {}", known.name, known.description.trim());
     }
     text
 }
 
+/// So many models are described; there are more of them all the time.
+const DESCRIBED_MODELS: usize = 4;
+
 /// The description of the models for the model.
 pub(crate) fn model_description(models: &[&ModelInfo]) -> String {
     let mut text =
-        "Another model than yours, if the user wants one or the task is easy enough for \
-                    a smaller one."
-            .to_owned();
-    for known in models {
-        let is_listed = known.visibility == Visibility::List;
-        if let Some(description) = known.description.as_ref().filter(|_| is_listed) {
-            let _ = write!(text, "\n- {}: {description}", known.slug);
-        }
+        "Another model than yours, if the user wants one or a smaller one will do.".to_owned();
+    let listed = models
+        .iter()
+        .filter(|known| known.visibility == Visibility::List);
+    let mut described = listed.filter_map(|known| Some((&known.slug, known.description.as_ref()?)));
+    for (slug, description) in described.by_ref().take(DESCRIBED_MODELS) {
+        let _ = write!(text, "\n- {slug}: {description}");
+    }
+    // The names of the others say what they are to who knows those.
+    let others: Vec<&str> = described.map(|(slug, _)| slug.as_str()).collect();
+    if !others.is_empty() {
+        let _ = write!(text, "\nAlso: {}", others.join(", "));
     }
     text
 }

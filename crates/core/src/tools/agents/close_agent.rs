@@ -23,8 +23,8 @@ impl Tool for CloseAgentTool {
     fn spec(&self) -> ToolSpec {
         function(
             "close_agent",
-            "Ends an agent, and those that it has started, and answers how it was doing. Do so once \
-             you have no more use for it: there is room for a few only.",
+            "Ends an agent and those that it started; answers how it was doing. There is room for a few \
+             only: close those of no more use.",
             json!({ "target": { "type": "string", "description": "The id of the agent." } }),
             &["target"],
         )

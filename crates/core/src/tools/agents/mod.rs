@@ -140,29 +140,13 @@ fn shown(input: &[UserInput]) -> String {
 
 /// The schema of the input of an agent.
 fn input_properties() -> (Value, Value) {
-    let piece = json!({
-        "type": "object",
-        "properties": {
-            "type": {
-                "type": "string",
-                "description": "text, image, local_image, skill or mention.",
-            },
-            "text": { "type": "string", "description": "The text of a text." },
-            "image_url": { "type": "string", "description": "The URL of an image." },
-            "path": {
-                "type": "string",
-                "description": "Where a local_image or skill is, or the address of a mention.",
-            },
-            "name": { "type": "string", "description": "The name of a skill or mention." },
-        },
-        "additionalProperties": false,
-    });
     (
         json!({ "type": "string", "description": "What to tell the agent. Not together with items." }),
         json!({
             "type": "array",
-            "items": piece,
-            "description": "What to tell the agent, in pieces, where text alone is not enough.",
+            "items": { "type": "object" },
+            "description": "What to tell it, in pieces: {type: text, text}, {type: image, image_url}, {type: local_image, \
+                            path}, {type: skill or mention, name, path}.",
         }),
     )
 }

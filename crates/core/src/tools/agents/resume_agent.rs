@@ -35,7 +35,7 @@ impl Tool for ResumeAgentTool {
     fn spec(&self) -> ToolSpec {
         function(
             "resume_agent",
-            "Loads an agent of yours again that was closed, so that you can tell it something more.",
+            "Loads a closed agent of yours again, to tell it something more.",
             json!({ "id": { "type": "string", "description": "The id of the agent." } }),
             &["id"],
         )

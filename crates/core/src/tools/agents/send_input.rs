@@ -32,15 +32,15 @@ impl Tool for SendInputTool {
         let (message, items) = input_properties();
         function(
             "send_input",
-            "Tells an agent something more. One that is done goes on with it and knows what it knew; \
-             one that is at work takes it in as it goes.",
+            "Tells an agent something more. One that is done goes on with it, knowing what it knew; one at \
+             work takes it in.",
             json!({
                 "target": { "type": "string", "description": "The id of the agent." },
                 "message": message,
                 "items": items,
                 "interrupt": {
                     "type": "boolean",
-                    "description": "Whether the agent drops what it is doing for this.",
+                    "description": "Whether it drops what it is doing for this.",
                 },
             }),
             &["target"],

@@ -44,13 +44,11 @@ impl SpawnAgentTool {
         let (role, model) = (role_description(settings), model_description(models));
         Arc::new(function(
             "spawn_agent",
-            "Starts an agent that works beside you in the same folder, and answers its id and its \
-             name. Use it only if the user asks for agents, delegation or work in parallel; that a \
-             task is long or wants care is no reason.\n\nGive an agent a task that is complete in \
-             itself and says what to report. Do not hand over what your very next step depends on, \
-             nor what you do yourself; agents that change files get files of their own. Go on with \
-             your own part meanwhile. When an agent is done you are told, with the last thing that \
-             it said.",
+            "Starts an agent beside you in the same folder; answers its id and name. Only if the user asks \
+             for agents, delegation or parallel work; a long task is no reason. Its task is complete in \
+             itself and says what to report, is nothing that your next step needs or that you do \
+             yourself; agents that change files get files of their own. Go on meanwhile: you are told \
+             when it is done, with its last words.",
             json!({
                 "message": message,
                 "items": items,
@@ -58,11 +56,11 @@ impl SpawnAgentTool {
                 "model": { "type": "string", "description": model },
                 "reasoning_effort": {
                     "type": "string",
-                    "description": "How hard the agent thinks, where that should not be as you do.",
+                    "description": "How hard it thinks, if not as you do.",
                 },
                 "fork_context": {
                     "type": "boolean",
-                    "description": "Whether the agent begins with all that was said to you so far.",
+                    "description": "Whether it begins with all that was said to you.",
                 },
             }),
             &[],

@@ -39,9 +39,8 @@ impl Tool for WaitAgentTool {
     fn spec(&self) -> ToolSpec {
         function(
             "wait_agent",
-            "Waits until one of these agents is done, and answers what those that are done said last; \
-             nothing if the time is over. Wait only when you cannot go on without them: you are told \
-             anyway when an agent is done.",
+            "Waits until one of these agents is done; answers the last words of those that are, nothing if \
+             the time is over. Only when you cannot go on without them: you are told anyway.",
             json!({
                 "targets": {
                     "type": "array",
@@ -50,8 +49,7 @@ impl Tool for WaitAgentTool {
                 },
                 "timeout_ms": {
                     "type": "number",
-                    "description": "How long to wait, in milliseconds: 10000 to 3600000, 30000 unless \
-                                    given. Rather wait for minutes than again and again.",
+                    "description": "10000 to 3600000. Default: 30000. Rather minutes than again and again.",
                 },
             }),
             &["targets"],

@@ -85,27 +85,27 @@ impl Tool for ExecCommandTool {
             "shell": { "type": "string", "description": "The shell, if not the user's." },
             "tty": {
                 "type": "boolean",
-                "description": "Whether to give it a terminal, which takes input. Default: false.",
+                "description": "Whether it gets a terminal, which takes input. Default: false.",
             },
             "yield_time_ms": {
                 "type": "number",
-                "description": "How long to wait for its end. Default: 10000.",
+                "description": "The wait for its end. Default: 10000.",
             },
             "max_output_tokens": {
                 "type": "number",
-                "description": "How much output to answer. Default: 10000.",
+                "description": "Default: 10000.",
             },
         });
         if self.login {
             properties["login"] = json!({
                 "type": "boolean",
-                "description": "Whether to run it in a login shell. Default: true.",
+                "description": "Whether in a login shell. Default: true.",
             });
         }
         function(
             "exec_command",
-            "Runs a script. If it has not ended when the wait is over it goes on, and its session ID \
-             is answered for write_stdin.",
+            "Runs a script. If it outlasts the wait it goes on, and its session ID for write_stdin is \
+             answered.",
             approval_properties(properties, self.inline_permissions),
             &["cmd"],
         )

@@ -41,15 +41,15 @@ impl Tool for WriteStdinTool {
     fn spec(&self) -> ToolSpec {
         function(
             "write_stdin",
-            "Types into a command that exec_command left running, and answers what it printed since. \
-             Without chars it only waits and looks.",
+            "Types into a command that exec_command left running; answers what it printed since. Without \
+             chars it only waits and looks.",
             json!({
                 "session_id": { "type": "number", "description": "The command." },
-                "chars": { "type": "string", "description": "What to type. Default: nothing." },
-                "yield_time_ms": { "type": "number", "description": "How long to wait. Default: 250." },
+                "chars": { "type": "string", "description": "What to type." },
+                "yield_time_ms": { "type": "number", "description": "Default: 250." },
                 "max_output_tokens": {
                     "type": "number",
-                    "description": "How much output to answer. Default: 10000.",
+                    "description": "Default: 10000.",
                 },
             }),
             &["session_id"],
