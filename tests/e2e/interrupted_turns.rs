@@ -458,3 +458,29 @@ async fn the_turn_of_an_agent_goes_on_when_its_thread_is_resumed() {
     assert!(case.last_request().contains("agent_id"));
     server.finish().await.unwrap();
 }
+
+#[tokio::test]
+async fn message_that_a_client_saw_is_there_after_a_kill() {
+    let model = ModelServer::start([]).await.unwrap();
+    model.always(HttpReply::stream(&sse::text("done")));
+    let home = scripted_home(&model, NEVER);
+    let mut server = experimental_server(&home).await;
+    let thread = server.start_thread().await;
+    server.run_turn(&thread, "first").await;
+    for round in 0..8 {
+        let text = format!("message {round}.");
+        server.start_turn(&thread, &text).await;
+        let is_shown = |message: &Value| {
+            message["method"] == "item/completed" && message.to_string().contains(&text)
+        };
+        while !is_shown(&server.wait_for("item/completed").await.unwrap()) {}
+        server.kill().await.unwrap();
+        server = experimental_server(&home).await;
+        let params = json!({ "threadId": thread, "includeTurns": true });
+        let read = server.result("thread/read", params).await;
+        assert!(read.to_string().contains(&text), "{text} {read}");
+        let resumed = json!({ "threadId": thread });
+        server.result("thread/resume", resumed).await;
+    }
+    server.finish().await.unwrap();
+}

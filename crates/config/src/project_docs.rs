@@ -27,6 +27,8 @@ pub struct ProjectDocSettings {
     pub max_bytes: u64,
     /// Additional file names.
     pub fallback_names: Vec<String>,
+    /// Whether models are told when the files change in mid-session.
+    pub follow_changes: bool,
     /// The markers of a project root. A project's settings cannot change them.
     pub root_markers: Vec<String>,
 }
@@ -50,6 +52,7 @@ impl ProjectDocSettings {
         Self {
             max_bytes: file.project_doc_max_bytes.unwrap_or(MAX_BYTES),
             fallback_names: names.filter(|name| !name.is_empty()).collect(),
+            follow_changes: file.project_doc_follow_changes.unwrap_or(true),
             root_markers: markers.unwrap_or_else(|| vec![".git".to_owned()]),
         }
     }

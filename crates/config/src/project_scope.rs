@@ -289,6 +289,7 @@ mod tests {
         "personality",
         "plan_mode_reasoning_effort",
         "project_doc_fallback_filenames",
+        "project_doc_follow_changes",
         "project_doc_max_bytes",
         "project_root_markers",
         "realtime",

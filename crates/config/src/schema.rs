@@ -139,6 +139,9 @@ pub struct ConfigFile {
     pub project_doc_max_bytes: Option<u64>,
     /// Names of files that are read where a folder has no AGENTS.md.
     pub project_doc_fallback_filenames: Option<Vec<String>>,
+    /// Whether the model is told when AGENTS.md files change in mid-session. Default: true.
+    #[schemars(extend("x-since" = "own"))]
+    pub project_doc_follow_changes: Option<bool>,
     /// Names of files and folders that mark the root of a project. Default: `[".git"]`.
     pub project_root_markers: Option<Vec<String>>,
     /// The trailer that the model adds to messages of commits; an empty text adds none.

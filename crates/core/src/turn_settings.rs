@@ -103,6 +103,8 @@ pub(crate) struct TurnSettings {
     pub(crate) timezone: String,
     pub(crate) shell: PathBuf,
     pub(crate) instructions: Instructions,
+    /// What the instruction files say now, once they are read.
+    pub(crate) current_instructions: OnceLock<Option<Arc<str>>>,
     /// The routing state of the provider for the requests of this turn.
     pub(crate) turn_state: TurnState,
     /// The reviews of its approvals, if a model decides about them.
@@ -125,6 +127,14 @@ pub(crate) struct TurnSettings {
 }
 
 impl TurnSettings {
+    /// The text of the instruction files.
+    pub(crate) fn user_instructions(&self) -> Option<&str> {
+        match self.current_instructions.get() {
+            Some(current) => current.as_deref(),
+            None => self.instructions.user.as_deref(),
+        }
+    }
+
     /// The first turn of the work that this turn is part of.
     pub(crate) fn root_turn(&self) -> &str {
         self.root_turn_id.as_deref().unwrap_or(&self.id)

@@ -409,6 +409,10 @@ impl InstructionFiles for ProjectInstructions {
     fn sources(&self, cwd: Option<&Path>) -> Vec<PathBuf> {
         self.settings.read(&self.home, cwd).files
     }
+
+    fn are_followed(&self) -> bool {
+        self.settings.follow_changes
+    }
 }
 
 /// What is checked when settings change.

@@ -213,6 +213,10 @@ impl InstructionFiles for RecordedInstructions {
     fn sources(&self, _cwd: Option<&Path>) -> Vec<PathBuf> {
         Vec::new()
     }
+
+    fn are_followed(&self) -> bool {
+        false
+    }
 }
 
 impl HostTools for RecordedHostTools {

@@ -14,6 +14,9 @@ pub trait InstructionFiles: Debug + Send + Sync {
 
     /// The files that the text consists of, in order. Blocks on the file system.
     fn sources(&self, cwd: Option<&Path>) -> Vec<PathBuf>;
+
+    /// Whether models are told when the text changes.
+    fn are_followed(&self) -> bool;
 }
 
 /// A call of a tool of the embedder.

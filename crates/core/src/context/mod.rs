@@ -14,7 +14,7 @@ use std::sync::{Arc, LazyLock};
 
 use codex_protocol::{CollaborationMode, ModeKind, ResponseItem, TurnContext};
 
-use crate::history::{developer_message, user_message};
+use crate::history::{developer_message, user_message, wrapped_instructions};
 use crate::turn_settings::TurnSettings;
 
 pub use image_file::image_data_url;
@@ -68,10 +68,8 @@ pub(crate) fn initial(turn: &TurnSettings, previous_model: Option<&str>) -> Vec<
     sections.extend(plugins::text(turn));
     let mut user = Vec::new();
     user.extend(
-        turn.instructions
-            .user
-            .as_deref()
-            .map(|text| instructions_text(turn, text)),
+        turn.user_instructions()
+            .map(|text| instructions_text(turn, "", text)),
     );
     user.extend(environment::full(turn));
     let team = turn.instructions.team.as_deref();
@@ -215,7 +213,29 @@ fn apps_section() -> String {
     format!("<apps_instructions>\n# Apps\n\n{text}\n</apps_instructions>")
 }
 
-fn instructions_text(turn: &TurnSettings, text: &str) -> String {
+/// Stands for the text of instruction files that are gone.
+const NO_INSTRUCTIONS: &str = "There are none any more.";
+
+/// The message that the instruction files have changed since the model got `known`; none if they say the same.
+pub(crate) fn changed_instructions(
+    turn: &TurnSettings,
+    known: Option<&str>,
+) -> Option<ResponseItem> {
+    let known = known.filter(|known| *known != NO_INSTRUCTIONS);
+    let now = turn.user_instructions();
+    if now == known {
+        return None;
+    }
+    let text = now.unwrap_or(NO_INSTRUCTIONS);
+    let about = if known.is_some() {
+        " (changed: these hold in place of those above)"
+    } else {
+        ""
+    };
+    Some(user_message([instructions_text(turn, about, text)]))
+}
+
+fn instructions_text(turn: &TurnSettings, about: &str, text: &str) -> String {
     let cwd = turn.cwd.display();
-    format!("# AGENTS.md instructions for {cwd}\n\n<INSTRUCTIONS>\n{text}\n</INSTRUCTIONS>")
+    wrapped_instructions(&format!("{cwd}{about}"), text)
 }

@@ -15,6 +15,22 @@ const WRAPPERS: [(&str, &str); 7] = [
     ("<hook_prompt hook_run_id=", "</hook_prompt>"),
 ];
 
+const INSTRUCTIONS_HEAD: &str = "# AGENTS.md instructions for ";
+const INSTRUCTIONS_BEGIN: &str = "\n\n<INSTRUCTIONS>\n";
+const INSTRUCTIONS_END: &str = "\n</INSTRUCTIONS>";
+
+/// The text of instruction files, with a line about it.
+pub(crate) fn wrapped_instructions(about: &str, text: &str) -> String {
+    format!("{INSTRUCTIONS_HEAD}{about}{INSTRUCTIONS_BEGIN}{text}{INSTRUCTIONS_END}")
+}
+
+/// The text of instruction files in a text of the context; none if it is another one.
+pub(super) fn instructions_in(text: &str) -> Option<&str> {
+    let (head, rest) = text.split_once(INSTRUCTIONS_BEGIN)?;
+    let is_it = head.starts_with(INSTRUCTIONS_HEAD) && !head.contains('\n');
+    rest.strip_suffix(INSTRUCTIONS_END).filter(|_| is_it)
+}
+
 /// The beginnings of developer messages with settings of a turn.
 const SETTINGS_SECTIONS: [&str; 5] = [
     "<permissions instructions>",

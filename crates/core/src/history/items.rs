@@ -7,6 +7,7 @@ use codex_model_client::{Prompt, PromptItem};
 use codex_protocol::{ResponseItem, TruncationPolicy};
 use serde_json::Value;
 
+use super::contextual;
 use super::entry::{CallLink, EntryKind, HistoryEntry, aborted_output};
 use super::images::replace_images;
 use super::truncate;
@@ -113,6 +114,22 @@ impl History {
             _ => None,
         });
         ids.collect()
+    }
+
+    /// What the model was told last that the instruction files say.
+    pub(crate) fn last_instructions(&self) -> Option<String> {
+        let entries = self.entries.iter().zip(self.prompt.items());
+        let context = entries.filter(|(entry, _)| entry.kind == EntryKind::UserContext);
+        let told = context.filter_map(|(_, item)| match item.read() {
+            ResponseItem::Message { content, .. } => {
+                let mut texts = contextual::texts(&content);
+                texts
+                    .find_map(contextual::instructions_in)
+                    .map(str::to_owned)
+            }
+            _ => None,
+        });
+        told.last()
     }
 
     /// The calls that have no output, in order.

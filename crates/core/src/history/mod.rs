@@ -18,7 +18,7 @@ pub(crate) mod truncate;
 mod unfinished;
 
 pub use contextual::{first_user_text, is_context_text};
-pub(crate) use contextual::{is_contextual, texts};
+pub(crate) use contextual::{is_contextual, texts, wrapped_instructions};
 pub(crate) use conversation::{Conversation, Recorder};
 pub(crate) use entry::{EntryKind, HistoryEntry};
 pub(crate) use messages::{developer_message, user_message};

@@ -118,6 +118,7 @@ impl TurnBase {
             instructions: self.instructions.clone(),
             turn_state: TurnState::default(),
             reviews: reviews.then(Arc::default),
+            current_instructions: OnceLock::new(),
             skills: OnceLock::new(),
             memory_summary: config.options.memory_summary.as_deref().map(Arc::from),
             realtime: overrides.realtime,

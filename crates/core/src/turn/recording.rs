@@ -7,7 +7,7 @@ use super::scope::TurnScope;
 use crate::context;
 use crate::events::TurnEmitter;
 use crate::history::{CLIENT_CALL, Conversation};
-use crate::input::{Input, ToolOutput};
+use crate::input::{Input, ToolOutput, TurnInput};
 
 /// A running turn.
 pub(crate) struct RunningTurn<'a> {
@@ -29,13 +29,25 @@ impl RunningTurn<'_> {
         let previous = self.conversation.previous_model.take();
         let items = match &self.conversation.reference {
             None => context::initial(settings, previous.as_deref()),
-            Some(reference) => context::updates(settings, reference, previous.as_deref()),
+            Some(reference) => {
+                let mut items = context::updates(settings, reference, previous.as_deref());
+                items.extend(self.changed_instructions());
+                items
+            }
         };
         for item in items {
             self.record(item);
         }
         self.conversation.reference = Some(self.reference());
         self.conversation.previous_model = Some(self.scope.settings.model.slug.clone());
+    }
+
+    /// The message that the instruction files have changed, if they have been read anew.
+    fn changed_instructions(&self) -> Option<ResponseItem> {
+        let settings = &self.scope.settings;
+        settings.current_instructions.get()?;
+        let known = self.conversation.history.last_instructions();
+        context::changed_instructions(settings, known.as_deref())
     }
 
     /// Records the settings of the turn.
@@ -76,13 +88,27 @@ impl RunningTurn<'_> {
                     self.record_settings();
                 }
                 let plugins = self.texts_of_plugins(&input.items).await;
-                self.emitter
-                    .user_message(self.scope.session.ids.item(), *input, &message);
+                self.emit_stored(*input, &message).await;
                 for text in contexts.into_iter().chain(skills).chain(plugins) {
                     self.record(text);
                 }
             }
             Input::Hidden(item) | Input::Note(item) => self.record(*item),
+        }
+    }
+
+    /// Emits a message of the user once it is on disk, so that one that a client saw is there after a crash. The first one of a
+    /// thread does not wait for its file.
+    async fn emit_stored(&self, input: TurnInput, recorded: &ResponseItem) {
+        let emitter = &self.scope.session.emitter;
+        let held = emitter.has_file().then(|| emitter.hold_events());
+        let id = self.scope.session.ids.item();
+        self.emitter.user_message(id, input, recorded);
+        if held.is_some()
+            && let Err(error) = emitter.flush().await
+        {
+            // The end of the turn tells the client.
+            tracing::warn!(%error, "a message of the user is not stored yet");
         }
     }
 

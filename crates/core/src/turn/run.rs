@@ -121,6 +121,7 @@ impl RunningTurn<'_> {
     pub(crate) async fn run(mut self, input: TurnInput) -> Result<CompletedTurn, TurnError> {
         self.check_mounts().await?;
         self.conversation.usage.reasoning_included = false;
+        self.read_instructions().await;
         self.find_skills().await;
         self.find_apps(&input.items).await;
         let compacted = self.compact_if_full(CompactionPhase::BeforeTurn).await;
@@ -136,6 +137,20 @@ impl RunningTurn<'_> {
         compacted?;
         self.wait_for_servers().await?;
         self.sample_until_done().await
+    }
+
+    /// Reads the instruction files again, if the model is told of changes.
+    async fn read_instructions(&self) {
+        let files = self.scope.session.config.services.instruction_files.clone();
+        let Some(files) = files.filter(|files| files.are_followed()) else {
+            return;
+        };
+        let settings = &self.scope.settings;
+        let cwd = settings.has_environment.then(|| settings.cwd.clone());
+        let reading = tokio::task::spawn_blocking(move || files.read(cwd.as_deref()));
+        if let Ok(text) = reading.await {
+            let _ = settings.current_instructions.set(text.map(Arc::from));
+        }
     }
 
     /// Without its folder, a turn could do nothing.
