@@ -176,6 +176,7 @@ mod plugins;
 mod private_files;
 #[cfg(target_os = "linux")]
 mod project_settings;
+mod prompt_cache;
 #[cfg(target_os = "linux")]
 mod proto;
 #[cfg(target_os = "linux")]

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use codex_model_client::ThreadConnection;
-use codex_protocol::CallToolResult;
+use codex_protocol::{CallToolResult, ThreadId};
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -65,6 +65,12 @@ pub(crate) enum SessionBeginning {
 }
 
 impl SessionContext {
+    /// The thread at whose requests the provider's cache begins: forks and agents begin like it.
+    pub(crate) fn cache_root(&self) -> &ThreadId {
+        let root = self.config.identity.cache_root.as_ref();
+        root.unwrap_or_else(|| self.emitter.thread())
+    }
+
     /// Does work that nobody waits for.
     pub(crate) fn in_background(&self, work: impl Future<Output = ()> + Send + 'static) {
         let mut background = self.background.lock();

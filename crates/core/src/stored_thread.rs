@@ -167,6 +167,8 @@ pub(crate) struct RawLines {
     chunks: Vec<Vec<u8>>,
     count: usize,
     settings: LatestLine,
+    /// What the settings that were kept last say about outputs and searches.
+    kept_settings: Option<Vec<u8>>,
     tokens: LatestLine,
 }
 
@@ -200,11 +202,28 @@ impl RawLines {
         }
     }
 
+    /// Of the settings of turns the latest count, and those from which on outputs are cut or searches are made in another way.
+    fn take_settings(&mut self, line: &[u8]) {
+        self.settings.set(line, self.count);
+        let mut marks = memchr::memmem::find(line, b"\"truncation_policy\":")
+            .map(|at| line[at..].split_inclusive(|byte| *byte == b'}'))
+            .and_then(|mut parts| parts.next())
+            .unwrap_or_default()
+            .to_vec();
+        let is_full = memchr::memmem::find(line, b"\"danger-full-access\"").is_some();
+        marks.push(u8::from(is_full));
+        if self.kept_settings.as_ref() != Some(&marks) {
+            self.push(line);
+            self.kept_settings = Some(marks);
+        }
+    }
+
     /// Drops the lines so far, because a compaction replaces what they make.
     fn clear(&mut self) {
         self.chunks.clear();
         self.count = 0;
         self.settings.at = 0;
+        self.kept_settings = None;
     }
 
     fn read(self) -> impl Iterator<Item = RolloutItem> {
@@ -275,7 +294,7 @@ impl StoredThreadReader {
         let (lines, bytes) = (&mut self.lines, line.bytes());
         let at = lines.count;
         match (kind.as_ref(), payload.as_deref()) {
-            ("turn_context", _) => lines.settings.set(bytes, at),
+            ("turn_context", _) => lines.take_settings(bytes),
             ("session_meta", _) => {
                 if let Some(RolloutItem::SessionMeta(meta)) = line.read().map(|line| line.item) {
                     let earlier = self.instructions.take();
@@ -348,7 +367,7 @@ mod tests {
         let StoredLines::Raw(unread) = &stored.lines else {
             panic!("all lines were read");
         };
-        assert_eq!(unread.count, 5);
+        assert_eq!(unread.count, 6);
         let policy = TruncationPolicy {
             mode: TruncationMode::Bytes,
             limit: 100,

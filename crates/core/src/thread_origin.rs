@@ -69,7 +69,11 @@ impl ThreadOrigin {
     }
 
     /// A stored thread, continued in its own file.
-    pub(crate) fn resumed(stored: StoredThread, config: SessionConfig) -> Self {
+    pub(crate) fn resumed(stored: StoredThread, mut config: SessionConfig) -> Self {
+        config
+            .identity
+            .cache_root
+            .clone_from(&stored.meta.cache_root);
         Self {
             lines: stored.lines,
             file: RolloutFile::Existing {
@@ -83,7 +87,8 @@ impl ThreadOrigin {
     }
 
     /// A new thread with all that a stored one holds.
-    pub(crate) fn forked(id: ThreadId, stored: StoredThread, config: SessionConfig) -> Self {
+    pub(crate) fn forked(id: ThreadId, stored: StoredThread, mut config: SessionConfig) -> Self {
+        config.identity.cache_root = Some(stored.meta.cache_root().clone());
         Self {
             lines: stored.lines,
             file: RolloutFile::Copy {

@@ -27,6 +27,8 @@ pub struct ModelRequest {
     pub input: Prompt,
     /// The tools that the model may call.
     pub tools: Encoded<Vec<ToolSpec>>,
+    /// Whether the model may call none of them, although it sees them.
+    pub calls_no_tools: bool,
     /// Whether the model may call several tools at once.
     pub parallel_tool_calls: bool,
     /// Reasoning options; `None` for models without any.
@@ -59,6 +61,8 @@ fn is_no_summary(summary: &Option<ReasoningSummary>) -> bool {
 #[derive(Clone, Debug, Default)]
 pub struct RequestContext {
     pub thread_id: String,
+    /// What the provider finds the beginning of the request by; that of the thread by default.
+    pub cache_key: Option<String>,
     /// Metadata of the turn as JSON.
     pub turn_metadata: Option<String>,
     /// Whether some of it is of the client. Then it is in the body too, where not every provider accepts it.
@@ -79,6 +83,18 @@ pub struct RequestContext {
     pub attempt: u32,
     /// Observes every attempt to send the request.
     pub observer: Option<Arc<dyn AttemptObserver>>,
+}
+
+impl ModelRequest {
+    pub(crate) fn tool_choice(&self) -> &'static str {
+        if self.calls_no_tools { "none" } else { "auto" }
+    }
+}
+
+impl RequestContext {
+    pub(crate) fn cache_key(&self) -> &str {
+        self.cache_key.as_deref().unwrap_or(&self.thread_id)
+    }
 }
 
 /// The state that the requests of one turn share: the routing state from the first reply, and the size of all

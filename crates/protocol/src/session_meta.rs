@@ -15,6 +15,9 @@ pub struct SessionMeta {
     /// The thread that it was forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from_id: Option<ThreadId>,
+    /// The thread at whose requests the provider's cache of this one begins, if it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_root: Option<ThreadId>,
     /// Whether it is a side thread: it belongs to the thread that it was forked from.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub attached_thread: bool,
@@ -77,6 +80,12 @@ impl SessionMeta {
     #[must_use]
     pub fn is_legacy(&self) -> bool {
         self.history_mode.as_deref() == Some(LEGACY_HISTORY)
+    }
+
+    /// The thread at whose requests the provider's cache begins.
+    #[must_use]
+    pub fn cache_root(&self) -> &ThreadId {
+        self.cache_root.as_ref().unwrap_or(&self.id)
     }
 
     /// The thread that this one is a side thread of.

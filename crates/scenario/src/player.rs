@@ -40,13 +40,14 @@ impl ScenarioPlayer {
         }
     }
 
-    /// The reply to a request of the Responses API.
-    pub fn reply(&mut self, body: &[u8]) -> HttpReply {
+    /// The reply to a request of the Responses API. Without a thread, requests with the same cache key belong together.
+    pub fn reply(&mut self, thread: Option<&str>, body: &[u8]) -> HttpReply {
         let Ok(request) = serde_json::from_slice::<Value>(body) else {
             let reason = "the body of the request is not JSON";
             return refused(400, json!({ "message": reason }));
         };
-        let thread = request["prompt_cache_key"].as_str().unwrap_or_default();
+        let key = || request["prompt_cache_key"].as_str();
+        let thread = thread.or_else(key).unwrap_or_default();
         if self.threads.len() >= MAX_THREADS && !self.threads.contains_key(thread) {
             self.threads.clear();
         }

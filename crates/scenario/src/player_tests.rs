@@ -9,7 +9,9 @@ fn player(replies: &str) -> ScenarioPlayer {
 fn ask(player: &mut ScenarioPlayer, thread: &str, input: Value) -> String {
     let tools = json!([{"type": "function", "name": "shell_command"}]);
     let request = json!({"model": "m", "prompt_cache_key": thread, "input": input, "tools": tools});
-    player.reply(request.to_string().as_bytes()).to_string()
+    player
+        .reply(None, request.to_string().as_bytes())
+        .to_string()
 }
 
 const TWO: &str = "[[replies]]\nsteps = [{ message = \"one\" }]\n\

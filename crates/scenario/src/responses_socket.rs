@@ -15,6 +15,8 @@ use crate::sse;
 
 pub(crate) struct ResponsesSocket {
     player: Arc<Mutex<ScenarioPlayer>>,
+    /// The thread that the connection is for, if its client says so.
+    thread: Option<String>,
     last: Option<LastResponse>,
     warmed: usize,
 }
@@ -26,9 +28,10 @@ struct LastResponse {
 }
 
 impl ResponsesSocket {
-    pub(crate) fn new(player: Arc<Mutex<ScenarioPlayer>>) -> Self {
+    pub(crate) fn new(player: Arc<Mutex<ScenarioPlayer>>, thread: Option<String>) -> Self {
         Self {
             player,
+            thread,
             last: None,
             warmed: 0,
         }
@@ -81,7 +84,8 @@ impl SocketSession for ResponsesSocket {
             return self.warm(conversation);
         }
         request["input"] = Value::from(conversation.clone());
-        let reply = self.player.lock().reply(request.to_string().as_bytes());
+        let request = request.to_string();
+        let reply = (self.player.lock()).reply(self.thread.as_deref(), request.as_bytes());
         let mut id = None;
         for message in sse::messages(&reply.bytes()) {
             let mut event: Value = serde_json::from_str(&message).unwrap_or_default();
@@ -109,7 +113,7 @@ mod tests {
                     steps = [{ message = \"yes\" }]\n";
         let scenario = Scenario::from_toml("test", text).unwrap();
         let player = Arc::new(Mutex::new(ScenarioPlayer::new(scenario)));
-        let mut socket = ResponsesSocket::new(player);
+        let mut socket = ResponsesSocket::new(player, None);
         let mut ask = |request: Value| {
             let mut request = request;
             request["type"] = json!("response.create");

@@ -41,6 +41,9 @@ impl ScenarioServer {
     }
 }
 
+/// The header that names the thread of a request.
+const THREAD: &str = "session_id";
+
 #[derive(Debug)]
 struct ScriptedResponder {
     player: Arc<Mutex<ScenarioPlayer>>,
@@ -51,7 +54,7 @@ impl HttpResponder for ScriptedResponder {
     fn reply(&self, request: ReceivedRequest) -> HttpReply {
         if request.method == "POST" && request.path.ends_with("/responses") {
             let mut player = self.player.lock();
-            return player.reply(&request.body);
+            return player.reply(request.header(THREAD), &request.body);
         }
         let reason = format!(
             "a scripted model has no {} {}",
@@ -66,7 +69,8 @@ impl HttpResponder for ScriptedResponder {
     ) -> Result<Box<dyn SocketSession>, HttpReply> {
         if handshake.path.ends_with("/responses") {
             let player = Arc::clone(&self.player);
-            return Ok(Box::new(ResponsesSocket::new(player)));
+            let thread = handshake.header(THREAD).map(str::to_owned);
+            return Ok(Box::new(ResponsesSocket::new(player, thread)));
         }
         if let Some(script) = self.realtime.clone()
             && handshake.path.ends_with("/realtime")

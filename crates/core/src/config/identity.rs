@@ -15,6 +15,8 @@ pub struct SessionIdentity {
     pub version: String,
     /// The thread that this one is a copy of. Set when it is launched.
     pub forked_from: Option<ThreadId>,
+    /// The thread at whose requests the provider's cache begins, if it is another one. Set when it is launched.
+    pub cache_root: Option<ThreadId>,
     /// What the client says about the origin of the thread; stored with it.
     pub thread_source: Option<String>,
     /// Whether the thread has no file.
@@ -34,6 +36,7 @@ impl Default for SessionIdentity {
             originator: "codex_cli_rs".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             forked_from: None,
+            cache_root: None,
             thread_source: None,
             ephemeral: false,
             is_side_thread: false,

@@ -27,6 +27,8 @@ pub(crate) struct Conversation {
     pub(crate) usage: ThreadUsage,
     /// The ids of the apps that the user had mentioned when the thread was loaded.
     pub(crate) mentioned_apps: Vec<String>,
+    /// Whether all turns that the lines tell of had full access; none if they tell of none.
+    pub(crate) had_full_access: Option<bool>,
     /// The length of the history after each of the latest responses.
     response_marks: VecDeque<(String, usize)>,
 }
@@ -47,6 +49,7 @@ impl Conversation {
                 ..ThreadUsage::default()
             },
             mentioned_apps: rebuilt.mentioned_apps,
+            had_full_access: rebuilt.had_full_access,
             response_marks: VecDeque::new(),
         }
     }

@@ -1,7 +1,8 @@
 //! Rebuilds a history from the lines of a rollout.
 
 use codex_protocol::{
-    EventMsg, ResponseItem, RolloutItem, TokenUsageInfo, TruncationPolicy, TurnContext,
+    EventMsg, ResponseItem, RolloutItem, SandboxPolicy, TokenUsageInfo, TruncationPolicy,
+    TurnContext,
 };
 
 use super::items::History;
@@ -18,12 +19,15 @@ pub(crate) struct RebuiltHistory {
     pub(crate) tokens: Option<TokenUsageInfo>,
     /// The ids of the apps that the user has mentioned.
     pub(crate) mentioned_apps: Vec<String>,
+    /// Whether all turns had full access.
+    pub(crate) had_full_access: Option<bool>,
 }
 
-/// Replays the lines in order. Calls without an output stay open.
+/// Replays the lines in order. Calls without an output stay open. Outputs are cut as they were when they were sent: by the policy of
+/// their turn, and by this one where the turn does not say its own.
 pub(crate) fn rebuild(
     lines: impl IntoIterator<Item = RolloutItem>,
-    policy: TruncationPolicy,
+    mut policy: TruncationPolicy,
 ) -> RebuiltHistory {
     let mut rebuilt = RebuiltHistory::default();
     for line in lines {
@@ -32,6 +36,9 @@ pub(crate) fn rebuild(
                 rebuilt.history.record(item, policy);
             }
             RolloutItem::TurnContext(context) => {
+                policy = context.truncation_policy.unwrap_or(policy);
+                let is_full = context.sandbox_policy == SandboxPolicy::DangerFullAccess;
+                rebuilt.had_full_access = Some(rebuilt.had_full_access.unwrap_or(true) && is_full);
                 rebuilt.previous_model = Some(context.model.clone());
                 rebuilt.mentioned_apps.clone_from(&context.mentioned_apps);
                 rebuilt.reference = Some(*context);

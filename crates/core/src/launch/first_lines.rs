@@ -61,6 +61,7 @@ pub(crate) fn write_start(
     let meta = SessionMeta {
         id: emitter.thread().clone(),
         forked_from_id: forked_from.cloned(),
+        cache_root: config.identity.cache_root.clone(),
         attached_thread: config.identity.is_side_thread,
         history_mode: history_mode(config),
         timestamp: format!("{:.3}", session.clock.now()),

@@ -102,6 +102,7 @@ impl ThreadManager {
         }
         let stored = StoredThread::read_all(source)?;
         inherit(&mut config, &stored);
+        config.identity.cache_root = Some(stored.meta.cache_root().clone());
         let lines = cut(stored.lines.into_iter().collect(), at);
         self.launch(ThreadOrigin {
             lines: StoredLines::Read(lines),

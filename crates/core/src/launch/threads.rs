@@ -36,7 +36,7 @@ use crate::stored_thread::StoredLines;
 use crate::thread::{SpawnedAgent, StartError, StartedThread, Thread};
 use crate::thread_origin::{RolloutFile, ThreadLauncher, ThreadOrigin};
 use crate::timeout_pauses::TimeoutPauses;
-use crate::tools::{TerminalRegistry, ToolRequests, ToolServices};
+use crate::tools::{SearchAccess, TerminalRegistry, ToolRequests, ToolServices};
 use crate::turn_settings::Instructions;
 use crate::{context, gate};
 
@@ -257,6 +257,7 @@ impl Threads {
             cells: OnceLock::new(),
             cell_numbers: Arc::default(),
             spawn_tool: OnceLock::new(),
+            search_access: SearchAccess::default(),
             selected_apps: Mutex::default(),
         }
     }
@@ -285,7 +286,7 @@ impl Threads {
         let (tool_requests, tools_received) = mpsc::channel(MAX_QUEUED_TOOL_REQUESTS);
         let (publish, agents) = mpsc::channel(MAX_WAITING_AGENTS);
         let (settings, watched) = watch::channel(Arc::new(context.config.options.settings.clone()));
-        let tools = self.tool_services(
+        let mut tools = self.tool_services(
             &context.emitter,
             parts.dynamic_tools,
             &parts.agent_tree,
@@ -293,6 +294,7 @@ impl Threads {
             recorder(&context.config, &id),
             tool_requests,
         );
+        tools.search_access = SearchAccess::stored(parts.conversation.had_full_access);
         let mentioned = parts.conversation.mentioned_apps.iter().cloned();
         tools.selected_apps.lock().extend(mentioned);
         // New, so nothing is set yet.

@@ -152,6 +152,7 @@ impl SessionActor {
             }
         };
         origin.config.identity.source = SessionSource::SubAgent(source);
+        origin.config.identity.cache_root = Some(self.context.cache_root().clone());
         let (thread, cancel) = self.launch_agent(origin, first)?;
         let mut child = ChildAgent::new(thread, nickname, role, cancel, slot);
         if is_worker {

@@ -109,10 +109,11 @@ impl SessionActor {
 
     fn start_member(
         &mut self,
-        origin: ThreadOrigin,
+        mut origin: ThreadOrigin,
         first: Option<UserMessageEvent>,
         reservation: Reservation,
     ) -> Result<(), String> {
+        origin.config.identity.cache_root = Some(self.context.cache_root().clone());
         let (thread, cancel) = self.launch_agent(origin, first)?;
         reservation.fill(thread, cancel);
         Ok(())

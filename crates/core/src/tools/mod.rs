@@ -55,3 +55,4 @@ pub(crate) use turn_diff::TurnDiffTracker;
 pub(crate) use turn_tools::TurnTools;
 pub(crate) use unified_exec::TerminalRegistry;
 pub(crate) use user_shell::{TypedCommand, run_user_shell};
+pub(crate) use web_search::SearchAccess;

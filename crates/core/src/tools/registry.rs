@@ -107,7 +107,12 @@ impl ToolSet {
             }
             None => {}
         }
-        let search = web_search(&config.options.web_search, model, policy);
+        let search = web_search(
+            &config.options.web_search,
+            model,
+            policy,
+            &services.search_access,
+        );
         builder.specs.extend(search);
         if config.options.features.image_generation && model.takes_images() {
             builder.specs.push(ToolSpec::ImageGeneration {

@@ -10,6 +10,7 @@ use codex_protocol::DynamicToolSpec;
 use parking_lot::Mutex;
 
 use super::unified_exec::TerminalRegistry;
+use super::web_search::SearchAccess;
 use crate::agents::{AgentRequest, TeamSeat};
 use crate::cells::Cells;
 use crate::gate::GateRequest;
@@ -40,6 +41,8 @@ pub(crate) struct ToolServices {
     pub(crate) cell_numbers: Arc<AtomicU64>,
     /// The entry of the tool that starts agents, once it is made.
     pub(crate) spawn_tool: OnceLock<Arc<ToolSpec>>,
+    /// Whether searches may go by full access.
+    pub(crate) search_access: SearchAccess,
     /// The ids of the apps that the user has mentioned.
     pub(crate) selected_apps: Mutex<BTreeSet<String>>,
 }
@@ -68,6 +71,7 @@ impl ToolServices {
             cells: OnceLock::new(),
             cell_numbers: Arc::clone(&self.cell_numbers),
             spawn_tool: OnceLock::new(),
+            search_access: SearchAccess::default(),
             selected_apps: Mutex::default(),
         }
     }

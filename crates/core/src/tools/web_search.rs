@@ -2,21 +2,42 @@
 
 use codex_model_client::{ModelInfo, ToolSpec, WebSearchFilters, WebSearchToolType};
 use codex_protocol::{SandboxPolicy, WebSearchMode};
+use parking_lot::Mutex;
 
 use crate::config::WebSearch;
+
+/// Whether the thread has full access, as far as searches go. That it began without full access is never changed, because any
+/// change of the tools makes the provider read the whole conversation anew. Full access is lost once, for good.
+#[derive(Debug, Default)]
+pub(crate) struct SearchAccess(Mutex<Option<bool>>);
+
+impl SearchAccess {
+    /// What the turns of a stored thread had.
+    pub(crate) fn stored(policies: Option<bool>) -> Self {
+        Self(Mutex::new(policies))
+    }
+
+    /// Takes the policy of a turn into account.
+    fn under(&self, policy: &SandboxPolicy) -> bool {
+        let mut state = self.0.lock();
+        let access = state.get_or_insert(true);
+        *access &= *policy == SandboxPolicy::DangerFullAccess;
+        *access
+    }
+}
 
 /// The tool for turns with this policy; none if the model may not search.
 pub(crate) fn web_search(
     search: &WebSearch,
     model: &ModelInfo,
     policy: &SandboxPolicy,
+    access: &SearchAccess,
 ) -> Option<ToolSpec> {
+    let has_full_access = access.under(policy);
     let is_live = match search.mode {
         WebSearchMode::Disabled => return None,
         WebSearchMode::Live => true,
-        WebSearchMode::Cached => {
-            search.live_with_full_access && *policy == SandboxPolicy::DangerFullAccess
-        }
+        WebSearchMode::Cached => search.live_with_full_access && has_full_access,
     };
     let options = search.options.clone();
     let (size, domains, location) = options.map_or((None, None, None), |options| {
@@ -39,6 +60,7 @@ pub(crate) fn web_search(
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use codex_model_client::ModelCatalog;
 
@@ -53,7 +75,8 @@ mod tests {
                 options: None,
             };
             let model = ModelCatalog::bundled().resolve("m").info;
-            match web_search(&search, &model, &SandboxPolicy::DangerFullAccess)? {
+            let access = SearchAccess::default();
+            match web_search(&search, &model, &SandboxPolicy::DangerFullAccess, &access)? {
                 ToolSpec::WebSearch {
                     external_web_access,
                     ..
@@ -65,5 +88,20 @@ mod tests {
         assert_eq!(live(WebSearchMode::Cached, false), Some(false));
         assert_eq!(live(WebSearchMode::Live, false), Some(true));
         assert_eq!(live(WebSearchMode::Disabled, true), None);
+    }
+
+    #[test]
+    fn later_access_opens_no_live_results_and_less_closes_them() {
+        let full = SandboxPolicy::DangerFullAccess;
+        let less = serde_json::from_str(r#"{"type":"read-only"}"#).unwrap();
+        let seen = |policies: &[&SandboxPolicy]| -> Vec<bool> {
+            let access = SearchAccess::default();
+            policies.iter().map(|policy| access.under(policy)).collect()
+        };
+        assert_eq!(seen(&[&less, &full, &less]), [false, false, false]);
+        assert_eq!(
+            seen(&[&full, &full, &less, &full]),
+            [true, true, false, false]
+        );
     }
 }

@@ -223,6 +223,7 @@ impl RunningTurn<'_> {
             instructions: Arc::clone(&settings.instructions.base),
             input: self.conversation.history.prompt(model.takes_images()),
             tools: self.scope.tools.current().specs(),
+            calls_no_tools: false,
             parallel_tool_calls: model.supports_parallel_tool_calls,
             reasoning: model.reasoning(effort, Some(settings.summary)),
             service_tier: settings.service_tier.clone(),
@@ -230,6 +231,7 @@ impl RunningTurn<'_> {
             output_schema: settings.output_schema.as_deref().cloned(),
             context: RequestContext {
                 thread_id: session.emitter.thread().0.clone(),
+                cache_key: Some(session.cache_root().0.clone()),
                 turn_state: settings.turn_state.clone(),
                 turn_metadata: settings.metadata.clone(),
                 has_client_metadata: settings.has_client_metadata,

@@ -61,7 +61,7 @@ pub(crate) fn body(request: &ModelRequest) -> Result<Vec<u8>, serde_json::Error>
             include_usage: true,
         },
         tools,
-        tool_choice: has_tools.then_some("auto"),
+        tool_choice: has_tools.then(|| request.tool_choice()),
         parallel_tool_calls: (has_tools && request.parallel_tool_calls).then_some(true),
         reasoning_effort: request
             .reasoning

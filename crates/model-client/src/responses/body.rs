@@ -111,7 +111,7 @@ fn stream_tail(request: &ModelRequest, azure: bool) -> StreamTail<'_> {
     };
     StreamTail {
         tools: &request.tools,
-        tool_choice: "auto",
+        tool_choice: request.tool_choice(),
         parallel_tool_calls: request.parallel_tool_calls,
         reasoning: request.reasoning.as_ref(),
         store: azure,
@@ -121,7 +121,7 @@ fn stream_tail(request: &ModelRequest, azure: bool) -> StreamTail<'_> {
             .service_tier
             .as_ref()
             .and_then(ServiceTier::name_in_requests),
-        prompt_cache_key: &request.context.thread_id,
+        prompt_cache_key: request.context.cache_key(),
         text: text(request),
         client_metadata: None,
     }

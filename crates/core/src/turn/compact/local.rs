@@ -1,6 +1,6 @@
 //! Local compaction: the model writes a summary.
 
-use codex_model_client::{Encoded, ModelError, ModelEvent, ModelRequest, Prompt, PromptItem};
+use codex_model_client::{ModelError, ModelEvent, ModelRequest, Prompt, PromptItem};
 use codex_protocol::ResponseItem;
 use futures::StreamExt;
 
@@ -63,8 +63,8 @@ impl RunningTurn<'_> {
         let (request, model) = self.request_to_compact(phase, id);
         let request = ModelRequest {
             input,
-            tools: Encoded::default(),
-            parallel_tool_calls: false,
+            // The tools stay: the provider has this beginning in its cache.
+            calls_no_tools: true,
             ..request
         };
         self.scope.budget.request(&model)?;
