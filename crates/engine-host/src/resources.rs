@@ -112,13 +112,20 @@ impl EngineResources {
         }
         let identity = identity(ORIGINATOR, None);
         let version = identity.short_version().to_owned();
-        Ok(ModelStore::hosted(
+        let store = ModelStore::hosted(
             config.home.join("models_cache.json"),
             &version,
-            self.client(provider(hosted), identity),
+            self.client(provider(hosted), identity.clone()),
             Arc::new(ModelClock),
             credentials,
-        ))
+        );
+        let own = &config.model.provider;
+        let is_own = config.model.provider_id != "openai" && own.base_url.is_some();
+        if !is_own || own.requires_openai_auth {
+            return Ok(store);
+        }
+        let client = self.client(provider(own), identity);
+        Ok(store.with_own(client, Arc::new(ModelClock)))
     }
 
     /// The client for the models of a provider.

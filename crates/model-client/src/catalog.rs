@@ -5,12 +5,14 @@
 
 mod bundled;
 mod cache;
+mod listed;
 mod model_info;
 mod prices;
 mod store;
 mod todays_models;
 
 pub use cache::ModelsCache;
+pub(crate) use listed::ListedModel;
 pub use model_info::{
     AgentsVersion, ApplyPatchToolType, AvailabilityNux, InstructionsVariables, ModelInfo,
     ModelMessages, ModelUpgrade, OfferedTier, ReasoningLevel, ShellType, ToolMode, TruncationMode,
@@ -80,6 +82,15 @@ impl ModelCatalog {
             {
                 Some(known) => *known = model,
                 None => self.models.push(model),
+            }
+        }
+    }
+
+    /// Adds the models whose names it does not have.
+    pub fn add(&mut self, models: impl IntoIterator<Item = ModelInfo>) {
+        for model in models {
+            if self.models.iter().all(|known| known.slug != model.slug) {
+                self.models.push(model);
             }
         }
     }

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::attempt_recorder::AttemptRecorder;
-use crate::catalog::readable;
+use crate::catalog::{ListedModel, readable};
 use crate::client::{ModelClient, ModelList};
 use crate::clock::Clock;
 use crate::credential::CredentialSource;
@@ -161,8 +161,13 @@ impl HttpModelClient {
         let reply: ModelsReply = serde_json::from_slice(&body).map_err(|error| {
             ModelError::disconnected(format!("unreadable models: {error}")).redacted(&secrets)
         })?;
+        let own = reply.models.into_iter().filter_map(readable);
+        let listed = reply.data.into_iter().filter_map(|entry| {
+            let listed: ListedModel = serde_json::from_value(entry).ok()?;
+            listed.into_info()
+        });
         Ok(ModelList {
-            models: reply.models.into_iter().filter_map(readable).collect(),
+            models: own.chain(listed).collect(),
             etag,
         })
     }
@@ -251,7 +256,11 @@ struct CompactReply {
 
 #[derive(Deserialize)]
 struct ModelsReply {
+    #[serde(default)]
     models: Vec<Value>,
+    /// The list of servers that speak the protocol and know no more of their models than names.
+    #[serde(default)]
+    data: Vec<Value>,
 }
 
 pub(crate) fn unencodable(error: serde_json::Error) -> ModelError {

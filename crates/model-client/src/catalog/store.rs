@@ -24,11 +24,50 @@ const MAX_CACHE_BYTES: u64 = 64 * 1024 * 1024;
 /// Minimum time between two checks of the list's version, which every response contains.
 const REPEATED: Duration = Duration::from_secs(60);
 
+/// How long the list of a provider of the user counts, and that it gave none.
+const OWN_FRESH: Duration = Duration::from_secs(30);
+/// How long such a provider is waited for.
+const OWN_WAIT: Duration = Duration::from_secs(2);
+
 /// Provides the selectable models.
 #[derive(Debug)]
 pub struct ModelStore {
     source: ModelSource,
     credentials: Arc<dyn CredentialSource>,
+    /// The models of a provider of the user.
+    own: Option<OwnModels>,
+}
+
+/// What a server of the user lists.
+#[derive(Debug)]
+struct OwnModels {
+    client: Arc<dyn ModelClient>,
+    clock: Arc<dyn Clock>,
+    /// What it listed last, and when. Locked while it is asked.
+    seen: tokio::sync::Mutex<Option<(Timestamp, Vec<ModelInfo>)>>,
+}
+
+impl OwnModels {
+    async fn current(&self) -> Vec<ModelInfo> {
+        let mut seen = self.seen.lock().await;
+        let now = self.clock.now().timestamp();
+        if let Some((at, models)) = &*seen
+            && now.duration_since(*at).unsigned_abs() <= OWN_FRESH
+        {
+            return models.clone();
+        }
+        let listed = tokio::time::timeout(OWN_WAIT, self.client.models()).await;
+        let models = match listed {
+            Ok(Ok(list)) => list.models,
+            Ok(Err(error)) => {
+                tracing::debug!(%error, "the provider lists no models");
+                Vec::new()
+            }
+            Err(_) => Vec::new(),
+        };
+        *seen = Some((self.clock.now().timestamp(), models.clone()));
+        models
+    }
 }
 
 #[derive(Debug)]
@@ -73,6 +112,7 @@ impl ModelStore {
         Self {
             source: ModelSource::Fixed(ModelCatalog::new(models.collect())),
             credentials,
+            own: None,
         }
     }
 
@@ -95,6 +135,21 @@ impl ModelStore {
         Self {
             source: ModelSource::HostedModels(Box::new(hosted)),
             credentials,
+            own: None,
+        }
+    }
+
+    /// The same with the models that the server behind `client` lists.
+    #[must_use]
+    pub fn with_own(self, client: Arc<dyn ModelClient>, clock: Arc<dyn Clock>) -> Self {
+        let own = OwnModels {
+            client,
+            clock,
+            seen: tokio::sync::Mutex::default(),
+        };
+        Self {
+            own: Some(own),
+            ..self
         }
     }
 
@@ -102,11 +157,14 @@ impl ModelStore {
     pub async fn available(&self) -> AvailableModels {
         let login = self.credentials.current().await;
         let chatgpt = matches!(login, Some(Credential::ChatGpt { .. }));
-        let catalog = match &self.source {
+        let mut catalog = match &self.source {
             ModelSource::Fixed(catalog) => catalog.clone(),
             ModelSource::HostedModels(hosted) if chatgpt => hosted.current().await,
             ModelSource::HostedModels(hosted) => with(hosted.cached()),
         };
+        if let Some(own) = &self.own {
+            catalog.add(own.current().await);
+        }
         AvailableModels { catalog, chatgpt }
     }
 
