@@ -70,6 +70,7 @@ mod exec_server;
 mod exec_threads;
 #[cfg(target_os = "linux")]
 mod failing_commands;
+mod fallbacks;
 #[cfg(target_os = "linux")]
 mod few_threads;
 #[cfg(target_os = "linux")]
@@ -101,6 +102,7 @@ mod layers;
 mod legacy_threads;
 #[cfg(target_os = "linux")]
 mod limits;
+mod listed_models;
 mod listeners;
 #[cfg(target_os = "linux")]
 mod logging;

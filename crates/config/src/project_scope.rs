@@ -52,6 +52,7 @@ const NOT_FOR_PROJECTS: &[&str] = &[
     "mcp_oauth_callback_url",
     "mcp_oauth_credentials_store",
     "memories",
+    "model_fallbacks",
     "model_provider",
     "model_providers",
     "notify",

@@ -74,6 +74,9 @@ pub struct ConfigFile {
     // Model and provider.
     /// The model that answers. Default: the first model of the catalogue that the login may use.
     pub model: Option<String>,
+    /// Models of the same provider that go on with a turn whose model is unknown, overloaded or at a limit, in this order.
+    #[schemars(extend("x-since" = "own"))]
+    pub model_fallbacks: Option<Vec<String>>,
     /// The model that reviews changes. Default: `model`.
     pub review_model: Option<String>,
     /// Which entry of `model_providers`, or which built-in provider, answers: `openai`, `ollama` or `lmstudio`.

@@ -149,6 +149,7 @@ impl SessionConfig {
 fn options_of_agent(options: &SessionOptions, turn: &TurnSettings, depth: i32) -> SessionOptions {
     let SessionOptions {
         settings: own,
+        model_fallbacks,
         review_model,
         verbosity,
         limits,
@@ -203,6 +204,7 @@ fn options_of_agent(options: &SessionOptions, turn: &TurnSettings, depth: i32) -
     let may_start = |agents: &AgentSettings| agents.team.is_some() || depth < agents.max_depth;
     let mut agent = SessionOptions {
         settings,
+        model_fallbacks: model_fallbacks.clone(),
         review_model: review_model.clone(),
         verbosity: *verbosity,
         limits: limits.clone(),
@@ -325,6 +327,7 @@ fn identity_of_agent(identity: &SessionIdentity) -> SessionIdentity {
 fn options_of_hidden_thread(options: &SessionOptions, hidden: HiddenThread) -> SessionOptions {
     let SessionOptions {
         settings: _,
+        model_fallbacks: _,
         review_model: _,
         verbosity,
         limits,
@@ -378,6 +381,7 @@ fn options_of_hidden_thread(options: &SessionOptions, hidden: HiddenThread) -> S
     settings.sandbox_policy = sandbox_policy;
     SessionOptions {
         settings,
+        model_fallbacks: Vec::new(),
         review_model: None,
         verbosity: *verbosity,
         limits: limits.clone(),
@@ -498,6 +502,7 @@ fn identity_of_hidden_thread(identity: &SessionIdentity, source: SessionSource) 
 fn options_of_replay(options: SessionOptions) -> SessionOptions {
     let SessionOptions {
         settings,
+        model_fallbacks,
         review_model,
         verbosity,
         limits,
@@ -541,6 +546,7 @@ fn options_of_replay(options: SessionOptions) -> SessionOptions {
     } = options;
     SessionOptions {
         settings,
+        model_fallbacks,
         review_model,
         verbosity,
         limits,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use codex_apps::ToolApp;
-use codex_model_client::{FactsSource, ModelInfo, TurnState};
+use codex_model_client::{FactsSource, ModelInfo, ResolvedModel, TruncationMode, TurnState};
 use codex_plugins::InstalledPlugin;
 use codex_protocol::{
     ActivePermissions, ApprovalsReviewer, AskForApproval, CollaborationMode, Personality,
@@ -14,7 +14,7 @@ use codex_sandbox::NetworkLimits;
 use codex_skills::SkillSet;
 use serde_json::Value;
 
-use crate::config::ContextSections;
+use crate::config::{ContextSections, SessionConfig};
 use crate::turn_reviews::TurnReviews;
 
 /// Instructions for the model. They stay the same for a session.
@@ -151,5 +151,34 @@ impl TurnSettings {
             "" => self.cwd.clone(),
             path => self.cwd.join(path),
         }
+    }
+}
+
+/// The facts about a model, with the overrides of the configuration.
+pub(crate) fn with_overrides(model: ResolvedModel, config: &SessionConfig) -> ResolvedModel {
+    let has_overrides = config.options.reasoning_summaries
+        || config.options.context_window.is_some()
+        || config.options.auto_compact_limit.is_some()
+        || config.options.tool_output_tokens.is_some();
+    if !has_overrides {
+        return model;
+    }
+    let mut info = ModelInfo::clone(&model.info);
+    info.supports_reasoning_summaries |= config.options.reasoning_summaries;
+    info.context_window = config.options.context_window.or(info.context_window);
+    let of_total = !config.options.compaction.counts_growth;
+    let configured = config.options.auto_compact_limit.filter(|_| of_total);
+    let limits = [configured, info.auto_compact_token_limit];
+    info.auto_compact_token_limit = limits.into_iter().flatten().min();
+    if let Some(tokens) = config.options.tool_output_tokens {
+        let tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
+        info.truncation_policy.limit = match info.truncation_policy.mode {
+            TruncationMode::Bytes => tokens.saturating_mul(4),
+            TruncationMode::Tokens => tokens,
+        };
+    }
+    ResolvedModel {
+        info: Arc::new(info),
+        ..model
     }
 }

@@ -189,6 +189,7 @@ fn default_model<'a>(
 fn apply_model(session: &mut SessionConfig, model: ModelSettings, preset: Option<&ModelInfo>) {
     let ModelSettings {
         model,
+        fallbacks,
         review_model,
         provider_id,
         provider,
@@ -215,6 +216,7 @@ fn apply_model(session: &mut SessionConfig, model: ModelSettings, preset: Option
     settings.summary = reasoning_summary;
     settings.service_tier = service_tier;
     settings.personality = personality;
+    session.options.model_fallbacks = fallbacks;
     session.options.review_model = review_model;
     session.options.stream_max_retries = provider.stream_max_retries;
     session.options.verbosity = verbosity;

@@ -255,6 +255,21 @@ impl ModelError {
         }
     }
 
+    /// Whether another model of the same provider may do what this one cannot.
+    pub fn concerns_model(&self) -> bool {
+        match self {
+            Self::UnknownModel(_)
+            | Self::ServerOverloaded
+            | Self::UsageLimitReached(_)
+            | Self::TooManyRequests { .. }
+            | Self::RateLimited { .. }
+            | Self::FlexUnavailable
+            | Self::PolicyCapacityUnavailable => true,
+            Self::UnexpectedStatus(reply) => matches!(reply.status, 404 | 503 | 529),
+            _ => false,
+        }
+    }
+
     /// The wait that the server asks for.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {

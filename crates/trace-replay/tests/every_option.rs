@@ -115,6 +115,7 @@ fn options(cwd: &Path) -> SessionOptions {
     });
     SessionOptions {
         settings: settings(cwd),
+        model_fallbacks: vec!["gpt-5.2".to_owned()],
         review_model: Some("gpt-5.1".to_owned()),
         verbosity: Some(Verbosity::High),
         limits: AdministratorLimits {

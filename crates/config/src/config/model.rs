@@ -22,6 +22,8 @@ const DEFAULT_PROVIDER: &str = "openai";
 pub struct ModelSettings {
     /// The slug of the model.
     pub model: Option<String>,
+    /// The slugs of the models that go on where it cannot.
+    pub fallbacks: Vec<String>,
     /// The slug of the model for reviews.
     pub review_model: Option<String>,
     /// The id of the provider.
@@ -90,6 +92,7 @@ pub(super) fn resolve(
         .then_some(Personality::Pragmatic);
     Ok(ModelSettings {
         model: params.model.clone().or_else(|| file.model.clone()),
+        fallbacks: file.model_fallbacks.clone().unwrap_or_default(),
         review_model: file.review_model.clone(),
         provider_id,
         provider,

@@ -19,6 +19,8 @@ pub struct ProfileFile {
     /// As at the top level.
     pub model: Option<String>,
     /// As at the top level.
+    pub model_fallbacks: Option<Vec<String>>,
+    /// As at the top level.
     pub service_tier: Option<ServiceTier>,
     /// As at the top level.
     pub model_provider: Option<String>,
@@ -91,6 +93,7 @@ pub(crate) const PROFILE_KEYS: &[&str] = &[
     "js_repl_node_path",
     "model",
     "model_catalog_json",
+    "model_fallbacks",
     "model_instructions_file",
     "model_provider",
     "model_reasoning_effort",

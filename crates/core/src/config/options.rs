@@ -20,6 +20,8 @@ use super::{
 pub struct SessionOptions {
     /// The first settings of the thread.
     pub settings: ThreadSettings,
+    /// The models that go on with a turn whose model cannot.
+    pub model_fallbacks: Vec<String>,
     /// The model of reviews, if it differs.
     pub review_model: Option<String>,
     /// The verbosity of the model.
@@ -110,6 +112,7 @@ impl SessionOptions {
     pub fn new(cwd: impl Into<PathBuf>, model: &str) -> Self {
         Self {
             settings: ThreadSettings::new(cwd, model),
+            model_fallbacks: Vec::new(),
             review_model: None,
             verbosity: None,
             limits: AdministratorLimits::default(),

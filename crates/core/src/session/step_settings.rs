@@ -3,9 +3,9 @@
 use codex_model_client::FactsSource;
 
 use super::actor::SessionActor;
-use super::turn_base::with_overrides;
 use crate::thread::{TurnSettingsError, TurnSettingsPatch};
 use crate::turn::StepChange;
+use crate::turn_settings::with_overrides;
 
 impl SessionActor {
     /// Changes settings of the running task from its next request on. Returns whether the task is the one that is meant.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use codex_model_client::{ModelInfo, ResolvedModel, TruncationMode, TurnState};
+use codex_model_client::{ResolvedModel, TurnState};
 use codex_plugins::InstalledPlugin;
 use codex_protocol::{
     ApprovalsReviewer, AskForApproval, SandboxPolicy, SessionSource, SubAgentSource, ThreadId,
@@ -13,13 +13,12 @@ use codex_sandbox::NetworkLimits;
 
 use super::state::TurnOverrides;
 use crate::budget::TurnBudget;
-use crate::config::SessionConfig;
 use crate::input::StopSignal;
 use crate::ports::Model;
 use crate::session_context::SessionContext;
 use crate::tools::{McpTools, ToolServices, ToolSet, TurnCheckpoint, TurnDiffTracker, TurnTools};
 use crate::turn::{NextStep, TurnItemIds, TurnScope};
-use crate::turn_settings::{Instructions, TurnSettings};
+use crate::turn_settings::{Instructions, TurnSettings, with_overrides};
 
 /// What the turns of a session share.
 #[derive(Clone, Debug)]
@@ -65,6 +64,7 @@ impl TurnBase {
             input_queue: Arc::default(),
             item_ids: TurnItemIds::default(),
             next_step: NextStep::default(),
+            fallbacks_taken: Arc::default(),
             stop: StopSignal::default(),
         }
     }
@@ -230,34 +230,5 @@ impl ToolCache {
             tools: Arc::clone(&tools),
         });
         (model, tools)
-    }
-}
-
-/// The facts about a model, with the overrides of the configuration.
-pub(super) fn with_overrides(model: ResolvedModel, config: &SessionConfig) -> ResolvedModel {
-    let has_overrides = config.options.reasoning_summaries
-        || config.options.context_window.is_some()
-        || config.options.auto_compact_limit.is_some()
-        || config.options.tool_output_tokens.is_some();
-    if !has_overrides {
-        return model;
-    }
-    let mut info = ModelInfo::clone(&model.info);
-    info.supports_reasoning_summaries |= config.options.reasoning_summaries;
-    info.context_window = config.options.context_window.or(info.context_window);
-    let of_total = !config.options.compaction.counts_growth;
-    let configured = config.options.auto_compact_limit.filter(|_| of_total);
-    let limits = [configured, info.auto_compact_token_limit];
-    info.auto_compact_token_limit = limits.into_iter().flatten().min();
-    if let Some(tokens) = config.options.tool_output_tokens {
-        let tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
-        info.truncation_policy.limit = match info.truncation_policy.mode {
-            TruncationMode::Bytes => tokens.saturating_mul(4),
-            TruncationMode::Tokens => tokens,
-        };
-    }
-    ResolvedModel {
-        info: Arc::new(info),
-        ..model
     }
 }

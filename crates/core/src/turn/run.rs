@@ -3,8 +3,9 @@
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use codex_model_client::FactsSource;
+use codex_model_client::{FactsSource, ModelError};
 use codex_protocol::{CodexErrorInfo, ErrorEvent, EventMsg, UserInput, WarningEvent};
 use futures::FutureExt;
 
@@ -12,6 +13,7 @@ use super::compact::CompactionPhase;
 use super::finish::finish;
 use super::guard::TurnGuard;
 use super::hooks::{HookVerdict, TurnEndVerdict};
+use super::next_step::StepChange;
 use super::outcome::{CompletedTurn, TurnError, panicked};
 use super::recording::RunningTurn;
 use super::scope::TurnScope;
@@ -21,6 +23,7 @@ use crate::history::{Conversation, summary};
 use crate::input::{Input, TurnInput};
 use crate::mcp::SandboxState;
 use crate::tools::{McpTools, ToolSet};
+use crate::turn_settings::with_overrides;
 
 /// What people should know of a model that is not in the catalogue. What its family is, is said once in a session.
 fn unknown_model(scope: &TurnScope) -> Option<String> {
@@ -195,7 +198,10 @@ impl RunningTurn<'_> {
         if verdict == HookVerdict::Refused && self.scope.refuse_input_if_none_waits() {
             return Ok(Some(CompletedTurn::stopped_by_hook()));
         }
-        let sampled = self.sample().await?;
+        let sampled = match self.sample().await {
+            Err(TurnError::Model(error)) if self.fall_back(&error) => return Ok(None),
+            sampled => sampled?,
+        };
         if sampled.follow_up {
             self.compact_if_full(CompactionPhase::MidTurn).await?;
             return Ok(None);
@@ -209,6 +215,31 @@ impl RunningTurn<'_> {
             stopped_by_hook: verdict == TurnEndVerdict::Stop,
             ..sampled.completed
         }))
+    }
+
+    /// Has the next fallback go on with the turn, if the failure is one of the model and there is one.
+    fn fall_back(&self, error: &ModelError) -> bool {
+        let config = &self.scope.session.config;
+        let fallbacks = &config.options.model_fallbacks;
+        let failed = &self.scope.settings.model.slug;
+        if !error.concerns_model() {
+            return false;
+        }
+        let taken = || self.scope.fallbacks_taken.fetch_add(1, Ordering::Relaxed);
+        let mut left = std::iter::from_fn(|| fallbacks.get(taken()));
+        let Some(next) = left.find(|next| *next != failed) else {
+            return false;
+        };
+        let message =
+            format!("The model `{failed}` cannot go on: {error} The turn goes on with `{next}`.");
+        self.emitter
+            .emit(EventMsg::Warning(WarningEvent { message }));
+        let model = with_overrides(self.scope.model.resolve(next), config);
+        self.scope.next_step.add(StepChange {
+            model: Some(model.info),
+            ..StepChange::default()
+        });
+        true
     }
 
     /// Tells the model what a client has changed, and offers it the tools that follow from that.

@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use tokio_util::sync::CancellationToken;
 
@@ -29,6 +30,8 @@ pub(crate) struct TurnScope {
     pub(crate) tools: Arc<TurnTools>,
     pub(crate) input_queue: Arc<InputQueue>,
     pub(crate) next_step: NextStep,
+    /// How many of the fallbacks of its model the turn has taken.
+    pub(crate) fallbacks_taken: Arc<AtomicUsize>,
     pub(crate) stop: StopSignal,
     pub(crate) diff: TurnDiffTracker,
     pub(crate) checkpoint: TurnCheckpoint,
