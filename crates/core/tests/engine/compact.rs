@@ -55,7 +55,10 @@ async fn a_full_context_is_compacted_before_the_next_turn() {
     assert_eq!(texts(&requests[2], "assistant"), [""; 0]);
     let sent = driver.model.sent();
     assert_eq!(sent[1].tools, sent[0].tools, "they are in the cache");
-    assert_eq!([sent[0].calls_no_tools, sent[1].calls_no_tools], [false, true]);
+    assert_eq!(
+        [sent[0].calls_no_tools, sent[1].calls_no_tools],
+        [false, true]
+    );
 }
 
 /// A thread with these rules and one turn behind it, whose request had 1,000 tokens and whose answer 100.

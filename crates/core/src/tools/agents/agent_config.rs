@@ -34,8 +34,9 @@ pub(crate) fn role_description(settings: &AgentSettings) -> String {
     text
 }
 
-/// So many models are described; there are more of them all the time.
-const DESCRIBED_MODELS: usize = 4;
+/// So many models are described, and so many more are named. The user may name any other.
+const DESCRIBED_MODELS: usize = 3;
+const NAMED_MODELS: usize = 4;
 
 /// The description of the models for the model.
 pub(crate) fn model_description(models: &[&ModelInfo]) -> String {
@@ -49,9 +50,10 @@ pub(crate) fn model_description(models: &[&ModelInfo]) -> String {
         let _ = write!(text, "\n- {slug}: {description}");
     }
     // The names of the others say what they are to who knows those.
-    let others: Vec<&str> = described.map(|(slug, _)| slug.as_str()).collect();
+    let others = described.map(|(slug, _)| slug.as_str());
+    let others: Vec<&str> = others.take(NAMED_MODELS).collect();
     if !others.is_empty() {
-        let _ = write!(text, "\nAlso: {}", others.join(", "));
+        let _ = write!(text, "\nAlso, among others: {}", others.join(", "));
     }
     text
 }
