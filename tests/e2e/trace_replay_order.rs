@@ -116,47 +116,6 @@ async fn agent_that_is_closed_with_an_open_approval_gets_that_far_again() {
     bundles(home.path()).remove(&thread).unwrap().replay();
 }
 
-#[tokio::test]
-async fn turn_of_a_resumed_agent_that_is_not_recorded_is_no_difference() {
-    let model = ModelServer::start([calls("c1", "spawn_agent", &json!({ "message": "say it" }))])
-        .await
-        .unwrap();
-    model.push(answer_with("started"));
-    model.push_for_agent(answer_with("said"));
-    let home = home_with(&scripted_config(&model, "[features]\nmulti_agent = true\n"));
-    let root = home.path().join("deep/traces");
-    let variables = [("CODEX_ROLLOUT_TRACE_ROOT", root.to_str().unwrap())];
-    let mut server = server_in(&home, &variables).await;
-    let thread = server.start_thread().await;
-    server.start_turn(&thread, "go").await;
-    let mut agent = Value::Null;
-    for _ in 0..2 {
-        let ended = server.wait_for("turn/completed").await.unwrap();
-        if ended["params"]["threadId"] != json!(thread) {
-            agent = ended["params"]["threadId"].clone();
-        }
-    }
-    for tool in ["close_agent", "resume_agent"] {
-        model.push(calls(tool, tool, &json!({ "id": agent })));
-        model.push(answer_with(tool));
-        server.run_turn(&thread, tool).await;
-    }
-    // The turn of the agent is not in the bundle.
-    let input = json!({ "id": agent, "message": "again" });
-    model.push(calls("c4", "send_input", &input));
-    model.push(answer_with("sent"));
-    server.run_turn(&thread, "send").await;
-    model.request(9).await;
-    server.run_turn(&thread, "go on").await;
-    server.finish().await.unwrap();
-    let bundle = bundles(home.path()).remove(&thread).unwrap();
-    let replayed = replay(&bundle.0, &[]);
-    // Whether the agent comes so far before the end is not certain.
-    if replayed.status.code() != Some(0) {
-        check(&replayed, 4, &["resumed an agent that had ended"]);
-    }
-}
-
 /// The parent's request for the notice of an agent may be recorded before the end of the agent's turn.
 #[tokio::test]
 async fn events_of_one_millisecond_may_come_in_either_order() {

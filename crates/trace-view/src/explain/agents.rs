@@ -1,8 +1,8 @@
 //! Files that an agent read before another one wrote them.
 
 use super::facts::{CommandFacts, SessionFacts};
+use super::finding::{Finding, FindingKind};
 use super::words::short;
-use super::{Finding, FindingKind};
 
 /// Commands that print files.
 const READERS: [&str; 12] = [

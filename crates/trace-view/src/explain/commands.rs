@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use super::facts::{CommandFacts, SessionFacts};
+use super::finding::{Finding, FindingKind};
 use super::words::{CLAIM, CUT, DENIAL, FAILURES, IMPORTANT, matches, short};
-use super::{Finding, FindingKind};
 
 /// So often in a row is a loop.
 const LOOP: usize = 4;

@@ -3,8 +3,8 @@
 use codex_rollout_trace::model::{Compaction, ItemKind, Role};
 
 use super::facts::SessionFacts;
+use super::finding::{Finding, FindingKind};
 use super::words::{RULE, matches, short, subjects};
-use super::{Finding, FindingKind};
 
 /// So much of what a rule is about must be left for it to be kept, in percent.
 const KEPT_PERCENT: usize = 60;

@@ -6,8 +6,8 @@ use codex_rollout_trace::Recording;
 use codex_rollout_trace::format::Event;
 use serde_json::Value;
 
+use super::finding::{Finding, FindingKind};
 use super::words::{LIMIT, matches, short};
-use super::{Finding, FindingKind};
 
 pub(super) fn find(bundle: &Path) -> Vec<Finding> {
     let Ok(recording) = Recording::read(bundle) else {

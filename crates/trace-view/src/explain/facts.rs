@@ -21,7 +21,7 @@ pub(super) struct SessionFacts<'t> {
     pub(super) commands: Vec<CommandFacts>,
     pub(super) patches: Vec<PatchFacts>,
     /// What is known of each thread when it starts.
-    pub(super) settings: HashMap<ThreadId, ThreadFacts>,
+    pub(super) settings: HashMap<ThreadId, RecordedThreadSettings>,
 }
 
 /// A command that ran.
@@ -49,7 +49,7 @@ pub(super) struct PatchFacts {
 }
 
 /// The settings of a thread.
-pub(super) struct ThreadFacts {
+pub(super) struct RecordedThreadSettings {
     pub(super) cwd: Option<PathBuf>,
     /// Whether commands are confined.
     pub(super) is_confined: bool,
@@ -178,10 +178,10 @@ impl<'t> SessionFacts<'t> {
     }
 }
 
-fn thread_of(metadata: &Value) -> ThreadFacts {
+fn thread_of(metadata: &Value) -> RecordedThreadSettings {
     let policy = &metadata["sandbox_policy"];
     let name = policy["type"].as_str().or_else(|| policy.as_str());
-    ThreadFacts {
+    RecordedThreadSettings {
         cwd: metadata["cwd"].as_str().map(PathBuf::from),
         is_confined: name
             .is_some_and(|name| !name.contains("danger") && !name.contains("external")),
