@@ -37,7 +37,7 @@ fn recorder(folder: &Path, release: &str) -> PathBuf {
 
 /// Plays a kit with clients of a release, and returns what is wrong with its conversations.
 fn play(kit: &[&str], release: &str) -> Vec<String> {
-    let kits = PathBuf::from(std::env::var_os(FOLDER).expect("the variable is set"));
+    let kits = PathBuf::from(std::env::var_os(FOLDER).unwrap());
     let folder = tempfile::tempdir().unwrap();
     let program = recorder(folder.path(), release);
     let status = Command::new("python3")

@@ -445,7 +445,7 @@ async fn flip_everywhere(scene: Scene, sign: Sign) {
     };
     for item in scene.items() {
         let count = scene.items().iter().filter(|one| *one == item).count();
-        assert!(begun(&item) >= count, "{scene:?} has {item}");
+        assert!(begun(item) >= count, "{scene:?} has {item}");
     }
     let (older, newer) = (&older, &newer);
     let count = older[0].of_thread.len() + older[0].of_agent.len();
