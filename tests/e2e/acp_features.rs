@@ -218,6 +218,13 @@ steps = [{ message = "Done." }]
     let announced = editor.of_kind("subagent_update")[0].clone();
     assert_eq!(announced["title"], "count them");
     let child = &announced["sessionId"];
+    let has_answered = |params: &Value| {
+        params["sessionId"] == *child && params["update"]["content"]["text"] == "There are three."
+    };
+    // The agent may end after its parent.
+    while !editor.updates.iter().any(has_answered) {
+        editor.receive().await;
+    }
     let first = |of: &Value| {
         let mut updates = editor.updates.iter();
         updates.position(|params| params["sessionId"] == *of)
@@ -230,11 +237,6 @@ steps = [{ message = "Done." }]
         told < first(child),
         "the child spoke before it was announced"
     );
-    let mut of_child = editor
-        .updates
-        .iter()
-        .filter(|params| params["sessionId"] == *child);
-    assert!(of_child.any(|params| params["update"]["content"]["text"] == "There are three."));
     let refused = editor.prompt(child.as_str().unwrap(), "hi").await;
     assert_eq!(refused["error"]["code"], -32002);
 }

@@ -131,7 +131,7 @@ async fn tools_of_a_server_are_offered_and_called() {
     for status in ["starting", "ready"] {
         let told = call.server.wait_for(STARTUP).await.unwrap();
         let expected = json!({ "name": "scripted", "status": status, "error": null,
-            "threadId": call.thread });
+            "threadId": call.thread, "environmentId": null });
         assert_eq!(told["params"], expected);
     }
     let request = call.model.request(0).await.json();

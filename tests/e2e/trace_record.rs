@@ -348,7 +348,10 @@ async fn a_compaction_takes_the_place_of_the_history() {
     let last = checkpoint["input_history"].as_array().unwrap().last();
     assert_eq!(last.unwrap()["content"][0]["text"], "first");
     let request = bundle.payload("compaction_request_started", "request_payload");
-    assert_eq!(request["tools"], json!([]));
+    // The same as before, so that the beginning of the request is known to the provider.
+    let before = bundle.payload("inference_started", "request_payload");
+    assert_eq!(request["tools"], before["tools"]);
+    assert_eq!(request["tool_choice"], "none");
     let response = bundle.payload("compaction_request_completed", "response_payload");
     assert_eq!(
         response["output_items"][0]["content"][0]["text"],

@@ -15,6 +15,7 @@ mod debug_app_server;
 mod debug_models;
 mod demo;
 mod doctor;
+mod error_report;
 mod exec;
 mod exec_policy;
 mod exec_server;
@@ -64,6 +65,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::client_check::ClientProtocol;
 use crate::debug_app_server::AppServerCommand;
+use crate::error_report::report;
 use crate::settings_flags::SettingsFlags;
 
 /// The local engine behind AI coding assistants.
@@ -350,20 +352,6 @@ fn debug(command: DebugCommand, settings: &SettingsFlags) -> anyhow::Result<Exit
         DebugCommand::Convert(arguments) => trace_convert::run(&arguments),
         DebugCommand::Explain(arguments) => trace_explain::run(&arguments),
         DebugCommand::Diff(arguments) => Ok(trace_diff::run(&arguments)),
-    }
-}
-
-/// Prints an error with its causes in one line. Some errors already include their cause.
-fn report(error: &anyhow::Error) {
-    let mut message = error.to_string();
-    for cause in error.chain().skip(1).map(ToString::to_string) {
-        if !message.ends_with(&cause) {
-            message = format!("{message}: {cause}");
-        }
-    }
-    #[allow(clippy::print_stderr)] // What the program says when it fails.
-    {
-        eprintln!("error: {message}");
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &TraceExplainArguments) -> anyhow::Result<ExitCode>
     let (reduction, bundle) = match read {
         Ok(read) => read,
         Err(error) => {
-            crate::report(&error);
+            crate::error_report::report(&error);
             return Ok(ExitCode::from(UNREADABLE));
         }
     };

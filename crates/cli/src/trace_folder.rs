@@ -132,7 +132,7 @@ fn list(arguments: ListArguments) -> anyhow::Result<ExitCode> {
         let summary = match BundleSummary::of(entry) {
             Ok(summary) => summary,
             Err(error) => {
-                crate::report(&error.into());
+                crate::error_report::report(&error.into());
                 status = ExitCode::from(UNREADABLE);
                 continue;
             }
@@ -194,7 +194,7 @@ fn find(arguments: SearchArguments) -> anyhow::Result<ExitCode> {
     let pattern = match pattern {
         Ok(pattern) => pattern,
         Err(error) => {
-            crate::report(&error.into());
+            crate::error_report::report(&error.into());
             return Ok(ExitCode::from(UNREADABLE));
         }
     };
@@ -204,7 +204,7 @@ fn find(arguments: SearchArguments) -> anyhow::Result<ExitCode> {
         let matches = match search(entry, &pattern, LISTED_MATCHES, unpack.limit()) {
             Ok(matches) => matches,
             Err(error) => {
-                crate::report(&error.into());
+                crate::error_report::report(&error.into());
                 status = UNREADABLE;
                 continue;
             }
@@ -235,7 +235,7 @@ fn pack_all(arguments: &PackArguments) -> anyhow::Result<ExitCode> {
                 }
             }
             Err(error) => {
-                crate::report(&error.into());
+                crate::error_report::report(&error.into());
                 status = ExitCode::FAILURE;
             }
         }
@@ -262,7 +262,7 @@ fn prune(arguments: PruneArguments) -> anyhow::Result<ExitCode> {
             #[allow(clippy::print_stdout)] // What the command answers.
             Ok(()) => println!("{}", entry.path.display()),
             Err(error) => {
-                crate::report(&error);
+                crate::error_report::report(&error);
                 status = ExitCode::FAILURE;
             }
         }

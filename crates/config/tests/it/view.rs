@@ -21,6 +21,7 @@ fn every_known_key_is_shown() {
         "shell_environment_policy",
         "features",
         "model_providers",
+        "rollout_trace",
         "traces",
     ];
     expected.sort_unstable();

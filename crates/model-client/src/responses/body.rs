@@ -43,8 +43,14 @@ struct StreamTail<'a> {
 
 #[derive(Serialize)]
 struct ClientMetadata<'a> {
-    #[serde(rename = "x-codex-turn-metadata")]
-    turn: &'a str,
+    #[serde(
+        rename = "x-codex-turn-metadata",
+        skip_serializing_if = "Option::is_none"
+    )]
+    turn: Option<&'a str>,
+    /// Where the key of the cache does not say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread_id: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -89,9 +95,12 @@ pub fn stream_body(
     let azure = is_azure(provider);
     let context = &request.context;
     let metadata = context.turn_metadata.as_deref();
-    let metadata = metadata.filter(|_| context.has_client_metadata);
+    let turn = metadata.filter(|_| context.has_client_metadata);
+    let own_id = Some(&*context.thread_id);
+    let thread_id = own_id.filter(|id| *id != context.cache_key());
+    let has_metadata = turn.is_some() || thread_id.is_some();
     let tail = StreamTail {
-        client_metadata: metadata.map(|turn| ClientMetadata { turn }),
+        client_metadata: has_metadata.then_some(ClientMetadata { turn, thread_id }),
         ..stream_tail(request, azure)
     };
     join(&stream_head(request), request, azure, &tail)

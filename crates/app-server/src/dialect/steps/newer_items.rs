@@ -10,10 +10,14 @@ use codex_app_server_protocol::v2::{
 use codex_protocol::{FunctionCallOutputBody, FunctionCallOutputContentItem as ContentItem};
 use serde_json::Value;
 
-use super::place::Place;
+use super::place::ItemPlace;
 use crate::dialect::rows::Dialect;
 
-pub(super) fn older(dialect: Dialect, item: &ThreadItem, place: Place<'_>) -> Option<ThreadItem> {
+pub(super) fn older(
+    dialect: Dialect,
+    item: &ThreadItem,
+    place: ItemPlace<'_>,
+) -> Option<ThreadItem> {
     if dialect.has_newer_items() {
         return None;
     }

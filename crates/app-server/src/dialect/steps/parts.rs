@@ -4,13 +4,13 @@ use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{ThreadItem, Turn, TurnCompletedNotification, TurnError};
 
 use super::error_causes::KnownCauses;
-use super::place::Place;
+use super::place::ItemPlace;
 use super::{newer_items, read_paths, review_items};
 use crate::dialect::rows::{CommandBegin, Dialect};
 use crate::projection::{Moment, RunningTurn};
 
 /// An item at this place in its older form, if that differs.
-type ItemStep = fn(Dialect, &ThreadItem, Place<'_>) -> Option<ThreadItem>;
+type ItemStep = fn(Dialect, &ThreadItem, ItemPlace<'_>) -> Option<ThreadItem>;
 
 const ITEMS: [ItemStep; 3] = [newer_items::older, read_paths::older, review_items::older];
 
@@ -35,7 +35,7 @@ pub(super) fn older(
             let item = older_item(
                 dialect,
                 &started.item,
-                Place {
+                ItemPlace {
                     thread: &started.thread_id,
                     turn: &started.turn_id,
                 },
@@ -48,7 +48,7 @@ pub(super) fn older(
             let item = older_item(
                 dialect,
                 &completed.item,
-                Place {
+                ItemPlace {
                     thread: &completed.thread_id,
                     turn: &completed.turn_id,
                 },
@@ -77,7 +77,7 @@ pub(super) fn older(
     }
 }
 
-fn older_item(dialect: Dialect, item: &ThreadItem, place: Place<'_>) -> Option<ThreadItem> {
+fn older_item(dialect: Dialect, item: &ThreadItem, place: ItemPlace<'_>) -> Option<ThreadItem> {
     let mut older = None;
     for step in ITEMS {
         let made = step(dialect, older.as_ref().unwrap_or(item), place);
@@ -87,7 +87,7 @@ fn older_item(dialect: Dialect, item: &ThreadItem, place: Place<'_>) -> Option<T
 }
 
 fn older_turn(dialect: Dialect, thread: &str, turn: &Turn) -> Option<Turn> {
-    let place = Place {
+    let place = ItemPlace {
         thread,
         turn: &turn.id,
     };

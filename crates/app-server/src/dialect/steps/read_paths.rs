@@ -2,10 +2,10 @@
 
 use codex_app_server_protocol::v2::{CommandAction, ThreadItem};
 
-use super::place::Place;
+use super::place::ItemPlace;
 use crate::dialect::rows::Dialect;
 
-pub(super) fn older(dialect: Dialect, item: &ThreadItem, _: Place<'_>) -> Option<ThreadItem> {
+pub(super) fn older(dialect: Dialect, item: &ThreadItem, _: ItemPlace<'_>) -> Option<ThreadItem> {
     if dialect.has_absolute_reads() {
         return None;
     }

@@ -2,11 +2,15 @@
 
 use codex_app_server_protocol::v2::ThreadItem;
 
-use super::place::Place;
+use super::place::ItemPlace;
 use crate::dialect::rows::Dialect;
 
 /// The item with the id of its turn.
-pub(super) fn older(dialect: Dialect, item: &ThreadItem, place: Place<'_>) -> Option<ThreadItem> {
+pub(super) fn older(
+    dialect: Dialect,
+    item: &ThreadItem,
+    place: ItemPlace<'_>,
+) -> Option<ThreadItem> {
     if dialect.has_ids_of_review_items() {
         return None;
     }
