@@ -28,7 +28,7 @@ async fn recorded(settings: &str) -> (PathBuf, TempDir) {
     let root = home.path().join("deep/traces");
     let variables = [
         ("CODEX_ROLLOUT_TRACE_ROOT", root.to_str().unwrap()),
-        ("CODEX_ROLLOUT_TRACE_SCHEMA", ""),
+        ("CODEX_ROLLOUT_TRACE_SCHEMA", "3"),
     ];
     let mut server = server_in(&home, &variables).await;
     let params = json!({ "approvalPolicy": "never", "sandbox": "danger-full-access" });

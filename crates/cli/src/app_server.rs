@@ -101,7 +101,7 @@ fn serve(
     let (transport, auth) = listen.transport()?;
     start_log();
     let scenario = scenario.map(Scenario::load).transpose()?;
-    let tracing = TraceRecorder::from_environment();
+    let tracing = TraceRecorder::for_clients_of(client_release);
     let runtime = crate::runtime::here()?;
     let served = runtime.block_on(async {
         let server = server(settings, scenario, tracing.clone(), HostPurpose::Clients).await?;

@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: ProtoArguments, settings: &SettingsFlags) -> anyhow
     let overrides = settings.overrides()?;
     crate::app_server::start_log();
     let runtime = crate::runtime::beside_output()?;
-    let tracing = TraceRecorder::from_environment();
+    let tracing = TraceRecorder::for_clients_of(None);
     let served = runtime.block_on(async {
         let host = EngineHost::new(overrides, None, tracing.clone(), HostPurpose::Clients)?;
         let host = Arc::new(host);

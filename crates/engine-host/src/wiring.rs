@@ -14,7 +14,7 @@ use codex_config::{
 use codex_core::{Observers, Ports, ThreadManager};
 use codex_login::{LoginSettings, StoreKind};
 use codex_model_client::{ClientIdentity, Platform};
-use codex_protocol::Provider;
+use codex_protocol::{Provider, Release};
 use codex_rollout_trace::RecordingLimits;
 use codex_rollout_trace::format::{ROOT_VARIABLE, SCHEMA_VARIABLE, Schema};
 use codex_session_trace::Traces;
@@ -108,16 +108,31 @@ const TRACE_PATIENCE: Duration = Duration::from_secs(5);
 pub struct TraceRecorder(Option<Arc<Traces>>);
 
 impl TraceRecorder {
+    /// In the newest schema, unless the environment names one.
     pub fn from_environment() -> Self {
+        Self::with_usual_schema(Schema::NEWEST)
+    }
+
+    /// For a server whose clients are of this release, if one was named: in the schema that its own tools read, unless the
+    /// environment names one. Whoever reads the traces of older clients has older tools.
+    pub fn for_clients_of(release: Option<Release>) -> Self {
+        Self::with_usual_schema(match release {
+            Some(release) if release >= Release::of_mark("0.171") => Schema::NEWEST,
+            Some(release) if release >= Release::of_mark("0.169") => Schema::Two,
+            _ => Schema::One,
+        })
+    }
+
+    fn with_usual_schema(usual: Schema) -> Self {
         let root = std::env::var_os(ROOT_VARIABLE).filter(|root| !root.is_empty());
         let schema = std::env::var(SCHEMA_VARIABLE).ok().and_then(|number| {
             let schema = number.parse().ok().and_then(Schema::numbered);
             if schema.is_none() {
-                tracing::warn!(%number, "no schema of traces has this number; the newest is written");
+                tracing::warn!(%number, "no schema of traces has this number; the usual one is written");
             }
             schema
         });
-        let traces = |root| Traces::below(root).in_schema(schema.unwrap_or(Schema::NEWEST));
+        let traces = |root| Traces::below(root).in_schema(schema.unwrap_or(usual));
         Self(root.map(|root| Arc::new(traces(root))))
     }
 
