@@ -258,7 +258,11 @@ async fn requests_of_a_fork_name_the_thread_that_it_is_a_copy_of() {
         serde_json::from_str(of_fork.header("x-codex-turn-metadata").unwrap()).unwrap();
     assert_eq!(metadata["forked_from_thread_id"], source);
     assert_eq!(metadata["thread_id"], fork);
-    assert!(of_fork.json().get("client_metadata").is_none());
+    // The key of the cache is that of the source.
+    assert_eq!(
+        of_fork.json()["client_metadata"],
+        json!({ "thread_id": fork })
+    );
     scripted.server.finish().await.unwrap();
 }
 

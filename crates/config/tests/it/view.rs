@@ -28,7 +28,7 @@ fn every_known_key_is_shown() {
     let mut sorted = set.clone();
     sorted.sort_unstable();
     assert_eq!(sorted, expected);
-    assert_eq!(config.len(), 109);
+    assert_eq!(config.len(), 111);
     assert_eq!(
         config["features"],
         json!({
