@@ -57,6 +57,7 @@ export function family(method: ServerNotification["method"]): string {
     case "configWarning":
     case "fuzzyFileSearch/sessionUpdated":
     case "fuzzyFileSearch/sessionCompleted":
+    case "thread/search/partial":
     case "thread/realtime/started":
     case "thread/realtime/itemAdded":
     case "thread/realtime/transcriptUpdated":
