@@ -3,7 +3,7 @@
 /// A version of the format, that of a whole bundle and of its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Schema {
-    /// What is written unless asked otherwise. Items are identified by their content.
+    /// What a writer uses if nobody chooses. Items are identified by their content.
     #[default]
     One,
     /// Items are identified by their ids, and the log records which of them became history.
