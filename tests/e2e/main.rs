@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // A test may panic and speak.
 
 #[cfg(target_os = "linux")]
+mod accepted_input;
 mod account;
 #[cfg(target_os = "linux")]
 mod acp;

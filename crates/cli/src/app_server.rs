@@ -140,6 +140,7 @@ pub(crate) async fn server(
             EngineHost::new(settings.over(below)?, Some(model), tracing, purpose)?
         }
     };
+    host.write_left_inputs().await;
     Ok(AppServer::new(Arc::new(host)))
 }
 

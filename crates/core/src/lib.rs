@@ -58,8 +58,8 @@ pub use context::{default_mode_instructions, image_data_url, plan_mode_instructi
 pub use derived_sessions::{MemoryAgent, ReplayServices};
 pub use events::{EventReceiver, older_delta};
 pub use history::{UnfinishedCall, UnfinishedTurn, first_user_text, is_context_text};
-pub use input::{ToolOutput, TurnInput};
-pub use launch::{ForkAt, Ports, ThreadManager};
+pub use input::{SavedInput, ToolOutput, TurnInput};
+pub use launch::{ForkAt, Ports, ThreadManager, write_left_inputs};
 pub use mcp::RequiredServersFailed;
 pub use ports::*;
 pub use review::{review_hint, review_text};

@@ -373,6 +373,13 @@ impl EngineHost {
         Ok(engine)
     }
 
+    /// Writes the input that a killed process had accepted to its threads, so that the first list has it.
+    pub async fn write_left_inputs(&self) {
+        let writer = || self.writer().map_err(std::io::Error::other);
+        codex_core::write_left_inputs(self.store.home(), &codex_core::SystemClock::new(), writer)
+            .await;
+    }
+
     /// The rollout writer of the process. It reports written files to the index.
     fn writer(&self) -> anyhow::Result<RolloutWriter> {
         if let Some(writer) = self.writer.get() {

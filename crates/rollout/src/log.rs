@@ -225,6 +225,25 @@ impl RolloutLog {
         self.writer.urgent();
     }
 
+    /// The lines that wait for the file, as they would be written now. None if there is a file.
+    #[must_use]
+    pub fn waiting_lines(&self, at: Timestamp) -> Option<Vec<u8>> {
+        let LogState::PendingEntry(pending) = &self.state else {
+            return None;
+        };
+        let mut bytes = Vec::new();
+        for entry in pending {
+            if let PendingEntry::Line(kind, payload) = entry {
+                encode(&mut bytes, at, *kind, payload);
+            }
+        }
+        Some(if self.is_numbered {
+            number_lines(&bytes, &mut 0)
+        } else {
+            bytes
+        })
+    }
+
     /// Waits until everything appended so far has been handed to the operating system.
     ///
     /// # Errors

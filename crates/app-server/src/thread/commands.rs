@@ -172,7 +172,7 @@ impl Actor {
                     namespace: answered.namespace,
                     output: answered.output,
                 }),
-                hidden: Vec::new(),
+                ..TurnInput::default()
             },
             output_schema: params.output_schema,
             service_tier: params.service_tier_for_turn,

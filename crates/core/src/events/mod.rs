@@ -10,5 +10,5 @@ pub(crate) use agent_status::{go_on, status_after};
 pub use emitter::EventReceiver;
 pub(crate) use emitter::{Emitter, HeldEvents};
 pub use older_deltas::older_delta;
-pub(crate) use turn_emitter::TurnEmitter;
+pub(crate) use turn_emitter::{TurnEmitter, stored_user_message};
 pub(crate) use turn_output::{MAX_TURN_OUTPUTS, TurnOutput, TurnOutputKind, TurnOutputListener};

@@ -148,6 +148,20 @@ fn older_events(item: &TurnItem, raw_reasoning: bool) -> Vec<EventMsg> {
     }
 }
 
+/// The event with a message of the user as the file of a thread has it. `recorded` is the same message for the model.
+pub(crate) fn stored_user_message(
+    id: String,
+    input: TurnInput,
+    recorded: &ResponseItem,
+) -> UserMessageEvent {
+    let event = user_message(&UserMessageItem {
+        id,
+        client_id: input.client_id,
+        content: input.items,
+    });
+    name_images(&event, recorded).unwrap_or(event)
+}
+
 fn user_message(item: &UserMessageItem) -> UserMessageEvent {
     let mut event = UserMessageEvent {
         client_id: item.client_id.clone(),

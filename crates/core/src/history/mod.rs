@@ -22,6 +22,5 @@ pub(crate) use contextual::{is_contextual, texts, wrapped_instructions};
 pub(crate) use conversation::{Conversation, Recorder};
 pub(crate) use entry::{EntryKind, HistoryEntry};
 pub(crate) use messages::{developer_message, user_message};
-pub(crate) use rollback::CLIENT_CALL;
 pub(crate) use unfinished::UnfinishedLines;
 pub use unfinished::{UnfinishedCall, UnfinishedTurn};

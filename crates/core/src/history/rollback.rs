@@ -2,9 +2,7 @@
 
 use super::entry::EntryKind;
 use super::items::History;
-
-/// The prefix of the id of the call that goes with an output of a tool of the client.
-pub(crate) const CLIENT_CALL: &str = "client_tool_";
+use crate::input::CLIENT_CALL;
 
 /// The effect of rolling back, besides the shorter history.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -1,8 +1,14 @@
 //! The input of a turn.
 
+use std::sync::Arc;
+
 use codex_protocol::{FunctionCallOutputBody, ResponseItem, UserInput};
 
+use super::SavedInput;
 use crate::ports::{ObservedToolOutput, ObservedTurnInput};
+
+/// The prefix of the id of the call that goes with an output of a tool of the client.
+pub(crate) const CLIENT_CALL: &str = "client_tool_";
 
 /// What a turn starts with, or is given while it runs.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +21,8 @@ pub struct TurnInput {
     pub tool_output: Option<ToolOutput>,
     /// Items that only the model sees, before the message.
     pub hidden: Vec<ResponseItem>,
+    /// Its copy on disk, until the file of the thread has it.
+    pub saved: Option<Arc<SavedInput>>,
 }
 
 /// The output of a tool of the client that the model did not call.
@@ -28,7 +36,32 @@ pub struct ToolOutput {
     pub output: FunctionCallOutputBody,
 }
 
+impl ToolOutput {
+    /// The output with a call in front, as the model gets them: providers accept no output without a call. `id` is that of
+    /// its item.
+    pub(crate) fn recorded(&self, id: &str) -> [ResponseItem; 2] {
+        let call_id = format!("{CLIENT_CALL}{id}");
+        let call = ResponseItem::FunctionCall {
+            id: None,
+            name: self.name.clone(),
+            namespace: self.namespace.clone(),
+            arguments: "{}".to_owned(),
+            call_id: call_id.clone(),
+        };
+        let output = ResponseItem::FunctionCallOutput {
+            call_id,
+            output: self.output.clone(),
+        };
+        [call, output]
+    }
+}
+
 impl TurnInput {
+    /// Whether a client gave it, so that it must not be lost.
+    pub(crate) fn is_of_client(&self) -> bool {
+        !self.items.is_empty() || self.tool_output.is_some()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.items.is_empty() && self.tool_output.is_none() && self.hidden.is_empty()
     }
@@ -41,6 +74,7 @@ impl From<&TurnInput> for ObservedTurnInput {
             client_id,
             tool_output,
             hidden,
+            saved: _,
         } = input.clone();
         Self {
             items,
@@ -72,6 +106,7 @@ impl From<ObservedTurnInput> for TurnInput {
                 output: tool.output,
             }),
             hidden,
+            saved: None,
         }
     }
 }

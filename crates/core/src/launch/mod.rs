@@ -5,9 +5,11 @@
 
 mod first_lines;
 mod fork;
+mod left_inputs;
 mod manager;
 mod threads;
 
 pub use fork::ForkAt;
+pub use left_inputs::write_left_inputs;
 pub use manager::ThreadManager;
 pub use threads::Ports;

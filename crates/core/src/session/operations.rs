@@ -12,7 +12,7 @@ use codex_rollout::LineKind;
 use super::actor::{MAX_QUEUED_REQUESTS, SessionActor};
 use super::state::{QueuedTurn, TurnOverrides};
 use crate::config::RealtimeStart;
-use crate::input::{Input, TurnInput};
+use crate::input::{Input, SavedContent, SavedInput, TurnInput};
 use crate::questions::{QuestionAnswer, QuestionKey};
 use crate::thread::{
     NewTurn, SettingsError, StartTurnError, SteerError, SteerRequest, TaskKind, TurnReply,
@@ -172,7 +172,11 @@ impl SessionActor {
     pub(super) async fn start_turn(&mut self, turn: NewTurn, reply: TurnReply) {
         let id = turn.id.clone();
         let accepted = self.accept_turn(turn);
-        let placed = accepted.map(|(input, own)| self.place_input(&id, input, own, None));
+        let placed = accepted.map(|(mut input, own)| {
+            let running = self.running_regular();
+            self.save_input(running.as_deref().unwrap_or(&id), &mut input);
+            self.place_input(&id, input, own, None)
+        });
         let (active, begins) = match placed {
             Ok(InputPlace::Running(active)) => (Ok(active), None),
             Ok(InputPlace::Queued) => (Ok(id.clone()), None),
@@ -182,6 +186,39 @@ impl SessionActor {
         let _ = reply.send(active);
         if let Some((input, own)) = begins {
             self.begin(&id, input, own).await;
+        }
+    }
+
+    /// The id of the running turn that takes input.
+    fn running_regular(&self) -> Option<String> {
+        let running = self.running()?;
+        let takes_input = running.kind == TaskKind::Regular;
+        takes_input.then(|| running.scope.settings.id.to_string())
+    }
+
+    /// Keeps accepted input on disk until the file of the thread has it. What cannot be kept is taken all the same.
+    fn save_input(&self, turn: &str, input: &mut TurnInput) {
+        let emitter = &self.context.emitter;
+        if !input.is_of_client() {
+            return;
+        }
+        let now = self.context.clock.now();
+        let log = emitter.with_log(|log| (log.path().to_owned(), log.waiting_lines(now)));
+        let Some((file, beginning)) = log else {
+            return;
+        };
+        let content = SavedContent {
+            thread: emitter.thread().clone(),
+            turn: turn.to_owned(),
+            item: self.context.ids.item(),
+            file,
+            beginning: beginning.and_then(|lines| String::from_utf8(lines).ok()),
+            input: (&*input).into(),
+        };
+        let home = &self.context.config.services.home;
+        match SavedInput::save(home, &content) {
+            Ok(saved) => input.saved = Some(Arc::new(saved)),
+            Err(error) => tracing::warn!(%error, "an accepted input is not saved before its turn"),
         }
     }
 
@@ -305,7 +342,7 @@ impl SessionActor {
     fn try_steer(
         &mut self,
         expected: Option<String>,
-        input: TurnInput,
+        mut input: TurnInput,
     ) -> Result<String, SteerError> {
         if input.is_empty() {
             return Err(SteerError::Empty);
@@ -318,9 +355,16 @@ impl SessionActor {
         if running.kind != TaskKind::Regular {
             return Err(SteerError::NotSteerable(running.kind));
         }
+        self.save_input(&active, &mut input);
+        let saved = input.saved.clone();
         match self.put_into_turn(Input::User(Box::new(input))) {
             Ok(_) => Ok(active),
-            Err(_) => Err(SteerError::NoTurn),
+            Err(_) => {
+                if let Some(saved) = saved {
+                    saved.end();
+                }
+                Err(SteerError::NoTurn)
+            }
         }
     }
 

@@ -134,6 +134,11 @@ impl RunningTurn<'_> {
             for context in results.contexts() {
                 self.record(context);
             }
+            if let Input::User(input) = &input
+                && let Some(saved) = &input.saved
+            {
+                saved.end();
+            }
             return Ok(HookVerdict::Refused);
         }
         self.record_input(input, results.contexts()).await;

@@ -1,13 +1,16 @@
 //! A running turn, and what it records in the conversation.
 
+use std::sync::Arc;
+
 use codex_protocol::{FunctionCallOutputItem, ResponseItem, TurnContext, TurnItem};
 use codex_rollout::LineKind;
 
 use super::scope::TurnScope;
 use crate::context;
 use crate::events::TurnEmitter;
-use crate::history::{CLIENT_CALL, Conversation};
-use crate::input::{Input, ToolOutput, TurnInput};
+use crate::git;
+use crate::history::Conversation;
+use crate::input::{Input, SavedInput, ToolOutput, TurnInput};
 
 /// A running turn.
 pub(crate) struct RunningTurn<'a> {
@@ -74,11 +77,16 @@ impl RunningTurn<'_> {
                 for item in std::mem::take(&mut input.hidden) {
                     self.record(item);
                 }
+                let saved = input.saved.take();
+                let item = match &saved {
+                    Some(saved) => saved.item().to_owned(),
+                    None => self.scope.session.ids.item(),
+                };
                 if let Some(output) = input.tool_output.take() {
-                    self.record_tool_output(output);
+                    self.record_tool_output(output, item.clone());
                 }
                 if input.items.is_empty() {
-                    return;
+                    return self.end_when_stored(saved);
                 }
                 let message = context::message_of(&input.items).await;
                 self.record(message.clone());
@@ -88,7 +96,8 @@ impl RunningTurn<'_> {
                     self.record_settings();
                 }
                 let plugins = self.texts_of_plugins(&input.items).await;
-                self.emit_stored(*input, &message).await;
+                self.emit_stored(item, *input, &message).await;
+                self.end_when_stored(saved);
                 for text in contexts.into_iter().chain(skills).chain(plugins) {
                     self.record(text);
                 }
@@ -99,10 +108,9 @@ impl RunningTurn<'_> {
 
     /// Emits a message of the user once it is on disk, so that one that a client saw is there after a crash. The first one of a
     /// thread does not wait for its file.
-    async fn emit_stored(&self, input: TurnInput, recorded: &ResponseItem) {
+    async fn emit_stored(&self, id: String, input: TurnInput, recorded: &ResponseItem) {
         let emitter = &self.scope.session.emitter;
         let held = emitter.has_file().then(|| emitter.hold_events());
-        let id = self.scope.session.ids.item();
         self.emitter.user_message(id, input, recorded);
         if held.is_some()
             && let Err(error) = emitter.flush().await
@@ -112,21 +120,25 @@ impl RunningTurn<'_> {
         }
     }
 
-    /// Records the output with a call in front: providers accept no output without a call.
-    fn record_tool_output(&mut self, answered: ToolOutput) {
-        let id = self.scope.session.ids.item();
-        let call_id = format!("{CLIENT_CALL}{id}");
-        self.record(ResponseItem::FunctionCall {
-            id: None,
-            name: answered.name.clone(),
-            namespace: answered.namespace.clone(),
-            arguments: "{}".to_owned(),
-            call_id: call_id.clone(),
+    /// Removes the copy of an input once the file of the thread has it.
+    fn end_when_stored(&self, saved: Option<Arc<SavedInput>>) {
+        let Some(saved) = saved else {
+            return;
+        };
+        git::materialise(&self.scope.session);
+        let emitter = self.scope.session.emitter.clone();
+        tokio::spawn(async move {
+            // Otherwise the next process finds the copy, and looks into the file.
+            if emitter.flush().await.is_ok() {
+                saved.end();
+            }
         });
-        self.record(ResponseItem::FunctionCallOutput {
-            call_id,
-            output: answered.output.clone(),
-        });
+    }
+
+    fn record_tool_output(&mut self, answered: ToolOutput, id: String) {
+        for item in answered.recorded(&id) {
+            self.record(item);
+        }
         let item = TurnItem::FunctionCallOutput(FunctionCallOutputItem {
             id,
             name: answered.name,

@@ -10,7 +10,7 @@ use crate::tokens::{RateLimitSnapshot, TokenUsageInfo};
 use crate::usage_limits::{ExceededLimit, TurnUsage};
 
 /// A turn started.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnStartedEvent {
     #[serde(default)]
     pub turn_id: String,

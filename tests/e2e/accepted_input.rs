@@ -1,0 +1,204 @@
+//! Input whose request was replied to is in its thread after a kill, however early that was.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use codex_test_support::{AppServer, HttpReply, Latch, ModelServer, sse};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::hooks::{self, hook};
+use crate::setup::{experimental_server, scripted_home};
+
+/// A hook that runs for longer than any test.
+const SLOW: &str = "sleep 1000";
+
+async fn message_texts(server: &mut AppServer, thread: &str) -> Vec<String> {
+    let params = json!({ "threadId": thread, "includeTurns": true });
+    let read = server.result("thread/read", params).await;
+    let turns = read["thread"]["turns"].as_array().unwrap().iter();
+    let items = turns.flat_map(|turn| turn["items"].as_array().unwrap());
+    items
+        .filter(|item| item["type"] == "userMessage")
+        .map(|item| item["content"][0]["text"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+async fn listed_previews(server: &mut AppServer) -> Vec<Value> {
+    let listed = server.result("thread/list", json!({})).await;
+    let threads = listed["data"].as_array().unwrap().iter();
+    threads.map(|thread| thread["preview"].clone()).collect()
+}
+
+fn copies(home: &TempDir) -> usize {
+    fs::read_dir(home.path().join("accepted-input")).map_or(0, Iterator::count)
+}
+
+fn steer(thread: &str, turn: &Value, text: &str) -> Value {
+    let input = json!([{ "type": "text", "text": text }]);
+    json!({ "threadId": thread, "expectedTurnId": turn["id"], "input": input })
+}
+
+#[tokio::test]
+async fn first_message_behind_a_slow_hook_is_listed_after_a_kill() {
+    let model = ModelServer::start([]).await.unwrap();
+    let home = hooks::home_with(&model, &json!({ "UserPromptSubmit": hook(SLOW) }));
+    let mut server = experimental_server(&home).await;
+    let thread = server.start_thread().await;
+    let turn = server.start_turn(&thread, "the only message").await;
+    server.kill().await.unwrap();
+
+    let mut server = experimental_server(&home).await;
+    assert_eq!(listed_previews(&mut server).await, ["the only message"]);
+    assert_eq!(
+        message_texts(&mut server, &thread).await,
+        ["the only message"]
+    );
+    assert_eq!(copies(&home), 0);
+    let resumed = server
+        .result("thread/resume", json!({ "threadId": thread }))
+        .await;
+    let shown = &resumed["thread"]["turns"][0];
+    assert_eq!(shown["id"], turn["id"]);
+    assert_eq!(shown["status"], "interrupted");
+    server.kill().await.unwrap();
+}
+
+#[tokio::test]
+async fn message_behind_a_slow_hook_is_there_after_its_client_left() {
+    let model = ModelServer::start([]).await.unwrap();
+    let home = hooks::home_with(&model, &json!({ "UserPromptSubmit": hook(SLOW) }));
+    let mut server = experimental_server(&home).await;
+    let thread = server.start_thread().await;
+    server.start_turn(&thread, "the only message").await;
+    server.finish().await.unwrap();
+
+    let mut server = experimental_server(&home).await;
+    assert_eq!(
+        message_texts(&mut server, &thread).await,
+        ["the only message"]
+    );
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn every_message_that_was_replied_to_is_there_after_an_immediate_kill() {
+    let model = ModelServer::start([]).await.unwrap();
+    model.always(HttpReply::stream(&sse::text("done")));
+    let home = scripted_home(&model, "");
+    let mut server = experimental_server(&home).await;
+    let mut expected = Vec::new();
+    let thread = server.start_thread().await;
+    for round in 0..12 {
+        let text = format!("message {round}");
+        server.start_turn(&thread, &text).await;
+        server.kill().await.unwrap();
+        expected.push(text);
+        server = experimental_server(&home).await;
+        assert_eq!(message_texts(&mut server, &thread).await, expected);
+        server
+            .result("thread/resume", json!({ "threadId": thread }))
+            .await;
+    }
+    // The model gets them all.
+    server.run_turn(&thread, "last").await;
+    let sent = model.requests().last().unwrap().json()["input"].to_string();
+    for text in expected {
+        assert_eq!(sent.matches(&format!("\"{text}\"")).count(), 1, "{sent}");
+    }
+    assert_eq!(copies(&home), 0);
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn first_message_in_a_repository_is_there_after_an_immediate_kill() {
+    let model = ModelServer::start([]).await.unwrap();
+    model.always(HttpReply::stream(&sse::text("done")));
+    let home = scripted_home(&model, "");
+    let folder = TempDir::new().unwrap();
+    git(folder.path(), &["init", "-q"]);
+    for _ in 0..6 {
+        let mut server = experimental_server(&home).await;
+        let thread = server
+            .start_thread_with(json!({ "cwd": folder.path() }))
+            .await;
+        server.start_turn(&thread, "hello").await;
+        server.kill().await.unwrap();
+        let mut server = experimental_server(&home).await;
+        assert_eq!(message_texts(&mut server, &thread).await, ["hello"]);
+        server.finish().await.unwrap();
+    }
+}
+
+fn git(folder: &Path, arguments: &[&str]) {
+    let ran = Command::new("git")
+        .current_dir(folder)
+        .args(arguments)
+        .status();
+    assert!(ran.unwrap().success());
+}
+
+#[tokio::test]
+async fn steered_input_is_there_after_an_immediate_kill() {
+    let model = ModelServer::start([]).await.unwrap();
+    let never = Latch::new();
+    model.push(HttpReply::status(200).wait(&never));
+    let home = scripted_home(&model, "");
+    let mut server = experimental_server(&home).await;
+    let thread = server.start_thread().await;
+    let turn = server.start_turn(&thread, "begin").await;
+    model.request(0).await;
+    for text in ["same words", "same words", "other words"] {
+        server
+            .result("turn/steer", steer(&thread, &turn, text))
+            .await;
+    }
+    server.kill().await.unwrap();
+
+    let mut server = experimental_server(&home).await;
+    assert_eq!(
+        message_texts(&mut server, &thread).await,
+        ["begin", "same words", "same words", "other words"]
+    );
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn message_that_a_hook_refused_does_not_come_back() {
+    let model = ModelServer::start([]).await.unwrap();
+    let refuses = hook("echo not allowed >&2; exit 2");
+    let home = hooks::home_with(&model, &json!({ "UserPromptSubmit": refuses }));
+    let mut server = experimental_server(&home).await;
+    let thread = server.start_thread().await;
+    server.run_turn(&thread, "refused").await;
+    assert_eq!(copies(&home), 0);
+    server.kill().await.unwrap();
+    let mut server = experimental_server(&home).await;
+    assert_eq!(listed_previews(&mut server).await, [] as [Value; 0]);
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn damaged_copy_stops_nothing_and_is_removed() {
+    let model = ModelServer::start([]).await.unwrap();
+    let home = scripted_home(&model, "");
+    let folder = home.path().join("accepted-input");
+    fs::create_dir(&folder).unwrap();
+    let torn = folder.join("0195f0a0-7b1c-7000-8000-0000000000ab.json");
+    fs::write(&torn, "{\"thread\":").unwrap();
+    fs::write(folder.join("notes.txt"), "not ours").unwrap();
+    // A copy that names a file elsewhere writes nothing there.
+    let elsewhere = home.path().join("config-copy.toml");
+    let thread = "0195f0a0-7b1c-7000-8000-0000000000cd";
+    let content = json!({
+        "thread": thread, "turn": "t", "item": "i", "file": elsewhere, "beginning": "x\n",
+        "input": { "items": [{ "type": "text", "text": "hello" }] },
+    });
+    fs::write(folder.join(format!("{thread}.json")), content.to_string()).unwrap();
+    let mut server = experimental_server(&home).await;
+    assert_eq!(listed_previews(&mut server).await, [] as [Value; 0]);
+    assert!(!elsewhere.exists());
+    assert_eq!(copies(&home), 1);
+    server.finish().await.unwrap();
+}
