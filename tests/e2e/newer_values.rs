@@ -252,7 +252,15 @@ async fn requests_of_a_fork_name_the_thread_that_it_is_a_copy_of() {
     let fork = forked["thread"]["id"].as_str().unwrap().to_owned();
     scripted.server.run_turn(&fork, "go on").await;
     let first = scripted.model.request(0).await;
-    assert_eq!(first.header("x-codex-turn-metadata"), None);
+    let metadata: Value =
+        serde_json::from_str(first.header("x-codex-turn-metadata").unwrap()).unwrap();
+    let own = [
+        &metadata["session_id"],
+        &metadata["thread_id"],
+        &metadata["sandbox"],
+    ];
+    assert_eq!(own, [&source, &source, &json!("none")]);
+    assert_eq!(metadata.get("forked_from_thread_id"), None);
     let of_fork = scripted.model.request(1).await;
     let metadata: Value =
         serde_json::from_str(of_fork.header("x-codex-turn-metadata").unwrap()).unwrap();

@@ -109,7 +109,7 @@ impl TurnBase {
             root_turn_id: overrides.root_turn_id,
             output_schema: overrides.schema.map(Arc::new),
             has_client_metadata: overrides.metadata.keys().any(|name| !is_reserved(name)),
-            metadata: self.metadata(id, overrides.metadata),
+            metadata: self.metadata(id, &settings.sandbox_policy, overrides.metadata),
             refused: overrides.refused,
             date: now.strftime("%Y-%m-%d").to_string(),
             timezone: zone.iana_name().unwrap_or("Etc/UTC").to_owned(),
@@ -142,7 +142,8 @@ impl TurnBase {
 }
 
 /// The names in the metadata of a turn that clients cannot set.
-const RESERVED: [&str; 7] = [
+const RESERVED: [&str; 8] = [
+    "sandbox",
     "session_id",
     "thread_id",
     "turn_id",
@@ -156,9 +157,27 @@ fn is_reserved(name: &str) -> bool {
     RESERVED.contains(&name)
 }
 
+/// What confines commands under a policy, as model servers know it.
+fn sandbox_name(policy: &SandboxPolicy) -> &'static str {
+    match policy {
+        SandboxPolicy::DangerFullAccess => "none",
+        SandboxPolicy::ExternalSandbox { .. } => "external",
+        _ => match std::env::consts::OS {
+            "macos" => "seatbelt",
+            "windows" => "windows_sandbox",
+            _ => "seccomp",
+        },
+    }
+}
+
 impl TurnBase {
-    /// The values of the client and where the thread comes from, with the ids that they belong to. Nothing if there are none.
-    fn metadata(&self, turn: &str, mut values: BTreeMap<String, String>) -> Option<String> {
+    /// The values of the client, where the thread comes from, and the ids that they belong to.
+    fn metadata(
+        &self,
+        turn: &str,
+        policy: &SandboxPolicy,
+        mut values: BTreeMap<String, String>,
+    ) -> Option<String> {
         values.retain(|name, _| !is_reserved(name));
         let config = &self.session.config;
         if let Some(source) = &config.identity.forked_from {
@@ -171,9 +190,7 @@ impl TurnBase {
             values.insert("parent_thread_id".to_owned(), parent_thread_id.to_string());
             values.insert("subagent_kind".to_owned(), "thread_spawn".to_owned());
         }
-        if values.is_empty() {
-            return None;
-        }
+        values.insert("sandbox".to_owned(), sandbox_name(policy).to_owned());
         let thread = self.session.emitter.thread().to_string();
         let parent = values.get("parent_thread_id").cloned();
         let root = self.root.as_ref().map(ToString::to_string).or(parent);
