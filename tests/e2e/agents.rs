@@ -121,7 +121,10 @@ async fn an_agent_is_a_thread_that_is_told_asks_and_reads_back() {
     let mut sent = sent.filter_map(|sent| {
         let metadata = sent.header("x-codex-turn-metadata").unwrap();
         let metadata: Value = serde_json::from_str(metadata).unwrap();
-        metadata.get("parent_thread_id").is_some().then_some(metadata)
+        metadata
+            .get("parent_thread_id")
+            .is_some()
+            .then_some(metadata)
     });
     let metadata = sent.next().unwrap();
     let lineage = [
