@@ -83,6 +83,7 @@ async fn launch(launcher: &Launcher, command: &[&str], plan: &LaunchPlan) -> Run
         environment: std::env::vars_os().collect(),
         streams: StreamSetup::OutputOnly,
         plan: plan.clone(),
+        network: codex_exec::CommandNetwork::default(),
     };
     let limits = RunLimits {
         timeout: None,

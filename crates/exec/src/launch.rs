@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use codex_sandbox::LaunchPlan;
 
+use crate::network::CommandNetwork;
 use crate::platform::Backend;
 use crate::process::SpawnedProcess;
 use crate::terminal_size::TerminalSize;
@@ -29,7 +30,7 @@ pub enum StreamSetup {
 }
 
 /// A command to run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Launch {
     /// The program and its arguments. A program without `/` is searched in the command's `PATH`.
     pub command: Vec<OsString>,
@@ -43,6 +44,8 @@ pub struct Launch {
     pub streams: StreamSetup,
     /// How the command is sandboxed.
     pub plan: LaunchPlan,
+    /// Used if the plan limits the network to hosts.
+    pub network: CommandNetwork,
 }
 
 /// Why a command was not started.

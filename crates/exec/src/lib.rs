@@ -9,7 +9,7 @@
 //! job object of the kernel has the same purpose.
 //!
 //! Code map: `launch` (starts a command), `process` (its owner), `output` and `input` (its streams), `run` (runs a command
-//! to its end), `capture` (bounded memory for output), `environment` (variables of commands). What systems do differently
+//! to its end), `capture` (bounded memory for output), `environment` (variables of commands), `network` (questions about hosts and what a command reached). What systems do differently
 //! is in `linux`, `macos` and `windows`, which have the same interface: `Backend`, `Terminal`, the ends of pipes. `unix` is
 //! shared by the first two: messages to the supervisor, terminals, pipes. `descendants` is the
 //! part of `macos` that can be tested on every system; `command_line`, `environment_block`, `program_file` and
@@ -29,6 +29,7 @@ mod launch;
 mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
+mod network;
 mod output;
 mod process;
 #[cfg(any(windows, test))]
@@ -56,6 +57,10 @@ pub use capture::{CaptureLimits, CapturedOutput, OutputCapture};
 pub use environment::{EnvironmentPolicy, InheritMode, NamePattern};
 pub use input::StandardInput;
 pub use launch::{Launch, Launcher, SpawnError, StreamSetup};
+pub use network::{
+    AddressesFuture, CommandNetwork, HostAnswer, HostAnswerFuture, HostQuestions, NameResolver,
+    NetworkLog, ReachedHost, RefusedHost, SystemResolver,
+};
 pub use output::{OutputChunk, OutputStream, ProcessOutput};
 pub use platform::{Terminal, has_program, run_helper_if_asked};
 pub use process::{Process, SpawnedProcess};

@@ -42,6 +42,7 @@ fn launch(command: &[&str]) -> Launch {
         environment: Vec::new(),
         streams: StreamSetup::OutputOnly,
         plan: LaunchPlan::Unconfined,
+        network: codex_exec::CommandNetwork::default(),
     }
 }
 

@@ -58,6 +58,7 @@ impl ConfinedFolder {
             environment: Vec::new(),
             streams,
             plan: plan(&open_network(), &PolicyContext::of(&self.root), TOKEN).unwrap(),
+            network: codex_exec::CommandNetwork::default(),
         };
         let limits = RunLimits {
             keep: CaptureLimits::first(1024 * 1024),

@@ -26,6 +26,8 @@ pub struct EnforcementLevels {
     pub seatbelt: bool,
     /// Whether Windows enforces restricted tokens. They do not limit the network.
     pub restricted_token: bool,
+    /// Whether the network can be limited to hosts.
+    pub hosts: bool,
 }
 
 impl EnforcementLevels {
@@ -35,6 +37,12 @@ impl EnforcementLevels {
         let has_files = self.landlock > 0 || self.namespaces != Namespaces::Unavailable;
         let by_token = self.restricted_token && network == NetworkMode::Enabled;
         self.seatbelt || (self.seccomp && has_files) || by_token
+    }
+
+    /// Whether the network of a command can be limited to hosts.
+    #[must_use]
+    pub fn limits_hosts(self) -> bool {
+        self.hosts && self.seccomp && self.namespaces != Namespaces::Unavailable
     }
 
     /// Without the mechanisms that change access lists of the user's folders, unless the user chose them.

@@ -59,7 +59,7 @@ pub use enforcement::{Enforcement, EnforcementLevels, Namespaces};
 pub use engine_files::{EngineFiles, GrantedRoots, ProgramFileList, TrustedProjects};
 pub use file_rules::{FileRules, ProtectedPath, ReadScope, WhenAbsent};
 #[cfg(target_os = "linux")]
-pub use linux::{ConfineError, ConfineStep, Placeholders, ProcessIdentity};
+pub use linux::{CommandSockets, ConfineError, ConfineStep, Placeholders, ProcessIdentity};
 pub use markers::{has_entry, has_marker, marked_folder, sweep_placeholders_once};
 pub use network_limits::{HostLimit, LimitedCommands, NetworkLimits};
 pub use plan::{LaunchPlan, LaunchPlanError, limits_processes, plan, probe};
@@ -67,7 +67,7 @@ pub use platform::{Confinement, SANDBOX_NAME, is_shared_folder, temporary_folder
 pub use policy::{
     ConfinementPolicy, Grants, NetworkMode, PolicyContext, ReadAccess, WorkspaceWrite,
 };
-pub use requested_roots::effective_network;
+pub use requested_roots::{effective_network, host_policy};
 pub use service_sockets::known_service_sockets;
 pub use setup::{SetUpError, set_up};
 #[cfg(windows)]

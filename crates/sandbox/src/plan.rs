@@ -9,8 +9,8 @@ use crate::bindings::record_writable;
 use crate::enforcement::{Enforcement, EnforcementLevels};
 use crate::file_rules::FileRules;
 use crate::platform::{self, Confinement};
-use crate::policy::{ConfinementPolicy, PolicyContext};
-use crate::requested_roots::{effective_network, has_network_limits};
+use crate::policy::{ConfinementPolicy, NetworkMode, PolicyContext};
+use crate::requested_roots::effective_network;
 use crate::unanswered;
 
 /// How to launch a command under a policy.
@@ -109,7 +109,9 @@ pub fn plan(
     levels: EnforcementLevels,
 ) -> Result<LaunchPlan, LaunchPlanError> {
     unanswered::check(policy, policy_context)?;
-    let network = effective_network(policy, policy_context);
+    let network = effective_network(policy, policy_context, levels.limits_hosts());
+    let commands = policy.limited_commands();
+    let limits = &policy_context.network_limits;
     let rules = match FileRules::of(policy, policy_context) {
         Some(rules) if rules.untrusted.contains(&policy_context.cwd) => {
             return Err(LaunchPlanError::WorkingFolder);
@@ -118,10 +120,12 @@ pub fn plan(
             record_writable(&rules.writable);
             rules
         }
-        None if has_network_limits(policy, policy_context) => FileRules::everything(),
+        None if limits.apply(commands) => FileRules::everything(),
         None => return Ok(LaunchPlan::Unconfined),
     };
-    let confinement = platform::confine(rules, network, levels)?;
+    let by_host = network == NetworkMode::ByHost;
+    let hosts = by_host.then(|| limits.hosts(commands));
+    let confinement = platform::confine(rules, network, hosts, levels)?;
     Ok(LaunchPlan::Confined(Box::new(confinement)))
 }
 
@@ -132,7 +136,7 @@ mod tests {
 
     use crate::enforcement::Namespaces;
     use crate::network_limits::{HostLimit, LimitedCommands, NetworkLimits};
-    use crate::policy::{NetworkMode, ReadAccess, WorkspaceWrite};
+    use crate::policy::{ReadAccess, WorkspaceWrite};
 
     const ALL: EnforcementLevels = EnforcementLevels {
         landlock: 7,
@@ -140,6 +144,7 @@ mod tests {
         namespaces: Namespaces::MountsAndProcesses,
         seatbelt: false,
         restricted_token: false,
+        hosts: true,
     };
 
     fn outcome(
@@ -220,10 +225,7 @@ mod tests {
                 (LimitedCommands::Confined, false),
             ] {
                 let mut limits = NetworkLimits::default();
-                limits.add(HostLimit {
-                    setting: "`s`".to_owned(),
-                    commands,
-                });
+                limits.add(HostLimit::closing("`s`", commands));
                 let policy_context = PolicyContext {
                     network_limits: Arc::new(limits),
                     ..PolicyContext::of("/usr")

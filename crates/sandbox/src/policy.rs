@@ -16,6 +16,9 @@ pub enum NetworkMode {
     Restricted,
     /// Not restricted.
     Enabled,
+    /// A network of its own, which leads to hosts that a [`HostPolicy`](codex_host_policy::HostPolicy) or a person allows.
+    /// Only limits choose it.
+    ByHost,
 }
 
 /// What commands may read.

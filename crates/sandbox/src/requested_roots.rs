@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use codex_host_policy::HostPolicy;
+
 use crate::platform::SHARED_TEMPORARY_FOLDER;
 use crate::policy::{ConfinementPolicy, NetworkMode, PolicyContext, ReadAccess};
 
@@ -75,11 +77,13 @@ pub(crate) fn existing_paths(roots: &[RequestedRoot]) -> Vec<PathBuf> {
     paths.filter_map(Result::ok).collect()
 }
 
-/// The network of a command: that of its policy and its additional permissions, within the limits to hosts.
+/// The network of a command: that of its policy and its additional permissions, within the limits to hosts. `by_host` says
+/// whether this system can enforce those.
 #[must_use]
 pub fn effective_network(
     policy: &ConfinementPolicy,
     policy_context: &PolicyContext,
+    by_host: bool,
 ) -> NetworkMode {
     let wanted = if policy_context.grants.network {
         NetworkMode::Enabled
@@ -87,14 +91,29 @@ pub fn effective_network(
         policy.network()
     };
     let limits = &policy_context.network_limits;
-    limits.network(wanted, policy.limited_commands())
+    let commands = policy.limited_commands();
+    let stays_closed = matches!(policy, ConfinementPolicy::ReadOnly { .. })
+        && wanted == NetworkMode::Restricted
+        && !limits.open_by_permissions(commands);
+    if stays_closed {
+        // An administrator opens it for commands that may write only.
+        return NetworkMode::Restricted;
+    }
+    limits.network(wanted, commands, by_host)
 }
 
-/// Whether limits to hosts apply to commands with this policy.
-pub(crate) fn has_network_limits(
+/// Which hosts a command may reach; none if its network is not limited to hosts, or if it has none.
+#[must_use]
+pub fn host_policy(
     policy: &ConfinementPolicy,
     policy_context: &PolicyContext,
-) -> bool {
-    let limits = &policy_context.network_limits;
-    limits.explanation(policy.limited_commands()).is_some()
+    by_host: bool,
+) -> Option<HostPolicy> {
+    let network = effective_network(policy, policy_context, by_host);
+    let hosts = || {
+        policy_context
+            .network_limits
+            .hosts(policy.limited_commands())
+    };
+    (network == NetworkMode::ByHost).then(hosts)
 }

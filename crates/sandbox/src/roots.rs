@@ -39,7 +39,7 @@ impl FileRules {
         rules.protect_program_files(engine);
         rules.remove_redundant_protection();
         rules.read = rules.read_scope(read, policy_context);
-        let open = effective_network(policy, policy_context) == NetworkMode::Enabled;
+        let open = effective_network(policy, policy_context, true) != NetworkMode::Restricted;
         rules.mask(engine, open, &policy_context.cwd);
         Some(rules)
     }

@@ -1,11 +1,14 @@
 //! Commands on Linux: a helper process, the spawner, forks a supervisor for each of them.
 
 mod helper;
+mod network;
 mod spawner;
 
+use std::ffi::OsStr;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use codex_sandbox::LaunchPlan;
 use rustix::pty::OpenptFlags;
@@ -23,10 +26,22 @@ use crate::unix::start_request::StartRequest;
 use crate::unix::streams::OurEnds;
 pub(crate) use crate::unix::{END_OF_TERMINAL_INPUT, InputPipe, OutputPipe, as_typed};
 pub use crate::unix::{Terminal, has_program};
+use network::Relay;
 use spawner::SpawnerHandle;
 
 /// The running program, even if its file was replaced.
 const THIS_PROGRAM: &str = "/proc/self/exe";
+
+/// Variables that name a proxy, or what is reached without it.
+const PROXIES: [&str; 7] = [
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "FTP_PROXY",
+    "WS_PROXY",
+    "WSS_PROXY",
+    "NO_PROXY",
+];
 
 /// The increased capacity of a pipe.
 const WIDE: usize = 1024 * 1024;
@@ -57,11 +72,22 @@ impl LinuxBackend {
         };
         let namespaces = confinement.as_ref().and_then(|plan| plan.clone_flags());
         let clone_flags = namespaces.unwrap_or_default();
+        let hosts = confinement.as_ref().and_then(|plan| plan.hosts()).cloned();
+        let (mut inherited, mut environment) = (launch.inherited, launch.environment);
+        if hosts.is_some() {
+            // A proxy of this machine is not there for the command, and would hide from it which hosts it may reach.
+            let is_proxy =
+                |name: &OsStr| PROXIES.iter().any(|proxy| name.eq_ignore_ascii_case(proxy));
+            if inherited.keys().any(|name| is_proxy(name)) {
+                Arc::make_mut(&mut inherited).retain(|name, _| !is_proxy(name));
+            }
+            environment.retain(|(name, _)| !is_proxy(name));
+        }
         let request = CommandRequest {
             command: launch.command,
             cwd: launch.cwd,
-            inherited: launch.inherited,
-            environment: launch.environment,
+            inherited,
+            environment,
             terminal: matches!(launch.streams, StreamSetup::Terminal(_)),
             confinement,
         };
@@ -70,11 +96,20 @@ impl LinuxBackend {
             return Err(SpawnError::TooLong);
         }
         let (ours, theirs) = OurEnds::open(launch.streams).map_err(SpawnError::Supervisor)?;
+        let (relay, network) = match hosts {
+            Some(hosts) => {
+                let (ours, theirs) = network::control::pair()
+                    .map_err(|error| SpawnError::Supervisor(error.into()))?;
+                let relay = Relay::start(ours, hosts, launch.network);
+                (Some(relay.map_err(SpawnError::Supervisor)?), Some(theirs))
+            }
+            None => (None, None),
+        };
         let reports = self
-            .start_supervisor(clone_flags, &request, theirs)
+            .start_supervisor(clone_flags, &request, theirs, network)
             .await
             .map_err(SpawnError::Supervisor)?;
-        reports::started(reports, ours, std::future::ready(())).await
+        reports::started(reports, ours, async move { drop(relay) }).await
     }
 
     pub(crate) async fn close(&self) {
@@ -86,12 +121,14 @@ impl LinuxBackend {
         clone_flags: i32,
         request: &[u8],
         streams: [OwnedFd; 3],
+        network: Option<OwnedFd>,
     ) -> io::Result<ReportReader> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         let start = StartRequest {
             clone_flags,
             control: theirs.into(),
             streams,
+            network,
         };
         self.spawner.start_supervisor(start).await?;
         ours.set_nonblocking(true)?;

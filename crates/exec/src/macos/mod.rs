@@ -137,6 +137,7 @@ impl MacosBackend {
             clone_flags: 0,
             control: theirs.into(),
             streams,
+            network: None,
         };
         start.send(&starts.into())?;
         drop(start);

@@ -24,15 +24,18 @@ pub(crate) struct StartRequest {
     pub(crate) control: OwnedFd,
     /// The standard streams of the command.
     pub(crate) streams: [OwnedFd; 3],
+    /// The supervisor's end of the socket to the relay of the command's network, if it has its own.
+    pub(crate) network: Option<OwnedFd>,
 }
 
 impl StartRequest {
     /// Sends the request without blocking. The receiver gets copies of the descriptors.
     pub(crate) fn send(&self, socket: &OwnedFd) -> Result<(), Errno> {
         let [input, output, error] = self.streams.each_ref();
-        let descriptors =
-            [&self.control, input, output, error].map(|descriptor| descriptor.as_fd());
-        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(4))];
+        let descriptors = [&self.control, input, output, error].into_iter();
+        let descriptors = descriptors.chain(&self.network).map(AsFd::as_fd);
+        let descriptors: Vec<_> = descriptors.collect();
+        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(5))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         if !ancillary.push(SendAncillaryMessage::ScmRights(&descriptors)) {
             return Err(Errno::NOMEM);
@@ -45,7 +48,7 @@ impl StartRequest {
     /// Waits for a request; none if the other end is closed.
     pub(crate) fn receive(socket: &OwnedFd) -> Result<Option<Self>, StartRequestError> {
         let mut message = [0; size_of::<i32>()];
-        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(4))];
+        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(5))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let parts = &mut [IoSliceMut::new(&mut message)];
         let received = recvmsg(socket, parts, &mut ancillary, platform::RECEIVE_DESCRIPTORS)?;
@@ -61,6 +64,7 @@ impl StartRequest {
             clone_flags: i32::from_le_bytes(message),
             control: next()?,
             streams: [next()?, next()?, next()?],
+            network: descriptors.next(),
         };
         if received.bytes == size_of::<i32>() {
             Ok(Some(order))
@@ -103,6 +107,7 @@ mod tests {
             clone_flags: -7,
             control,
             streams: [nothing(), nothing(), nothing()],
+            network: None,
         };
         order.send(&ours).unwrap();
         let received = StartRequest::receive(&theirs).unwrap().unwrap();

@@ -34,6 +34,7 @@ pub fn launch(command: &[&str]) -> Launch {
         environment: vec![("PATH".into(), std::env::var_os("PATH").unwrap())],
         streams: StreamSetup::OutputOnly,
         plan: LaunchPlan::Unconfined,
+        network: codex_exec::CommandNetwork::default(),
     }
 }
 

@@ -22,6 +22,8 @@ pub enum ConfineStep {
     Landlock,
     /// Adding a Landlock rule for a path.
     LandlockRule(PathBuf),
+    /// Setting up the command's own network.
+    SetUpNetwork,
     /// Dropping capabilities.
     DropCapabilities,
     /// Building or installing the system call filter.
@@ -40,6 +42,7 @@ impl fmt::Display for ConfineStep {
             Self::LandlockRule(path) => {
                 write!(formatter, "adding {} to Landlock", path.display())
             }
+            Self::SetUpNetwork => formatter.write_str("setting up the network of the command"),
             Self::DropCapabilities => formatter.write_str("dropping capabilities"),
             Self::FilterSystemCalls => formatter.write_str("filtering system calls"),
         }

@@ -1,5 +1,7 @@
 //! The system call filter.
 //!
+//! With a network by host, sockets are of the command's own namespace, and connecting is reported instead of refused.
+//!
 //! Always refused: calls that access other processes, create namespaces or mounts, or use kernel interfaces with a history
 //! of vulnerabilities. With a restricted network, calls that create or connect sockets are refused too; pairs of connected
 //! local stream sockets remain, because many programs use them as pipes. Unknown system call conventions are refused
@@ -11,11 +13,14 @@
 mod file_modes;
 mod program;
 
+use std::os::fd::OwnedFd;
+
 use rustix::io::Errno;
 use seccompiler::sock_filter;
 
 use self::program::{ArgumentCheck, FilterProgram};
 use super::error::{ConfineError, ConfineStep, WithStep as _};
+use super::sys;
 use crate::policy::NetworkMode;
 
 /// The kernel's identifier of the architecture.
@@ -170,6 +175,14 @@ const FAMILIES: [u32; 4] = [
     libc::AF_NETLINK.cast_unsigned(),
 ];
 
+/// The socket families whose sockets belong to the network namespace, for commands that have one of their own. Sockets with
+/// paths do not belong to it: a command could connect to one of a service, whatever address the launcher has seen.
+const OF_NAMESPACE: [u32; 3] = [
+    libc::AF_INET.cast_unsigned(),
+    libc::AF_INET6.cast_unsigned(),
+    libc::AF_NETLINK.cast_unsigned(),
+];
+
 /// Whether permissions, owners, times and attributes of files may be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Metadata {
@@ -177,19 +190,35 @@ pub(super) enum Metadata {
     Fixed,
 }
 
+/// A filter that refuses nothing.
+pub(super) const ALLOWING_ALL: [sock_filter; 1] = [sock_filter {
+    code: (libc::BPF_RET | libc::BPF_K) as u16,
+    jt: 0,
+    jf: 0,
+    k: libc::SECCOMP_RET_ALLOW,
+}];
+
 /// Whether there is a filter for this architecture.
 pub(super) fn supported() -> bool {
     ARCHITECTURE.is_some()
 }
 
-/// Installs the filter for this thread permanently.
-pub(super) fn install(network: NetworkMode, metadata: Metadata) -> Result<(), ConfineError> {
+/// Installs the filter for this thread permanently. With a network by host, returns the descriptor from which attempts to
+/// connect are read.
+pub(super) fn install(
+    network: NetworkMode,
+    metadata: Metadata,
+) -> Result<Option<OwnedFd>, ConfineError> {
     try_install(network, metadata).with_step(|| ConfineStep::FilterSystemCalls)
 }
 
-fn try_install(network: NetworkMode, metadata: Metadata) -> Result<(), Errno> {
+fn try_install(network: NetworkMode, metadata: Metadata) -> Result<Option<OwnedFd>, Errno> {
     let filter = filter(network, metadata).ok_or(Errno::NOSYS)?;
-    seccompiler::apply_filter(&filter).map_err(|error| match error {
+    if network == NetworkMode::ByHost {
+        return sys::install_with_listener(&filter).map(Some);
+    }
+    let applied = seccompiler::apply_filter(&filter);
+    applied.map(|()| None).map_err(|error| match error {
         seccompiler::Error::Prctl(error) | seccompiler::Error::Seccomp(error) => {
             Errno::from_io_error(&error).unwrap_or(Errno::INVAL)
         }
@@ -215,16 +244,31 @@ fn filter(network: NetworkMode, metadata: Metadata) -> Option<Vec<sock_filter>> 
     let namespaces = ArgumentCheck::any_bit(0, NAMESPACE_FLAGS, libc::EPERM);
     program.check(&[libc::SYS_clone], &namespaces);
     file_modes::check(&mut program);
-    if network == NetworkMode::Restricted {
-        let local = libc::AF_UNIX.cast_unsigned();
-        let pairs = ArgumentCheck::other_than(0, u32::MAX, local, libc::EPERM).and(
-            ArgumentCheck::other_than(1, SOCKET_TYPE_MASK, CONNECTED_TYPE, libc::EPERM),
-        );
-        program.check(&[libc::SYS_socketpair], &pairs);
-        program.check(&[libc::SYS_sendto], &ArgumentCheck::address(4, libc::EPERM));
-    } else {
-        let families = ArgumentCheck::none_of(0, &FAMILIES, libc::EAFNOSUPPORT);
-        program.check(&[libc::SYS_socket, libc::SYS_socketpair], &families);
+    let local = libc::AF_UNIX.cast_unsigned();
+    let pairs =
+        || {
+            ArgumentCheck::other_than(0, u32::MAX, local, libc::EPERM).and(
+                ArgumentCheck::other_than(1, SOCKET_TYPE_MASK, CONNECTED_TYPE, libc::EPERM),
+            )
+        };
+    match network {
+        NetworkMode::Restricted => {
+            program.check(&[libc::SYS_socketpair], &pairs());
+            program.check(&[libc::SYS_sendto], &ArgumentCheck::address(4, libc::EPERM));
+        }
+        NetworkMode::Enabled => {
+            let families = ArgumentCheck::none_of(0, &FAMILIES, libc::EAFNOSUPPORT);
+            program.check(&[libc::SYS_socket, libc::SYS_socketpair], &families);
+        }
+        NetworkMode::ByHost => {
+            program.check(&[libc::SYS_socketpair], &pairs());
+            let families = ArgumentCheck::none_of(0, &OF_NAMESPACE, libc::EAFNOSUPPORT);
+            program.check(&[libc::SYS_socket], &families);
+            let routes = ArgumentCheck::other_than(2, u32::MAX, 0, libc::EPROTONOSUPPORT);
+            let netlink = libc::AF_NETLINK.cast_unsigned();
+            program.check(&[libc::SYS_socket], &routes.if_equal(0, netlink));
+            program.notify(libc::SYS_connect);
+        }
     }
     if metadata == Metadata::Fixed {
         let requests = ArgumentCheck::any_of(1, &METADATA_REQUESTS, libc::EPERM);
@@ -331,6 +375,35 @@ mod tests {
                 let family = u64::from(family) | 1 << 32;
                 assert_eq!(filter.verdict(call, &[family, 1]), expected);
             }
+        }
+    }
+
+    #[test]
+    fn with_a_network_by_host_sockets_belong_to_the_namespace_and_connecting_is_reported() {
+        let filter = Filter::of(NetworkMode::ByHost, Metadata::Changeable);
+        let error = |errno: i32| libc::SECCOMP_RET_ERRNO | errno.cast_unsigned();
+        for family in 0..64 {
+            let expected = if OF_NAMESPACE.contains(&family) {
+                ALLOWED
+            } else {
+                error(libc::EAFNOSUPPORT)
+            };
+            let socket = |protocol| filter.verdict(libc::SYS_socket, &[family.into(), 1, protocol]);
+            assert_eq!(socket(0), expected, "{family}");
+            if family == libc::AF_NETLINK.cast_unsigned() {
+                assert_eq!(socket(1), error(libc::EPROTONOSUPPORT));
+            }
+            let pair = filter.verdict(libc::SYS_socketpair, &[family.into(), 1]);
+            let local = libc::AF_UNIX.cast_unsigned();
+            let expected = if family == local { ALLOWED } else { REFUSED };
+            assert_eq!(pair, expected, "{family}");
+        }
+        assert_eq!(
+            filter.verdict(libc::SYS_connect, &[3, 1, 16]),
+            libc::SECCOMP_RET_USER_NOTIF
+        );
+        for call in ALWAYS {
+            assert_eq!(filter.verdict(*call, &[]), REFUSED, "{call}");
         }
     }
 

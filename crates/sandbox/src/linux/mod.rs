@@ -10,6 +10,9 @@
 //! 4. **System call filter** (`filter`): no sockets if the network is restricted, and no calls that access other processes
 //!    or risky kernel interfaces.
 //!
+//! A command whose network is limited to hosts gets a network namespace of its own, which leads nowhere (`network`). Its
+//! attempts to connect are reported to the launcher, which may relay them.
+//!
 //! In addition the number of processes is limited (`processes`).
 //!
 //! The helper is single-threaded and freshly executed, so this code need not be safe between fork and exec of a threaded
@@ -21,6 +24,7 @@ mod filter;
 mod identity;
 mod landlock;
 mod namespaces;
+mod network;
 mod paths;
 mod placeholders;
 mod probe;
@@ -28,11 +32,16 @@ mod processes;
 mod sys;
 
 use std::borrow::Cow;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use codex_host_policy::HostPolicy;
 
 pub use LinuxConfinement as Confinement;
 pub use error::{ConfineError, ConfineStep};
 pub use identity::ProcessIdentity;
+pub use network::CommandSockets;
 pub use placeholders::Placeholders;
 pub(crate) use placeholders::{is_placeholder_at, remove_if_abandoned};
 pub(crate) use probe::probe;
@@ -76,10 +85,16 @@ const SUFFICIENT_LANDLOCK: u32 = 3;
 pub(crate) fn confine(
     rules: FileRules,
     network: NetworkMode,
+    hosts: Option<HostPolicy>,
     levels: EnforcementLevels,
 ) -> Result<LinuxConfinement, LaunchPlanError> {
     check(&rules, levels)?;
-    Ok(LinuxConfinement::new(rules, network, levels))
+    Ok(LinuxConfinement {
+        rules,
+        network,
+        hosts: hosts.map(Arc::new),
+        levels,
+    })
 }
 
 fn check(rules: &FileRules, levels: EnforcementLevels) -> Result<(), LaunchPlanError> {
@@ -118,18 +133,12 @@ pub(crate) fn as_stored(path: PathBuf) -> PathBuf {
 pub struct LinuxConfinement {
     rules: FileRules,
     network: NetworkMode,
+    /// Which hosts the command may reach, for the program that relays its connections. The helper does not get it.
+    hosts: Option<Arc<HostPolicy>>,
     levels: EnforcementLevels,
 }
 
 impl LinuxConfinement {
-    fn new(rules: FileRules, network: NetworkMode, levels: EnforcementLevels) -> Self {
-        Self {
-            rules,
-            network,
-            levels,
-        }
-    }
-
     pub(crate) fn enforcement(&self) -> Enforcement {
         Enforcement::Linux {
             namespaces: self.levels.namespaces,
@@ -140,7 +149,32 @@ impl LinuxConfinement {
     /// The flags for `clone` that create the namespaces, or `None` if there are none.
     #[must_use]
     pub fn clone_flags(&self) -> Option<i32> {
-        namespaces::clone_flags(self.levels.namespaces)
+        let network = match self.network {
+            NetworkMode::ByHost => libc::CLONE_NEWNET,
+            NetworkMode::Restricted | NetworkMode::Enabled => 0,
+        };
+        Some(namespaces::clone_flags(self.levels.namespaces)? | network)
+    }
+
+    /// Which hosts the command may reach, if its network is limited to hosts.
+    #[must_use]
+    pub fn hosts(&self) -> Option<&Arc<HostPolicy>> {
+        self.hosts.as_ref()
+    }
+
+    /// Whether the command has a network of its own, so that somebody must relay its connections.
+    #[must_use]
+    pub fn has_own_network(&self) -> bool {
+        self.network == NetworkMode::ByHost
+    }
+
+    /// The sockets of the command's own network, for whoever relays its connections. Must be called in the process that
+    /// called [`enter`](Self::enter).
+    ///
+    /// # Errors
+    /// A system call failed.
+    pub fn open_sockets(&self) -> Result<CommandSockets, ConfineError> {
+        CommandSockets::open()
     }
 
     /// Sets up the namespaces that this process was created in. Returns the placeholders for protected paths that do not
@@ -155,15 +189,20 @@ impl LinuxConfinement {
         if processes {
             processes::limit_namespace();
         }
-        namespaces::enter(&self.rules, processes)?;
+        let by_host = self.has_own_network();
+        if by_host {
+            network::set_up()?;
+        }
+        namespaces::enter(&self.rules, processes, by_host)?;
         Ok(placeholders)
     }
 
-    /// Applies all restrictions of the policy permanently to this process and what it executes.
+    /// Applies all restrictions of the policy permanently to this process and what it executes. If the command has a network
+    /// of its own, returns the descriptor from which its attempts to connect are read; they wait until somebody answers.
     ///
     /// # Errors
     /// A system call failed.
-    pub fn restrict(&self) -> Result<(), ConfineError> {
+    pub fn restrict(&self) -> Result<Option<OwnedFd>, ConfineError> {
         let mounts = self.levels.namespaces != Namespaces::Unavailable;
         if mounts {
             processes::limit_user();
@@ -194,7 +233,11 @@ impl LinuxConfinement {
         });
         encoder.list(&self.rules.hidden, path);
         encoder.list(&self.rules.masked, path);
-        encoder.flag(self.network == NetworkMode::Enabled);
+        encoder.number(match self.network {
+            NetworkMode::Restricted => 0,
+            NetworkMode::Enabled => 1,
+            NetworkMode::ByHost => 2,
+        });
         encoder.number(self.levels.landlock);
         encoder.number(self.levels.namespaces as u32);
     }
@@ -223,10 +266,11 @@ impl LinuxConfinement {
         })?;
         let hidden = decoder.list(path)?;
         let masked = decoder.list(path)?;
-        let network = if decoder.flag()? {
-            NetworkMode::Enabled
-        } else {
-            NetworkMode::Restricted
+        let network = match decoder.number()? {
+            0 => NetworkMode::Restricted,
+            1 => NetworkMode::Enabled,
+            2 => NetworkMode::ByHost,
+            _ => return Err(MalformedMessage),
         };
         let landlock = decoder.number()?;
         let namespaces = match decoder.number()? {
@@ -245,6 +289,7 @@ impl LinuxConfinement {
                 untrusted: Vec::new(),
             },
             network,
+            hosts: None,
             levels: EnforcementLevels {
                 landlock,
                 seccomp: true,

@@ -61,10 +61,15 @@ struct PendingMount {
 enum MountKind {
     Protected,
     Writable,
+    Resolver,
     Hidden,
 }
 
-pub(super) fn enter(rules: &FileRules, processes: bool) -> Result<(), ConfineError> {
+pub(super) fn enter(
+    rules: &FileRules,
+    processes: bool,
+    own_network: bool,
+) -> Result<(), ConfineError> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).with_step(|| ConfineStep::SeparateMounts)?;
 
@@ -81,6 +86,9 @@ pub(super) fn enter(rules: &FileRules, processes: bool) -> Result<(), ConfineErr
         mounts.push(protected_mount(path)?);
     }
     mounts.extend(hidden_mounts(rules)?);
+    if own_network {
+        mounts.extend(resolver_mounts()?);
+    }
     mounts.sort_by_cached_key(|mount| (mount.path.components().count(), mount.kind));
 
     own_devices(devices).with_step(|| ConfineStep::Mount("/dev".into()))?;
@@ -219,6 +227,51 @@ fn empty_masks() -> Result<(OwnedFd, OwnedFd), Errno> {
         rustix::fs::openat(&dev, name, flags, Mode::empty())
     };
     Ok((open("folder")?, open("file")?))
+}
+
+/// Files about resolving names, so that all names are asked of the launcher, which answers on every address.
+const RESOLVER_FILES: [(&str, &str); 3] = [
+    ("/etc/resolv.conf", "nameserver 198.18.0.1\n"),
+    ("/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"),
+    (
+        "/etc/nsswitch.conf",
+        "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\nprotocols: files\n",
+    ),
+];
+
+/// The mounts over these files. One that this system lacks needs none: without it names are asked of this machine.
+fn resolver_mounts() -> Result<Vec<PendingMount>, ConfineError> {
+    let step = || ConfineStep::Mount("the files of the resolver".into());
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    mount(c"tmpfs", c"/dev", c"tmpfs", flags, None).with_step(step)?;
+    let dev =
+        open_without_links(Path::new("/dev"), OFlags::PATH | OFlags::DIRECTORY).with_step(step)?;
+    let mut mounts = Vec::new();
+    for (path, text) in RESOLVER_FILES {
+        let Ok(path) = std::fs::canonicalize(path) else {
+            continue;
+        };
+        let name = format!("resolver{}", mounts.len());
+        let file = write_file(&dev, &name, text).with_step(step)?;
+        let tree = clone_open(&file).with_step(step)?;
+        set_mount_read_only(&tree, MountScope::ThisMount).with_step(step)?;
+        mounts.push(PendingMount {
+            path,
+            tree,
+            kind: MountKind::Resolver,
+        });
+    }
+    Ok(mounts)
+}
+
+fn write_file(folder: &OwnedFd, name: &str, text: &str) -> Result<OwnedFd, Errno> {
+    let create = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(folder, name, create, Mode::from_raw_mode(0o644))?;
+    let written = rustix::io::write(&file, text.as_bytes())?;
+    if written != text.len() {
+        return Err(Errno::IO);
+    }
+    rustix::fs::openat(folder, name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
 }
 
 /// Clones the harmless devices. Devices that this system lacks are omitted.

@@ -3,6 +3,7 @@
 //! On some systems creating a namespace succeeds, but everything inside it fails, so asking is not enough.
 
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
+use rustix::thread::set_no_new_privs;
 
 use super::namespaces::clone_flags;
 use super::sys;
@@ -12,12 +13,35 @@ const NOTHING: u8 = 0;
 const MOUNTS: u8 = 1;
 const MOUNTS_AND_PROCESSES: u8 = 2;
 
+/// All that a network by host needs.
+const OWN_NETWORK: u8 = 3;
+
 pub(crate) fn probe() -> EnforcementLevels {
+    let seccomp = super::filter::supported() && sys::seccomp_can_return_errno();
+    let namespaces = probe_namespaces();
     EnforcementLevels {
         landlock: sys::landlock_version().unwrap_or(0),
-        seccomp: super::filter::supported() && sys::seccomp_can_return_errno(),
-        namespaces: probe_namespaces(),
+        seccomp,
+        namespaces,
+        hosts: seccomp && namespaces == Namespaces::MountsAndProcesses && probe_own_network(),
         ..EnforcementLevels::default()
+    }
+}
+
+/// Whether a process can have a network of its own whose connections are reported.
+fn probe_own_network() -> bool {
+    let flags = clone_flags(Namespaces::MountsAndProcesses).map(|flags| flags | libc::CLONE_NEWNET);
+    flags.is_some_and(|flags| sys::try_in_namespaces(flags, network_trial) == Ok(OWN_NETWORK))
+}
+
+/// As [`trial`], it may only make system calls.
+fn network_trial() -> u8 {
+    if super::network::try_set_up().is_err() || set_no_new_privs(true).is_err() {
+        return NOTHING;
+    }
+    match sys::install_with_listener(&super::filter::ALLOWING_ALL) {
+        Ok(_) => OWN_NETWORK,
+        Err(_) => NOTHING,
     }
 }
 

@@ -133,6 +133,55 @@ pub(super) fn landlock_restrict_self(ruleset: impl AsFd) -> Result<(), Errno> {
     result(value).map(drop)
 }
 
+/// Installs a filter for this thread permanently and returns its listener, from which reported calls are read. Only one
+/// filter of a process can have a listener.
+pub(super) fn install_with_listener(filter: &[seccompiler::sock_filter]) -> Result<OwnedFd, Errno> {
+    let program = libc::sock_fprog {
+        len: u16::try_from(filter.len()).map_err(|_| Errno::INVAL)?,
+        // Both types are that of the kernel.
+        filter: filter.as_ptr().cast_mut().cast(),
+    };
+    let listener = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
+    // Without it, signals that arrive while a call waits for its answer repeat the call.
+    let uninterrupted = listener | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+    let install = |flags: libc::c_ulong| {
+        // SAFETY: the program and the instructions that it points to are valid for the call; the kernel only reads them.
+        let value = unsafe {
+            libc::syscall(
+                libc::SYS_seccomp,
+                libc::SECCOMP_SET_MODE_FILTER,
+                flags,
+                &raw const program,
+            )
+        };
+        result(value)
+    };
+    let value = match install(uninterrupted) {
+        // Kernels before 5.19 do not know the flag.
+        Err(Errno::INVAL) => install(listener)?,
+        value => value?,
+    };
+    let descriptor = i32::try_from(value).map_err(|_| Errno::BADF)?;
+    // SAFETY: the kernel has just created this descriptor; nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// Has a socket report the address that each datagram was sent to.
+pub(super) fn report_destinations(socket: impl AsFd) -> Result<(), Errno> {
+    let on: libc::c_int = 1;
+    // SAFETY: the kernel only reads the number at the pointer, which has the given size.
+    let value = unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::IPPROTO_IP,
+            libc::IP_PKTINFO,
+            (&raw const on).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    result(value.into()).map(drop)
+}
+
 /// Whether filters can return error numbers, which all filters here do.
 pub(super) fn seccomp_can_return_errno() -> bool {
     let action = libc::SECCOMP_RET_ERRNO;

@@ -4,6 +4,8 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
+use codex_host_policy::HostPolicy;
+
 use crate::enforcement::EnforcementLevels;
 use crate::file_rules::FileRules;
 use crate::plan::LaunchPlanError;
@@ -51,6 +53,7 @@ pub(crate) fn limits_processes(_: EnforcementLevels) -> bool {
 pub(crate) fn confine(
     rules: FileRules,
     network: NetworkMode,
+    _: Option<HostPolicy>,
     levels: EnforcementLevels,
 ) -> Result<Confinement, LaunchPlanError> {
     if levels.seatbelt {

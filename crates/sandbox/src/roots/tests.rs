@@ -274,7 +274,7 @@ fn grants_widen_by_exactly_their_paths() {
     let rules = rules(&ConfinementPolicy::read_only(), &policy_context);
     assert!(rules.may_write(&extra.join("a")));
     assert!(!rules.may_write(&root.join("a")));
-    let network = effective_network(&ConfinementPolicy::read_only(), &policy_context);
+    let network = effective_network(&ConfinementPolicy::read_only(), &policy_context, true);
     assert_eq!(network, NetworkMode::Enabled);
 }
 

@@ -17,6 +17,8 @@ use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use codex_host_policy::HostPolicy;
+
 use crate::enforcement::EnforcementLevels;
 use crate::file_rules::{FileRules, ReadScope};
 use crate::plan::LaunchPlanError;
@@ -47,12 +49,13 @@ pub(crate) fn limits_processes(_: EnforcementLevels) -> bool {
 pub(crate) fn confine(
     rules: FileRules,
     network: NetworkMode,
+    _: Option<HostPolicy>,
     levels: EnforcementLevels,
 ) -> Result<Confinement, LaunchPlanError> {
     if !levels.restricted_token {
         return Err(LaunchPlanError::RestrictedToken);
     }
-    if network == NetworkMode::Restricted {
+    if network != NetworkMode::Enabled {
         return Err(LaunchPlanError::Network);
     }
     if rules.read != ReadScope::Everything || !rules.hidden.is_empty() {

@@ -10,9 +10,11 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 
 use codex_sandbox::{ConfineError, Confinement};
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, set_parent_process_death_signal};
 
 use super::sys;
+use crate::linux::network::control::send_notifications;
 use crate::unix::control::{ControlError, ControlSocket};
 use crate::unix::message::{CommandRequest, SupervisorReport};
 use crate::unix::signals;
@@ -46,12 +48,17 @@ impl<E: Into<io::Error>> From<E> for StartError {
     }
 }
 
-pub(super) fn start(request: &CommandRequest, streams: &CommandStreams) -> Result<Pid, StartError> {
+/// `network` leads to the relay of the command's network, if it has its own.
+pub(super) fn start(
+    request: &CommandRequest,
+    streams: &CommandStreams,
+    network: Option<&OwnedFd>,
+) -> Result<Pid, StartError> {
     let arguments = request.command.iter().map(|text| c_string(text));
     let arguments = sys::CStringArray::new(arguments.collect::<Result<_, _>>()?);
     let environment = sys::CStringArray::new(environment(&request.environment)?);
     sys::start_sharing(|| {
-        let prepared = prepare(request, streams);
+        let prepared = prepare(request, streams, network);
         match prepared {
             Ok(()) => StartError::System(sys::execute(&arguments, &environment)),
             Err(problem) => problem,
@@ -70,7 +77,11 @@ pub(super) fn report_not_confined(
 }
 
 /// Prepares the child before it executes the command, in this order.
-fn prepare(request: &CommandRequest, streams: &CommandStreams) -> Result<(), StartError> {
+fn prepare(
+    request: &CommandRequest,
+    streams: &CommandStreams,
+    network: Option<&OwnedFd>,
+) -> Result<(), StartError> {
     rustix::stdio::dup2_stdin(&streams.input)?;
     rustix::stdio::dup2_stdout(&streams.output)?;
     rustix::stdio::dup2_stderr(&streams.error)?;
@@ -83,7 +94,16 @@ fn prepare(request: &CommandRequest, streams: &CommandStreams) -> Result<(), Sta
         rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
     }
     let confined = request.confinement.as_deref().map(Confinement::restrict);
-    confined.unwrap_or(Ok(())).map_err(StartError::Confinement)
+    let calls = confined
+        .transpose()
+        .map_err(StartError::Confinement)?
+        .flatten();
+    match (calls, network) {
+        (Some(calls), Some(network)) => Ok(send_notifications(network, &calls)?),
+        (None, None) => Ok(()),
+        // Nobody would answer the calls of the command, or it would not have the network that was planned.
+        (Some(_), None) | (None, Some(_)) => Err(Errno::PROTO.into()),
+    }
 }
 
 /// The variables as C strings. Of duplicate names the last one is used.

@@ -6,7 +6,7 @@
 //! the supervisor's namespace they are mount points, which cannot be removed. It never accesses a command; if it dies,
 //! running commands continue under their supervisors.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use codex_sandbox::{Decoder, Encoder, MalformedMessage, Placeholders, ProcessIdentity};
@@ -19,6 +19,7 @@ use rustix::process::{DumpableBehavior, WaitOptions, set_dumpable_behavior, setp
 
 use super::command::{self, CommandStreams};
 use super::{COULD_NOT_START, supervise, sys};
+use crate::linux::network::control::send_names;
 use crate::unix::control::{ControlError, ControlSocket};
 use crate::unix::signals;
 use crate::unix::start_request::StartRequest;
@@ -185,25 +186,37 @@ fn become_supervisor(
     notebook: &OwnedFd,
 ) -> Result<(), ControlError> {
     let control = &ControlSocket::new(request.control);
+    let control_descriptor = control.as_fd();
     let streams = CommandStreams::new(request.streams);
     // The owner must not mistake this process for the spawner, nor the spawner's locks for this process's.
     let [input, output, error] = [&streams.input, &streams.output, &streams.error];
-    sys::close_others(&[&control.as_fd(), notebook, input, output, error]);
+    let network = request.network.as_ref();
+    let mut kept: Vec<&dyn AsRawFd> = vec![&control_descriptor, notebook, input, output, error];
+    kept.extend(network.map(|network| -> &dyn AsRawFd { network }));
+    sys::close_others(&kept);
     // In the spawner's process group it would receive signals meant for others.
     setpgid(None, None)?;
     let id = own_id();
+    let network = request.network.as_ref();
     let request = control.receive()?;
     let confinement = request.confinement.as_ref();
     let namespaces = confinement.filter(|confinement| confinement.clone_flags().is_some());
     let Some(confinement) = namespaces else {
-        return supervise::supervise(control, id, request, streams);
+        return supervise::supervise(control, id, request, streams, None);
     };
     // The files in `/proc` about this process must belong to it, for the user namespace.
     set_dumpable_behavior(DumpableBehavior::Dumpable)?;
     match confinement.enter(identity) {
         Ok(placeholders) => {
             write_note(notebook, placeholders.paths());
-            let done = supervise::supervise(control, id, request, streams);
+            if let Some(network) = network {
+                let sockets = match confinement.open_sockets() {
+                    Ok(sockets) => sockets,
+                    Err(error) => return command::report_not_confined(control, &error),
+                };
+                send_names(network, &sockets)?;
+            }
+            let done = supervise::supervise(control, id, request, streams, network);
             drop(placeholders);
             done
         }

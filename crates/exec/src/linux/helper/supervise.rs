@@ -2,6 +2,7 @@
 //!
 //! The supervisor ends when no descendant is left or its owner is gone.
 
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -14,6 +15,7 @@ use rustix::process::{
 use super::command::{self, CommandStreams, StartError};
 use super::sys;
 use super::tree::ProcessTree;
+use crate::linux::network::control::{send_sockets, take_request};
 use crate::status::ExitStatus;
 use crate::unix::control::{ControlError, ControlSocket};
 use crate::unix::message::{CommandRequest, SupervisorReport};
@@ -23,12 +25,13 @@ pub(super) fn supervise(
     id: u32,
     request: CommandRequest,
     streams: CommandStreams,
+    network: Option<&OwnedFd>,
 ) -> Result<(), ControlError> {
     set_child_subreaper(Some(getpid()))?;
     // The command runs as the same user and must not access this process's memory.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     let tree = ProcessTree::new(sys::child_signals()?);
-    let started = command::start(&request, &streams);
+    let started = command::start(&request, &streams, network);
     drop((request, streams));
     let main = match started {
         Ok(main) => main,
@@ -41,7 +44,7 @@ pub(super) fn supervise(
         }
     };
     control.report(&SupervisorReport::Started { supervisor: id })?;
-    if follow(control, &tree, main)? == TreeState::Running {
+    if follow(control, &tree, main, network)? == TreeState::Running {
         drop(tree);
         // The owner may have closed only its write side, to receive the final report.
         control.report(&SupervisorReport::Ended(ExitStatus::Signal(libc::SIGKILL)))?;
@@ -54,17 +57,30 @@ fn follow(
     control: &ControlSocket,
     tree: &ProcessTree,
     main: Pid,
+    mut network: Option<&OwnedFd>,
 ) -> Result<TreeState, ControlError> {
     loop {
-        let mut wanted = [
+        let mut wanted = vec![
             PollFd::new(control, PollFlags::IN),
             PollFd::new(tree.signals(), PollFlags::IN),
         ];
+        wanted.extend(network.map(|network| PollFd::new(network, PollFlags::IN)));
         match poll(&mut wanted, None) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(errno) => return Err(errno.into()),
         }
-        let [owner, _] = wanted.map(|wanted| !wanted.revents().is_empty());
+        let is_ready = |index| {
+            wanted
+                .get(index)
+                .is_some_and(|it: &PollFd<'_>| !it.revents().is_empty())
+        };
+        let (owner, relay) = (is_ready(0), is_ready(2));
+        if relay {
+            // Without the relay the command reaches nothing.
+            let served =
+                |network: &&OwnedFd| take_request(network) && send_sockets(network).is_ok();
+            network = network.filter(served);
+        }
         if owner {
             if !control.asks_for_interrupt() {
                 return Ok(TreeState::Running);

@@ -73,6 +73,18 @@ impl FilterProgram {
         self.instructions.extend(check.instructions.iter().cloned());
     }
 
+    /// Reports a call to the holder of the filter's listener, which answers it.
+    pub(super) fn notify(&mut self, call: libc::c_long) {
+        let Some(number) = number(call) else {
+            return;
+        };
+        self.instructions.extend([
+            load(NUMBER),
+            jump(libc::BPF_JEQ, number, 0, 1),
+            ret(libc::SECCOMP_RET_USER_NOTIF),
+        ]);
+    }
+
     /// The complete program.
     pub(super) fn finish(mut self) -> Vec<sock_filter> {
         self.instructions.push(ret(ALLOW));
@@ -146,6 +158,14 @@ impl ArgumentCheck {
     pub(super) fn if_any_bit(self, argument: u32, bits: u32) -> Self {
         let length = short(self.instructions.len());
         let mut instructions = vec![load(low(argument)), jump(libc::BPF_JSET, bits, 0, length)];
+        instructions.extend(self.instructions);
+        Self { instructions }
+    }
+
+    /// Applies the check only if an argument has this value.
+    pub(super) fn if_equal(self, argument: u32, value: u32) -> Self {
+        let length = short(self.instructions.len());
+        let mut instructions = vec![load(low(argument)), jump(libc::BPF_JEQ, value, 0, length)];
         instructions.extend(self.instructions);
         Self { instructions }
     }

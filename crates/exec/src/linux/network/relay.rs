@@ -1,0 +1,221 @@
+//! Relays one connection of a command.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use codex_host_policy::{Host, HostPolicy};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::tcp::{ReadHalf, WriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::client_hello::{self, FirstBytes, LONGEST_HELLO};
+use super::dial::dial;
+use crate::network::{NameResolver, NetworkLog};
+
+/// What is read at once. Nothing more is read until it is written.
+const BUFFER: usize = 256 * 1024;
+
+/// The same until a connection has shown that it carries much.
+const SMALL_BUFFER: usize = 16 * 1024;
+
+/// The most open connections of one command.
+pub(super) const MOST_CONNECTIONS: usize = 512;
+
+/// How long the rest of a first message may take.
+const HELLO_LIMIT: Duration = Duration::from_secs(30);
+
+/// What all connections of a command share.
+#[derive(Debug)]
+pub(super) struct RelaySettings {
+    pub(super) policy: Arc<HostPolicy>,
+    pub(super) log: NetworkLog,
+    pub(super) names: Arc<dyn NameResolver>,
+    pub(super) connections: Arc<Semaphore>,
+}
+
+/// Accepts the connections to one address and relays them to the host that it stands for. Dropping the future cuts them.
+pub(super) async fn accept(
+    listener: TcpListener,
+    host: Host,
+    port: u16,
+    settings: Arc<RelaySettings>,
+) {
+    let mut relays = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            Some(_) = relays.join_next() => continue,
+        };
+        let Ok((command, _)) = accepted else {
+            // An error of one connection, or a lack of descriptors.
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            continue;
+        };
+        let Ok(permit) = Arc::clone(&settings.connections).try_acquire_owned() else {
+            settings
+                .log
+                .refuse(&host, port, "the command has too many open connections");
+            reset(command);
+            continue;
+        };
+        let (host, settings) = (host.clone(), Arc::clone(&settings));
+        relays.spawn(async move {
+            if let Err(reason) = relay(command, &host, port, &settings).await {
+                settings.log.refuse(&host, port, reason);
+            }
+            drop(permit);
+        });
+    }
+}
+
+/// Makes a listener of a socket that listens.
+pub(super) fn listener(socket: OwnedFd) -> io::Result<TcpListener> {
+    TcpListener::from_std(std::net::TcpListener::from(socket))
+}
+
+/// Why a connection was cut.
+enum Cut {
+    /// One side was reset, or has gone away.
+    Broken,
+    /// With a reason for people.
+    Refused(String),
+}
+
+impl From<io::Error> for Cut {
+    fn from(_: io::Error) -> Self {
+        Self::Broken
+    }
+}
+
+/// Relays until both sides are done. An error is a reason for people why the host was not reached.
+async fn relay(
+    mut command: TcpStream,
+    host: &Host,
+    port: u16,
+    settings: &RelaySettings,
+) -> Result<(), String> {
+    let mut outside = match dial(host, port, &settings.policy, settings.names.as_ref()).await {
+        Ok(outside) => outside,
+        Err(reason) => {
+            reset(command);
+            return Err(reason);
+        }
+    };
+    // Small messages are passed on at once.
+    command.set_nodelay(true).ok();
+    outside.set_nodelay(true).ok();
+    let (sent, received) = (AtomicU64::new(0), AtomicU64::new(0));
+    let relayed = {
+        let (from_command, to_command) = command.split();
+        let (from_outside, to_outside) = outside.split();
+        tokio::try_join!(
+            send(from_command, to_outside, host, &sent),
+            copy(from_outside, to_command, Vec::new(), &received),
+        )
+    };
+    let (sent, received) = (sent.into_inner(), received.into_inner());
+    settings.log.count(host, port, sent, received);
+    let Err(cut) = relayed else {
+        return Ok(());
+    };
+    // Each side sees that the other one did not end as it should.
+    reset(command);
+    reset(outside);
+    match cut {
+        Cut::Broken => Ok(()),
+        Cut::Refused(reason) => Err(reason),
+    }
+}
+
+/// Relays what the command sends. If it begins as TLS, the server that it names must be the host.
+async fn send(
+    mut from: ReadHalf<'_>,
+    to: WriteHalf<'_>,
+    host: &Host,
+    count: &AtomicU64,
+) -> Result<(), Cut> {
+    let mut first = Vec::new();
+    if let Host::Name(_) = host {
+        let reading = first_bytes(&mut from, host, &mut first);
+        // Nothing at all may come for as long as the server talks.
+        reading.await?;
+    }
+    copy(from, to, first, count).await
+}
+
+/// Reads as much as shows which server the command means, and checks it.
+async fn first_bytes(from: &mut ReadHalf<'_>, host: &Host, first: &mut Vec<u8>) -> Result<(), Cut> {
+    let refused = |reason: &str| Err(Cut::Refused(reason.to_owned()));
+    loop {
+        match client_hello::read(first) {
+            FirstBytes::Other | FirstBytes::Tls(None) => return Ok(()),
+            FirstBytes::Tls(Some(name)) if is_name_of(&name, host) => return Ok(()),
+            FirstBytes::Tls(Some(_)) => {
+                return refused("the program named another server in TLS");
+            }
+            FirstBytes::Malformed => return refused("the first message of TLS is malformed"),
+            FirstBytes::Incomplete if first.len() >= LONGEST_HELLO => {
+                return refused("the first message of TLS is too long");
+            }
+            FirstBytes::Incomplete => {}
+        }
+        let started = !first.is_empty();
+        let reading = from.read_buf(first);
+        let read = if started {
+            timeout(HELLO_LIMIT, reading)
+                .await
+                .map_err(|_| Cut::Broken)??
+        } else {
+            reading.await?
+        };
+        if read == 0 {
+            return if started { Err(Cut::Broken) } else { Ok(()) };
+        }
+    }
+}
+
+/// Some programs add the port or a final dot.
+fn is_name_of(name: &str, host: &Host) -> bool {
+    let bare = match name.rsplit_once(':') {
+        Some((bare, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => bare,
+        _ => name,
+    };
+    Host::parse(bare).as_ref() == Some(host)
+}
+
+/// Passes on what is there already and then all that comes, and the end.
+async fn copy(
+    mut from: ReadHalf<'_>,
+    mut to: WriteHalf<'_>,
+    first: Vec<u8>,
+    count: &AtomicU64,
+) -> Result<(), Cut> {
+    if !first.is_empty() {
+        to.write_all(&first).await?;
+        count.fetch_add(first.len() as u64, Ordering::Relaxed);
+    }
+    let mut buffer = vec![0; SMALL_BUFFER];
+    loop {
+        let read = from.read(&mut buffer).await?;
+        if read == 0 {
+            to.shutdown().await?;
+            return Ok(());
+        }
+        to.write_all(&buffer[..read]).await?;
+        count.fetch_add(read as u64, Ordering::Relaxed);
+        if read == buffer.len() && read < BUFFER {
+            buffer.resize(BUFFER, 0);
+        }
+    }
+}
+
+fn reset(stream: TcpStream) {
+    // If it fails, the other side sees an end instead.
+    rustix::net::sockopt::set_socket_linger(&stream, Some(Duration::ZERO)).ok();
+}
