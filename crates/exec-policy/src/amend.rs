@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::decision::Decision;
+use crate::network::NetworkRule;
 use crate::prefix::quote_string;
 
 /// The result of appending a rule.
@@ -53,6 +54,33 @@ pub fn append_prefix_rule<S: AsRef<str>>(
     }
     line.push(')');
     append(file, &line)
+}
+
+/// Appends a rule about a host. Creates the file and its folder if needed.
+pub fn append_network_rule(file: &Path, rule: &NetworkRule) -> Result<AppendOutcome, AmendError> {
+    append(file, &network_rule_line(rule))
+}
+
+/// A rule about a host as a line of a rules file.
+#[must_use]
+pub fn network_rule_line(rule: &NetworkRule) -> String {
+    let host = match rule.port() {
+        Some(port) if rule.host().contains(':') => format!("[{}]:{port}", rule.host()),
+        Some(port) => format!("{}:{port}", rule.host()),
+        None => rule.host().to_owned(),
+    };
+    let mut line = format!(
+        "network_rule(host={}, protocol=\"{}\", decision=\"{}\"",
+        quote_string(&host),
+        rule.protocol().as_str(),
+        rule.decision().as_str()
+    );
+    if let Some(justification) = rule.justification() {
+        line.push_str(", justification=");
+        line.push_str(&quote_string(justification));
+    }
+    line.push(')');
+    line
 }
 
 fn append(path: &Path, line: &str) -> Result<AppendOutcome, AmendError> {

@@ -19,10 +19,12 @@ mod proposal;
 mod rule_calls;
 mod rule_set;
 
-pub use amend::{AmendError, AppendOutcome, append_prefix_rule};
+pub use amend::{
+    AmendError, AppendOutcome, append_network_rule, append_prefix_rule, network_rule_line,
+};
 pub use decision::Decision;
 pub use error::{RuleError, RulesLoadError};
 pub use network::{NetworkDecision, NetworkProtocol, NetworkRule};
 pub use prefix::{KEEPS_SANDBOX, PatternToken, PrefixRule, RuleProblem, quote_prefix};
 pub use proposal::is_banned_prefix;
-pub use rule_set::{Evaluation, ProgramMatching, RuleMatch, RuleRestriction, RuleSet};
+pub use rule_set::{Evaluation, HostRules, ProgramMatching, RuleMatch, RuleRestriction, RuleSet};

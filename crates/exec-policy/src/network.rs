@@ -1,5 +1,6 @@
 //! Network rules: decisions about hosts.
 
+use codex_host_policy::{Host, HostDecision, HostEntry, HostPattern};
 use serde::{Deserialize, Serialize};
 
 use crate::prefix::{RuleProblem, check_justification};
@@ -8,6 +9,9 @@ use crate::prefix::{RuleProblem, check_justification};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetworkRule {
     host: String,
+    /// The port, if it was given with the host.
+    #[serde(default)]
+    port: Option<u16>,
     protocol: NetworkProtocol,
     decision: NetworkDecision,
     justification: Option<String>,
@@ -38,6 +42,15 @@ impl NetworkProtocol {
             Self::Https => "https",
             Self::Socks5Tcp => "socks5_tcp",
             Self::Socks5Udp => "socks5_udp",
+        }
+    }
+
+    /// The port that connections of this protocol usually have; none if they have several.
+    pub fn usual_port(self) -> Option<u16> {
+        match self {
+            Self::Http => Some(80),
+            Self::Https => Some(443),
+            Self::Socks5Tcp | Self::Socks5Udp => None,
         }
     }
 
@@ -82,10 +95,12 @@ impl NetworkRule {
         decision: NetworkDecision,
         justification: Option<String>,
     ) -> Result<Self, RuleProblem> {
+        let port = port_of(host.trim());
         let host = normal_host(host)?;
         check_justification(justification.as_deref())?;
         Ok(Self {
             host,
+            port,
             protocol,
             decision,
             justification,
@@ -95,6 +110,33 @@ impl NetworkRule {
     /// In lower case, without brackets or final dot.
     pub fn host(&self) -> &str {
         &self.host
+    }
+
+    /// What the rule says as an entry of a list. None if it says nothing about connections, an error if its host cannot be
+    /// told from others.
+    ///
+    /// What is allowed is allowed for the port that the rule names, or for the one that its protocol usually has. What is denied
+    /// or asked about is so for all ports: a program could use another one.
+    pub(crate) fn entry(&self) -> Result<Option<HostEntry>, UnknownHost> {
+        let host = Host::parse(&self.host).ok_or(UnknownHost)?;
+        let (decision, port) = match self.decision {
+            NetworkDecision::Deny => (HostDecision::Deny, None),
+            NetworkDecision::Prompt => (HostDecision::Ask, None),
+            NetworkDecision::Allow if self.protocol == NetworkProtocol::Socks5Udp => {
+                return Ok(None);
+            }
+            NetworkDecision::Allow => {
+                let port = self.port.or(self.protocol.usual_port());
+                (HostDecision::Allow, port)
+            }
+        };
+        let pattern = HostPattern::host(host, port);
+        Ok(Some(HostEntry { pattern, decision }))
+    }
+
+    /// The port, if it was given with the host.
+    pub fn port(&self) -> Option<u16> {
+        self.port
     }
 
     pub fn protocol(&self) -> NetworkProtocol {
@@ -108,6 +150,14 @@ impl NetworkRule {
     pub fn justification(&self) -> Option<&str> {
         self.justification.as_deref()
     }
+}
+
+/// The host of a rule is none that a command can connect to.
+pub(crate) struct UnknownHost;
+
+fn port_of(host: &str) -> Option<u16> {
+    let port = host.strip_prefix(without_port(host))?.strip_prefix(':')?;
+    port.parse().ok()
 }
 
 fn normal_host(host: &str) -> Result<String, RuleProblem> {

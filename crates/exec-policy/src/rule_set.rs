@@ -1,5 +1,6 @@
 //! The set of all rules, and matching commands against it.
 
+use codex_host_policy::{HostList, ListOwner};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::decision::Decision;
@@ -68,6 +69,16 @@ impl RuleMatch {
     }
 }
 
+/// What rules say about hosts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostRules {
+    pub list: HostList,
+    /// The first rule that denies a host or asks about it, in words; none if rules only allow.
+    pub limiting: Option<String>,
+    /// Rules whose meaning is not known, in words.
+    pub unknown: Vec<String>,
+}
+
 /// The result of a check. Its serialized form is the report of `execpolicy check`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -110,20 +121,35 @@ impl RuleSet {
         &self.network_rules
     }
 
-    /// What limits the network to certain hosts, in words; none if no rule does. Rules that allow a host limit nothing.
-    pub fn network_limits(&self) -> Vec<String> {
-        let restricting = self.network_rules.iter();
-        let mut restricting = restricting.filter(|rule| rule.decision() != NetworkDecision::Allow);
-        let rule = restricting.next().map(|rule| {
-            let others = match restricting.count() {
-                0 => String::new(),
-                count => format!(" and {count} more"),
-            };
-            format!("`{NETWORK_RULE}(host=\"{}\")`{others}", rule.host())
-        });
+    /// What the rules about hosts say.
+    pub fn host_rules(&self) -> HostRules {
+        let mut entries = Vec::new();
+        let mut unclear = None;
+        for rule in &self.network_rules {
+            match rule.entry() {
+                Ok(entry) => entries.extend(entry),
+                Err(_) if rule.decision() == NetworkDecision::Allow => {}
+                Err(_) => unclear = Some(rule),
+            }
+        }
+        let named = |rule: &NetworkRule| format!("`{NETWORK_RULE}(host=\"{}\")`", rule.host());
+        let unclear = unclear.map(named).into_iter();
         let unread = self.unread_network_rules.iter();
         let unread = unread.map(|file| format!("a `{NETWORK_RULE}` in {file}, which has an error"));
-        rule.into_iter().chain(unread).collect()
+        let restricting = self.network_rules.iter();
+        let mut restricting = restricting.filter(|rule| rule.decision() != NetworkDecision::Allow);
+        let limiting = restricting.next().map(|rule| match restricting.count() {
+            0 => named(rule),
+            count => format!("{} and {count} more", named(rule)),
+        });
+        HostRules {
+            list: HostList {
+                owner: ListOwner::Rules,
+                entries,
+            },
+            limiting,
+            unknown: unclear.chain(unread).collect(),
+        }
     }
 
     /// Checks one command.

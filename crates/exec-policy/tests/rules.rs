@@ -45,7 +45,7 @@ fn fails(text: &str, expected: &str) {
         && policy.allowed_prefixes_text() == RuleSet::default().allowed_prefixes_text();
     assert!(is_empty, "nothing is taken from a bad file");
     // What a rule about hosts would have denied is not known.
-    let is_limited = !policy.network_limits().is_empty();
+    let is_limited = !policy.host_rules().unknown.is_empty();
     assert_eq!(is_limited, text.contains("network_rule"), "{text}");
 }
 
@@ -589,7 +589,8 @@ fn rules_that_keep_from_a_host_limit_the_network_and_others_do_not() {
     let limits = |text: &str| {
         let mut rules = RuleSet::default();
         let _ = rules.add_file("x.rules", text);
-        rules.network_limits()
+        let found = rules.host_rules();
+        [found.limiting.into_iter().collect(), found.unknown].concat()
     };
     let rule = |host: &str, decision: &str| {
         format!("network_rule(host=\"{host}\", protocol=\"http\", decision=\"{decision}\")\n")
@@ -605,4 +606,48 @@ fn rules_that_keep_from_a_host_limit_the_network_and_others_do_not() {
     let broken = limits(&(rule("a.test", "deny") + "prefix_rule("));
     assert_eq!(broken, ["a `network_rule` in x.rules, which has an error"]);
     assert!(limits("prefix_rule(").is_empty());
+}
+
+#[test]
+fn what_rules_allow_is_for_a_port_and_what_they_deny_for_all() {
+    let entries = |host: &str, protocol: &str, decision: &str| {
+        let mut rules = RuleSet::default();
+        let text = format!(
+            "network_rule(host=\"{host}\", protocol=\"{protocol}\", decision=\"{decision}\")\n"
+        );
+        rules.add_file("x.rules", &text).unwrap();
+        let found = rules.host_rules();
+        assert!(found.unknown.is_empty() || decision != "allow");
+        let entries = found.list.entries.iter();
+        let entries = entries.map(|entry| (entry.pattern.to_string(), entry.decision));
+        entries.collect::<Vec<_>>()
+    };
+    use codex_host_policy::HostDecision::{Allow, Ask, Deny};
+    for (host, protocol, decision, expected) in [
+        ("a.test", "http", "allow", Some(("a.test:80", Allow))),
+        ("a.test", "https", "allow", Some(("a.test:443", Allow))),
+        ("a.test", "socks5_tcp", "allow", Some(("a.test", Allow))),
+        (
+            "a.test:5432",
+            "socks5_tcp",
+            "allow",
+            Some(("a.test:5432", Allow)),
+        ),
+        ("a.test:8080", "http", "allow", Some(("a.test:8080", Allow))),
+        ("a.test", "socks5_udp", "allow", None),
+        ("a.test:8080", "http", "deny", Some(("a.test", Deny))),
+        ("[::1]:80", "http", "prompt", Some(("::1", Ask))),
+        ("no_host!", "http", "allow", None),
+        ("no_host!", "http", "deny", None),
+    ] {
+        let expected: Vec<_> = expected
+            .map(|(pattern, decision)| (pattern.to_owned(), decision))
+            .into_iter()
+            .collect();
+        assert_eq!(
+            entries(host, protocol, decision),
+            expected,
+            "{host} {protocol} {decision}"
+        );
+    }
 }

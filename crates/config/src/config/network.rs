@@ -1,11 +1,16 @@
 //! Which settings limit the network of commands to certain hosts, besides named permissions.
 
+use std::collections::BTreeMap;
+
+use codex_host_policy::{
+    HostDecision, HostEntry, HostList, HostPattern, InvalidHostPattern, ListOwner,
+};
 use codex_sandbox::{HostLimit, LimitedCommands, NetworkLimits};
 use toml::{Table, Value};
 
 use crate::features::{Feature, FeatureSet};
-use crate::requirements::Requirements;
-use crate::schema::{NetworkFile, switch};
+use crate::requirements::{NetworkRequirements, Requirements};
+use crate::schema::{HostDecision as HostSetting, NetworkFile, NetworkMode, switch};
 
 /// The feature with which commands reach the listed hosts only.
 const FEATURE: &str = "network_proxy";
@@ -20,19 +25,141 @@ pub(super) fn network_limits(
     requirements: &Requirements,
 ) -> NetworkLimits {
     let mut limits = NetworkLimits::default();
-    if let Some(source) = &requirements.network_limit {
+    for required in &requirements.network_limits {
+        let source = required.source.to_string();
+        let setting = format!("`experimental_network` of the administrator ({source})");
         limits.add(HostLimit {
-            setting: format!("`experimental_network` of the administrator ({source})"),
-            commands: LimitedCommands::All,
+            opens: required.value.enabled == Some(true),
+            ..limit(
+                setting,
+                LimitedCommands::All,
+                administrator(&required.value, source),
+            )
         });
+    }
+    if let Some(source) = &requirements.network_limit
+        && requirements.network_limits.is_empty()
+    {
+        let setting = format!("`experimental_network` of the administrator ({source})");
+        limits.add(HostLimit::closing(setting, LimitedCommands::All));
     }
     if features.enabled(Feature::NetworkProxy) || lists_hosts(merged) {
-        limits.add(HostLimit {
-            setting: format!("`features.{FEATURE}`"),
-            commands: LimitedCommands::Confined,
-        });
+        let setting = format!("`features.{FEATURE}`");
+        limits.add(limit(setting, LimitedCommands::Confined, feature(merged)));
     }
     limits
+}
+
+/// A limit with a list, or a closing one that says why there is none.
+pub(super) fn limit(
+    setting: String,
+    commands: LimitedCommands,
+    hosts: Result<HostList, UnenforceableLimit>,
+) -> HostLimit {
+    match hosts {
+        Ok(hosts) => HostLimit {
+            hosts: Some(hosts),
+            ..HostLimit::closing(setting, commands)
+        },
+        Err(problem) => HostLimit::closing(format!("{setting} ({problem})"), commands),
+    }
+}
+
+/// Why a limit cannot be enforced by host.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum UnenforceableLimit {
+    #[error(transparent)]
+    Pattern(#[from] InvalidHostPattern),
+    #[error("`{0}` limits single requests")]
+    Requests(&'static str),
+    #[error("`{0}` is not known")]
+    Unknown(String),
+    #[error("it cannot be read")]
+    Unreadable,
+}
+
+/// The lists of an administrator.
+fn administrator(
+    required: &NetworkRequirements,
+    source: String,
+) -> Result<HostList, UnenforceableLimit> {
+    if required.header_injections.is_some() {
+        return Err(UnenforceableLimit::Requests("header_injections"));
+    }
+    if let Some(key) = required.unknown.keys().next() {
+        return Err(UnenforceableLimit::Unknown(key.clone()));
+    }
+    let mut entries = lists(
+        required.domains.as_ref(),
+        required.allowed_domains.as_ref(),
+        required.denied_domains.as_ref(),
+    )?;
+    for pattern in required.review_domains.iter().flatten() {
+        entries.push(entry(pattern, HostDecision::Ask)?);
+    }
+    let only = required.managed_allowed_domains_only == Some(true);
+    Ok(HostList {
+        owner: ListOwner::Administrator { source, only },
+        entries,
+    })
+}
+
+/// The list in the table of the feature.
+fn feature(merged: &Table) -> Result<HostList, UnenforceableLimit> {
+    let table = merged
+        .get("features")
+        .and_then(|features| features.get(FEATURE));
+    let file = match table {
+        Some(table @ Value::Table(_)) => {
+            let decoded: Result<NetworkFile, _> = table.clone().try_into();
+            decoded.map_err(|_| UnenforceableLimit::Unreadable)?
+        }
+        _ => NetworkFile::default(),
+    };
+    host_list(&file, ListOwner::Feature)
+}
+
+/// The list of settings.
+pub(super) fn host_list(
+    file: &NetworkFile,
+    owner: ListOwner,
+) -> Result<HostList, UnenforceableLimit> {
+    if file.mode == Some(NetworkMode::Limited) {
+        return Err(UnenforceableLimit::Requests("mode"));
+    }
+    if file.mitm.is_some() {
+        return Err(UnenforceableLimit::Requests("mitm"));
+    }
+    let entries = lists(
+        file.domains.as_ref(),
+        file.allowed_domains.as_ref(),
+        file.denied_domains.as_ref(),
+    )?;
+    Ok(HostList { owner, entries })
+}
+
+fn lists(
+    domains: Option<&BTreeMap<String, HostSetting>>,
+    allowed: Option<&Vec<String>>,
+    denied: Option<&Vec<String>>,
+) -> Result<Vec<HostEntry>, InvalidHostPattern> {
+    let domains = domains.into_iter().flatten();
+    let domains = domains.map(|(pattern, setting)| match setting {
+        HostSetting::Allow => (pattern, HostDecision::Allow),
+        HostSetting::Deny => (pattern, HostDecision::Deny),
+    });
+    let allowed = allowed.into_iter().flatten();
+    let denied = denied.into_iter().flatten();
+    domains
+        .chain(allowed.map(|pattern| (pattern, HostDecision::Allow)))
+        .chain(denied.map(|pattern| (pattern, HostDecision::Deny)))
+        .map(|(pattern, decision)| entry(pattern, decision))
+        .collect()
+}
+
+fn entry(pattern: &str, decision: HostDecision) -> Result<HostEntry, InvalidHostPattern> {
+    let pattern = HostPattern::parse(pattern)?;
+    Ok(HostEntry { pattern, decision })
 }
 
 /// Whether the table of the feature limits hosts without saying whether it is on. Then the limits count; what is switched
@@ -54,9 +181,7 @@ fn lists_hosts(merged: &Table) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use codex_sandbox::NetworkMode;
+    use codex_sandbox::NetworkMode as CommandNetwork;
 
     use super::*;
     use crate::feature_levels::{FeatureLevel, resolve};
@@ -72,11 +197,12 @@ mod tests {
     /// Whether commands in the sandbox, and those outside of it, reach the network that they want.
     fn open(limits: &NetworkLimits) -> (bool, bool) {
         let is_open = |commands| {
+            let network = |wanted| limits.network(wanted, commands, false);
             assert_eq!(
-                limits.network(NetworkMode::Restricted, commands),
-                NetworkMode::Restricted
+                network(CommandNetwork::Restricted),
+                CommandNetwork::Restricted
             );
-            limits.network(NetworkMode::Enabled, commands) == NetworkMode::Enabled
+            network(CommandNetwork::Enabled) == CommandNetwork::Enabled
         };
         (
             is_open(LimitedCommands::Confined),
@@ -158,7 +284,7 @@ mod tests {
                     };
                     let expected = (!by_feature && !administrator_limits, !administrator_limits);
                     assert_eq!(open(&limits), expected, "{feature} | {required} | {pin}");
-                    let explained = limits.explanation(LimitedCommands::Confined);
+                    let explained = limits.settings(LimitedCommands::Confined);
                     let explained = explained.unwrap_or_default();
                     for (name, limits) in [
                         ("`features.network_proxy`", by_feature),
@@ -168,6 +294,82 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn limits_by_host_are_enforced_and_others_close() {
+        use CommandNetwork::{ByHost, Enabled, Restricted};
+        let network = |settings: &str, requirements: &str, wanted| {
+            let limits = limits(settings, requirements);
+            limits.network(wanted, LimitedCommands::Confined, true)
+        };
+        let listed = "features.network_proxy = { enabled = true, domains = { 'a.test' = 'allow', '*.b.test' = 'deny' } }";
+        let admin = "experimental_network = { enabled = true, domains = { 'a.test' = 'allow' } }";
+        for (settings, requirements, wanted, expected) in [
+            (listed, "", Enabled, ByHost),
+            (listed, "", Restricted, Restricted),
+            ("features.network_proxy = true", "", Enabled, ByHost),
+            ("", admin, Enabled, ByHost),
+            ("", admin, Restricted, ByHost),
+            (
+                "",
+                "experimental_network.domains = { 'a.test' = 'deny' }",
+                Restricted,
+                Restricted,
+            ),
+            (listed, admin, Restricted, ByHost),
+            (
+                "features.network_proxy = { enabled = true, mode = 'limited' }",
+                "",
+                Enabled,
+                Restricted,
+            ),
+            (
+                "features.network_proxy = { enabled = true, mitm = {} }",
+                "",
+                Enabled,
+                Restricted,
+            ),
+            (
+                "features.network_proxy.domains = { '**.a' = 'allow' }",
+                "",
+                Enabled,
+                Restricted,
+            ),
+            (
+                "features.network_proxy.domains = { 'a.test' = 'no such word' }",
+                "",
+                Enabled,
+                Restricted,
+            ),
+            (
+                "",
+                "experimental_network = { enabled = true, header_injections = [] }",
+                Enabled,
+                Restricted,
+            ),
+            (
+                "",
+                "experimental_network = { enabled = true, no_such_key = 1 }",
+                Enabled,
+                Restricted,
+            ),
+            (
+                "",
+                "experimental_network = { enabled = true, denied_domains = ['a b'] }",
+                Enabled,
+                Restricted,
+            ),
+            (
+                listed,
+                "experimental_network = { enabled = true, no_such_key = 1 }",
+                Enabled,
+                Restricted,
+            ),
+        ] {
+            let found = network(settings, requirements, wanted);
+            assert_eq!(found, expected, "{settings} | {requirements}");
         }
     }
 }

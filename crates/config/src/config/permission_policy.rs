@@ -5,8 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
+use codex_host_policy::{HostList, ListOwner};
 use codex_protocol::{AbsolutePathBuf, ReadOnlyAccess, SandboxPolicy};
-use codex_sandbox::{LimitedCommands, NetworkLimits, NetworkMode};
+use codex_sandbox::{HostLimit, LimitedCommands, NetworkLimits};
 
 use crate::config::permissions::{FileEntry, FileTarget, NamedPermissions};
 use crate::error::ConfigError;
@@ -52,25 +53,40 @@ impl NamedPermissions {
         })
     }
 
-    /// Whether commands may use the network. One that is limited to hosts is closed.
+    /// Whether commands may use the whole network. One that is limited to hosts is closed in the policy, and opened by the
+    /// limits.
     pub(super) fn network_access(&self) -> bool {
-        let wanted = if self.network {
-            NetworkMode::Enabled
-        } else {
-            NetworkMode::Restricted
-        };
-        self.limits().network(wanted, LimitedCommands::Confined) == NetworkMode::Enabled
+        self.network && self.network_limits.is_empty()
     }
 
     /// Why commands have no network although the permissions have one.
     pub(super) fn network_problem(&self) -> Option<String> {
-        let limits = self.limits();
+        let mut limits = NetworkLimits::default();
+        for limit in &self.network_limits {
+            limits.add(limit.clone());
+        }
         let explanation = limits.explanation(LimitedCommands::Confined);
         explanation.filter(|_| self.network)
     }
 
-    fn limits(&self) -> NetworkLimits {
-        NetworkLimits::default().with_settings(&self.network_limits)
+    /// The settings that limit the network, and the one that opens it for the listed hosts.
+    pub(super) fn host_limits(&self, name: &str) -> Vec<String> {
+        let limits = self.network_limits.iter().cloned();
+        let limits = limits.chain(self.opening_limit(name));
+        limits.map(|limit| limit.setting).collect()
+    }
+
+    /// What opens the network for the listed hosts; none if the permissions have no network, or no list.
+    pub(super) fn opening_limit(&self, name: &str) -> Option<HostLimit> {
+        (self.network && !self.network_limits.is_empty()).then(|| HostLimit {
+            setting: format!("`permissions.{name}.network.enabled`"),
+            commands: LimitedCommands::Confined,
+            hosts: Some(HostList {
+                owner: ListOwner::Permissions,
+                entries: Vec::new(),
+            }),
+            opens: true,
+        })
     }
 
     fn entries_with(&self, access: FileAccessLevel) -> impl Iterator<Item = &FileTarget> {

@@ -2,8 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use codex_host_policy::{HostList, ListOwner};
 use codex_protocol::{SandboxPolicy, normalize_path};
+use codex_sandbox::{HostLimit, LimitedCommands};
 
+use crate::config::network::{host_list, limit};
 use crate::environment::Environment;
 use crate::error::ConfigError;
 use crate::schema::{ConfigFile, FileAccessLevel, FileRule, SandboxMode};
@@ -19,7 +22,7 @@ pub(super) struct NamedPermissions {
     /// Whether commands may use the network.
     pub network: bool,
     /// The settings that limit the network to certain hosts, also those of the permissions that these add to.
-    pub network_limits: Vec<String>,
+    pub network_limits: Vec<HostLimit>,
 }
 
 /// The access to a path and everything below it.
@@ -80,7 +83,7 @@ pub(super) fn configured_permissions(
             extends: own.extends.clone(),
             network_problem: resolved.as_ref().ok().and_then(|own| own.network_problem()),
             host_limits: (resolved.as_ref().ok())
-                .map(|own| own.network_limits.clone())
+                .map(|own| own.host_limits(name))
                 .unwrap_or_default(),
             sandbox_policy: resolved
                 .and_then(|resolved| resolved.as_sandbox_policy(name))
@@ -88,6 +91,17 @@ pub(super) fn configured_permissions(
         }
     });
     configured.collect()
+}
+
+/// The limits of all permissions, for threads that choose them by name.
+pub(super) fn limits_of_permissions(file: &ConfigFile, env: &Environment) -> Vec<HostLimit> {
+    let all = file.permissions.iter().flatten();
+    let limits = all.filter_map(|(name, _)| {
+        let resolved = named_permissions(file, name, env, &mut Vec::new()).ok()?;
+        let opening = resolved.opening_limit(name);
+        Some(resolved.network_limits.into_iter().chain(opening))
+    });
+    limits.flatten().collect()
 }
 
 /// Resolves the named permissions, and those that they add to.
@@ -141,9 +155,18 @@ pub(super) fn named_permissions(
         }
         if let Some(network) = &permissions.network {
             base.network = network.enabled.unwrap_or(base.network);
-            let limits = network.limiting_keys().into_iter();
-            let limits = limits.map(|key| format!("`permissions.{name}.network.{key}`"));
-            base.network_limits.extend(limits);
+            // The keys are those of one list. The first one has it, the others are named with it.
+            let mut hosts = Some(host_list(network, ListOwner::Permissions));
+            for key in network.limiting_keys() {
+                let setting = format!("`permissions.{name}.network.{key}`");
+                let nothing = HostList {
+                    owner: ListOwner::Permissions,
+                    entries: Vec::new(),
+                };
+                let hosts = hosts.take().unwrap_or(Ok(nothing));
+                let limit = limit(setting, LimitedCommands::Confined, hosts);
+                base.network_limits.push(limit);
+            }
         }
     }
     if base.files.is_empty() {

@@ -14,7 +14,7 @@ use crate::config::LoadRequest;
 use crate::config::network::network_limits;
 use crate::config::permission_policy::absolute;
 use crate::config::permissions::{
-    ConfiguredPermissions, configured_permissions, named_permissions,
+    ConfiguredPermissions, configured_permissions, limits_of_permissions, named_permissions,
 };
 use crate::error::ConfigError;
 use crate::features::{Feature, FeatureSet};
@@ -120,6 +120,10 @@ pub(super) fn resolve(
     let host_limits = own.map(|own| own.host_limits.clone()).unwrap_or_default();
     let extends = own.and_then(|own| own.extends.clone());
     let permissions = permissions.map(|id| ActivePermissions { id, extends });
+    let mut all_limits = network_limits(&tables.merge(), features, limits);
+    for limit in limits_of_permissions(file, request.env) {
+        all_limits.add_of_permissions(limit);
+    }
     let search = ExplicitChoice::new(explicit_search(file, features), || WebSearchMode::Cached);
     let search_checked = limits.check_web_search(search.value);
     let approval_checked = limits.check_approval_policy(approval.value);
@@ -138,7 +142,7 @@ pub(super) fn resolve(
         sandbox_policy: enforce(sandbox, sandbox_checked, read_only, warnings),
         permissions,
         host_limits,
-        network_limits: network_limits(&tables.merge(), features, limits),
+        network_limits: all_limits,
         configured_permissions,
         allow_login_shell: file.allow_login_shell.unwrap_or(true),
         background_terminal_max_timeout: Duration::from_millis(

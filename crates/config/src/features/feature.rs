@@ -240,8 +240,8 @@ impl Feature {
             }),
             Self::NetworkProxy => Some(BetaTexts {
                 display_name: "Network limited to hosts",
-                description: "Commands in the sandbox reach only the hosts that are listed. This is not enforced yet: \
-                              they reach none.",
+                description: "Commands in the sandbox reach only the hosts that are listed, on Linux; elsewhere \
+                          they reach none.",
                 announcement: "New: the network of commands can be limited. Turn it on among the features.",
             }),
             _ => None,

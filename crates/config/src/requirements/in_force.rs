@@ -69,6 +69,8 @@ pub struct Requirements {
     /// The first source that limits the network to certain hosts, whether or not `network` is from there: no source lifts the
     /// limit of another one.
     pub network_limit: Option<RequirementSource>,
+    /// All requirements that limit the network to certain hosts. None of them lifts what another one limits.
+    pub network_limits: Vec<Sourced<NetworkRequirements>>,
     /// The policy for the guardian model.
     pub guardian_instructions: Option<Sourced<String>>,
 }

@@ -6,7 +6,7 @@ use codex_protocol::AskForApproval;
 use toml::Table;
 
 use super::error::RequirementsError;
-use super::file::{NetworkRequirements, RequirementsFile, SandboxModeRequirement};
+use super::file::{RequirementsFile, SandboxModeRequirement};
 use super::in_force::{RequirementSource, Requirements, Sourced};
 use crate::decode::{decode, dotted};
 use crate::environment::Environment;
@@ -94,11 +94,12 @@ fn add(
     fill(&mut all.mcp_servers, servers, &source);
     fill(&mut all.residency, file.enforce_residency, &source);
     let network = file.experimental_network;
-    if network
-        .as_ref()
-        .is_some_and(NetworkRequirements::limits_hosts)
-    {
+    if let Some(network) = network.as_ref().filter(|network| network.limits_hosts()) {
         all.network_limit.get_or_insert_with(|| source.clone());
+        all.network_limits.push(Sourced {
+            value: network.clone(),
+            source: source.clone(),
+        });
     }
     fill(&mut all.network, network, &source);
     let instructions = file.guardian_developer_instructions;
