@@ -204,6 +204,7 @@ fn means(levels: EnforcementLevels) -> String {
     let others = [
         levels.seccomp.then_some("system call filters"),
         namespaces,
+        levels.limits_hosts().then_some("networks limited to hosts"),
         levels.seatbelt.then_some("Seatbelt"),
         levels.restricted_token.then_some("restricted tokens"),
     ];

@@ -5,13 +5,17 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
 use codex_config::{Config, RequestParams};
 use codex_core::StandaloneCommand;
-use codex_exec::{ExitStatus, Launcher, OutputStream, StandardInput, StreamSetup};
+use codex_exec::{ExitStatus, Launcher, NetworkLog, OutputStream, StandardInput, StreamSetup};
+use codex_exec_policy::{NetworkDecision, NetworkProtocol, NetworkRule, network_rule_line};
+use codex_host_policy::{HostList, HostPattern, ListOwner, UsualProtocol};
 use codex_protocol::SandboxPolicy;
+use codex_sandbox::{HostLimit, LimitedCommands};
 use codex_system::signals::Signals;
 use tokio::io::AsyncReadExt;
 
@@ -42,6 +46,9 @@ pub(crate) struct SandboxArguments {
     /// The working folder.
     #[arg(short = 'C', long = "cd", value_name = "DIR")]
     cwd: Option<PathBuf>,
+    /// Print at the end which hosts the command wanted to reach and did not, as rules to paste into a rules file.
+    #[arg(long)]
+    network_log: bool,
     /// Accepted for compatibility; what an administrator requires always holds.
     #[arg(long, hide = true)]
     include_managed_config: bool,
@@ -82,7 +89,12 @@ pub(crate) fn run(
         note("the settings allow everything, so the command runs without a sandbox");
     }
     let runtime = crate::runtime::beside_output()?;
-    let ended = runtime.block_on(run_confined(arguments.command, &config, cwd));
+    let ended = runtime.block_on(run_confined(
+        arguments.command,
+        &config,
+        cwd,
+        arguments.network_log,
+    ));
     // A pending read of standard input must not keep the process alive.
     runtime.shutdown_background();
     ended
@@ -92,20 +104,27 @@ async fn run_confined(
     command: Vec<String>,
     config: &Config,
     cwd: PathBuf,
+    prints_rules: bool,
 ) -> anyhow::Result<ExitCode> {
     let launcher = Launcher::of_this_program();
-    let commands = standalone_commands(config, launcher.clone(), cwd);
+    let mut commands = standalone_commands(config, launcher.clone(), cwd);
+    if prints_rules {
+        Arc::make_mut(&mut commands.network_limits).add(every_host_refused());
+    }
     let has_input = !io::stdin().is_terminal() || io::stdout().is_terminal();
+    let network_log = NetworkLog::default();
     let command = StandaloneCommand {
         command,
         cwd: None,
         environment: Default::default(),
         sandbox_policy: None,
+        host_limits: Vec::new(),
         streams: if has_input {
             StreamSetup::InputAndOutput
         } else {
             StreamSetup::OutputOnly
         },
+        network_log: network_log.clone(),
     };
     if let Some(problem) = commands.network_problem(&command) {
         note(&problem);
@@ -143,7 +162,44 @@ async fn run_confined(
     // What the command left running ends with it.
     process.kill().await;
     launcher.close().await;
+    if prints_rules {
+        print_rules(&network_log)?;
+    } else if let Some(refusals) = network_log.take_refusals() {
+        for refusal in refusals.lines() {
+            note(refusal);
+        }
+    }
     Ok(ExitCode::from(code))
+}
+
+/// A network that leads to no host, so that what a command wants is noted. Other limits still hold.
+fn every_host_refused() -> HostLimit {
+    HostLimit {
+        hosts: Some(HostList {
+            owner: ListOwner::Permissions,
+            entries: Vec::new(),
+        }),
+        opens: true,
+        ..HostLimit::closing("`--network-log`", LimitedCommands::Confined)
+    }
+}
+
+/// Prints a rule for each host that was refused.
+fn print_rules(network_log: &NetworkLog) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    for refused in network_log.refused() {
+        let protocol = match UsualProtocol::of_port(refused.port) {
+            UsualProtocol::Http => NetworkProtocol::Http,
+            UsualProtocol::Https => NetworkProtocol::Https,
+            UsualProtocol::Tcp => NetworkProtocol::Socks5Tcp,
+        };
+        let port = protocol.usual_port().is_none().then_some(refused.port);
+        let host = HostPattern::host(refused.host.clone(), port).to_string();
+        let rule = NetworkRule::new(&host, protocol, NetworkDecision::Allow, None);
+        let line = rule.map(|rule| network_rule_line(&rule));
+        writeln!(out, "{}", line.map_err(io::Error::other)?)?;
+    }
+    out.flush()
 }
 
 fn write_all(mut out: impl Write, bytes: &[u8]) -> io::Result<()> {

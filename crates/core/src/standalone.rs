@@ -7,7 +7,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use codex_exec::{Launch, Launcher, SpawnError, SpawnedProcess, StreamSetup};
+use codex_exec::{
+    CommandNetwork, Launch, Launcher, NetworkLog, SpawnError, SpawnedProcess, StreamSetup,
+};
 use codex_protocol::SandboxPolicy;
 use codex_sandbox::{
     EngineFiles, LaunchPlanError, NetworkLimits, NetworkMode, PolicyContext, SetUpError,
@@ -29,6 +31,8 @@ pub struct StandaloneCommands {
     pub sandbox_policy: SandboxPolicy,
     /// What limits the network to certain hosts.
     pub network_limits: Arc<NetworkLimits>,
+    /// The settings of permissions that limit it for commands with `sandbox_policy`.
+    pub host_limits: Vec<String>,
     /// The files that control the engine. Commands cannot change them.
     pub engine_files: Arc<EngineFiles>,
     /// Whether the user chose the sandbox of Windows.
@@ -46,8 +50,12 @@ pub struct StandaloneCommand {
     pub environment: BTreeMap<String, Option<String>>,
     /// The sandbox policy, if not the default one.
     pub sandbox_policy: Option<SandboxPolicy>,
+    /// The settings of permissions that limit the network, if the policy is that of permissions.
+    pub host_limits: Vec<String>,
     /// The standard streams.
     pub streams: StreamSetup,
+    /// Notes which hosts it reached and did not reach.
+    pub network_log: NetworkLog,
 }
 
 /// Why a command does not run.
@@ -78,7 +86,18 @@ impl StandaloneCommands {
     #[must_use]
     pub fn network_problem(&self, command: &StandaloneCommand) -> Option<String> {
         let policy = command.sandbox_policy.as_ref();
-        closed_network(policy.unwrap_or(&self.sandbox_policy), &self.network_limits)
+        closed_network(
+            policy.unwrap_or(&self.sandbox_policy),
+            &self.limits_of(command),
+        )
+    }
+
+    fn limits_of(&self, command: &StandaloneCommand) -> NetworkLimits {
+        let settings = match command.sandbox_policy {
+            Some(_) => &command.host_limits,
+            None => &self.host_limits,
+        };
+        NetworkLimits::clone(&self.network_limits).with_settings(settings)
     }
 
     /// Prepares the sandbox of Windows for commands in `cwd` that may write there.
@@ -95,6 +114,7 @@ impl StandaloneCommands {
     }
 
     fn launch(&self, command: StandaloneCommand) -> Result<Launch, StandaloneError> {
+        let limits = self.limits_of(&command);
         let cwd = command.cwd.map(|cwd| self.cwd.join(cwd));
         let cwd = cwd.unwrap_or_else(|| self.cwd.clone());
         // A sandbox needs an existing folder; without one, the error is that of the command.
@@ -105,10 +125,12 @@ impl StandaloneCommands {
         let mut policy_context = PolicyContext {
             // The client chooses the folder of each command.
             engine: Arc::new(self.engine_files.for_another_session()),
-            network_limits: Arc::clone(&self.network_limits),
+            network_limits: Arc::new(limits),
             ..PolicyContext::of(&cwd)
         };
-        if effective_network(&policy, &policy_context) == NetworkMode::Restricted {
+        let levels = codex_sandbox::probe().with_choice(self.restricted_token);
+        let network = effective_network(&policy, &policy_context, levels.limits_hosts());
+        if network == NetworkMode::Restricted {
             environment.insert("CODEX_SANDBOX_NETWORK_DISABLED".into(), "1".into());
         }
         for (name, value) in command.environment {
@@ -118,7 +140,6 @@ impl StandaloneCommands {
             };
         }
         policy_context.tmpdir = codex_sandbox::temporary_folder(&environment);
-        let levels = codex_sandbox::probe().with_choice(self.restricted_token);
         let plan = codex_sandbox::plan(&policy, &policy_context, levels)?;
         Ok(Launch {
             command: command.command.into_iter().map(OsString::from).collect(),
@@ -127,6 +148,10 @@ impl StandaloneCommands {
             environment: environment.into_iter().collect(),
             streams: command.streams,
             plan,
+            network: CommandNetwork {
+                log: command.network_log,
+                ..CommandNetwork::default()
+            },
         })
     }
 }
@@ -148,6 +173,7 @@ mod tests {
             ])),
             sandbox_policy: SandboxPolicy::DangerFullAccess,
             network_limits: Arc::default(),
+            host_limits: Vec::new(),
             engine_files: Arc::default(),
             restricted_token: false,
         }
@@ -159,7 +185,9 @@ mod tests {
             cwd: None,
             environment: BTreeMap::new(),
             sandbox_policy: None,
+            host_limits: Vec::new(),
             streams: StreamSetup::OutputOnly,
+            network_log: NetworkLog::default(),
         }
     }
 

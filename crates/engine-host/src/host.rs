@@ -404,6 +404,7 @@ pub fn standalone_commands(
         environment: Arc::new(wiring::command_environment(config)),
         sandbox_policy: config.policy.sandbox_policy.clone(),
         network_limits: Arc::new(rules(config).network_limits.for_people()),
+        host_limits: config.policy.host_limits.clone(),
         engine_files: Arc::new(engine_files(config)),
         restricted_token: config.policy.windows_sandbox == Some(WindowsSandbox::Unelevated),
     }

@@ -53,11 +53,16 @@ pub(crate) fn rules(config: &Config) -> SessionRules {
         }
     }
     let mut network_limits = config.policy.network_limits.clone();
-    for setting in policy.network_limits().into_iter().chain(unread) {
-        network_limits.add(HostLimit {
-            setting,
-            commands: LimitedCommands::OfModel,
-        });
+    let hosts = policy.host_rules();
+    for setting in hosts.unknown.into_iter().chain(unread) {
+        network_limits.add(HostLimit::closing(setting, LimitedCommands::OfModel));
+    }
+    match hosts.limiting {
+        Some(setting) => network_limits.add(HostLimit {
+            hosts: Some(hosts.list),
+            ..HostLimit::closing(setting, LimitedCommands::OfModel)
+        }),
+        None => network_limits.add_allowing(hosts.list),
     }
     SessionRules {
         rules: policy,

@@ -90,6 +90,7 @@ async fn ask(machine: &LocalMachine, plan: LaunchPlan, request: Vec<u8>) -> Resu
             environment: Vec::new(),
             streams: StreamSetup::InputAndOutput,
             plan,
+            network: codex_exec::CommandNetwork::default(),
         })
         .await?;
     let writing = async {

@@ -324,6 +324,7 @@ fn launch(program: &Path, params: ProcessStart) -> Result<Launch, Refusal> {
             .collect(),
         streams,
         plan,
+        network: codex_exec::CommandNetwork::default(),
     })
 }
 

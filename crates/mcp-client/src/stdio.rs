@@ -58,6 +58,7 @@ impl StdioTransport {
             environment: program.environment,
             streams: StreamSetup::InputAndOutput,
             plan: LaunchPlan::Unconfined,
+            network: codex_exec::CommandNetwork::default(),
         });
         let SpawnedProcess {
             process,

@@ -109,10 +109,10 @@ fn options(cwd: &Path) -> SessionOptions {
                 host_executable(name = \"git\", paths = [\"/usr/bin/git\"])\n";
     rules.add_file("default.rules", text).unwrap();
     let mut network_limits = NetworkLimits::default();
-    network_limits.add(HostLimit {
-        setting: "network.hosts".to_owned(),
-        commands: LimitedCommands::OfModel,
-    });
+    network_limits.add(HostLimit::closing(
+        "network.hosts",
+        LimitedCommands::OfModel,
+    ));
     SessionOptions {
         settings: settings(cwd),
         model_fallbacks: vec!["gpt-5.2".to_owned()],

@@ -14,8 +14,8 @@ use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_config::ConfigWarning;
 use codex_core::{StandaloneCommand, StandaloneError};
 use codex_exec::{
-    CaptureLimits, CapturedOutput, RunEnd, RunLimits, RunOutcome, SpawnError, StreamSetup,
-    TerminalSize,
+    CaptureLimits, CapturedOutput, NetworkLog, RunEnd, RunLimits, RunOutcome, SpawnError,
+    StreamSetup, TerminalSize,
 };
 use codex_protocol::SandboxPolicy;
 
@@ -131,17 +131,23 @@ fn terminal_size(size: &CommandExecTerminalSize) -> Result<TerminalSize, Failure
     })
 }
 
+/// The restrictions of a run, and the settings that limit its network to hosts.
+type RequestedPolicy = (SandboxPolicy, Vec<String>);
+
 /// The restrictions of a run, given as they are or by the name of permissions.
 fn policy_of(
     server: &AppServer,
     params: &mut CommandExecParams,
     connection: &Connection,
-) -> Result<Option<SandboxPolicy>, Failure> {
+) -> Result<Option<RequestedPolicy>, Failure> {
     match (params.sandbox_policy.take(), &params.permission_profile) {
         (Some(_), Some(_)) => Err(Failure::invalid(
             "`permissionProfile` cannot be combined with `sandboxPolicy`",
         )),
-        (policy, None) => policy.map(requested_sandbox).transpose(),
+        (policy, None) => {
+            let policy = policy.map(requested_sandbox).transpose()?;
+            Ok(policy.map(|policy| (policy, Vec::new())))
+        }
         (None, Some(name)) => {
             let configuration = server.host().configuration();
             let cwd = configuration.folder(params.cwd.as_deref().unwrap_or_default());
@@ -149,7 +155,7 @@ fn policy_of(
             if let Some(problem) = named.network_problem {
                 warn_once(connection, problem);
             }
-            Ok(Some(named.policy))
+            Ok(Some((named.policy, named.host_limits)))
         }
     }
 }
@@ -183,6 +189,7 @@ impl CommandExecRequest {
         let timeout = timeout(&params)?;
         let size = params.size.as_ref().map(terminal_size).transpose()?;
         let policy = policy_of(server, &mut params, connection)?;
+        let (policy, host_limits) = policy.unzip();
         let takes_input = params.tty || params.stream_stdin;
         let is_streamed = params.tty || params.stream_stdout_stderr;
         let reservation = match &params.process_id {
@@ -208,7 +215,9 @@ impl CommandExecRequest {
                 cwd: params.cwd.map(Into::into),
                 environment: params.env.unwrap_or_default(),
                 sandbox_policy: policy,
+                host_limits: host_limits.unwrap_or_default(),
                 streams,
+                network_log: NetworkLog::default(),
             },
             reservation,
             streamed: params.process_id.filter(|_| is_streamed),

@@ -15,8 +15,8 @@ use codex_app_server_protocol::v2::{
 use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_core::{StandaloneCommand, StandaloneError};
 use codex_exec::{
-    CaptureLimits, CapturedOutput, OutputChunk, OutputObserver, OutputStream, RunEnd, RunLimits,
-    RunOutcome, SpawnError, SpawnedProcess, StreamSetup, TerminalSize,
+    CaptureLimits, CapturedOutput, NetworkLog, OutputChunk, OutputObserver, OutputStream, RunEnd,
+    RunLimits, RunOutcome, SpawnError, SpawnedProcess, StreamSetup, TerminalSize,
 };
 use codex_protocol::{SandboxPolicy, Update};
 
@@ -67,7 +67,9 @@ pub(super) async fn spawn(
         cwd: Some(PathBuf::from(params.cwd)),
         environment: params.env.unwrap_or_default(),
         sandbox_policy: Some(policy),
+        host_limits: Vec::new(),
         streams,
+        network_log: NetworkLog::default(),
     };
     let commands = server.host().commands();
     let commands = commands.map_err(|error| Failure::internal(error.to_string()))?;

@@ -41,6 +41,7 @@ impl Kernel {
             environment: Vec::new(),
             streams: StreamSetup::InputAndOutput,
             plan: plan(processes)?,
+            network: codex_exec::CommandNetwork::default(),
         };
         let process = processes.start(launch).await;
         let mut process = process.map_err(|error| error.to_string())?;

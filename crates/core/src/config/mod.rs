@@ -36,7 +36,7 @@ pub use hooks::{EndedTurn, HostCall, HostToolError, HostTools, InstructionFiles,
 pub use identity::SessionIdentity;
 pub use limits::{AdministratorLimits, AllowedValues, NotAllowed, SandboxKind};
 pub use mcp::{ApprovalNotStored, AppsServer, McpApprovals, McpServer, ToolApproval};
-pub(crate) use network::{closed_network, within_limits};
+pub(crate) use network::{closed_network, listed_hosts, within_limits};
 pub use options::SessionOptions;
 pub use realtime::{
     PreparedRealtime, RealtimeService, RealtimeStart, RealtimeThread, RealtimeUnavailable,

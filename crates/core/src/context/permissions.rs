@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use codex_protocol::{AskForApproval, GranularApproval, NetworkAccess, SandboxPolicy};
 
-use crate::config::{closed_network, within_limits};
+use crate::config::{closed_network, listed_hosts, within_limits};
 use crate::turn_settings::TurnSettings;
 
 /// The section on permissions.
@@ -14,6 +14,10 @@ pub(crate) fn text(turn: &TurnSettings) -> String {
     text.push_str(&sandbox(&policy));
     if let Some(reason) = closed_network(&turn.sandbox_policy, &turn.network_limits) {
         let _ = write!(text, " {reason}");
+    }
+    let asks = turn.approval_policy != AskForApproval::Never;
+    if let Some(hosts) = listed_hosts(&turn.sandbox_policy, &turn.network_limits, asks) {
+        let _ = write!(text, " {hosts}");
     }
     text.push('\n');
     text.push_str(&approval(turn.approval_policy));

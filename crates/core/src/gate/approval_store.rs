@@ -1,9 +1,10 @@
 //! What was approved: for the session, for the turn, and as rules.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use codex_exec_policy::{Decision, PatternToken, PrefixRule, RuleSet};
+use codex_host_policy::Host;
 use codex_sandbox::Grants;
 
 use super::effect::SandboxPermissions;
@@ -41,6 +42,8 @@ pub(crate) struct ApprovalStore {
     session: Grants,
     turn: Grants,
     rules: RuleSet,
+    /// Whether commands may connect to a host and port, as people have decided.
+    hosts: HashMap<(Host, u16), bool>,
 }
 
 impl ApprovalStore {
@@ -58,6 +61,15 @@ impl ApprovalStore {
     /// Whether all of it was approved. Nothing is not.
     pub(crate) fn is_approved(&self, keys: &[ApprovalKey]) -> bool {
         !keys.is_empty() && keys.iter().all(|key| self.approved.contains(key))
+    }
+
+    /// Whether a person has allowed or denied a host for the session.
+    pub(crate) fn host_decision(&self, host: &Host, port: u16) -> Option<bool> {
+        self.hosts.get(&(host.clone(), port)).copied()
+    }
+
+    pub(crate) fn decide_host(&mut self, host: Host, port: u16, is_allowed: bool) {
+        self.hosts.insert((host, port), is_allowed);
     }
 
     pub(crate) fn grant_for_session(&mut self, grants: &Grants) {

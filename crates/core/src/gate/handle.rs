@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use codex_exec::HostAnswer;
 use codex_hooks::{EventInput, PermissionVerdict, ToolUse};
 use codex_protocol::{EventMsg, RequestPermissionsResponse, ReviewDecision, WarningEvent};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::assessment::{ReviewProgress, StartedReview};
+use super::connection::ConnectionRequest;
 use super::decision::{ApprovalReason, ApprovalRequest, GateDecision, Permit};
 use super::effect::{CommandEffect, Effect, PermissionsRequest};
 use crate::hooks::HookOccasion;
@@ -74,6 +76,11 @@ pub(crate) enum GateRequest {
         call_id: String,
         reason: Option<String>,
         reply: oneshot::Sender<StartedReview>,
+    },
+    /// Decide about a connection of a command that runs, or ask about it.
+    Connect {
+        connection: Box<ConnectionRequest>,
+        reply: oneshot::Sender<HostAnswer>,
     },
     /// Ask for permissions.
     Permissions {

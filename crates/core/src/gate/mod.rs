@@ -7,6 +7,7 @@
 mod approval_store;
 mod assessment;
 mod command;
+mod connection;
 mod decision;
 mod effect;
 mod guards;
@@ -24,6 +25,7 @@ mod written_roots;
 pub(crate) use approval_store::{ApprovalKey, ApprovalStore};
 pub(crate) use assessment::{Assessment, StartedReview};
 pub(crate) use command::decide_retry;
+pub(crate) use connection::{ConnectionGate, ConnectionRequest};
 pub(crate) use decision::{ApprovalRequest, Confinement, GateDecision, Permit};
 pub(crate) use effect::{
     CommandEffect, Effect, McpEffect, PatchEffect, PermissionsRequest, SandboxPermissions,

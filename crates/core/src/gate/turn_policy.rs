@@ -63,17 +63,18 @@ impl TurnPolicy {
     /// Whether commands get the variable that says that the network is restricted.
     pub(crate) fn network_is_restricted(&self) -> bool {
         let policy_context = self.policy_context(Grants::default());
-        effective_network(&self.policy, &policy_context) == NetworkMode::Restricted
+        let by_host = codex_sandbox::probe().limits_hosts();
+        effective_network(&self.policy, &policy_context, by_host) == NetworkMode::Restricted
     }
 
     /// Why a command in the sandbox cannot be given the network, if it cannot.
     pub(crate) fn network_problem(&self) -> Option<String> {
-        self.network_limits.explanation(LimitedCommands::Confined)
+        whole_network_problem(&self.network_limits, LimitedCommands::Confined)
     }
 
     /// Why a command of the model has no network without the sandbox either, if it has none.
     pub(crate) fn network_problem_outside(&self) -> Option<String> {
-        self.network_limits.explanation(LimitedCommands::OfModel)
+        whole_network_problem(&self.network_limits, LimitedCommands::OfModel)
     }
 
     pub(crate) fn may_ask_about_sandbox(&self) -> bool {
@@ -132,7 +133,8 @@ impl TurnPolicy {
 
     /// Whether the system can confine a command at all.
     pub(crate) fn can_confine(&self, grants: &Grants, levels: EnforcementLevels) -> bool {
-        let network = effective_network(&self.policy, &self.policy_context(grants.clone()));
+        let policy_context = self.policy_context(grants.clone());
+        let network = effective_network(&self.policy, &policy_context, levels.limits_hosts());
         let levels = levels.with_choice(self.restricted_token);
         levels.can_confine(network)
     }
@@ -158,6 +160,15 @@ impl TurnPolicy {
         }
         codex_sandbox::plan(policy, &policy_context, levels)
     }
+}
+
+/// Why the whole network cannot be given, if it cannot.
+fn whole_network_problem(limits: &NetworkLimits, commands: LimitedCommands) -> Option<String> {
+    let settings = limits.settings(commands)?;
+    let explanation = limits.explanation(commands);
+    Some(explanation.unwrap_or_else(|| {
+        format!("The network is limited to certain hosts by {settings}; just connect to a host.")
+    }))
 }
 
 /// Prepares the folders of a session before its commands run: resolves its writable roots, and removes what

@@ -89,6 +89,7 @@ impl Git {
             environment: self.environment.clone(),
             streams: StreamSetup::OutputOnly,
             plan: LaunchPlan::Unconfined,
+            network: codex_exec::CommandNetwork::default(),
         };
         let asked = async {
             let mut process = self.processes.start(launch).await.ok()?;

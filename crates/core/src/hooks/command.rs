@@ -101,6 +101,7 @@ impl HookCommand {
                 environment,
                 streams: StreamSetup::InputAndOutput,
                 plan: LaunchPlan::Unconfined,
+                network: codex_exec::CommandNetwork::default(),
             },
             timeout: hook.timeout,
             input,

@@ -56,6 +56,11 @@ impl SessionActor {
                 let review = self.start_review(&subject, &settings, call_id, reason.as_deref());
                 let _ = reply.send(review);
             }
+            GateRequest::Connect { connection, reply }
+                if self.is_running(&connection.settings.id) =>
+            {
+                self.decide_connection(*connection, reply);
+            }
             GateRequest::Permissions {
                 request,
                 settings,
@@ -127,6 +132,9 @@ impl SessionActor {
 
     /// The decision of a person about an effect.
     pub(super) fn decided(&mut self, call_id: String, decision: &ReviewDecision) {
+        if self.connection_decided(&call_id, decision) {
+            return;
+        }
         let Some(pending) = self
             .questions
             .take_approval(&QuestionKey::Approval(call_id))

@@ -9,6 +9,7 @@ mod agents;
 mod approval_review;
 mod approvals;
 mod configured;
+mod connections;
 mod continued;
 mod custom_prompts;
 mod elicitation;

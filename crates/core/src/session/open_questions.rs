@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use codex_exec::HostAnswer;
+use codex_host_policy::Host;
 use codex_protocol::{RequestPermissionProfile, RequestPermissionsResponse};
 use tokio::sync::oneshot;
 
-use crate::gate::{ApprovalRequest, Denied, Permit};
+use crate::gate::{ApprovalRequest, ConnectionRequest, Denied, Permit};
 use crate::questions::{QuestionAnswer, QuestionKey};
 use crate::turn_settings::TurnSettings;
 
@@ -16,6 +18,8 @@ pub(super) struct OpenQuestions {
     asked: HashMap<QuestionKey, oneshot::Sender<QuestionAnswer>>,
     approvals: HashMap<QuestionKey, PendingApproval>,
     grants: HashMap<QuestionKey, PendingGrant>,
+    /// By the ids of their questions.
+    connections: HashMap<String, PendingConnection>,
 }
 
 impl OpenQuestions {
@@ -50,6 +54,25 @@ impl OpenQuestions {
         self.grants.remove(key)
     }
 
+    pub(super) fn wait_for_connection(&mut self, id: String, pending: PendingConnection) {
+        self.connections.insert(id, pending);
+    }
+
+    /// The question about a host and port that is open already.
+    pub(super) fn connection_to(
+        &mut self,
+        host: &Host,
+        port: u16,
+    ) -> Option<&mut PendingConnection> {
+        self.connections
+            .values_mut()
+            .find(|pending| pending.connection.host == *host && pending.connection.port == port)
+    }
+
+    pub(super) fn take_connection(&mut self, id: &str) -> Option<PendingConnection> {
+        self.connections.remove(id)
+    }
+
     /// Whether a call waits for a person before it begins.
     pub(super) fn waits_for_person(&self) -> bool {
         let is_for_person = |key: &QuestionKey| matches!(key, QuestionKey::UserInput(_));
@@ -77,4 +100,12 @@ pub(super) struct PendingGrant {
     pub(super) asked: RequestPermissionProfile,
     pub(super) settings: Arc<TurnSettings>,
     pub(super) reply: oneshot::Sender<RequestPermissionsResponse>,
+}
+
+/// Connections to one host and port that wait for an answer.
+#[derive(Debug)]
+pub(super) struct PendingConnection {
+    /// The first of them.
+    pub(super) connection: ConnectionRequest,
+    pub(super) replies: Vec<oneshot::Sender<HostAnswer>>,
 }

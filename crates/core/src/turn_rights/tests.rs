@@ -99,7 +99,7 @@ fn host_limits_of_either_turn_hold() {
         plain().all_network_limits(&limited),
         limited.all_network_limits(&plain()),
     ] {
-        let network = limits.network(NetworkMode::Enabled, LimitedCommands::Confined);
+        let network = limits.network(NetworkMode::Enabled, LimitedCommands::Confined, true);
         assert_eq!(network, NetworkMode::Restricted);
     }
 }

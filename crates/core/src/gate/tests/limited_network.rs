@@ -15,10 +15,10 @@ fn no_grant_and_no_approval_opens_a_network_that_an_administrator_limits() {
         ..EnforcementLevels::default()
     };
     let mut limits = NetworkLimits::default();
-    limits.add(HostLimit {
-        setting: "`experimental_network`".to_owned(),
-        commands: LimitedCommands::All,
-    });
+    limits.add(HostLimit::closing(
+        "`experimental_network`",
+        LimitedCommands::All,
+    ));
     let limited = TurnPolicy {
         network_limits: std::sync::Arc::new(limits),
         ..turn_policy(AskForApproval::OnRequest, workspace())

@@ -67,6 +67,8 @@ pub(crate) struct CommandOutcome {
     pub(crate) stdout: String,
     pub(crate) stderr: String,
     pub(crate) elapsed: Duration,
+    /// The connections that were refused, in words; none if none was.
+    pub(crate) refusals: Option<String>,
 }
 
 impl CommandOutcome {
@@ -91,7 +93,12 @@ impl CommandOutcome {
             stdout,
             stderr,
             elapsed,
+            refusals: None,
         }
+    }
+
+    pub(crate) fn with_refusals(self, refusals: Option<String>) -> Self {
+        Self { refusals, ..self }
     }
 
     pub(crate) fn is_success(&self) -> bool {
@@ -103,9 +110,9 @@ impl CommandOutcome {
         [self.stdout.as_str(), self.stderr.as_str()].concat()
     }
 
-    /// The output for the model, with a note if the command timed out.
+    /// The output for the model, with a note if the command timed out, and what its network has refused.
     fn text(&self) -> String {
-        let output = self.output();
+        let output = with_refusals(self.output(), self.refusals.as_deref());
         if !self.timed_out {
             return output;
         }
@@ -147,6 +154,18 @@ impl CommandOutcome {
             duration: self.elapsed,
         }
     }
+}
+
+/// An output, and after it what the network of the command has refused.
+pub(crate) fn with_refusals(mut output: String, refusals: Option<&str>) -> String {
+    if let Some(refusals) = refusals {
+        if !output.is_empty() && !output.ends_with('\n') {
+            output.push('\n');
+        }
+        output.push_str(refusals);
+        output.push('\n');
+    }
+    output
 }
 
 /// The JSON layout.
@@ -193,6 +212,7 @@ mod tests {
             stdout: stdout.to_owned(),
             stderr: String::new(),
             elapsed: Duration::from_millis(millis),
+            refusals: None,
         }
     }
 

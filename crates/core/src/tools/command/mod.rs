@@ -7,7 +7,7 @@ mod request;
 mod run;
 
 pub(crate) use begin::command_item;
-pub(crate) use format::{OutputLayout, structured};
+pub(crate) use format::{OutputLayout, structured, with_refusals};
 pub(crate) use item::{CommandEnd, CommandItem};
 pub(crate) use request::{ApprovalArguments, approval_properties};
 pub(crate) use run::{

@@ -19,8 +19,8 @@ use super::item::CommandItem;
 use super::request::ApprovalArguments;
 use crate::config::{WritableFiles, is_sandboxed};
 use crate::gate::{
-    CommandEffect, Confinement, Denied, Effect, Permit, SandboxPermissions, TurnPolicy,
-    check_arguments,
+    CommandEffect, Confinement, ConnectionGate, Denied, Effect, Permit, SandboxPermissions,
+    TurnPolicy, check_arguments,
 };
 use crate::ports::RunningProcess;
 use crate::startup_files::{without_writable_startup_files, writable_startup_variables};
@@ -212,6 +212,7 @@ pub(crate) async fn attempt(
         StreamSetup::OutputOnly,
         &[],
     )?;
+    let network = launch.network.log.clone();
     let clock = context.session.clock.as_ref();
     let started = clock.elapsed();
     let process = context.session.processes.start(launch).await;
@@ -254,7 +255,8 @@ pub(crate) async fn attempt(
         exit_reason
     };
     let elapsed = clock.elapsed().saturating_sub(started);
-    Ok(CommandOutcome::of(exit_reason, kept, elapsed))
+    let outcome = CommandOutcome::of(exit_reason, kept, elapsed);
+    Ok(outcome.with_refusals(network.take_refusals()))
 }
 
 async fn forward_output(
@@ -283,6 +285,13 @@ pub(crate) fn launch(
         .map_err(|refusal| {
             format!("the command was not run, because its sandbox cannot be enforced: {refusal}")
         })?;
+    let network = ConnectionGate {
+        requests: context.services.requests.gate.clone(),
+        command: argv.to_vec(),
+        settings: Arc::clone(&context.settings),
+        timeout_pauses: context.services.timeout_pauses.clone(),
+    };
+    let network = network.network();
     let mut environment = own_variables(context, &turn_policy, variables);
     let leaves = matches!(
         permit.confinement,
@@ -300,6 +309,7 @@ pub(crate) fn launch(
         environment,
         streams,
         plan,
+        network,
     })
 }
 

@@ -293,6 +293,7 @@ impl ExecCommandCall<'_> {
             &VARIABLES,
         );
         let launch = launch.map_err(ExecFailure::Reason)?;
+        let network = launch.network.log.clone();
         let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
         let checkpoint = &context.checkpoint;
         let watched = checkpoint
@@ -308,6 +309,7 @@ impl ExecCommandCall<'_> {
             rights: TurnRights::of(&context.settings),
             denied,
             watched,
+            network,
         };
         let (argv, clock) = (self.argv.clone(), context.session.clock.clone());
         let terminal = Terminal::watch(id, argv, cwd, self.tty, &context.call.id, started, clock);

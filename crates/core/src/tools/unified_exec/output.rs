@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::terminal::Terminal;
 use crate::history::truncate::{formatted_cut, tokens_of};
+use crate::tools::command::with_refusals;
 use crate::tools::tool::ToolContext;
 
 /// The default token limit.
@@ -42,6 +43,8 @@ pub(super) fn read(
         context.services.terminals.remove(terminal.id);
     }
     let text = String::from_utf8_lossy(&bytes);
+    let refusals = terminal.network.take_refusals();
+    let text = with_refusals(text.into_owned(), refusals.as_deref());
     if status.is_some() && !terminal.tty {
         context.command_ended(|| text.to_string());
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codex_checkpoints::RunningCommand;
-use codex_exec::{CaptureLimits, CapturedOutput, ExitStatus, OutputCapture};
+use codex_exec::{CaptureLimits, CapturedOutput, ExitStatus, NetworkLog, OutputCapture};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
@@ -45,6 +45,8 @@ pub(crate) struct Terminal {
     pub(super) rights: TurnRights,
     /// Where it may write, if that is watched.
     pub(super) roots: Vec<PathBuf>,
+    /// What its network has refused.
+    pub(super) network: NetworkLog,
     /// The output since the last call.
     new_output: Mutex<OutputCapture>,
     ended: watch::Receiver<Option<ExitStatus>>,
@@ -76,6 +78,7 @@ impl Terminal {
             rights,
             denied,
             watched,
+            network,
         } = started;
         let (running, roots) = watched.map(WatchedCommand::split).unzip();
         let terminal = Arc::new(Self {
@@ -86,6 +89,7 @@ impl Terminal {
             tty,
             rights,
             roots: roots.unwrap_or_default(),
+            network,
             new_output: Mutex::new(OutputCapture::new(CaptureLimits::both_ends(OUTPUT))),
             ended,
             input,
@@ -169,6 +173,8 @@ pub(crate) struct StartedCommand {
     pub(crate) denied: Option<oneshot::Sender<DeniedCommand>>,
     /// If what it changes is recorded.
     pub(crate) watched: Option<WatchedCommand>,
+    /// What its network has refused.
+    pub(crate) network: NetworkLog,
 }
 
 /// A command that its sandbox seems to have stopped, for the call that may run it again. Its item is still
