@@ -228,13 +228,8 @@ impl NetworkLimits {
     }
 
     /// Why commands have no network although their policy allows it; none if nothing limits it, or if the limits can be
-    /// enforced.
-    #[must_use]
-    pub fn explanation(&self, commands: LimitedCommands) -> Option<String> {
-        self.explanation_if(commands, || crate::probe().limits_hosts())
-    }
-
-    fn explanation_if(
+    /// enforced. `by_host` says whether this system can.
+    pub(crate) fn explanation_if(
         &self,
         commands: LimitedCommands,
         by_host: impl FnOnce() -> bool,

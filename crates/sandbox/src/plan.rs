@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use crate::bindings::record_writable;
 use crate::enforcement::{Enforcement, EnforcementLevels};
 use crate::file_rules::FileRules;
+use crate::network_limits::{LimitedCommands, NetworkLimits};
 use crate::platform::{self, Confinement};
 use crate::policy::{ConfinementPolicy, NetworkMode, PolicyContext};
 use crate::requested_roots::effective_network;
@@ -93,6 +94,15 @@ pub fn probe() -> EnforcementLevels {
     *LEVELS.get_or_init(platform::probe)
 }
 
+impl NetworkLimits {
+    /// Why commands have no network although their policy allows it; none if nothing limits it, or if this system can enforce
+    /// the limits.
+    #[must_use]
+    pub fn explanation(&self, commands: LimitedCommands) -> Option<String> {
+        self.explanation_if(commands, || probe().limits_hosts())
+    }
+}
+
 /// Whether the number of a command's processes can be limited with these levels.
 #[must_use]
 pub fn limits_processes(levels: EnforcementLevels) -> bool {
@@ -135,7 +145,7 @@ mod tests {
     use std::sync::Arc;
 
     use crate::enforcement::Namespaces;
-    use crate::network_limits::{HostLimit, LimitedCommands, NetworkLimits};
+    use crate::network_limits::HostLimit;
     use crate::policy::{ReadAccess, WorkspaceWrite};
 
     const ALL: EnforcementLevels = EnforcementLevels {

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_that_is_limited_to_hosts_is_closed() {
+    fn a_network_that_is_limited_to_hosts_is_closed_in_the_policy_and_opened_by_its_limits() {
         for (network, closed_by) in [
             ("enabled = true", None),
             (
@@ -261,15 +261,27 @@ mod tests {
         ] {
             let text = format!("extends = ':read-only'\nnetwork = {{ {network} }}");
             let permissions = named(&text).unwrap();
-            let problem = permissions.network_problem();
+            let limits = permissions.host_limits("p");
             let is_open = policy(&text).contains("\"network_access\":true");
             assert_eq!(is_open, closed_by.is_none(), "{network}");
-            let setting = closed_by.map(|key| format!("`permissions.p.network.{key}`"));
-            let named = setting.map(|setting| problem.as_deref().unwrap().contains(&setting));
-            assert_eq!(named, closed_by.map(|_| true), "{network}: {problem:?}");
+            let Some(key) = closed_by else {
+                assert!(limits.is_empty(), "{limits:?}");
+                continue;
+            };
+            let setting = format!("`permissions.p.network.{key}`");
+            assert!(limits[0].starts_with(&setting), "{limits:?}");
+            assert_eq!(limits[1], "`permissions.p.network.enabled`");
+            // What limits single requests cannot be enforced, so nothing opens it.
+            let unenforceable = ["mode", "mitm"].contains(&key);
+            assert_eq!(permissions.network_limits[0].hosts.is_none(), unenforceable);
+            if unenforceable {
+                let problem = permissions.network_problem().unwrap();
+                assert!(problem.contains(&setting), "{problem}");
+            }
         }
         let closed = named("network = { domains = { 'a.test' = 'allow' } }").unwrap();
         assert_eq!(closed.network_problem(), None);
+        assert_eq!(closed.host_limits("p"), ["`permissions.p.network.domains`"]);
     }
 
     #[test]
@@ -287,11 +299,9 @@ mod tests {
                 permissions.network && !permissions.network_access(),
                 "{own}"
             );
-            let problem = permissions.network_problem().unwrap();
-            assert!(
-                problem.contains("`permissions.q.network.domains`"),
-                "{problem}"
-            );
+            let limits = permissions.host_limits("p");
+            let inherited = "`permissions.q.network.domains`".to_owned();
+            assert!(limits.contains(&inherited), "{limits:?}");
         }
     }
 
