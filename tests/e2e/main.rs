@@ -26,6 +26,7 @@ mod approval_reviews;
 mod approvals;
 mod apps;
 #[cfg(target_os = "linux")]
+mod batch;
 mod broken_stores;
 #[cfg(target_os = "linux")]
 mod cell_isolation;

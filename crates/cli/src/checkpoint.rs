@@ -73,7 +73,7 @@ pub(crate) fn run(
     let cwd = std::env::current_dir()?;
     let overrides = settings.overrides()?;
     let config = wiring::load_config(Some(&cwd), &overrides, &RequestParams::default())?;
-    let store = checkpoints::store(&config);
+    let store = checkpoints::store(&config, &config.home);
     if store.exists() {
         store.finish_restores()?;
     }

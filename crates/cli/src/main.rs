@@ -4,6 +4,7 @@ mod acp;
 #[cfg(target_env = "musl")]
 mod allocator;
 mod app_server;
+mod batch;
 mod checkpoint;
 mod client_call;
 mod client_check;
@@ -108,6 +109,8 @@ enum Command {
     /// Run one turn without a UI: the last message on standard output, progress on standard error.
     #[command(visible_alias = "e")]
     Exec(Box<exec::ExecArguments>),
+    /// Work on many tasks, here or on a scheduler.
+    Batch(batch::BatchArguments),
     /// Review changes in this repository; the same as `codex exec review`.
     Review(Box<exec::ReviewArguments>),
     /// Go on with a stored thread.
@@ -285,6 +288,7 @@ fn run(arguments: CliArguments, below: SettingsFlags) -> anyhow::Result<ExitCode
         | Command::Resume(_)
         | Command::Fork(_)
         | Command::Other(_) => Ok(ExitCode::SUCCESS),
+        Command::Batch(arguments) => batch::run(arguments, &settings),
         Command::Archive(arguments) => stored_threads::archive(&arguments, &settings),
         Command::Unarchive(arguments) => stored_threads::unarchive(&arguments, &settings),
         Command::Delete(arguments) => stored_threads::delete(&arguments, &settings),

@@ -150,7 +150,7 @@ fn settings_change(flags: &SettingsFlags) -> anyhow::Result<SettingsChange> {
         let files = engine_files(&config);
         let catalog = ModelCatalog::bundled();
         let environment = Arc::default();
-        let store = checkpoints::store(&config);
+        let store = checkpoints::store(&config, &config.home);
         Ok(session_parts(config, environment, &cwd, &catalog, false, &files, &store).config)
     };
     let [before, after] = [

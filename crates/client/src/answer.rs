@@ -54,7 +54,9 @@ pub enum ServerQuestion<'a> {
 }
 
 impl<'a> ServerQuestion<'a> {
-    pub(crate) fn of(request: &'a ServerRequest) -> Option<Self> {
+    /// The question of a request, if it is one.
+    #[must_use]
+    pub fn of(request: &'a ServerRequest) -> Option<Self> {
         Some(match request {
             ServerRequest::CommandExecutionRequestApproval(params) => Self::Command(params),
             ServerRequest::FileChangeRequestApproval(params) => Self::Patch(params),
@@ -71,7 +73,9 @@ impl<'a> ServerQuestion<'a> {
         })
     }
 
-    pub(crate) fn answer(self, decision: UserDecision) -> Value {
+    /// The reply with a decision.
+    #[must_use]
+    pub fn answer(self, decision: UserDecision) -> Value {
         match self {
             Self::Command(_) | Self::Patch(_) => json!({ "decision": decision.name() }),
             Self::Permissions(params) => permissions(params, decision),

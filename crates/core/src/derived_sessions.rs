@@ -256,6 +256,7 @@ fn options_of_agent(options: &SessionOptions, turn: &TurnSettings, depth: i32) -
 fn services_of_agent(services: &SessionServices) -> SessionServices {
     let SessionServices {
         home,
+        threads_home,
         environment,
         engine_files,
         kernel_program,
@@ -276,6 +277,7 @@ fn services_of_agent(services: &SessionServices) -> SessionServices {
     } = services;
     SessionServices {
         home: home.clone(),
+        threads_home: threads_home.clone(),
         environment: environment.clone(),
         engine_files: engine_files.clone(),
         kernel_program: kernel_program.clone(),
@@ -431,6 +433,7 @@ fn options_of_hidden_thread(options: &SessionOptions, hidden: HiddenThread) -> S
 fn services_of_hidden_thread(services: &SessionServices) -> SessionServices {
     let SessionServices {
         home,
+        threads_home,
         environment,
         engine_files,
         kernel_program,
@@ -451,6 +454,7 @@ fn services_of_hidden_thread(services: &SessionServices) -> SessionServices {
     } = services;
     SessionServices {
         home: home.clone(),
+        threads_home: threads_home.clone(),
         environment: environment.clone(),
         engine_files: engine_files.clone(),
         kernel_program: kernel_program.clone(),
@@ -605,6 +609,7 @@ fn services_of_replay(services: ReplayServices) -> SessionServices {
     } = services;
     let engine_files = Arc::new(EngineFiles::of_home(&home));
     SessionServices {
+        threads_home: home.clone(),
         home,
         environment,
         engine_files,

@@ -1,5 +1,6 @@
 //! The store of checkpoints: opened with the limits of the settings, and kept in order.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -9,8 +10,8 @@ use codex_core::CheckpointOptions;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The store of the home folder.
-pub fn store(config: &Config) -> Arc<CheckpointStore> {
+/// The store in a home folder.
+pub fn store(config: &Config, home: &Path) -> Arc<CheckpointStore> {
     let settings = &config.storage.checkpoints;
     let defaults = CheckpointLimits::default();
     let keep = settings.keep_days.map_or(defaults.keep, |days| {
@@ -23,7 +24,7 @@ pub fn store(config: &Config) -> Arc<CheckpointStore> {
         keep,
         ..defaults
     };
-    Arc::new(CheckpointStore::new(&config.home, limits))
+    Arc::new(CheckpointStore::new(home, limits))
 }
 
 /// What sessions with this configuration record.

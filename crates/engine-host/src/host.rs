@@ -99,6 +99,11 @@ pub enum HostPurpose {
     Editor { environment_key: Option<String> },
     /// Run one turn without a UI. The API key replaces any other login.
     Exec { api_key: Option<String> },
+    /// Run many rows without a UI. Their threads are kept in this folder instead of the home folder.
+    Batch {
+        api_key: Option<String>,
+        threads: PathBuf,
+    },
 }
 
 impl EngineHost {
@@ -109,12 +114,20 @@ impl EngineHost {
         tracing: TraceRecorder,
         purpose: HostPurpose,
     ) -> anyhow::Result<Self> {
+        let mut threads = None;
         let (source, api_key, environment_key) = match purpose {
             HostPurpose::Clients => (SessionSource::default(), None, None),
             HostPurpose::Editor { environment_key } => {
                 (SessionSource::default(), None, environment_key)
             }
             HostPurpose::Exec { api_key } => (SessionSource::Exec, api_key, None),
+            HostPurpose::Batch {
+                api_key,
+                threads: folder,
+            } => {
+                threads = Some(folder);
+                (SessionSource::Exec, api_key, None)
+            }
         };
         let cwd = std::env::current_dir().context("cannot determine the working folder")?;
         let configuration = Configuration::new(wiring::config_environment()?, flags, cwd)?;
@@ -134,9 +147,13 @@ impl EngineHost {
         let launcher = Launcher::of_this_program();
         let folder = configuration.cwd().to_owned();
         let commands = standalone_commands(config, launcher.clone(), folder);
-        let store = ThreadStore::kept_in(&config.home, &config.storage.sqlite_home);
-        let memories = Arc::new(MemoryStore::in_folder(&config.storage.sqlite_home));
-        let checkpoints = checkpoints::store(config);
+        let (home, databases) = match &threads {
+            Some(folder) => (folder, folder),
+            None => (&config.home, &config.storage.sqlite_home),
+        };
+        let store = ThreadStore::kept_in(home, databases);
+        let memories = Arc::new(MemoryStore::in_folder(databases));
+        let checkpoints = checkpoints::store(config, home);
         checkpoints::maintain(&checkpoints);
         tracing.keep_within(config.storage.traces);
         tracing.record_within(config.storage.rollout_trace);
@@ -214,6 +231,9 @@ impl EngineHost {
         session.services.suggestions =
             suggestions.map(|known| Arc::new(known) as Arc<dyn ToolSuggestions>);
         session.services.realtime = realtime;
+        self.store
+            .home()
+            .clone_into(&mut session.services.threads_home);
         (session.options.memory_summary, session.options.memory_mode) =
             (memory_summary, memory_mode);
         session.identity.originator = originator(&settings.client);

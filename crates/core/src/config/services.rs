@@ -21,6 +21,8 @@ use super::{
 pub struct SessionServices {
     /// The home folder of the engine.
     pub home: PathBuf,
+    /// The home folder with the files of threads, and what belongs to them: mostly the same.
+    pub threads_home: PathBuf,
     /// The environment of commands, without the id of the thread.
     pub environment: Arc<BTreeMap<OsString, OsString>>,
     /// The files that control the engine. Commands cannot change them.
@@ -80,6 +82,7 @@ impl SessionServices {
             turn_ended: None,
             realtime: None,
             replay: None,
+            threads_home: home.clone(),
             home,
         }
     }

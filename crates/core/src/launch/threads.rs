@@ -130,7 +130,7 @@ impl Threads {
         config: &SessionConfig,
         file: &RolloutFile,
     ) -> Result<Option<RolloutLog>, LockError> {
-        let (writer, home) = (self.ports.writer.clone(), &config.services.home);
+        let (writer, home) = (self.ports.writer.clone(), &config.services.threads_home);
         Ok(match file {
             _ if config.identity.ephemeral => None,
             RolloutFile::Existing { path, length } => {
@@ -421,7 +421,7 @@ impl ThreadLauncher for Threads {
             conversation.history.close_calls();
         }
         let name = if is_resumed {
-            codex_rollout::name_of(&context.config.services.home, &id)
+            codex_rollout::name_of(&context.config.services.threads_home, &id)
         } else {
             None
         };
@@ -480,7 +480,7 @@ fn budget(
             length,
         }
         | RolloutFile::Existing { path, length } => Some(StoredThreadUse {
-            home: config.services.home.clone(),
+            home: config.services.threads_home.clone(),
             path: path.clone(),
             length: *length,
         }),

@@ -215,7 +215,7 @@ impl SessionActor {
             beginning: beginning.and_then(|lines| String::from_utf8(lines).ok()),
             input: (&*input).into(),
         };
-        let home = &self.context.config.services.home;
+        let home = &self.context.config.services.threads_home;
         match SavedInput::save(home, &content) {
             Ok(saved) => input.saved = Some(Arc::new(saved)),
             Err(error) => tracing::warn!(%error, "an accepted input is not saved before its turn"),
@@ -421,7 +421,10 @@ impl SessionActor {
             let message = "Session persistence is disabled; cannot rename thread.";
             return self.error(id, message, CodexErrorInfo::Other);
         }
-        let (home, thread_id) = (&self.context.config.services.home, emitter.thread().clone());
+        let (home, thread_id) = (
+            &self.context.config.services.threads_home,
+            emitter.thread().clone(),
+        );
         let now = self.context.clock.now();
         if let Err(error) = codex_rollout::set_name(home, &thread_id, name, now) {
             let message = format!("Failed to rename the thread: {error}");

@@ -4,8 +4,6 @@
 //! The file of the results is permitted before the first agent starts, and written when the last one has ended. A job that
 //! is stopped ends its agents; one whose process ended is marked when its thread is loaded again.
 
-mod csv;
-mod input;
 mod interrupted;
 mod output;
 mod progress;

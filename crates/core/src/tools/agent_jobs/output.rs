@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use codex_apply_patch::{DiskFiles, Patch, PatchCaller, PatchPlan};
+use codex_task_table::push_record;
 use codex_thread_state::{AgentJobItem, StateError, ThreadState};
 use jiff::Timestamp;
-
-use super::csv::push_record;
 
 /// The largest file, which is held in memory.
 const MOST_BYTES: usize = 64 << 20;

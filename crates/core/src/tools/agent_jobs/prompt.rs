@@ -1,13 +1,12 @@
 //! What the agent of an item is told.
 
+use codex_task_table::{TaskRow, fill};
 use serde_json::{Map, Value};
-
-use super::input::JobItem;
 
 /// Of a job and one of its items.
 pub(super) fn prompt(
     job: &str,
-    item: &JobItem,
+    item: &TaskRow,
     headers: &[String],
     instruction: &str,
     output_schema: Option<&Value>,
@@ -33,66 +32,13 @@ pub(super) fn prompt(
     )
 }
 
-/// Puts values in place of `{name}`. `{{` and `}}` stand for braces; a name without a value stays as it is.
-fn fill<'v>(template: &str, value: impl Fn(&str) -> Option<&'v str>) -> String {
-    let mut filled = String::with_capacity(template.len());
-    let mut rest = template;
-    while let Some(at) = rest.find(['{', '}']) {
-        filled.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let brace = &rest[..1];
-        if rest[1..].starts_with(brace) {
-            filled.push_str(brace);
-            rest = &rest[2..];
-            continue;
-        }
-        let name = rest[1..].split_once('}').map(|(name, _)| name);
-        match name
-            .filter(|_| brace == "{")
-            .and_then(|name| Some((name, value(name)?)))
-        {
-            Some((name, value)) => {
-                filled.push_str(value);
-                rest = &rest[name.len() + 2..];
-            }
-            None => {
-                filled.push_str(brace);
-                rest = &rest[1..];
-            }
-        }
-    }
-    filled.push_str(rest);
-    filled
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn templates_are_filled() {
-        let value = |name: &str| match name {
-            "a" => Some("1"),
-            "a b" => Some("{a}"),
-            "" => Some("nothing"),
-            _ => None,
-        };
-        for (template, filled) in [
-            ("plain", "plain"),
-            ("{a}{a}", "11"),
-            ("{a b} {none} {", "{a} {none} {"),
-            ("{{a}} {{{a}}} }", "{a} {1} }"),
-            ("{none{a}", "{none1"),
-            ("{}é{a}é", "nothingé1é"),
-            ("fn() { {a} }", "fn() { 1 }"),
-        ] {
-            assert_eq!(fill(template, value), filled);
-        }
-    }
-
-    #[test]
     fn the_prompt_has_the_row_and_the_ids() {
-        let item = JobItem {
+        let item = TaskRow {
             id: "b".to_owned(),
             source_id: None,
             row: vec!["x\"y".to_owned()],

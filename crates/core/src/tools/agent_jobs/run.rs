@@ -11,7 +11,8 @@ use futures::stream::FuturesUnordered;
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use super::input::{JobInput, JobItem};
+use codex_task_table::{TaskRow, TaskTable};
+
 use super::prompt::prompt;
 use super::worker::Worker;
 use super::{output, progress};
@@ -28,7 +29,7 @@ const INTERRUPTED: &str = "the job was interrupted";
 pub(super) struct AgentJobRun {
     pub(super) id: String,
     pub(super) state: Arc<ThreadState>,
-    pub(super) input: JobInput,
+    pub(super) input: TaskTable,
     pub(super) instruction: String,
     pub(super) output_schema: Option<Value>,
     pub(super) most_workers: usize,
@@ -145,7 +146,7 @@ async fn run_items(
 async fn start(
     context: &ToolContext,
     job: &AgentJobRun,
-    item: &JobItem,
+    item: &TaskRow,
     threads: &Mutex<Vec<ThreadId>>,
 ) -> Result<Result<Worker, String>, ToolFailure> {
     let thread = context.session.ids.thread();

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codex_model_client::ToolSpec;
+use codex_task_table::{TaskRow, TaskTable};
 use codex_thread_state::{NewAgentJob, NewAgentJobItem, ThreadState};
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::input::JobInput;
 use super::run::{AgentJobRun, blocking, run, write_output};
 use super::{output, progress};
 use crate::gate::TurnPolicy;
@@ -20,6 +20,8 @@ use crate::tools::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 
 /// The longest input file.
 const MOST_BYTES: u64 = 16 << 20;
+/// The most items of a job.
+const MOST_ITEMS: usize = 10_000;
 /// How many agents work at once, unless it is said, and at most.
 const USUAL_WORKERS: usize = 16;
 const MOST_WORKERS: usize = 64;
@@ -205,7 +207,7 @@ async fn read_input(
     context: &ToolContext,
     path: PathBuf,
     id_column: Option<String>,
-) -> Result<JobInput, ToolFailure> {
+) -> Result<TaskTable, ToolFailure> {
     let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
     blocking(move || {
         let shown = path.display();
@@ -217,7 +219,8 @@ async fn read_input(
             ));
         }
         let text = codex_regular_file::read_text(&real, MOST_BYTES).map_err(failed)?;
-        JobInput::parse(&text, id_column.as_deref()).map_err(|problem| problem.to_string())
+        TaskTable::parse(&text, id_column.as_deref(), MOST_ITEMS)
+            .map_err(|problem| problem.to_string())
     })
     .await
 }
@@ -234,7 +237,7 @@ async fn store(
     input_path: &Path,
 ) -> Result<(), ToolFailure> {
     let json = |list: &[String]| serde_json::to_string(list).unwrap_or_default();
-    let item = |item: &super::input::JobItem| NewAgentJobItem {
+    let item = |item: &TaskRow| NewAgentJobItem {
         id: item.id.clone(),
         source_id: item.source_id.clone(),
         row: json(&item.row),

@@ -84,7 +84,10 @@ async fn resume(context: &ToolContext) -> ToolResult {
 }
 
 async fn load(context: &ToolContext, id: &ThreadId) -> Result<AgentHandle, ToolFailure> {
-    let (home, wanted) = (context.session.config.services.home.clone(), id.clone());
+    let (home, wanted) = (
+        context.session.config.services.threads_home.clone(),
+        id.clone(),
+    );
     let searching = tokio::task::spawn_blocking(move || find_agent_file(&home, &wanted));
     let path = searching
         .await
@@ -122,7 +125,7 @@ fn with_open_agents(config: SessionConfig, source: AgentSource, depth: i32) -> R
         (below.options.agents).filter(|agents| depth.saturating_add(1) < agents.max_depth);
     if config.options.agents.is_some() {
         let own = &source.thread.meta.id;
-        for file in open_agents(&config.services.home, &source.thread.path) {
+        for file in open_agents(&config.services.threads_home, &source.thread.path) {
             if let Ok(stored) = read_agent(&file)
                 && is_agent_of(own, &stored)
             {

@@ -57,7 +57,10 @@ async fn look_up_stored(context: &ToolContext, seat: &TeamSeat) {
     let Some(root) = seat.team.root_id().filter(|_| seat.team.has_unknown()) else {
         return;
     };
-    let (home, root) = (context.session.config.services.home.clone(), root.clone());
+    let (home, root) = (
+        context.session.config.services.threads_home.clone(),
+        root.clone(),
+    );
     let looking = tokio::task::spawn_blocking(move || {
         let file = find_agent_file(&home, &root);
         file.map_or_else(Vec::new, |file| stored_members(&home, &root, &file))
@@ -92,7 +95,10 @@ async fn load(
     let Some(reservation) = seat.team.reserve_stored(path).map_err(failed)? else {
         return Ok(());
     };
-    let (home, wanted) = (context.session.config.services.home.clone(), thread.clone());
+    let (home, wanted) = (
+        context.session.config.services.threads_home.clone(),
+        thread.clone(),
+    );
     let searching = tokio::task::spawn_blocking(move || find_agent_file(&home, &wanted));
     let file = searching.await.ok().flatten();
     let file = file.ok_or_else(|| failed(TeamError::NotFound(path.0.clone())))?;

@@ -3,7 +3,10 @@
 use csv_core::{ReadRecordResult, Reader};
 
 /// Hands out the records of a text, until the text ends or one is refused. Empty lines are no records.
-pub(super) fn each_record<E>(
+///
+/// # Errors
+/// A record is refused.
+pub fn each_record<E>(
     text: &str,
     mut take: impl FnMut(Vec<String>) -> Result<(), E>,
 ) -> Result<(), E> {
@@ -42,7 +45,7 @@ fn fields(values: &[u8], ends: &[usize]) -> Vec<String> {
 }
 
 /// Adds a record.
-pub(super) fn push_record<'a>(text: &mut String, fields: impl IntoIterator<Item = &'a str>) {
+pub fn push_record<'a>(text: &mut String, fields: impl IntoIterator<Item = &'a str>) {
     for (index, field) in fields.into_iter().enumerate() {
         if index > 0 {
             text.push(',');

@@ -1,31 +1,31 @@
-//! The rows of a CSV file as items of a job.
+//! The rows of a CSV text.
 
 use std::collections::{HashMap, HashSet};
 
-use super::csv::each_record;
+use crate::csv::each_record;
 
-/// The most items of a job.
-pub(super) const MOST_ITEMS: usize = 10_000;
-
-/// What a job works through.
+/// Rows with names for their values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct JobInput {
-    pub(super) headers: Vec<String>,
-    pub(super) items: Vec<JobItem>,
+pub struct TaskTable {
+    /// The names of the columns, which differ.
+    pub headers: Vec<String>,
+    pub items: Vec<TaskRow>,
 }
 
 /// A row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct JobItem {
-    pub(super) id: String,
+pub struct TaskRow {
+    /// Differs from those of the others.
+    pub id: String,
     /// The value that the id was made from.
-    pub(super) source_id: Option<String>,
-    pub(super) row: Vec<String>,
+    pub source_id: Option<String>,
+    /// The values, one for each column.
+    pub row: Vec<String>,
 }
 
 /// What is wrong with an input.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum InputProblem {
+pub enum TableProblem {
     #[error("csv input must include a header row")]
     NoHeader,
     #[error("csv header {0} is duplicated")]
@@ -38,25 +38,29 @@ pub(super) enum InputProblem {
     },
     #[error("id_column {0} was not found in csv headers")]
     NoIdColumn(String),
-    #[error("csv input has more than {MOST_ITEMS} rows, which is the most: split it")]
-    TooMany,
+    #[error("csv input has more than {0} rows, which is the most: split it")]
+    TooMany(usize),
 }
 
-impl JobInput {
-    /// Reads the rows. Rows without any value are left out.
-    pub(super) fn parse(text: &str, id_column: Option<&str>) -> Result<Self, InputProblem> {
+impl TaskTable {
+    /// Reads at most so many rows. Rows without any value are left out.
+    ///
+    /// # Errors
+    /// The text is no such table.
+    pub fn parse(text: &str, id_column: Option<&str>, most: usize) -> Result<Self, TableProblem> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut records = Records {
             id_column,
             column: None,
             headers: Vec::new(),
-            ids: ItemIds::default(),
+            ids: TaskIds::default(),
             items: Vec::new(),
             count: 0,
+            most,
         };
         each_record(text, |record| records.take(record))?;
         if records.count == 0 {
-            return Err(InputProblem::NoHeader);
+            return Err(TableProblem::NoHeader);
         }
         Ok(Self {
             headers: records.headers,
@@ -71,13 +75,14 @@ struct Records<'a> {
     /// The place of that column.
     column: Option<usize>,
     headers: Vec<String>,
-    ids: ItemIds,
-    items: Vec<JobItem>,
+    ids: TaskIds,
+    items: Vec<TaskRow>,
     count: usize,
+    most: usize,
 }
 
 impl Records<'_> {
-    fn take(&mut self, record: Vec<String>) -> Result<(), InputProblem> {
+    fn take(&mut self, record: Vec<String>) -> Result<(), TableProblem> {
         self.count += 1;
         if self.count == 1 {
             return self.take_headers(record);
@@ -86,20 +91,20 @@ impl Records<'_> {
             return Ok(());
         }
         if record.len() != self.headers.len() {
-            return Err(InputProblem::Fields {
+            return Err(TableProblem::Fields {
                 row: self.count,
                 found: record.len(),
                 expected: self.headers.len(),
             });
         }
-        if self.items.len() == MOST_ITEMS {
-            return Err(InputProblem::TooMany);
+        if self.items.len() == self.most {
+            return Err(TableProblem::TooMany(self.most));
         }
         let value = self.column.and_then(|column| record.get(column)).cloned();
         let source_id = value.filter(|value| !value.is_empty());
         let usual = || format!("row-{}", self.items.len() + 1);
         let id = source_id.clone().unwrap_or_else(usual);
-        self.items.push(JobItem {
+        self.items.push(TaskRow {
             id: self.ids.take(id),
             source_id,
             row: record,
@@ -107,14 +112,14 @@ impl Records<'_> {
         Ok(())
     }
 
-    fn take_headers(&mut self, headers: Vec<String>) -> Result<(), InputProblem> {
+    fn take_headers(&mut self, headers: Vec<String>) -> Result<(), TableProblem> {
         let mut seen = HashSet::new();
         if let Some(twice) = headers.iter().find(|header| !seen.insert(*header)) {
-            return Err(InputProblem::DuplicateHeader(twice.clone()));
+            return Err(TableProblem::DuplicateHeader(twice.clone()));
         }
         if let Some(name) = self.id_column {
             let found = headers.iter().position(|header| header == name);
-            let missing = || InputProblem::NoIdColumn(name.to_owned());
+            let missing = || TableProblem::NoIdColumn(name.to_owned());
             self.column = Some(found.ok_or_else(missing)?);
         }
         self.headers = headers;
@@ -123,16 +128,16 @@ impl Records<'_> {
 }
 
 /// The ids that are taken.
-#[derive(Default)]
-struct ItemIds {
+#[derive(Debug, Default)]
+pub struct TaskIds {
     taken: HashSet<String>,
     /// The last number that was added to an id.
     numbers: HashMap<String, usize>,
 }
 
-impl ItemIds {
+impl TaskIds {
     /// The id, with a number if it is taken.
-    fn take(&mut self, id: String) -> String {
+    pub fn take(&mut self, id: String) -> String {
         if self.taken.insert(id.clone()) {
             return id;
         }
@@ -152,15 +157,16 @@ mod tests {
     use super::*;
 
     fn ids(text: &str, id_column: Option<&str>) -> Result<Vec<String>, String> {
-        let input = JobInput::parse(text, id_column).map_err(|problem| problem.to_string())?;
+        let input = TaskTable::parse(text, id_column, 10).map_err(|problem| problem.to_string())?;
         Ok(input.items.into_iter().map(|item| item.id).collect())
     }
 
     #[test]
     fn rows_become_items() {
-        let input = JobInput::parse(
+        let input = TaskTable::parse(
             "\u{feff}id,a b\r\n1,\"x, y\"\r\n\r\n,\r\n ,q\"\"z\r\n",
             None,
+            10,
         );
         let input = input.unwrap();
         assert_eq!(input.headers, ["id", "a b"]);
@@ -203,11 +209,7 @@ mod tests {
         ] {
             assert_eq!(ids(text, id_column).unwrap_err(), problem);
         }
-        let many = format!("a\n{}", "1\n".repeat(MOST_ITEMS + 1));
-        assert!(
-            ids(&many, None)
-                .unwrap_err()
-                .contains("more than 10000 rows")
-        );
+        let many = format!("a\n{}", "1\n".repeat(11));
+        assert!(ids(&many, None).unwrap_err().contains("more than 10 rows"));
     }
 }

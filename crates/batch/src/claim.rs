@@ -1,0 +1,280 @@
+//! Claims: who works on a row. A claim is a file that its worker writes again before its lease ends. One that is too old, or
+//! whose worker has ended, is taken away by the next worker.
+//!
+//! A worker that was too slow and lost its claim finds that out when it renews it. Should both write a result, the first stays.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::folder::{BatchFolder, RowUsage, create, read_json};
+use crate::worker::Worker;
+
+/// What the file of a claim says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ClaimContent {
+    pub(crate) worker: String,
+    pub(crate) host: String,
+    /// What the row has used so far.
+    #[serde(default)]
+    pub(crate) used: RowUsage,
+}
+
+/// A claim of this process.
+#[derive(Debug)]
+pub(crate) struct RowClaim {
+    path: PathBuf,
+    content: ClaimContent,
+    /// The file itself, even if another worker has taken its name away.
+    file: File,
+}
+
+/// What came of the attempt to claim a row.
+#[derive(Debug)]
+pub(crate) enum Claiming {
+    Claimed(RowClaim),
+    /// Another worker has it.
+    Taken,
+    /// It has a result.
+    Done,
+}
+
+/// Claims a row for a worker. Blocks on the file system.
+pub(crate) fn claim(folder: &BatchFolder, worker: &Worker, index: usize) -> io::Result<Claiming> {
+    if folder.has_result(index) {
+        return Ok(Claiming::Done);
+    }
+    let path = folder.file("claims", index);
+    let content = ClaimContent {
+        worker: worker.id().to_owned(),
+        host: worker.host().to_owned(),
+        used: RowUsage::default(),
+    };
+    for _ in 0..2 {
+        match create(&path, &content) {
+            Ok(()) => {
+                let file = OpenOptions::new().write(true).open(&path)?;
+                let claim = RowClaim {
+                    path,
+                    content,
+                    file,
+                };
+                // It may have got its result between the look and the claim.
+                if folder.has_result(index) {
+                    claim.release();
+                    return Ok(Claiming::Done);
+                }
+                return Ok(Claiming::Claimed(claim));
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+        if !take_away(folder, worker, &path)? {
+            return Ok(Claiming::Taken);
+        }
+    }
+    Ok(Claiming::Taken)
+}
+
+/// Removes the claim of a worker that is gone. Returns whether it did.
+fn take_away(folder: &BatchFolder, worker: &Worker, path: &Path) -> io::Result<bool> {
+    let Some((held, is_live)) = look_at(folder, worker, path)? else {
+        // It has gone meanwhile.
+        return Ok(true);
+    };
+    if is_live {
+        return Ok(false);
+    }
+    let aside = path.with_extension(format!("{}.ended", uuid::Uuid::now_v7()));
+    match fs::rename(path, &aside) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    }
+    // Another worker may have been faster, and this is its claim.
+    let taken: Option<ClaimContent> = read_json(&aside).ok().flatten();
+    let is_other = match (&taken, &held) {
+        (Some(taken), Some(held)) => taken.worker != held.worker,
+        (Some(_), None) => true,
+        (None, _) => false,
+    };
+    if is_other {
+        let _ = fs::hard_link(&aside, path);
+    }
+    fs::remove_file(&aside)?;
+    Ok(!is_other)
+}
+
+/// The content of a claim, and whether its worker may still work. None if there is no claim.
+fn look_at(
+    folder: &BatchFolder,
+    worker: &Worker,
+    path: &Path,
+) -> io::Result<Option<(Option<ClaimContent>, bool)>> {
+    let modified = match fs::metadata(path).and_then(|metadata| metadata.modified()) {
+        Ok(modified) => modified,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    // While it is written it cannot be read. Its age counts then.
+    let held: Option<ClaimContent> = read_json(path).ok().flatten();
+    let lease = Duration::from_secs(folder.settings.lease_seconds);
+    let age = worker.now()?.duration_since(modified).unwrap_or_default();
+    let has_ended = held
+        .as_ref()
+        .is_some_and(|held| worker.has_ended(folder, &held.worker, &held.host));
+    Ok(Some((held, !has_ended && age <= lease)))
+}
+
+/// The claims of workers that may still work, but for those of `own`: the row, and what it has used. Blocks on the file system.
+pub(crate) fn live_claims(
+    folder: &BatchFolder,
+    worker: &Worker,
+) -> io::Result<Vec<(usize, RowUsage)>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder.path().join("claims"))? {
+        let path = entry?.path();
+        let is_claim = path
+            .extension()
+            .is_some_and(|extension| extension == "json");
+        let index = path
+            .file_stem()
+            .and_then(|name| name.to_str()?.parse().ok())
+            .filter(|_| is_claim);
+        if let Some(index) = index
+            && let Some((Some(held), true)) = look_at(folder, worker, &path)?
+            && held.worker != worker.id()
+        {
+            found.push((index, held.used));
+        }
+    }
+    Ok(found)
+}
+
+impl RowClaim {
+    /// Renews the lease. Returns whether the row is still this worker's.
+    pub(crate) fn renew(&mut self, used: RowUsage) -> io::Result<bool> {
+        self.content.used = used;
+        let mut bytes = serde_json::to_vec(&self.content)?;
+        bytes.push(b'\n');
+        self.file.rewind()?;
+        self.file.write_all(&bytes)?;
+        self.file.set_len(bytes.len() as u64)?;
+        let now: Option<ClaimContent> = read_json(&self.path).map_err(io::Error::other)?;
+        Ok(now.is_some_and(|now| now.worker == self.content.worker))
+    }
+
+    /// Gives the row up.
+    pub(crate) fn release(self) {
+        let now: Option<ClaimContent> = read_json(&self.path).ok().flatten();
+        if now.is_some_and(|now| now.worker == self.content.worker)
+            && let Err(error) = fs::remove_file(&self.path)
+        {
+            tracing::warn!(%error, "a claim is not removed; it ends with its lease");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folder::{BatchSettings, RowResult, RowStatus};
+    use crate::tasks::BatchRow;
+
+    fn folder(path: &Path, lease_seconds: u64) -> BatchFolder {
+        let settings = BatchSettings {
+            lease_seconds,
+            ..BatchSettings::default()
+        };
+        BatchFolder::create(path, settings, vec![BatchRow::default(); 3]).unwrap()
+    }
+
+    fn claimed(claiming: io::Result<Claiming>) -> RowClaim {
+        match claiming.unwrap() {
+            Claiming::Claimed(claim) => claim,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn result(index: usize, worker: &Worker) -> RowResult {
+        RowResult {
+            index,
+            id: String::new(),
+            status: RowStatus::Passed,
+            message: None,
+            output: None,
+            error: None,
+            checks: Vec::new(),
+            usage: RowUsage::default(),
+            seconds: 0.0,
+            thread_id: None,
+            rollout: None,
+            worker: worker.id().to_owned(),
+            host: worker.host().to_owned(),
+        }
+    }
+
+    #[test]
+    fn row_belongs_to_one_worker_until_it_is_released() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = folder(&home.path().join("run"), 60);
+        let one = Worker::register(&folder).unwrap();
+        let other = Worker::register(&folder).unwrap();
+        let mut first = claimed(claim(&folder, &one, 0));
+        assert!(matches!(
+            claim(&folder, &other, 0).unwrap(),
+            Claiming::Taken
+        ));
+        assert!(first.renew(RowUsage::default()).unwrap());
+        assert_eq!(live_claims(&folder, &other).unwrap().len(), 1);
+        first.release();
+        claimed(claim(&folder, &other, 0)).release();
+    }
+
+    #[test]
+    fn claim_of_an_ended_worker_is_taken_at_once() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = folder(&home.path().join("run"), 3600);
+        let one = Worker::register(&folder).unwrap();
+        let mut lost = claimed(claim(&folder, &one, 0));
+        drop(one);
+        let other = Worker::register(&folder).unwrap();
+        let _new = claimed(claim(&folder, &other, 0));
+        assert!(!lost.renew(RowUsage::default()).unwrap());
+        // What the loser gives up is not the claim of the other.
+        lost.release();
+        assert!(folder.file("claims", 0).exists());
+    }
+
+    #[test]
+    fn claim_that_nobody_renews_expires() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = folder(&home.path().join("run"), 30);
+        let one = Worker::register(&folder).unwrap();
+        let lost = claimed(claim(&folder, &one, 1));
+        let long_ago = one.now().unwrap() - Duration::from_secs(31);
+        lost.file.set_modified(long_ago).unwrap();
+        let other = Worker::register(&folder).unwrap();
+        let _new = claimed(claim(&folder, &other, 1));
+    }
+
+    #[test]
+    fn first_result_of_a_row_stays() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = folder(&home.path().join("run"), 60);
+        let one = Worker::register(&folder).unwrap();
+        let other = Worker::register(&folder).unwrap();
+        assert!(folder.write_result(&result(2, &one)).unwrap());
+        assert!(!folder.write_result(&result(2, &other)).unwrap());
+        assert_eq!(folder.result(2).unwrap().unwrap().worker, one.id());
+        assert!(matches!(claim(&folder, &other, 2).unwrap(), Claiming::Done));
+        assert_eq!(
+            fs::read_dir(folder.path().join("results")).unwrap().count(),
+            1
+        );
+    }
+}
