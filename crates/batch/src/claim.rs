@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::folder::{BatchFolder, RowUsage, create, read_json};
-use crate::worker::Worker;
+use crate::worker::BatchWorker;
 
 /// What the file of a claim says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -44,7 +44,11 @@ pub(crate) enum Claiming {
 }
 
 /// Claims a row for a worker. Blocks on the file system.
-pub(crate) fn claim(folder: &BatchFolder, worker: &Worker, index: usize) -> io::Result<Claiming> {
+pub(crate) fn claim(
+    folder: &BatchFolder,
+    worker: &BatchWorker,
+    index: usize,
+) -> io::Result<Claiming> {
     if folder.has_result(index) {
         return Ok(Claiming::Done);
     }
@@ -81,7 +85,7 @@ pub(crate) fn claim(folder: &BatchFolder, worker: &Worker, index: usize) -> io::
 }
 
 /// Removes the claim of a worker that is gone. Returns whether it did.
-fn take_away(folder: &BatchFolder, worker: &Worker, path: &Path) -> io::Result<bool> {
+fn take_away(folder: &BatchFolder, worker: &BatchWorker, path: &Path) -> io::Result<bool> {
     let Some((held, is_live)) = look_at(folder, worker, path)? else {
         // It has gone meanwhile.
         return Ok(true);
@@ -112,7 +116,7 @@ fn take_away(folder: &BatchFolder, worker: &Worker, path: &Path) -> io::Result<b
 /// The content of a claim, and whether its worker may still work. None if there is no claim.
 fn look_at(
     folder: &BatchFolder,
-    worker: &Worker,
+    worker: &BatchWorker,
     path: &Path,
 ) -> io::Result<Option<(Option<ClaimContent>, bool)>> {
     let modified = match fs::metadata(path).and_then(|metadata| metadata.modified()) {
@@ -133,7 +137,7 @@ fn look_at(
 /// The claims of workers that may still work, but for those of `own`: the row, and what it has used. Blocks on the file system.
 pub(crate) fn live_claims(
     folder: &BatchFolder,
-    worker: &Worker,
+    worker: &BatchWorker,
 ) -> io::Result<Vec<(usize, RowUsage)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder.path().join("claims"))? {
@@ -200,7 +204,7 @@ mod tests {
         }
     }
 
-    fn result(index: usize, worker: &Worker) -> RowResult {
+    fn result(index: usize, worker: &BatchWorker) -> RowResult {
         RowResult {
             index,
             id: String::new(),
@@ -222,8 +226,8 @@ mod tests {
     fn row_belongs_to_one_worker_until_it_is_released() {
         let home = tempfile::tempdir().unwrap();
         let folder = folder(&home.path().join("run"), 60);
-        let one = Worker::register(&folder).unwrap();
-        let other = Worker::register(&folder).unwrap();
+        let one = BatchWorker::register(&folder).unwrap();
+        let other = BatchWorker::register(&folder).unwrap();
         let mut first = claimed(claim(&folder, &one, 0));
         assert!(matches!(
             claim(&folder, &other, 0).unwrap(),
@@ -239,10 +243,10 @@ mod tests {
     fn claim_of_an_ended_worker_is_taken_at_once() {
         let home = tempfile::tempdir().unwrap();
         let folder = folder(&home.path().join("run"), 3600);
-        let one = Worker::register(&folder).unwrap();
+        let one = BatchWorker::register(&folder).unwrap();
         let mut lost = claimed(claim(&folder, &one, 0));
         drop(one);
-        let other = Worker::register(&folder).unwrap();
+        let other = BatchWorker::register(&folder).unwrap();
         let _new = claimed(claim(&folder, &other, 0));
         assert!(!lost.renew(RowUsage::default()).unwrap());
         // What the loser gives up is not the claim of the other.
@@ -254,11 +258,11 @@ mod tests {
     fn claim_that_nobody_renews_expires() {
         let home = tempfile::tempdir().unwrap();
         let folder = folder(&home.path().join("run"), 30);
-        let one = Worker::register(&folder).unwrap();
+        let one = BatchWorker::register(&folder).unwrap();
         let lost = claimed(claim(&folder, &one, 1));
         let long_ago = one.now().unwrap() - Duration::from_secs(31);
         lost.file.set_modified(long_ago).unwrap();
-        let other = Worker::register(&folder).unwrap();
+        let other = BatchWorker::register(&folder).unwrap();
         let _new = claimed(claim(&folder, &other, 1));
     }
 
@@ -266,8 +270,8 @@ mod tests {
     fn first_result_of_a_row_stays() {
         let home = tempfile::tempdir().unwrap();
         let folder = folder(&home.path().join("run"), 60);
-        let one = Worker::register(&folder).unwrap();
-        let other = Worker::register(&folder).unwrap();
+        let one = BatchWorker::register(&folder).unwrap();
+        let other = BatchWorker::register(&folder).unwrap();
         assert!(folder.write_result(&result(2, &one)).unwrap());
         assert!(!folder.write_result(&result(2, &other)).unwrap());
         assert_eq!(folder.result(2).unwrap().unwrap().worker, one.id());

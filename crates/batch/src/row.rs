@@ -15,7 +15,7 @@ use tokio::sync::{oneshot, watch};
 use crate::folder::{BatchFolder, CheckResult, RowResult, RowStatus, RowThread, RowUsage};
 use crate::routes::{Routes, ThreadRoute};
 use crate::tasks::{BatchRow, RowLimits};
-use crate::worker::Worker;
+use crate::worker::BatchWorker;
 
 /// How long a turn that is stopped may take to end.
 const STOP_LIMIT: Duration = Duration::from_secs(20);
@@ -38,7 +38,7 @@ pub(crate) enum StopReason {
 /// A row that is worked on.
 pub(crate) struct RowRun {
     pub(crate) folder: Arc<BatchFolder>,
-    pub(crate) worker: Arc<Worker>,
+    pub(crate) worker: Arc<BatchWorker>,
     pub(crate) connection: ConnectionHandle,
     pub(crate) routes: Routes,
     pub(crate) index: usize,

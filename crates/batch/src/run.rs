@@ -13,7 +13,7 @@ use crate::claim::{Claiming, RowClaim, claim, live_claims};
 use crate::folder::{BatchError, BatchFolder, RowResult, RowUsage};
 use crate::routes::Routes;
 use crate::row::{RowRun, StopReason};
-use crate::worker::Worker;
+use crate::worker::BatchWorker;
 
 /// How a worker works.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub struct RunOptions {
 
 /// What a worker has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RunEnd {
+pub struct WorkerEnd {
     /// Rows that it finished.
     pub finished: usize,
     /// Rows without a result that other workers have.
@@ -57,7 +57,7 @@ struct UsageTally {
 
 impl UsageTally {
     /// Reads what other workers have written since. Blocks on the file system.
-    fn refresh(&mut self, folder: &BatchFolder, worker: &Worker) {
+    fn refresh(&mut self, folder: &BatchFolder, worker: &BatchWorker) {
         for index in 0..folder.rows.len() {
             if !self.results.contains_key(&index)
                 && let Ok(Some(result)) = folder.result(index)
@@ -86,7 +86,7 @@ impl UsageTally {
 /// A worker at its work.
 struct Run {
     folder: Arc<BatchFolder>,
-    worker: Arc<Worker>,
+    worker: Arc<BatchWorker>,
     connection: ConnectionHandle,
     routes: Routes,
     running: RunningRows,
@@ -99,12 +99,12 @@ struct Run {
 /// The folder cannot be read or written.
 pub async fn run(
     folder: Arc<BatchFolder>,
-    worker: Arc<Worker>,
+    worker: Arc<BatchWorker>,
     connection: ConnectionHandle,
     messages: ServerMessages,
     options: RunOptions,
     mut progress: impl FnMut(&RowResult),
-) -> Result<RunEnd, BatchError> {
+) -> Result<WorkerEnd, BatchError> {
     if let Some(index) = options.index {
         folder.row(index)?;
     }
@@ -134,10 +134,10 @@ impl Run {
         &self,
         options: RunOptions,
         progress: &mut impl FnMut(&RowResult),
-    ) -> Result<RunEnd, BatchError> {
+    ) -> Result<WorkerEnd, BatchError> {
         let mut waiting = self.unfinished(options.index).await;
         let mut rows = JoinSet::new();
-        let mut end = RunEnd::default();
+        let mut end = WorkerEnd::default();
         let mut pause = options.pause.clone();
         let has_budget = self.folder.settings.budget != Default::default();
         if has_budget {
@@ -302,7 +302,7 @@ async fn paused(pause: &mut watch::Receiver<bool>) {
 /// Renews the claims for as long as the worker works, and stops rows that another worker has taken.
 async fn renew(
     folder: Arc<BatchFolder>,
-    worker: Arc<Worker>,
+    worker: Arc<BatchWorker>,
     running: RunningRows,
     tally: Arc<Mutex<UsageTally>>,
 ) {

@@ -13,14 +13,14 @@ const ALIVE: &str = "alive.lock";
 
 /// A worker of this process.
 #[derive(Debug)]
-pub struct Worker {
+pub struct BatchWorker {
     id: String,
     host: String,
     home: PathBuf,
     _alive: File,
 }
 
-impl Worker {
+impl BatchWorker {
     /// A new worker on a batch.
     ///
     /// # Errors

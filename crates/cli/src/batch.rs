@@ -1,5 +1,6 @@
 //! `codex batch`: many tasks, here or on a scheduler.
 
+mod answer;
 mod create;
 mod progress;
 mod run;
@@ -11,6 +12,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use codex_batch::{BatchFolder, RowStatus, collect};
 
+use self::answer::say;
 use crate::settings_flags::SettingsFlags;
 
 #[derive(Debug, Args)]
@@ -84,10 +86,4 @@ pub(crate) fn run(arguments: BatchArguments, settings: &SettingsFlags) -> anyhow
 
 fn success((): ()) -> ExitCode {
     ExitCode::SUCCESS
-}
-
-/// Prints what a command answers.
-#[allow(clippy::print_stdout)]
-fn say(text: &str) {
-    println!("{text}");
 }

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use codex_batch::{BatchFolder, BatchStatus, RowResult, RunEnd, status};
+use codex_batch::{BatchFolder, BatchStatus, RowResult, WorkerEnd, status};
 use codex_client::harmless;
+
+use super::answer::say;
 
 /// How often the table is written again.
 const REFRESH: Duration = Duration::from_secs(1);
@@ -26,7 +28,7 @@ pub(super) struct StatusArguments {
 pub(super) fn show(arguments: &StatusArguments) -> anyhow::Result<()> {
     let folder = BatchFolder::open(&arguments.folder)?;
     if arguments.json {
-        super::say(&serde_json::to_string_pretty(&status(&folder)?)?);
+        say(&serde_json::to_string_pretty(&status(&folder)?)?);
         return Ok(());
     }
     let is_live = !arguments.once && std::io::stdout().is_terminal();
@@ -135,7 +137,7 @@ impl LiveTable {
 }
 
 /// Says what a worker has done.
-pub(super) fn say_end(end: RunEnd) {
+pub(super) fn say_end(end: WorkerEnd) {
     let mut text = format!("{} rows finished here", end.finished);
     let others = [
         (end.held_by_others, "are worked on by others"),
@@ -149,5 +151,5 @@ pub(super) fn say_end(end: RunEnd) {
     if end.is_budget_used {
         text += "; the budget of the run is used";
     }
-    super::say(&text);
+    say(&text);
 }

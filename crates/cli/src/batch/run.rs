@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
-use codex_batch::{BatchFolder, RunEnd, RunOptions, Worker, run as work};
+use codex_batch::{BatchFolder, BatchWorker, RunOptions, WorkerEnd, run as work};
 use codex_engine_host::host::HostPurpose;
 use codex_engine_host::wiring::{TraceRecorder, non_blank};
 use codex_scenario::Scenario;
@@ -56,7 +56,7 @@ pub(super) fn run(arguments: &RunArguments, settings: &SettingsFlags) -> anyhow:
         None if !arguments.all => index_of_scheduler()?,
         index => index,
     };
-    let worker = Worker::register(&folder).context("cannot make the folder of the worker")?;
+    let worker = BatchWorker::register(&folder).context("cannot make the folder of the worker")?;
     let scenario = arguments
         .scenario
         .as_deref()
@@ -125,7 +125,7 @@ async fn pause_on_signal(pauses: watch::Sender<bool>) {
     std::process::exit(status);
 }
 
-fn status_of(end: RunEnd) -> ExitCode {
+fn status_of(end: WorkerEnd) -> ExitCode {
     super::progress::say_end(end);
     if end.left > 0 || end.is_budget_used {
         ExitCode::from(LEFT)

@@ -7,6 +7,8 @@ use anyhow::{Context, bail};
 use clap::Args;
 use codex_batch::{BatchFolder, ContainerJob, SlurmJob, kubernetes_job, slurm_script};
 
+use super::answer::say;
+
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The file is written into the run folder. Without --apply nothing is started. `sbatch` and `kubectl` are your own: their logins, \
@@ -121,7 +123,7 @@ fn slurm(
     write(&file, &slurm_script(folder, &job))?;
     codex_private_files::create_dir_all(&folder.path().join("logs"))?;
     if !arguments.apply {
-        super::say(&format!(
+        say(&format!(
             "{}\nHand it over with `sbatch {0}`, or with --apply.",
             file.display()
         ));
@@ -135,7 +137,7 @@ fn slurm(
         .unwrap_or_default()
         .trim()
         .to_owned();
-    super::say(&format!(
+    say(&format!(
         "Job {id}.\nWatch it:  squeue -j {id}    and    codex batch status {}\nCancel it: scancel {id}",
         folder.path().display()
     ));
@@ -168,7 +170,7 @@ fn kubernetes(
     let file = folder.path().join("kubernetes.yaml");
     write(&file, &(serde_json::to_string_pretty(&object)? + "\n"))?;
     if !arguments.apply {
-        super::say(&format!(
+        say(&format!(
             "{}\nHand it over with `kubectl apply -f {0}`, or with --apply.",
             file.display()
         ));
@@ -181,7 +183,7 @@ fn kubernetes(
         Some(namespace) => format!(" -n {namespace}"),
         None => String::new(),
     };
-    super::say(&format!(
+    say(&format!(
         "{}\nWatch it:  kubectl get job {name}{place} -w\nCancel it: kubectl delete job {name}{place}",
         said.trim()
     ));
