@@ -16,7 +16,7 @@ use codex_checkpoints::CheckpointStore;
 use codex_config::schema::WindowsSandbox;
 use codex_config::{Config, ConfigWarning, Feature, LayerStack, Overrides, RequestParams};
 use codex_core::{
-    ProviderModel, RealtimeService, StandaloneCommands, ThreadManager, ToolSuggestions,
+    Ports, ProviderModel, RealtimeService, StandaloneCommands, ThreadManager, ToolSuggestions,
     WritableFiles,
 };
 use codex_environments::Environments;
@@ -88,6 +88,24 @@ pub struct EngineHost {
     checkpoints: Arc<CheckpointStore>,
     memories: Arc<MemoryStore>,
     source: SessionSource,
+    port_changes: Option<PortChanges>,
+}
+
+/// Puts other ports in place of those of the system, for a simulated machine.
+#[derive(Clone)]
+pub struct PortChanges(Arc<dyn Fn(&mut Ports) + Send + Sync>);
+
+impl PortChanges {
+    /// What `change` puts in place.
+    pub fn new(change: impl Fn(&mut Ports) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(change))
+    }
+}
+
+impl std::fmt::Debug for PortChanges {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("PortChanges")
+    }
 }
 
 /// The purpose of the server.
@@ -178,7 +196,15 @@ impl EngineHost {
             checkpoints,
             memories,
             source,
+            port_changes: None,
         })
+    }
+
+    /// Engines have other ports than those of the system.
+    #[must_use]
+    pub fn with_port_changes(mut self, changes: PortChanges) -> Self {
+        self.port_changes = Some(changes);
+        self
     }
 
     fn try_prepare(&self, settings: &RequestedSettings) -> anyhow::Result<PreparedThread> {
@@ -379,12 +405,15 @@ impl EngineHost {
         let identity = wiring::identity(&originator(client), named);
         let client = self.resources.client(key.provider.clone(), identity);
         let model = ProviderModel::new(client, Arc::clone(catalog));
-        let ports = resources::ports(
+        let mut ports = resources::ports(
             model.notifying(Arc::clone(&self.models)),
             self.launcher.clone(),
             self.writer()?,
             self.resources.connector(self.launcher.clone(), config),
         );
+        if let Some(PortChanges(change)) = &self.port_changes {
+            change(&mut ports);
+        }
         let engine = Arc::new(self.tracing.engine(ports));
         if engines.len() >= IDLE_ENGINES {
             engines.retain(|_, (engine, _)| Arc::strong_count(engine) > 1);
