@@ -2,7 +2,8 @@
 //! starts once and ends once, nothing comes after an end, and ids belong together; and that every message is valid under
 //! each generated schema that its client could have.
 //!
-//! Two things may come after the end of a turn: a terminal in the background ends when its process does, and the use
+//! Two things may come after the end of a turn: a terminal in the background ends when its process does, also for clients that
+//! subscribed after that, and the use
 //! of tokens is repeated for a client that subscribes later. Two kinds of items are not among those of their turn: a
 //! compaction that fails, which has changed nothing, and messages of a reviewer, which its result repeats.
 //!
@@ -13,7 +14,7 @@
 //! A client that subscribes to a thread during a turn learns from the reply what has started: see
 //! [`ProtocolObserver::joins`].
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -33,6 +34,8 @@ const MAY_BE_CUT: [&str; 6] = [
 #[derive(Debug, Default)]
 pub struct ProtocolObserver {
     requests: HashMap<String, bool>,
+    /// The requests without a reply whose reply shows a thread and does not subscribe to it.
+    reads: HashSet<String>,
     turns: HashMap<String, ObservedTurn>,
     items: HashMap<String, ObservedItem>,
     schemas: ClientSchemas,
@@ -77,6 +80,9 @@ impl ProtocolObserver {
             .iter()
             .any(|part| message.get(part).is_some());
         if let Some(id) = message.get("id").filter(|_| !is_answer) {
+            if message["method"] == "thread/read" {
+                self.reads.insert(id.to_string());
+            }
             self.requests.insert(id.to_string(), false);
         }
     }
@@ -105,8 +111,12 @@ impl ProtocolObserver {
 
     fn follow(&mut self, message: &Value) {
         let Some(method) = message["method"].as_str() else {
+            let id = message["id"].to_string();
             if !message["id"].is_null() {
-                self.reply(&message["id"].to_string());
+                self.reply(&id);
+            }
+            if self.reads.remove(&id) {
+                return;
             }
             return self.joins(&message["result"]["thread"]);
         };
@@ -192,6 +202,14 @@ impl ProtocolObserver {
                 }
             }
         }
+        // Before it was allowed, nobody could know that it would outlive its turn.
+        let is_left = |item: &&Value| item["status"] == "inProgress" && is_terminal(item);
+        for left in shown.iter().copied().filter(is_left) {
+            let own = |item: &&mut ObservedItem| item.turn == id && item.id == left["id"];
+            for item in self.items.values_mut().filter(own) {
+                item.is_terminal = true;
+            }
+        }
         let is_open = |item: &&ObservedItem| {
             item.turn == id && !item.has_ended && !item.known && !item.is_terminal
         };
@@ -228,10 +246,14 @@ impl ProtocolObserver {
 
     fn item_ends(&mut self, params: &Value) {
         let id = item_key(&params["threadId"], &params["turnId"], &params["item"]);
+        let turn = format!("{} {}", params["threadId"], params["turnId"]);
+        // A terminal may outlive the turns of all clients that saw it begin.
+        if is_terminal(&params["item"]) && !self.turns.contains_key(&turn) {
+            return;
+        }
         let Some(item) = self.items.get_mut(&id) else {
             panic!("item {id} ends without having begun: {params}");
         };
-        let turn = format!("{} {}", params["threadId"], params["turnId"]);
         let is_newer = self.turns.get(&turn).is_none_or(|turn| turn.is_newer);
         let is_declined = params["item"]["status"] == "declined";
         let is_again = item.has_ended && item.is_declined && is_declined && !is_newer;
@@ -369,6 +391,25 @@ mod tests {
             turn("turn/completed", "completed", &[&command]),
             item("item/completed", &command),
         ]);
+        observer.finish();
+    }
+
+    #[test]
+    fn a_terminal_may_end_for_a_client_that_came_after_its_turn() {
+        let params = json!({
+            "threadId": "t", "turnId": "before",
+            "item": { "id": "c", "type": "commandExecution", "source": "unifiedExecStartup" },
+        });
+        observe(&[json!({ "method": "item/completed", "params": params })]);
+    }
+
+    #[test]
+    fn a_client_that_reads_a_thread_is_not_subscribed_to_it() {
+        let mut observer = ProtocolObserver::default();
+        observer.sent(&json!({ "id": 1, "method": "thread/read" }));
+        let turns = json!([{ "id": "u", "status": "inProgress", "items": [] }]);
+        let thread = json!({ "id": "t", "turns": turns });
+        observer.follow(&json!({ "id": 1, "result": { "thread": thread } }));
         observer.finish();
     }
 
