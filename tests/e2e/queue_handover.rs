@@ -68,6 +68,24 @@ async fn message_survives_a_kill_at_the_handover() {
 }
 
 #[tokio::test]
+async fn message_of_a_thread_without_turns_survives_a_kill() {
+    let model = ModelServer::start([]).await.unwrap();
+    model.always(HttpReply::stream(&sse::text("done")));
+    let home = scripted_home(&model, "");
+    for round in 0..5 {
+        let mut server = experimental_server(&home).await;
+        let thread = server.start_thread().await;
+        server.result("thread/queue/add", queued(&thread)).await;
+        server.kill().await.unwrap();
+
+        let mut server = experimental_server(&home).await;
+        let found = in_queue(&mut server, &thread).await + in_turns(&mut server, &thread).await;
+        assert_eq!(found, 1, "round {round}");
+        server.finish().await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn message_waits_while_another_process_writes_the_thread() {
     let model = ModelServer::start([]).await.unwrap();
     let home = scripted_home(&model, "");

@@ -138,6 +138,11 @@ async fn store_loaded(
     if !connection.dialect().stores_threads_without_turns() {
         return Ok(());
     }
+    create_file(server, id).await
+}
+
+/// Creates the file of a loaded thread that has none yet, so that a later process finds it.
+async fn create_file(server: &AppServer, id: &str) -> Result<(), Failure> {
     let Ok(thread) = engine(server, id).await else {
         return Ok(());
     };

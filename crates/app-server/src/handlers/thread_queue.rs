@@ -16,7 +16,7 @@ use codex_thread_state::{QueueEntry, QueueError};
 use super::call::{EarlyReply, RequestContext};
 use super::paging::page;
 use super::stored::stored_or_live;
-use super::{archived, blocking, state_failed, thread_id};
+use super::{archived, blocking, create_file, state_failed, thread_id};
 use crate::failure::Failure;
 use crate::server::AppServer;
 use crate::thread::queue_changed;
@@ -31,6 +31,8 @@ pub(super) async fn add(
 ) -> Result<EarlyReply<method::ThreadQueueAdd>, Failure> {
     let id = with_queue(&server, &params.thread_id).await?;
     check_input(&params.input)?;
+    // Without its file, no later process would find the thread with its queue.
+    create_file(&server, &params.thread_id).await?;
     let message = QueuedMessage {
         input: with_images(params.input).await,
         client_user_message_id: params.client_user_message_id,
