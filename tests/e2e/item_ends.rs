@@ -96,6 +96,69 @@ async fn an_error_for_an_answer_declines_the_command_that_was_asked_about() {
     server.finish().await.unwrap();
 }
 
+#[tokio::test]
+async fn a_command_that_was_allowed_and_cannot_start_ends_as_failed() {
+    let arguments = json!({ "cmd": "touch made.txt", "workdir": "no/such/folder" });
+    let model = ModelServer::start([call("exec_command", &arguments), says("done")]);
+    let model = model.await.unwrap();
+    let home = untrusted_home(&model);
+    let mut server = server(&home).await;
+    let thread = thread_with_terminals(&mut server, "untrusted").await;
+    server.start_turn(&thread, "run it").await;
+    let question = server.wait_for(APPROVAL).await.unwrap();
+    let answer = json!({ "id": question["id"], "result": { "decision": "accept" } });
+    server.send(&answer).await.unwrap();
+    let turn = server.completed_turn().await;
+    let statuses = |turn: &Value| -> Vec<Value> {
+        let items = turn["items"].as_array().unwrap().iter();
+        let commands = items.filter(|item| item["type"] == "commandExecution");
+        commands.map(|item| item["status"].clone()).collect()
+    };
+    assert_eq!(statuses(&turn), [json!("failed")]);
+    let params = json!({ "threadId": thread, "includeTurns": true });
+    let read = server.call("thread/read", params).await.unwrap();
+    assert_eq!(
+        statuses(&read["result"]["thread"]["turns"][0]),
+        [json!("failed")]
+    );
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_empty_message_of_the_model_is_stored_as_it_was_shown() {
+    let model = ModelServer::start([says("")]).await.unwrap();
+    let home = untrusted_home(&model);
+    let mut server = server(&home).await;
+    let thread = server.start_thread().await;
+    let turn = server.run_turn(&thread, "say nothing").await;
+    let params = json!({ "threadId": thread, "includeTurns": true });
+    let read = server.call("thread/read", params).await.unwrap();
+    let kinds = |turn: &Value| -> Vec<Value> {
+        let items = turn["items"].as_array().unwrap().iter();
+        items.map(|item| item["type"].clone()).collect()
+    };
+    assert_eq!(kinds(&turn), ["userMessage", "agentMessage"]);
+    assert_eq!(kinds(&read["result"]["thread"]["turns"][0]), kinds(&turn));
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_compaction_is_stored_as_the_first_turn_of_a_thread() {
+    let model = ModelServer::start([says("a summary")]).await.unwrap();
+    let home = untrusted_home(&model);
+    let mut first = server(&home).await;
+    let thread = first.start_thread().await;
+    let params = json!({ "threadId": thread });
+    first.begin("thread/compact/start", params).await.unwrap();
+    let turn = first.completed_turn().await;
+    first.finish().await.unwrap();
+    let mut second = server(&home).await;
+    let params = json!({ "threadId": thread, "includeTurns": true });
+    let read = second.call("thread/read", params).await.unwrap();
+    assert_eq!(read["result"]["thread"]["turns"][0]["id"], turn["id"]);
+    second.finish().await.unwrap();
+}
+
 fn refused() -> HttpReply {
     HttpReply::json(400, &json!({ "error": { "message": "no" } }))
 }

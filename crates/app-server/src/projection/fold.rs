@@ -309,7 +309,7 @@ impl<C: Consumer> Fold<C> {
                 };
                 self.complete(context, None, said);
             }
-            EventMsg::AgentMessage(message) if !message.message.is_empty() => {
+            EventMsg::AgentMessage(message) => {
                 let id = self.id_of_message(message.item_id.as_ref());
                 if message.is_cut && self.ids == ItemIds::Streamed {
                     // 0.169 does not keep it.

@@ -292,17 +292,23 @@ impl ExecCommandCall<'_> {
             streams,
             &VARIABLES,
         );
-        let launch = launch.map_err(ExecFailure::Reason)?;
+        let launch = match launch {
+            Ok(launch) => launch,
+            Err(why) => return Err(not_started(begin(), why)),
+        };
         let network = launch.network.log.clone();
         let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
         let checkpoint = &context.checkpoint;
         let watched = checkpoint
             .before_command(effect, &turn_policy, permit)
             .await;
-        let process = context.session.processes.start(launch).await;
-        let process = process.map_err(|error| ExecFailure::Reason(spawn_problem(&error)))?;
+        // Begun before it starts, so that it has an end also if the turn is stopped in between.
         let mut item = begin();
         item.set_running();
+        let process = match context.session.processes.start(launch).await {
+            Ok(process) => process,
+            Err(error) => return Err(not_started(item, spawn_problem(&error))),
+        };
         let started = StartedCommand {
             process,
             item,
@@ -317,6 +323,12 @@ impl ExecCommandCall<'_> {
         warn_of_many(context, open);
         Ok(terminal)
     }
+}
+
+/// The command was allowed, and could not be started: it has an end, as one that ran.
+fn not_started(item: CommandItem, why: String) -> ExecFailure {
+    item.fail(&why);
+    ExecFailure::Reason(why)
 }
 
 fn warn_of_many(context: &ToolContext, open: usize) {

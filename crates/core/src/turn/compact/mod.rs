@@ -42,6 +42,8 @@ pub(crate) async fn run_compaction(
 ) -> Conversation {
     let emitter = scope.emitter();
     let guard = TurnGuard::start(&scope);
+    // The turn is shown, so it is stored, also if it is the first one.
+    crate::git::materialise(&scope.session);
     let mut turn = RunningTurn {
         scope: &scope,
         emitter: &emitter,
